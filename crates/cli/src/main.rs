@@ -1,0 +1,4 @@
+//! The `tacit` command.
+#![forbid(unsafe_code)]
+
+fn main() {}

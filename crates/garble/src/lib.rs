@@ -1,0 +1,25 @@
+//! Garbling schemes behind one interface; no I/O.
+#![forbid(unsafe_code)]
+
+mod id;
+mod scheme;
+
+pub use id::{Hash, Ordering, SchemeId, SchemeName, UnknownScheme};
+pub use scheme::{Evaluator, Garbler, Scheme, StartPoint};
+
+/// Decoding information does not fit the labels it should decode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The decoding information is longer or shorter than the outputs need.
+    #[error("decoding information is {found} bytes long where {expected} were expected")]
+    WrongLength {
+        /// Bytes that the outputs need.
+        expected: usize,
+        /// Bytes received.
+        found: usize,
+    },
+    /// The label of this output stands for neither value: ⊥.
+    #[error("the label of output bit {0} stands for neither value")]
+    NeitherValue(u64),
+}

@@ -1,0 +1,2 @@
+//! Authenticated channels between two parties: TLS, framing, limits, meter.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Oblivious transfer: base, extension, correlated; no I/O.
+#![forbid(unsafe_code)]

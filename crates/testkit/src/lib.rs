@@ -1,0 +1,2 @@
+//! Conformance suite, tampering peer and known answers (tests only).
+#![forbid(unsafe_code)]
