@@ -1,0 +1,63 @@
+//! The two random oracles of the base OT, made of SHA-256 and the Elligator map.
+//!
+//! Every input has a fixed length and begins with one block that holds a domain and the session
+//! tag, so no two uses share an input and length extension has nothing to extend.
+
+use curve25519_dalek::ristretto::RistrettoPoint;
+use sha2::{Digest, Sha256};
+use zeroize::Zeroize;
+
+use super::{Key, POINT_BYTES};
+use crate::SessionTag;
+
+const TO_GROUP: &[u8; 32] = b"tacit base OT v1 hash to group  ";
+const TO_KEY: &[u8; 32] = b"tacit base OT v1 key            ";
+
+/// H and KDF of one session.
+#[derive(Clone)]
+pub(super) struct Oracles {
+    to_group: Sha256,
+    to_key: Sha256,
+}
+
+impl Oracles {
+    pub(super) fn new(tag: &SessionTag) -> Self {
+        Self {
+            to_group: tag.hash(TO_GROUP),
+            to_key: tag.hash(TO_KEY),
+        }
+    }
+
+    /// Half of H(i, x, s): twice the result is uniform, and the result too, since the group's
+    /// order is odd. `x` and `s` may be secret.
+    pub(super) fn half_mask(&self, i: u32, x: u8, s: &[u8; 32]) -> RistrettoPoint {
+        let mut wide = [0; 64];
+        for (half, chunk) in (0u8..).zip(wide.chunks_exact_mut(32)) {
+            let hash = self.to_group.clone();
+            let hash = hash.chain_update(i.to_le_bytes()).chain_update([x, half]);
+            chunk.copy_from_slice(&hash.chain_update(s).finalize());
+        }
+        let point = RistrettoPoint::from_uniform_bytes(&wide);
+        wide.zeroize();
+        point
+    }
+
+    /// The key of branch `x` of OT `i`. `a` and `phi` are the two messages as sent, `shared` is
+    /// the encoded Diffie–Hellman value. `x` and `shared` may be secret.
+    pub(super) fn key(
+        &self,
+        i: u32,
+        x: u8,
+        a: &[u8; POINT_BYTES],
+        phi: &[u8],
+        shared: &[u8; POINT_BYTES],
+    ) -> Key {
+        let hash = self.to_key.clone();
+        let hash = hash.chain_update(i.to_le_bytes()).chain_update([x]);
+        let hash = hash.chain_update(a).chain_update(phi);
+        let mut digest = hash.chain_update(shared).finalize();
+        let key = Key(digest.into());
+        digest.as_mut_slice().zeroize();
+        key
+    }
+}

@@ -1,0 +1,120 @@
+//! The receiver of base OTs: it gets the key of its choice in each OT.
+
+use core::fmt;
+
+use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
+use curve25519_dalek::scalar::Scalar;
+use curve25519_dalek::traits::IsIdentity;
+use rand_core::CryptoRng;
+use subtle::{Choice, ConditionallySelectable};
+use zeroize::Zeroizing;
+
+use super::oracle::Oracles;
+use super::{Key, PHI_BYTES, POINT_BYTES, check_count, check_length};
+use crate::{Error, Message, PeerMisbehaved, SessionTag};
+
+/// A receiver whose message is made and who waits for the sender's.
+pub struct Receiver {
+    oracles: Oracles,
+    /// c of each OT, as 0 or 1.
+    choices: Zeroizing<Vec<u8>>,
+    /// b/2 of each OT.
+    half_secrets: Zeroizing<Vec<Scalar>>,
+    /// φ of all OTs, as sent.
+    message: Vec<u8>,
+}
+
+impl Receiver {
+    /// Starts a batch of OTs, one for each of `choices`, which stay secret. Returns the state and
+    /// the message for the sender, which may be sent before the sender's has arrived.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse::BaseCount`](crate::ApiMisuse::BaseCount) if there are no choices or more than
+    /// [`MAX_COUNT`](super::MAX_COUNT).
+    pub fn start<R: CryptoRng + ?Sized>(
+        choices: &[bool],
+        tag: &SessionTag,
+        rng: &mut R,
+    ) -> Result<(Self, Vec<u8>), Error> {
+        check_count(choices.len())?;
+        let choices = Zeroizing::new(choices.iter().map(|&c| u8::from(c)).collect::<Vec<u8>>());
+        let oracles = Oracles::new(tag);
+        let mut half_secrets = Zeroizing::new(Vec::with_capacity(choices.len()));
+        let mut seeds = Zeroizing::new(Vec::with_capacity(choices.len()));
+        let mut half_points = Vec::with_capacity(choices.len());
+        for (i, &c) in (0..).zip(choices.iter()) {
+            let mut seed = [0; 32];
+            rng.fill_bytes(&mut seed);
+            let half_secret = Scalar::random(rng);
+            let half_y = RistrettoPoint::mul_base(&half_secret);
+            half_points.push(half_y - oracles.half_mask(i, c, &seed));
+            half_secrets.push(half_secret);
+            seeds.push(seed);
+        }
+        let points = RistrettoPoint::double_and_compress_batch(&half_points);
+        let mut message = Vec::with_capacity(choices.len() * PHI_BYTES);
+        for ((t, seed), &c) in points.iter().zip(seeds.iter()).zip(choices.iter()) {
+            let t = t.as_bytes();
+            let c = Choice::from(c);
+            message.extend_from_slice(t);
+            message.extend((0..32).map(|i| seed[i] ^ u8::conditional_select(&0, &t[i], c)));
+        }
+        let receiver = Self {
+            oracles,
+            choices,
+            half_secrets,
+            message: message.clone(),
+        };
+        Ok((receiver, message))
+    }
+
+    /// Takes the sender's message and returns the chosen key of each OT, r_c.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved`] if the message is not 32 bytes long, not a canonical element, or the
+    /// identity.
+    pub fn finish(self, message: &[u8]) -> Result<Vec<Key>, Error> {
+        let a_bytes = read_point(message)?;
+        let a = decode(a_bytes)?;
+        let half_shared = self.half_secrets.iter().map(|b| b * a);
+        let half_shared = Zeroizing::new(half_shared.collect::<Vec<_>>());
+        let shared = RistrettoPoint::double_and_compress_batch(half_shared.iter());
+        let shared = Zeroizing::new(shared);
+        let choices = (0..).zip(self.choices.iter());
+        let parts = choices.zip(self.message.chunks_exact(PHI_BYTES));
+        Ok(parts
+            .zip(shared.iter())
+            .map(|(((i, &c), phi), shared)| {
+                self.oracles.key(i, c, &a_bytes, phi, shared.as_bytes())
+            })
+            .collect())
+    }
+}
+
+/// The sender's message as an array.
+fn read_point(message: &[u8]) -> Result<[u8; POINT_BYTES], PeerMisbehaved> {
+    check_length(Message::BaseSender, POINT_BYTES, message)?;
+    let mut bytes = [0; POINT_BYTES];
+    bytes.copy_from_slice(message);
+    Ok(bytes)
+}
+
+/// A, which must be canonical and not the identity.
+fn decode(bytes: [u8; POINT_BYTES]) -> Result<RistrettoPoint, PeerMisbehaved> {
+    let (message, index) = (Message::BaseSender, 0);
+    let a = CompressedRistretto(bytes)
+        .decompress()
+        .ok_or(PeerMisbehaved::InvalidPoint { message, index })?;
+    if a.is_identity() {
+        return Err(PeerMisbehaved::IdentityPoint { message, index });
+    }
+    Ok(a)
+}
+
+impl fmt::Debug for Receiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Receiver {{ count: {}, .. }}", self.choices.len())
+    }
+}

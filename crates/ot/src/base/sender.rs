@@ -1,0 +1,136 @@
+//! The sender of base OTs: it gets both keys of each OT.
+
+use core::fmt;
+
+use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
+use curve25519_dalek::scalar::Scalar;
+use curve25519_dalek::traits::IsIdentity;
+use rand_core::CryptoRng;
+use zeroize::Zeroizing;
+
+use super::oracle::Oracles;
+use super::{Key, PHI_BYTES, POINT_BYTES, check_count, check_length};
+use crate::{Error, Message, PeerMisbehaved, SessionTag};
+
+/// A sender whose message is made and who waits for the receiver's.
+pub struct Sender {
+    count: usize,
+    oracles: Oracles,
+    /// a/2.
+    half_secret: Zeroizing<Scalar>,
+    /// A, as sent.
+    message: [u8; POINT_BYTES],
+}
+
+impl Sender {
+    /// Size of the sender's message, in bytes.
+    pub const MESSAGE_BYTES: usize = POINT_BYTES;
+
+    /// Starts a batch of `count` OTs. Returns the state and the message for the receiver, which
+    /// may be sent before the receiver's has arrived.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse::BaseCount`](crate::ApiMisuse::BaseCount) if `count` is zero or above
+    /// [`MAX_COUNT`](super::MAX_COUNT).
+    pub fn start<R: CryptoRng + ?Sized>(
+        count: usize,
+        tag: &SessionTag,
+        rng: &mut R,
+    ) -> Result<(Self, Vec<u8>), Error> {
+        check_count(count)?;
+        let half_secret = Zeroizing::new(Scalar::random(rng));
+        let half_point = RistrettoPoint::mul_base(&half_secret);
+        let message = (half_point + half_point).compress().to_bytes();
+        let sender = Self {
+            count,
+            oracles: Oracles::new(tag),
+            half_secret,
+            message,
+        };
+        Ok((sender, message.to_vec()))
+    }
+
+    /// Size of the receiver's message that this sender waits for, in bytes.
+    #[must_use]
+    pub fn expected_bytes(&self) -> usize {
+        self.count * PHI_BYTES
+    }
+
+    /// Takes the receiver's message and returns both keys of each OT, (r_0, r_1).
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved`] if the message has the wrong length, or an element of it is not
+    /// canonical, is or leads to the identity, or stands twice.
+    pub fn finish(self, message: &[u8]) -> Result<Vec<[Key; 2]>, Error> {
+        check_length(Message::BaseReceiver, self.expected_bytes(), message)?;
+        refuse_repetitions(message)?;
+        let mut half_shared = Zeroizing::new(Vec::with_capacity(2 * self.count));
+        for (index, phi) in message.chunks_exact(PHI_BYTES).enumerate() {
+            for y in self.open(index, phi)? {
+                half_shared.push(*self.half_secret * y);
+            }
+        }
+        let shared = RistrettoPoint::double_and_compress_batch(half_shared.iter());
+        let shared = Zeroizing::new(shared);
+        let pairs = message.chunks_exact(PHI_BYTES).zip(shared.chunks_exact(2));
+        Ok((0..)
+            .zip(pairs)
+            .map(|(i, (phi, shared))| {
+                let key = |x: u8| {
+                    let shared = shared[usize::from(x)].as_bytes();
+                    self.oracles.key(i, x, &self.message, phi, shared)
+                };
+                [key(0), key(1)]
+            })
+            .collect())
+    }
+
+    /// Y_0 and Y_1 of φ.
+    fn open(&self, index: usize, phi: &[u8]) -> Result<[RistrettoPoint; 2], PeerMisbehaved> {
+        let message = Message::BaseReceiver;
+        let (t_bytes, s) = split(phi);
+        let t = CompressedRistretto(t_bytes)
+            .decompress()
+            .ok_or(PeerMisbehaved::InvalidPoint { message, index })?;
+        let crossed = core::array::from_fn(|byte| s[byte] ^ t_bytes[byte]);
+        let y = [(0, s), (1, crossed)].map(|(x, s)| {
+            let half = self.oracles.half_mask(index as u32, x, &s);
+            t + half + half
+        });
+        if t.is_identity() || y.iter().any(IsIdentity::is_identity) {
+            return Err(PeerMisbehaved::IdentityPoint { message, index });
+        }
+        Ok(y)
+    }
+}
+
+/// T and s of φ.
+fn split(phi: &[u8]) -> ([u8; 32], [u8; 32]) {
+    let (mut t, mut s) = ([0; 32], [0; 32]);
+    t.copy_from_slice(&phi[..32]);
+    s.copy_from_slice(&phi[32..PHI_BYTES]);
+    (t, s)
+}
+
+/// Refuses a message in which one T stands twice. An honest receiver draws each anew.
+fn refuse_repetitions(message: &[u8]) -> Result<(), PeerMisbehaved> {
+    let points = message.chunks_exact(PHI_BYTES).map(|phi| &phi[..32]);
+    let mut points: Vec<(&[u8], usize)> = points.zip(0..).collect();
+    points.sort_unstable();
+    match points.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        None => Ok(()),
+        Some(pair) => Err(PeerMisbehaved::RepeatedPoint {
+            message: Message::BaseReceiver,
+            first: pair[0].1,
+            second: pair[1].1,
+        }),
+    }
+}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sender {{ count: {}, .. }}", self.count)
+    }
+}

@@ -1,0 +1,129 @@
+//! What can go wrong, and who is to blame.
+
+use core::fmt;
+
+/// An error of this crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The peer sent what no honest peer sends. Discard the session and its base OTs.
+    #[error("the peer misbehaved in oblivious transfer: {0}; the session must be discarded")]
+    PeerMisbehaved(#[from] PeerMisbehaved),
+    /// The caller used this crate wrongly; the peer is not to blame.
+    #[error("oblivious transfer was used wrongly: {0}")]
+    ApiMisuse(#[from] ApiMisuse),
+}
+
+/// A message of this crate's protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Message {
+    /// From the sender of the base OTs to their receiver.
+    BaseSender,
+    /// From the receiver of the base OTs to their sender.
+    BaseReceiver,
+    /// From the receiver of correlated OTs to their sender.
+    Extension,
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BaseSender => "the base OT sender's message",
+            Self::BaseReceiver => "the base OT receiver's message",
+            Self::Extension => "the OT extension's message",
+        })
+    }
+}
+
+/// What no honest peer sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerMisbehaved {
+    /// A message is longer or shorter than the protocol says.
+    #[error("{message} is {found} bytes long where {expected} were expected")]
+    WrongLength {
+        /// The message.
+        message: Message,
+        /// Its length by the protocol, in bytes.
+        expected: usize,
+        /// Its length as received, in bytes.
+        found: usize,
+    },
+    /// 32 bytes are not the canonical encoding of a ristretto255 element.
+    #[error("element {index} of {message} is not a canonical ristretto255 encoding")]
+    InvalidPoint {
+        /// The message.
+        message: Message,
+        /// Which of the message's elements, from 0.
+        index: usize,
+    },
+    /// An element is the identity, under which a key would be known to everybody.
+    #[error("element {index} of {message} is, or leads to, the identity of ristretto255")]
+    IdentityPoint {
+        /// The message.
+        message: Message,
+        /// Which of the message's elements, from 0.
+        index: usize,
+    },
+    /// Two elements of one message are equal.
+    #[error("elements {first} and {second} of {message} are equal where each is drawn anew")]
+    RepeatedPoint {
+        /// The message.
+        message: Message,
+        /// The first of the two elements, from 0.
+        first: usize,
+        /// The second of the two elements, from 0.
+        second: usize,
+    },
+}
+
+/// How a caller can use this crate wrongly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ApiMisuse {
+    /// A batch of base OTs is empty or too large.
+    #[error("a batch of {found} base OTs was asked for; a batch has 1 to {limit}")]
+    BaseCount {
+        /// How many were asked for.
+        found: usize,
+        /// How many one batch may have.
+        limit: usize,
+    },
+    /// An extension was given base OTs whose number is not that of Δ's bits.
+    #[error("an OT extension needs {expected} base OTs and was given {found}")]
+    WrongBaseCount {
+        /// How many are needed.
+        expected: usize,
+        /// How many were given.
+        found: usize,
+    },
+    /// Bit 0 of Δ is clear; it offsets the select bit and must be set.
+    #[error("bit 0 of the global offset is clear; draw the offset with Delta::random")]
+    SelectBitClear,
+    /// The size of the small field is not one that the extension has.
+    #[error("a field of 2^{found} elements was asked for; 2^1 to 2^{limit} are possible")]
+    FieldBits {
+        /// The bits asked for.
+        found: usize,
+        /// The most that are possible.
+        limit: usize,
+    },
+    /// One call asks for more correlated OTs than one message may carry.
+    #[error("{found} correlated OTs in one call; at most {limit} are possible, split the call")]
+    TooMany {
+        /// How many were asked for.
+        found: usize,
+        /// How many one call may ask for.
+        limit: usize,
+    },
+    /// These base OTs have given all the correlated OTs that they may.
+    #[error("these base OTs are used up after {limit} correlated OTs; run base OTs anew")]
+    UsedUp {
+        /// How many correlated OTs one set of base OTs gives.
+        limit: u64,
+    },
+    /// An earlier call ended in an error; what followed would not match the peer's half.
+    #[error("this OT extension ended in an error earlier; run base OTs anew")]
+    Ended,
+}
