@@ -1,0 +1,150 @@
+//! Half-gates (Zahur, Rosulek and Evans, "Two halves make a whole", EUROCRYPT 2015, figure 2)
+//! under the two hashes that Tacit has.
+
+use crate::{Circuit, Garbled, Gate, Output, Use, aes_128, select_bit, times, tweak};
+
+/// The tweakable hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hash {
+    /// π(π(x) ⊕ i) ⊕ π(x), with a key of π for every 2^10 AND gates.
+    TwoCall,
+    /// `AES_k(σ(x)) ⊕ σ(x)`, with a key for every half-gate.
+    Rekeyed,
+}
+
+/// What the hash of a gate depends on besides the label.
+#[derive(Clone, Copy)]
+struct Place {
+    hash: Hash,
+    start: u128,
+    instance: u32,
+    gate: u64,
+}
+
+impl Place {
+    /// H(x) for half gate `half` of this gate.
+    fn hash(self, x: u128, half: u8) -> u128 {
+        let index = tweak(Use::And, self.instance, self.gate, half, 0);
+        match self.hash {
+            Hash::TwoCall => {
+                let epoch = tweak(Use::KeyEpoch, self.instance, self.gate >> 10, 0, 0);
+                let pi = |block| aes_128(self.start ^ epoch, block);
+                pi(pi(x) ^ index) ^ pi(x)
+            }
+            Hash::Rekeyed => aes_128(self.start ^ index, sigma(x)) ^ sigma(x),
+        }
+    }
+}
+
+/// σ(L‖R) = (L ⊕ R)‖L, L the half of higher value.
+fn sigma(x: u128) -> u128 {
+    let (left, right) = (x >> 64, x & u128::from(u64::MAX));
+    (left ^ right) << 64 | left
+}
+
+/// Garbles `circuit` with offset `delta`, given the inputs' labels for zero.
+#[must_use]
+pub fn garble(
+    circuit: &Circuit,
+    hash: Hash,
+    start: u128,
+    instance: u32,
+    delta: u128,
+    inputs: &[u128],
+) -> Garbled {
+    let mut wires: Vec<[u128; 2]> = inputs.iter().map(|&zero| [zero, zero ^ delta]).collect();
+    let mut tables = Vec::new();
+    let mut gate = 0;
+    for g in &circuit.gates {
+        let zero = match *g {
+            Gate::Xor(a, b) => wires[a][0] ^ wires[b][0],
+            Gate::And(a, b) => {
+                let place = Place {
+                    hash,
+                    start,
+                    instance,
+                    gate,
+                };
+                gate += 1;
+                let (a, b) = (a.labels(&wires), b.labels(&wires));
+                let (zero, rows) = garble_and(place, delta, a, b);
+                tables.extend(rows.iter().flat_map(|row| row.to_le_bytes()));
+                zero
+            }
+        };
+        wires.push([zero, zero ^ delta]);
+    }
+    let labels = |output: &Output| match *output {
+        Output::Wire(pin) => pin.labels(&wires),
+        Output::Constant(bit) => [times(bit, delta), times(!bit, delta)],
+    };
+    let outputs = circuit.outputs.iter().map(labels).collect();
+    Garbled {
+        wires,
+        outputs,
+        tables,
+    }
+}
+
+/// The output's label for zero, and the two rows `T_G` and `T_E`.
+fn garble_and(place: Place, delta: u128, a: [u128; 2], b: [u128; 2]) -> (u128, [u128; 2]) {
+    let (p_a, p_b) = (select_bit(a[0]), select_bit(b[0]));
+    let t_g = place.hash(a[0], 0) ^ place.hash(a[1], 0) ^ times(p_b, delta);
+    let w_g = place.hash(a[0], 0) ^ times(p_a, t_g);
+    let t_e = place.hash(b[0], 1) ^ place.hash(b[1], 1) ^ a[0];
+    let w_e = place.hash(b[0], 1) ^ times(p_b, t_e ^ a[0]);
+    (w_g ^ w_e, [t_g, t_e])
+}
+
+/// Evaluates `circuit` on the inputs' labels; returns the outputs'.
+///
+/// # Panics
+///
+/// If `tables` are too short.
+#[must_use]
+pub fn evaluate(
+    circuit: &Circuit,
+    hash: Hash,
+    start: u128,
+    instance: u32,
+    tables: &[u8],
+    inputs: &[u128],
+) -> Vec<u128> {
+    let mut wires = inputs.to_vec();
+    let mut rows = tables
+        .chunks_exact(16)
+        .map(|row| u128::from_le_bytes(row.try_into().expect("chunks of sixteen bytes")));
+    let mut gate = 0;
+    for g in &circuit.gates {
+        let label = match *g {
+            Gate::Xor(a, b) => wires[a] ^ wires[b],
+            Gate::And(a, b) => {
+                let place = Place {
+                    hash,
+                    start,
+                    instance,
+                    gate,
+                };
+                gate += 1;
+                let (a, b) = (wires[a.wire], wires[b.wire]);
+                let t_g = rows.next().expect("a row for each half");
+                let t_e = rows.next().expect("a row for each half");
+                let w_g = place.hash(a, 0) ^ times(select_bit(a), t_g);
+                let w_e = place.hash(b, 1) ^ times(select_bit(b), t_e ^ a);
+                w_g ^ w_e
+            }
+        };
+        wires.push(label);
+    }
+    circuit.output_labels(&wires)
+}
+
+/// The outputs' decoding information: the permute bits, eight a byte, the first one lowest.
+#[must_use]
+pub fn decoding(outputs: &[[u128; 2]]) -> Vec<u8> {
+    let mut bytes = vec![0; outputs.len().div_ceil(8)];
+    for (i, labels) in outputs.iter().enumerate() {
+        bytes[i / 8] |= u8::from(select_bit(labels[0])) << (i % 8);
+    }
+    bytes
+}
