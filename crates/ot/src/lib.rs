@@ -3,18 +3,48 @@
 //! | module | what it does | source |
 //! |---|---|---|
 //! | [`base`] | a few random OTs from public-key operations, maliciously secure | McQuoid, Rosulek, Roy 2021 |
+//! | [`extension`] | punctured trees and small-field VOLE: the inside of the extension | Roy 2022 |
+//! | [`correlated`] | many correlated OTs under the garbler's Δ, with chosen choice bits | Roy 2022 |
 //!
 //! How the parts meet: the *evaluator* is the sender of the base OTs and the receiver of the
 //! correlated ones; the *garbler* is the receiver of the base OTs, with the bits of Δ as its
 //! choices, and the sender of the correlated ones. The two base messages do not depend on each
 //! other and cross on the wire.
+//!
+//! ```
+//! # use rand_core::CryptoRng;
+//! # fn both(rng_g: &mut impl CryptoRng, rng_e: &mut impl CryptoRng) -> Result<(), tacit_ot::Error> {
+//! use tacit_kernels::Block;
+//! use tacit_ot::correlated::{CotReceiver, CotSender};
+//! use tacit_ot::{Delta, FieldBits, SessionTag, base};
+//!
+//! let tag = SessionTag::new([7; 32]); // binds the session, the roles and the function
+//! let delta = Delta::random(rng_g);
+//!
+//! // One simultaneous exchange.
+//! let (garbler, to_evaluator) = base::Receiver::start(&delta.choices(), &tag, rng_g)?;
+//! let (evaluator, to_garbler) = base::Sender::start(Delta::BITS, &tag, rng_e)?;
+//! let field = FieldBits::DEFAULT;
+//! let mut sender = CotSender::new(delta, garbler.finish(&to_garbler)?, &tag, field)?;
+//! let mut receiver = CotReceiver::new(evaluator.finish(&to_evaluator)?, &tag, field)?;
+//!
+//! // One message from the evaluator for any number of correlated OTs.
+//! let choices = [true, false, true];
+//! let (message, t) = receiver.extend(&choices)?;
+//! let q = sender.extend(choices.len(), &message)?;
+//! assert_eq!(t[1], q[1]);
+//! # Ok(()) }
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod base;
+pub mod correlated;
 mod delta;
 mod error;
+pub mod extension;
 mod tag;
 
 pub use delta::Delta;
 pub use error::{ApiMisuse, Error, Message, PeerMisbehaved};
+pub use extension::FieldBits;
 pub use tag::SessionTag;

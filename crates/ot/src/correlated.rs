@@ -1,0 +1,380 @@
+//! Correlated OT with chosen choice bits: q for the sender, t = q ⊕ bΔ for the receiver.
+//!
+//! Source: Roy 2022, figures 7 to 9, as the header of [`extension`](crate::extension) says;
+//! semi-honest. The garbler is the sender: (q, q ⊕ Δ) are the labels of a wire, and the evaluator
+//! gets the one for its input bit.
+//!
+//! The labels are the rows themselves, unhashed: what a garbling scheme then does with them has to
+//! stand offsets that all share Δ, which is what its hash is chosen for. Both halves number their
+//! OTs by a counter that only goes up, so no OT is used for two choices.
+//!
+//! | part of the receiver's message | bytes |
+//! |---|---|
+//! | corrections of the trees, in the first message only | 32 (128 − ⌈128/k⌉) |
+//! | for each group, in order: u ⊕ c, bit i in bit i mod 8 of byte ⌊i/8⌋ | ⌈n/128⌉ · 16 |
+//!
+//! where n is the number of OTs of the call. Rows are padded to whole blocks with zero choices.
+
+use core::fmt;
+
+use tacit_kernels::Block;
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::base::Key;
+use crate::extension::{
+    CORRECTION_BYTES, FieldBits, Streams, correction_bytes, grow, grow_punctured, scratch,
+};
+use crate::{ApiMisuse, Delta, Error, Message, PeerMisbehaved, SessionTag};
+
+/// How many correlated OTs one call may ask for.
+pub const MAX_CALL: usize = 1 << 24;
+
+/// How many correlated OTs one set of base OTs gives: 2^25 cipher calls under each key, so that
+/// AES passes for a pseudorandom function up to 2^-67 over all keys.
+pub const MAX_TOTAL: u64 = 1 << 32;
+
+/// OTs that are worked on at a time, in blocks of 128: the rows of a group stay in cache.
+const CHUNK_BLOCKS: usize = 32;
+
+/// How far one half has come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// Correlated OTs handed out.
+    handed_out: u64,
+    /// Blocks of every stream used.
+    stream_blocks: u64,
+    /// An error ended this half.
+    ended: bool,
+}
+
+impl Progress {
+    /// Refuses a call for `count` OTs that this half may not answer.
+    fn check(&self, count: usize) -> Result<(), ApiMisuse> {
+        if self.ended {
+            return Err(ApiMisuse::Ended);
+        }
+        if count > MAX_CALL {
+            let limit = MAX_CALL;
+            return Err(ApiMisuse::TooMany {
+                found: count,
+                limit,
+            });
+        }
+        // Streams bound the work under a key; padding makes them run ahead of the OTs.
+        if (self.stream_blocks + blocks(count) as u64) * 128 > MAX_TOTAL {
+            return Err(ApiMisuse::UsedUp { limit: MAX_TOTAL });
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.handed_out += count as u64;
+        self.stream_blocks += blocks(count) as u64;
+    }
+}
+
+/// Blocks of 128 OTs that `count` OTs fill.
+const fn blocks(count: usize) -> usize {
+    count.div_ceil(128)
+}
+
+/// Size of the receiver's message for `count` OTs without the trees' corrections, in bytes.
+const fn row_bytes(field: FieldBits, count: usize) -> usize {
+    field.groups() * blocks(count) * Block::BYTES
+}
+
+/// The half of the garbler: it chose Δ, and gets q for each OT.
+pub struct CotSender {
+    delta: Delta,
+    tag: SessionTag,
+    field: FieldBits,
+    progress: Progress,
+    /// Chosen keys of the base OTs, until the first message brings the corrections.
+    base: Vec<Key>,
+    /// Streams of each group's punctured tree, from the first message on.
+    groups: Vec<Streams>,
+}
+
+impl CotSender {
+    /// The sender under `delta`, with the chosen keys of the base OTs whose choices were
+    /// [`Delta::choices`]. The tag and the field are the receiver's.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse::WrongBaseCount`] if there are not [`Delta::BITS`] base OTs.
+    pub fn new(
+        delta: Delta,
+        base: Vec<Key>,
+        tag: &SessionTag,
+        field: FieldBits,
+    ) -> Result<Self, Error> {
+        check_base(base.len())?;
+        Ok(Self {
+            delta,
+            tag: *tag,
+            field,
+            progress: Progress::default(),
+            base,
+            groups: Vec::new(),
+        })
+    }
+
+    /// The number of the next correlated OT.
+    #[must_use]
+    pub fn next_index(&self) -> u64 {
+        self.progress.handed_out
+    }
+
+    /// Exact size in bytes of the receiver's next message, if it is for `count` OTs.
+    #[must_use]
+    pub fn message_len(&self, count: usize) -> usize {
+        let first = self.groups.is_empty();
+        let corrections = if first {
+            correction_bytes(self.field)
+        } else {
+            0
+        };
+        corrections + row_bytes(self.field, count)
+    }
+
+    /// Takes the receiver's message for `count` OTs and returns their q, secret, which are numbered
+    /// from [`next_index`](Self::next_index) on.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved::WrongLength`], which ends this sender; [`ApiMisuse`] if there are too
+    /// many OTs or this sender has ended.
+    pub fn extend(&mut self, count: usize, message: &[u8]) -> Result<Vec<Block>, Error> {
+        self.progress.check(count)?;
+        let expected = self.message_len(count);
+        if message.len() != expected {
+            self.progress.ended = true;
+            return Err(Error::PeerMisbehaved(PeerMisbehaved::WrongLength {
+                message: Message::Extension,
+                expected,
+                found: message.len(),
+            }));
+        }
+        let (corrections, rows) = message.split_at(expected - row_bytes(self.field, count));
+        if self.groups.is_empty() {
+            self.open_trees(corrections);
+        }
+        let first = self.progress.stream_blocks;
+        let mut q = Vec::with_capacity(count.next_multiple_of(128));
+        let mut chunks = Chunks::new(self.field);
+        for start in (0..blocks(count)).step_by(CHUNK_BLOCKS) {
+            let length = CHUNK_BLOCKS.min(blocks(count) - start);
+            for group in 0..self.field.groups() {
+                let at = (group * blocks(count) + start) * Block::BYTES;
+                let sent = &rows[at..][..length * Block::BYTES];
+                self.fold_group(group, first + start as u64, sent, &mut chunks, length);
+            }
+            chunks.transpose(length, &mut q);
+        }
+        truncate(&mut q, count);
+        self.progress.advance(count);
+        Ok(q)
+    }
+
+    /// Rows of one group: w ⊕ Δ · (u ⊕ c).
+    fn fold_group(
+        &self,
+        group: usize,
+        first: u64,
+        sent: &[u8],
+        chunks: &mut Chunks,
+        length: usize,
+    ) {
+        let delta = self.delta.choices();
+        let bits = self.field.group(group);
+        let leaves = 1 << bits.len();
+        let rows = &mut chunks.rows[bits.start * length..bits.end * length];
+        self.groups[group].fold(first, rows, &mut chunks.scratch[..leaves * length]);
+        for (row, &bit) in rows.chunks_exact_mut(length).zip(&delta[bits]) {
+            let mask = Block::ONES.and_bit(u8::from(bit).into());
+            for (block, sent) in row.iter_mut().zip(sent.chunks_exact(Block::BYTES)) {
+                *block ^= read_block(sent) & mask;
+            }
+        }
+    }
+
+    /// Grows the punctured trees from the base OTs and the first message's corrections.
+    fn open_trees(&mut self, mut corrections: &[u8]) {
+        let choices = self.delta.choices();
+        for group in 0..self.field.groups() {
+            let bits = self.field.group(group);
+            let (own, rest) = corrections.split_at((bits.len() - 1) * CORRECTION_BYTES);
+            corrections = rest;
+            let (keys, choices) = (&self.base[bits.clone()], &choices[bits]);
+            let leaves = grow_punctured(&self.tag, group, keys, choices, own);
+            self.groups.push(Streams::of_punctured(&leaves));
+        }
+        self.base = Vec::new();
+    }
+}
+
+/// The half of the evaluator: it has choice bits, and gets t = q ⊕ bΔ for each OT.
+pub struct CotReceiver {
+    field: FieldBits,
+    progress: Progress,
+    /// Corrections of the trees, until the first message carries them.
+    corrections: Vec<u8>,
+    /// Streams of each group's whole tree.
+    groups: Vec<Streams>,
+}
+
+impl CotReceiver {
+    /// The receiver, with both keys of each base OT. The tag and the field are the sender's.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse::WrongBaseCount`] if there are not [`Delta::BITS`] base OTs.
+    pub fn new(base: Vec<[Key; 2]>, tag: &SessionTag, field: FieldBits) -> Result<Self, Error> {
+        check_base(base.len())?;
+        let mut corrections = Vec::with_capacity(correction_bytes(field));
+        let groups = (0..field.groups()).map(|group| {
+            let leaves = grow(tag, group, &base[field.group(group)], &mut corrections);
+            Streams::of_whole(&leaves)
+        });
+        let groups = groups.collect();
+        Ok(Self {
+            field,
+            progress: Progress::default(),
+            corrections,
+            groups,
+        })
+    }
+
+    /// The number of the next correlated OT.
+    #[must_use]
+    pub fn next_index(&self) -> u64 {
+        self.progress.handed_out
+    }
+
+    /// Makes the message for one OT for each of `choices`, which stay secret. Returns it with the
+    /// t of each OT, secret, numbered from [`next_index`](Self::next_index) on. Messages must reach
+    /// the sender in the order in which they were made, each once.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse`] if there are too many choices.
+    pub fn extend(&mut self, choices: &[bool]) -> Result<(Vec<u8>, Vec<Block>), Error> {
+        let count = choices.len();
+        self.progress.check(count)?;
+        let packed = pack(choices);
+        let mut message = core::mem::take(&mut self.corrections);
+        let rows_at = message.len();
+        message.resize(rows_at + row_bytes(self.field, count), 0);
+        let rows = &mut message[rows_at..];
+        let first = self.progress.stream_blocks;
+        let mut t = Vec::with_capacity(count.next_multiple_of(128));
+        let mut chunks = Chunks::new(self.field);
+        for start in (0..blocks(count)).step_by(CHUNK_BLOCKS) {
+            let length = CHUNK_BLOCKS.min(blocks(count) - start);
+            let choices = &packed[start..][..length];
+            for group in 0..self.field.groups() {
+                let at = (group * blocks(count) + start) * Block::BYTES;
+                let out = &mut rows[at..][..length * Block::BYTES];
+                self.fold_group(group, first + start as u64, choices, &mut chunks, out);
+            }
+            chunks.transpose(length, &mut t);
+        }
+        truncate(&mut t, count);
+        self.progress.advance(count);
+        Ok((message, t))
+    }
+
+    /// Rows of one group, v, and what is sent for it, u ⊕ c.
+    fn fold_group(
+        &self,
+        group: usize,
+        first: u64,
+        choices: &[Block],
+        chunks: &mut Chunks,
+        out: &mut [u8],
+    ) {
+        let length = choices.len();
+        let bits = self.field.group(group);
+        let leaves = 1 << bits.len();
+        let rows = &mut chunks.rows[bits.start * length..bits.end * length];
+        self.groups[group].fold(first, rows, &mut chunks.scratch[..leaves * length]);
+        let sums = chunks.scratch[..length].iter().zip(choices);
+        for ((&u, &c), out) in sums.zip(out.chunks_exact_mut(Block::BYTES)) {
+            out.copy_from_slice(&(u ^ c).to_bytes());
+        }
+    }
+}
+
+/// Working memory for one chunk: 128 rows, and the streams of one group.
+struct Chunks {
+    rows: Zeroizing<Vec<Block>>,
+    scratch: Zeroizing<Vec<Block>>,
+}
+
+impl Chunks {
+    fn new(field: FieldBits) -> Self {
+        Self {
+            rows: scratch(Delta::BITS, CHUNK_BLOCKS),
+            scratch: scratch(1 << field.get(), CHUNK_BLOCKS),
+        }
+    }
+
+    /// Appends the columns of 128 rows of `length` blocks: bit j of column i is bit i of row j.
+    fn transpose(&self, length: usize, out: &mut Vec<Block>) {
+        let rows = &self.rows[..Delta::BITS * length];
+        for block in 0..length {
+            for bit in 0..128 {
+                let column = (0..Delta::BITS).fold(0u128, |column, row| {
+                    column | (rows[row * length + block].to_u128() >> bit & 1) << row
+                });
+                out.push(Block::from_u128(column));
+            }
+        }
+    }
+}
+
+fn check_base(found: usize) -> Result<(), ApiMisuse> {
+    let expected = Delta::BITS;
+    if found == expected {
+        Ok(())
+    } else {
+        Err(ApiMisuse::WrongBaseCount { expected, found })
+    }
+}
+
+fn read_block(bytes: &[u8]) -> Block {
+    let mut array = [0; Block::BYTES];
+    array.copy_from_slice(bytes);
+    Block::from_bytes(array)
+}
+
+/// Choice bits as blocks, bit i in bit i mod 128, the last block filled up with zeros.
+fn pack(choices: &[bool]) -> Zeroizing<Vec<Block>> {
+    let packed = choices.chunks(128).map(|chunk| {
+        let bits = (0..).zip(chunk);
+        Block::from_u128(bits.fold(0, |block, (i, &bit)| block | u128::from(bit) << i))
+    });
+    Zeroizing::new(packed.collect())
+}
+
+/// Wipes and removes what padding added.
+fn truncate(blocks: &mut Vec<Block>, count: usize) {
+    blocks[count..].iter_mut().for_each(Zeroize::zeroize);
+    blocks.truncate(count);
+}
+
+impl fmt::Debug for CotSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CotSender {{ next: {}, .. }}", self.progress.handed_out)
+    }
+}
+
+impl fmt::Debug for CotReceiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "CotReceiver {{ next: {}, .. }}",
+            self.progress.handed_out
+        )
+    }
+}

@@ -1,0 +1,231 @@
+//! Correlated OT: the correlation at all sizes, the frozen transcript, and misuse.
+
+mod seeded;
+
+use rand_core::Rng;
+use seeded::Seeded;
+use tacit_kernels::Block;
+use tacit_ot::base::Key;
+use tacit_ot::correlated::{CotReceiver, CotSender, MAX_CALL};
+use tacit_ot::{ApiMisuse, Delta, Error, FieldBits, Message, PeerMisbehaved, SessionTag, base};
+
+const TAG: SessionTag = SessionTag::new([0xa5; 32]);
+
+fn choices(count: usize, label: &str) -> Vec<bool> {
+    let mut rng = Seeded::new(label);
+    (0..count).map(|_| rng.next_u32() & 1 == 1).collect()
+}
+
+/// Base OTs of a trusted dealer.
+fn dealt(delta: &Delta) -> (Vec<Key>, Vec<[Key; 2]>) {
+    let mut rng = Seeded::new("dealer");
+    let mut key = || {
+        let mut bytes = [0; 32];
+        rng.fill_bytes(&mut bytes);
+        Key::from_bytes(bytes)
+    };
+    let pairs: Vec<_> = (0..Delta::BITS).map(|_| [key(), key()]).collect();
+    let choices = delta.choices();
+    let chosen = pairs
+        .iter()
+        .zip(choices.iter())
+        .map(|(pair, &c)| pair[usize::from(c)].clone());
+    (chosen.collect(), pairs)
+}
+
+fn halves(field: FieldBits) -> (Delta, CotSender, CotReceiver) {
+    let delta = Delta::random(&mut Seeded::new("delta"));
+    let (chosen, pairs) = dealt(&delta);
+    let sender = CotSender::new(delta.clone(), chosen, &TAG, field).unwrap();
+    let receiver = CotReceiver::new(pairs, &TAG, field).unwrap();
+    (delta, sender, receiver)
+}
+
+fn check(delta: &Delta, choices: &[bool], q: &[Block], t: &[Block]) {
+    assert_eq!((q.len(), t.len()), (choices.len(), choices.len()));
+    for ((&q, &t), &b) in q.iter().zip(t).zip(choices) {
+        assert_eq!(t, q ^ delta.to_block().and_bit(u8::from(b).into()));
+    }
+}
+
+fn all_fields() -> impl Iterator<Item = FieldBits> {
+    (1..=FieldBits::MAX).map(|k| FieldBits::new(k).unwrap())
+}
+
+#[test]
+fn correlated_over_real_base_ots() {
+    let (mut rng_s, mut rng_r) = (Seeded::new("garbler"), Seeded::new("evaluator"));
+    let delta = Delta::random(&mut rng_s);
+    let (garbler, to_evaluator) =
+        base::Receiver::start(&delta.choices(), &TAG, &mut rng_s).unwrap();
+    let (evaluator, to_garbler) = base::Sender::start(Delta::BITS, &TAG, &mut rng_r).unwrap();
+    let chosen = garbler.finish(&to_garbler).unwrap();
+    let pairs = evaluator.finish(&to_evaluator).unwrap();
+    let field = FieldBits::DEFAULT;
+    let mut sender = CotSender::new(delta.clone(), chosen, &TAG, field).unwrap();
+    let mut receiver = CotReceiver::new(pairs, &TAG, field).unwrap();
+    let choices = choices(300, "input");
+    let (message, t) = receiver.extend(&choices).unwrap();
+    let q = sender.extend(300, &message).unwrap();
+    check(&delta, &choices, &q, &t);
+}
+
+#[test]
+fn correlated_around_every_block_size() {
+    for field in all_fields() {
+        let (delta, mut sender, mut receiver) = halves(field);
+        let mut total = 0;
+        for count in [
+            1, 0, 2, 7, 8, 63, 127, 128, 129, 255, 256, 257, 1023, 4095, 4096, 4097,
+        ] {
+            let choices = choices(count, "sizes");
+            assert_eq!(sender.next_index(), total);
+            assert_eq!(receiver.next_index(), total);
+            let expected = sender.message_len(count);
+            let (message, t) = receiver.extend(&choices).unwrap();
+            assert_eq!(message.len(), expected);
+            let q = sender.extend(count, &message).unwrap();
+            check(&delta, &choices, &q, &t);
+            total += count as u64;
+        }
+    }
+}
+
+#[test]
+fn messages_are_as_long_as_documented() {
+    for (k, first, later) in [(1, 128 * 32, 128 * 32), (2, 2048 + 64 * 32, 64 * 32)] {
+        let (_, mut sender, mut receiver) = halves(FieldBits::new(k).unwrap());
+        for expected in [first, later] {
+            let (message, _) = receiver.extend(&[true; 200]).unwrap();
+            assert_eq!(message.len(), expected);
+            sender.extend(200, &message).unwrap();
+        }
+    }
+    // 128 / k bits for each OT, whatever k.
+    for field in all_fields() {
+        let (_, mut sender, mut receiver) = halves(field);
+        let (message, _) = receiver.extend(&[]).unwrap();
+        sender.extend(0, &message).unwrap();
+        assert_eq!(
+            sender.message_len(1024),
+            128usize.div_ceil(field.get()) * 128
+        );
+    }
+}
+
+#[test]
+fn no_row_comes_twice() {
+    for field in all_fields() {
+        let (_, mut sender, mut receiver) = halves(field);
+        let mut rows = Vec::new();
+        for count in [200, 200, 5000] {
+            let (message, t) = receiver.extend(&vec![false; count]).unwrap();
+            rows.extend(t.iter().map(|t| t.to_u128()));
+            sender.extend(count, &message).unwrap();
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        assert_eq!(rows.len(), 5400);
+    }
+}
+
+#[test]
+fn the_same_choices_look_different_each_time() {
+    let (_, _, mut receiver) = halves(FieldBits::DEFAULT);
+    receiver.extend(&[]).unwrap();
+    let (first, _) = receiver.extend(&[true; 128]).unwrap();
+    let (second, _) = receiver.extend(&[true; 128]).unwrap();
+    assert!(first.iter().zip(&second).filter(|(a, b)| a == b).count() < first.len() / 32);
+}
+
+#[test]
+fn a_wrong_length_ends_the_sender() {
+    for change in [-1isize, 1, 16] {
+        let (_, mut sender, mut receiver) = halves(FieldBits::DEFAULT);
+        let (mut message, _) = receiver.extend(&[true; 130]).unwrap();
+        let expected = message.len();
+        let found = expected.checked_add_signed(change).unwrap();
+        message.resize(found, 0);
+        let refused = PeerMisbehaved::WrongLength {
+            message: Message::Extension,
+            expected,
+            found,
+        };
+        assert_eq!(sender.extend(130, &message).unwrap_err(), refused.into());
+        message.resize(expected, 0);
+        assert_eq!(
+            sender.extend(130, &message).unwrap_err(),
+            ApiMisuse::Ended.into()
+        );
+    }
+}
+
+#[test]
+fn a_repeated_first_message_is_refused() {
+    let (_, mut sender, mut receiver) = halves(FieldBits::DEFAULT);
+    let (message, _) = receiver.extend(&[true; 130]).unwrap();
+    sender.extend(130, &message).unwrap();
+    let refused = sender.extend(130, &message).unwrap_err();
+    assert!(matches!(
+        refused,
+        Error::PeerMisbehaved(PeerMisbehaved::WrongLength { .. })
+    ));
+}
+
+#[test]
+fn halves_with_different_tags_or_roles_do_not_agree() {
+    let field = FieldBits::DEFAULT;
+    let delta = Delta::random(&mut Seeded::new("delta"));
+    let (chosen, pairs) = dealt(&delta);
+    let other = SessionTag::new([0; 32]);
+    let mut sender = CotSender::new(delta, chosen, &other, field).unwrap();
+    let mut receiver = CotReceiver::new(pairs, &TAG, field).unwrap();
+    let (message, t) = receiver.extend(&[false; 128]).unwrap();
+    let q = sender.extend(128, &message).unwrap();
+    assert!(q.iter().zip(&t).all(|(q, t)| q != t));
+}
+
+#[test]
+fn any_bytes_give_some_rows_and_no_panic() {
+    let mut rng = Seeded::new("noise");
+    for field in all_fields() {
+        let (_, mut sender, _) = halves(field);
+        for count in [1, 129] {
+            let mut message = vec![0; sender.message_len(count)];
+            rng.fill_bytes(&mut message);
+            assert_eq!(sender.extend(count, &message).unwrap().len(), count);
+        }
+    }
+}
+
+#[test]
+fn misuse_is_named() {
+    let field = FieldBits::DEFAULT;
+    let delta = Delta::random(&mut Seeded::new("delta"));
+    let (mut chosen, mut pairs) = dealt(&delta);
+    chosen.pop();
+    pairs.pop();
+    let (expected, found) = (128, 127);
+    let misuse = Error::from(ApiMisuse::WrongBaseCount { expected, found });
+    assert_eq!(
+        CotSender::new(delta, chosen, &TAG, field).unwrap_err(),
+        misuse
+    );
+    assert_eq!(CotReceiver::new(pairs, &TAG, field).unwrap_err(), misuse);
+
+    let (_, mut sender, mut receiver) = halves(field);
+    let (found, limit) = (MAX_CALL + 1, MAX_CALL);
+    let misuse = Error::from(ApiMisuse::TooMany { found, limit });
+    assert_eq!(sender.extend(found, &[]).unwrap_err(), misuse);
+    assert_eq!(receiver.extend(&vec![false; found]).unwrap_err(), misuse);
+    // The caller's mistake ends nothing.
+    let (message, t) = receiver.extend(&[false]).unwrap();
+    assert_eq!(sender.extend(1, &message).unwrap(), t);
+}
+
+#[test]
+fn debug_prints_nothing_secret() {
+    let (_, sender, receiver) = halves(FieldBits::DEFAULT);
+    assert_eq!(format!("{sender:?}"), "CotSender { next: 0, .. }");
+    assert_eq!(format!("{receiver:?}"), "CotReceiver { next: 0, .. }");
+}
