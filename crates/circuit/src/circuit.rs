@@ -20,10 +20,32 @@ pub enum Gate {
 /// A named, typed port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Its name, unique among the circuit's inputs or among its outputs.
+    /// Its name, unique among the circuit's inputs or among its outputs: an ASCII letter and
+    /// then up to 63 ASCII letters, digits and underscores.
     pub name: String,
     /// Its type, which fixes its width in bits.
     pub ty: Type,
+}
+
+impl Port {
+    /// A port of this name and type. The name is checked where the port comes to stand in a
+    /// circuit.
+    pub fn new(name: impl Into<String>, ty: Type) -> Self {
+        Self {
+            name: name.into(),
+            ty,
+        }
+    }
+
+    /// Longest name, in bytes.
+    pub const MAX_NAME_BYTES: usize = 64;
+
+    fn has_valid_name(&self) -> bool {
+        let name = self.name.as_bytes();
+        name.len() <= Self::MAX_NAME_BYTES
+            && name.first().is_some_and(u8::is_ascii_alphabetic)
+            && name.iter().all(|&c| c.is_ascii_alphanumeric() || c == b'_')
+    }
 }
 
 /// A Boolean circuit.
@@ -32,7 +54,8 @@ pub struct Port {
 ///
 /// Every gate reads wires of smaller number than its own; the widths of the input ports add up
 /// to the number of input wires, those of the output ports to the number of output wires; there
-/// are at most [`Circuit::MAX_WIRES`] wires.
+/// is at least one port each way, and port names are valid and unique each way; there are at
+/// most [`Circuit::MAX_WIRES`] wires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circuit {
     inputs: Vec<Port>,
@@ -44,7 +67,7 @@ pub struct Circuit {
 
 /// A gate in eight bytes: the kind in the top two bits of the first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PackedGate([u32; 2]);
+pub(crate) struct PackedGate([u32; 2]);
 
 impl PackedGate {
     const WIRE: u32 = (1 << 30) - 1;
@@ -65,6 +88,11 @@ impl PackedGate {
             _ => Gate::Inv(a),
         }
     }
+
+    /// The two words, as the digest takes them.
+    pub(crate) fn words(self) -> [u32; 2] {
+        self.0
+    }
 }
 
 impl Circuit {
@@ -82,8 +110,36 @@ impl Circuit {
         gates: impl IntoIterator<Item = Gate>,
         output_wires: Vec<Wire>,
     ) -> Result<Self, CircuitError> {
-        let _ = (inputs, outputs, gates.into_iter().map(PackedGate::pack), output_wires);
-        todo!("helper circuit-core")
+        let mut growing = Growing::new(inputs)?;
+        let gates = gates.into_iter();
+        growing.reserve(gates.size_hint().0);
+        for gate in gates {
+            growing.push(gate)?;
+        }
+        growing.finish(outputs, output_wires)
+    }
+
+    /// The same gates under other port names and types: how the nameless `bits[n]` ports of a
+    /// circuit file become a `u64` or `bytes[16]`. The digest changes with them.
+    ///
+    /// # Errors
+    ///
+    /// The ports break an invariant of [`Circuit`], or are not as wide in all as the old ones.
+    pub fn with_ports(self, inputs: Vec<Port>, outputs: Vec<Port>) -> Result<Self, CircuitError> {
+        let input_bits = check_ports("input", &inputs)?;
+        if input_bits != self.input_bits {
+            return Err(CircuitError::PortWidth {
+                direction: "input",
+                expected: input_bits as usize,
+                found: self.input_bits as usize,
+            });
+        }
+        check_outputs(&outputs, &self.output_wires, self.wire_count() as u32)?;
+        Ok(Self {
+            inputs,
+            outputs,
+            ..self
+        })
     }
 
     /// The input ports, in order.
@@ -104,6 +160,12 @@ impl Circuit {
         self.input_bits as usize
     }
 
+    /// Number of output bits.
+    #[must_use]
+    pub fn output_bits(&self) -> usize {
+        self.output_wires.len()
+    }
+
     /// The wires of the output bits, in port order.
     #[must_use]
     pub fn output_wires(&self) -> &[Wire] {
@@ -116,8 +178,304 @@ impl Circuit {
         self.gates.len()
     }
 
+    /// Number of wires: input bits and gates.
+    #[must_use]
+    pub fn wire_count(&self) -> usize {
+        self.input_bits() + self.gates.len()
+    }
+
     /// The gates, in order.
-    pub fn gates(&self) -> impl ExactSizeIterator<Item = Gate> + '_ {
+    pub fn gates(&self) -> impl ExactSizeIterator<Item = Gate> + DoubleEndedIterator + '_ {
         self.gates.iter().map(|gate| gate.unpack())
+    }
+
+    pub(crate) fn packed_gates(&self) -> &[PackedGate] {
+        &self.gates
+    }
+}
+
+/// A circuit whose gates come one by one. Its gates always satisfy the invariants of [`Circuit`].
+pub(crate) struct Growing {
+    inputs: Vec<Port>,
+    input_bits: u32,
+    gates: Vec<PackedGate>,
+}
+
+impl Growing {
+    pub(crate) fn new(inputs: Vec<Port>) -> Result<Self, CircuitError> {
+        let input_bits = check_ports("input", &inputs)?;
+        Ok(Self {
+            inputs,
+            input_bits,
+            gates: Vec::new(),
+        })
+    }
+
+    /// Makes room for `gates` more; a caller who has the number from a file bounds it first.
+    pub(crate) fn reserve(&mut self, gates: usize) {
+        self.gates.reserve(gates.min(Circuit::MAX_WIRES));
+    }
+
+    /// Number of wires so far, which is the wire that the next gate drives.
+    pub(crate) fn wire_count(&self) -> u32 {
+        self.input_bits + self.gates.len() as u32
+    }
+
+    /// Adds a gate; returns the wire that it drives.
+    #[inline]
+    pub(crate) fn push(&mut self, gate: Gate) -> Result<Wire, CircuitError> {
+        let limit = self.wire_count();
+        let greatest = match gate {
+            Gate::Xor(a, b) | Gate::And(a, b) => a.max(b),
+            Gate::Inv(a) => a,
+        };
+        let gate_number = self.gates.len();
+        if greatest >= limit {
+            return Err(CircuitError::GateReadsAhead {
+                gate: gate_number,
+                wire: greatest,
+                limit,
+            });
+        }
+        if limit as usize >= Circuit::MAX_WIRES {
+            return Err(CircuitError::TooManyWires {
+                at: format!("gate {gate_number}"),
+            });
+        }
+        self.gates.push(PackedGate::pack(gate));
+        Ok(limit)
+    }
+
+    pub(crate) fn finish(
+        self,
+        outputs: Vec<Port>,
+        output_wires: Vec<Wire>,
+    ) -> Result<Circuit, CircuitError> {
+        check_outputs(&outputs, &output_wires, self.wire_count())?;
+        let Self {
+            inputs,
+            input_bits,
+            gates,
+        } = self;
+        Ok(Circuit {
+            inputs,
+            outputs,
+            input_bits,
+            gates,
+            output_wires,
+        })
+    }
+}
+
+/// The ports' width together, after their names and number were found right.
+fn check_ports(direction: &'static str, ports: &[Port]) -> Result<u32, CircuitError> {
+    if ports.is_empty() {
+        return Err(CircuitError::NoPorts { direction });
+    }
+    let mut names = std::collections::HashSet::with_capacity(ports.len());
+    let mut width = 0;
+    for port in ports {
+        if !port.has_valid_name() {
+            let port = port.name.chars().take(Port::MAX_NAME_BYTES).collect();
+            return Err(CircuitError::PortName { port });
+        }
+        if !names.insert(port.name.as_str()) {
+            return Err(CircuitError::DuplicatePort {
+                direction,
+                port: port.name.clone(),
+            });
+        }
+        width += port.ty.width();
+        if width > Circuit::MAX_WIRES {
+            return Err(CircuitError::TooManyWires {
+                at: format!("{direction} {:?}", port.name),
+            });
+        }
+    }
+    Ok(width as u32)
+}
+
+fn check_outputs(ports: &[Port], wires: &[Wire], limit: u32) -> Result<(), CircuitError> {
+    let expected = check_ports("output", ports)? as usize;
+    if expected != wires.len() {
+        let found = wires.len();
+        return Err(CircuitError::PortWidth {
+            direction: "output",
+            expected,
+            found,
+        });
+    }
+    match wires.iter().position(|&wire| wire >= limit) {
+        None => Ok(()),
+        Some(bit) => Err(CircuitError::OutputWire {
+            bit,
+            wire: wires[bit],
+            wires: limit,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port(name: &str, bits: usize) -> Port {
+        Port::new(name, Type::bits(bits))
+    }
+
+    fn half_adder(inputs: Vec<Port>, outputs: Vec<Port>) -> Result<Circuit, CircuitError> {
+        Circuit::new(
+            inputs,
+            outputs,
+            [Gate::Xor(0, 1), Gate::And(0, 1)],
+            vec![2, 3],
+        )
+    }
+
+    #[test]
+    fn parts_come_back_as_given() {
+        let circuit = half_adder(vec![port("a", 1), port("b", 1)], vec![port("sum", 2)]).unwrap();
+        assert_eq!(circuit.input_bits(), 2);
+        assert_eq!(circuit.output_bits(), 2);
+        assert_eq!(circuit.wire_count(), 4);
+        assert_eq!(
+            circuit.gates().collect::<Vec<_>>(),
+            [Gate::Xor(0, 1), Gate::And(0, 1)]
+        );
+        assert_eq!(circuit.output_wires(), [2, 3]);
+        assert_eq!(size_of::<PackedGate>(), 8);
+    }
+
+    #[test]
+    fn every_kind_of_gate_survives_packing() {
+        let last = Circuit::MAX_WIRES as u32 - 1;
+        for gate in [
+            Gate::Xor(last, last),
+            Gate::And(0, last),
+            Gate::And(last, 0),
+            Gate::Inv(last),
+        ] {
+            assert_eq!(PackedGate::pack(gate).unpack(), gate);
+        }
+    }
+
+    #[test]
+    fn odd_port_names_are_refused() {
+        for name in ["", "1a", "a b", "a=1", "é", "a-b", "_a", &"a".repeat(65)] {
+            let error = half_adder(vec![port(name, 2)], vec![port("sum", 2)]).unwrap_err();
+            assert!(
+                matches!(error, CircuitError::PortName { .. }),
+                "{name}: {error}"
+            );
+        }
+        half_adder(vec![port(&"a".repeat(64), 2)], vec![port("sum", 2)]).unwrap();
+    }
+
+    #[test]
+    fn ports_are_unique_each_way_and_there_is_one() {
+        let error = half_adder(vec![port("a", 1), port("a", 1)], vec![port("a", 2)]).unwrap_err();
+        let port_name = "a".to_owned();
+        assert_eq!(
+            error,
+            CircuitError::DuplicatePort {
+                direction: "input",
+                port: port_name
+            }
+        );
+        half_adder(vec![port("a", 2)], vec![port("a", 2)]).unwrap();
+        let error = half_adder(vec![], vec![port("a", 2)]).unwrap_err();
+        assert_eq!(error, CircuitError::NoPorts { direction: "input" });
+        let error = half_adder(vec![port("a", 2)], vec![]).unwrap_err();
+        assert_eq!(
+            error,
+            CircuitError::NoPorts {
+                direction: "output"
+            }
+        );
+    }
+
+    #[test]
+    fn a_gate_must_not_read_ahead() {
+        for gate in [
+            Gate::Xor(0, 2),
+            Gate::And(2, 0),
+            Gate::Inv(2),
+            Gate::Inv(u32::MAX),
+        ] {
+            let error =
+                Circuit::new(vec![port("a", 2)], vec![port("b", 1)], [gate], vec![0]).unwrap_err();
+            assert!(matches!(
+                error,
+                CircuitError::GateReadsAhead {
+                    gate: 0,
+                    limit: 2,
+                    ..
+                }
+            ));
+        }
+    }
+
+    #[test]
+    fn outputs_must_fit_their_ports_and_the_wires() {
+        let error = half_adder(vec![port("a", 2)], vec![port("sum", 3)]).unwrap_err();
+        assert_eq!(
+            error,
+            CircuitError::PortWidth {
+                direction: "output",
+                expected: 3,
+                found: 2
+            }
+        );
+        let error = Circuit::new(vec![port("a", 2)], vec![port("b", 1)], [], vec![2]).unwrap_err();
+        assert_eq!(
+            error,
+            CircuitError::OutputWire {
+                bit: 0,
+                wire: 2,
+                wires: 2
+            }
+        );
+    }
+
+    #[test]
+    fn too_many_wires_are_refused() {
+        let full = vec![port("a", 1 << 29), port("b", 1 << 29)];
+        let error = Circuit::new(full.clone(), vec![port("c", 1)], [Gate::Inv(0)], vec![0]);
+        assert_eq!(
+            error.unwrap_err(),
+            CircuitError::TooManyWires {
+                at: "gate 0".to_owned()
+            }
+        );
+        let past = [full, vec![port("c", 1)]].concat();
+        let error = Circuit::new(past, vec![port("c", 1)], [], vec![0]).unwrap_err();
+        assert_eq!(
+            error,
+            CircuitError::TooManyWires {
+                at: "input \"c\"".to_owned()
+            }
+        );
+    }
+
+    #[test]
+    fn ports_can_be_renamed_but_not_resized() {
+        let circuit = half_adder(vec![port("in0", 2)], vec![port("out0", 2)]).unwrap();
+        let sum = vec![Port::new("sum", Type::unsigned(2))];
+        let (a, b) = (Port::new("a", Type::BIT), Port::new("b", Type::BIT));
+        let typed = circuit
+            .clone()
+            .with_ports(vec![a.clone(), b], sum.clone())
+            .unwrap();
+        assert_eq!(typed.outputs(), sum);
+        assert!(typed.gates().eq(circuit.gates()));
+        let error = circuit.with_ports(vec![a], sum).unwrap_err();
+        assert_eq!(
+            error,
+            CircuitError::PortWidth {
+                direction: "input",
+                expected: 1,
+                found: 2
+            }
+        );
     }
 }

@@ -1,0 +1,143 @@
+//! What can be wrong with a circuit, a value or a circuit file.
+
+use thiserror::Error;
+
+/// A circuit, type, value or circuit file that is not valid.
+///
+/// No message shows the content of a value: it may be secret.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CircuitError {
+    /// A text that names no type.
+    #[error(
+        "{text:?} is not a type; write bit, bits[n], uN, iN, fixed[i,f], bytes[n], or an array of \
+         these such as u32[10]"
+    )]
+    NotAType {
+        /// The text, cut to 64 characters.
+        text: String,
+    },
+    /// A type with a size of zero or one past the bounds.
+    #[error(
+        "the type {ty} has a size that is not allowed: sizes start at 1, numbers have at most \
+         4096 bits, arrays at most 8 dimensions, and a port at most 2^30 bits"
+    )]
+    TypeSize {
+        /// The type as text.
+        ty: String,
+    },
+    /// A port's name that is empty, too long, or has other characters than allowed.
+    #[error(
+        "{port:?} cannot name a port; use a letter and then up to 63 letters, digits and \
+         underscores, all ASCII"
+    )]
+    PortName {
+        /// The name, cut to 64 characters.
+        port: String,
+    },
+    /// Two input ports or two output ports of one name.
+    #[error("two {direction} ports are named {port:?}; give each its own name")]
+    DuplicatePort {
+        /// `input` or `output`.
+        direction: &'static str,
+        /// The name.
+        port: String,
+    },
+    /// A circuit without input or without output.
+    #[error("the circuit has no {direction} port; it needs at least one")]
+    NoPorts {
+        /// `input` or `output`.
+        direction: &'static str,
+    },
+    /// The ports' widths add up to another number than there are wires.
+    #[error("the {direction} ports are {expected} bits wide together; {found} wires were given")]
+    PortWidth {
+        /// `input` or `output`.
+        direction: &'static str,
+        /// Bits of the ports.
+        expected: usize,
+        /// Wires given.
+        found: usize,
+    },
+    /// More wires than a circuit may have.
+    #[error("{at} has wires past the limit of 2^30; split the circuit into several")]
+    TooManyWires {
+        /// The port, gate or field at which the limit is passed.
+        at: String,
+    },
+    /// A gate that reads a wire of its own number or a greater one.
+    #[error("gate {gate} reads wire {wire}, but only wires below {limit} are known before it")]
+    GateReadsAhead {
+        /// The gate's number, from 0.
+        gate: usize,
+        /// The wire.
+        wire: u32,
+        /// The number of the wire that the gate drives.
+        limit: u32,
+    },
+    /// An output that names a wire that is not there.
+    #[error("output bit {bit} is wire {wire}, but the circuit has only {wires} wires")]
+    OutputWire {
+        /// The output bit's number over all ports, from 0.
+        bit: usize,
+        /// The wire.
+        wire: u32,
+        /// Wires of the circuit.
+        wires: u32,
+    },
+    /// A value that does not fit its type. Says the kind and length found, never the content.
+    #[error("{at} is of type {ty}: expected {expected}, found {found}")]
+    Value {
+        /// The port, and the element's index in an array: `key`, `table[3]`, or `the value`.
+        at: String,
+        /// The type as text.
+        ty: String,
+        /// What the type allows.
+        expected: String,
+        /// What was found, without secrets.
+        found: String,
+    },
+    /// Values that are not as many as the circuit has input ports.
+    #[error("the circuit has {expected} input ports; {found} values were given")]
+    ValueCount {
+        /// Input ports.
+        expected: usize,
+        /// Values given.
+        found: usize,
+    },
+    /// A circuit file that breaks its format.
+    #[error("line {line}, {field}: expected {expected}, found {found}")]
+    File {
+        /// Line, from 1.
+        line: u64,
+        /// The field: what the number or word stands for.
+        field: &'static str,
+        /// What the format allows there.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
+    /// A circuit file that announces more than the limits allow.
+    #[error(
+        "line {line} announces {found} {what}; the limit is {limit}, raise it if the file is to \
+         be trusted"
+    )]
+    FileLimit {
+        /// Line, from 1.
+        line: u64,
+        /// What is counted.
+        what: &'static str,
+        /// The limit in force.
+        limit: u64,
+        /// The number announced.
+        found: u64,
+    },
+    /// A file that could not be read or written.
+    #[error("{path}: {message}; check that it exists and may be read")]
+    Io {
+        /// The file, or `the circuit file` where only a stream is known.
+        path: String,
+        /// The operating system's message.
+        message: String,
+    },
+}

@@ -1,0 +1,145 @@
+//! The plain evaluator: what a circuit computes, without any cryptography. It is the oracle of
+//! everything else.
+//!
+//! Evaluation is bit-sliced: a wire holds one word, and bit k of every word belongs to instance
+//! k, so that one pass computes 64 instances. Time and memory depend on the circuit alone, never
+//! on the inputs, and the wires are wiped afterwards, since inputs may be secret.
+
+use zeroize::Zeroize;
+
+use crate::{Circuit, Gate};
+
+/// A word of bit-sliced values: bit k is the value in instance k.
+pub type Lanes = u64;
+
+/// Number of instances that one pass computes.
+pub const LANES: usize = Lanes::BITS as usize;
+
+impl Circuit {
+    /// The output bits for these input bits, both in port order.
+    ///
+    /// # Panics
+    ///
+    /// If `inputs` are not as many as the circuit has input bits.
+    #[must_use]
+    pub fn evaluate(&self, inputs: &[bool]) -> Vec<bool> {
+        let mut lanes: Vec<Lanes> = inputs.iter().map(|&bit| Lanes::from(bit)).collect();
+        let outputs = self.evaluate_lanes(&lanes);
+        lanes.zeroize();
+        outputs.into_iter().map(|lane| lane & 1 == 1).collect()
+    }
+
+    /// The output bits for each of many inputs, 64 in a pass.
+    ///
+    /// # Panics
+    ///
+    /// If an instance has not as many bits as the circuit has input bits.
+    #[must_use]
+    pub fn evaluate_batch<I: AsRef<[bool]>>(&self, instances: &[I]) -> Vec<Vec<bool>> {
+        let mut outputs = Vec::with_capacity(instances.len());
+        let mut lanes = vec![0; self.input_bits()];
+        for pass in instances.chunks(LANES) {
+            lanes.fill(0);
+            for (k, instance) in pass.iter().enumerate() {
+                let bits = instance.as_ref();
+                assert_eq!(
+                    bits.len(),
+                    self.input_bits(),
+                    "input bits of instance {k} of the pass"
+                );
+                for (lane, &bit) in lanes.iter_mut().zip(bits) {
+                    *lane |= Lanes::from(bit) << k;
+                }
+            }
+            let results = self.evaluate_lanes(&lanes);
+            let instance = |k| results.iter().map(|lane| lane >> k & 1 == 1).collect();
+            outputs.extend((0..pass.len()).map(instance));
+        }
+        lanes.zeroize();
+        outputs
+    }
+
+    /// The output words for these input words: 64 instances at once, bit k of each word being
+    /// instance k.
+    ///
+    /// # Panics
+    ///
+    /// If `inputs` are not as many as the circuit has input bits.
+    #[must_use]
+    pub fn evaluate_lanes(&self, inputs: &[Lanes]) -> Vec<Lanes> {
+        assert_eq!(inputs.len(), self.input_bits(), "input bits");
+        let mut wires = Vec::with_capacity(self.wire_count());
+        wires.extend_from_slice(inputs);
+        for gate in self.gates() {
+            let value = match gate {
+                Gate::Xor(a, b) => wires[a as usize] ^ wires[b as usize],
+                Gate::And(a, b) => wires[a as usize] & wires[b as usize],
+                Gate::Inv(a) => !wires[a as usize],
+            };
+            wires.push(value);
+        }
+        let outputs = self
+            .output_wires()
+            .iter()
+            .map(|&wire| wires[wire as usize])
+            .collect();
+        wires.zeroize();
+        outputs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Port, Type};
+
+    /// (a, b, carry in) to (sum, carry out, a, NOT a).
+    fn full_adder() -> Circuit {
+        let gates = [
+            Gate::Xor(0, 2),
+            Gate::Xor(1, 2),
+            Gate::And(3, 4),
+            Gate::Xor(5, 2),
+            Gate::Xor(3, 1),
+            Gate::Inv(0),
+        ];
+        let ports = |name: &str, bits| vec![Port::new(name, Type::bits(bits))];
+        Circuit::new(ports("in0", 3), ports("out0", 4), gates, vec![7, 6, 0, 8]).unwrap()
+    }
+
+    fn expected([a, b, c]: [bool; 3]) -> Vec<bool> {
+        vec![a ^ b ^ c, (a & b) | (a & c) | (b & c), a, !a]
+    }
+
+    #[test]
+    fn every_input_of_a_full_adder() {
+        for n in 0..8 {
+            let inputs = [n & 1 == 1, n & 2 == 2, n & 4 == 4];
+            assert_eq!(
+                full_adder().evaluate(&inputs),
+                expected(inputs),
+                "{inputs:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn batches_of_every_size_around_a_pass_agree_with_single_evaluations() {
+        for size in [0, 1, 63, 64, 65, 128, 130] {
+            let inputs: Vec<[bool; 3]> = (0..size)
+                .map(|n| [n % 2 == 0, n % 3 == 0, n % 5 == 0])
+                .collect();
+            let outputs = full_adder().evaluate_batch(&inputs);
+            assert_eq!(
+                outputs,
+                inputs.into_iter().map(expected).collect::<Vec<_>>()
+            );
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "input bits")]
+    fn a_wrong_number_of_inputs_panics() {
+        let _ = full_adder().evaluate(&[true]);
+    }
+}

@@ -1,0 +1,82 @@
+//! What a circuit costs: gates of each kind and depths.
+
+use crate::{Circuit, Gate};
+
+/// Counts and depths of a [`Circuit`], over the gates as given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Input bits.
+    pub input_bits: usize,
+    /// Output bits.
+    pub output_bits: usize,
+    /// AND gates.
+    pub and: usize,
+    /// XOR gates.
+    pub xor: usize,
+    /// INV gates.
+    pub inv: usize,
+    /// Gates of any kind on the longest path from an input to any gate.
+    pub depth: u32,
+    /// AND gates on the path from an input to any gate that has most of them.
+    pub and_depth: u32,
+}
+
+impl Circuit {
+    /// The circuit's statistics; one pass, eight bytes of memory a wire.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let mut statistics = Statistics {
+            input_bits: self.input_bits(),
+            output_bits: self.output_bits(),
+            ..Statistics::default()
+        };
+        // Per wire: the depth and the AND-depth at which it is known.
+        let mut depths = vec![(0_u32, 0_u32); self.input_bits()];
+        depths.reserve_exact(self.gate_count());
+        for gate in self.gates() {
+            let (count, (a, b), and) = match gate {
+                Gate::And(a, b) => (&mut statistics.and, (a, b), 1),
+                Gate::Xor(a, b) => (&mut statistics.xor, (a, b), 0),
+                Gate::Inv(a) => (&mut statistics.inv, (a, a), 0),
+            };
+            *count += 1;
+            let (a, b) = (depths[a as usize], depths[b as usize]);
+            let (depth, and_depth) = (a.0.max(b.0) + 1, a.1.max(b.1) + and);
+            statistics.depth = statistics.depth.max(depth);
+            statistics.and_depth = statistics.and_depth.max(and_depth);
+            depths.push((depth, and_depth));
+        }
+        statistics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Port, Type};
+
+    #[test]
+    fn counts_and_depths_of_a_small_circuit() {
+        let gates = [
+            Gate::Xor(0, 1),
+            Gate::And(2, 0),
+            Gate::Inv(3),
+            Gate::And(4, 3),
+            Gate::Xor(1, 0),
+            Gate::Inv(6),
+        ];
+        let ports = |name: &str, bits| vec![Port::new(name, Type::bits(bits))];
+        let circuit = Circuit::new(ports("a", 2), ports("b", 1), gates, vec![6]).unwrap();
+        let expected = Statistics {
+            input_bits: 2,
+            output_bits: 1,
+            and: 2,
+            xor: 2,
+            inv: 2,
+            depth: 4,
+            and_depth: 2,
+        };
+        assert_eq!(circuit.statistics(), expected);
+    }
+}
