@@ -1,10 +1,12 @@
 //! Boolean circuits, typed ports, functions and programs; no cryptography but digests.
 #![forbid(unsafe_code)]
 
+pub mod builder;
 mod circuit;
 mod digest;
 mod error;
 mod evaluate;
+mod netlist;
 mod program;
 mod statistics;
 mod types;

@@ -1,0 +1,136 @@
+//! The builder: circuits written as ordinary expressions over typed handles.
+//!
+//! ```
+//! use tacit_circuit::builder::Builder;
+//!
+//! let builder = Builder::new();
+//! let (a, b) = (builder.uint("a", 32), builder.uint("b", 32));
+//! let sum = &a + &b;
+//! builder.output("sum", &sum);
+//! builder.output("a_is_greater", &a.greater_than(&b));
+//! let circuit = builder.finish()?;
+//! assert_eq!(circuit.outputs().len(), 2);
+//! # Ok::<(), tacit_circuit::CircuitError>(())
+//! ```
+//!
+//! Constants are folded, NOT is a flag and never a gate of its own before [`Builder::finish`],
+//! equal gates are shared, and gates that no output depends on are dropped. What an operation
+//! costs in AND gates stands with it, for inputs that are neither constant nor shared.
+//!
+//! # How handles reach the builder
+//!
+//! A handle borrows its builder, which keeps its gates behind a `RefCell`. [`Bit`] is thereby
+//! `Copy` and as small as a pointer and a number, wide handles have one pointer each, and the
+//! compiler refuses a handle that outlives [`Builder::finish`]. The price is a lifetime in the
+//! signatures of component generators; a reference-counted builder would spare it and count
+//! references for each bit instead. Handles of two builders do not mix: that panics.
+//!
+//! # Cost
+//!
+//! A gate takes 8 bytes and at most 8 more in the table by which equal gates are found.
+
+mod array;
+mod bit;
+mod bus;
+mod bytes;
+mod handle;
+mod integer;
+mod ports;
+mod sharing;
+
+use core::cell::RefCell;
+use core::fmt;
+
+use crate::{Circuit, CircuitError};
+
+pub use array::Array;
+pub use bit::Bit;
+pub use bus::Bus;
+pub use bytes::Bytes;
+pub use handle::Handle;
+pub use integer::{Int, UInt};
+
+use crate::netlist::Literal;
+use ports::Draft;
+use sharing::Sharing;
+
+/// A circuit under construction.
+///
+/// Ports may be declared at any time; input ports take their place in the order in which they are
+/// declared. What is wrong with a port's name is said by [`Builder::finish`].
+#[derive(Default)]
+pub struct Builder {
+    gates: RefCell<Sharing>,
+    draft: RefCell<Draft>,
+}
+
+impl Builder {
+    /// A builder of an empty circuit.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The constant `value`.
+    #[must_use]
+    pub fn constant(&self, value: bool) -> Bit<'_> {
+        Bit::new(self, Literal::constant(value))
+    }
+
+    /// Number of gates so far, those among them that no output needs, and no NOT.
+    #[must_use]
+    pub fn gate_count(&self) -> usize {
+        self.gates.borrow().gate_count()
+    }
+
+    /// Appends `circuit`, fed with `inputs`, one bus for each of its input ports, and gives one
+    /// bus for each of its output ports.
+    ///
+    /// # Panics
+    ///
+    /// If `inputs` do not match the ports in number and width.
+    #[must_use]
+    pub fn call<'b>(&'b self, circuit: &Circuit, inputs: &[Bus<'b>]) -> Vec<Bus<'b>> {
+        assert_eq!(inputs.len(), circuit.inputs().len(), "one bus for each input port");
+        let mut literals = Vec::with_capacity(circuit.input_bits());
+        for (bus, port) in inputs.iter().zip(circuit.inputs()) {
+            assert_eq!(bus.width(), port.ty.width(), "width of the bus for {}", port.name);
+            self.assert_owns(bus.builder());
+            literals.extend_from_slice(bus.literals());
+        }
+        let roots = self.gates.borrow_mut().splice(circuit, literals);
+        let mut roots = roots.into_iter();
+        let widths = circuit.outputs().iter().map(|port| port.ty.width());
+        widths.map(|width| Bus::new(self, roots.by_ref().take(width).collect())).collect()
+    }
+
+    /// The finished circuit: live gates in the order in which they were made, each negation as
+    /// one INV gate for all that read it, right before the first of them.
+    ///
+    /// # Errors
+    ///
+    /// A port's name is not allowed or taken, there is no input or no output, or the circuit has
+    /// more wires than [`Circuit::MAX_WIRES`].
+    pub fn finish(self) -> Result<Circuit, CircuitError> {
+        ports::finish(self.gates.into_inner(), self.draft.into_inner())
+    }
+
+    pub(crate) fn xor(&self, a: Literal, b: Literal) -> Literal {
+        self.gates.borrow_mut().xor(a, b)
+    }
+
+    pub(crate) fn and(&self, a: Literal, b: Literal) -> Literal {
+        self.gates.borrow_mut().and(a, b)
+    }
+
+    /// Panics where two builders' handles are mixed, which no type can refuse.
+    pub(crate) fn assert_owns(&self, other: &Self) {
+        assert!(core::ptr::eq(self, other), "handles of two builders in one operation");
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("gates", &self.gate_count()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,196 @@
+//! Buses: strings of bits, and what every wide handle is made of.
+
+use core::fmt;
+use core::ops::Range;
+
+use super::handle::{binary_operator, unary_operator};
+use super::{Bit, Builder, Handle};
+use crate::netlist::Literal;
+use crate::{Kind, Type};
+
+/// A string of bits; bit 0 is the least significant where that means something.
+///
+/// The bitwise operators take two buses of one width and panic on others. `^` and `!` cost no AND
+/// gate; `&` and `|` cost one a bit. Slices, shifts and rotations by constants cost nothing.
+#[derive(Clone)]
+pub struct Bus<'b> {
+    builder: &'b Builder,
+    literals: Vec<Literal>,
+}
+
+impl<'b> Bus<'b> {
+    pub(crate) fn new(builder: &'b Builder, literals: Vec<Literal>) -> Self {
+        Self { builder, literals }
+    }
+
+    pub(crate) fn literals(&self) -> &[Literal] {
+        &self.literals
+    }
+
+    /// The bus of these bits, bit 0 first.
+    ///
+    /// # Panics
+    ///
+    /// If a bit is of another builder.
+    #[must_use]
+    pub fn from_bits(builder: &'b Builder, bits: impl IntoIterator<Item = Bit<'b>>) -> Self {
+        let literal = |bit: Bit<'b>| {
+            builder.assert_owns(bit.builder());
+            bit.literal()
+        };
+        Self::new(builder, bits.into_iter().map(literal).collect())
+    }
+
+    /// The bus of these constants, bit 0 first.
+    #[must_use]
+    pub fn constant(builder: &'b Builder, bits: impl IntoIterator<Item = bool>) -> Self {
+        Self::new(builder, bits.into_iter().map(Literal::constant).collect())
+    }
+
+    /// The builder of the circuit.
+    #[must_use]
+    pub fn builder(&self) -> &'b Builder {
+        self.builder
+    }
+
+    /// Number of bits.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.literals.len()
+    }
+
+    /// Bit `index`.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    #[must_use]
+    pub fn bit(&self, index: usize) -> Bit<'b> {
+        Bit::new(self.builder, self.literals[index])
+    }
+
+    /// Its bits, in order.
+    pub fn bits(&self) -> impl DoubleEndedIterator<Item = Bit<'b>> + ExactSizeIterator + '_ {
+        self.literals.iter().map(|&literal| Bit::new(self.builder, literal))
+    }
+
+    /// The bits of `range`.
+    ///
+    /// # Panics
+    ///
+    /// If the range ends past the bus.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        Self::new(self.builder, self.literals[range].to_vec())
+    }
+
+    /// This bus and, after its last bit, `upper`.
+    #[must_use]
+    pub fn concat(&self, upper: &Self) -> Self {
+        self.builder.assert_owns(upper.builder);
+        Self::new(self.builder, [&self.literals[..], &upper.literals[..]].concat())
+    }
+
+    /// Bits moved `by` places up, zeros below; the width stays.
+    #[must_use]
+    pub fn shift_up(&self, by: usize) -> Self {
+        let by = by.min(self.width());
+        let kept = &self.literals[..self.width() - by];
+        Self::new(self.builder, [&vec![Literal::FALSE; by], kept].concat())
+    }
+
+    /// Bits moved `by` places down, `fill` above; the width stays.
+    #[must_use]
+    pub fn shift_down(&self, by: usize, fill: Bit<'b>) -> Self {
+        self.builder.assert_owns(fill.builder());
+        let by = by.min(self.width());
+        Self::new(self.builder, [&self.literals[by..], &vec![fill.literal(); by]].concat())
+    }
+
+    /// Bits moved `by` places up, those that leave above coming in below.
+    #[must_use]
+    pub fn rotate_up(&self, by: usize) -> Self {
+        let mut rotated = self.clone();
+        if !rotated.literals.is_empty() {
+            rotated.literals.rotate_right(by % self.width());
+        }
+        rotated
+    }
+
+    /// Whether all bits are one, by a balanced tree. Costs an AND gate less than the width.
+    #[must_use]
+    pub fn all(&self) -> Bit<'b> {
+        let mut level: Vec<Bit<'b>> = self.bits().collect();
+        while level.len() > 1 {
+            level = level
+                .chunks(2)
+                .map(|pair| pair.iter().copied().reduce(|a, b| a & b).expect("a pair or one"))
+                .collect();
+        }
+        level.pop().unwrap_or_else(|| self.builder.constant(true))
+    }
+
+    /// Whether any bit is one. Costs an AND gate less than the width.
+    #[must_use]
+    pub fn any(&self) -> Bit<'b> {
+        !(!self).all()
+    }
+
+    /// Whether both are equal. Costs an AND gate less than the width.
+    ///
+    /// # Panics
+    ///
+    /// If the widths differ.
+    #[must_use]
+    pub fn equals(&self, other: &Self) -> Bit<'b> {
+        (!(self ^ other)).all()
+    }
+
+    fn zip_with(&self, other: &Self, gate: impl Fn(Literal, Literal) -> Literal) -> Self {
+        self.builder.assert_owns(other.builder);
+        assert_eq!(self.width(), other.width(), "widths of two buses in one operation");
+        let pairs = self.literals.iter().zip(&other.literals);
+        Self::new(self.builder, pairs.map(|(&a, &b)| gate(a, b)).collect())
+    }
+
+    fn exclusive_or(&self, other: &Self) -> Self {
+        self.zip_with(other, |a, b| self.builder.xor(a, b))
+    }
+
+    fn conjunction(&self, other: &Self) -> Self {
+        self.zip_with(other, |a, b| self.builder.and(a, b))
+    }
+
+    fn disjunction(&self, other: &Self) -> Self {
+        self.zip_with(other, |a, b| !self.builder.and(!a, !b))
+    }
+
+    fn complement(&self) -> Self {
+        Self::new(self.builder, self.literals.iter().map(|&literal| !literal).collect())
+    }
+}
+
+binary_operator!(Bus, BitXor, bitxor, exclusive_or);
+binary_operator!(Bus, BitAnd, bitand, conjunction);
+binary_operator!(Bus, BitOr, bitor, disjunction);
+unary_operator!(Bus, Not, not, complement);
+
+impl<'b> Handle<'b> for Bus<'b> {
+    fn ty(&self) -> Type {
+        Type::bits(self.width())
+    }
+
+    fn to_bus(&self) -> Bus<'b> {
+        self.clone()
+    }
+
+    fn from_bus(ty: &Type, bus: Bus<'b>) -> Option<Self> {
+        (matches!(ty.kind(), Kind::Bits(_)) && ty.width() == bus.width()).then_some(bus)
+    }
+}
+
+impl fmt::Debug for Bus<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Bus").field(&self.literals).finish()
+    }
+}

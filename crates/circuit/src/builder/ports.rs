@@ -1,0 +1,162 @@
+//! Ports of a circuit under construction, and its end.
+
+use super::sharing::Sharing;
+use super::{Bit, Builder, Bus, Bytes, Handle, Int, UInt};
+use crate::netlist::{Literal, Netlist, Node};
+use crate::{Circuit, CircuitError, Gate, Port, Type, Wire};
+
+/// The ports that were declared so far.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+    roots: Vec<Literal>,
+}
+
+impl Builder {
+    /// Declares an input port of any type and gives the handle on it.
+    ///
+    /// # Panics
+    ///
+    /// If `H` has no values of type `ty`.
+    #[must_use]
+    pub fn input<'b, H: Handle<'b>>(&'b self, name: &str, ty: Type) -> H {
+        let mut gates = self.gates.borrow_mut();
+        let literals = (0..ty.width()).map(|_| gates.input()).collect();
+        drop(gates);
+        let handle = H::from_bus(&ty, Bus::new(self, literals));
+        let handle = handle.unwrap_or_else(|| panic!("input {name} of type {ty} as such a handle"));
+        self.draft.borrow_mut().inputs.push(Port { name: name.to_owned(), ty });
+        handle
+    }
+
+    /// Declares an input port of type `bit`.
+    #[must_use]
+    pub fn bit<'b>(&'b self, name: &str) -> Bit<'b> {
+        self.input(name, Type::BIT)
+    }
+
+    /// Declares an input port of type `bits[width]`.
+    #[must_use]
+    pub fn bus<'b>(&'b self, name: &str, width: usize) -> Bus<'b> {
+        self.input(name, Type::bits(width))
+    }
+
+    /// Declares an input port that is an unsigned integer of `width` bits.
+    #[must_use]
+    pub fn uint<'b>(&'b self, name: &str, width: usize) -> UInt<'b> {
+        self.input(name, Type::unsigned(width))
+    }
+
+    /// Declares an input port that is a signed integer of `width` bits.
+    #[must_use]
+    pub fn int<'b>(&'b self, name: &str, width: usize) -> Int<'b> {
+        self.input(name, Type::signed(width))
+    }
+
+    /// Declares an input port of type `bytes[len]`.
+    #[must_use]
+    pub fn bytes<'b>(&'b self, name: &str, len: usize) -> Bytes<'b> {
+        self.input(name, Type::bytes(len))
+    }
+
+    /// Declares an output port that shows `value`.
+    ///
+    /// # Panics
+    ///
+    /// If `value` is of another builder.
+    pub fn output<'b>(&'b self, name: &str, value: &impl Handle<'b>) {
+        let bus = value.to_bus();
+        self.assert_owns(bus.builder());
+        let mut draft = self.draft.borrow_mut();
+        draft.outputs.push(Port { name: name.to_owned(), ty: value.ty() });
+        draft.roots.extend_from_slice(bus.literals());
+    }
+}
+
+/// Makes the circuit. Constants at outputs are written as `x ⊕ x` of the first input bit.
+pub(crate) fn finish(gates: Sharing, draft: Draft) -> Result<Circuit, CircuitError> {
+    let Draft { inputs, outputs, mut roots } = draft;
+    let Some(mut netlist) = gates.into_netlist() else {
+        return Err(CircuitError::TooManyWires { at: "the circuit under construction".to_owned() });
+    };
+    netlist.retain_live(&mut roots);
+    let mut writer = Writer::new(&netlist);
+    for number in 0..netlist.len() as u32 {
+        writer.node(number, netlist.node(number));
+    }
+    let wires = roots.into_iter().map(|root| writer.literal(root)).collect();
+    Circuit::new(inputs, outputs, writer.gates, wires)
+}
+
+/// Writes nodes as gates and gives each negation that is read one INV gate.
+struct Writer {
+    gates: Vec<Gate>,
+    inputs: u32,
+    /// The wire of each node so far.
+    wires: Vec<Wire>,
+    /// The wire of each node's negation, or `NONE`.
+    negations: Vec<Wire>,
+    /// The wire of the constant zero and of the constant one.
+    constants: [Option<Wire>; 2],
+}
+
+impl Writer {
+    const NONE: Wire = Wire::MAX;
+
+    fn new(netlist: &Netlist) -> Self {
+        Self {
+            gates: Vec::with_capacity(netlist.len()),
+            inputs: netlist.inputs(),
+            wires: Vec::with_capacity(netlist.len()),
+            negations: vec![Self::NONE; netlist.len()],
+            constants: [None; 2],
+        }
+    }
+
+    fn node(&mut self, number: u32, node: Node) {
+        debug_assert_eq!(self.wires.len(), number as usize);
+        let wire = match node {
+            Node::Input(input) => input,
+            Node::Xor(a, b) => {
+                let gate = Gate::Xor(self.literal(a), self.literal(b));
+                self.gate(gate)
+            }
+            Node::And(a, b) => {
+                let gate = Gate::And(self.literal(a), self.literal(b));
+                self.gate(gate)
+            }
+        };
+        self.wires.push(wire);
+    }
+
+    fn gate(&mut self, gate: Gate) -> Wire {
+        self.gates.push(gate);
+        // Past the limit the number is wrong, and `Circuit::new` refuses so many gates.
+        self.inputs.saturating_add(u32::try_from(self.gates.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    fn literal(&mut self, literal: Literal) -> Wire {
+        if let Some(value) = literal.as_constant() {
+            return self.constant(value);
+        }
+        let node = literal.node() as usize;
+        if !literal.is_negated() {
+            return self.wires[node];
+        }
+        if self.negations[node] == Self::NONE {
+            self.negations[node] = self.gate(Gate::Inv(self.wires[node]));
+        }
+        self.negations[node]
+    }
+
+    fn constant(&mut self, value: bool) -> Wire {
+        if let Some(wire) = self.constants[usize::from(value)] {
+            return wire;
+        }
+        let gate = if value { Gate::Inv(self.constant(false)) } else { Gate::Xor(0, 0) };
+        let wire = self.gate(gate);
+        self.constants[usize::from(value)] = Some(wire);
+        wire
+    }
+}

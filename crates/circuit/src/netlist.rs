@@ -1,0 +1,298 @@
+//! Netlists: gates under construction, with constants folded and negations kept on edges.
+//!
+//! A [`Literal`] names a node or its negation, so that NOT costs no node, and XOR nodes pull
+//! their inputs' negations out to their own literal. This is the representation that XOR-AND
+//! graphs share in logic synthesis; both the builder and the compiler stand on it.
+//!
+//! # Invariants
+//!
+//! A node reads nodes of smaller number only; no node reads a constant; the two inputs of a node
+//! are different nodes; the inputs of a XOR node are not negated.
+
+/// A node's value, its negation, or a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Literal(u32);
+
+impl Literal {
+    /// The constant zero.
+    pub(crate) const FALSE: Self = Self(u32::MAX - 1);
+    /// The constant one.
+    pub(crate) const TRUE: Self = Self(u32::MAX);
+
+    /// The value of node `node`, which is below [`Netlist::MAX_NODES`].
+    pub(crate) fn of(node: u32) -> Self {
+        debug_assert!((node as usize) < Netlist::MAX_NODES);
+        Self(node << 1)
+    }
+
+    /// The constant `value`.
+    pub(crate) fn constant(value: bool) -> Self {
+        Self::FALSE.negated_if(value)
+    }
+
+    /// The node it names; of a constant, a number that no node has.
+    pub(crate) fn node(self) -> u32 {
+        self.0 >> 1
+    }
+
+    /// Whether it is the negation of its node.
+    pub(crate) fn is_negated(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// The constant that it is, if it is one.
+    pub(crate) fn as_constant(self) -> Option<bool> {
+        (self.0 >= Self::FALSE.0).then_some(self.is_negated())
+    }
+
+    /// The negation, if `condition`.
+    pub(crate) fn negated_if(self, condition: bool) -> Self {
+        Self(self.0 ^ u32::from(condition))
+    }
+
+    /// The same node or constant without its negation.
+    fn positive(self) -> Self {
+        Self(self.0 & !1)
+    }
+}
+
+impl core::ops::Not for Literal {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Node {
+    /// An input bit, by its number.
+    Input(u32),
+    /// Exclusive or of two literals, neither negated.
+    Xor(Literal, Literal),
+    /// Conjunction of two literals.
+    And(Literal, Literal),
+}
+
+/// A node in eight bytes. Literals of nodes take 31 bits; the top bit of the first word says AND.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PackedNode([u32; 2]);
+
+impl PackedNode {
+    const AND: u32 = 1 << 31;
+    /// A negated literal, which no XOR node has as an input.
+    const INPUT: u32 = Self::AND - 1;
+
+    pub(crate) fn pack(node: Node) -> Self {
+        match node {
+            Node::Input(number) => Self([Self::INPUT, number]),
+            Node::Xor(a, b) => Self([a.0, b.0]),
+            Node::And(a, b) => Self([a.0 | Self::AND, b.0]),
+        }
+    }
+
+    pub(crate) fn unpack(self) -> Node {
+        let [a, b] = self.0;
+        if a == Self::INPUT {
+            Node::Input(b)
+        } else if a & Self::AND != 0 {
+            Node::And(Literal(a & !Self::AND), Literal(b))
+        } else {
+            Node::Xor(Literal(a), Literal(b))
+        }
+    }
+
+    /// A well-mixed hash of the node, for structural hashing (a multiplication by a large odd
+    /// constant, the golden ratio's, and its upper bits).
+    pub(crate) fn hash(self) -> u32 {
+        let word = u64::from(self.0[0]) << 32 | u64::from(self.0[1]);
+        let mixed = (word ^ word >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as u32
+    }
+}
+
+/// What a gate becomes after folding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Folded {
+    /// No gate: this literal.
+    Literal(Literal),
+    /// This gate, its output negated if the flag is set.
+    Gate(Node, bool),
+}
+
+/// The exclusive or of `a` and `b`, without a gate where constants or equal inputs allow.
+pub(crate) fn fold_xor(a: Literal, b: Literal) -> Folded {
+    let negated = a.is_negated() != b.is_negated();
+    let (a, b) = (a.positive(), b.positive());
+    if a == b {
+        Folded::Literal(Literal::constant(negated))
+    } else if a.as_constant().is_some() {
+        Folded::Literal(b.negated_if(negated))
+    } else if b.as_constant().is_some() {
+        Folded::Literal(a.negated_if(negated))
+    } else {
+        Folded::Gate(Node::Xor(a.min(b), a.max(b)), negated)
+    }
+}
+
+/// The conjunction of `a` and `b`, without a gate where constants or equal inputs allow.
+pub(crate) fn fold_and(a: Literal, b: Literal) -> Folded {
+    let literal = match (a.as_constant(), b.as_constant()) {
+        (Some(false), _) | (_, Some(false)) => Literal::FALSE,
+        (Some(true), _) => b,
+        (_, Some(true)) => a,
+        _ if a == b => a,
+        _ if a == !b => Literal::FALSE,
+        _ => return Folded::Gate(Node::And(a.min(b), a.max(b)), false),
+    };
+    Folded::Literal(literal)
+}
+
+/// Nodes in topological order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Netlist {
+    nodes: Vec<PackedNode>,
+    inputs: u32,
+}
+
+impl Netlist {
+    /// Most nodes that a netlist may have.
+    pub(crate) const MAX_NODES: usize = 1 << 30;
+
+    /// An empty netlist with room for `nodes`.
+    pub(crate) fn with_capacity(nodes: usize) -> Self {
+        Self { nodes: Vec::with_capacity(nodes), inputs: 0 }
+    }
+
+    /// Number of nodes, inputs among them.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Number of inputs.
+    pub(crate) fn inputs(&self) -> u32 {
+        self.inputs
+    }
+
+    /// What node `node` is.
+    pub(crate) fn node(&self, node: u32) -> Node {
+        self.nodes[node as usize].unpack()
+    }
+
+    /// Node `node` as it is stored.
+    pub(crate) fn packed(&self, node: u32) -> PackedNode {
+        self.nodes[node as usize]
+    }
+
+    /// Appends the next input.
+    pub(crate) fn push_input(&mut self) -> Literal {
+        let number = self.inputs;
+        self.inputs += 1;
+        self.push(Node::Input(number))
+    }
+
+    /// Appends a node as it is; the caller has folded it.
+    pub(crate) fn push(&mut self, node: Node) -> Literal {
+        assert!(self.nodes.len() < Self::MAX_NODES, "a netlist has at most 2^30 nodes");
+        let number = self.nodes.len() as u32;
+        self.nodes.push(PackedNode::pack(node));
+        Literal::of(number)
+    }
+
+    /// Appends what folding left of a gate.
+    pub(crate) fn push_folded(&mut self, folded: Folded) -> Literal {
+        match folded {
+            Folded::Literal(literal) => literal,
+            Folded::Gate(node, negated) => self.push(node).negated_if(negated),
+        }
+    }
+
+    /// Drops the gates that no root depends on, and renames the roots accordingly. Inputs stay.
+    pub(crate) fn retain_live(&mut self, roots: &mut [Literal]) {
+        let mut live = vec![false; self.nodes.len()];
+        for root in roots.iter().filter(|root| root.as_constant().is_none()) {
+            live[root.node() as usize] = true;
+        }
+        for number in (0..self.nodes.len()).rev() {
+            match self.nodes[number].unpack() {
+                Node::Input(_) => live[number] = true,
+                Node::Xor(a, b) | Node::And(a, b) if live[number] => {
+                    live[a.node() as usize] = true;
+                    live[b.node() as usize] = true;
+                }
+                Node::Xor(..) | Node::And(..) => {}
+            }
+        }
+        let mut renamed = vec![0_u32; self.nodes.len()];
+        let rename = |renamed: &[u32], literal: Literal| match literal.as_constant() {
+            Some(_) => literal,
+            None => Literal::of(renamed[literal.node() as usize]).negated_if(literal.is_negated()),
+        };
+        let mut kept = 0;
+        for number in (0..self.nodes.len()).filter(|&number| live[number]) {
+            let node = match self.nodes[number].unpack() {
+                Node::Input(input) => Node::Input(input),
+                Node::Xor(a, b) => Node::Xor(rename(&renamed, a), rename(&renamed, b)),
+                Node::And(a, b) => Node::And(rename(&renamed, a), rename(&renamed, b)),
+            };
+            self.nodes[kept] = PackedNode::pack(node);
+            renamed[number] = kept as u32;
+            kept += 1;
+        }
+        self.nodes.truncate(kept);
+        for root in roots {
+            *root = rename(&renamed, *root);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_and_equal_inputs_fold() {
+        let (x, y) = (Literal::of(0), Literal::of(1));
+        let (zero, one) = (Literal::FALSE, Literal::TRUE);
+        assert_eq!(fold_xor(x, x), Folded::Literal(zero));
+        assert_eq!(fold_xor(x, !x), Folded::Literal(one));
+        assert_eq!(fold_xor(one, x), Folded::Literal(!x));
+        assert_eq!(fold_xor(!x, zero), Folded::Literal(!x));
+        assert_eq!(fold_xor(one, one), Folded::Literal(zero));
+        assert_eq!(fold_xor(!y, x), Folded::Gate(Node::Xor(x, y), true));
+        assert_eq!(fold_and(x, x), Folded::Literal(x));
+        assert_eq!(fold_and(!x, x), Folded::Literal(zero));
+        assert_eq!(fold_and(one, !x), Folded::Literal(!x));
+        assert_eq!(fold_and(x, zero), Folded::Literal(zero));
+        assert_eq!(fold_and(!y, x), Folded::Gate(Node::And(x, !y), false));
+    }
+
+    #[test]
+    fn packing_loses_nothing() {
+        let last = Literal::of(Netlist::MAX_NODES as u32 - 1);
+        for node in [
+            Node::Input(0),
+            Node::Input(u32::MAX),
+            Node::Xor(Literal::of(0), last),
+            Node::And(!Literal::of(0), !last),
+            Node::And(!last, last),
+        ] {
+            assert_eq!(PackedNode::pack(node).unpack(), node);
+        }
+    }
+
+    #[test]
+    fn dead_gates_go_and_inputs_stay() {
+        let mut netlist = Netlist::default();
+        let (x, y, z) = (netlist.push_input(), netlist.push_input(), netlist.push_input());
+        let dead = netlist.push(Node::And(x, y));
+        netlist.push(Node::Xor(x, dead));
+        let kept = netlist.push(Node::And(x, !z));
+        let mut roots = [!kept, Literal::TRUE];
+        netlist.retain_live(&mut roots);
+        assert_eq!(netlist.len(), 4);
+        assert_eq!(roots, [!Literal::of(3), Literal::TRUE]);
+        assert_eq!(netlist.node(3), Node::And(x, !z));
+    }
+}
