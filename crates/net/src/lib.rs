@@ -1,2 +1,44 @@
 //! Authenticated channels between two parties: TLS, framing, limits, meter.
+//!
+//! A [`Channel`] carries frames to one peer and back, and every call on it returns within a
+//! timeout. It comes from [`tls`] (two machines, both identities pinned), from [`plain`] (two
+//! processes of one machine), or from [`memory`] (one process). Nothing here knows of circuits or
+//! protocols.
+//!
+//! ```
+//! use tacit_net::memory;
+//!
+//! let (mut garbler, mut evaluator) = memory::pair();
+//! garbler.send(1, b"tables")?;
+//! garbler.flush()?;
+//! let frame = evaluator.receive(100)?;
+//! assert_eq!((frame.kind, frame.payload), (1, &b"tables"[..]));
+//! # Ok::<(), tacit_net::NetError>(())
+//! ```
 #![forbid(unsafe_code)]
+
+mod buffer;
+mod channel;
+mod error;
+mod fingerprint;
+mod identity;
+mod link;
+pub mod memory;
+mod meter;
+pub mod plain;
+mod settings;
+mod shaped;
+mod tcp;
+pub mod tls;
+mod transport;
+mod wait;
+
+pub use channel::{Channel, Frame, HEADER_BYTES};
+pub use error::{Awaited, NetError};
+pub use fingerprint::{Fingerprint, NotAFingerprint};
+pub use identity::Identity;
+pub use link::{Link, NotALink};
+pub use meter::{Meter, Traffic};
+pub use settings::Settings;
+pub use transport::{Sink, Source, Transport};
+pub use wait::{CancelHandle, Interrupt, SLICE, Wait};

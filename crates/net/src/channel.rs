@@ -1,0 +1,401 @@
+//! The channel: frames over a transport, bounded in time and length.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0 | kind, the protocol's own |
+//! | 1..5 | length of the payload, little-endian |
+//! | 5.. | payload |
+
+use std::fmt;
+use std::io::IoSlice;
+use std::time::Duration;
+
+use crate::buffer::{BUFFER_BYTES, Buffer};
+use crate::meter::FrameCounter;
+use crate::tls::TlsStream;
+use crate::{
+    Awaited, CancelHandle, Fingerprint, Interrupt, Link, Meter, NetError, Transport, Wait,
+};
+
+/// Length of a frame's header in bytes.
+pub const HEADER_BYTES: usize = 5;
+
+/// Payloads of at least so many bytes are written from where they stand, not from the buffer.
+const DIRECT_BYTES: usize = 32 * 1024;
+
+/// How long [`Channel::close`] waits at most to get rid of what is left.
+const CLOSE_AT_MOST: Duration = Duration::from_secs(5);
+
+/// A message as it came. The payload lies in the channel's buffer until the next call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// The kind that the sender gave it; any value.
+    pub kind: u8,
+    /// Its bytes.
+    pub payload: &'a [u8],
+}
+
+impl fmt::Debug for Frame<'_> {
+    /// Kind and length alone: the payload may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Frame(kind {}, {} bytes)", self.kind, self.payload.len())
+    }
+}
+
+/// What encrypts, or doesn't, between frames and transport.
+enum Stream {
+    Clear(Transport),
+    Tls(Box<TlsStream>),
+}
+
+impl Stream {
+    fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
+        match self {
+            Self::Clear(transport) => transport.read(into, wait),
+            Self::Tls(tls) => tls.read(into, wait),
+        }
+    }
+
+    /// Takes some of `parts`, which are not all empty, perhaps into a buffer of its own.
+    fn write(&mut self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt> {
+        match self {
+            Self::Clear(transport) => transport.write(parts, wait),
+            Self::Tls(tls) => tls.write(parts, wait),
+        }
+    }
+
+    fn flush(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        match self {
+            Self::Clear(_) => Ok(()),
+            Self::Tls(tls) => tls.flush(wait),
+        }
+    }
+
+    fn finish(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        match self {
+            Self::Clear(transport) => transport.finish(wait),
+            Self::Tls(tls) => tls.finish(wait),
+        }
+    }
+
+    fn transport(&self) -> &Transport {
+        match self {
+            Self::Clear(transport) => transport,
+            Self::Tls(tls) => tls.transport(),
+        }
+    }
+}
+
+/// A connection to one peer that carries frames both ways.
+///
+/// Sending fills a buffer, which goes out when it is full, when [`Channel::flush`] is called, and
+/// before [`Channel::receive`] waits. Every call returns within the timeout. After
+/// [`NetError::Timeout`] or [`NetError::Cancelled`] nothing is lost: what was sent stays in order,
+/// what had come stays, and the call may be made again (a send counts as made).
+pub struct Channel {
+    stream: Stream,
+    outgoing: Buffer,
+    incoming: Buffer,
+    counter: FrameCounter,
+    timeout: Duration,
+    cancel: CancelHandle,
+    peer: Option<Fingerprint>,
+    binding: [u8; 32],
+}
+
+impl Channel {
+    /// The timeout of each wait unless told otherwise.
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+    /// The [`Channel::binding`] of channels that are not bound to anything.
+    pub const UNBOUND: [u8; 32] = [0; 32];
+
+    /// A channel over `transport`, in the clear and with a peer unknown. For transports within
+    /// one machine, and for tests.
+    #[must_use]
+    pub fn over(transport: Transport) -> Self {
+        Self::new(Stream::Clear(transport), None, Self::UNBOUND)
+    }
+
+    /// A channel over TLS whose handshake is done.
+    pub(crate) fn over_tls(stream: TlsStream, peer: Fingerprint, binding: [u8; 32]) -> Self {
+        Self::new(Stream::Tls(Box::new(stream)), Some(peer), binding)
+    }
+
+    fn new(stream: Stream, peer: Option<Fingerprint>, binding: [u8; 32]) -> Self {
+        Self {
+            stream,
+            outgoing: Buffer::new(),
+            incoming: Buffer::new(),
+            counter: FrameCounter::default(),
+            timeout: Self::DEFAULT_TIMEOUT,
+            cancel: CancelHandle::new(),
+            peer,
+            binding,
+        }
+    }
+
+    /// Sends a message: into the buffer, and out as far as the buffer is too small for it.
+    ///
+    /// # Errors
+    ///
+    /// The payload is longer than a header can say, or the peer took too little for longer than
+    /// the timeout, or the connection ended.
+    pub fn send(&mut self, kind: u8, payload: &[u8]) -> Result<(), NetError> {
+        let header = header(kind, payload.len())?;
+        self.counter.count_sent(HEADER_BYTES + payload.len());
+        if payload.len() >= DIRECT_BYTES {
+            self.outgoing.push(&header);
+            return self.write_out(payload);
+        }
+        self.outgoing.push(&header);
+        self.outgoing.push(payload);
+        self.write_if_full()
+    }
+
+    /// Sends a message of `length` bytes that `fill` writes where they are sent from, which saves
+    /// a copy. What `fill` is given holds old bytes of messages to the same peer; it overwrites
+    /// them all.
+    ///
+    /// # Errors
+    ///
+    /// As [`Channel::send`].
+    pub fn send_with(
+        &mut self,
+        kind: u8,
+        length: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<(), NetError> {
+        let header = header(kind, length)?;
+        self.counter.count_sent(HEADER_BYTES + length);
+        let spare = self.outgoing.spare(HEADER_BYTES + length);
+        spare[..HEADER_BYTES].copy_from_slice(&header);
+        fill(&mut spare[HEADER_BYTES..HEADER_BYTES + length]);
+        self.outgoing.extend_by(HEADER_BYTES + length);
+        self.write_if_full()
+    }
+
+    /// Writes out all that was sent.
+    ///
+    /// # Errors
+    ///
+    /// The peer took too little for longer than the timeout, or the connection ended.
+    pub fn flush(&mut self) -> Result<(), NetError> {
+        self.write_out(&[])?;
+        let cancel = self.cancel.clone();
+        let wait = Wait::at_most(self.timeout, &cancel);
+        self.stream
+            .flush(&wait)
+            .map_err(|interrupt| self.interrupted(interrupt, Awaited::Room))
+    }
+
+    /// Receives the next message, of at most `max_len` bytes, after a flush if it has to wait.
+    ///
+    /// # Errors
+    ///
+    /// The message is not there whole within the timeout, or is announced as longer than
+    /// `max_len` (nothing is allocated for it, and the channel stands still at it), or the
+    /// connection ended.
+    pub fn receive(&mut self, max_len: usize) -> Result<Frame<'_>, NetError> {
+        let length = match self.announced(max_len)? {
+            Some((_, length)) if self.incoming.len() >= HEADER_BYTES + length => length,
+            _ => self.wait_for_frame(max_len)?,
+        };
+        self.counter.count_received(HEADER_BYTES + length);
+        let frame = self.incoming.take(HEADER_BYTES + length);
+        Ok(Frame {
+            kind: frame[0],
+            payload: &frame[HEADER_BYTES..],
+        })
+    }
+
+    /// What this channel has carried.
+    #[must_use]
+    pub fn meter(&self) -> Meter {
+        self.counter.snapshot(self.stream.transport().counter())
+    }
+
+    /// The longest that one call may wait.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Sets the longest that one call may wait.
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+    }
+
+    /// The handle that ends this channel's waits.
+    #[must_use]
+    pub fn cancel_handle(&self) -> CancelHandle {
+        self.cancel.clone()
+    }
+
+    /// Puts this channel under another handle, which may serve many.
+    pub fn set_cancel_handle(&mut self, cancel: CancelHandle) {
+        self.cancel = cancel;
+    }
+
+    /// Who the peer has proved to be; `None` where nothing was proved (plain TCP, memory).
+    #[must_use]
+    pub fn peer(&self) -> Option<Fingerprint> {
+        self.peer
+    }
+
+    /// A value that both ends of this very connection know, and that no other connection has:
+    /// the TLS exporter (RFC 8446, 7.5) with the label `EXPORTER-tacit-session` and an empty
+    /// context. [`Channel::UNBOUND`] for plain TCP and memory, where nothing stands behind it.
+    #[must_use]
+    pub fn binding(&self) -> [u8; 32] {
+        self.binding
+    }
+
+    /// The same channel, delaying and pacing what it sends from now on as `link` says.
+    #[must_use]
+    pub fn shaped(self, link: Link) -> Self {
+        let stream = match self.stream {
+            Stream::Clear(transport) => Stream::Clear(transport.shaped(link)),
+            Stream::Tls(tls) => Stream::Tls(Box::new(tls.shaped(link))),
+        };
+        Self { stream, ..self }
+    }
+
+    /// Writes out all that was sent and tells the peer that no more follows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Channel::flush`].
+    pub fn close(mut self) -> Result<(), NetError> {
+        self.flush()?;
+        self.timeout = self.timeout.min(CLOSE_AT_MOST);
+        let cancel = self.cancel.clone();
+        let wait = Wait::at_most(self.timeout, &cancel);
+        self.stream
+            .finish(&wait)
+            .map_err(|interrupt| self.interrupted(interrupt, Awaited::Room))
+    }
+
+    /// Sends one last message and closes, within `time`, even when cancelled: to tell the peer why
+    /// this side leaves.
+    ///
+    /// # Errors
+    ///
+    /// The message could not be sent in that time.
+    pub fn abort(mut self, kind: u8, payload: &[u8], time: Duration) -> Result<(), NetError> {
+        self.cancel = CancelHandle::new();
+        self.timeout = time;
+        self.send(kind, payload)?;
+        self.close()
+    }
+
+    /// Kind and length of the next message if its header is here.
+    fn announced(&self, max_len: usize) -> Result<Option<(u8, usize)>, NetError> {
+        let Some(header) = self.incoming.filled().first_chunk::<HEADER_BYTES>() else {
+            return Ok(None);
+        };
+        let [kind, l0, l1, l2, l3] = *header;
+        let announced = u32::from_le_bytes([l0, l1, l2, l3]);
+        match usize::try_from(announced) {
+            Ok(length) if length <= max_len => Ok(Some((kind, length))),
+            _ => Err(NetError::TooLong {
+                kind,
+                announced,
+                limit: max_len,
+            }),
+        }
+    }
+
+    /// Waits until the next message is here whole. One deadline covers all of it, so that a peer
+    /// cannot hold this side by sending a byte now and then.
+    fn wait_for_frame(&mut self, max_len: usize) -> Result<usize, NetError> {
+        self.flush()?;
+        let cancel = self.cancel.clone();
+        let wait = Wait::at_most(self.timeout, &cancel);
+        self.fill(HEADER_BYTES, &wait, max_len)?;
+        let Some((_, length)) = self.announced(max_len)? else {
+            return Err(self.closed(max_len));
+        };
+        self.fill(HEADER_BYTES + length, &wait, max_len)?;
+        Ok(length)
+    }
+
+    fn fill(&mut self, need: usize, wait: &Wait<'_>, max_len: usize) -> Result<(), NetError> {
+        let stream = &mut self.stream;
+        match self.incoming.fill(need, |spare| stream.read(spare, wait)) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.closed(max_len)),
+            Err(interrupt) => Err(self.interrupted(interrupt, self.awaited(max_len))),
+        }
+    }
+
+    fn awaited(&self, max_len: usize) -> Awaited {
+        match self.announced(max_len) {
+            Ok(Some((kind, length))) => Awaited::Rest {
+                kind,
+                received: self.incoming.len() - HEADER_BYTES,
+                length,
+            },
+            _ => Awaited::Message,
+        }
+    }
+
+    fn closed(&self, max_len: usize) -> NetError {
+        NetError::Closed {
+            awaited: self.awaited(max_len),
+        }
+    }
+
+    fn interrupted(&self, interrupt: Interrupt, awaited: Awaited) -> NetError {
+        NetError::interrupted(interrupt, awaited, self.timeout)
+    }
+
+    fn write_if_full(&mut self) -> Result<(), NetError> {
+        if self.outgoing.len() >= BUFFER_BYTES - DIRECT_BYTES {
+            self.write_out(&[])?;
+        }
+        Ok(())
+    }
+
+    /// Writes out the buffer and then `rest`. What of `rest` was not written when an error comes
+    /// goes into the buffer, so that no frame is torn.
+    fn write_out(&mut self, mut rest: &[u8]) -> Result<(), NetError> {
+        if self.outgoing.len() + rest.len() == 0 {
+            return Ok(());
+        }
+        let cancel = self.cancel.clone();
+        let wait = Wait::at_most(self.timeout, &cancel);
+        while self.outgoing.len() + rest.len() > 0 {
+            let parts = [IoSlice::new(self.outgoing.filled()), IoSlice::new(rest)];
+            match self.stream.write(&parts, &wait) {
+                Ok(count) => {
+                    let buffered = count.min(self.outgoing.len());
+                    self.outgoing.consume(buffered);
+                    rest = &rest[count - buffered..];
+                }
+                Err(interrupt) => {
+                    self.outgoing.push(rest);
+                    return Err(self.interrupted(interrupt, Awaited::Room));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Channel")
+            .field("peer", &self.peer)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+fn header(kind: u8, length: usize) -> Result<[u8; HEADER_BYTES], NetError> {
+    let Ok(announced) = u32::try_from(length) else {
+        return Err(NetError::TooLongToSend { kind, length });
+    };
+    let [l0, l1, l2, l3] = announced.to_le_bytes();
+    Ok([kind, l0, l1, l2, l3])
+}

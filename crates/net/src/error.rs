@@ -1,0 +1,255 @@
+//! What can go wrong with a connection, said so that a person knows what to do.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::{Fingerprint, Interrupt};
+
+/// What a channel was waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Awaited {
+    /// The other party, as yet unconnected.
+    Connection,
+    /// The end of the TLS handshake.
+    Handshake,
+    /// The first byte of the peer's next message, or the rest of its header.
+    Message,
+    /// The rest of a message that has begun.
+    Rest {
+        /// The message's kind.
+        kind: u8,
+        /// Bytes of its payload that have come.
+        received: usize,
+        /// Bytes of its payload altogether.
+        length: usize,
+    },
+    /// The peer to take what was sent.
+    Room,
+}
+
+impl fmt::Display for Awaited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connection => f.write_str("the other party to connect"),
+            Self::Handshake => f.write_str("the TLS handshake with the peer to finish"),
+            Self::Message => f.write_str("the peer's next message"),
+            Self::Rest {
+                kind,
+                received,
+                length,
+            } => write!(
+                f,
+                "the rest of the peer's message of kind {kind} ({received} of {length} bytes came)"
+            ),
+            Self::Room => f.write_str("the peer to take what was sent to it"),
+        }
+    }
+}
+
+/// A connection could not be made, or ended, or an identity file could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetError {
+    /// A wait took longer than allowed.
+    #[error(
+        "waited {after:?} for {awaited}, in vain; see whether the other party still runs and the \
+         network is up, or allow a longer timeout"
+    )]
+    Timeout {
+        /// What was waited for.
+        awaited: Awaited,
+        /// The time allowed.
+        after: Duration,
+    },
+    /// The peer closed the connection, or it broke.
+    #[error(
+        "the connection closed while waiting for {awaited}; the other party's own error message \
+         says why it left"
+    )]
+    Closed {
+        /// What was waited for.
+        awaited: Awaited,
+    },
+    /// A [`crate::CancelHandle`] was used.
+    #[error("cancelled while waiting for {awaited}")]
+    Cancelled {
+        /// What was waited for.
+        awaited: Awaited,
+    },
+    /// The peer announced a message longer than is allowed here.
+    #[error(
+        "the peer announced a message of kind {kind} with {announced} bytes where at most {limit} \
+         are allowed; it speaks another protocol or misbehaves"
+    )]
+    TooLong {
+        /// The message's kind.
+        kind: u8,
+        /// Bytes that the peer announced.
+        announced: u32,
+        /// Bytes that are allowed at this point.
+        limit: usize,
+    },
+    /// This side tried to send a message that no header can announce.
+    #[error(
+        "a message of kind {kind} would have {length} bytes, and the format ends at 4294967295; \
+         send it in parts"
+    )]
+    TooLongToSend {
+        /// The message's kind.
+        kind: u8,
+        /// Bytes of its payload.
+        length: usize,
+    },
+    /// The peer proved to be somebody else.
+    #[error(
+        "the peer's identity is {found}, where {} was expected; get the fingerprint anew from the \
+         other party over a channel that you trust, and check the address",
+        list(expected)
+    )]
+    WrongIdentity {
+        /// The fingerprints that would have been accepted.
+        expected: Vec<Fingerprint>,
+        /// The peer's fingerprint.
+        found: Fingerprint,
+    },
+    /// The peer did not accept this side's identity.
+    #[error(
+        "the peer refused this side's identity, {own} ({alert}); the other party must expect \
+         exactly this fingerprint, and does it run with the right one?"
+    )]
+    Refused {
+        /// This side's fingerprint.
+        own: Fingerprint,
+        /// What the peer's TLS alert said.
+        alert: String,
+    },
+    /// TLS failed: the handshake, or a record after it.
+    #[error(
+        "TLS with the peer failed: {reason}; see whether both sides run the same version of Tacit \
+         and nothing in between changes the connection"
+    )]
+    Tls {
+        /// The TLS library's words.
+        reason: String,
+    },
+    /// Plain TCP was asked for with an address outside this machine.
+    #[error(
+        "{address} is not a loopback address, and plain TCP goes nowhere else; use TLS, or \
+         127.0.0.1 or [::1]"
+    )]
+    NotLoopback {
+        /// The resolved address.
+        address: SocketAddr,
+    },
+    /// The peer could not be reached in the time allowed.
+    #[error(
+        "could not reach {address} within {after:?}: {reason}; see whether the other party \
+         listens there and no firewall is in the way"
+    )]
+    Unreachable {
+        /// The address as it was given.
+        address: String,
+        /// The time allowed.
+        after: Duration,
+        /// Why the last try failed.
+        reason: io::Error,
+    },
+    /// An address is malformed, unknown, or taken.
+    #[error("cannot use the address {address}: {reason}; an address is HOST:PORT")]
+    Address {
+        /// The address as it was given.
+        address: String,
+        /// What the operating system says.
+        reason: io::Error,
+    },
+    /// The operating system failed.
+    #[error("the network failed while waiting for {awaited}: {reason}")]
+    Io {
+        /// What was waited for.
+        awaited: Awaited,
+        /// What the operating system says.
+        reason: io::Error,
+    },
+    /// An identity was to be saved where a file already stands.
+    #[error(
+        "{} already exists and an identity is never overwritten; choose another name, or move the \
+         file away if nobody knows its fingerprint any more",
+        path.display()
+    )]
+    IdentityExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Others than the owner can read an identity file.
+    #[error(
+        "{} can be used by others (mode {mode:04o}), so its key may be known; if you trust \
+         everyone on this machine run `chmod 600 {}`, else make a new identity",
+        path.display(), path.display()
+    )]
+    IdentityExposed {
+        /// The file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// An identity file could not be read or written.
+    #[error("cannot read or write the identity file {}: {reason}", path.display())]
+    IdentityFile {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        reason: io::Error,
+    },
+    /// A file holds no identity.
+    #[error(
+        "{} holds no identity: {reason}; expected is an Ed25519 private key in PEM (PKCS#8), as \
+         `tacit keygen` writes it",
+        path.display()
+    )]
+    IdentityMalformed {
+        /// The file.
+        path: PathBuf,
+        /// What was found instead.
+        reason: String,
+    },
+    /// The operating system gave no randomness, or a key made from it was not usable.
+    #[error("cannot make a key: {reason}")]
+    KeyGeneration {
+        /// What failed.
+        reason: String,
+    },
+}
+
+impl NetError {
+    /// The error for a wait that ended early.
+    pub(crate) fn interrupted(interrupt: Interrupt, awaited: Awaited, allowed: Duration) -> Self {
+        use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
+        match interrupt {
+            Interrupt::TimedOut => Self::Timeout {
+                awaited,
+                after: allowed,
+            },
+            Interrupt::Cancelled => Self::Cancelled { awaited },
+            Interrupt::Io(reason) => match reason.kind() {
+                BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected => {
+                    Self::Closed { awaited }
+                }
+                _ => Self::Io { awaited, reason },
+            },
+            Interrupt::Failed(error) => *error,
+        }
+    }
+}
+
+/// Fingerprints for a sentence.
+fn list(fingerprints: &[Fingerprint]) -> String {
+    if fingerprints.is_empty() {
+        return "none".to_owned();
+    }
+    let texts: Vec<String> = fingerprints.iter().map(Fingerprint::to_string).collect();
+    texts.join(" or ")
+}

@@ -1,0 +1,191 @@
+//! Identities: the Ed25519 key pair by which the other party knows this one.
+//!
+//! A file holds it as PKCS#8 in PEM (RFC 8410), as OpenSSL reads and writes it, with mode 0600.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use pem_rfc7468::LineEnding;
+use rustls::crypto::ring::sign::any_eddsa_type;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::sign::{CertifiedKey, SigningKey};
+use zeroize::Zeroizing;
+
+use crate::{Fingerprint, NetError};
+
+/// A PKCS#8 version 1 private key of algorithm Ed25519 without its seed (RFC 8410, section 7).
+const PKCS8_HEAD: [u8; 16] = [
+    0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
+];
+const SEED_BYTES: usize = 32;
+const PEM_LABEL: &str = "PRIVATE KEY";
+
+/// No identity file is longer than this.
+const MAX_FILE_BYTES: u64 = 16 * 1024;
+
+/// An Ed25519 key pair.
+///
+/// The bytes of the private key are wiped when it is dropped; the expanded key inside the
+/// signing library is not, which gives no way to do so.
+#[derive(Clone)]
+pub struct Identity {
+    pkcs8: Zeroizing<Vec<u8>>,
+    certified: Arc<CertifiedKey>,
+    fingerprint: Fingerprint,
+}
+
+impl Identity {
+    /// A new identity, from the operating system's randomness.
+    ///
+    /// # Errors
+    ///
+    /// The operating system gives no randomness.
+    pub fn generate() -> Result<Self, NetError> {
+        let mut pkcs8 = Zeroizing::new(vec![0; PKCS8_HEAD.len() + SEED_BYTES]);
+        pkcs8[..PKCS8_HEAD.len()].copy_from_slice(&PKCS8_HEAD);
+        getrandom::fill(&mut pkcs8[PKCS8_HEAD.len()..]).map_err(|error| {
+            NetError::KeyGeneration {
+                reason: error.to_string(),
+            }
+        })?;
+        Self::from_pkcs8(pkcs8).map_err(|reason| NetError::KeyGeneration { reason })
+    }
+
+    /// What the other party has to know of this identity.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// Writes the identity to a new file with mode 0600: whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`NetError::IdentityExists`], or [`NetError::IdentityFile`] where the directory cannot be
+    /// written.
+    pub fn save(&self, path: &Path) -> Result<(), NetError> {
+        let failed = |reason| NetError::IdentityFile {
+            path: path.to_owned(),
+            reason,
+        };
+        let pem = pem_rfc7468::encode_string(PEM_LABEL, LineEnding::LF, &self.pkcs8)
+            .map(Zeroizing::new)
+            .map_err(|error| failed(io::Error::other(error)))?;
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        // A temporary file is made with mode 0600.
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+        file.write_all(pem.as_bytes()).map_err(failed)?;
+        file.as_file().sync_all().map_err(failed)?;
+        match file.persist_noclobber(path) {
+            Ok(_) => sync_folder(folder).map_err(failed),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(NetError::IdentityExists {
+                    path: path.to_owned(),
+                })
+            }
+            Err(error) => Err(failed(error.error)),
+        }
+    }
+
+    /// Reads the identity that [`Identity::save`] or another tool wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`NetError::IdentityFile`] where it cannot be read, [`NetError::IdentityExposed`] where
+    /// others than the owner may use the file, [`NetError::IdentityMalformed`].
+    pub fn load(path: &Path) -> Result<Self, NetError> {
+        let failed = |reason| NetError::IdentityFile {
+            path: path.to_owned(),
+            reason,
+        };
+        let malformed = |reason| NetError::IdentityMalformed {
+            path: path.to_owned(),
+            reason,
+        };
+        let file = File::open(path).map_err(failed)?;
+        check_mode(path, &file)?;
+        // Room for all of it beforehand, so that no copy is left behind by growing.
+        let mut pem = Zeroizing::new(Vec::with_capacity(MAX_FILE_BYTES as usize + 1));
+        let read = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut pem);
+        if read.map_err(failed)? as u64 > MAX_FILE_BYTES {
+            return Err(malformed(format!(
+                "it has more than {MAX_FILE_BYTES} bytes"
+            )));
+        }
+        let (label, der) =
+            pem_rfc7468::decode_vec(&pem).map_err(|error| malformed(error.to_string()))?;
+        let der = Zeroizing::new(der);
+        if label != PEM_LABEL {
+            return Err(malformed(format!("its PEM label is {label:?}")));
+        }
+        Self::from_pkcs8(der).map_err(malformed)
+    }
+
+    /// The key as rustls wants it: the "certificate" is the bare public key (RFC 7250).
+    pub(crate) fn certified(&self) -> Arc<CertifiedKey> {
+        Arc::clone(&self.certified)
+    }
+
+    fn from_pkcs8(pkcs8: Zeroizing<Vec<u8>>) -> Result<Self, String> {
+        let borrowed = PrivatePkcs8KeyDer::from(pkcs8.as_slice());
+        let key: Arc<dyn SigningKey> = any_eddsa_type(&borrowed)
+            .map_err(|_| "its key is not an Ed25519 private key".to_owned())?;
+        let public = key
+            .public_key()
+            .map(|info| info.to_vec())
+            .ok_or_else(|| "its public key cannot be computed".to_owned())?;
+        let fingerprint = Fingerprint::of_public_key(&public);
+        let certified = CertifiedKey::new(vec![CertificateDer::from(public)], key);
+        Ok(Self {
+            pkcs8,
+            certified: Arc::new(certified),
+            fingerprint,
+        })
+    }
+}
+
+impl fmt::Debug for Identity {
+    /// The fingerprint alone.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({})", self.fingerprint)
+    }
+}
+
+#[cfg(unix)]
+fn check_mode(path: &Path, file: &File) -> Result<(), NetError> {
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = file.metadata().map_err(|reason| NetError::IdentityFile {
+        path: path.to_owned(),
+        reason,
+    })?;
+    let mode = metadata.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(NetError::IdentityExposed {
+            path: path.to_owned(),
+            mode,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_mode(_path: &Path, _file: &File) -> Result<(), NetError> {
+    Ok(())
+}
+
+/// Makes the new name in `folder` durable.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! The meter: what a channel has carried, and how long it has waited.
+
+use std::ops::Sub;
+use std::time::Duration;
+
+/// What went one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Frames.
+    pub frames: u64,
+    /// Bytes of frames, headers included.
+    pub bytes: u64,
+    /// Bytes on the transport below: the frames and, under TLS, the handshake and the records'
+    /// overhead. Sent bytes count when the transport takes them, received ones when it gives them,
+    /// which may be before their frame is asked for.
+    pub wire_bytes: u64,
+}
+
+/// A snapshot of a channel's costs since it was opened. The difference of two snapshots is the
+/// cost of what lies between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meter {
+    /// From here to the peer.
+    pub sent: Traffic,
+    /// From the peer to here.
+    pub received: Traffic,
+    /// Maximal runs of frames in one direction, in the order in which this end sent and received
+    /// them. A message and its answer are two rounds. When both ends send at once, each counts
+    /// the order that it saw, so that their counts may differ.
+    pub rounds: u64,
+    /// Time inside the transport's read and write calls: waiting for the peer, and the copying
+    /// that the operating system does in these calls. Encryption is not in it.
+    pub waiting: Duration,
+}
+
+impl Sub for Traffic {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            frames: self.frames.saturating_sub(earlier.frames),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            wire_bytes: self.wire_bytes.saturating_sub(earlier.wire_bytes),
+        }
+    }
+}
+
+impl Sub for Meter {
+    type Output = Self;
+
+    /// What was added since `earlier`, a snapshot of the same channel.
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            sent: self.sent - earlier.sent,
+            received: self.received - earlier.received,
+            rounds: self.rounds.saturating_sub(earlier.rounds),
+            waiting: self.waiting.saturating_sub(earlier.waiting),
+        }
+    }
+}
+
+/// Which way the last frame went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Out,
+    In,
+}
+
+/// Counts frames and the changes of direction between them.
+#[derive(Debug, Default)]
+pub(crate) struct FrameCounter {
+    sent: Traffic,
+    received: Traffic,
+    rounds: u64,
+    last: Option<Direction>,
+}
+
+impl FrameCounter {
+    pub(crate) fn count_sent(&mut self, bytes: usize) {
+        self.sent.frames += 1;
+        self.sent.bytes += bytes as u64;
+        self.turn(Direction::Out);
+    }
+
+    pub(crate) fn count_received(&mut self, bytes: usize) {
+        self.received.frames += 1;
+        self.received.bytes += bytes as u64;
+        self.turn(Direction::In);
+    }
+
+    fn turn(&mut self, direction: Direction) {
+        if self.last != Some(direction) {
+            self.rounds += 1;
+            self.last = Some(direction);
+        }
+    }
+
+    /// The frames counted here joined with what the transport counted.
+    pub(crate) fn snapshot(&self, wire: &WireCounter) -> Meter {
+        Meter {
+            sent: Traffic {
+                wire_bytes: wire.sent_bytes,
+                ..self.sent
+            },
+            received: Traffic {
+                wire_bytes: wire.received_bytes,
+                ..self.received
+            },
+            rounds: self.rounds,
+            waiting: wire.waiting,
+        }
+    }
+}
+
+/// What a transport counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WireCounter {
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) waiting: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_runs_of_one_direction() {
+        let mut counter = FrameCounter::default();
+        let wire = WireCounter::default();
+        assert_eq!(counter.snapshot(&wire).rounds, 0);
+        counter.count_sent(10);
+        counter.count_sent(20);
+        assert_eq!(counter.snapshot(&wire).rounds, 1);
+        counter.count_received(5);
+        counter.count_received(5);
+        let earlier = counter.snapshot(&wire);
+        assert_eq!(earlier.rounds, 2);
+        counter.count_sent(7);
+        let cost = counter.snapshot(&wire) - earlier;
+        assert_eq!((cost.rounds, cost.sent.frames, cost.sent.bytes), (1, 1, 7));
+        assert_eq!(cost.received, Traffic::default());
+    }
+}

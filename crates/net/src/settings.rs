@@ -1,0 +1,35 @@
+//! How long to wait for what, while a connection is made and after.
+
+use std::time::Duration;
+
+use crate::{CancelHandle, Channel, Link};
+
+/// The bounds of a connection, and the link that it pretends to run over.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// For the other party to be there: either side may start first.
+    pub connect_timeout: Duration,
+    /// For the TLS handshake, once the other party is there.
+    pub handshake_timeout: Duration,
+    /// For each later wait ([`Channel::set_timeout`]).
+    pub timeout: Duration,
+    /// Ends all these waits.
+    pub cancel: CancelHandle,
+    /// A link to imitate, from the first byte of the TLS handshake on. TCP's own handshake is not
+    /// delayed.
+    pub link: Option<Link>,
+}
+
+impl Default for Settings {
+    /// A minute for the other party to come, 10 seconds for the handshake,
+    /// [`Channel::DEFAULT_TIMEOUT`] after it, no link.
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(60),
+            handshake_timeout: Duration::from_secs(10),
+            timeout: Channel::DEFAULT_TIMEOUT,
+            cancel: CancelHandle::new(),
+            link: None,
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! TCP: sockets as transports, connecting to who may not be there yet, waiting for who may come.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::wait::SLICE;
+use crate::{Awaited, Interrupt, NetError, Settings, Sink, Source, Transport, Wait};
+
+/// The pause between two tries to connect, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LAST_PAUSE: Duration = Duration::from_millis(250);
+
+/// The pause between two looks for a connection to accept, while the peer is expected any moment
+/// and later.
+const EAGER_PAUSE: Duration = Duration::from_millis(1);
+const PATIENT_PAUSE: Duration = Duration::from_millis(10);
+const EAGER_FOR: Duration = Duration::from_millis(200);
+
+/// Which addresses are allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    Anywhere,
+    Loopback,
+}
+
+impl Reach {
+    pub(crate) fn check(self, address: SocketAddr) -> Result<(), NetError> {
+        match self {
+            Self::Loopback if !canonical(address.ip()).is_loopback() => {
+                Err(NetError::NotLoopback { address })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An IPv4 address that came in IPv6 clothes as itself.
+fn canonical(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V6(v6) => v6.to_canonical(),
+        IpAddr::V4(_) => ip,
+    }
+}
+
+struct SocketSource(Arc<TcpStream>);
+struct SocketSink(Arc<TcpStream>);
+
+/// A transport over a connected socket.
+pub(crate) fn transport(socket: TcpStream) -> io::Result<Transport> {
+    socket.set_nonblocking(false)?;
+    // Frames are gathered before they are written, so that waiting for more only adds delay.
+    socket.set_nodelay(true)?;
+    // The kernel hands control back at least so often, and the wait is looked at. Its buffers are
+    // left to grow by themselves: a size set by hand would stop that and be smaller.
+    socket.set_read_timeout(Some(SLICE))?;
+    socket.set_write_timeout(Some(SLICE))?;
+    let socket = Arc::new(socket);
+    Ok(Transport::new(
+        Box::new(SocketSource(Arc::clone(&socket))),
+        Box::new(SocketSink(socket)),
+    ))
+}
+
+/// Repeats `operation` until it does something, fails for good, or the wait ends.
+fn repeat(
+    wait: &Wait<'_>,
+    mut operation: impl FnMut() -> io::Result<usize>,
+) -> Result<usize, Interrupt> {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    loop {
+        match operation() {
+            Ok(count) => return Ok(count),
+            Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => {
+                wait.slice()?;
+            }
+            Err(error) => return Err(Interrupt::Io(error)),
+        }
+    }
+}
+
+impl Source for SocketSource {
+    fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
+        wait.slice()?;
+        repeat(wait, || (&*self.0).read(into))
+    }
+}
+
+impl Sink for SocketSink {
+    fn write(&mut self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt> {
+        wait.slice()?;
+        let count = repeat(wait, || (&*self.0).write_vectored(parts))?;
+        if count == 0 {
+            return Err(Interrupt::Io(io::ErrorKind::BrokenPipe.into()));
+        }
+        Ok(count)
+    }
+
+    fn finish(&mut self, _wait: &Wait<'_>) -> Result<(), Interrupt> {
+        match self.0.shutdown(Shutdown::Write) {
+            // The peer has closed already, which is as good.
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+            other => Ok(other?),
+        }
+    }
+}
+
+/// Connects to `address`, trying until the other party listens.
+pub(crate) fn connect(
+    address: &str,
+    reach: Reach,
+    settings: &Settings,
+) -> Result<TcpStream, NetError> {
+    let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let began = Instant::now();
+        let reason = match try_connect(address, reach, settings, &wait)? {
+            Ok(socket) => return Ok(socket),
+            Err(reason) => reason,
+        };
+        while began.elapsed() < pause {
+            match wait.slice() {
+                Ok(slice) => thread::sleep(slice.min(pause)),
+                Err(Interrupt::TimedOut) => {
+                    return Err(NetError::Unreachable {
+                        address: address.to_owned(),
+                        after: settings.connect_timeout,
+                        reason,
+                    });
+                }
+                Err(other) => return Err(ended(other, settings)),
+            }
+        }
+        pause = LAST_PAUSE.min(pause * 2);
+    }
+}
+
+/// Tries each address behind the name once. The outer error is final; the inner one may pass.
+///
+/// The tries are made by a thread that is left alone when the wait ends, because neither the
+/// resolver nor connecting can be interrupted. It ends by itself, and drops what it has.
+fn try_connect(
+    address: &str,
+    reach: Reach,
+    settings: &Settings,
+    wait: &Wait<'_>,
+) -> Result<io::Result<TcpStream>, NetError> {
+    let (report, reported) = mpsc::sync_channel(1);
+    let (name, time) = (address.to_owned(), settings.connect_timeout);
+    thread::spawn(move || {
+        // Nobody listens any more if the wait has ended, and then there is nothing to do.
+        let _ = report.send(try_each(&name, reach, time));
+    });
+    loop {
+        let slice = wait.slice().map_err(|over| match over {
+            Interrupt::TimedOut => NetError::Unreachable {
+                address: address.to_owned(),
+                after: settings.connect_timeout,
+                reason: io::ErrorKind::TimedOut.into(),
+            },
+            other => ended(other, settings),
+        })?;
+        match reported.recv_timeout(slice) {
+            Ok(result) => return result,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Ok(Err(io::Error::other("the connecting thread ended early")));
+            }
+        }
+    }
+}
+
+fn try_each(
+    address: &str,
+    reach: Reach,
+    time: Duration,
+) -> Result<io::Result<TcpStream>, NetError> {
+    let mut last = io::Error::other("the name stands for no address");
+    for candidate in resolve(address, reach)? {
+        // A zero timeout is refused by the standard library.
+        match TcpStream::connect_timeout(&candidate, time.max(SLICE)) {
+            Ok(socket) => match socket.local_addr() {
+                Ok(local) => return reach.check(local).map(|()| Ok(socket)),
+                Err(error) => last = error,
+            },
+            Err(error) => last = error,
+        }
+    }
+    Ok(Err(last))
+}
+
+fn resolve(address: &str, reach: Reach) -> Result<Vec<SocketAddr>, NetError> {
+    let addresses: Vec<SocketAddr> = address
+        .to_socket_addrs()
+        .map_err(|reason| NetError::Address {
+            address: address.to_owned(),
+            reason,
+        })?
+        .collect();
+    addresses.iter().try_for_each(|&one| reach.check(one))?;
+    Ok(addresses)
+}
+
+fn ended(interrupt: Interrupt, settings: &Settings) -> NetError {
+    NetError::interrupted(interrupt, Awaited::Connection, settings.connect_timeout)
+}
+
+/// A socket that listens.
+#[derive(Debug)]
+pub(crate) struct Listening {
+    listener: TcpListener,
+    address: SocketAddr,
+    reach: Reach,
+}
+
+impl Listening {
+    pub(crate) fn bind(address: &str, reach: Reach) -> Result<Self, NetError> {
+        let refused = |reason| NetError::Address {
+            address: address.to_owned(),
+            reason,
+        };
+        let candidates = resolve(address, reach)?;
+        let listener = TcpListener::bind(&candidates[..]).map_err(refused)?;
+        // Accepting cannot be given a timeout, so it never blocks and is repeated.
+        listener.set_nonblocking(true).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        reach.check(address)?;
+        Ok(Self {
+            listener,
+            address,
+            reach,
+        })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn accept(&self, settings: &Settings) -> Result<TcpStream, NetError> {
+        let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
+        let began = Instant::now();
+        loop {
+            match self.listener.accept() {
+                Ok((socket, peer)) => {
+                    self.reach.check(peer)?;
+                    return Ok(socket);
+                }
+                Err(error) if passes(&error) => {}
+                Err(error) => return Err(ended(Interrupt::Io(error), settings)),
+            }
+            let slice = wait.slice().map_err(|over| ended(over, settings))?;
+            let eager = began.elapsed() < EAGER_FOR;
+            let pause = if eager { EAGER_PAUSE } else { PATIENT_PAUSE };
+            thread::sleep(pause.min(slice));
+        }
+    }
+}
+
+/// Whether accepting again may succeed: nobody has come, or somebody came and has gone.
+fn passes(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
+    matches!(
+        error.kind(),
+        WouldBlock | Interrupted | ConnectionAborted | ConnectionReset
+    )
+}

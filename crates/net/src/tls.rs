@@ -1,0 +1,153 @@
+//! TLS 1.3 between two parties that know each other's fingerprints.
+//!
+//! Both sides prove an Ed25519 identity as a raw public key (RFC 7250), and each accepts only
+//! fingerprints that it was told. There is one cipher suite (AES-128-GCM with SHA-256), no
+//! resumption, no early data, and the application protocol is `tacit/1`. Assumptions: those of
+//! TLS 1.3 with X25519 and Ed25519; recorded traffic is not protected against a quantum computer.
+//!
+//! In TLS 1.3 a client's handshake is over before the server has looked at its identity, so that
+//! a client that is refused learns it ([`NetError::Refused`]) when it first receives.
+
+mod pinned;
+mod stream;
+
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, Connection, ServerConnection};
+
+pub(crate) use stream::TlsStream;
+
+use crate::tcp::{self, Listening, Reach};
+use crate::{Awaited, Channel, Fingerprint, Identity, NetError, Settings, Transport, Wait};
+
+/// The exporter label of [`Channel::binding`].
+const BINDING_LABEL: &[u8] = b"EXPORTER-tacit-session";
+
+/// Connects to `address` (`HOST:PORT`), trying until the other party listens, as `identity`, and
+/// accepts only a peer whose fingerprint is `expected`.
+///
+/// # Errors
+///
+/// Nobody listens in time, the peer is another ([`NetError::WrongIdentity`]), or TLS fails.
+pub fn connect(
+    address: &str,
+    identity: &Identity,
+    expected: &Fingerprint,
+    settings: &Settings,
+) -> Result<Channel, NetError> {
+    let socket = tcp::connect(address, Reach::Anywhere, settings)?;
+    client(transport(socket)?, identity, expected, settings)
+}
+
+/// A socket to which the other party connects.
+#[derive(Debug)]
+pub struct Listener(Listening);
+
+impl Listener {
+    /// Listens on `address` (`HOST:PORT`; port 0 takes a free one).
+    ///
+    /// # Errors
+    ///
+    /// [`NetError::Address`] where it is malformed or taken.
+    pub fn bind(address: &str) -> Result<Self, NetError> {
+        Ok(Self(Listening::bind(address, Reach::Anywhere)?))
+    }
+
+    /// The address, with the port that was taken.
+    #[must_use]
+    pub fn local_address(&self) -> SocketAddr {
+        self.0.address()
+    }
+
+    /// Waits for a connection and accepts it, as `identity`, if its peer's fingerprint is one of
+    /// `allowed`. After an error the next connection may be accepted: anybody can connect, and
+    /// fail.
+    ///
+    /// # Errors
+    ///
+    /// Nobody came in time, the peer is another ([`NetError::WrongIdentity`]), or TLS failed.
+    pub fn accept(
+        &self,
+        identity: &Identity,
+        allowed: &[Fingerprint],
+        settings: &Settings,
+    ) -> Result<Channel, NetError> {
+        let socket = self.0.accept(settings)?;
+        server(transport(socket)?, identity, allowed, settings)
+    }
+}
+
+/// The connecting side of TLS over any transport.
+///
+/// # Errors
+///
+/// The peer is another ([`NetError::WrongIdentity`]), or TLS fails.
+pub fn client(
+    transport: Transport,
+    identity: &Identity,
+    expected: &Fingerprint,
+    settings: &Settings,
+) -> Result<Channel, NetError> {
+    let config = pinned::client_config(identity, &[*expected]).map_err(|error| failed(&error))?;
+    // The name is neither sent nor looked at; the fingerprint takes its place.
+    let name = ServerName::try_from("peer.invalid").map_err(|error| NetError::Tls {
+        reason: error.to_string(),
+    })?;
+    let connection =
+        ClientConnection::new(Arc::new(config), name).map_err(|error| failed(&error))?;
+    establish(connection.into(), transport, identity, settings)
+}
+
+/// The accepting side of TLS over any transport.
+///
+/// # Errors
+///
+/// The peer is another ([`NetError::WrongIdentity`]), or TLS fails.
+pub fn server(
+    transport: Transport,
+    identity: &Identity,
+    allowed: &[Fingerprint],
+    settings: &Settings,
+) -> Result<Channel, NetError> {
+    let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
+    let connection = ServerConnection::new(Arc::new(config)).map_err(|error| failed(&error))?;
+    establish(connection.into(), transport, identity, settings)
+}
+
+fn transport(socket: TcpStream) -> Result<Transport, NetError> {
+    tcp::transport(socket).map_err(|reason| NetError::Io {
+        awaited: Awaited::Connection,
+        reason,
+    })
+}
+
+fn failed(error: &rustls::Error) -> NetError {
+    NetError::Tls {
+        reason: error.to_string(),
+    }
+}
+
+/// Does the handshake and looks at what it has agreed on.
+fn establish(
+    connection: Connection,
+    transport: Transport,
+    identity: &Identity,
+    settings: &Settings,
+) -> Result<Channel, NetError> {
+    let transport = match settings.link {
+        Some(link) => transport.shaped(link),
+        None => transport,
+    };
+    let mut stream = TlsStream::new(connection, transport, identity.fingerprint());
+    let wait = Wait::at_most(settings.handshake_timeout, &settings.cancel);
+    stream.handshake(&wait).map_err(|interrupt| {
+        NetError::interrupted(interrupt, Awaited::Handshake, settings.handshake_timeout)
+    })?;
+    let (peer, binding) = stream.agreed(pinned::PROTOCOL, BINDING_LABEL)?;
+    let mut channel = Channel::over_tls(stream, peer, binding);
+    channel.set_timeout(settings.timeout);
+    channel.set_cancel_handle(settings.cancel.clone());
+    Ok(channel)
+}

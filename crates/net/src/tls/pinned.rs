@@ -1,0 +1,204 @@
+//! What TLS is configured to: one version, one suite, and peers known by their fingerprints.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
+use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
+use rustls::version::TLS13;
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, OtherError,
+    PeerIncompatible, ServerConfig, SignatureScheme,
+};
+
+use crate::{Fingerprint, Identity};
+
+/// The application protocol (ALPN): Tacit, and the version of its wire format.
+pub(super) const PROTOCOL: &[u8] = b"tacit/1";
+
+/// A peer has proved an identity that was not expected.
+#[derive(Debug, thiserror::Error)]
+#[error("the identity {found} is not expected")]
+pub(super) struct UnexpectedIdentity {
+    pub(super) expected: Vec<Fingerprint>,
+    pub(super) found: Fingerprint,
+}
+
+/// The primitives: *ring* with everything but one choice of each removed.
+fn provider() -> CryptoProvider {
+    CryptoProvider {
+        cipher_suites: vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256],
+        kx_groups: vec![ring::kx_group::X25519],
+        ..ring::default_provider()
+    }
+}
+
+pub(super) fn client_config(
+    identity: &Identity,
+    expected: &[Fingerprint],
+) -> Result<ClientConfig, Error> {
+    let provider = provider();
+    let pinned = PinnedPeer::new(&provider, expected);
+    let resolver = AlwaysResolvesClientRawPublicKeys::new(identity.certified());
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[&TLS13])?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(pinned))
+        .with_client_cert_resolver(Arc::new(resolver));
+    config.alpn_protocols = vec![PROTOCOL.to_vec()];
+    config.resumption = Resumption::disabled();
+    config.enable_sni = false;
+    Ok(config)
+}
+
+pub(super) fn server_config(
+    identity: &Identity,
+    allowed: &[Fingerprint],
+) -> Result<ServerConfig, Error> {
+    let provider = provider();
+    let pinned = PinnedPeer::new(&provider, allowed);
+    let resolver = AlwaysResolvesServerRawPublicKeys::new(identity.certified());
+    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[&TLS13])?
+        .with_client_cert_verifier(Arc::new(pinned))
+        .with_cert_resolver(Arc::new(resolver));
+    config.alpn_protocols = vec![PROTOCOL.to_vec()];
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}
+
+/// Accepts raw public keys whose fingerprint is on a list, and nothing else.
+#[derive(Debug)]
+struct PinnedPeer {
+    allowed: Vec<Fingerprint>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl PinnedPeer {
+    fn new(provider: &CryptoProvider, allowed: &[Fingerprint]) -> Self {
+        Self {
+            allowed: allowed.to_vec(),
+            algorithms: provider.signature_verification_algorithms,
+        }
+    }
+
+    /// Whether a public key is one of the pinned ones. That the peer holds its private half is
+    /// checked by the signature over the handshake.
+    fn check(&self, public_key: &CertificateDer<'_>) -> Result<(), Error> {
+        let found = Fingerprint::of_public_key(public_key);
+        if self.allowed.contains(&found) {
+            return Ok(());
+        }
+        let unexpected = UnexpectedIdentity {
+            expected: self.allowed.clone(),
+            found,
+        };
+        Err(CertificateError::Other(OtherError(Arc::new(unexpected))).into())
+    }
+
+    fn verify(
+        &self,
+        message: &[u8],
+        public_key: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let key = SubjectPublicKeyInfoDer::from(public_key.as_ref());
+        rustls::crypto::verify_tls13_signature_with_raw_key(
+            message,
+            &key,
+            signature,
+            &self.algorithms,
+        )
+    }
+}
+
+/// TLS 1.2 is not offered, so that this is never asked.
+fn no_tls12() -> Result<HandshakeSignatureValid, Error> {
+    Err(PeerIncompatible::Tls13RequiredForQuic.into())
+}
+
+impl ServerCertVerifier for PinnedPeer {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.check(end_entity)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        no_tls12()
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.verify(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+impl ClientCertVerifier for PinnedPeer {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.check(end_entity)?;
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        no_tls12()
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.verify(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}

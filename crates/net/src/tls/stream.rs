@@ -1,0 +1,267 @@
+//! A TLS connection over a transport: records in and out, within the bounds of a wait.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::time::Duration;
+
+use rustls::{AlertDescription, CertificateError, Connection, Error};
+
+use super::pinned::UnexpectedIdentity;
+use crate::{CancelHandle, Fingerprint, Interrupt, Link, NetError, Transport, Wait};
+
+/// Encrypted bytes read from the transport at once.
+const READ_BYTES: usize = 256 * 1024;
+/// Encrypted bytes that may wait to be written.
+const WRITE_BYTES: usize = 256 * 1024;
+
+/// How long and how much a side that ends a connection with an alert goes on reading: if it left
+/// at once, unread bytes would make the kernel reset the connection, and the alert be lost.
+const LINGER: Duration = Duration::from_secs(1);
+const LINGER_BYTES: usize = 256 * 1024;
+
+pub(crate) struct TlsStream {
+    connection: Connection,
+    transport: Transport,
+    /// Encrypted bytes that came and that rustls has not taken: `start..end`.
+    records: Vec<u8>,
+    start: usize,
+    end: usize,
+    own: Fingerprint,
+}
+
+impl TlsStream {
+    pub(super) fn new(mut connection: Connection, transport: Transport, own: Fingerprint) -> Self {
+        connection.set_buffer_limit(Some(WRITE_BYTES));
+        Self {
+            connection,
+            transport,
+            records: vec![0; READ_BYTES],
+            start: 0,
+            end: 0,
+            own,
+        }
+    }
+
+    pub(super) fn handshake(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        while self.connection.is_handshaking() {
+            if self.connection.wants_write() {
+                self.flush(wait)?;
+            } else if !self.advance(wait)? {
+                return Err(Interrupt::Io(io::ErrorKind::ConnectionReset.into()));
+            }
+        }
+        // The client's last flight.
+        self.flush(wait)
+    }
+
+    /// Who the peer is and what binds this connection, once the handshake is done.
+    pub(super) fn agreed(
+        &self,
+        protocol: &[u8],
+        label: &[u8],
+    ) -> Result<(Fingerprint, [u8; 32]), NetError> {
+        let failed = |reason: String| NetError::Tls { reason };
+        if self.connection.alpn_protocol() != Some(protocol) {
+            return Err(failed("the peer did not agree to speak tacit/1".to_owned()));
+        }
+        let Some([public_key]) = self.connection.peer_certificates() else {
+            return Err(failed("the peer showed no identity".to_owned()));
+        };
+        let binding = self
+            .connection
+            .export_keying_material([0; 32], label, Some(&[]))
+            .map_err(|error| failed(error.to_string()))?;
+        Ok((Fingerprint::of_public_key(public_key), binding))
+    }
+
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.transport
+    }
+
+    pub(crate) fn shaped(self, link: Link) -> Self {
+        Self {
+            transport: self.transport.shaped(link),
+            ..self
+        }
+    }
+
+    /// Reads decrypted bytes; 0 when the peer has closed.
+    pub(crate) fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
+        loop {
+            match self.connection.reader().read(into) {
+                Ok(count) => return Ok(count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // The connection ended without TLS's farewell. Frames say where they end, so that
+                // a cut is noticed with or without it.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                Err(error) => return Err(Interrupt::Io(error)),
+            }
+            if !self.advance(wait)? {
+                return Ok(0);
+            }
+        }
+    }
+
+    /// Encrypts some of `parts`, after writing out what an earlier call has encrypted.
+    pub(crate) fn write(
+        &mut self,
+        parts: &[IoSlice<'_>],
+        wait: &Wait<'_>,
+    ) -> Result<usize, Interrupt> {
+        self.flush(wait)?;
+        let mut taken = 0;
+        for part in parts {
+            let count = self.connection.writer().write(part)?;
+            taken += count;
+            if count < part.len() {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Writes out all that is encrypted.
+    pub(crate) fn flush(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        while self.connection.wants_write() {
+            let mut writer = TransportWriter {
+                transport: &mut self.transport,
+                wait,
+                interrupt: None,
+            };
+            let result = self.connection.write_tls(&mut writer);
+            if let Some(interrupt) = writer.interrupt {
+                return Err(self.heard(interrupt));
+            }
+            result?;
+        }
+        Ok(())
+    }
+
+    /// Says farewell and closes.
+    pub(crate) fn finish(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        self.connection.send_close_notify();
+        self.flush(wait)?;
+        self.transport.finish(wait)
+    }
+
+    /// Takes in some records, after a read if none are here. `false` at the end of all.
+    fn advance(&mut self, wait: &Wait<'_>) -> Result<bool, Interrupt> {
+        if self.start == self.end {
+            self.start = 0;
+            self.end = self.transport.read(&mut self.records, wait)?;
+        }
+        let mut unread = &self.records[self.start..self.end];
+        let count = self.connection.read_tls(&mut unread)?;
+        self.start += count;
+        if let Err(error) = self.connection.process_new_packets() {
+            self.part();
+            return Err(self.explain(&error));
+        }
+        if self.connection.wants_write() && !self.connection.is_handshaking() {
+            self.flush(wait)?;
+        }
+        Ok(count > 0)
+    }
+
+    /// Sends the alert that says why, and gives it time to arrive.
+    fn part(&mut self) {
+        let endless = CancelHandle::new();
+        let wait = Wait::at_most(LINGER, &endless);
+        if self.flush(&wait).is_err() || self.transport.finish(&wait).is_err() {
+            return;
+        }
+        let mut read = 0;
+        while read < LINGER_BYTES {
+            match self.transport.read(&mut self.records, &wait) {
+                Ok(count) if count > 0 => read += count,
+                _ => return,
+            }
+        }
+    }
+
+    /// Looks for an alert behind a failed write: a peer that refuses this side sends one and
+    /// closes, and writing may notice the close first.
+    fn heard(&mut self, interrupt: Interrupt) -> Interrupt {
+        if !matches!(interrupt, Interrupt::Io(_)) {
+            return interrupt;
+        }
+        let endless = CancelHandle::new();
+        let wait = Wait::at_most(LINGER, &endless);
+        for _ in 0..LINGER_BYTES / 4096 {
+            if self.start == self.end {
+                self.start = 0;
+                self.end = self.transport.read(&mut self.records, &wait).unwrap_or(0);
+            }
+            let mut unread = &self.records[self.start..self.end];
+            match self.connection.read_tls(&mut unread) {
+                Ok(count) if count > 0 => self.start += count,
+                _ => break,
+            }
+            if let Err(error) = self.connection.process_new_packets() {
+                return self.explain(&error);
+            }
+        }
+        interrupt
+    }
+
+    fn explain(&self, error: &Error) -> Interrupt {
+        let explained = match error {
+            Error::InvalidCertificate(CertificateError::Other(other)) => {
+                match other.0.downcast_ref::<UnexpectedIdentity>() {
+                    Some(unexpected) => NetError::WrongIdentity {
+                        expected: unexpected.expected.clone(),
+                        found: unexpected.found,
+                    },
+                    None => tls(error),
+                }
+            }
+            Error::AlertReceived(alert) if refuses(*alert) => NetError::Refused {
+                own: self.own,
+                alert: format!("{alert:?}"),
+            },
+            _ => tls(error),
+        };
+        Interrupt::Failed(Box::new(explained))
+    }
+}
+
+fn tls(error: &Error) -> NetError {
+    NetError::Tls {
+        reason: error.to_string(),
+    }
+}
+
+/// Whether an alert says that this side's identity was not accepted.
+fn refuses(alert: AlertDescription) -> bool {
+    matches!(
+        alert,
+        AlertDescription::AccessDenied
+            | AlertDescription::BadCertificate
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::UnknownCA
+            | AlertDescription::UnsupportedCertificate
+    )
+}
+
+/// A transport as rustls wants to write to it.
+struct TransportWriter<'a, 'b> {
+    transport: &'a mut Transport,
+    wait: &'a Wait<'b>,
+    interrupt: Option<Interrupt>,
+}
+
+impl Write for TransportWriter<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.transport.write(parts, self.wait).map_err(|interrupt| {
+            self.interrupt = Some(interrupt);
+            io::ErrorKind::Other.into()
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! Transports: what carries a channel's bytes, one half each way.
+//!
+//! A transport knows neither frames nor encryption. It blocks, within the bounds of a [`Wait`].
+
+use std::io::IoSlice;
+use std::time::Instant;
+
+use crate::meter::WireCounter;
+use crate::{Interrupt, Link, Wait, shaped};
+
+/// The half of a transport that bytes come from.
+pub trait Source: Send {
+    /// Reads at least one byte into `into`, which is not empty; 0 means that the peer has closed.
+    ///
+    /// # Errors
+    ///
+    /// The wait ended, or the transport failed. Nothing was read then.
+    fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt>;
+}
+
+/// The half of a transport that bytes go to.
+pub trait Sink: Send {
+    /// Takes at least one of the bytes of `parts`, which are not all empty, in order, and says how
+    /// many it took.
+    ///
+    /// # Errors
+    ///
+    /// The wait ended, or the transport failed. Nothing was taken then.
+    fn write(&mut self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt>;
+
+    /// Delivers all that was taken, then tells the peer that no more follows.
+    ///
+    /// # Errors
+    ///
+    /// The wait ended, or the transport failed.
+    fn finish(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt>;
+}
+
+/// A source and a sink that lead to the same peer, and what they have carried.
+pub struct Transport {
+    source: Box<dyn Source>,
+    sink: Box<dyn Sink>,
+    counter: WireCounter,
+}
+
+impl Transport {
+    /// Joins two halves.
+    #[must_use]
+    pub fn new(source: Box<dyn Source>, sink: Box<dyn Sink>) -> Self {
+        Self {
+            source,
+            sink,
+            counter: WireCounter::default(),
+        }
+    }
+
+    /// The same transport, with all that it sends from now on delayed and paced by `link`.
+    #[must_use]
+    pub fn shaped(self, link: Link) -> Self {
+        Self {
+            sink: Box::new(shaped::ShapedSink::new(self.sink, link)),
+            ..self
+        }
+    }
+
+    pub(crate) fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
+        let start = Instant::now();
+        let result = self.source.read(into, wait);
+        self.counter.waiting += start.elapsed();
+        if let Ok(count) = result {
+            self.counter.received_bytes += count as u64;
+        }
+        result
+    }
+
+    pub(crate) fn write(
+        &mut self,
+        parts: &[IoSlice<'_>],
+        wait: &Wait<'_>,
+    ) -> Result<usize, Interrupt> {
+        let start = Instant::now();
+        let result = self.sink.write(parts, wait);
+        self.counter.waiting += start.elapsed();
+        if let Ok(count) = result {
+            self.counter.sent_bytes += count as u64;
+        }
+        result
+    }
+
+    pub(crate) fn finish(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        self.sink.finish(wait)
+    }
+
+    pub(crate) fn counter(&self) -> &WireCounter {
+        &self.counter
+    }
+}

@@ -1,0 +1,119 @@
+//! Bounds on waiting: a deadline, and a handle that ends a wait from another thread.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::NetError;
+
+/// The longest time that a blocked wait goes without looking at its [`CancelHandle`].
+pub const SLICE: Duration = Duration::from_millis(25);
+
+/// Ends the waits of the channels that it was given to, from any thread.
+///
+/// Clones are one and the same handle. Once cancelled it stays so.
+#[derive(Clone, Debug, Default)]
+pub struct CancelHandle(Arc<AtomicBool>);
+
+impl CancelHandle {
+    /// A handle that nobody has used yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends every wait under this handle, now and in future, within four [`SLICE`]s.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether [`CancelHandle::cancel`] was called.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// Why a wait ended without what was waited for.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Interrupt {
+    /// The deadline passed.
+    TimedOut,
+    /// The cancel handle was used.
+    Cancelled,
+    /// The operating system or the transport failed.
+    Io(io::Error),
+    /// The layer in between failed and has said why.
+    Failed(Box<NetError>),
+}
+
+impl From<io::Error> for Interrupt {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// The bounds of one wait, passed down to whatever blocks.
+#[derive(Debug)]
+pub struct Wait<'a> {
+    deadline: Option<Instant>,
+    cancel: &'a CancelHandle,
+}
+
+impl<'a> Wait<'a> {
+    /// A wait that ends `time` from now at the latest. A time beyond the clock's range is no bound.
+    #[must_use]
+    pub fn at_most(time: Duration, cancel: &'a CancelHandle) -> Self {
+        Self {
+            deadline: Instant::now().checked_add(time),
+            cancel,
+        }
+    }
+
+    /// A wait that only `cancel` ends.
+    #[must_use]
+    pub fn until(cancel: &'a CancelHandle) -> Self {
+        Self {
+            deadline: None,
+            cancel,
+        }
+    }
+
+    /// How long to block before calling this again: what is left, at most a [`SLICE`].
+    ///
+    /// # Errors
+    ///
+    /// The wait is over: [`Interrupt::Cancelled`] or [`Interrupt::TimedOut`].
+    pub fn slice(&self) -> Result<Duration, Interrupt> {
+        if self.cancel.is_cancelled() {
+            return Err(Interrupt::Cancelled);
+        }
+        let Some(deadline) = self.deadline else {
+            return Ok(SLICE);
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Interrupt::TimedOut);
+        }
+        Ok(left.min(SLICE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_ends_by_its_deadline_or_its_handle() {
+        let cancel = CancelHandle::new();
+        let over = Wait::at_most(Duration::ZERO, &cancel);
+        assert!(matches!(over.slice(), Err(Interrupt::TimedOut)));
+        let endless = Wait::at_most(Duration::MAX, &cancel);
+        assert_eq!(endless.slice().unwrap(), SLICE);
+        cancel.clone().cancel();
+        assert!(matches!(endless.slice(), Err(Interrupt::Cancelled)));
+        assert!(matches!(over.slice(), Err(Interrupt::Cancelled)));
+    }
+}
