@@ -5,9 +5,9 @@
 //! k, so that one pass computes 64 instances. Time and memory depend on the circuit alone, never
 //! on the inputs, and the wires are wiped afterwards, since inputs may be secret.
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
-use crate::{Circuit, Gate};
+use crate::{Circuit, CircuitError, Gate, Value};
 
 /// A word of bit-sliced values: bit k is the value in instance k.
 pub type Lanes = u64;
@@ -86,6 +86,55 @@ impl Circuit {
         wires.zeroize();
         outputs
     }
+
+    /// The output values for these input values, one for each port, in order. An input is
+    /// converted to its port's type where [`Value::convert`] can.
+    ///
+    /// # Errors
+    ///
+    /// [`CircuitError::ValueCount`] if the values are not as many as the input ports,
+    /// [`CircuitError::Value`] if one does not fit its port.
+    pub fn evaluate_values(&self, inputs: &[Value]) -> Result<Vec<Value>, CircuitError> {
+        let bits = self.encode_inputs(inputs)?;
+        let outputs = Zeroizing::new(self.evaluate(&bits));
+        Ok(self.decode_outputs(&outputs))
+    }
+
+    /// The input bits of these input values, one for each port, in order; see
+    /// [`Circuit::evaluate_values`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Circuit::evaluate_values`].
+    pub fn encode_inputs(&self, inputs: &[Value]) -> Result<Zeroizing<Vec<bool>>, CircuitError> {
+        let ports = self.inputs();
+        if inputs.len() != ports.len() {
+            let (expected, found) = (ports.len(), inputs.len());
+            return Err(CircuitError::ValueCount { expected, found });
+        }
+        let mut bits = Zeroizing::new(Vec::with_capacity(self.input_bits()));
+        for (port, value) in ports.iter().zip(inputs) {
+            bits.extend_from_slice(&port.convert_value(value)?.to_bits());
+        }
+        Ok(bits)
+    }
+
+    /// The values of the output ports from all output bits.
+    ///
+    /// # Panics
+    ///
+    /// If `bits` are not as many as the circuit has output bits.
+    #[must_use]
+    pub fn decode_outputs(&self, bits: &[bool]) -> Vec<Value> {
+        assert_eq!(bits.len(), self.output_bits(), "output bits");
+        let mut rest = bits;
+        let value = |port: &crate::Port| {
+            let (bits, after) = rest.split_at(port.ty.width());
+            rest = after;
+            Value::from_bits(&port.ty, bits).expect("as many bits as the type is wide")
+        };
+        self.outputs().iter().map(value).collect()
+    }
 }
 
 #[cfg(test)]
@@ -135,6 +184,39 @@ mod tests {
                 inputs.into_iter().map(expected).collect::<Vec<_>>()
             );
         }
+    }
+
+    #[test]
+    fn values_go_in_and_come_out_by_port() {
+        let inputs = vec![
+            Port::new("a", Type::BIT),
+            Port::new("rest", Type::unsigned(2)),
+        ];
+        let outputs = vec![
+            Port::new("sum", Type::unsigned(2)),
+            Port::new("as", Type::bits(2)),
+        ];
+        let circuit = full_adder().with_ports(inputs, outputs).unwrap();
+        let results = circuit
+            .evaluate_values(&[Value::from(true), Value::from(2_u64)])
+            .unwrap();
+        let texts: Vec<String> = results.iter().map(Value::to_text).collect();
+        assert_eq!(texts, ["2", "10"]);
+        let error = circuit.evaluate_values(&[Value::from(true)]).unwrap_err();
+        assert_eq!(
+            error,
+            CircuitError::ValueCount {
+                expected: 2,
+                found: 1
+            }
+        );
+        let error = circuit
+            .evaluate_values(&[Value::from(true), Value::from(4_u64)])
+            .unwrap_err();
+        assert!(
+            error.to_string().starts_with("rest is of type u2"),
+            "{error}"
+        );
     }
 
     #[test]

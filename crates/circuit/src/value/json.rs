@@ -1,0 +1,216 @@
+//! Values from JSON and as JSON.
+
+use serde_json::Value as Json;
+use zeroize::Zeroize;
+
+use crate::{CircuitError, Kind, Type};
+
+use super::text::number_range;
+use super::{Reader, Value};
+
+/// Integers of this magnitude and above are JSON strings, since many readers of JSON would round
+/// them (RFC 8259, section 6).
+const FIRST_ROUNDED: u64 = 1 << 53;
+
+impl Reader<'_> {
+    /// Reads a value from JSON.
+    pub(super) fn json(&mut self, ty: &Type, json: &Json) -> Result<(), CircuitError> {
+        match (ty.kind(), json) {
+            (Kind::Array(of, n), Json::Array(elements)) => {
+                if elements.len() != *n as usize {
+                    let found = format!("a list of {}", elements.len());
+                    return Err(self.error(ty, format!("a list of {n}"), found));
+                }
+                for (index, element) in elements.iter().enumerate() {
+                    self.indices.push(index);
+                    self.json(of, element)?;
+                    self.indices.pop();
+                }
+                Ok(())
+            }
+            (Kind::Array(_, n), _) => {
+                Err(self.error(ty, format!("a list of {n}"), kind_of(json).to_owned()))
+            }
+            (Kind::Bit, Json::Bool(bit)) => {
+                self.bits.push(*bit);
+                Ok(())
+            }
+            (Kind::Unsigned(_) | Kind::Signed(_) | Kind::Bit, Json::Number(number)) => {
+                if number
+                    .as_f64()
+                    .is_none_or(|n| n.abs() >= FIRST_ROUNDED as f64)
+                {
+                    let expected = format!("{}; from 2^53 on as a string", number_range(ty));
+                    return Err(self.error(ty, expected, "a greater JSON number".to_owned()));
+                }
+                self.json_text(ty, number.to_string())
+            }
+            (Kind::Fixed { .. }, Json::Number(number)) => self.json_text(ty, number.to_string()),
+            (_, Json::String(text)) => self.text(ty, text),
+            (Kind::Bits(_) | Kind::Bytes(_), _) => {
+                Err(self.error(ty, "a string".to_owned(), kind_of(json).to_owned()))
+            }
+            _ => Err(self.error(ty, number_range(ty), kind_of(json).to_owned())),
+        }
+    }
+
+    fn json_text(&mut self, ty: &Type, mut text: String) -> Result<(), CircuitError> {
+        let result = self.text(ty, &text);
+        text.zeroize();
+        result
+    }
+}
+
+impl Value {
+    /// The value as JSON that [`Value::from_json`] reads back: `bit` and numbers below 2^53 as
+    /// numbers, greater ones, byte and bit strings as strings, arrays as lists.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        match self.ty.kind() {
+            Kind::Array(..) => self.elements().iter().map(Self::to_json).collect(),
+            Kind::Bit => Json::from(u8::from(self.bit(0))),
+            Kind::Bits(_) | Kind::Bytes(_) => Json::from(self.to_text()),
+            Kind::Unsigned(_) | Kind::Signed(_) => self
+                .to_text()
+                .parse::<i64>()
+                .ok()
+                .filter(|n| n.unsigned_abs() < FIRST_ROUNDED)
+                .map_or_else(|| Json::from(self.to_text()), Json::from),
+            Kind::Fixed { fraction, .. } => {
+                // A float holds 53 bits and scales by powers of two exactly, in its range.
+                let (_, magnitude) = self.magnitude();
+                let is_exact = !magnitude.any_bit_from(53) && *fraction <= 1000;
+                let float = self.to_text().parse::<f64>().ok().filter(|_| is_exact);
+                float.map_or_else(|| Json::from(self.to_text()), Json::from)
+            }
+        }
+    }
+}
+
+fn kind_of(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "null",
+        Json::Bool(_) => "true or false",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a string",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "an object",
+    }
+}
+
+/// Wipes the strings of a JSON tree that held secrets, and drops it.
+pub fn wipe_json(json: Json) {
+    match json {
+        Json::String(mut text) => text.zeroize(),
+        Json::Array(elements) => elements.into_iter().for_each(wipe_json),
+        Json::Object(fields) => fields.into_iter().for_each(|(_, field)| wipe_json(field)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Port;
+    use serde_json::json;
+
+    fn json(ty: &str, json: &Json) -> Result<Json, CircuitError> {
+        Value::from_json(&ty.parse().unwrap(), json).map(|value| value.to_json())
+    }
+
+    #[test]
+    fn json_is_read_and_written() {
+        let known = [
+            ("bit", json!(true), json!(1)),
+            ("bit", json!(0), json!(0)),
+            ("bit", json!("1"), json!(1)),
+            ("bits[3]", json!("011"), json!("011")),
+            ("u8", json!(200), json!(200)),
+            ("u8", json!("0xc8"), json!(200)),
+            ("i8", json!(-7), json!(-7)),
+            ("u64", json!((1_u64 << 53) - 1), json!((1_u64 << 53) - 1)),
+            ("u64", json!("9007199254740992"), json!("9007199254740992")),
+            (
+                "i64",
+                json!("-9007199254740992"),
+                json!("-9007199254740992"),
+            ),
+            (
+                "i64",
+                json!(-9007199254740991_i64),
+                json!(-9007199254740991_i64),
+            ),
+            ("bytes[2]", json!("0x0aFF"), json!("0aff")),
+            ("u8[2][2]", json!([[1, 2], [3, 4]]), json!([[1, 2], [3, 4]])),
+            ("fixed[8,8]", json!(-1.5), json!(-1.5)),
+            (
+                "fixed[1,40]",
+                json!(9.094947017729282e-13),
+                json!(9.094947017729282e-13),
+            ),
+            (
+                "fixed[60,8]",
+                json!("576460752303423487.5"),
+                json!("576460752303423487.5"),
+            ),
+        ];
+        for (ty, read, written) in known {
+            assert_eq!(json(ty, &read).as_ref(), Ok(&written), "{ty} {read}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_other_readers_round_must_be_strings() {
+        for number in [
+            json!(1_u64 << 53),
+            json!(u64::MAX),
+            json!(-(1_i64 << 53)),
+            json!(1e300),
+        ] {
+            let error = json("u64", &number).unwrap_err().to_string();
+            assert!(error.contains("from 2^53 on as a string"), "{error}");
+        }
+        assert!(json("u64", &json!(1.5)).is_err());
+        assert!(json("u64", &json!(-1)).is_err());
+    }
+
+    #[test]
+    fn other_kinds_are_refused_by_name() {
+        let refused = [
+            ("u8", json!(null), "null"),
+            ("u8", json!(true), "true or false"),
+            ("u8", json!([1]), "a list"),
+            ("bytes[1]", json!(12), "a number"),
+            ("bits[1]", json!(1), "a number"),
+            ("u8[1]", json!("1"), "a string"),
+            ("u8[1]", json!({}), "an object"),
+        ];
+        for (ty, found, name) in refused {
+            let error = json(ty, &found).unwrap_err().to_string();
+            assert!(
+                error.ends_with(&format!(", found {name}")),
+                "{ty} {found}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_port_gives_its_name_to_the_error() {
+        let port = Port::new("ages", Type::unsigned(8).array(2));
+        let error = port
+            .value_from_json(&json!([1, 300]))
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            error,
+            "ages[1] is of type u8: expected a number from 0 to 255, in decimal or as 0x…, found \
+             a number out of range"
+        );
+        assert!(
+            port.parse_value("[1")
+                .unwrap_err()
+                .to_string()
+                .starts_with("ages is of type u8[2]")
+        );
+    }
+}

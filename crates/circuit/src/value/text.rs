@@ -1,0 +1,461 @@
+//! Values from text and as text.
+
+use crate::{CircuitError, Kind, Type};
+
+use super::json::wipe_json;
+use super::number::{Natural, negated_if};
+use super::{Reader, Value};
+
+/// Most digits of a number in text: enough for the exact expansion of every type's values, and a
+/// bound on the quadratic work of reading them.
+const MAX_DIGITS: usize = 8192;
+
+impl Reader<'_> {
+    /// Reads a value from text.
+    pub(super) fn text(&mut self, ty: &Type, text: &str) -> Result<(), CircuitError> {
+        match ty.kind() {
+            Kind::Bit | Kind::Bits(_) => self.bit_string(ty, text),
+            Kind::Unsigned(_) | Kind::Signed(_) => self.integer(ty, text),
+            Kind::Fixed { .. } => self.fixed(ty, text),
+            Kind::Bytes(_) => self.hex(ty, text),
+            Kind::Array(..) => {
+                let json = serde_json::from_str(text).map_err(|error| {
+                    // The error's own text may quote the value.
+                    let at = (error.line(), error.column());
+                    let found =
+                        format!("text that is no JSON from line {} column {} on", at.0, at.1);
+                    self.error(ty, "a JSON list".to_owned(), found)
+                })?;
+                let result = self.json(ty, &json);
+                wipe_json(json);
+                result
+            }
+        }
+    }
+
+    fn bit_string(&mut self, ty: &Type, text: &str) -> Result<(), CircuitError> {
+        let expected = || match ty.width() {
+            1 => "0 or 1".to_owned(),
+            width => format!("{width} characters 0 or 1, index 0 first"),
+        };
+        if text.len() != ty.width() {
+            return Err(self.error(ty, expected(), characters(text)));
+        }
+        if let Some(index) = text.bytes().position(|c| c & !1 != b'0') {
+            let found = format!("another character at index {index}");
+            return Err(self.error(ty, expected(), found));
+        }
+        text.bytes().for_each(|c| self.bits.push(c & 1 == 1));
+        Ok(())
+    }
+
+    fn hex(&mut self, ty: &Type, text: &str) -> Result<(), CircuitError> {
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        let expected = || {
+            let bytes = ty.width() / 8;
+            format!("{} hex digits, which are {bytes} bytes in order", 2 * bytes)
+        };
+        if let Some(index) = digits.bytes().position(|c| !c.is_ascii_hexdigit()) {
+            let found = format!(
+                "another character at index {index} of {}",
+                characters(digits)
+            );
+            return Err(self.error(ty, expected(), found));
+        }
+        if digits.len() * 4 != ty.width() {
+            return Err(self.error(ty, expected(), format!("{} of them", digits.len())));
+        }
+        for pair in digits.as_bytes().chunks_exact(2) {
+            self.bits
+                .push_byte(hex_digit(pair[0]) << 4 | hex_digit(pair[1]));
+        }
+        Ok(())
+    }
+
+    fn integer(&mut self, ty: &Type, text: &str) -> Result<(), CircuitError> {
+        let (negative, digits) = sign(text);
+        let (radix, digits) = match digits.strip_prefix("0x") {
+            Some(hex) => (16, hex),
+            None => (10, digits),
+        };
+        let is_digit = |c: u8| {
+            if radix == 16 {
+                c.is_ascii_hexdigit()
+            } else {
+                c.is_ascii_digit()
+            }
+        };
+        if digits.is_empty() || digits.len() > MAX_DIGITS || !digits.bytes().all(is_digit) {
+            let found = format!("{} that are no such number", characters(text));
+            return Err(self.error(ty, number_range(ty), found));
+        }
+        let mut magnitude = Natural::with_bits(ty.width() + 1);
+        let overflow = digits.bytes().fold(false, |overflow, digit| {
+            overflow | magnitude.multiply_add(radix, u32::from(hex_digit(digit)))
+        });
+        self.number(ty, negative, magnitude, overflow)
+    }
+
+    /// Nearest multiple of 2^-f, the even one of two equally near.
+    fn fixed(&mut self, ty: &Type, text: &str) -> Result<(), CircuitError> {
+        let Kind::Fixed { fraction, .. } = *ty.kind() else {
+            unreachable!("a fixed type")
+        };
+        let Some((negative, digits, places)) = decimal(text) else {
+            let found = format!("{} that are no such number", characters(text));
+            return Err(self.error(ty, number_range(ty), found));
+        };
+        let zeros = usize::try_from(-places).unwrap_or(0);
+        let decimal_bits = 4 * (digits.len() + zeros);
+        let mut magnitude = Natural::with_bits(decimal_bits + fraction as usize + 1);
+        let digits = digits.bytes().map(|digit| u32::from(digit - b'0'));
+        for digit in digits.chain(core::iter::repeat_n(0, zeros)) {
+            magnitude.multiply_add(10, digit);
+        }
+        for _ in 0..fraction {
+            magnitude.multiply_add(2, 0);
+        }
+        let (mut sticky, mut last) = (false, 0);
+        for _ in 0..places {
+            sticky |= last != 0;
+            last = magnitude.divide(10);
+        }
+        let up = last > 5 || last == 5 && (sticky || magnitude.bit(0));
+        magnitude.multiply_add(1, u32::from(up));
+        self.number(ty, negative, magnitude, false)
+    }
+
+    /// Reads a number's bits if it is in the type's range.
+    pub(super) fn number(
+        &mut self,
+        ty: &Type,
+        negative: bool,
+        magnitude: Natural,
+        overflow: bool,
+    ) -> Result<(), CircuitError> {
+        let width = ty.width();
+        let too_large = match ty.kind() {
+            Kind::Unsigned(_) if negative => magnitude.any_bit_from(0),
+            Kind::Unsigned(_) => magnitude.any_bit_from(width),
+            // The least number is -2^(width - 1), whose magnitude has one bit more than others.
+            _ => {
+                let least = !magnitude.any_bit_below(width - 1) && !magnitude.any_bit_from(width);
+                magnitude.any_bit_from(width - 1) && !(negative && least)
+            }
+        };
+        if overflow || too_large {
+            return Err(self.error(ty, number_range(ty), "a number out of range".to_owned()));
+        }
+        let bits = negated_if(negative, (0..width).map(|i| magnitude.bit(i)));
+        bits.for_each(|bit| self.bits.push(bit));
+        Ok(())
+    }
+}
+
+/// The sign and what follows it.
+fn sign(text: &str) -> (bool, &str) {
+    text.strip_prefix('-')
+        .map_or((false, text), |digits| (true, digits))
+}
+
+/// A decimal number `digits / 10^places` with its sign, from text with or without a point and an
+/// exponent.
+fn decimal(text: &str) -> Option<(bool, String, i32)> {
+    let (negative, text) = sign(text);
+    let (text, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, behind) = text.split_once('.').unwrap_or((text, "0"));
+    let exponent: i32 = exponent
+        .parse()
+        .ok()
+        .filter(|e: &i32| e.unsigned_abs() <= 4096)?;
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
+    let long = whole.len() + behind.len() > MAX_DIGITS;
+    if long || !is_number(whole) || !is_number(behind) {
+        return None;
+    }
+    Some((
+        negative,
+        format!("{whole}{behind}"),
+        behind.len() as i32 - exponent,
+    ))
+}
+
+/// The value of a hex digit, without a table that a secret would index.
+fn hex_digit(digit: u8) -> u8 {
+    (digit & 0xf) + 9 * (digit >> 6)
+}
+
+fn characters(text: &str) -> String {
+    match text.len() {
+        1 => "1 character".to_owned(),
+        n => format!("{n} characters"),
+    }
+}
+
+/// What numbers a type has, for an error.
+pub(super) fn number_range(ty: &Type) -> String {
+    let power = |bits: u32, minus: u32| match 1_u128.checked_shl(bits) {
+        Some(power) if bits <= 64 => (power - u128::from(minus)).to_string(),
+        _ if minus == 0 => format!("2^{bits}"),
+        _ => format!("2^{bits} - {minus}"),
+    };
+    match *ty.kind() {
+        Kind::Signed(n) => {
+            let bits = n - 1;
+            let (least, most) = (power(bits, 0), power(bits, 1));
+            format!("a number from -{least} to {most}, in decimal or as 0x…")
+        }
+        Kind::Fixed { integer, .. } => {
+            let bound = power(integer - 1, 0);
+            format!("a decimal number from -{bound} to less than {bound}")
+        }
+        _ => {
+            let most = power(ty.width() as u32, 1);
+            format!("a number from 0 to {most}, in decimal or as 0x…")
+        }
+    }
+}
+
+impl Value {
+    /// The value as text that [`Value::parse`] reads back: numbers in decimal, byte strings as
+    /// lower-case hex, bit strings as zeros and ones, arrays as JSON lists.
+    ///
+    /// There is no `Display`, so that a value is shown on purpose only.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        match self.ty.kind() {
+            Kind::Bit | Kind::Bits(_) => (0..self.ty.width())
+                .map(|i| char::from(b'0' + u8::from(self.bit(i))))
+                .collect(),
+            Kind::Unsigned(_) | Kind::Signed(_) => {
+                let (negative, magnitude) = self.magnitude();
+                with_sign(negative, magnitude.into_decimal())
+            }
+            Kind::Fixed { fraction, .. } => {
+                let (negative, magnitude) = self.magnitude();
+                with_sign(
+                    negative,
+                    fixed_text(magnitude, *fraction as usize, self.ty.width()),
+                )
+            }
+            Kind::Bytes(_) => self
+                .packed
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+            Kind::Array(..) => self.to_json().to_string(),
+        }
+    }
+
+    /// Sign and magnitude of a number.
+    pub(super) fn magnitude(&self) -> (bool, Natural) {
+        let width = self.ty.width();
+        let signed = matches!(self.ty.kind(), Kind::Signed(_) | Kind::Fixed { .. });
+        let negative = signed && self.bit(width - 1);
+        let mut number = Natural::with_bits(width + 1);
+        let bits = negated_if(negative, (0..width).map(|i| self.bit(i)));
+        bits.enumerate().for_each(|(i, bit)| number.set_bit(i, bit));
+        (negative, number)
+    }
+}
+
+fn with_sign(negative: bool, digits: String) -> String {
+    if negative {
+        format!("-{digits}")
+    } else {
+        digits
+    }
+}
+
+/// `magnitude / 2^fraction`, exactly: f binary places are f decimal places at most.
+fn fixed_text(magnitude: Natural, fraction: usize, width: usize) -> String {
+    let mut whole = Natural::with_bits(width + 1);
+    let mut behind = Natural::with_bits(fraction + 4);
+    (fraction..=width).for_each(|i| whole.set_bit(i - fraction, magnitude.bit(i)));
+    (0..fraction).for_each(|i| behind.set_bit(i, magnitude.bit(i)));
+    let mut digits = String::new();
+    while behind.any_bit_from(0) {
+        behind.multiply_add(10, 0);
+        let digit = (0..4)
+            .map(|i| u8::from(behind.bit(fraction + i)) << i)
+            .sum::<u8>();
+        digits.push(char::from(b'0' + digit));
+        (0..4).for_each(|i| behind.set_bit(fraction + i, false));
+    }
+    let whole = whole.into_decimal();
+    if digits.is_empty() {
+        whole
+    } else {
+        format!("{whole}.{digits}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(ty: &str, text: &str) -> Result<String, CircuitError> {
+        Value::parse(&ty.parse().unwrap(), text).map(|value| value.to_text())
+    }
+
+    #[test]
+    fn texts_are_read_and_printed() {
+        let known = [
+            ("bit", "0", "0"),
+            ("bits[5]", "01101", "01101"),
+            ("u8", "255", "255"),
+            ("u8", "0xfF", "255"),
+            ("u8", "007", "7"),
+            ("u8", "-0", "0"),
+            ("u64", "18446744073709551615", "18446744073709551615"),
+            (
+                "u128",
+                "0xffffffffffffffffffffffffffffffff",
+                "340282366920938463463374607431768211455",
+            ),
+            ("i8", "-128", "-128"),
+            ("i8", "-0x80", "-128"),
+            ("i8", "127", "127"),
+            ("i1", "-1", "-1"),
+            ("i64", "-9223372036854775808", "-9223372036854775808"),
+            ("bytes[3]", "0x00FFa1", "00ffa1"),
+            ("bytes[3]", "00ffa1", "00ffa1"),
+            ("u8[3]", "[1, 2, \"0xff\"]", "[1,2,255]"),
+            ("bytes[1][2]", "[\"00\",\"ff\"]", "[\"00\",\"ff\"]"),
+            ("bits[2][2]", "[\"01\",\"11\"]", "[\"01\",\"11\"]"),
+        ];
+        for (ty, written, printed) in known {
+            assert_eq!(text(ty, written).as_deref(), Ok(printed), "{ty} {written}");
+        }
+    }
+
+    #[test]
+    fn fixed_point_rounds_to_the_nearest_and_prints_exactly() {
+        let known = [
+            ("fixed[8,8]", "3.25", "3.25"),
+            ("fixed[8,8]", "-3.25", "-3.25"),
+            ("fixed[8,8]", "7", "7"),
+            ("fixed[8,8]", "-128", "-128"),
+            ("fixed[8,8]", "0.1", "0.1015625"),
+            ("fixed[8,8]", "-0.1", "-0.1015625"),
+            ("fixed[8,8]", "25e-2", "0.25"),
+            ("fixed[8,8]", "1.25e1", "12.5"),
+            ("fixed[8,1]", "0.25", "0"),
+            ("fixed[8,1]", "0.75", "1"),
+            ("fixed[8,1]", "0.2500001", "0.5"),
+            ("fixed[8,0]", "2.5", "2"),
+            ("fixed[8,0]", "3.5", "4"),
+            ("fixed[8,8]", "-0.0001", "0"),
+        ];
+        for (ty, written, printed) in known {
+            assert_eq!(text(ty, written).as_deref(), Ok(printed), "{ty} {written}");
+        }
+        for out_of_range in ["128", "-128.01", "127.999", "1e9", "-1e4096"] {
+            assert!(text("fixed[8,8]", out_of_range).is_err(), "{out_of_range}");
+        }
+    }
+
+    #[test]
+    fn other_texts_are_refused_without_being_quoted() {
+        let refused = [
+            (
+                "u8",
+                "256",
+                "a number from 0 to 255, in decimal or as 0x…",
+                "a number out of range",
+            ),
+            (
+                "u8",
+                "-1",
+                "a number from 0 to 255, in decimal or as 0x…",
+                "a number out of range",
+            ),
+            (
+                "i8",
+                "128",
+                "a number from -128 to 127, in decimal or as 0x…",
+                "a number out of range",
+            ),
+            (
+                "i8",
+                "-129",
+                "a number from -128 to 127, in decimal or as 0x…",
+                "a number out of range",
+            ),
+            (
+                "u100",
+                "x",
+                "a number from 0 to 2^100 - 1, in decimal or as 0x…",
+                "1 character that are no such number",
+            ),
+            ("bit", "2", "0 or 1", "another character at index 0"),
+            (
+                "bits[3]",
+                "01",
+                "3 characters 0 or 1, index 0 first",
+                "2 characters",
+            ),
+            (
+                "bits[3]",
+                "01x",
+                "3 characters 0 or 1, index 0 first",
+                "another character at index 2",
+            ),
+            (
+                "bytes[2]",
+                "0xabc",
+                "4 hex digits, which are 2 bytes in order",
+                "3 of them",
+            ),
+            (
+                "bytes[2]",
+                "abcg",
+                "4 hex digits, which are 2 bytes in order",
+                "another character at index 3 of 4 characters",
+            ),
+            (
+                "u8[2]",
+                "[1,2,",
+                "a JSON list",
+                "text that is no JSON from line 1 column 5 on",
+            ),
+            ("u8[2]", "[1,2,3]", "a list of 2", "a list of 3"),
+        ];
+        for (ty, written, expected, found) in refused {
+            let error = text(ty, written).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!("the value is of type {ty}: expected {expected}, found {found}")
+            );
+        }
+        for number in [
+            "", "-", "0x", "+1", " 1", "1 ", "1_000", "--1", "0X1", "1.0", "1e3", "é",
+        ] {
+            assert!(text("i32", number).is_err(), "{number:?}");
+        }
+        for number in [
+            "",
+            ".",
+            "1.",
+            ".5",
+            "0x1",
+            "1e",
+            "1e5000",
+            "1e9999999999",
+            "1.-5",
+            "nan",
+        ] {
+            assert!(text("fixed[32,32]", number).is_err(), "{number:?}");
+        }
+        assert!(text("u8", &"0".repeat(MAX_DIGITS + 1)).is_err());
+    }
+
+    #[test]
+    fn the_error_names_the_element_and_its_type() {
+        let error = text("u8[2][2]", "[[1,2],[3,256]]").unwrap_err().to_string();
+        assert!(
+            error.starts_with("the value[1][1] is of type u8: expected"),
+            "{error}"
+        );
+    }
+}
