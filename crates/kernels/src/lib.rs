@@ -1,7 +1,34 @@
 //! Blocks, AES, hashing and bit matrices at the speed of the CPU; the only unsafe code of Tacit.
+//!
+//! | for | see |
+//! |---|---|
+//! | 128-bit values | [`Block`], [`Tweak`] |
+//! | choosing instructions at run time | [`Cpu`], [`Backend`], [`Kernel`], [`Simd`] |
+//! | AES-128 in bulk | [`Aes128`], [`encrypt_each`], [`encrypt_each_twice`] |
+//! | pseudorandom streams | [`Prg`] |
+//! | hashes of labels | [`TweakableHash`], [`Construction`], and [`hash`] for use in kernels |
+//! | OT extension's matrix | [`transpose_128`] |
+//!
+//! Other crates write their inner loops in safe code over [`Simd`] and run them by
+//! [`Cpu::dispatch`].
 
+mod aes;
 mod block;
+mod cpu;
+pub mod hash;
+mod portable;
+mod prg;
+mod simd;
+mod transpose;
 mod tweak;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
+pub use aes::{Aes128, encrypt_each, encrypt_each_twice};
 pub use block::Block;
+pub use cpu::{Backend, Cpu, Kernel};
+pub use hash::{Construction, TweakableHash};
+pub use prg::Prg;
+pub use simd::Simd;
+pub use transpose::transpose_128;
 pub use tweak::{Tweak, Use};

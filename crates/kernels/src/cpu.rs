@@ -1,0 +1,180 @@
+//! CPU features found at run time, and the dispatch of generic kernels to what the CPU has.
+//!
+//! A [`Cpu`] is a proof token: it can only be obtained for a backend whose instructions this CPU
+//! has, so whoever holds one may run them. [`Cpu::dispatch`] hands a [`Kernel`] the backend's
+//! [`Simd`] token inside a function compiled for the backend's instructions; because every method
+//! of the token is inlined, safe generic code becomes one straight loop per backend.
+
+use core::fmt;
+
+use crate::portable::Portable;
+use crate::simd::Simd;
+#[cfg(target_arch = "x86_64")]
+use crate::x86::{AesNi, Vaes256, Vaes512};
+
+/// A set of instructions that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Backend {
+    /// Bitsliced Rust without tables, on every CPU.
+    Portable,
+    /// AES-NI and SSE4.1: one block an instruction.
+    AesNi,
+    /// VAES and AVX2: two blocks an instruction.
+    Vaes256,
+    /// VAES and AVX-512: four blocks an instruction.
+    Vaes512,
+}
+
+impl Backend {
+    /// Every backend, slowest first, whether this CPU has it or not.
+    pub const ALL: [Self; 4] = [Self::Portable, Self::AesNi, Self::Vaes256, Self::Vaes512];
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Portable => "portable",
+            Self::AesNi => "aes-ni",
+            Self::Vaes256 => "vaes-256",
+            Self::Vaes512 => "vaes-512",
+        })
+    }
+}
+
+/// Proof that this CPU runs a backend's instructions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Cpu(Token);
+
+/// The backends' own tokens. Each is constructed in [`Cpu::new`] alone, after detection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Token {
+    Portable(Portable),
+    #[cfg(target_arch = "x86_64")]
+    AesNi(AesNi),
+    #[cfg(target_arch = "x86_64")]
+    Vaes256(Vaes256),
+    #[cfg(target_arch = "x86_64")]
+    Vaes512(Vaes512),
+}
+
+/// Generic code to run with the instructions of whichever backend is chosen.
+///
+/// `run`, and whatever it calls with the token, must be `#[inline(always)]`: else it is still
+/// right, but pays a call for each instruction.
+pub trait Kernel {
+    /// What it returns.
+    type Output;
+
+    /// The code.
+    fn run<S: Simd>(self, simd: S) -> Self::Output;
+}
+
+impl Cpu {
+    /// The fastest backend that this CPU has. The standard library caches what it finds.
+    #[must_use]
+    pub fn detect() -> Self {
+        Backend::ALL
+            .into_iter()
+            .rev()
+            .find_map(Self::new)
+            .unwrap_or(Self::portable())
+    }
+
+    /// The backend that every CPU has.
+    #[must_use]
+    pub const fn portable() -> Self {
+        Self(Token::Portable(Portable::new()))
+    }
+
+    /// A token for `backend`, if this CPU has it. For tests and measurements.
+    #[must_use]
+    pub fn new(backend: Backend) -> Option<Self> {
+        match backend {
+            Backend::Portable => Some(Self::portable()),
+            #[cfg(target_arch = "x86_64")]
+            Backend::AesNi => AesNi::detect().map(|token| Self(Token::AesNi(token))),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Vaes256 => Vaes256::detect().map(|token| Self(Token::Vaes256(token))),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Vaes512 => Vaes512::detect().map(|token| Self(Token::Vaes512(token))),
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => None,
+        }
+    }
+
+    /// Tokens for all backends that this CPU has, slowest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        Backend::ALL.into_iter().filter_map(Self::new)
+    }
+
+    /// The backend that this token stands for.
+    #[must_use]
+    pub const fn backend(self) -> Backend {
+        match self.0 {
+            Token::Portable(_) => Backend::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Token::AesNi(_) => Backend::AesNi,
+            #[cfg(target_arch = "x86_64")]
+            Token::Vaes256(_) => Backend::Vaes256,
+            #[cfg(target_arch = "x86_64")]
+            Token::Vaes512(_) => Backend::Vaes512,
+        }
+    }
+
+    /// Runs `kernel`, compiled for this backend.
+    #[inline]
+    pub fn dispatch<K: Kernel>(self, kernel: K) -> K::Output {
+        match self.0 {
+            Token::Portable(token) => kernel.run(token),
+            #[cfg(target_arch = "x86_64")]
+            Token::AesNi(token) => token.run(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Token::Vaes256(token) => token.run(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Token::Vaes512(token) => token.run(kernel),
+        }
+    }
+}
+
+impl fmt::Debug for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cpu({})", self.backend())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Lanes;
+
+    impl Kernel for Lanes {
+        type Output = usize;
+
+        #[inline(always)]
+        fn run<S: Simd>(self, _simd: S) -> usize {
+            S::LANES
+        }
+    }
+
+    #[test]
+    fn portable_is_always_there_and_detection_takes_the_last() {
+        let available: Vec<Backend> = Cpu::available().map(Cpu::backend).collect();
+        assert_eq!(available[0], Backend::Portable);
+        assert_eq!(available.last(), Some(&Cpu::detect().backend()));
+        assert!(available.is_sorted());
+    }
+
+    #[test]
+    fn dispatch_reaches_the_backend_of_the_token() {
+        for cpu in Cpu::available() {
+            let lanes = match cpu.backend() {
+                Backend::Portable | Backend::Vaes512 => 4,
+                Backend::AesNi => 1,
+                Backend::Vaes256 => 2,
+            };
+            assert_eq!(cpu.dispatch(Lanes), lanes, "{cpu:?}");
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! Tweakable circular correlation-robust hashes of labels, from AES as an ideal cipher.
+//!
+//! Two constructions, both public functions of a start point, a tweak i and a label x:
+//!
+//! - *two-call* (TMMO of Guo, Katz, Wang and Yu, "Efficient and secure multiparty computation
+//!   from fixed-key block ciphers", IEEE S&P 2020): H(x, i) = π(π(x) ⊕ i) ⊕ π(x), with π = AES
+//!   under start ⊕ tweak(key epoch, number / 2^10). The tweak enters linearly, so what counts is
+//!   how many hashes share a key. Concrete security is about 128 − log₂(ANDs per key) bits: 118
+//!   with a key for each 2^10, for 2^40 gates as for 2^10, where one key for 2^40 would leave 88.
+//!   Cost: two cipher calls a hash, one key schedule for 2^10 numbers.
+//! - *re-keyed* (Guo, Katz, Wang, Weng and Yu, "Better concrete security for half-gates garbling
+//!   in the multi-instance setting", CRYPTO 2020): H(x, i) = AES_k(σ(x)) ⊕ σ(x), k = start ⊕ i and
+//!   σ(high ‖ low) = (high ⊕ low ‖ high). Without σ, decrypting would give Δ. A key meets
+//!   two labels of one half-gate and no other, so that the bound does not grow with the gates
+//!   under a start point: about 126 bits, for 2^40 gates too. Cost: a key schedule a
+//!   tweak, a cipher call a hash.
+//!
+//! Both need the tweaks under a start point to be distinct ([`Tweak`] sees to it) and start
+//! points to be random.
+
+use zeroize::Zeroize;
+
+use crate::simd::Simd;
+use crate::{Block, Cpu, Kernel, Tweak, Use};
+
+/// How a hash is made of AES.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Construction {
+    /// H(x, i) = π(π(x) ⊕ i) ⊕ π(x), π keyed anew for each 2^10 numbers.
+    TwoCall,
+    /// H(x, i) = AES_k(σ(x)) ⊕ σ(x), k = start ⊕ i.
+    Rekeyed,
+}
+
+/// Numbers (gates, OTs) that share a key of the two-call construction, as a power of two.
+pub const EPOCH_BITS: u32 = 10;
+
+/// Vectors of labels, with as many tweaks, in one step of [`TweakableHash`].
+const VECTORS: usize = 4;
+/// Lanes of the widest vector.
+const MAX_LANES: usize = 4;
+
+/// The two-call construction's public AES key for `tweak`: one for each 2^[`EPOCH_BITS`] numbers
+/// of an instance.
+#[inline(always)]
+#[must_use]
+pub fn epoch_key(start: Block, tweak: Tweak) -> Block {
+    let epoch = Tweak {
+        usage: Use::KeyEpoch,
+        instance: tweak.instance,
+        number: tweak.number >> EPOCH_BITS,
+        a: 0,
+        b: 0,
+    };
+    start ^ epoch.to_block()
+}
+
+/// The vector of tweaks with `first` in lane 0 and numbers that count up from lane to lane.
+#[inline(always)]
+pub fn counting_tweaks<S: Simd>(simd: S, first: Tweak) -> S::Vector {
+    let mut lanes = [first.to_block(); MAX_LANES];
+    for (i, lane) in lanes.iter_mut().enumerate() {
+        let number = first.number.wrapping_add(i as u64);
+        *lane = Tweak { number, ..first }.to_block();
+    }
+    simd.load(&lanes)
+}
+
+/// What must be added ([`Simd::add_halves`]) to a vector of tweaks to add `count` to its numbers.
+#[inline(always)]
+pub fn number_step<S: Simd>(simd: S, count: usize) -> S::Vector {
+    simd.splat(Block::from_u128((count as u128) << 64))
+}
+
+/// The two-call hash of vectors, `x[i][..]` with `tweaks[i]`, π by its schedule.
+#[inline(always)]
+pub fn two_call<S: Simd, const N: usize, const M: usize>(
+    simd: S,
+    permutation: &S::Schedule,
+    tweaks: [S::Vector; N],
+    x: [[S::Vector; M]; N],
+) -> [[S::Vector; M]; N] {
+    let inner = encrypt_all(simd, permutation, x);
+    let mut tweaked = inner;
+    for (vectors, tweak) in tweaked.iter_mut().zip(tweaks) {
+        for vector in vectors {
+            *vector = simd.xor(*vector, tweak);
+        }
+    }
+    let outer = encrypt_all(simd, permutation, tweaked);
+    xor_all(simd, outer, inner)
+}
+
+/// The re-keyed hash of vectors, `x[i][..]` under `keys[i]` = start ⊕ tweak.
+#[inline(always)]
+pub fn rekeyed<S: Simd, const N: usize, const M: usize>(
+    simd: S,
+    keys: [S::Vector; N],
+    mut x: [[S::Vector; M]; N],
+) -> [[S::Vector; M]; N] {
+    sigma_all(simd, &mut x);
+    xor_all(simd, simd.encrypt_rekeyed(keys, x), x)
+}
+
+/// [`rekeyed`] with keys that are expanded already, for when latency counts.
+#[inline(always)]
+pub fn rekeyed_expanded<S: Simd, const N: usize, const M: usize>(
+    simd: S,
+    schedules: &[S::Schedule; N],
+    mut x: [[S::Vector; M]; N],
+) -> [[S::Vector; M]; N] {
+    sigma_all(simd, &mut x);
+    xor_all(simd, simd.encrypt(schedules, x), x)
+}
+
+#[inline(always)]
+fn sigma_all<S: Simd, const N: usize, const M: usize>(simd: S, x: &mut [[S::Vector; M]; N]) {
+    for vector in x.iter_mut().flatten() {
+        *vector = simd.sigma(*vector);
+    }
+}
+
+#[inline(always)]
+fn xor_all<S: Simd, const N: usize, const M: usize>(
+    simd: S,
+    mut a: [[S::Vector; M]; N],
+    b: [[S::Vector; M]; N],
+) -> [[S::Vector; M]; N] {
+    for (a, b) in a.iter_mut().flatten().zip(b.iter().flatten()) {
+        *a = simd.xor(*a, *b);
+    }
+    a
+}
+
+/// All vectors under one schedule.
+#[inline(always)]
+fn encrypt_all<S: Simd, const N: usize, const M: usize>(
+    simd: S,
+    schedule: &S::Schedule,
+    x: [[S::Vector; M]; N],
+) -> [[S::Vector; M]; N] {
+    simd.encrypt(&[*schedule; N], x)
+}
+
+/// A tweakable hash with its start point. Everything in it is public; what it hashes is not.
+#[derive(Clone, Copy, Debug)]
+pub struct TweakableHash {
+    construction: Construction,
+    start: Block,
+    cpu: Cpu,
+}
+
+impl TweakableHash {
+    /// The hash that begins at `start`, on the fastest backend.
+    #[must_use]
+    pub fn new(construction: Construction, start: Block) -> Self {
+        Self::on(Cpu::detect(), construction, start)
+    }
+
+    /// The hash that begins at `start`, on a chosen backend.
+    #[must_use]
+    pub const fn on(cpu: Cpu, construction: Construction, start: Block) -> Self {
+        Self {
+            construction,
+            start,
+            cpu,
+        }
+    }
+
+    /// H(x, tweak).
+    #[must_use]
+    pub fn hash_one(&self, tweak: Tweak, x: Block) -> Block {
+        let mut blocks = [x];
+        self.hash(tweak, &mut blocks);
+        blocks[0]
+    }
+
+    /// Replaces `blocks[i]` by its hash under `first` with i added to its number.
+    ///
+    /// # Panics
+    ///
+    /// If the numbers exceed 64 bits.
+    pub fn hash(&self, first: Tweak, blocks: &mut [Block]) {
+        self.run::<1>(first, Block::ZERO, [blocks]);
+    }
+
+    /// Replaces `zeros[i]` by its hash, as [`TweakableHash::hash`], and writes the hash of
+    /// `zeros[i] ⊕ offset` under the same tweak to `ones[i]`, at the cost of one key schedule.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths differ or the numbers exceed 64 bits.
+    pub fn hash_both(&self, first: Tweak, offset: Block, zeros: &mut [Block], ones: &mut [Block]) {
+        assert_eq!(zeros.len(), ones.len(), "as many hashes of one as of zero");
+        self.run::<2>(first, offset, [zeros, ones]);
+    }
+
+    fn run<const M: usize>(&self, first: Tweak, offset: Block, mut blocks: [&mut [Block]; M]) {
+        let mut done = 0;
+        while done < blocks[0].len() {
+            let number = first
+                .number
+                .checked_add(done as u64)
+                .expect("tweak numbers of a batch fit in 64 bits");
+            // One key epoch at a time, so that a kernel has one permutation.
+            let in_epoch = (1 << EPOCH_BITS) - (number as usize & ((1 << EPOCH_BITS) - 1));
+            let end = blocks[0].len().min(done + in_epoch);
+            self.cpu.dispatch(HashEpoch {
+                hash: *self,
+                first: Tweak { number, ..first },
+                offset,
+                blocks: blocks.each_mut().map(|blocks| &mut blocks[done..end]),
+            });
+            done = end;
+        }
+    }
+}
+
+/// The hashes of blocks whose numbers lie in one key epoch.
+struct HashEpoch<'a, const M: usize> {
+    hash: TweakableHash,
+    first: Tweak,
+    offset: Block,
+    blocks: [&'a mut [Block]; M],
+}
+
+impl<const M: usize> Kernel for HashEpoch<'_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let step = VECTORS * S::LANES;
+        let key = epoch_key(self.hash.start, self.first);
+        let [permutation] = simd.expand([simd.splat(key)]);
+        let offset = simd.splat(self.offset);
+        let mut tweak = counting_tweaks(simd, self.first);
+        let mut padded = [[Block::ZERO; VECTORS * MAX_LANES]; M];
+        for at in (0..self.blocks[0].len()).step_by(step) {
+            let count = step.min(self.blocks[0].len() - at);
+            padded[0][..count].copy_from_slice(&self.blocks[0][at..at + count]);
+            let mut tweaks = [tweak; VECTORS];
+            let mut x = [[offset; M]; VECTORS];
+            for i in 0..VECTORS {
+                tweaks[i] = tweak;
+                tweak = simd.add_halves(tweak, number_step(simd, S::LANES));
+                x[i][0] = simd.load(&padded[0][i * S::LANES..]);
+                for j in 1..M {
+                    x[i][j] = simd.xor(x[i][0], offset);
+                }
+            }
+            let hashes = match self.hash.construction {
+                Construction::TwoCall => two_call(simd, &permutation, tweaks, x),
+                Construction::Rekeyed => {
+                    let start = simd.splat(self.hash.start);
+                    let keys = tweaks.map(|tweak| simd.xor(tweak, start));
+                    rekeyed(simd, keys, x)
+                }
+            };
+            for j in 0..M {
+                for i in 0..VECTORS {
+                    simd.store(hashes[i][j], &mut padded[j][i * S::LANES..]);
+                }
+                self.blocks[j][at..at + count].copy_from_slice(&padded[j][..count]);
+            }
+        }
+        padded.as_flattened_mut().zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Aes128;
+
+    const START: Block = Block::from_u128(0x0123_4567_89ab_cdef_1122_3344_5566_7788);
+
+    fn tweak(number: u64) -> Tweak {
+        Tweak {
+            usage: Use::CorrelatedOt,
+            instance: 7,
+            number,
+            a: 1,
+            b: 0,
+        }
+    }
+
+    /// Both constructions by their formulas, one block at a time.
+    fn by_definition(construction: Construction, number: u64, x: Block) -> Block {
+        let aes = |key, x| Aes128::new(Cpu::portable(), key).encrypt(x);
+        let i = tweak(number).to_block();
+        match construction {
+            Construction::TwoCall => {
+                let epoch = Tweak {
+                    usage: Use::KeyEpoch,
+                    number: number / 1024,
+                    a: 0,
+                    ..tweak(0)
+                };
+                let pi = |x| aes(START ^ epoch.to_block(), x);
+                pi(pi(x) ^ i) ^ pi(x)
+            }
+            Construction::Rekeyed => {
+                let (high, low) = (x.to_u128() >> 64, x.to_u128() as u64 as u128);
+                let sigma = Block::from_u128((high ^ low) << 64 | high);
+                aes(START ^ i, sigma) ^ sigma
+            }
+        }
+    }
+
+    fn labels(count: u64) -> Vec<Block> {
+        const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+        (1..=u128::from(count))
+            .map(|i| Block::from_u128((i * i).wrapping_mul(ODD)))
+            .collect()
+    }
+
+    #[test]
+    fn batches_agree_with_the_formulas_across_vectors_and_epochs() {
+        for construction in [Construction::TwoCall, Construction::Rekeyed] {
+            for (first, count) in [(0, 1), (1, 3), (1021, 2), (1020, 40), (1024, 17), (5, 0)] {
+                let expected: Vec<Block> = (first..first + count)
+                    .zip(labels(count))
+                    .map(|(number, x)| by_definition(construction, number, x))
+                    .collect();
+                for cpu in Cpu::available() {
+                    let mut blocks = labels(count);
+                    TweakableHash::on(cpu, construction, START).hash(tweak(first), &mut blocks);
+                    assert_eq!(blocks, expected, "{construction:?} on {cpu:?} from {first}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn both_hashes_agree_with_each() {
+        let offset = Block::from_u128(0x0f0f_f0f0_1234 << 40 | 1);
+        for construction in [Construction::TwoCall, Construction::Rekeyed] {
+            for cpu in Cpu::available() {
+                let hash = TweakableHash::on(cpu, construction, START);
+                let (mut zeros, mut ones) = (labels(37), vec![Block::ZERO; 37]);
+                hash.hash_both(tweak(1000), offset, &mut zeros, &mut ones);
+                for (i, x) in labels(37).into_iter().enumerate() {
+                    let tweak = tweak(1000 + i as u64);
+                    assert_eq!(zeros[i], hash.hash_one(tweak, x));
+                    assert_eq!(ones[i], hash.hash_one(tweak, x ^ offset));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn expanded_keys_give_the_same_hash() {
+        struct Both(Block);
+        impl Kernel for Both {
+            type Output = (Block, Block);
+
+            #[inline(always)]
+            fn run<S: Simd>(self, simd: S) -> (Block, Block) {
+                let (key, x) = ([simd.splat(START)], [[simd.splat(self.0)]]);
+                let mut lanes = [Block::ZERO; 4];
+                simd.store(rekeyed(simd, key, x)[0][0], &mut lanes);
+                let on_the_way = lanes[0];
+                simd.store(
+                    rekeyed_expanded(simd, &simd.expand(key), x)[0][0],
+                    &mut lanes,
+                );
+                (on_the_way, lanes[0])
+            }
+        }
+        for cpu in Cpu::available() {
+            let (on_the_way, beforehand) = cpu.dispatch(Both(Block::from_u128(99)));
+            assert_eq!(on_the_way, beforehand, "{cpu:?}");
+        }
+    }
+}

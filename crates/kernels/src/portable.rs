@@ -1,0 +1,156 @@
+//! The portable backend: constant-time bitsliced AES, four blocks at once, in 64-bit words.
+//!
+//! No table is indexed and no branch taken on data. [`bitslice`] holds the state's layout and the
+//! linear layers, [`sbox`] the S-box as a Boolean circuit.
+
+use core::array;
+
+use crate::Block;
+use crate::simd::{Sealed, Simd};
+
+mod bitslice;
+mod sbox;
+
+use bitslice::Planes;
+
+/// The token of the portable backend; no feature to prove.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Portable(());
+
+impl Portable {
+    /// The token.
+    pub(crate) const fn new() -> Self {
+        Self(())
+    }
+}
+
+impl Sealed for Portable {}
+
+/// The block in 16 bytes of `bytes`, at 16 times `index`.
+#[inline(always)]
+fn read_block(bytes: &[u8], index: usize) -> Block {
+    let mut block = [0; 16];
+    block.copy_from_slice(&bytes[16 * index..16 * index + 16]);
+    Block::from_bytes(block)
+}
+
+impl Simd for Portable {
+    const LANES: usize = 4;
+    type Vector = [Block; 4];
+    type Schedule = [Planes; 11];
+
+    #[inline(always)]
+    fn splat(self, block: Block) -> [Block; 4] {
+        [block; 4]
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[Block]) -> [Block; 4] {
+        [from[0], from[1], from[2], from[3]]
+    }
+
+    #[inline(always)]
+    fn store(self, vector: [Block; 4], into: &mut [Block]) {
+        into[..4].copy_from_slice(&vector);
+    }
+
+    #[inline(always)]
+    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> [Block; 4] {
+        array::from_fn(|lane| from[index(lane)])
+    }
+
+    #[inline(always)]
+    fn scatter(self, vector: [Block; 4], into: &mut [Block], index: impl Fn(usize) -> usize) {
+        for (lane, block) in vector.into_iter().enumerate() {
+            into[index(lane)] = block;
+        }
+    }
+
+    #[inline(always)]
+    fn load_pairs(self, from: &[u8]) -> ([Block; 4], [Block; 4]) {
+        (
+            array::from_fn(|lane| read_block(from, 2 * lane)),
+            array::from_fn(|lane| read_block(from, 2 * lane + 1)),
+        )
+    }
+
+    #[inline(always)]
+    fn store_pairs(self, first: [Block; 4], second: [Block; 4], into: &mut [u8]) {
+        let pairs = first.into_iter().zip(second);
+        for (bytes, (first, second)) in into[..128].chunks_exact_mut(32).zip(pairs) {
+            bytes[..16].copy_from_slice(&first.to_bytes());
+            bytes[16..].copy_from_slice(&second.to_bytes());
+        }
+    }
+
+    #[inline(always)]
+    fn xor(self, a: [Block; 4], b: [Block; 4]) -> [Block; 4] {
+        array::from_fn(|lane| a[lane] ^ b[lane])
+    }
+
+    #[inline(always)]
+    fn and(self, a: [Block; 4], b: [Block; 4]) -> [Block; 4] {
+        array::from_fn(|lane| a[lane] & b[lane])
+    }
+
+    #[inline(always)]
+    fn lsb_mask(self, a: [Block; 4]) -> [Block; 4] {
+        a.map(|block| Block::ONES.and_bit(block.lsb()))
+    }
+
+    #[inline(always)]
+    fn add_halves(self, a: [Block; 4], b: [Block; 4]) -> [Block; 4] {
+        array::from_fn(|lane| {
+            let (a, b) = (a[lane].to_u128(), b[lane].to_u128());
+            let low = (a as u64).wrapping_add(b as u64);
+            let high = ((a >> 64) as u64).wrapping_add((b >> 64) as u64);
+            Block::from_u128(u128::from(low) | u128::from(high) << 64)
+        })
+    }
+
+    #[inline(always)]
+    fn sigma(self, a: [Block; 4]) -> [Block; 4] {
+        a.map(|block| {
+            let value = block.to_u128();
+            Block::from_u128(value.rotate_left(64) ^ (value >> 64 << 64))
+        })
+    }
+
+    #[inline]
+    fn expand<const N: usize>(self, keys: [[Block; 4]; N]) -> [[Planes; 11]; N] {
+        keys.map(bitslice::expand)
+    }
+
+    #[inline]
+    fn splat_schedule(self, round_keys: &[Block; 11]) -> [Planes; 11] {
+        round_keys.map(|key| bitslice::pack([key; 4]))
+    }
+
+    #[inline]
+    fn round_keys(self, schedule: &[Planes; 11]) -> [Block; 11] {
+        schedule.map(|planes| bitslice::unpack(planes)[0])
+    }
+
+    #[inline]
+    fn encrypt<const N: usize, const M: usize>(
+        self,
+        schedules: &[[Planes; 11]; N],
+        mut blocks: [[[Block; 4]; M]; N],
+    ) -> [[[Block; 4]; M]; N] {
+        for (schedule, vectors) in schedules.iter().zip(&mut blocks) {
+            for vector in vectors {
+                *vector = bitslice::encrypt(schedule, *vector);
+            }
+        }
+        blocks
+    }
+
+    #[inline]
+    fn encrypt_rekeyed<const N: usize, const M: usize>(
+        self,
+        keys: [[Block; 4]; N],
+        blocks: [[[Block; 4]; M]; N],
+    ) -> [[[Block; 4]; M]; N] {
+        self.encrypt(&self.expand(keys), blocks)
+    }
+}

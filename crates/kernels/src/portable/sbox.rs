@@ -1,0 +1,179 @@
+//! The AES S-box on bit planes, as a Boolean circuit of 32 AND and 83 XOR gates.
+//!
+//! J. Boyar and R. Peralta, "A new combinational logic minimization technique with applications
+//! to cryptology" (SEA 2010), figures 2 to 4; the variables keep the paper's names. The paper's
+//! bit 0 is the most significant.
+
+use super::bitslice::Planes;
+
+/// What the top linear layer hands on: y₁…y₂₁ (index 0 is x₇, which takes part as one of them).
+type Top = [u64; 22];
+
+/// The top linear layer.
+#[inline(always)]
+fn top(x: [u64; 8]) -> Top {
+    let y14 = x[3] ^ x[5];
+    let y13 = x[0] ^ x[6];
+    let y9 = x[0] ^ x[3];
+    let y8 = x[0] ^ x[5];
+    let t0 = x[1] ^ x[2];
+    let y1 = t0 ^ x[7];
+    let y4 = y1 ^ x[3];
+    let y12 = y13 ^ y14;
+    let y2 = y1 ^ x[0];
+    let y5 = y1 ^ x[6];
+    let y3 = y5 ^ y8;
+    let t1 = x[4] ^ y12;
+    let y15 = t1 ^ x[5];
+    let y20 = t1 ^ x[1];
+    let y6 = y15 ^ x[7];
+    let y10 = y15 ^ t0;
+    let y11 = y20 ^ y9;
+    let y7 = x[7] ^ y11;
+    let y17 = y10 ^ y11;
+    let y19 = y10 ^ y8;
+    let y16 = t0 ^ y11;
+    let y21 = y13 ^ y16;
+    let y18 = x[0] ^ y16;
+    [
+        x[7], y1, y2, y3, y4, y5, y6, y7, y8, y9, y10, y11, y12, y13, y14, y15, y16, y17, y18, y19,
+        y20, y21,
+    ]
+}
+
+/// The middle, an inversion in GF(2⁴): t₂₉, t₃₃, t₃₇, t₄₀, t₄₁, t₄₂, t₄₃, t₄₄, t₄₅.
+#[inline(always)]
+fn middle(y: &Top) -> [u64; 9] {
+    let t2 = y[12] & y[15];
+    let t4 = y[3] & y[6] ^ t2;
+    let t6 = y[4] & y[0] ^ t2;
+    let t7 = y[13] & y[16];
+    let t9 = y[5] & y[1] ^ t7;
+    let t11 = y[2] & y[7] ^ t7;
+    let t12 = y[9] & y[11];
+    let t14 = y[14] & y[17] ^ t12;
+    let t16 = y[8] & y[10] ^ t12;
+    let t21 = t4 ^ t14 ^ y[20];
+    let t22 = t6 ^ t16 ^ y[19];
+    let t23 = t9 ^ t14 ^ y[21];
+    let t24 = t11 ^ t16 ^ y[18];
+    let t25 = t21 ^ t22;
+    let t26 = t21 & t23;
+    let t27 = t24 ^ t26;
+    let t29 = t25 & t27 ^ t22;
+    let t30 = t23 ^ t24;
+    let t31 = t22 ^ t26;
+    let t33 = t31 & t30 ^ t24;
+    let t34 = t23 ^ t33;
+    let t35 = t27 ^ t33;
+    let t36 = t24 & t35;
+    let t37 = t36 ^ t34;
+    let t38 = t27 ^ t36;
+    let t40 = t25 ^ t29 & t38;
+    let t41 = t40 ^ t37;
+    let t42 = t29 ^ t33;
+    let t43 = t29 ^ t40;
+    let t44 = t33 ^ t37;
+    [t29, t33, t37, t40, t41, t42, t43, t44, t42 ^ t41]
+}
+
+/// The products z₀…z₁₇ that the bottom linear layer adds up.
+#[inline(always)]
+fn products(y: &Top, t: [u64; 9]) -> [u64; 18] {
+    let [t29, t33, t37, t40, t41, t42, t43, t44, t45] = t;
+    [
+        t44 & y[15],
+        t37 & y[6],
+        t33 & y[0],
+        t43 & y[16],
+        t40 & y[1],
+        t29 & y[7],
+        t42 & y[11],
+        t45 & y[17],
+        t41 & y[10],
+        t44 & y[12],
+        t37 & y[3],
+        t33 & y[4],
+        t43 & y[13],
+        t40 & y[5],
+        t29 & y[2],
+        t42 & y[9],
+        t45 & y[14],
+        t41 & y[8],
+    ]
+}
+
+/// The bottom linear layer, with the affine constant of the S-box.
+#[inline(always)]
+fn bottom(z: [u64; 18]) -> [u64; 8] {
+    let t46 = z[15] ^ z[16];
+    let t47 = z[10] ^ z[11];
+    let t48 = z[5] ^ z[13];
+    let t49 = z[9] ^ z[10];
+    let t50 = z[2] ^ z[12];
+    let t51 = z[2] ^ z[5];
+    let t52 = z[7] ^ z[8];
+    let t53 = z[0] ^ z[3];
+    let t54 = z[6] ^ z[7];
+    let t55 = z[16] ^ z[17];
+    let t56 = z[12] ^ t48;
+    let t57 = t50 ^ t53;
+    let t58 = z[4] ^ t46;
+    let t59 = z[3] ^ t54;
+    let t60 = t46 ^ t57;
+    let t61 = z[14] ^ t57;
+    let t62 = t52 ^ t58;
+    let t63 = t49 ^ t58;
+    let t64 = z[4] ^ t59;
+    let t65 = t61 ^ t62;
+    let t66 = z[1] ^ t63;
+    let t67 = t64 ^ t65;
+    let s3 = t53 ^ t66;
+    [
+        t59 ^ t63,
+        t64 ^ !s3,
+        t55 ^ !t67,
+        s3,
+        t51 ^ t66,
+        t47 ^ t65,
+        t56 ^ !t62,
+        t48 ^ !t60,
+    ]
+}
+
+/// SubBytes on all 64 bytes of a bitsliced state.
+#[inline(always)]
+pub(super) fn sub_bytes(state: &mut Planes) {
+    state.reverse();
+    let y = top(*state);
+    *state = bottom(products(&y, middle(&y)));
+    state.reverse();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The S-box by its definition (FIPS 197, section 5.1.1): inversion and an affine map.
+    fn by_definition(x: u8) -> u8 {
+        let times = |a: u8, b: u8| {
+            (0..8).rev().fold(0_u8, |product, i| {
+                let reduced = product << 1 ^ if product >> 7 == 1 { 0x1b } else { 0 };
+                reduced ^ if b >> i & 1 == 1 { a } else { 0 }
+            })
+        };
+        let inverse = (0..254).fold(1, |power, _| times(power, x));
+        (1..5).fold(inverse ^ 0x63, |sum, i| sum ^ inverse.rotate_left(i))
+    }
+
+    #[test]
+    fn every_byte_is_substituted_as_defined() {
+        assert_eq!(by_definition(0x53), 0xed);
+        for x in 0..=255_u8 {
+            let mut state = core::array::from_fn(|j| u64::from(x >> j & 1) << 17);
+            sub_bytes(&mut state);
+            let found = (0..8).fold(0, |byte, j| byte | ((state[j] >> 17 & 1) as u8) << j);
+            assert_eq!(found, by_definition(x), "S-box of {x:#04x}");
+        }
+    }
+}

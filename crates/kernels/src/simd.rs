@@ -1,0 +1,105 @@
+//! Vectors of blocks: what a kernel may do, whichever the backend.
+
+use crate::Block;
+
+/// Keeps [`Simd`] to this crate's backends, whose tokens prove what the CPU has.
+pub trait Sealed {}
+
+/// A backend's operations on vectors of [`Simd::LANES`] blocks.
+///
+/// The value is a token: who has one runs on a CPU with the backend's instructions. Operations on
+/// arrays of vectors work on all of them at once, so that the CPU always has independent
+/// instructions to issue: 8 vectors in flight hide the latency of an AES round.
+pub trait Simd: Sealed + Copy + Send + Sync + 'static {
+    /// Blocks in a vector: 1, 2 or 4.
+    const LANES: usize;
+
+    /// A vector of blocks.
+    type Vector: Copy;
+
+    /// The round keys of [`Simd::LANES`] AES-128 keys, one a lane.
+    type Schedule: Copy;
+
+    /// A vector with `block` in each lane.
+    fn splat(self, block: Block) -> Self::Vector;
+
+    /// The first [`Simd::LANES`] blocks of `from`.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    fn load(self, from: &[Block]) -> Self::Vector;
+
+    /// Writes the lanes of `vector` to the first blocks of `into`.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer than [`Simd::LANES`].
+    fn store(self, vector: Self::Vector, into: &mut [Block]);
+
+    /// The vector with `from[index(i)]` in lane `i`. Indices are public.
+    ///
+    /// # Panics
+    ///
+    /// If an index is not below the length of `from`.
+    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> Self::Vector;
+
+    /// Writes lane `i` of `vector` to `into[index(i)]`, in order. Indices are public.
+    ///
+    /// # Panics
+    ///
+    /// If an index is not below the length of `into`.
+    fn scatter(self, vector: Self::Vector, into: &mut [Block], index: impl Fn(usize) -> usize);
+
+    /// Reads 32 bytes a lane: lane `i` of the first vector is block 2i, of the second 2i + 1.
+    ///
+    /// # Panics
+    ///
+    /// If `from` has fewer bytes.
+    fn load_pairs(self, from: &[u8]) -> (Self::Vector, Self::Vector);
+
+    /// Writes 32 bytes a lane, as [`Simd::load_pairs`] reads them.
+    ///
+    /// # Panics
+    ///
+    /// If `into` has fewer bytes.
+    fn store_pairs(self, first: Self::Vector, second: Self::Vector, into: &mut [u8]);
+
+    /// Exclusive or.
+    fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// Conjunction.
+    fn and(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// All ones in each lane whose bit 0 is set, all zeros in the others.
+    fn lsb_mask(self, a: Self::Vector) -> Self::Vector;
+
+    /// Sum of the 64-bit halves, each modulo 2^64.
+    fn add_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// σ of each lane: (high ‖ low) becomes (high ⊕ low ‖ high), an orthomorphism.
+    fn sigma(self, a: Self::Vector) -> Self::Vector;
+
+    /// Expands keys, one a lane, the schedules interleaved.
+    fn expand<const N: usize>(self, keys: [Self::Vector; N]) -> [Self::Schedule; N];
+
+    /// A schedule with these round keys in every lane.
+    fn splat_schedule(self, round_keys: &[Block; 11]) -> Self::Schedule;
+
+    /// The round keys of lane 0.
+    fn round_keys(self, schedule: &Self::Schedule) -> [Block; 11];
+
+    /// AES-128 of all vectors, `blocks[i][..]` under `schedules[i]`.
+    fn encrypt<const N: usize, const M: usize>(
+        self,
+        schedules: &[Self::Schedule; N],
+        blocks: [[Self::Vector; M]; N],
+    ) -> [[Self::Vector; M]; N];
+
+    /// AES-128 of all vectors, `blocks[i][..]` under `keys[i]`, the keys expanded on the way.
+    fn encrypt_rekeyed<const N: usize, const M: usize>(
+        self,
+        keys: [Self::Vector; N],
+        blocks: [[Self::Vector; M]; N],
+    ) -> [[Self::Vector; M]; N];
+}

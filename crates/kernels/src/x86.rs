@@ -1,0 +1,243 @@
+//! The x86-64 backends: AES-NI, VAES with 256 bits, VAES with 512 bits.
+//!
+//! Each is a thin layer of lane operations ([`Lanes`], one instruction each or a few), over which
+//! the AES rounds, the key schedule and everything above are written once, below. The key
+//! schedule takes SubWord from AESENCLAST: on a vector whose columns are equal, ShiftRows moves
+//! nothing.
+
+use crate::Block;
+use crate::simd::{Sealed, Simd};
+
+mod aes_ni;
+mod vaes256;
+mod vaes512;
+
+pub(crate) use aes_ni::AesNi;
+pub(crate) use vaes256::Vaes256;
+pub(crate) use vaes512::Vaes512;
+
+/// The operations that differ between the backends; the same names as in [`Simd`] mean the same.
+pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
+    /// Blocks in a vector.
+    const LANES: usize;
+    /// A vector of blocks.
+    type Vector: Copy;
+
+    /// See [`Simd::splat`].
+    fn splat(self, block: Block) -> Self::Vector;
+    /// See [`Simd::load`].
+    fn load(self, from: &[Block]) -> Self::Vector;
+    /// See [`Simd::store`].
+    fn store(self, vector: Self::Vector, into: &mut [Block]);
+    /// See [`Simd::gather`].
+    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> Self::Vector;
+    /// See [`Simd::scatter`].
+    fn scatter(self, vector: Self::Vector, into: &mut [Block], index: impl Fn(usize) -> usize);
+    /// See [`Simd::load_pairs`].
+    fn load_pairs(self, from: &[u8]) -> (Self::Vector, Self::Vector);
+    /// See [`Simd::store_pairs`].
+    fn store_pairs(self, first: Self::Vector, second: Self::Vector, into: &mut [u8]);
+    /// Exclusive or.
+    fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Conjunction.
+    fn and(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// See [`Simd::lsb_mask`].
+    fn lsb_mask(self, a: Self::Vector) -> Self::Vector;
+    /// See [`Simd::add_halves`].
+    fn add_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The 64-bit halves of each lane exchanged.
+    fn swap_halves(self, a: Self::Vector) -> Self::Vector;
+    /// A round of AES: AESENC.
+    fn round(self, state: Self::Vector, key: Self::Vector) -> Self::Vector;
+    /// The last round of AES: AESENCLAST.
+    fn last_round(self, state: Self::Vector, key: Self::Vector) -> Self::Vector;
+    /// RotWord of the last column of each lane, in all four columns.
+    fn rotated_word(self, key: Self::Vector) -> Self::Vector;
+    /// Each column moved up one place, zero moved in.
+    fn up_one_column(self, a: Self::Vector) -> Self::Vector;
+    /// Each column moved up two places, zeros moved in.
+    fn up_two_columns(self, a: Self::Vector) -> Self::Vector;
+}
+
+/// Round constants of the key schedule (FIPS 197, section 5.2), in all four columns.
+const ROUND_CONSTANTS: [Block; 10] = {
+    let bytes = [
+        0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36_u128,
+    ];
+    let mut blocks = [Block::ZERO; 10];
+    let mut i = 0;
+    while i < 10 {
+        blocks[i] = Block::from_u128(bytes[i] * (1 | 1 << 32 | 1 << 64 | 1 << 96));
+        i += 1;
+    }
+    blocks
+};
+
+/// The high half of a block.
+const HIGH_HALF: Block = Block::from_u128((u64::MAX as u128) << 64);
+
+/// The round key after `key`.
+#[inline(always)]
+fn next_key<L: Lanes>(lanes: L, key: L::Vector, round: usize) -> L::Vector {
+    let rotated = lanes.rotated_word(key);
+    let sums = lanes.xor(key, lanes.up_one_column(key));
+    let sums = lanes.xor(sums, lanes.up_two_columns(sums));
+    let sums = lanes.xor(sums, lanes.splat(ROUND_CONSTANTS[round]));
+    lanes.last_round(rotated, sums)
+}
+
+impl<L: Lanes> Simd for L {
+    const LANES: usize = <L as Lanes>::LANES;
+    type Vector = <L as Lanes>::Vector;
+    type Schedule = [<L as Lanes>::Vector; 11];
+
+    #[inline(always)]
+    fn splat(self, block: Block) -> Self::Vector {
+        Lanes::splat(self, block)
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[Block]) -> Self::Vector {
+        Lanes::load(self, from)
+    }
+
+    #[inline(always)]
+    fn store(self, vector: Self::Vector, into: &mut [Block]) {
+        Lanes::store(self, vector, into);
+    }
+
+    #[inline(always)]
+    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> Self::Vector {
+        Lanes::gather(self, from, index)
+    }
+
+    #[inline(always)]
+    fn scatter(self, vector: Self::Vector, into: &mut [Block], index: impl Fn(usize) -> usize) {
+        Lanes::scatter(self, vector, into, index);
+    }
+
+    #[inline(always)]
+    fn load_pairs(self, from: &[u8]) -> (Self::Vector, Self::Vector) {
+        Lanes::load_pairs(self, from)
+    }
+
+    #[inline(always)]
+    fn store_pairs(self, first: Self::Vector, second: Self::Vector, into: &mut [u8]) {
+        Lanes::store_pairs(self, first, second, into);
+    }
+
+    #[inline(always)]
+    fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        Lanes::xor(self, a, b)
+    }
+
+    #[inline(always)]
+    fn and(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        Lanes::and(self, a, b)
+    }
+
+    #[inline(always)]
+    fn lsb_mask(self, a: Self::Vector) -> Self::Vector {
+        Lanes::lsb_mask(self, a)
+    }
+
+    #[inline(always)]
+    fn add_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        Lanes::add_halves(self, a, b)
+    }
+
+    #[inline(always)]
+    fn sigma(self, a: Self::Vector) -> Self::Vector {
+        let high = Lanes::and(self, a, Lanes::splat(self, HIGH_HALF));
+        Lanes::xor(self, self.swap_halves(a), high)
+    }
+
+    #[inline(always)]
+    fn expand<const N: usize>(self, mut keys: [Self::Vector; N]) -> [Self::Schedule; N] {
+        let mut schedules = [[Lanes::splat(self, Block::ZERO); 11]; N];
+        for i in 0..N {
+            schedules[i][0] = keys[i];
+        }
+        for round in 0..10 {
+            for i in 0..N {
+                keys[i] = next_key(self, keys[i], round);
+                schedules[i][round + 1] = keys[i];
+            }
+        }
+        schedules
+    }
+
+    #[inline(always)]
+    fn splat_schedule(self, round_keys: &[Block; 11]) -> Self::Schedule {
+        let mut schedule = [Lanes::splat(self, Block::ZERO); 11];
+        for (key, block) in schedule.iter_mut().zip(round_keys) {
+            *key = Lanes::splat(self, *block);
+        }
+        schedule
+    }
+
+    #[inline(always)]
+    fn round_keys(self, schedule: &Self::Schedule) -> [Block; 11] {
+        let mut round_keys = [Block::ZERO; 11];
+        for (block, key) in round_keys.iter_mut().zip(schedule) {
+            let mut lanes = [Block::ZERO; 4];
+            Lanes::store(self, *key, &mut lanes);
+            *block = lanes[0];
+        }
+        round_keys
+    }
+
+    #[inline(always)]
+    fn encrypt<const N: usize, const M: usize>(
+        self,
+        schedules: &[Self::Schedule; N],
+        mut blocks: [[Self::Vector; M]; N],
+    ) -> [[Self::Vector; M]; N] {
+        for (schedule, states) in schedules.iter().zip(&mut blocks) {
+            for state in states {
+                *state = Lanes::xor(self, *state, schedule[0]);
+            }
+        }
+        for round in 1..10 {
+            for (schedule, states) in schedules.iter().zip(&mut blocks) {
+                for state in states {
+                    *state = self.round(*state, schedule[round]);
+                }
+            }
+        }
+        for (schedule, states) in schedules.iter().zip(&mut blocks) {
+            for state in states {
+                *state = self.last_round(*state, schedule[10]);
+            }
+        }
+        blocks
+    }
+
+    #[inline(always)]
+    fn encrypt_rekeyed<const N: usize, const M: usize>(
+        self,
+        mut keys: [Self::Vector; N],
+        mut blocks: [[Self::Vector; M]; N],
+    ) -> [[Self::Vector; M]; N] {
+        for (key, states) in keys.iter().zip(&mut blocks) {
+            for state in states {
+                *state = Lanes::xor(self, *state, *key);
+            }
+        }
+        for round in 0..9 {
+            for (key, states) in keys.iter_mut().zip(&mut blocks) {
+                *key = next_key(self, *key, round);
+                for state in states {
+                    *state = self.round(*state, *key);
+                }
+            }
+        }
+        for (key, states) in keys.iter_mut().zip(&mut blocks) {
+            *key = next_key(self, *key, 9);
+            for state in states {
+                *state = self.last_round(*state, *key);
+            }
+        }
+        blocks
+    }
+}

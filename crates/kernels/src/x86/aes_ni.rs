@@ -1,0 +1,159 @@
+//! AES-NI: one block a vector.
+//!
+//! Instructions used: SSE2, SSSE3 (PSHUFB), SSE4.1, AES-NI.
+
+use core::arch::x86_64::*;
+use std::arch::is_x86_feature_detected;
+
+use super::Lanes;
+use crate::Block;
+use crate::cpu::Kernel;
+use crate::simd::Sealed;
+
+/// Proof that the CPU has the features above: only [`AesNi::detect`] makes one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AesNi(());
+
+impl AesNi {
+    /// The token, if the CPU has the features.
+    pub(crate) fn detect() -> Option<Self> {
+        let found = is_x86_feature_detected!("sse4.1") && is_x86_feature_detected!("aes");
+        found.then_some(Self(()))
+    }
+
+    /// Runs `kernel` in a function compiled for the features.
+    #[inline]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        #[target_feature(enable = "sse4.1,aes")]
+        fn with_features<K: Kernel>(token: AesNi, kernel: K) -> K::Output {
+            kernel.run(token)
+        }
+        // SAFETY: `self` proves the features.
+        unsafe { with_features(self, kernel) }
+    }
+}
+
+impl Sealed for AesNi {}
+
+impl Lanes for AesNi {
+    const LANES: usize = 1;
+    type Vector = __m128i;
+
+    #[inline(always)]
+    fn splat(self, block: Block) -> __m128i {
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe { _mm_load_si128((&raw const block).cast()) }
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[Block]) -> __m128i {
+        let from: &Block = &from[0];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe { _mm_load_si128(core::ptr::from_ref(from).cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, vector: __m128i, into: &mut [Block]) {
+        let into: &mut Block = &mut into[0];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe { _mm_store_si128(core::ptr::from_mut(into).cast(), vector) }
+    }
+
+    #[inline(always)]
+    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> __m128i {
+        let lane0: &Block = &from[index(0)];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe { _mm_load_si128(core::ptr::from_ref(lane0).cast()) }
+    }
+
+    #[inline(always)]
+    fn scatter(self, vector: __m128i, into: &mut [Block], index: impl Fn(usize) -> usize) {
+        let into: &mut Block = &mut into[index(0)];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe { _mm_store_si128(core::ptr::from_mut(into).cast(), vector) }
+    }
+
+    #[inline(always)]
+    fn load_pairs(self, from: &[u8]) -> (__m128i, __m128i) {
+        let from: &[u8] = &from[..32];
+        // SAFETY: `self` proves the features; the slice is 32 bytes long.
+        unsafe {
+            let first = _mm_loadu_si128(from.as_ptr().cast());
+            let second = _mm_loadu_si128(from.as_ptr().add(16).cast());
+            (first, second)
+        }
+    }
+
+    #[inline(always)]
+    fn store_pairs(self, first: __m128i, second: __m128i, into: &mut [u8]) {
+        let into: &mut [u8] = &mut into[..32];
+        // SAFETY: `self` proves the features; the slice is 32 bytes long.
+        unsafe {
+            _mm_storeu_si128(into.as_mut_ptr().cast(), first);
+            _mm_storeu_si128(into.as_mut_ptr().add(16).cast(), second);
+        }
+    }
+
+    #[inline(always)]
+    fn xor(self, a: __m128i, b: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_xor_si128(a, b) }
+    }
+
+    #[inline(always)]
+    fn and(self, a: __m128i, b: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_and_si128(a, b) }
+    }
+
+    #[inline(always)]
+    fn lsb_mask(self, a: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe {
+            let low = _mm_shuffle_epi32::<0>(a);
+            _mm_srai_epi32::<31>(_mm_slli_epi32::<31>(low))
+        }
+    }
+
+    #[inline(always)]
+    fn add_halves(self, a: __m128i, b: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_add_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn swap_halves(self, a: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_shuffle_epi32::<0b01_00_11_10>(a) }
+    }
+
+    #[inline(always)]
+    fn round(self, state: __m128i, key: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_aesenc_si128(state, key) }
+    }
+
+    #[inline(always)]
+    fn last_round(self, state: __m128i, key: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_aesenclast_si128(state, key) }
+    }
+
+    #[inline(always)]
+    fn rotated_word(self, key: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_shuffle_epi8(key, _mm_set1_epi32(0x0c0f_0e0d)) }
+    }
+
+    #[inline(always)]
+    fn up_one_column(self, a: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_slli_si128::<4>(a) }
+    }
+
+    #[inline(always)]
+    fn up_two_columns(self, a: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_slli_si128::<8>(a) }
+    }
+}

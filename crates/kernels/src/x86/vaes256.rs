@@ -1,0 +1,183 @@
+//! VAES with 256-bit registers: two blocks a vector.
+//!
+//! Instructions used: AVX2, AES-NI, VAES.
+
+use core::arch::x86_64::*;
+use std::arch::is_x86_feature_detected;
+
+use super::Lanes;
+use crate::Block;
+use crate::cpu::Kernel;
+use crate::simd::Sealed;
+
+/// Proof that the CPU has the features above: only [`Vaes256::detect`] makes one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Vaes256(());
+
+impl Vaes256 {
+    /// The token, if the CPU has the features.
+    pub(crate) fn detect() -> Option<Self> {
+        let found = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("aes")
+            && is_x86_feature_detected!("vaes");
+        found.then_some(Self(()))
+    }
+
+    /// Runs `kernel` in a function compiled for the features.
+    #[inline]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        #[target_feature(enable = "avx2,aes,vaes")]
+        fn with_features<K: Kernel>(token: Vaes256, kernel: K) -> K::Output {
+            kernel.run(token)
+        }
+        // SAFETY: `self` proves the features.
+        unsafe { with_features(self, kernel) }
+    }
+}
+
+impl Sealed for Vaes256 {}
+
+impl Lanes for Vaes256 {
+    const LANES: usize = 2;
+    type Vector = __m256i;
+
+    #[inline(always)]
+    fn splat(self, block: Block) -> __m256i {
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe { _mm256_broadcastsi128_si256(_mm_load_si128((&raw const block).cast())) }
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[Block]) -> __m256i {
+        let from: &[Block] = &from[..2];
+        // SAFETY: `self` proves the features; the slice is 32 bytes long.
+        unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, vector: __m256i, into: &mut [Block]) {
+        let into: &mut [Block] = &mut into[..2];
+        // SAFETY: `self` proves the features; the slice is 32 bytes long.
+        unsafe { _mm256_storeu_si256(into.as_mut_ptr().cast(), vector) }
+    }
+
+    #[inline(always)]
+    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> __m256i {
+        let lane0: &Block = &from[index(0)];
+        let lane1: &Block = &from[index(1)];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe {
+            let low = _mm256_castsi128_si256(_mm_load_si128(core::ptr::from_ref(lane0).cast()));
+            _mm256_inserti128_si256::<1>(low, _mm_load_si128(core::ptr::from_ref(lane1).cast()))
+        }
+    }
+
+    #[inline(always)]
+    fn scatter(self, vector: __m256i, into: &mut [Block], index: impl Fn(usize) -> usize) {
+        let lane: &mut Block = &mut into[index(0)];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe {
+            _mm_store_si128(
+                core::ptr::from_mut(lane).cast(),
+                _mm256_castsi256_si128(vector),
+            )
+        }
+        let lane: &mut Block = &mut into[index(1)];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe {
+            _mm_store_si128(
+                core::ptr::from_mut(lane).cast(),
+                _mm256_extracti128_si256::<1>(vector),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn load_pairs(self, from: &[u8]) -> (__m256i, __m256i) {
+        let from: &[u8] = &from[..64];
+        // SAFETY: `self` proves the features; the slice is 64 bytes long.
+        unsafe {
+            let low = _mm256_loadu_si256(from.as_ptr().cast());
+            let high = _mm256_loadu_si256(from.as_ptr().add(32).cast());
+            (
+                _mm256_permute2x128_si256::<0x20>(low, high),
+                _mm256_permute2x128_si256::<0x31>(low, high),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn store_pairs(self, first: __m256i, second: __m256i, into: &mut [u8]) {
+        let into: &mut [u8] = &mut into[..64];
+        // SAFETY: `self` proves the features; the slice is 64 bytes long.
+        unsafe {
+            let low = _mm256_permute2x128_si256::<0x20>(first, second);
+            let high = _mm256_permute2x128_si256::<0x31>(first, second);
+            _mm256_storeu_si256(into.as_mut_ptr().cast(), low);
+            _mm256_storeu_si256(into.as_mut_ptr().add(32).cast(), high);
+        }
+    }
+
+    #[inline(always)]
+    fn xor(self, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_xor_si256(a, b) }
+    }
+
+    #[inline(always)]
+    fn and(self, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_and_si256(a, b) }
+    }
+
+    #[inline(always)]
+    fn lsb_mask(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe {
+            let low = _mm256_shuffle_epi32::<0>(a);
+            _mm256_srai_epi32::<31>(_mm256_slli_epi32::<31>(low))
+        }
+    }
+
+    #[inline(always)]
+    fn add_halves(self, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_add_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn swap_halves(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_shuffle_epi32::<0b01_00_11_10>(a) }
+    }
+
+    #[inline(always)]
+    fn round(self, state: __m256i, key: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_aesenc_epi128(state, key) }
+    }
+
+    #[inline(always)]
+    fn last_round(self, state: __m256i, key: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_aesenclast_epi128(state, key) }
+    }
+
+    #[inline(always)]
+    fn rotated_word(self, key: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_shuffle_epi8(key, _mm256_set1_epi32(0x0c0f_0e0d)) }
+    }
+
+    #[inline(always)]
+    fn up_one_column(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_slli_si256::<4>(a) }
+    }
+
+    #[inline(always)]
+    fn up_two_columns(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_slli_si256::<8>(a) }
+    }
+}

@@ -1,0 +1,222 @@
+//! VAES with 512-bit registers: four blocks a vector.
+//!
+//! Instructions used: AVX-512F, AVX-512BW, AVX2, AES-NI, VAES. The layer below is all that is this
+//! backend's own; a CPU without AVX-512 compiles it and cannot test it, and the tests of every
+//! kernel take it up by themselves where the CPU has it.
+
+use core::arch::x86_64::*;
+use std::arch::is_x86_feature_detected;
+
+use super::Lanes;
+use crate::Block;
+use crate::cpu::Kernel;
+use crate::simd::Sealed;
+
+/// Proof that the CPU has the features above: only [`Vaes512::detect`] makes one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Vaes512(());
+
+impl Vaes512 {
+    /// The token, if the CPU has the features.
+    pub(crate) fn detect() -> Option<Self> {
+        let found = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("aes")
+            && is_x86_feature_detected!("vaes");
+        found.then_some(Self(()))
+    }
+
+    /// Runs `kernel` in a function compiled for the features.
+    #[inline]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        #[target_feature(enable = "avx512f,avx512bw,avx2,aes,vaes")]
+        fn with_features<K: Kernel>(token: Vaes512, kernel: K) -> K::Output {
+            kernel.run(token)
+        }
+        // SAFETY: `self` proves the features.
+        unsafe { with_features(self, kernel) }
+    }
+}
+
+impl Sealed for Vaes512 {}
+
+impl Lanes for Vaes512 {
+    const LANES: usize = 4;
+    type Vector = __m512i;
+
+    #[inline(always)]
+    fn splat(self, block: Block) -> __m512i {
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe { _mm512_broadcast_i32x4(_mm_load_si128((&raw const block).cast())) }
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[Block]) -> __m512i {
+        let from: &[Block] = &from[..4];
+        // SAFETY: `self` proves the features; the slice is 64 bytes long.
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, vector: __m512i, into: &mut [Block]) {
+        let into: &mut [Block] = &mut into[..4];
+        // SAFETY: `self` proves the features; the slice is 64 bytes long.
+        unsafe { _mm512_storeu_si512(into.as_mut_ptr().cast(), vector) }
+    }
+
+    #[inline(always)]
+    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> __m512i {
+        let lane0: &Block = &from[index(0)];
+        let lane1: &Block = &from[index(1)];
+        let lane2: &Block = &from[index(2)];
+        let lane3: &Block = &from[index(3)];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe {
+            let low = _mm256_castsi128_si256(_mm_load_si128(core::ptr::from_ref(lane0).cast()));
+            let low = _mm256_inserti128_si256::<1>(
+                low,
+                _mm_load_si128(core::ptr::from_ref(lane1).cast()),
+            );
+            let high = _mm256_castsi128_si256(_mm_load_si128(core::ptr::from_ref(lane2).cast()));
+            let high = _mm256_inserti128_si256::<1>(
+                high,
+                _mm_load_si128(core::ptr::from_ref(lane3).cast()),
+            );
+            _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+        }
+    }
+
+    #[inline(always)]
+    fn scatter(self, vector: __m512i, into: &mut [Block], index: impl Fn(usize) -> usize) {
+        let lane: &mut Block = &mut into[index(0)];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe {
+            _mm_store_si128(
+                core::ptr::from_mut(lane).cast(),
+                _mm512_castsi512_si128(vector),
+            )
+        }
+        let lane: &mut Block = &mut into[index(1)];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe {
+            _mm_store_si128(
+                core::ptr::from_mut(lane).cast(),
+                _mm512_extracti32x4_epi32::<1>(vector),
+            )
+        }
+        let lane: &mut Block = &mut into[index(2)];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe {
+            _mm_store_si128(
+                core::ptr::from_mut(lane).cast(),
+                _mm512_extracti32x4_epi32::<2>(vector),
+            )
+        }
+        let lane: &mut Block = &mut into[index(3)];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe {
+            _mm_store_si128(
+                core::ptr::from_mut(lane).cast(),
+                _mm512_extracti32x4_epi32::<3>(vector),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn load_pairs(self, from: &[u8]) -> (__m512i, __m512i) {
+        let from: &[u8] = &from[..128];
+        // SAFETY: `self` proves the features; the slice is 128 bytes long.
+        unsafe {
+            let low = _mm512_loadu_si512(from.as_ptr().cast());
+            let high = _mm512_loadu_si512(from.as_ptr().add(64).cast());
+            (
+                _mm512_shuffle_i32x4::<0b10_00_10_00>(low, high),
+                _mm512_shuffle_i32x4::<0b11_01_11_01>(low, high),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn store_pairs(self, first: __m512i, second: __m512i, into: &mut [u8]) {
+        let into: &mut [u8] = &mut into[..128];
+        // SAFETY: `self` proves the features; the slice is 128 bytes long.
+        unsafe {
+            let low = _mm512_permutex2var_epi64(
+                first,
+                _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11),
+                second,
+            );
+            let high = _mm512_permutex2var_epi64(
+                first,
+                _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15),
+                second,
+            );
+            _mm512_storeu_si512(into.as_mut_ptr().cast(), low);
+            _mm512_storeu_si512(into.as_mut_ptr().add(64).cast(), high);
+        }
+    }
+
+    #[inline(always)]
+    fn xor(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_xor_si512(a, b) }
+    }
+
+    #[inline(always)]
+    fn and(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_and_si512(a, b) }
+    }
+
+    #[inline(always)]
+    fn lsb_mask(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe {
+            let low = _mm512_unpacklo_epi64(a, a);
+            _mm512_srai_epi64::<63>(_mm512_slli_epi64::<63>(low))
+        }
+    }
+
+    #[inline(always)]
+    fn add_halves(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_add_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn swap_halves(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_shuffle_epi32::<0b01_00_11_10>(a) }
+    }
+
+    #[inline(always)]
+    fn round(self, state: __m512i, key: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_aesenc_epi128(state, key) }
+    }
+
+    #[inline(always)]
+    fn last_round(self, state: __m512i, key: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_aesenclast_epi128(state, key) }
+    }
+
+    #[inline(always)]
+    fn rotated_word(self, key: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_shuffle_epi8(key, _mm512_set1_epi32(0x0c0f_0e0d)) }
+    }
+
+    #[inline(always)]
+    fn up_one_column(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_bslli_epi128::<4>(a) }
+    }
+
+    #[inline(always)]
+    fn up_two_columns(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_bslli_epi128::<8>(a) }
+    }
+}
