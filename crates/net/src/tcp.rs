@@ -84,14 +84,12 @@ fn repeat(
 
 impl Source for SocketSource {
     fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
-        wait.slice()?;
         repeat(wait, || (&*self.0).read(into))
     }
 }
 
 impl Sink for SocketSink {
     fn write(&mut self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt> {
-        wait.slice()?;
         let count = repeat(wait, || (&*self.0).write_vectored(parts))?;
         if count == 0 {
             return Err(Interrupt::Io(io::ErrorKind::BrokenPipe.into()));

@@ -57,13 +57,20 @@ impl Transport {
     /// The same transport, with all that it sends from now on delayed and paced by `link`.
     #[must_use]
     pub fn shaped(self, link: Link) -> Self {
+        self.map_sink(|sink| Box::new(shaped::ShapedSink::new(sink, link)))
+    }
+
+    /// The same transport, with another sink made of its own: one that delays, or one that lies.
+    #[must_use]
+    pub fn map_sink(self, wrap: impl FnOnce(Box<dyn Sink>) -> Box<dyn Sink>) -> Self {
         Self {
-            sink: Box::new(shaped::ShapedSink::new(self.sink, link)),
+            sink: wrap(self.sink),
             ..self
         }
     }
 
     pub(crate) fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
+        wait.slice()?;
         let start = Instant::now();
         let result = self.source.read(into, wait);
         self.counter.waiting += start.elapsed();
@@ -73,11 +80,13 @@ impl Transport {
         result
     }
 
+    /// Writes to the sink, if the wait is not over.
     pub(crate) fn write(
         &mut self,
         parts: &[IoSlice<'_>],
         wait: &Wait<'_>,
     ) -> Result<usize, Interrupt> {
+        wait.slice()?;
         let start = Instant::now();
         let result = self.sink.write(parts, wait);
         self.counter.waiting += start.elapsed();

@@ -11,7 +11,7 @@ use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
 use rustls::version::TLS13;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, OtherError,
-    PeerIncompatible, ServerConfig, SignatureScheme,
+    ServerConfig, SignatureScheme,
 };
 
 use crate::{Fingerprint, Identity};
@@ -118,7 +118,7 @@ impl PinnedPeer {
 
 /// TLS 1.2 is not offered, so that this is never asked.
 fn no_tls12() -> Result<HandshakeSignatureValid, Error> {
-    Err(PeerIncompatible::Tls13RequiredForQuic.into())
+    Err(Error::General("TLS 1.2 is not offered".to_owned()))
 }
 
 impl ServerCertVerifier for PinnedPeer {

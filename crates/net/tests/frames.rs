@@ -1,0 +1,261 @@
+//! Frames over a clear channel: what a peer may send, and what it may not.
+
+use std::io::{Read, Write};
+use std::thread;
+use std::time::Duration;
+
+use tacit_net::{Awaited, CancelHandle, Channel, Meter, NetError, memory};
+
+const SOON: Duration = Duration::from_millis(60);
+const LONG: Duration = Duration::from_secs(20);
+
+/// A frame as the format's table says, built by hand.
+fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![kind];
+    bytes.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+#[test]
+fn the_bytes_are_those_of_the_table() {
+    let (mut channel, mut raw) = memory::pair_with_raw();
+    channel.send(7, b"abc").unwrap();
+    channel.send(255, b"").unwrap();
+    channel
+        .send_with(9, 2, |spare| spare.copy_from_slice(b"xy"))
+        .unwrap();
+    channel.close().unwrap();
+    let mut bytes = Vec::new();
+    raw.read_to_end(&mut bytes).unwrap();
+    assert_eq!(bytes, b"\x07\x03\0\0\0abc\xff\0\0\0\0\x09\x02\0\0\0xy");
+}
+
+#[test]
+fn frames_of_every_size_arrive() {
+    let (mut here, mut there) = memory::pair_with_capacity(10_000);
+    let sizes = [0, 1, 5, 4096, 32_767, 32_768, 262_139, 262_144, 700_001];
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            for (kind, &size) in sizes.iter().enumerate() {
+                let payload: Vec<u8> = (0..size).map(|i| (i * 31 + kind) as u8).collect();
+                here.send(kind as u8, &payload).unwrap();
+                here.send_with(kind as u8, size, |spare| spare.copy_from_slice(&payload))
+                    .unwrap();
+            }
+            here.close().unwrap();
+        });
+        for (kind, &size) in sizes.iter().enumerate() {
+            for _ in 0..2 {
+                let frame = there.receive(size).unwrap();
+                assert_eq!((frame.kind as usize, frame.payload.len()), (kind, size));
+                let right = |(i, &byte): (usize, &u8)| byte == (i * 31 + kind) as u8;
+                assert!(frame.payload.iter().enumerate().all(right));
+            }
+        }
+        let end = there.receive(0);
+        assert!(matches!(
+            end,
+            Err(NetError::Closed {
+                awaited: Awaited::Message
+            })
+        ));
+    });
+}
+
+#[test]
+fn receiving_flushes_what_was_sent() {
+    let (mut here, mut there) = memory::pair();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let question = there.receive(10).unwrap().payload.to_vec();
+            there.send(2, &question).unwrap();
+            there.flush().unwrap();
+        });
+        here.send(1, b"echo").unwrap();
+        assert_eq!(here.receive(10).unwrap().payload, b"echo");
+    });
+}
+
+#[test]
+fn a_peer_that_closes_at_any_byte_is_told_apart() {
+    let whole = frame(3, b"0123456789");
+    for cut in 0..whole.len() {
+        let (mut channel, mut raw) = memory::pair_with_raw();
+        raw.write_all(&whole[..cut]).unwrap();
+        drop(raw);
+        let expected = match cut {
+            0..5 => Awaited::Message,
+            _ => Awaited::Rest {
+                kind: 3,
+                received: cut - 5,
+                length: 10,
+            },
+        };
+        match channel.receive(10) {
+            Err(NetError::Closed { awaited }) => assert_eq!(awaited, expected),
+            other => panic!("cut at {cut}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_announced_is_bounded_before_it_is_allocated() {
+    for (length, limit) in [(11, 10), (u32::MAX, 1 << 20), (1, 0)] {
+        let (mut channel, mut raw) = memory::pair_with_raw();
+        raw.write_all(&[5]).unwrap();
+        raw.write_all(&length.to_le_bytes()).unwrap();
+        // Twice: the channel stands still at it.
+        for _ in 0..2 {
+            match channel.receive(limit) {
+                Err(NetError::TooLong {
+                    kind,
+                    announced,
+                    limit: found,
+                }) => assert_eq!((kind, announced, found), (5, length, limit)),
+                other => panic!("{length}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_silent_peer_is_timed_out() {
+    let (mut channel, raw) = memory::pair_with_raw();
+    channel.set_timeout(SOON);
+    match channel.receive(10) {
+        Err(NetError::Timeout { awaited, after }) => {
+            assert_eq!((awaited, after), (Awaited::Message, SOON));
+        }
+        other => panic!("{other:?}"),
+    }
+    drop(raw);
+}
+
+#[test]
+fn a_trickling_peer_is_timed_out_and_nothing_is_lost() {
+    let (mut channel, mut raw) = memory::pair_with_raw();
+    channel.set_timeout(SOON);
+    let bytes = frame(1, &[8; 1000]);
+    thread::scope(|scope| {
+        let trickle = scope.spawn(move || {
+            for byte in bytes {
+                raw.write_all(&[byte]).unwrap();
+                thread::sleep(Duration::from_millis(1));
+            }
+            raw
+        });
+        // A second at least passes before the frame is whole, and each byte comes in time.
+        assert!(matches!(
+            channel.receive(1000),
+            Err(NetError::Timeout { .. })
+        ));
+        channel.set_timeout(LONG);
+        assert_eq!(channel.receive(1000).unwrap().payload, [8; 1000]);
+        drop(trickle.join().unwrap());
+    });
+}
+
+#[test]
+fn a_peer_that_does_not_read_is_timed_out_and_nothing_is_lost() {
+    let (mut here, mut there) = memory::pair_with_capacity(100_000);
+    here.set_timeout(SOON);
+    let payload: Vec<u8> = (0..300_000).map(|i| i as u8).collect();
+    match here.send(4, &payload) {
+        Err(NetError::Timeout { awaited, .. }) => assert_eq!(awaited, Awaited::Room),
+        other => panic!("{other:?}"),
+    }
+    here.set_timeout(LONG);
+    thread::scope(|scope| {
+        scope.spawn(move || here.flush().unwrap());
+        assert_eq!(there.receive(300_000).unwrap().payload, payload);
+    });
+}
+
+#[test]
+fn a_peer_that_is_gone_is_noticed_by_the_sender() {
+    let (mut here, there) = memory::pair();
+    drop(there);
+    here.send(1, b"x").unwrap();
+    let result = here.flush();
+    assert!(matches!(
+        result,
+        Err(NetError::Closed {
+            awaited: Awaited::Room
+        })
+    ));
+}
+
+#[test]
+fn another_thread_cancels_a_wait() {
+    let (mut here, there) = memory::pair();
+    here.set_timeout(LONG);
+    let cancel = CancelHandle::new();
+    here.set_cancel_handle(cancel.clone());
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            thread::sleep(SOON);
+            cancel.cancel();
+        });
+        let result = here.receive(10);
+        assert!(matches!(
+            result,
+            Err(NetError::Cancelled {
+                awaited: Awaited::Message
+            })
+        ));
+    });
+    assert!(here.cancel_handle().is_cancelled());
+    assert!(matches!(here.receive(10), Err(NetError::Cancelled { .. })));
+    drop(there);
+}
+
+#[test]
+fn a_cancelled_channel_still_says_goodbye() {
+    let (mut here, mut there) = memory::pair();
+    here.send(1, b"half").unwrap();
+    here.cancel_handle().cancel();
+    assert!(matches!(here.flush(), Err(NetError::Cancelled { .. })));
+    here.abort(200, b"the user left", LONG).unwrap();
+    assert_eq!(there.receive(100).unwrap().payload, b"half");
+    let last = there.receive(100).unwrap();
+    assert_eq!((last.kind, last.payload), (200, &b"the user left"[..]));
+    assert!(matches!(there.receive(100), Err(NetError::Closed { .. })));
+}
+
+#[test]
+fn the_meter_counts_frames_bytes_and_rounds() {
+    let (mut here, mut there) = memory::pair();
+    assert_eq!(here.meter(), Meter::default());
+    here.send(1, &[0; 10]).unwrap();
+    here.send(1, &[0; 20]).unwrap();
+    here.flush().unwrap();
+    there.receive(10).unwrap();
+    there.receive(20).unwrap();
+    let before = there.meter();
+    there.send(2, &[0; 3]).unwrap();
+    there.flush().unwrap();
+    here.receive(3).unwrap();
+    let meter = here.meter();
+    assert_eq!(
+        (meter.sent.frames, meter.sent.bytes, meter.sent.wire_bytes),
+        (2, 40, 40)
+    );
+    assert_eq!((meter.received.frames, meter.received.bytes), (1, 8));
+    assert_eq!((meter.received.wire_bytes, meter.rounds), (8, 2));
+    let since = there.meter() - before;
+    assert_eq!(
+        (since.sent.bytes, since.received.bytes, since.rounds),
+        (8, 0, 1)
+    );
+    assert!(meter.waiting > Duration::ZERO);
+}
+
+#[test]
+fn what_is_not_proved_is_not_claimed() {
+    let (here, _there) = memory::pair();
+    assert_eq!(here.peer(), None);
+    assert_eq!(here.binding(), Channel::UNBOUND);
+    assert_eq!(here.timeout(), Channel::DEFAULT_TIMEOUT);
+    assert!(!format!("{here:?}").contains("bytes"));
+}

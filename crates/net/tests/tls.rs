@@ -1,0 +1,414 @@
+//! TLS: who is let in, what is agreed on, and what happens to everybody else.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tacit_net::{
+    Awaited, CancelHandle, Channel, Fingerprint, Identity, Link, NetError, Settings, tls,
+};
+
+const LONG: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_millis(80);
+
+fn settings() -> Settings {
+    Settings {
+        connect_timeout: LONG,
+        handshake_timeout: LONG,
+        timeout: LONG,
+        ..Settings::default()
+    }
+}
+
+fn identity() -> Identity {
+    Identity::generate().unwrap()
+}
+
+/// What both sides get when the client expects and the server allows these fingerprints.
+fn meet(
+    client: &Identity,
+    expected: Fingerprint,
+    server: &Identity,
+    allowed: &[Fingerprint],
+) -> (Result<Channel, NetError>, Result<Channel, NetError>) {
+    let listener = tls::Listener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_address().to_string();
+    thread::scope(|scope| {
+        let accepted = scope.spawn(move || listener.accept(server, allowed, &settings()));
+        let connected = tls::connect(&address, client, &expected, &settings());
+        (connected, accepted.join().unwrap())
+    })
+}
+
+fn friends() -> (Channel, Channel) {
+    let (client, server) = (identity(), identity());
+    let (here, there) = meet(
+        &client,
+        server.fingerprint(),
+        &server,
+        &[identity().fingerprint(), client.fingerprint()],
+    );
+    let (here, there) = (here.unwrap(), there.unwrap());
+    assert_eq!(here.peer(), Some(server.fingerprint()));
+    assert_eq!(there.peer(), Some(client.fingerprint()));
+    (here, there)
+}
+
+#[test]
+fn two_who_know_each_other_talk() {
+    let (mut here, mut there) = friends();
+    assert_eq!(here.binding(), there.binding());
+    assert_ne!(here.binding(), Channel::UNBOUND);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let frame = there.receive(3_000_000).unwrap();
+            assert!(frame.kind == 1 && frame.payload.iter().all(|&byte| byte == 9));
+            there.send(2, b"thanks").unwrap();
+            there.close().unwrap();
+        });
+        here.send(1, &vec![9; 3_000_000]).unwrap();
+        assert_eq!(here.receive(6).unwrap().payload, b"thanks");
+        assert!(matches!(here.receive(6), Err(NetError::Closed { .. })));
+    });
+    let meter = here.meter();
+    assert_eq!(
+        (meter.sent.bytes, meter.received.bytes, meter.rounds),
+        (3_000_005, 11, 2)
+    );
+    // The handshake and 22 bytes for each record of 16 KiB.
+    assert!(
+        (3_004_000..3_010_000).contains(&meter.sent.wire_bytes),
+        "{meter:?}"
+    );
+}
+
+#[test]
+fn every_connection_is_bound_to_itself() {
+    let (one, _peer_of_one) = friends();
+    let (two, _peer_of_two) = friends();
+    assert_ne!(one.binding(), two.binding());
+}
+
+#[test]
+fn an_unexpected_server_is_named_and_told() {
+    let (client, server, other) = (identity(), identity(), identity());
+    let (here, there) = meet(
+        &client,
+        other.fingerprint(),
+        &server,
+        &[client.fingerprint()],
+    );
+    let error = here.unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains(&other.fingerprint().to_string()), "{text}");
+    assert!(text.contains(&server.fingerprint().to_string()), "{text}");
+    match error {
+        NetError::WrongIdentity { expected, found } => {
+            assert_eq!(
+                (expected, found),
+                (vec![other.fingerprint()], server.fingerprint())
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    match there.unwrap_err() {
+        NetError::Refused { own, .. } => assert_eq!(own, server.fingerprint()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_unexpected_client_is_named_and_told() {
+    let (client, server, other) = (identity(), identity(), identity());
+    for sends_first in [false, true] {
+        let (here, there) = meet(
+            &client,
+            server.fingerprint(),
+            &server,
+            &[other.fingerprint()],
+        );
+        match there.unwrap_err() {
+            NetError::WrongIdentity { expected, found } => {
+                assert_eq!(
+                    (expected, found),
+                    (vec![other.fingerprint()], client.fingerprint())
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+        // The handshake is over for the client before the server has looked.
+        let mut here = here.unwrap();
+        if sends_first {
+            here.send(1, &vec![0; 100_000]).unwrap();
+        }
+        match here.receive(10) {
+            Err(NetError::Refused { own, .. }) => assert_eq!(own, client.fingerprint()),
+            other => panic!("{other:?}"),
+        }
+    }
+    let (_, there) = meet(&client, server.fingerprint(), &server, &[]);
+    assert!(
+        there
+            .unwrap_err()
+            .to_string()
+            .contains("where none was expected")
+    );
+}
+
+/// Runs `peer` against a listening server and returns what the server makes of it.
+fn serve(handshake_timeout: Duration, peer: impl FnOnce(TcpStream, &Identity) + Send) -> NetError {
+    let server = identity();
+    let listener = tls::Listener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_address();
+    thread::scope(|scope| {
+        scope.spawn(|| peer(TcpStream::connect(address).unwrap(), &server));
+        let bounded = Settings {
+            handshake_timeout,
+            ..settings()
+        };
+        let allowed = [identity().fingerprint()];
+        listener.accept(&server, &allowed, &bounded).unwrap_err()
+    })
+}
+
+fn assert_tls(error: &NetError, reason_has: &str) {
+    match error {
+        NetError::Tls { reason } => assert!(reason.contains(reason_has), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn garbage_is_no_handshake() {
+    for garbage in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        &[0xff; 100_000],
+        &[0x16, 3, 1, 0xff, 0xff, 1],
+    ] {
+        let error = serve(LONG, |mut socket, _| {
+            let _ = socket.write_all(garbage);
+            let _ = socket.shutdown(Shutdown::Write);
+            let _ = socket.read_to_end(&mut Vec::new());
+        });
+        assert!(
+            matches!(error, NetError::Tls { .. } | NetError::Closed { .. }),
+            "{error:?}"
+        );
+    }
+}
+
+#[test]
+fn a_silent_or_vanished_peer_ends_the_handshake() {
+    let silent = serve(SOON, |mut socket, _| {
+        let _ = socket.read_to_end(&mut Vec::new());
+    });
+    assert!(matches!(
+        silent,
+        NetError::Timeout {
+            awaited: Awaited::Handshake,
+            after: SOON
+        }
+    ));
+    let vanished = serve(LONG, |socket, _| drop(socket));
+    assert!(matches!(
+        vanished,
+        NetError::Closed {
+            awaited: Awaited::Handshake
+        }
+    ));
+}
+
+/// A TLS 1.2 ClientHello: version 3.3 and no `supported_versions` extension.
+fn client_hello_of_tls12() -> Vec<u8> {
+    let mut body = vec![0x03, 0x03];
+    body.extend_from_slice(&[0x42; 32]);
+    body.push(0);
+    body.extend_from_slice(&[0, 4, 0xc0, 0x2b, 0xc0, 0x2f]);
+    body.extend_from_slice(&[1, 0]);
+    let extensions = [
+        0x00, 0x0a, 0, 4, 0, 2, 0x00, 0x1d, // supported_groups: x25519
+        0x00, 0x0d, 0, 4, 0, 2, 0x08, 0x07, // signature_algorithms: ed25519
+    ];
+    body.extend_from_slice(&(extensions.len() as u16).to_be_bytes());
+    body.extend_from_slice(&extensions);
+    let mut hello = vec![0x16, 3, 1];
+    hello.extend_from_slice(&(body.len() as u16 + 4).to_be_bytes());
+    hello.extend_from_slice(&[1, 0, 0, body.len() as u8]);
+    hello.extend_from_slice(&body);
+    hello
+}
+
+#[test]
+fn tls_1_2_is_refused() {
+    let error = serve(LONG, |mut socket, _| {
+        socket.write_all(&client_hello_of_tls12()).unwrap();
+        let mut answer = Vec::new();
+        let _ = socket.read_to_end(&mut answer);
+        // Alert, fatal, protocol_version (RFC 8446, section 6).
+        assert_eq!(answer, [0x15, 3, 3, 0, 2, 2, 70]);
+    });
+    assert_tls(&error, "peer is incompatible");
+}
+
+/// A client that accepts any raw public key, with the protocol and identity of its choice.
+fn lax_client(alpn: &[&[u8]]) -> rustls::ClientConfig {
+    #[derive(Debug)]
+    struct Anybody;
+    use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+    use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+    use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+    impl ServerCertVerifier for Anybody {
+        fn verify_server_cert(
+            &self,
+            _: &CertificateDer<'_>,
+            _: &[CertificateDer<'_>],
+            _: &ServerName<'_>,
+            _: &[u8],
+            _: UnixTime,
+        ) -> Result<ServerCertVerified, Error> {
+            Ok(ServerCertVerified::assertion())
+        }
+        fn verify_tls12_signature(
+            &self,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            Ok(HandshakeSignatureValid::assertion())
+        }
+        fn verify_tls13_signature(
+            &self,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            Ok(HandshakeSignatureValid::assertion())
+        }
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            vec![SignatureScheme::ED25519]
+        }
+        fn requires_raw_public_keys(&self) -> bool {
+            true
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Anybody))
+        .with_no_client_auth();
+    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+    config
+}
+
+fn run_lax_client(mut socket: TcpStream, alpn: &[&[u8]]) -> io::Result<()> {
+    let name = "peer.invalid".try_into().unwrap();
+    let mut connection = rustls::ClientConnection::new(Arc::new(lax_client(alpn)), name).unwrap();
+    connection.complete_io(&mut socket)?;
+    let mut stream = rustls::Stream::new(&mut connection, &mut socket);
+    stream.read_exact(&mut [0])
+}
+
+#[test]
+fn a_client_without_an_identity_is_refused() {
+    let error = serve(LONG, |socket, _| {
+        assert!(run_lax_client(socket, &[b"tacit/1"]).is_err());
+    });
+    assert!(matches!(error, NetError::Tls { .. }), "{error:?}");
+}
+
+#[test]
+fn another_application_protocol_is_refused() {
+    let error = serve(LONG, |socket, _| {
+        assert!(run_lax_client(socket, &[b"h2", b"tacit/2"]).is_err());
+    });
+    assert_tls(&error, "known protocol");
+}
+
+#[test]
+fn a_server_that_is_silent_or_no_tls_is_refused() {
+    let (client, listener) = (
+        identity(),
+        std::net::TcpListener::bind("127.0.0.1:0").unwrap(),
+    );
+    let address = listener.local_addr().unwrap().to_string();
+    let bounded = Settings {
+        handshake_timeout: SOON,
+        ..settings()
+    };
+    let silent = tls::connect(&address, &client, &client.fingerprint(), &bounded).unwrap_err();
+    assert!(matches!(
+        silent,
+        NetError::Timeout {
+            awaited: Awaited::Handshake,
+            ..
+        }
+    ));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            drop(listener.accept().unwrap());
+            let (mut socket, _) = listener.accept().unwrap();
+            let _ = socket.write_all(b"220 mail.invalid ESMTP\r\n");
+            let _ = socket.read_to_end(&mut Vec::new());
+        });
+        let babble = tls::connect(&address, &client, &client.fingerprint(), &settings());
+        assert!(matches!(babble.unwrap_err(), NetError::Tls { .. }));
+    });
+}
+
+#[test]
+fn a_handshake_is_cancelled() {
+    let (client, listener) = (
+        identity(),
+        std::net::TcpListener::bind("127.0.0.1:0").unwrap(),
+    );
+    let address = listener.local_addr().unwrap().to_string();
+    let cancel = CancelHandle::new();
+    let bounded = Settings {
+        cancel: cancel.clone(),
+        ..settings()
+    };
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            thread::sleep(SOON);
+            cancel.cancel();
+        });
+        let result = tls::connect(&address, &client, &client.fingerprint(), &bounded);
+        assert!(matches!(
+            result.unwrap_err(),
+            NetError::Cancelled {
+                awaited: Awaited::Handshake
+            }
+        ));
+    });
+}
+
+#[test]
+fn a_link_is_imitated_from_the_handshake_on() {
+    let link: Link = "5ms,1gbit".parse().unwrap();
+    let slow = Settings {
+        link: Some(link),
+        ..settings()
+    };
+    let (client, server) = (identity(), identity());
+    let listener = tls::Listener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_address().to_string();
+    let began = std::time::Instant::now();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let allowed = [client.fingerprint()];
+            let mut channel = listener.accept(&server, &allowed, &slow).unwrap();
+            let answer = channel.receive(4).unwrap().payload.to_vec();
+            channel.send(2, &answer).unwrap();
+            channel.close().unwrap();
+        });
+        let mut channel = tls::connect(&address, &client, &server.fingerprint(), &slow).unwrap();
+        channel.send(1, b"ping").unwrap();
+        assert_eq!(channel.receive(4).unwrap().payload, b"ping");
+    });
+    // Two round trips: hello and answer, ping and answer.
+    assert!(began.elapsed() >= 4 * link.one_way_delay());
+}
