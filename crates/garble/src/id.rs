@@ -1,6 +1,21 @@
 //! Scheme ids: scheme, hash, ordering, table layout and version in one value that both compare.
+//!
+//! On the wire an id is four bytes, each the number that its enum gives:
+//!
+//! | byte | field |
+//! |---|---|
+//! | 0 | scheme |
+//! | 1 | hash |
+//! | 2 | ordering of offsets, 0 where the scheme has none |
+//! | 3 | version of the table layout |
+//!
+//! In text it is the scheme's name, and where a scheme comes under several hashes the hash's
+//! after a slash: `prf-xor1-and3`, `half-gates/two-call`. A scheme's bare name means its default.
 
 use core::fmt;
+use core::str::FromStr;
+
+use crate::ladder::LADDER;
 
 /// A scheme's name, as in the ladder of assumptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +52,8 @@ pub enum Ordering {
 
 /// What a garbled table means: scheme, hash, ordering and layout version, in four bytes on the
 /// wire.
+///
+/// The fields are free to combine; [`SchemeId::rung`] tells whether a combination exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SchemeId {
     /// The scheme.
@@ -54,7 +71,31 @@ pub struct SchemeId {
 #[error("{0:02x?} names no garbling scheme that this version of Tacit knows")]
 pub struct UnknownScheme(pub [u8; 4]);
 
+/// Text that names no scheme known to this version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{found}` names no garbling scheme; known are {}", known_names())]
+pub struct UnknownSchemeName {
+    /// The text, cut to its first 64 characters.
+    pub found: String,
+}
+
 impl SchemeId {
+    /// Half-gates under the two-call hash, the default of all.
+    pub const HALF_GATES_TWO_CALL: Self = Self::new(SchemeName::HalfGates, Hash::TwoCall);
+    /// Half-gates under the re-keyed hash, for circuits that are chains rather than wide.
+    pub const HALF_GATES_REKEYED: Self = Self::new(SchemeName::HalfGates, Hash::Rekeyed);
+    /// The scheme that assumes a pseudorandom function alone.
+    pub const PRF_XOR1_AND3: Self = Self::new(SchemeName::PrfXor1And3, Hash::LabelKeyed);
+
+    const fn new(name: SchemeName, hash: Hash) -> Self {
+        Self {
+            name,
+            hash,
+            ordering: Ordering::None,
+            layout: 1,
+        }
+    }
+
     /// The id's four bytes on the wire.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 4] {
@@ -65,6 +106,48 @@ impl SchemeId {
             self.layout,
         ]
     }
+
+    /// The id with these bytes on the wire.
+    ///
+    /// # Errors
+    ///
+    /// No scheme of this version has them.
+    pub fn from_bytes(bytes: [u8; 4]) -> Result<Self, UnknownScheme> {
+        let mut ids = LADDER.iter().map(|rung| rung.id);
+        ids.find(|id| id.to_bytes() == bytes)
+            .ok_or(UnknownScheme(bytes))
+    }
+}
+
+/// The names of all schemes, for an error.
+fn known_names() -> String {
+    let names: Vec<String> = LADDER.iter().map(|rung| rung.id.to_string()).collect();
+    names.join(", ")
+}
+
+impl FromStr for SchemeId {
+    type Err = UnknownSchemeName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownSchemeName> {
+        let named = |id: SchemeId| id.to_string() == text || id.name.to_string() == text;
+        LADDER
+            .iter()
+            .map(|rung| rung.id)
+            .find(|id| named(*id))
+            .ok_or_else(|| UnknownSchemeName {
+                found: text.chars().take(64).collect(),
+            })
+    }
+}
+
+impl fmt::Display for SchemeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.name.fmt(f)?;
+        match self.name {
+            SchemeName::HalfGates => write!(f, "/{}", self.hash),
+            SchemeName::PrfXor1And3 => Ok(()),
+        }
+    }
 }
 
 impl fmt::Display for SchemeName {
@@ -73,5 +156,76 @@ impl fmt::Display for SchemeName {
             Self::HalfGates => "half-gates",
             Self::PrfXor1And3 => "prf-xor1-and3",
         })
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TwoCall => "two-call",
+            Self::Rekeyed => "re-keyed",
+            Self::LabelKeyed => "label-keyed",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_frozen() {
+        assert_eq!(SchemeId::HALF_GATES_TWO_CALL.to_bytes(), [1, 1, 0, 1]);
+        assert_eq!(SchemeId::HALF_GATES_REKEYED.to_bytes(), [1, 2, 0, 1]);
+        assert_eq!(SchemeId::PRF_XOR1_AND3.to_bytes(), [2, 3, 0, 1]);
+    }
+
+    #[test]
+    fn only_the_bytes_of_a_scheme_are_one() {
+        let mut known = 0;
+        for number in 0..1 << 16 {
+            let [name, hash] = u16::to_le_bytes(number);
+            for bytes in [[name, hash, 0, 1], [name, hash, 1, 1], [name, hash, 0, 2]] {
+                match SchemeId::from_bytes(bytes) {
+                    Ok(id) => {
+                        assert_eq!(id.to_bytes(), bytes);
+                        known += 1;
+                    }
+                    Err(error) => assert_eq!(error, UnknownScheme(bytes)),
+                }
+            }
+        }
+        assert_eq!(known, LADDER.len());
+    }
+
+    #[test]
+    fn text_is_read_back() {
+        for rung in &LADDER {
+            assert_eq!(rung.id.to_string().parse(), Ok(rung.id));
+        }
+        assert_eq!("half-gates".parse(), Ok(SchemeId::HALF_GATES_TWO_CALL));
+        assert_eq!(
+            "half-gates/re-keyed".parse(),
+            Ok(SchemeId::HALF_GATES_REKEYED)
+        );
+        assert_eq!("prf-xor1-and3".parse(), Ok(SchemeId::PRF_XOR1_AND3));
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_the_known_ones() {
+        for text in ["", "half-gates/", "half-gates/label-keyed", "Half-Gates"] {
+            let error = text.parse::<SchemeId>().expect_err("it names no scheme");
+            assert_eq!(error.found, text);
+            assert!(
+                error
+                    .to_string()
+                    .contains("half-gates/two-call, half-gates/re-keyed")
+            );
+        }
+        let long = "ß".repeat(100_000);
+        assert_eq!(
+            long.parse::<SchemeId>().expect_err("no scheme").found,
+            "ß".repeat(64)
+        );
     }
 }

@@ -2,10 +2,16 @@
 #![forbid(unsafe_code)]
 
 mod id;
+mod ladder;
+mod prf_xor1_and3;
 mod scheme;
+mod visit;
 
-pub use id::{Hash, Ordering, SchemeId, SchemeName, UnknownScheme};
+pub use id::{Hash, Ordering, SchemeId, SchemeName, UnknownScheme, UnknownSchemeName};
+pub use ladder::{Assumption, Cost, GateCost, LADDER, Rung, UnknownAssumption};
+pub use prf_xor1_and3::{LabelPair, PrfXor1And3, PrfXor1And3Evaluator, PrfXor1And3Garbler};
 pub use scheme::{Evaluator, Garbler, Scheme, StartPoint};
+pub use visit::{SchemeVisitor, with_scheme};
 
 /// Decoding information does not fit the labels it should decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

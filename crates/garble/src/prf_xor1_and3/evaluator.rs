@@ -1,0 +1,183 @@
+//! The evaluator: one label of each wire.
+
+use subtle::{Choice, ConstantTimeEq};
+use tacit_circuit::{AndGate, NEGATED, Output, Program, XorGate};
+use tacit_kernels::{Block, Cpu, Use, encrypt_each};
+use zeroize::Zeroizing;
+
+use super::runs::Runs;
+use super::{AND_BYTES, DECODING_BYTES, KEY, Points, TOGETHER, XOR_BYTES, cot_label, fingerprints};
+use crate::{DecodeError, Evaluator, StartPoint};
+
+/// What a caller broke who gave tables of another size.
+const TABLES: &str = "exactly as many bytes as the segment's tables have";
+
+/// The evaluator of `prf-xor1-and3`.
+pub struct PrfXor1And3Evaluator {
+    cpu: Cpu,
+    points: Points,
+    /// The segment whose turn it is.
+    segment: usize,
+    slots: Zeroizing<Vec<Block>>,
+    runs: Runs,
+    work: Box<Work>,
+}
+
+/// Room for what is worked on together: for each gate the keys of i and j.
+struct Work {
+    keys: Zeroizing<[Block; 2 * TOGETHER]>,
+    /// Points of F, overwritten by its values.
+    values: Zeroizing<[Block; 2 * TOGETHER]>,
+}
+
+impl PrfXor1And3Evaluator {
+    pub(super) fn new(cpu: Cpu, start: StartPoint) -> Self {
+        Self {
+            cpu,
+            points: Points { start, instance: 0 },
+            segment: 0,
+            slots: Zeroizing::default(),
+            runs: Runs::default(),
+            work: Box::new(Work {
+                keys: Zeroizing::new([Block::ZERO; 2 * TOGETHER]),
+                values: Zeroizing::new([Block::ZERO; 2 * TOGETHER]),
+            }),
+        }
+    }
+
+    /// Evaluates XOR gates that do not wait for each other, at most [`TOGETHER`] of them.
+    fn evaluate_xors(&mut self, first: usize, gates: &[XorGate], tables: &[u8]) {
+        let keys = &mut self.work.keys[..2 * gates.len()];
+        let values = &mut self.work.values[..2 * gates.len()];
+        for (n, gate) in gates.iter().enumerate() {
+            for (side, slot) in [(0, gate.a), (1, gate.b)] {
+                let label = self.slots[slot as usize];
+                let row = label.lsb().unwrap_u8();
+                keys[2 * n + usize::from(side)] = label & KEY;
+                values[2 * n + usize::from(side)] = self.points.at(Use::Xor, first + n, row, side);
+            }
+        }
+        encrypt_each(self.cpu, keys, values);
+        let tables = tables.as_chunks::<XOR_BYTES>().0;
+        for ((gate, f), table) in gates.iter().zip(values.chunks_exact(2)).zip(tables) {
+            let (i, j) = (self.slots[gate.a as usize], self.slots[gate.b as usize]);
+            let c = Block::from_bytes(*table).and_bit(j.lsb());
+            let key = f[0] ^ f[1] ^ c;
+            self.slots[gate.out as usize] = key.with_lsb(i.lsb() ^ j.lsb());
+        }
+    }
+
+    /// Evaluates AND gates that do not wait for each other, at most [`TOGETHER`] of them.
+    fn evaluate_ands(&mut self, first: usize, gates: &[AndGate], tables: &[u8]) {
+        let keys = &mut self.work.keys[..2 * gates.len()];
+        let values = &mut self.work.values[..2 * gates.len()];
+        for (n, gate) in gates.iter().enumerate() {
+            let inputs = [gate.a, gate.b].map(|input| self.slots[(input & !NEGATED) as usize]);
+            let [a, b] = inputs.map(|label| label.lsb().unwrap_u8());
+            for (side, label) in [0, 1].into_iter().zip(inputs) {
+                keys[2 * n + usize::from(side)] = label & KEY;
+                values[2 * n + usize::from(side)] =
+                    self.points.at(Use::And, first + n, 2 * a + b, side);
+            }
+        }
+        encrypt_each(self.cpu, keys, values);
+        let tables = tables.as_chunks::<AND_BYTES>().0;
+        for ((gate, f), table) in gates.iter().zip(values.chunks_exact(2)).zip(tables) {
+            let [a, b] =
+                [gate.a, gate.b].map(|input| self.slots[(input & !NEGATED) as usize].lsb());
+            let row = [!a & b, a & !b, a & b]
+                .into_iter()
+                .zip(table.as_chunks().0)
+                .fold(Block::ZERO, |sum, (taken, row)| {
+                    sum ^ Block::from_bytes(*row).and_bit(taken)
+                });
+            self.slots[gate.out as usize] = f[0] ^ f[1] ^ row;
+        }
+    }
+}
+
+impl Evaluator for PrfXor1And3Evaluator {
+    fn label_from_cot(&self, index: u64, t: Block, _bit: bool) -> Block {
+        cot_label(self.cpu, self.points.start, index, t)
+    }
+
+    fn begin(&mut self, instance: u32, program: &Program, inputs: &[Block]) {
+        assert_eq!(
+            inputs.len(),
+            program.inputs(),
+            "one label for each input of the program"
+        );
+        self.points.instance = instance;
+        self.segment = 0;
+        self.runs.reserve(program.slots());
+        if self.slots.len() < program.slots() {
+            // A new vector, since growing the old one would leave labels behind in memory.
+            self.slots = Zeroizing::new(vec![Block::ZERO; program.slots()]);
+        }
+        self.slots[..inputs.len()].copy_from_slice(inputs);
+    }
+
+    fn evaluate(&mut self, program: &Program, segment: usize, mut tables: &[u8]) {
+        assert_eq!(
+            segment, self.segment,
+            "segments are evaluated in order, each once"
+        );
+        self.segment += 1;
+        let segment = &program.segments()[segment];
+        let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
+        for batch in &program.batches()[segment.batches.clone()] {
+            let xors_end = xor + batch.xors as usize;
+            while xor < xors_end {
+                let len = self.runs.next_len(&program.xors()[xor..xors_end]);
+                let run = tables.split_off(..XOR_BYTES * len).expect(TABLES);
+                self.evaluate_xors(xor, &program.xors()[xor..xor + len], run);
+                xor += len;
+            }
+            let ands_end = and + batch.ands as usize;
+            while and < ands_end {
+                let len = TOGETHER.min(ands_end - and);
+                let run = tables.split_off(..AND_BYTES * len).expect(TABLES);
+                self.evaluate_ands(and, &program.ands()[and..and + len], run);
+                and += len;
+            }
+        }
+        assert!(tables.is_empty(), "{TABLES}");
+    }
+
+    fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {
+        let label = |output: &Output| match *output {
+            Output::Slot { slot, .. } => self.slots[slot as usize],
+            Output::Constant(_) => Block::ZERO,
+        };
+        outputs.extend(program.outputs().iter().map(label));
+    }
+
+    /// The values, with ⊥ where a label fits neither decoding value, or both.
+    fn decode(
+        &self,
+        first: u64,
+        labels: &[Block],
+        decoding: &[u8],
+    ) -> Result<Vec<bool>, DecodeError> {
+        let expected = DECODING_BYTES * labels.len();
+        if decoding.len() != expected {
+            return Err(DecodeError::WrongLength {
+                expected,
+                found: decoding.len(),
+            });
+        }
+        let found = fingerprints(self.cpu, self.points, first.., labels);
+        let values: Vec<(Choice, Choice)> = found
+            .iter()
+            .zip(decoding.as_chunks().0.as_chunks().0)
+            .map(|(found, d): (&Block, &[[u8; 16]; 2])| {
+                let [zero, one] = d.map(|d| found.ct_eq(&Block::from_bytes(d)));
+                (one, zero ^ one)
+            })
+            .collect();
+        match values.iter().position(|(_, fits)| !bool::from(*fits)) {
+            Some(neither) => Err(DecodeError::NeitherValue(first + neither as u64)),
+            None => Ok(values.into_iter().map(|(one, _)| one.into()).collect()),
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! The garbler: both labels of each wire.
+
+use core::fmt;
+
+use subtle::{Choice, ConditionallySelectable};
+use tacit_circuit::{AndGate, NEGATED, Output, Program, XorGate};
+use tacit_kernels::{Aes128, Block, Cpu, Tweak, Use, encrypt_each, encrypt_each_twice};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::runs::Runs;
+use super::{AND_BYTES, KEY, Points, TOGETHER, XOR_BYTES, cot_label, fingerprints};
+use crate::{Garbler, StartPoint};
+
+/// What a caller broke who gave tables of another size.
+const ROOM: &str = "exactly as many bytes as the segment's tables have";
+
+/// What the garbler knows of a wire: its labels for 0 and for 1, whose select bits differ.
+#[derive(Clone, Copy, Default)]
+pub struct LabelPair([Block; 2]);
+
+impl LabelPair {
+    /// The pair whose label for `bit` is `active`. The other is `key` with the other select bit.
+    fn with_active(active: Block, bit: Choice, key: Block) -> Self {
+        let other = key.with_lsb(!active.lsb());
+        let zero = Block::conditional_select(&active, &other, bit);
+        let one = Block::conditional_select(&other, &active, bit);
+        Self([zero, one])
+    }
+
+    /// The pair of the wire's negation, if `negated`, which is public.
+    fn negated_if(self, negated: bool) -> Self {
+        let Self([zero, one]) = self;
+        if negated { Self([one, zero]) } else { self }
+    }
+
+    /// π: the value that the label with select bit 0 stands for.
+    fn permute_bit(&self) -> Choice {
+        self.0[0].lsb()
+    }
+
+    /// The labels with select bits 0 and 1.
+    fn by_select(&self) -> [Block; 2] {
+        let Self([mut with_0, mut with_1]) = *self;
+        Block::conditional_swap(&mut with_0, &mut with_1, self.permute_bit());
+        [with_0, with_1]
+    }
+}
+
+impl Zeroize for LabelPair {
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl fmt::Debug for LabelPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LabelPair(..)")
+    }
+}
+
+/// The random keys of one seed. See "Random keys" in the scheme's header.
+struct Coins {
+    cipher: Aes128,
+    first: Zeroizing<Block>,
+}
+
+impl Coins {
+    fn new(cpu: Cpu, seed: &Zeroizing<[u8; 32]>) -> Self {
+        let (mut key, mut first) = (Zeroizing::new([0; 16]), Zeroizing::new([0; 16]));
+        key.copy_from_slice(&seed[..16]);
+        first.copy_from_slice(&seed[16..]);
+        let cipher = Aes128::new(cpu, Block::from_bytes(*key));
+        Self {
+            cipher,
+            first: Zeroizing::new(Block::from_bytes(*first)),
+        }
+    }
+
+    /// The key for something that has this number.
+    fn one(&self, usage: Use, instance: u32, number: u64) -> Block {
+        let mut coins = [Block::ZERO];
+        self.fill(usage, instance, number, &mut coins);
+        coins[0]
+    }
+
+    /// The keys for things numbered `first…`.
+    fn fill(&self, usage: Use, instance: u32, first: u64, coins: &mut [Block]) {
+        for (number, coin) in (first..).zip(&mut *coins) {
+            let counter = Tweak {
+                usage,
+                instance,
+                number,
+                a: 0,
+                b: 0,
+            };
+            *coin = *self.first ^ counter.to_block();
+        }
+        self.cipher.encrypt_blocks(coins);
+        coins.iter_mut().for_each(|coin| *coin = *coin & KEY);
+    }
+}
+
+/// The garbler of `prf-xor1-and3`.
+pub struct PrfXor1And3Garbler {
+    cpu: Cpu,
+    points: Points,
+    delta: Zeroizing<Block>,
+    coins: Coins,
+    /// How many wires were made around an active label.
+    active_wires: u64,
+    /// The segment whose turn it is.
+    segment: usize,
+    slots: Zeroizing<Vec<LabelPair>>,
+    runs: Runs,
+    work: Box<Work>,
+}
+
+/// Room for what is worked on together.
+struct Work {
+    /// Four keys a gate: i with select bits 0 and 1, j with select bits 0 and 1.
+    keys: Zeroizing<[Block; 4 * TOGETHER]>,
+    /// Points of F, overwritten by its values: one a key for XOR gates, two for AND gates.
+    values: Zeroizing<[Block; 8 * TOGETHER]>,
+    /// A random key for each AND gate.
+    coins: Zeroizing<[Block; TOGETHER]>,
+}
+
+impl PrfXor1And3Garbler {
+    pub(super) fn new(cpu: Cpu, seed: [u8; 32], start: StartPoint, delta: Block) -> Self {
+        let seed = Zeroizing::new(seed);
+        Self {
+            cpu,
+            points: Points { start, instance: 0 },
+            delta: Zeroizing::new(delta),
+            coins: Coins::new(cpu, &seed),
+            active_wires: 0,
+            segment: 0,
+            slots: Zeroizing::default(),
+            runs: Runs::default(),
+            work: Box::new(Work {
+                keys: Zeroizing::new([Block::ZERO; 4 * TOGETHER]),
+                values: Zeroizing::new([Block::ZERO; 8 * TOGETHER]),
+                coins: Zeroizing::new([Block::ZERO; TOGETHER]),
+            }),
+        }
+    }
+
+    /// Garbles XOR gates that do not wait for each other, at most [`TOGETHER`] of them.
+    fn garble_xors(&mut self, first: usize, gates: &[XorGate], tables: &mut [u8]) {
+        let keys = &mut self.work.keys[..4 * gates.len()];
+        let values = &mut self.work.values[..4 * gates.len()];
+        for (n, gate) in gates.iter().enumerate() {
+            let i = self.slots[gate.a as usize].by_select();
+            let j = self.slots[gate.b as usize].by_select();
+            for (column, label) in [i[0], i[1], j[0], j[1]].into_iter().enumerate() {
+                keys[4 * n + column] = label & KEY;
+            }
+            for (column, (select, side)) in [(0, 0), (1, 0), (0, 1), (1, 1)].iter().enumerate() {
+                values[4 * n + column] = self.points.at(Use::Xor, first + n, *select, *side);
+            }
+        }
+        encrypt_each(self.cpu, keys, values);
+        let tables = tables.chunks_exact_mut(XOR_BYTES);
+        for ((gate, f), table) in gates.iter().zip(values.chunks_exact(4)).zip(tables) {
+            let pi_i = self.slots[gate.a as usize].permute_bit();
+            let pi_j = self.slots[gate.b as usize].permute_bit();
+            let delta = (f[0] ^ f[1]) & KEY;
+            let c = (f[2] ^ f[3]) & KEY ^ delta;
+            table.copy_from_slice(&c.to_bytes());
+            // The translated labels with equal select bits give the output with select bit 0.
+            let with_0 = (f[0] ^ f[2]) & KEY;
+            self.slots[gate.out as usize] =
+                LabelPair::with_active(with_0, pi_i ^ pi_j, with_0 ^ delta);
+        }
+    }
+
+    /// Garbles AND gates that do not wait for each other, at most [`TOGETHER`] of them.
+    fn garble_ands(&mut self, first: usize, gates: &[AndGate], tables: &mut [u8]) {
+        let keys = &mut self.work.keys[..4 * gates.len()];
+        let values = &mut self.work.values[..8 * gates.len()];
+        let coins = &mut self.work.coins[..gates.len()];
+        self.coins
+            .fill(Use::And, self.points.instance, first as u64, coins);
+        // Row 2a + b takes i with select bit a (side 0) and j with select bit b (side 1).
+        const ROWS: [(u8, u8); 8] = [
+            (0, 0),
+            (1, 0),
+            (2, 0),
+            (3, 0),
+            (0, 1),
+            (2, 1),
+            (1, 1),
+            (3, 1),
+        ];
+        for (n, gate) in gates.iter().enumerate() {
+            let i = self.slots[(gate.a & !NEGATED) as usize].by_select();
+            let j = self.slots[(gate.b & !NEGATED) as usize].by_select();
+            for (column, label) in [i[0], i[1], j[0], j[1]].into_iter().enumerate() {
+                keys[4 * n + column] = label & KEY;
+            }
+            for (column, (row, side)) in ROWS.iter().enumerate() {
+                values[8 * n + column] = self.points.at(Use::And, first + n, *row, *side);
+            }
+        }
+        encrypt_each_twice(self.cpu, keys, values);
+        let tables = tables.chunks_exact_mut(AND_BYTES);
+        let rows = values.chunks_exact(8).zip(coins).zip(tables);
+        for (gate, ((f, coin), table)) in gates.iter().zip(rows) {
+            let k = [f[0] ^ f[4], f[1] ^ f[6], f[2] ^ f[5], f[3] ^ f[7]];
+            let pi_i = input(&self.slots, gate.a).permute_bit();
+            let pi_j = input(&self.slots, gate.b).permute_bit();
+            // Row 0 is the label of its value; the other label has a random key.
+            let wire = LabelPair::with_active(k[0], pi_i & pi_j, *coin);
+            // Row 2a + b stands for 1 where a = NOT π_i and b = NOT π_j.
+            let holds_one = [pi_i & !pi_j, !pi_i & pi_j, !pi_i & !pi_j];
+            let rows = table.chunks_exact_mut(Block::BYTES);
+            for ((k, one), row) in k[1..].iter().zip(holds_one).zip(rows) {
+                let label = Block::conditional_select(&wire.0[0], &wire.0[1], one);
+                row.copy_from_slice(&(*k ^ label).to_bytes());
+            }
+            self.slots[gate.out as usize] = wire;
+        }
+    }
+}
+
+/// The labels that an AND gate's input sees.
+#[inline(always)]
+fn input(slots: &[LabelPair], input: u32) -> LabelPair {
+    slots[(input & !NEGATED) as usize].negated_if(input & NEGATED != 0)
+}
+
+impl Garbler for PrfXor1And3Garbler {
+    type Wire = LabelPair;
+
+    fn wire_with_active(&mut self, active: Block, bit: bool) -> LabelPair {
+        let key = self.coins.one(Use::PublicLabel, 0, self.active_wires);
+        self.active_wires += 1;
+        LabelPair::with_active(active, Choice::from(u8::from(bit)), key)
+    }
+
+    fn wire_from_cot(&self, index: u64, q: Block) -> LabelPair {
+        let label = |x: Block| cot_label(self.cpu, self.points.start, index, x);
+        // Bit 0 of Δ is one, so that the select bits differ.
+        LabelPair([label(q), label(q ^ *self.delta)])
+    }
+
+    fn begin(&mut self, instance: u32, program: &Program, inputs: &[LabelPair]) {
+        assert_eq!(
+            inputs.len(),
+            program.inputs(),
+            "one wire for each input of the program"
+        );
+        self.points.instance = instance;
+        self.segment = 0;
+        self.runs.reserve(program.slots());
+        if self.slots.len() < program.slots() {
+            // A new vector, since growing the old one would leave labels behind in memory.
+            self.slots = Zeroizing::new(vec![LabelPair::default(); program.slots()]);
+        }
+        self.slots[..inputs.len()].copy_from_slice(inputs);
+    }
+
+    fn garble(&mut self, program: &Program, segment: usize, mut tables: &mut [u8]) {
+        assert_eq!(
+            segment, self.segment,
+            "segments are garbled in order, each once"
+        );
+        self.segment += 1;
+        let segment = &program.segments()[segment];
+        let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
+        for batch in &program.batches()[segment.batches.clone()] {
+            let xors_end = xor + batch.xors as usize;
+            while xor < xors_end {
+                let len = self.runs.next_len(&program.xors()[xor..xors_end]);
+                let run = tables.split_off_mut(..XOR_BYTES * len).expect(ROOM);
+                self.garble_xors(xor, &program.xors()[xor..xor + len], run);
+                xor += len;
+            }
+            let ands_end = and + batch.ands as usize;
+            while and < ands_end {
+                let len = TOGETHER.min(ands_end - and);
+                let run = tables.split_off_mut(..AND_BYTES * len).expect(ROOM);
+                self.garble_ands(and, &program.ands()[and..and + len], run);
+                and += len;
+            }
+        }
+        assert!(tables.is_empty(), "{ROOM}");
+    }
+
+    fn finish(&mut self, program: &Program, outputs: &mut Vec<LabelPair>) {
+        let instance = self.points.instance;
+        let wire = |(number, output): (u64, &Output)| match *output {
+            Output::Slot { slot, negated } => self.slots[slot as usize].negated_if(negated),
+            // The evaluator's label of a constant is zero: what it stands for is no secret.
+            Output::Constant(bit) => {
+                let key = self.coins.one(Use::Out, instance, number);
+                LabelPair::with_active(Block::ZERO, Choice::from(u8::from(bit)), key)
+            }
+        };
+        outputs.extend((0..).zip(program.outputs()).map(wire));
+    }
+
+    fn decoding(&self, first: u64, wires: &[LabelPair], out: &mut Vec<u8>) {
+        let labels: Zeroizing<Vec<Block>> =
+            Zeroizing::new(wires.iter().flat_map(|wire| wire.0).collect());
+        let numbers = (first..).flat_map(|number| [number, number]);
+        let values = fingerprints(self.cpu, self.points, numbers, &labels);
+        out.extend(values.iter().flat_map(|value| value.to_bytes()));
+    }
+
+    fn label_with_select(&self, wire: &LabelPair, select: bool) -> (Block, bool) {
+        let select = Choice::from(u8::from(select));
+        let [with_0, with_1] = wire.by_select();
+        let label = Block::conditional_select(&with_0, &with_1, select);
+        (label, (wire.permute_bit() ^ select).into())
+    }
+}
