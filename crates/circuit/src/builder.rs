@@ -91,17 +91,28 @@ impl Builder {
     /// If `inputs` do not match the ports in number and width.
     #[must_use]
     pub fn call<'b>(&'b self, circuit: &Circuit, inputs: &[Bus<'b>]) -> Vec<Bus<'b>> {
-        assert_eq!(inputs.len(), circuit.inputs().len(), "one bus for each input port");
+        assert_eq!(
+            inputs.len(),
+            circuit.inputs().len(),
+            "one bus for each input port"
+        );
         let mut literals = Vec::with_capacity(circuit.input_bits());
         for (bus, port) in inputs.iter().zip(circuit.inputs()) {
-            assert_eq!(bus.width(), port.ty.width(), "width of the bus for {}", port.name);
+            assert_eq!(
+                bus.width(),
+                port.ty.width(),
+                "width of the bus for {}",
+                port.name
+            );
             self.assert_owns(bus.builder());
             literals.extend_from_slice(bus.literals());
         }
         let roots = self.gates.borrow_mut().splice(circuit, literals);
         let mut roots = roots.into_iter();
         let widths = circuit.outputs().iter().map(|port| port.ty.width());
-        widths.map(|width| Bus::new(self, roots.by_ref().take(width).collect())).collect()
+        widths
+            .map(|width| Bus::new(self, roots.by_ref().take(width).collect()))
+            .collect()
     }
 
     /// The finished circuit: live gates in the order in which they were made, each negation as
@@ -125,12 +136,17 @@ impl Builder {
 
     /// Panics where two builders' handles are mixed, which no type can refuse.
     pub(crate) fn assert_owns(&self, other: &Self) {
-        assert!(core::ptr::eq(self, other), "handles of two builders in one operation");
+        assert!(
+            core::ptr::eq(self, other),
+            "handles of two builders in one operation"
+        );
     }
 }
 
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder").field("gates", &self.gate_count()).finish_non_exhaustive()
+        f.debug_struct("Builder")
+            .field("gates", &self.gate_count())
+            .finish_non_exhaustive()
     }
 }

@@ -23,7 +23,10 @@ impl<H> Array<H> {
         H: Handle<'b>,
     {
         let first = items.first().expect("an array has at least one value").ty();
-        assert!(items.iter().all(|item| item.ty() == first), "types of an array's values");
+        assert!(
+            items.iter().all(|item| item.ty() == first),
+            "types of an array's values"
+        );
         Self { items }
     }
 
@@ -68,12 +71,16 @@ impl<'b, H: Handle<'b>> Handle<'b> for Array<H> {
     }
 
     fn from_bus(ty: &Type, bus: Bus<'b>) -> Option<Self> {
-        let Kind::Array(of, _) = ty.kind() else { return None };
+        let Kind::Array(of, _) = ty.kind() else {
+            return None;
+        };
         if ty.width() != bus.width() {
             return None;
         }
         let starts = (0..bus.width()).step_by(of.width());
         let items = starts.map(|start| H::from_bus(of, bus.slice(start..start + of.width())));
-        Some(Self { items: items.collect::<Option<_>>()? })
+        Some(Self {
+            items: items.collect::<Option<_>>()?,
+        })
     }
 }

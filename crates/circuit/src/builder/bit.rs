@@ -39,7 +39,10 @@ impl<'b> Bit<'b> {
         let ty = if_one.ty();
         assert_eq!(ty, if_zero.ty(), "types of the two values to select from");
         let (one, zero) = (if_one.to_bus(), if_zero.to_bus());
-        let bits = one.bits().zip(zero.bits()).map(|(one, zero)| zero ^ (self & (one ^ zero)));
+        let bits = one
+            .bits()
+            .zip(zero.bits())
+            .map(|(one, zero)| zero ^ (self & (one ^ zero)));
         let selected = Bus::from_bits(self.builder, bits);
         H::from_bus(&ty, selected).expect("a bus of the type's own width")
     }

@@ -71,7 +71,9 @@ impl<'b> Bus<'b> {
 
     /// Its bits, in order.
     pub fn bits(&self) -> impl DoubleEndedIterator<Item = Bit<'b>> + ExactSizeIterator + '_ {
-        self.literals.iter().map(|&literal| Bit::new(self.builder, literal))
+        self.literals
+            .iter()
+            .map(|&literal| Bit::new(self.builder, literal))
     }
 
     /// The bits of `range`.
@@ -88,7 +90,10 @@ impl<'b> Bus<'b> {
     #[must_use]
     pub fn concat(&self, upper: &Self) -> Self {
         self.builder.assert_owns(upper.builder);
-        Self::new(self.builder, [&self.literals[..], &upper.literals[..]].concat())
+        Self::new(
+            self.builder,
+            [&self.literals[..], &upper.literals[..]].concat(),
+        )
     }
 
     /// Bits moved `by` places up, zeros below; the width stays.
@@ -104,7 +109,10 @@ impl<'b> Bus<'b> {
     pub fn shift_down(&self, by: usize, fill: Bit<'b>) -> Self {
         self.builder.assert_owns(fill.builder());
         let by = by.min(self.width());
-        Self::new(self.builder, [&self.literals[by..], &vec![fill.literal(); by]].concat())
+        Self::new(
+            self.builder,
+            [&self.literals[by..], &vec![fill.literal(); by]].concat(),
+        )
     }
 
     /// Bits moved `by` places up, those that leave above coming in below.
@@ -124,7 +132,12 @@ impl<'b> Bus<'b> {
         while level.len() > 1 {
             level = level
                 .chunks(2)
-                .map(|pair| pair.iter().copied().reduce(|a, b| a & b).expect("a pair or one"))
+                .map(|pair| {
+                    pair.iter()
+                        .copied()
+                        .reduce(|a, b| a & b)
+                        .expect("a pair or one")
+                })
                 .collect();
         }
         level.pop().unwrap_or_else(|| self.builder.constant(true))
@@ -148,7 +161,11 @@ impl<'b> Bus<'b> {
 
     fn zip_with(&self, other: &Self, gate: impl Fn(Literal, Literal) -> Literal) -> Self {
         self.builder.assert_owns(other.builder);
-        assert_eq!(self.width(), other.width(), "widths of two buses in one operation");
+        assert_eq!(
+            self.width(),
+            other.width(),
+            "widths of two buses in one operation"
+        );
         let pairs = self.literals.iter().zip(&other.literals);
         Self::new(self.builder, pairs.map(|(&a, &b)| gate(a, b)).collect())
     }
@@ -166,7 +183,10 @@ impl<'b> Bus<'b> {
     }
 
     fn complement(&self) -> Self {
-        Self::new(self.builder, self.literals.iter().map(|&literal| !literal).collect())
+        Self::new(
+            self.builder,
+            self.literals.iter().map(|&literal| !literal).collect(),
+        )
     }
 }
 

@@ -16,7 +16,9 @@ impl<'b> Bytes<'b> {
     /// A constant string.
     #[must_use]
     pub fn constant(builder: &'b Builder, bytes: &[u8]) -> Self {
-        let bits = bytes.iter().flat_map(|&byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
+        let bits = bytes
+            .iter()
+            .flat_map(|&byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
         Self(Bus::constant(builder, bits))
     }
 

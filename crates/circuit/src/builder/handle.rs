@@ -84,6 +84,19 @@ macro_rules! wraps_bus {
                 Self(bus)
             }
 
+            /// The handle on these bits, the first at index 0.
+            ///
+            /// # Panics
+            ///
+            /// If a bit is of another builder.
+            #[must_use]
+            pub fn from_bits(
+                builder: &'b Builder,
+                bits: impl IntoIterator<Item = Bit<'b>>,
+            ) -> Self {
+                Self(Bus::from_bits(builder, bits))
+            }
+
             /// Its bits.
             #[must_use]
             pub fn bus(&self) -> &Bus<'b> {

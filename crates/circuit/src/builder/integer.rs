@@ -136,7 +136,10 @@ impl<'b> UInt<'b> {
     pub fn resize(&self, width: usize) -> Self {
         let builder = self.0.builder();
         let fill = core::iter::repeat(builder.constant(false));
-        Self(Bus::from_bits(builder, self.0.bits().chain(fill).take(width)))
+        Self(Bus::from_bits(
+            builder,
+            self.0.bits().chain(fill).take(width),
+        ))
     }
 
     /// The wrapping sum of several numbers, at least one, of one width.
@@ -151,12 +154,19 @@ impl<'b> UInt<'b> {
     /// If there is no number, or the widths differ.
     #[must_use]
     pub fn sum(numbers: &[&Self]) -> Self {
-        let width = numbers.first().expect("a sum of at least one number").width();
-        assert!(numbers.iter().all(|number| number.width() == width), "widths of a sum's numbers");
+        let width = numbers
+            .first()
+            .expect("a sum of at least one number")
+            .width();
+        assert!(
+            numbers.iter().all(|number| number.width() == width),
+            "widths of a sum's numbers"
+        );
         let builder = numbers[0].0.builder();
         let mut carries = VecDeque::new();
         let bits = (0..width).map(|index| {
-            let mut column: VecDeque<_> = numbers.iter().map(|number| number.0.bit(index)).collect();
+            let mut column: VecDeque<_> =
+                numbers.iter().map(|number| number.0.bit(index)).collect();
             column.append(&mut carries);
             add_column(&mut column, &mut carries, index + 1 == width)
         });
@@ -228,7 +238,10 @@ impl<'b> Int<'b> {
     #[must_use]
     pub fn resize(&self, width: usize) -> Self {
         let fill = core::iter::repeat(self.sign());
-        Self(Bus::from_bits(self.0.builder(), self.0.bits().chain(fill).take(width)))
+        Self(Bus::from_bits(
+            self.0.builder(),
+            self.0.bits().chain(fill).take(width),
+        ))
     }
 
     /// Moved `by` places up, zeros below.
@@ -269,7 +282,11 @@ fn full_adder<'b>(a: Bit<'b>, b: Bit<'b>, carry: Bit<'b>) -> (Bit<'b>, Bit<'b>) 
 
 /// `a + b + carry` modulo 2^width; the carry out of the last place is never computed.
 fn wrapping_sum<'b>(a: &Bus<'b>, b: &Bus<'b>, mut carry: Bit<'b>) -> Bus<'b> {
-    assert_eq!(a.width(), b.width(), "widths of two integers in one operation");
+    assert_eq!(
+        a.width(),
+        b.width(),
+        "widths of two integers in one operation"
+    );
     let last = a.width().saturating_sub(1);
     let bits = a.bits().zip(b.bits()).enumerate().map(|(index, (a, b))| {
         if index == last {
@@ -284,7 +301,11 @@ fn wrapping_sum<'b>(a: &Bus<'b>, b: &Bus<'b>, mut carry: Bit<'b>) -> Bus<'b> {
 
 /// Whether `a ≥ b` as unsigned integers: the carry out of `a + ¬b + 1`.
 fn difference_carry<'b>(a: &Bus<'b>, b: &Bus<'b>) -> Bit<'b> {
-    assert_eq!(a.width(), b.width(), "widths of two integers in one comparison");
+    assert_eq!(
+        a.width(),
+        b.width(),
+        "widths of two integers in one comparison"
+    );
     let one = a.builder().constant(true);
     let pairs = a.bits().zip(b.bits());
     pairs.fold(one, |carry, (a, b)| carry ^ ((a ^ carry) & (!b ^ carry)))
@@ -297,12 +318,17 @@ fn add_column<'b>(
     last: bool,
 ) -> Bit<'b> {
     if last {
-        return column.drain(..).reduce(|a, b| a ^ b).expect("a column has a bit");
+        return column
+            .drain(..)
+            .reduce(|a, b| a ^ b)
+            .expect("a column has a bit");
     }
     let any = column[0];
     let one = split_constants(column);
     loop {
-        let Some(first) = column.pop_front() else { return one.unwrap_or(any ^ any) };
+        let Some(first) = column.pop_front() else {
+            return one.unwrap_or(any ^ any);
+        };
         // A constant one is added where it costs nothing: into the last adder of two bits, or to
         // the last bit alone, whose sum is then its negation and whose carry is itself.
         let (sum, carry) = match (column.pop_front(), column.pop_front(), one) {

@@ -26,7 +26,10 @@ impl Builder {
         drop(gates);
         let handle = H::from_bus(&ty, Bus::new(self, literals));
         let handle = handle.unwrap_or_else(|| panic!("input {name} of type {ty} as such a handle"));
-        self.draft.borrow_mut().inputs.push(Port { name: name.to_owned(), ty });
+        self.draft.borrow_mut().inputs.push(Port {
+            name: name.to_owned(),
+            ty,
+        });
         handle
     }
 
@@ -69,16 +72,25 @@ impl Builder {
         let bus = value.to_bus();
         self.assert_owns(bus.builder());
         let mut draft = self.draft.borrow_mut();
-        draft.outputs.push(Port { name: name.to_owned(), ty: value.ty() });
+        draft.outputs.push(Port {
+            name: name.to_owned(),
+            ty: value.ty(),
+        });
         draft.roots.extend_from_slice(bus.literals());
     }
 }
 
 /// Makes the circuit. Constants at outputs are written as `x ⊕ x` of the first input bit.
 pub(crate) fn finish(gates: Sharing, draft: Draft) -> Result<Circuit, CircuitError> {
-    let Draft { inputs, outputs, mut roots } = draft;
+    let Draft {
+        inputs,
+        outputs,
+        mut roots,
+    } = draft;
     let Some(mut netlist) = gates.into_netlist() else {
-        return Err(CircuitError::TooManyWires { at: "the circuit under construction".to_owned() });
+        return Err(CircuitError::TooManyWires {
+            at: "the circuit under construction".to_owned(),
+        });
     };
     netlist.retain_live(&mut roots);
     let mut writer = Writer::new(&netlist);
@@ -133,7 +145,8 @@ impl Writer {
     fn gate(&mut self, gate: Gate) -> Wire {
         self.gates.push(gate);
         // Past the limit the number is wrong, and `Circuit::new` refuses so many gates.
-        self.inputs.saturating_add(u32::try_from(self.gates.len() - 1).unwrap_or(u32::MAX))
+        self.inputs
+            .saturating_add(u32::try_from(self.gates.len() - 1).unwrap_or(u32::MAX))
     }
 
     fn literal(&mut self, literal: Literal) -> Wire {
@@ -154,7 +167,11 @@ impl Writer {
         if let Some(wire) = self.constants[usize::from(value)] {
             return wire;
         }
-        let gate = if value { Gate::Inv(self.constant(false)) } else { Gate::Xor(0, 0) };
+        let gate = if value {
+            Gate::Inv(self.constant(false))
+        } else {
+            Gate::Xor(0, 0)
+        };
         let wire = self.gate(gate);
         self.constants[usize::from(value)] = Some(wire);
         wire

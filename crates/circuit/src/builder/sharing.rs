@@ -21,7 +21,11 @@ impl Sharing {
 
     /// Appends the next input; a constant once the netlist is full.
     pub(crate) fn input(&mut self) -> Literal {
-        if self.is_full() { Literal::FALSE } else { self.netlist.push_input() }
+        if self.is_full() {
+            Literal::FALSE
+        } else {
+            self.netlist.push_input()
+        }
     }
 
     /// The exclusive or. Besides constants, `(p ⊕ q) ⊕ p` folds to `q`.
@@ -60,7 +64,11 @@ impl Sharing {
             };
             wires.push(literal);
         }
-        circuit.output_wires().iter().map(|&wire| wires[wire as usize]).collect()
+        circuit
+            .output_wires()
+            .iter()
+            .map(|&wire| wires[wire as usize])
+            .collect()
     }
 
     /// The netlist, or nothing where more gates were asked for than one holds.
@@ -69,7 +77,8 @@ impl Sharing {
     }
 
     fn cancel_xor(&self, a: Literal, b: Literal) -> Option<Literal> {
-        self.cancel_xor_into(a, b).or_else(|| self.cancel_xor_into(b, a))
+        self.cancel_xor_into(a, b)
+            .or_else(|| self.cancel_xor_into(b, a))
     }
 
     fn cancel_xor_into(&self, gate: Literal, other: Literal) -> Option<Literal> {
@@ -81,7 +90,8 @@ impl Sharing {
     }
 
     fn absorb_and(&self, a: Literal, b: Literal) -> Option<Literal> {
-        self.absorb_and_into(a, b).or_else(|| self.absorb_and_into(b, a))
+        self.absorb_and_into(a, b)
+            .or_else(|| self.absorb_and_into(b, a))
     }
 
     fn absorb_and_into(&self, gate: Literal, other: Literal) -> Option<Literal> {
@@ -177,7 +187,9 @@ mod tests {
         let inputs: Vec<_> = (0..40).map(|_| gates.input()).collect();
         let make = |gates: &mut Sharing| -> Vec<Literal> {
             let pairs = (0..40).flat_map(|i| (0..i).map(move |j| (i, j)));
-            pairs.map(|(i, j)| gates.and(inputs[i], inputs[j])).collect()
+            pairs
+                .map(|(i, j)| gates.and(inputs[i], inputs[j]))
+                .collect()
         };
         let first = make(&mut gates);
         assert_eq!(gates.gate_count(), 780);

@@ -1,0 +1,62 @@
+//! Small components on integers.
+
+use super::build;
+use crate::builder::{Bit, UInt};
+use crate::{Circuit, CircuitError};
+
+/// Whether `a` is richer than `b`. Costs as many AND gates as the width.
+///
+/// # Panics
+///
+/// If the widths differ.
+#[must_use]
+pub fn millionaires<'b>(a: &UInt<'b>, b: &UInt<'b>) -> Bit<'b> {
+    a.greater_than(b)
+}
+
+/// The wrapping sum. Costs an AND gate less than the width.
+///
+/// # Panics
+///
+/// If the widths differ.
+#[must_use]
+pub fn adder<'b>(a: &UInt<'b>, b: &UInt<'b>) -> UInt<'b> {
+    a + b
+}
+
+/// Whether `a` is less than, equal to, and greater than `b`. Costs two AND gates a bit, less
+/// one.
+///
+/// # Panics
+///
+/// If the widths differ.
+#[must_use]
+pub fn comparator<'b>(a: &UInt<'b>, b: &UInt<'b>) -> [Bit<'b>; 3] {
+    let (less, equal) = (a.less_than(b), a.equals(b));
+    // They exclude each other, so that their disjunction is their sum.
+    [less, equal, !(less ^ equal)]
+}
+
+pub(super) fn circuit_of_millionaires(bits: usize) -> Result<Circuit, CircuitError> {
+    build(|builder| {
+        let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
+        builder.output("a_is_richer", &millionaires(&a, &b));
+    })
+}
+
+pub(super) fn circuit_of_adder(bits: usize) -> Result<Circuit, CircuitError> {
+    build(|builder| {
+        let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
+        builder.output("sum", &adder(&a, &b));
+    })
+}
+
+pub(super) fn circuit_of_comparator(bits: usize) -> Result<Circuit, CircuitError> {
+    build(|builder| {
+        let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
+        let [less, equal, greater] = comparator(&a, &b);
+        builder.output("less", &less);
+        builder.output("equal", &equal);
+        builder.output("greater", &greater);
+    })
+}
