@@ -17,7 +17,7 @@
 
 use core::fmt;
 
-use tacit_kernels::Block;
+use tacit_kernels::{Block, Cpu, transpose_128};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::base::Key;
@@ -200,14 +200,14 @@ impl CotSender {
 
     /// Grows the punctured trees from the base OTs and the first message's corrections.
     fn open_trees(&mut self, mut corrections: &[u8]) {
-        let choices = self.delta.choices();
+        let (cpu, choices) = (Cpu::detect(), self.delta.choices());
         for group in 0..self.field.groups() {
             let bits = self.field.group(group);
             let (own, rest) = corrections.split_at((bits.len() - 1) * CORRECTION_BYTES);
             corrections = rest;
             let (keys, choices) = (&self.base[bits.clone()], &choices[bits]);
             let leaves = grow_punctured(&self.tag, group, keys, choices, own);
-            self.groups.push(Streams::of_punctured(&leaves));
+            self.groups.push(Streams::of_punctured(cpu, &leaves));
         }
         self.base = Vec::new();
     }
@@ -231,10 +231,11 @@ impl CotReceiver {
     /// [`ApiMisuse::WrongBaseCount`] if there are not [`Delta::BITS`] base OTs.
     pub fn new(base: Vec<[Key; 2]>, tag: &SessionTag, field: FieldBits) -> Result<Self, Error> {
         check_base(base.len())?;
+        let cpu = Cpu::detect();
         let mut corrections = Vec::with_capacity(correction_bytes(field));
         let groups = (0..field.groups()).map(|group| {
             let leaves = grow(tag, group, &base[field.group(group)], &mut corrections);
-            Streams::of_whole(&leaves)
+            Streams::of_whole(cpu, &leaves)
         });
         let groups = groups.collect();
         Ok(Self {
@@ -307,6 +308,7 @@ impl CotReceiver {
 
 /// Working memory for one chunk: 128 rows, and the streams of one group.
 struct Chunks {
+    cpu: Cpu,
     rows: Zeroizing<Vec<Block>>,
     scratch: Zeroizing<Vec<Block>>,
 }
@@ -314,6 +316,7 @@ struct Chunks {
 impl Chunks {
     fn new(field: FieldBits) -> Self {
         Self {
+            cpu: Cpu::detect(),
             rows: scratch(Delta::BITS, CHUNK_BLOCKS),
             scratch: scratch(1 << field.get(), CHUNK_BLOCKS),
         }
@@ -322,14 +325,9 @@ impl Chunks {
     /// Appends the columns of 128 rows of `length` blocks: bit j of column i is bit i of row j.
     fn transpose(&self, length: usize, out: &mut Vec<Block>) {
         let rows = &self.rows[..Delta::BITS * length];
-        for block in 0..length {
-            for bit in 0..128 {
-                let column = (0..Delta::BITS).fold(0u128, |column, row| {
-                    column | (rows[row * length + block].to_u128() >> bit & 1) << row
-                });
-                out.push(Block::from_u128(column));
-            }
-        }
+        let filled = out.len();
+        out.resize(filled + rows.len(), Block::ZERO);
+        transpose_128(self.cpu, rows, &mut out[filled..]);
     }
 }
 

@@ -1,13 +1,16 @@
 //! Correlated OT: the correlation at all sizes, the frozen transcript, and misuse.
 
 mod seeded;
+mod vector;
 
 use rand_core::Rng;
 use seeded::Seeded;
-use tacit_kernels::Block;
+use sha2::{Digest, Sha256};
+use tacit_kernels::{Aes128, Block, Cpu};
 use tacit_ot::base::Key;
 use tacit_ot::correlated::{CotReceiver, CotSender, MAX_CALL};
 use tacit_ot::{ApiMisuse, Delta, Error, FieldBits, Message, PeerMisbehaved, SessionTag, base};
+use vector::Vector;
 
 const TAG: SessionTag = SessionTag::new([0xa5; 32]);
 
@@ -126,6 +129,77 @@ fn no_row_comes_twice() {
         rows.sort_unstable();
         rows.dedup();
         assert_eq!(rows.len(), 5400);
+    }
+}
+
+/// The leaves of one group's tree by their definition: leaf x is reached from the keys of the first
+/// base OT, exchanged, by going to child b on the level whose bit of x is b.
+fn textbook_leaf(pairs: &[[Key; 2]], group: u32, x: usize, width: usize) -> Block {
+    let mut node = pairs[0][1 - (x & 1)].to_block();
+    for level in 1..width {
+        let hash = Sha256::new().chain_update(b"tacit OT extension v1 children  ");
+        let hash = hash
+            .chain_update([0xa5; 32])
+            .chain_update(group.to_le_bytes());
+        let hash = hash.chain_update((level as u32).to_le_bytes());
+        let pair = hash.chain_update(node.to_bytes()).finalize();
+        let child = &pair[16 * (x >> level & 1)..][..16];
+        node = Block::from_bytes(child.try_into().unwrap());
+    }
+    node
+}
+
+#[test]
+fn rows_are_those_of_the_textbook() {
+    for field in all_fields() {
+        let (delta, mut sender, mut receiver) = halves(field);
+        let (_, pairs) = dealt(&delta);
+        // The second call, so that corrections are out of the way and streams have moved on.
+        let (message, _) = receiver.extend(&[true; 5]).unwrap();
+        sender.extend(5, &message).unwrap();
+        let choices = choices(128, "textbook");
+        let (message, t) = receiver.extend(&choices).unwrap();
+        let bits = (0..).zip(&choices);
+        let c = bits.fold(0, |c, (i, &bit)| c | u128::from(bit) << i);
+        for (group, keys) in pairs.chunks(field.get()).enumerate() {
+            let (mut u, mut v) = (0, vec![0; keys.len()]);
+            for x in 0..1 << keys.len() {
+                let leaf = textbook_leaf(keys, group as u32, x, keys.len());
+                let stream = Aes128::new(Cpu::portable(), leaf).encrypt(Block::from_u128(1));
+                u ^= stream.to_u128();
+                for (_, v) in v.iter_mut().enumerate().filter(|(b, _)| x >> b & 1 == 1) {
+                    *v ^= stream.to_u128();
+                }
+            }
+            assert_eq!(message[16 * group..][..16], (u ^ c).to_le_bytes());
+            for (b, v) in v.into_iter().enumerate() {
+                let row = group * field.get() + b;
+                let column = (0..128).map(|i| (t[i].to_u128() >> row & 1) << i);
+                assert_eq!(column.fold(0, |row, bit| row | bit), v);
+            }
+        }
+        check(&delta, &choices, &sender.extend(128, &message).unwrap(), &t);
+    }
+}
+
+#[test]
+fn the_transcript_is_the_frozen_one() {
+    for field in all_fields() {
+        let (_, mut sender, mut receiver) = halves(field);
+        let mut transcript = Sha256::new();
+        let mut rows = Sha256::new();
+        for count in [5, 4500, 128] {
+            let choices = choices(count, "choices");
+            let (message, t) = receiver.extend(&choices).unwrap();
+            let q = sender.extend(count, &message).unwrap();
+            transcript.update(&message);
+            q.iter()
+                .chain(&t)
+                .for_each(|block| rows.update(block.to_bytes()));
+        }
+        let vector = Vector::load(&format!("ot-correlated-k{}.txt", field.get()));
+        vector.check("transcript-sha256", &transcript.finalize());
+        vector.check("rows-sha256", &rows.finalize());
     }
 }
 

@@ -1,22 +1,20 @@
-//! Streams of pseudorandom blocks under the leaves of trees; by SHA-256 until the AES kernels are in.
+//! Streams of pseudorandom blocks under the leaves of trees: AES-128 in counter mode.
 
-use sha2::{Digest, Sha256};
-use tacit_kernels::Block;
+use tacit_kernels::{Aes128, Block, Cpu};
 
-/// The stream of one leaf.
-pub(super) struct Stream(Block);
+/// The stream of one leaf, wiped when dropped. Block i is the encryption of i.
+pub(super) struct Stream(Aes128);
 
 impl Stream {
-    pub(super) fn new(seed: Block) -> Self {
-        Self(seed)
+    pub(super) fn new(cpu: Cpu, leaf: Block) -> Self {
+        Self(Aes128::new(cpu, leaf))
     }
 
     /// Writes blocks `first…` of the stream.
     pub(super) fn fill(&self, first: u64, out: &mut [Block]) {
-        for (i, block) in (first..).zip(out) {
-            let hash = Sha256::new().chain_update(self.0.to_bytes());
-            let hash = hash.chain_update(i.to_le_bytes()).finalize();
-            *block = Block::from_bytes(hash[..16].try_into().expect("sixteen bytes"));
+        for (i, block) in (first..).zip(&mut *out) {
+            *block = Block::from_u128(u128::from(i));
         }
+        self.0.encrypt_blocks(out);
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! Cost: 2^k cipher calls and 2^(k+1) additions for each 128 OTs and group.
 
-use tacit_kernels::Block;
+use tacit_kernels::{Block, Cpu};
 use zeroize::Zeroizing;
 
 use super::stream::Stream;
@@ -20,17 +20,17 @@ pub(crate) struct Streams {
 
 impl Streams {
     /// All streams of a whole tree.
-    pub(crate) fn of_whole(leaves: &Leaves) -> Self {
-        Self::of(leaves, 0)
+    pub(crate) fn of_whole(cpu: Cpu, leaves: &Leaves) -> Self {
+        Self::of(cpu, leaves, 0)
     }
 
     /// The streams of a punctured tree, in which the unknown one counts as zero.
-    pub(crate) fn of_punctured(leaves: &Leaves) -> Self {
-        Self::of(leaves, 1)
+    pub(crate) fn of_punctured(cpu: Cpu, leaves: &Leaves) -> Self {
+        Self::of(cpu, leaves, 1)
     }
 
-    fn of(leaves: &Leaves, skipped: usize) -> Self {
-        let streams = leaves[skipped..].iter().map(|&leaf| Stream::new(leaf));
+    fn of(cpu: Cpu, leaves: &Leaves, skipped: usize) -> Self {
+        let streams = leaves[skipped..].iter().map(|&leaf| Stream::new(cpu, leaf));
         Self {
             skipped,
             streams: streams.collect(),
@@ -102,11 +102,11 @@ mod tests {
                 let (first, length) = (11, 3);
                 let mut rows = vec![Block::ONES; width * length];
                 let mut scratch = scratch(leaves.len(), length);
-                Streams::of(&leaves, skipped).fold(first, &mut rows, &mut scratch);
+                Streams::of(Cpu::detect(), &leaves, skipped).fold(first, &mut rows, &mut scratch);
                 let mut expected = vec![Block::ZERO; (width + 1) * length];
                 for (x, &leaf) in leaves.iter().enumerate().skip(skipped) {
                     let mut stream = vec![Block::ZERO; length];
-                    Stream::new(leaf).fill(first, &mut stream);
+                    Stream::new(Cpu::detect(), leaf).fill(first, &mut stream);
                     for (i, block) in stream.into_iter().enumerate() {
                         for bit in (0..width).filter(|bit| x >> bit & 1 == 1) {
                             expected[bit * length + i] ^= block;
