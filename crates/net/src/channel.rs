@@ -78,6 +78,14 @@ impl Stream {
         }
     }
 
+    /// Reads bytes that nobody will look at, without decrypting them.
+    fn discard(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
+        match self {
+            Self::Clear(transport) => transport.read(into, wait),
+            Self::Tls(tls) => tls.discard(into, wait),
+        }
+    }
+
     fn transport(&self) -> &Transport {
         match self {
             Self::Clear(transport) => transport,
@@ -91,7 +99,12 @@ impl Stream {
 /// Sending fills a buffer, which goes out when it is full, when [`Channel::flush`] is called, and
 /// before [`Channel::receive`] waits. Every call returns within the timeout. After
 /// [`NetError::Timeout`] or [`NetError::Cancelled`] nothing is lost: what was sent stays in order,
-/// what had come stays, and the call may be made again (a send counts as made).
+/// what had come stays, and the call may be made again (a send counts as made). After
+/// [`NetError::Closed`] on a send, a [`Channel::receive`] still gives what the peer had to say
+/// before it left. Dropping a channel drops what was not flushed.
+///
+/// A channel is used by one thread at a time. Two ends that both send more than lies between them
+/// holds (some hundred kilobytes), and neither receives, end in a timeout.
 pub struct Channel {
     stream: Stream,
     outgoing: Buffer,
@@ -181,12 +194,7 @@ impl Channel {
     ///
     /// The peer took too little for longer than the timeout, or the connection ended.
     pub fn flush(&mut self) -> Result<(), NetError> {
-        self.write_out(&[])?;
-        let cancel = self.cancel.clone();
-        let wait = Wait::at_most(self.timeout, &cancel);
-        self.stream
-            .flush(&wait)
-            .map_err(|interrupt| self.interrupted(interrupt, Awaited::Room))
+        self.write_out(&[])
     }
 
     /// Receives the next message, of at most `max_len` bytes, after a flush if it has to wait.
@@ -267,17 +275,12 @@ impl Channel {
     ///
     /// As [`Channel::flush`].
     pub fn close(mut self) -> Result<(), NetError> {
-        self.flush()?;
-        self.timeout = self.timeout.min(CLOSE_AT_MOST);
-        let cancel = self.cancel.clone();
-        let wait = Wait::at_most(self.timeout, &cancel);
-        self.stream
-            .finish(&wait)
-            .map_err(|interrupt| self.interrupted(interrupt, Awaited::Room))
+        self.finish(self.timeout.min(CLOSE_AT_MOST))
     }
 
     /// Sends one last message and closes, within `time`, even when cancelled: to tell the peer why
-    /// this side leaves.
+    /// this side leaves. What the peer sends meanwhile is thrown away, so that it comes to read
+    /// the message; a connection closed over unread bytes is reset, and the message lost.
     ///
     /// # Errors
     ///
@@ -286,7 +289,22 @@ impl Channel {
         self.cancel = CancelHandle::new();
         self.timeout = time;
         self.send(kind, payload)?;
-        self.close()
+        self.finish(time)?;
+        let cancel = self.cancel.clone();
+        let wait = Wait::at_most(time, &cancel);
+        let spare = self.incoming.spare(1);
+        while matches!(self.stream.discard(spare, &wait), Ok(1..)) {}
+        Ok(())
+    }
+
+    fn finish(&mut self, time: Duration) -> Result<(), NetError> {
+        self.timeout = time;
+        self.flush()?;
+        let cancel = self.cancel.clone();
+        let wait = Wait::at_most(time, &cancel);
+        self.stream
+            .finish(&wait)
+            .map_err(|interrupt| self.interrupted(interrupt, Awaited::Room))
     }
 
     /// Kind and length of the next message if its header is here.
@@ -309,7 +327,11 @@ impl Channel {
     /// Waits until the next message is here whole. One deadline covers all of it, so that a peer
     /// cannot hold this side by sending a byte now and then.
     fn wait_for_frame(&mut self, max_len: usize) -> Result<usize, NetError> {
-        self.flush()?;
+        match self.flush() {
+            // The peer takes no more, but may have said why before it left.
+            Ok(()) | Err(NetError::Closed { .. }) => {}
+            Err(error) => return Err(error),
+        }
         let cancel = self.cancel.clone();
         let wait = Wait::at_most(self.timeout, &cancel);
         self.fill(HEADER_BYTES, &wait, max_len)?;
@@ -360,9 +382,6 @@ impl Channel {
     /// Writes out the buffer and then `rest`. What of `rest` was not written when an error comes
     /// goes into the buffer, so that no frame is torn.
     fn write_out(&mut self, mut rest: &[u8]) -> Result<(), NetError> {
-        if self.outgoing.len() + rest.len() == 0 {
-            return Ok(());
-        }
         let cancel = self.cancel.clone();
         let wait = Wait::at_most(self.timeout, &cancel);
         while self.outgoing.len() + rest.len() > 0 {
@@ -379,7 +398,9 @@ impl Channel {
                 }
             }
         }
-        Ok(())
+        self.stream
+            .flush(&wait)
+            .map_err(|interrupt| self.interrupted(interrupt, Awaited::Room))
     }
 }
 
@@ -398,4 +419,18 @@ fn header(kind: u8, length: usize) -> Result<[u8; HEADER_BYTES], NetError> {
     };
     let [l0, l1, l2, l3] = announced.to_le_bytes();
     Ok([kind, l0, l1, l2, l3])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_announces_at_most_four_gigabytes() {
+        assert_eq!(header(1, 0x0403_0201).unwrap(), [1, 1, 2, 3, 4]);
+        let length = u32::MAX as usize;
+        assert_eq!(header(1, length).unwrap(), [1, 255, 255, 255, 255]);
+        let error = header(1, length + 1).unwrap_err();
+        assert!(matches!(error, NetError::TooLongToSend { kind: 1, .. }));
+    }
 }

@@ -253,3 +253,20 @@ fn list(fingerprints: &[Fingerprint]) -> String {
     let texts: Vec<String> = fingerprints.iter().map(Fingerprint::to_string).collect();
     texts.join(" or ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_of_the_system_are_sorted() {
+        let error = |kind: io::ErrorKind| {
+            let interrupt = Interrupt::Io(kind.into());
+            NetError::interrupted(interrupt, Awaited::Message, Duration::ZERO)
+        };
+        let gone = error(io::ErrorKind::ConnectionReset);
+        assert!(matches!(gone, NetError::Closed { .. }));
+        let other = error(io::ErrorKind::OutOfMemory);
+        assert!(matches!(other, NetError::Io { .. }));
+    }
+}

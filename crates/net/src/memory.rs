@@ -34,7 +34,7 @@ pub fn pair_with_raw() -> (Channel, RawEnd) {
 }
 
 /// Two bare ends that lead to each other.
-pub(crate) fn raw_pair(capacity: usize) -> (RawEnd, RawEnd) {
+pub fn raw_pair(capacity: usize) -> (RawEnd, RawEnd) {
     let (there_sink, here_source) = pipe(capacity);
     let (here_sink, there_source) = pipe(capacity);
     (

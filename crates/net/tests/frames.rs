@@ -216,7 +216,7 @@ fn a_cancelled_channel_still_says_goodbye() {
     here.send(1, b"half").unwrap();
     here.cancel_handle().cancel();
     assert!(matches!(here.flush(), Err(NetError::Cancelled { .. })));
-    here.abort(200, b"the user left", LONG).unwrap();
+    here.abort(200, b"the user left", SOON).unwrap();
     assert_eq!(there.receive(100).unwrap().payload, b"half");
     let last = there.receive(100).unwrap();
     assert_eq!((last.kind, last.payload), (200, &b"the user left"[..]));

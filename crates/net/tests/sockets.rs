@@ -228,6 +228,31 @@ fn a_socket_that_breaks_is_a_connection_that_closed() {
 }
 
 #[test]
+fn a_busy_sender_still_learns_why_the_peer_left() {
+    let (mut here, mut there) = connected(&settings());
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            there.receive(1 << 16).unwrap();
+            there.set_cancel_handle(CancelHandle::new());
+            there.cancel_handle().cancel();
+            there.abort(200, b"the user left", 4 * SOON).unwrap();
+        });
+        let sent = (0..1_000_000).try_for_each(|_| here.send(1, &[0; 1 << 16]));
+        assert!(
+            matches!(
+                sent,
+                Err(NetError::Closed {
+                    awaited: Awaited::Room
+                })
+            ),
+            "{sent:?}"
+        );
+        let last = here.receive(100).unwrap();
+        assert_eq!((last.kind, last.payload), (200, &b"the user left"[..]));
+    });
+}
+
+#[test]
 fn a_link_delays_and_paces() {
     let link: Link = "10ms,80mbit".parse().unwrap();
     let (here, there) = connected(&settings());

@@ -85,6 +85,21 @@ fn two_who_know_each_other_talk() {
 }
 
 #[test]
+fn a_busy_sender_still_learns_why_the_peer_left() {
+    let (mut here, mut there) = friends();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            there.receive(1 << 16).unwrap();
+            there.abort(200, b"the user left", 4 * SOON).unwrap();
+        });
+        let sent = (0..1_000_000).try_for_each(|_| here.send(1, &[0; 1 << 16]));
+        assert!(matches!(sent, Err(NetError::Closed { .. })), "{sent:?}");
+        let last = here.receive(100).unwrap();
+        assert_eq!((last.kind, last.payload), (200, &b"the user left"[..]));
+    });
+}
+
+#[test]
 fn every_connection_is_bound_to_itself() {
     let (one, _peer_of_one) = friends();
     let (two, _peer_of_two) = friends();

@@ -143,6 +143,11 @@ impl TlsStream {
         self.transport.finish(wait)
     }
 
+    /// Reads bytes that nobody will look at.
+    pub(crate) fn discard(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
+        self.transport.read(into, wait)
+    }
+
     /// Takes in some records, after a read if none are here. `false` at the end of all.
     fn advance(&mut self, wait: &Wait<'_>) -> Result<bool, Interrupt> {
         if self.start == self.end {
@@ -263,5 +268,57 @@ impl Write for TransportWriter<'_, '_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use rustls::{ClientConnection, ServerConnection};
+
+    use super::super::pinned;
+    use super::*;
+    use crate::memory::{self, RawEnd};
+    use crate::{Channel, Identity};
+
+    fn streams() -> (TlsStream, TlsStream) {
+        let (client, server) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+        let client_config = pinned::client_config(&client, &[server.fingerprint()]).unwrap();
+        let server_config = pinned::server_config(&server, &[client.fingerprint()]).unwrap();
+        let name = "peer.invalid".try_into().unwrap();
+        let here = ClientConnection::new(Arc::new(client_config), name).unwrap();
+        let there = ServerConnection::new(Arc::new(server_config)).unwrap();
+        let (a, b) = memory::raw_pair(1 << 20);
+        let run = |connection: Connection, end: RawEnd, own| {
+            let mut stream = TlsStream::new(connection, end.into_transport(), own);
+            let cancel = CancelHandle::new();
+            let wait = Wait::at_most(Duration::from_secs(20), &cancel);
+            stream.handshake(&wait).unwrap();
+            stream
+        };
+        thread::scope(|scope| {
+            let accepted = scope.spawn(|| run(there.into(), b, server.fingerprint()));
+            let here = run(here.into(), a, client.fingerprint());
+            (here, accepted.join().unwrap())
+        })
+    }
+
+    #[test]
+    fn keys_are_renewed_while_frames_flow() {
+        let (mut here, there) = streams();
+        let own = here.own;
+        here.connection.refresh_traffic_keys().unwrap();
+        let mut there = Channel::over_tls(there, own, [1; 32]);
+        let mut here = Channel::over_tls(here, own, [1; 32]);
+        for round in 0..3 {
+            here.send(round, &[round; 100]).unwrap();
+            here.flush().unwrap();
+            assert_eq!(there.receive(100).unwrap().payload, [round; 100]);
+            there.send(round, &[round; 50]).unwrap();
+            there.flush().unwrap();
+            assert_eq!(here.receive(50).unwrap().payload, [round; 50]);
+        }
     }
 }
