@@ -1,12 +1,14 @@
 //! Garbling schemes behind one interface; no I/O.
 #![forbid(unsafe_code)]
 
+mod half_gates;
 mod id;
 mod ladder;
 mod prf_xor1_and3;
 mod scheme;
 mod visit;
 
+pub use half_gates::{HalfGates, HalfGatesEvaluator, HalfGatesGarbler};
 pub use id::{Hash, Ordering, SchemeId, SchemeName, UnknownScheme, UnknownSchemeName};
 pub use ladder::{Assumption, Cost, GateCost, LADDER, Rung, UnknownAssumption};
 pub use prf_xor1_and3::{LabelPair, PrfXor1And3, PrfXor1And3Evaluator, PrfXor1And3Garbler};
@@ -25,6 +27,9 @@ pub enum DecodeError {
         /// Bytes received.
         found: usize,
     },
+    /// Bits past the last output are set.
+    #[error("decoding information has bits set past the last output, where zeros were expected")]
+    NonzeroPadding,
     /// The label of this output stands for neither value: ⊥.
     #[error("the label of output bit {0} stands for neither value")]
     NeitherValue(u64),

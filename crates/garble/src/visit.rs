@@ -1,6 +1,8 @@
 //! From a scheme's id to its type, where the scheme is chosen at run time.
 
-use crate::{PrfXor1And3, Scheme, SchemeId, SchemeName, UnknownScheme};
+use tacit_kernels::Construction;
+
+use crate::{HalfGates, Hash, PrfXor1And3, Scheme, SchemeId, SchemeName, UnknownScheme};
 
 /// Work to be done with a scheme that is only known at run time.
 pub trait SchemeVisitor {
@@ -11,15 +13,21 @@ pub trait SchemeVisitor {
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output;
 }
 
-/// Gives the scheme named `id` to `visitor`.
+/// Gives the scheme named `id`, on the fastest backend that this CPU has, to `visitor`.
 ///
 /// # Errors
 ///
 /// The id's fields form no scheme of this version.
 pub fn with_scheme<V: SchemeVisitor>(id: SchemeId, visitor: V) -> Result<V::Output, UnknownScheme> {
     id.rung()?;
-    Ok(match id.name {
-        SchemeName::HalfGates => return Err(UnknownScheme(id.to_bytes())),
-        SchemeName::PrfXor1And3 => visitor.visit(PrfXor1And3::new()),
-    })
+    match (id.name, id.hash) {
+        (SchemeName::HalfGates, Hash::TwoCall) => {
+            Ok(visitor.visit(HalfGates::new(Construction::TwoCall)))
+        }
+        (SchemeName::HalfGates, Hash::Rekeyed) => {
+            Ok(visitor.visit(HalfGates::new(Construction::Rekeyed)))
+        }
+        (SchemeName::PrfXor1And3, Hash::LabelKeyed) => Ok(visitor.visit(PrfXor1And3::new())),
+        _ => Err(UnknownScheme(id.to_bytes())),
+    }
 }

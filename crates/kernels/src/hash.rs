@@ -73,22 +73,17 @@ pub fn number_step<S: Simd>(simd: S, count: usize) -> S::Vector {
     simd.splat(Block::from_u128((count as u128) << 64))
 }
 
-/// The two-call hash of vectors, `x[i][..]` with `tweaks[i]`, π by its schedule.
+/// The two-call hash of vectors, each with its tweak, π by its schedule.
 #[inline(always)]
 pub fn two_call<S: Simd, const N: usize, const M: usize>(
     simd: S,
     permutation: &S::Schedule,
-    tweaks: [S::Vector; N],
+    tweaks: [[S::Vector; M]; N],
     x: [[S::Vector; M]; N],
 ) -> [[S::Vector; M]; N] {
-    let inner = encrypt_all(simd, permutation, x);
-    let mut tweaked = inner;
-    for (vectors, tweak) in tweaked.iter_mut().zip(tweaks) {
-        for vector in vectors {
-            *vector = simd.xor(*vector, tweak);
-        }
-    }
-    let outer = encrypt_all(simd, permutation, tweaked);
+    let schedules = &[*permutation; N];
+    let inner = simd.encrypt(schedules, x);
+    let outer = simd.encrypt(schedules, xor_all(simd, inner, tweaks));
     xor_all(simd, outer, inner)
 }
 
@@ -131,16 +126,6 @@ fn xor_all<S: Simd, const N: usize, const M: usize>(
         *a = simd.xor(*a, *b);
     }
     a
-}
-
-/// All vectors under one schedule.
-#[inline(always)]
-fn encrypt_all<S: Simd, const N: usize, const M: usize>(
-    simd: S,
-    schedule: &S::Schedule,
-    x: [[S::Vector; M]; N],
-) -> [[S::Vector; M]; N] {
-    simd.encrypt(&[*schedule; N], x)
 }
 
 /// A tweakable hash with its start point. Everything in it is public; what it hashes is not.
@@ -250,7 +235,9 @@ impl<const M: usize> Kernel for HashEpoch<'_, M> {
                 }
             }
             let hashes = match self.hash.construction {
-                Construction::TwoCall => two_call(simd, &permutation, tweaks, x),
+                Construction::TwoCall => {
+                    two_call(simd, &permutation, tweaks.map(|tweak| [tweak; M]), x)
+                }
                 Construction::Rekeyed => {
                     let start = simd.splat(self.hash.start);
                     let keys = tweaks.map(|tweak| simd.xor(tweak, start));

@@ -1,0 +1,97 @@
+//! `half-gates`: free XOR, and AND in two ciphertexts, in the ideal-cipher model.
+//!
+//! Zahur, Rosulek and Evans, "Two halves make a whole" (EUROCRYPT 2015), figure 2, with
+//! point-and-permute on bit 0 of a label. NOT is free: the garbler adds Δ, the evaluator does
+//! nothing.
+//!
+//! **Assumption.** AES is an ideal cipher, under either construction of [`tacit_kernels::hash`],
+//! whose header states the concrete security: 118 bits *two-call*, about 126 *re-keyed*.
+//!
+//! **In the paper's notation**: W^0 is the label of value 0, p the permute bit, H(x, i) the hash;
+//! gate g hashes its first input with tweak (AND, g, 0), the garbler's half (G), and its second
+//! with (AND, g, 1), the evaluator's half (E). With W_a^0, W_b^0 the inputs:
+//! `T_G` = H(W_a^0) ⊕ H(W_a^1) ⊕ p_b Δ, `T_E` = H(W_b^0) ⊕ H(W_b^1) ⊕ W_a^0.
+//!
+//! **Tables**, in the program's order: for each AND gate `T_G` and `T_E`, 32 bytes. **Decoding**:
+//! bit 0 of each output's W^0, eight a byte, the first output lowest; the bits past the last
+//! output are zero. A constant output has the label 0 for its value.
+//!
+//! **Cost** of an AND: 256 ciphertext bits; two-call 8 cipher calls for the garbler, 4 for the
+//! evaluator; re-keyed 4 and 2, and 2 key schedules for each. A XOR is free.
+//!
+//! **How it is computed**: a vector holds one input of several gates, a gate a lane; the AND
+//! gates of a batch are worked on a few vectors at once ([`gates`]), the same code for each
+//! backend. A batch's last gates are filled up with gates on a slot of their own, so that every
+//! step is a whole one.
+
+mod evaluator;
+mod garbler;
+mod gates;
+mod hashing;
+
+pub use evaluator::HalfGatesEvaluator;
+pub use garbler::HalfGatesGarbler;
+
+use tacit_circuit::Program;
+use tacit_kernels::{Block, Construction, Cpu};
+
+use crate::{Scheme, SchemeId, StartPoint};
+
+/// Bytes of an AND gate's table.
+const AND_BYTES: usize = 2 * Block::BYTES;
+
+/// The scheme `half-gates`, under one of its two hashes. See the module's header.
+#[derive(Clone, Copy, Debug)]
+pub struct HalfGates {
+    construction: Construction,
+    cpu: Cpu,
+}
+
+impl HalfGates {
+    /// The scheme, on the fastest backend that this CPU has.
+    #[must_use]
+    pub fn new(construction: Construction) -> Self {
+        Self::on(Cpu::detect(), construction)
+    }
+
+    /// The scheme on a given backend. All backends compute the same bits.
+    #[must_use]
+    pub const fn on(cpu: Cpu, construction: Construction) -> Self {
+        Self { construction, cpu }
+    }
+}
+
+impl Scheme for HalfGates {
+    type Wire = Block;
+    type Garbler = HalfGatesGarbler;
+    type Evaluator = HalfGatesEvaluator;
+
+    fn id(self) -> SchemeId {
+        match self.construction {
+            Construction::Rekeyed => SchemeId::HALF_GATES_REKEYED,
+            _ => SchemeId::HALF_GATES_TWO_CALL,
+        }
+    }
+
+    fn table_bytes(self, program: &Program, segment: usize) -> usize {
+        AND_BYTES * program.segments()[segment].ands.len()
+    }
+
+    fn decoding_bytes(self, outputs: usize) -> usize {
+        outputs.div_ceil(8)
+    }
+
+    /// The seed is not used: a garbling is fixed by Δ, the start point, the instance and the
+    /// input wires.
+    fn garbler(self, seed: [u8; 32], start: StartPoint, delta: Block) -> HalfGatesGarbler {
+        drop(zeroize::Zeroizing::new(seed));
+        HalfGatesGarbler::new(self.cpu, self.construction, start, delta)
+    }
+
+    fn evaluator(self, start: StartPoint) -> HalfGatesEvaluator {
+        HalfGatesEvaluator::new(self.cpu, self.construction, start)
+    }
+}
+
+#[cfg(test)]
+mod tests;

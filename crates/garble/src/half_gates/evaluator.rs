@@ -1,0 +1,234 @@
+//! The evaluator of half-gates.
+
+use core::fmt;
+
+use tacit_circuit::{AndGate, NEGATED, Output, Program};
+use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd};
+use zeroize::ZeroizeOnDrop;
+
+use super::AND_BYTES;
+use super::gates::{Gates, Slots, xor_gates};
+use super::hashing::{EVALUATED, Hashing, MAX_LANES, Rekeyed, TwoCall};
+use crate::{DecodeError, Evaluator, StartPoint};
+
+/// Most gates of one step.
+const STEP: usize = EVALUATED * MAX_LANES;
+
+/// The evaluator's half of half-gates. Wiped when dropped.
+#[derive(ZeroizeOnDrop)]
+pub struct HalfGatesEvaluator {
+    #[zeroize(skip)]
+    cpu: Cpu,
+    #[zeroize(skip)]
+    construction: Construction,
+    start: StartPoint,
+    instance: u32,
+    /// The segment that comes next.
+    next: usize,
+    slots: Slots,
+}
+
+impl HalfGatesEvaluator {
+    pub(super) const fn new(cpu: Cpu, construction: Construction, start: StartPoint) -> Self {
+        Self {
+            cpu,
+            construction,
+            start,
+            instance: 0,
+            next: 0,
+            slots: Slots::new(),
+        }
+    }
+}
+
+impl Evaluator for HalfGatesEvaluator {
+    fn label_from_cot(&self, _index: u64, t: Block, _bit: bool) -> Block {
+        t
+    }
+
+    fn begin(&mut self, instance: u32, program: &Program, inputs: &[Block]) {
+        self.slots.begin(program, inputs);
+        self.instance = instance;
+        self.next = 0;
+    }
+
+    fn evaluate(&mut self, program: &Program, segment: usize, tables: &[u8]) {
+        assert_eq!(segment, self.next, "segments are evaluated in order");
+        self.next += 1;
+        self.cpu.dispatch(Evaluate {
+            construction: self.construction,
+            start: self.start,
+            instance: self.instance,
+            slots: self.slots.as_mut_slice(),
+            gates: Gates::of(program, segment),
+            tables,
+        });
+    }
+
+    fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {
+        assert_eq!(
+            self.next,
+            program.segments().len(),
+            "every segment is evaluated before the end"
+        );
+        outputs.extend(program.outputs().iter().map(|output| match *output {
+            Output::Slot { slot, .. } => self.slots.get(slot),
+            Output::Constant(_) => Block::ZERO,
+        }));
+    }
+
+    fn decode(
+        &self,
+        _first: u64,
+        labels: &[Block],
+        decoding: &[u8],
+    ) -> Result<Vec<bool>, DecodeError> {
+        let expected = labels.len().div_ceil(8);
+        if decoding.len() != expected {
+            return Err(DecodeError::WrongLength {
+                expected,
+                found: decoding.len(),
+            });
+        }
+        let unused_bits = 8 * expected - labels.len();
+        if decoding
+            .last()
+            .is_some_and(|last| last.leading_zeros() < unused_bits as u32)
+        {
+            return Err(DecodeError::NonzeroPadding);
+        }
+        let value = |(i, label): (usize, &Block)| {
+            label.lsb().unwrap_u8() ^ (decoding[i / 8] >> (i % 8) & 1) == 1
+        };
+        Ok(labels.iter().enumerate().map(value).collect())
+    }
+}
+
+impl fmt::Debug for HalfGatesEvaluator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "HalfGatesEvaluator({:?}, {:?})",
+            self.construction, self.cpu
+        )
+    }
+}
+
+/// The evaluation of one segment.
+pub(super) struct Evaluate<'a> {
+    pub(super) construction: Construction,
+    pub(super) start: StartPoint,
+    pub(super) instance: u32,
+    pub(super) slots: &'a mut [Block],
+    pub(super) gates: Gates<'a>,
+    pub(super) tables: &'a [u8],
+}
+
+impl Kernel for Evaluate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        match self.construction {
+            Construction::Rekeyed => self.walk::<S, Rekeyed<S>>(simd),
+            _ => self.walk::<S, TwoCall<S>>(simd),
+        }
+    }
+}
+
+impl Evaluate<'_> {
+    #[inline(always)]
+    fn walk<S: Simd, H: Hashing<S>>(self, simd: S) {
+        let Self {
+            mut gates,
+            mut tables,
+            slots,
+            ..
+        } = self;
+        assert_eq!(
+            tables.len(),
+            AND_BYTES * gates.ands.len(),
+            "tables hold the segment's AND gates"
+        );
+        let mut hashing = H::new(simd, self.start, self.instance);
+        let mut number = gates.first_and;
+        for batch in gates.batches {
+            let xors;
+            (xors, gates.xors) = gates.xors.split_at(batch.xors as usize);
+            xor_gates(slots, xors);
+            let mut ands;
+            (ands, gates.ands) = gates.ands.split_at(batch.ands as usize);
+            while !ands.is_empty() {
+                let count = ands.len().min(hashing.keys_for(simd, number));
+                let now;
+                (now, ands) = ands.split_at(count);
+                let rows;
+                (rows, tables) = tables.split_at(AND_BYTES * count);
+                evaluate_run(simd, &hashing, number, now, slots, rows);
+                number += count as u64;
+            }
+        }
+    }
+}
+
+/// Evaluates AND gates under keys that are at hand, from gate `number` on.
+#[inline(always)]
+fn evaluate_run<S: Simd, H: Hashing<S>>(
+    simd: S,
+    hashing: &H,
+    mut number: u64,
+    gates: &[AndGate],
+    slots: &mut [Block],
+    tables: &[u8],
+) {
+    let step = EVALUATED * S::LANES;
+    let spare = (slots.len() - 1) as u32;
+    for (gates, tables) in gates.chunks(step).zip(tables.chunks(AND_BYTES * step)) {
+        if gates.len() == step {
+            evaluate_step(simd, hashing, number, gates, slots, tables);
+        } else {
+            let mut padded = [AndGate {
+                a: spare,
+                b: spare,
+                out: spare,
+            }; STEP];
+            let mut rows = [0; AND_BYTES * STEP];
+            padded[..gates.len()].copy_from_slice(gates);
+            rows[..tables.len()].copy_from_slice(tables);
+            evaluate_step(simd, hashing, number, &padded, slots, &rows);
+        }
+        number += step as u64;
+    }
+}
+
+/// Evaluates [`EVALUATED`] vectors of AND gates.
+#[inline(always)]
+fn evaluate_step<S: Simd, H: Hashing<S>>(
+    simd: S,
+    hashing: &H,
+    number: u64,
+    gates: &[AndGate],
+    slots: &mut [Block],
+    tables: &[u8],
+) {
+    let mut x = [[simd.splat(Block::ZERO); 2]; EVALUATED];
+    for (x, gates) in x.iter_mut().zip(gates.chunks_exact(S::LANES)) {
+        *x = [
+            simd.gather(slots, |lane| (gates[lane].a & !NEGATED) as usize),
+            simd.gather(slots, |lane| (gates[lane].b & !NEGATED) as usize),
+        ];
+    }
+    let hashes = hashing.two(simd, number, x);
+    let row_bytes = AND_BYTES * S::LANES;
+    let chunks = gates
+        .chunks_exact(S::LANES)
+        .zip(tables.chunks_exact(row_bytes));
+    for (i, (gates, tables)) in chunks.take(EVALUATED).enumerate() {
+        let ([a, b], [h_a, h_b]) = (x[i], hashes[i]);
+        let (s_a, s_b) = (simd.lsb_mask(a), simd.lsb_mask(b));
+        let (t_g, t_e) = simd.load_pairs(tables);
+        let w_g = simd.xor(h_a, simd.and(s_a, t_g));
+        let w_e = simd.xor(h_b, simd.and(s_b, simd.xor(t_e, a)));
+        simd.scatter(simd.xor(w_g, w_e), slots, |lane| gates[lane].out as usize);
+    }
+}

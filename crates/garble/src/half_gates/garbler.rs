@@ -1,0 +1,254 @@
+//! The garbler of half-gates.
+
+use core::fmt;
+
+use subtle::Choice;
+use tacit_circuit::{AndGate, NEGATED, Output, Program};
+use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd};
+use zeroize::ZeroizeOnDrop;
+
+use super::AND_BYTES;
+use super::gates::{Gates, Slots, xor_gates};
+use super::hashing::{GARBLED, Hashing, MAX_LANES, Rekeyed, TwoCall};
+use crate::{Garbler, StartPoint};
+
+/// Most gates of one step.
+const STEP: usize = GARBLED * MAX_LANES;
+
+/// The garbler's half of half-gates. A wire is its label of value 0. Wiped when dropped.
+#[derive(ZeroizeOnDrop)]
+pub struct HalfGatesGarbler {
+    #[zeroize(skip)]
+    cpu: Cpu,
+    #[zeroize(skip)]
+    construction: Construction,
+    start: StartPoint,
+    delta: Block,
+    instance: u32,
+    /// The segment that comes next.
+    next: usize,
+    slots: Slots,
+}
+
+impl HalfGatesGarbler {
+    pub(super) fn new(
+        cpu: Cpu,
+        construction: Construction,
+        start: StartPoint,
+        delta: Block,
+    ) -> Self {
+        assert!(
+            bool::from(delta.lsb()),
+            "bit 0 of Δ is set, so that the labels of a wire differ in their select bits"
+        );
+        Self {
+            cpu,
+            construction,
+            start,
+            delta,
+            instance: 0,
+            next: 0,
+            slots: Slots::new(),
+        }
+    }
+
+    /// The wire with this label of value 0, negated if `negated` (which is public).
+    fn negated_if(&self, zero: Block, negated: bool) -> Block {
+        zero ^ self.delta.and_bit(Choice::from(u8::from(negated)))
+    }
+}
+
+impl Garbler for HalfGatesGarbler {
+    type Wire = Block;
+
+    fn wire_with_active(&mut self, active: Block, bit: bool) -> Block {
+        active ^ self.delta.and_bit(Choice::from(u8::from(bit)))
+    }
+
+    fn wire_from_cot(&self, _index: u64, q: Block) -> Block {
+        q
+    }
+
+    fn begin(&mut self, instance: u32, program: &Program, inputs: &[Block]) {
+        self.slots.begin(program, inputs);
+        self.instance = instance;
+        self.next = 0;
+    }
+
+    fn garble(&mut self, program: &Program, segment: usize, tables: &mut [u8]) {
+        assert_eq!(segment, self.next, "segments are garbled in order");
+        self.next += 1;
+        self.cpu.dispatch(Garble {
+            construction: self.construction,
+            start: self.start,
+            instance: self.instance,
+            delta: self.delta,
+            slots: self.slots.as_mut_slice(),
+            gates: Gates::of(program, segment),
+            tables,
+        });
+    }
+
+    fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {
+        assert_eq!(
+            self.next,
+            program.segments().len(),
+            "every segment is garbled before the end"
+        );
+        outputs.extend(program.outputs().iter().map(|output| match *output {
+            Output::Slot { slot, negated } => self.negated_if(self.slots.get(slot), negated),
+            Output::Constant(bit) => self.negated_if(Block::ZERO, bit),
+        }));
+    }
+
+    fn decoding(&self, _first: u64, wires: &[Block], out: &mut Vec<u8>) {
+        out.extend(wires.chunks(8).map(|wires| {
+            let bits = wires.iter().enumerate();
+            bits.fold(0, |byte, (i, wire)| byte | wire.lsb().unwrap_u8() << i)
+        }));
+    }
+
+    fn label_with_select(&self, wire: &Block, select: bool) -> (Block, bool) {
+        let value = wire.lsb() ^ Choice::from(u8::from(select));
+        (*wire ^ self.delta.and_bit(value), value.into())
+    }
+}
+
+impl fmt::Debug for HalfGatesGarbler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "HalfGatesGarbler({:?}, {:?})",
+            self.construction, self.cpu
+        )
+    }
+}
+
+/// The garbling of one segment.
+pub(super) struct Garble<'a> {
+    pub(super) construction: Construction,
+    pub(super) start: StartPoint,
+    pub(super) instance: u32,
+    pub(super) delta: Block,
+    pub(super) slots: &'a mut [Block],
+    pub(super) gates: Gates<'a>,
+    pub(super) tables: &'a mut [u8],
+}
+
+impl Kernel for Garble<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        match self.construction {
+            Construction::Rekeyed => self.walk::<S, Rekeyed<S>>(simd),
+            _ => self.walk::<S, TwoCall<S>>(simd),
+        }
+    }
+}
+
+impl Garble<'_> {
+    #[inline(always)]
+    fn walk<S: Simd, H: Hashing<S>>(self, simd: S) {
+        let Self {
+            mut gates,
+            mut tables,
+            slots,
+            ..
+        } = self;
+        assert_eq!(
+            tables.len(),
+            AND_BYTES * gates.ands.len(),
+            "tables have room for the segment's AND gates"
+        );
+        let offsets = [Block::ZERO, self.delta];
+        let mut hashing = H::new(simd, self.start, self.instance);
+        let mut number = gates.first_and;
+        for batch in gates.batches {
+            let xors;
+            (xors, gates.xors) = gates.xors.split_at(batch.xors as usize);
+            xor_gates(slots, xors);
+            let mut ands;
+            (ands, gates.ands) = gates.ands.split_at(batch.ands as usize);
+            while !ands.is_empty() {
+                let count = ands.len().min(hashing.keys_for(simd, number));
+                let now;
+                (now, ands) = ands.split_at(count);
+                let rows;
+                (rows, tables) = tables.split_at_mut(AND_BYTES * count);
+                garble_run(simd, &hashing, &offsets, number, now, slots, rows);
+                number += count as u64;
+            }
+        }
+    }
+}
+
+/// Garbles AND gates under keys that are at hand, from gate `number` on.
+#[inline(always)]
+fn garble_run<S: Simd, H: Hashing<S>>(
+    simd: S,
+    hashing: &H,
+    offsets: &[Block; 2],
+    mut number: u64,
+    gates: &[AndGate],
+    slots: &mut [Block],
+    tables: &mut [u8],
+) {
+    let step = GARBLED * S::LANES;
+    let spare = (slots.len() - 1) as u32;
+    for (gates, tables) in gates.chunks(step).zip(tables.chunks_mut(AND_BYTES * step)) {
+        if gates.len() == step {
+            garble_step(simd, hashing, offsets, number, gates, slots, tables);
+        } else {
+            let mut padded = [AndGate {
+                a: spare,
+                b: spare,
+                out: spare,
+            }; STEP];
+            let mut rows = [0; AND_BYTES * STEP];
+            padded[..gates.len()].copy_from_slice(gates);
+            garble_step(simd, hashing, offsets, number, &padded, slots, &mut rows);
+            tables.copy_from_slice(&rows[..tables.len()]);
+        }
+        number += step as u64;
+    }
+}
+
+/// Garbles [`GARBLED`] vectors of AND gates.
+#[inline(always)]
+fn garble_step<S: Simd, H: Hashing<S>>(
+    simd: S,
+    hashing: &H,
+    offsets: &[Block; 2],
+    number: u64,
+    gates: &[AndGate],
+    slots: &mut [Block],
+    tables: &mut [u8],
+) {
+    let delta = simd.splat(offsets[1]);
+    let mut x = [[delta; 4]; GARBLED];
+    for (x, gates) in x.iter_mut().zip(gates.chunks_exact(S::LANES)) {
+        let side = |pin: fn(&AndGate) -> u32| {
+            let zero = simd.gather(slots, |lane| (pin(&gates[lane]) & !NEGATED) as usize);
+            let offset = simd.gather(offsets, |lane| (pin(&gates[lane]) >> 31) as usize);
+            simd.xor(zero, offset)
+        };
+        let (a, b) = (side(|gate| gate.a), side(|gate| gate.b));
+        *x = [a, simd.xor(a, delta), b, simd.xor(b, delta)];
+    }
+    let hashes = hashing.four(simd, number, x);
+    let row_bytes = AND_BYTES * S::LANES;
+    let chunks = gates
+        .chunks_exact(S::LANES)
+        .zip(tables.chunks_exact_mut(row_bytes));
+    for (i, (gates, tables)) in chunks.take(GARBLED).enumerate() {
+        let ([a, _, b, _], [h_a0, h_a1, h_b0, h_b1]) = (x[i], hashes[i]);
+        let (p_a, p_b) = (simd.lsb_mask(a), simd.lsb_mask(b));
+        let t_g = simd.xor(simd.xor(h_a0, h_a1), simd.and(p_b, delta));
+        let both_b = simd.xor(h_b0, h_b1);
+        simd.store_pairs(t_g, simd.xor(both_b, a), tables);
+        let w_g = simd.xor(h_a0, simd.and(p_a, t_g));
+        let w_e = simd.xor(h_b0, simd.and(p_b, both_b));
+        simd.scatter(simd.xor(w_g, w_e), slots, |lane| gates[lane].out as usize);
+    }
+}
