@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn only_the_bytes_of_a_scheme_are_one() {
         let mut known = 0;
-        for number in 0..1 << 16 {
+        for number in 0..=u16::MAX {
             let [name, hash] = u16::to_le_bytes(number);
             for bytes in [[name, hash, 0, 1], [name, hash, 1, 1], [name, hash, 0, 2]] {
                 match SchemeId::from_bytes(bytes) {

@@ -1,8 +1,9 @@
 //! `prf-xor1-and3`: XOR in one ciphertext and AND in three, from a pseudorandom function alone.
 //!
-//! Gueron, Lindell, Nof and Pinkas, "Fast garbling of circuits under standard assumptions"
-//! (CCS 2015): the XOR of section 3.2 (procedure G) and the AND of section 3.1, with its 4–3 row
-//! reduction. NOT is free: the garbler swaps the two labels, the evaluator does nothing.
+//! Gueron, Lindell, Nof and Pinkas, "Fast garbling of circuits under standard assumptions" (CCS
+//! 2015, J. Cryptology 2018), sections 3.2 to 3.4: the XOR of figure 1 (procedure G), the AND of
+//! figure 2 with its 4–3 row reduction, evaluation and decoding of figures 5 and 6. NOT is free:
+//! the garbler swaps the two labels, the evaluator does nothing.
 //!
 //! **Assumption.** AES under a random key is a pseudorandom function: F(k, x) = `AES_k(x)`, with
 //! the key k a label's bits 1 to 127. No two keys are related. A wire made from a correlated OT
@@ -12,7 +13,7 @@
 //! bit 0 and π the permute bit; `[1..n]` clears bit 0; g‖α is a tweak, XORed with the start point.
 //!
 //! **Deviations.** (1) The two inputs of a gate have tweaks of their own (`b` = 0 and 1): with the
-//! paper's, a gate fed twice by one label would give its output labels away. (2) The paper's G′
+//! paper's, a gate fed twice by one label would give its output labels away. (2) G′ (section 3.6)
 //! saves the call for the input j where λ_j = 0 and passes k_j on as it is. Then, where λ_j = 1,
 //! the hidden k_ℓ and the hidden k_j differ by a value that the evaluator knows, and if wire j is
 //! used again, F runs under keys with a known difference, which a PRF does not promise. G′ is
@@ -147,7 +148,7 @@ impl Points {
     }
 }
 
-/// H(x, index): the label without its select bit that correlated OT `index` gives for x.
+/// The label that correlated OT `index` gives for x: its key is H(x, index), its select bit x's.
 ///
 /// x of the other value differs by Δ, so that a PRF keyed by x would not do: this is the re-keyed
 /// hash `AES_k(σ(x)) ⊕ σ(x)`, with a public key for every index.
@@ -159,7 +160,9 @@ fn cot_label(cpu: Cpu, start: StartPoint, index: u64, x: Block) -> Block {
         a: 0,
         b: 0,
     };
-    TweakableHash::on(cpu, Construction::Rekeyed, start).hash_one(tweak, x)
+    TweakableHash::on(cpu, Construction::Rekeyed, start)
+        .hash_one(tweak, x)
+        .with_lsb(x.lsb())
 }
 
 /// F(k, out‖λ)[1..n] of labels of the outputs with these numbers.
