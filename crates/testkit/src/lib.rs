@@ -1,2 +1,5 @@
 //! Conformance suite, tampering peer and known answers (tests only).
 #![forbid(unsafe_code)]
+
+pub mod garbling;
+pub mod vectors;

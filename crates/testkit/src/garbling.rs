@@ -1,0 +1,280 @@
+//! The conformance suite of garbling schemes.
+//!
+//! [`conformance`] is what every scheme must pass, on every backend: it computes what the circuit
+//! says for every circuit of [`circuits`], bit for bit as the textbook has it, and is the function
+//! of its arguments that the interface promises. [`refuses_other_labels`] is for schemes whose
+//! decoding answers ⊥.
+//!
+//! Everything is deterministic: randomness comes from a fixed seed, so that a failure repeats.
+
+pub mod circuits;
+mod garbled;
+mod textbook;
+
+pub use garbled::{Garbled, Setting, bytes_of};
+
+use circuits::Case;
+use tacit_circuit::Program;
+use tacit_garble::{DecodeError, Evaluator, Garbler, Scheme};
+use tacit_kernels::{Block, Prg};
+
+/// Inputs of at most so many bits are tried exhaustively.
+const EXHAUSTIVE_BITS: usize = 8;
+/// How many inputs are tried of circuits with more.
+const RANDOM_INPUTS: u64 = 6;
+
+/// Passes if `scheme` garbles as it should.
+///
+/// # Panics
+///
+/// If it does not; the message names the circuit and what went wrong.
+pub fn conformance<S: Scheme>(scheme: S) {
+    for case in &circuits::all() {
+        let program = Program::compile(&case.circuit);
+        computes_the_circuit(scheme, case, &program);
+        textbook::agrees(scheme, case, &program);
+        takes_any_tables(scheme, &program);
+    }
+    let program = Program::compile(&circuits::random(77, 9, 60));
+    assert!(!program.ands().is_empty(), "the program has tables");
+    is_a_function_of_its_arguments(scheme, &program);
+    gives_wires_around_active_labels(scheme, &program);
+    refuses_decoding_of_another_length(scheme, &program);
+}
+
+/// Garbling and evaluating gives the plain evaluator's result, or the standard's.
+fn computes_the_circuit<S: Scheme>(scheme: S, case: &Case, program: &Program) {
+    let setting = Setting::numbered(1);
+    let garbled = Garbled::new(scheme, &setting, program);
+    for (segment, tables) in garbled.tables.iter().enumerate() {
+        assert_eq!(
+            tables.len(),
+            scheme.table_bytes(program, segment),
+            "{}",
+            case.name
+        );
+    }
+    assert_eq!(
+        garbled.decoding.len(),
+        scheme.decoding_bytes(program.outputs().len())
+    );
+    for inputs in inputs_of(case) {
+        let labels = garbled.input_labels(&inputs);
+        let outputs = garbled::evaluate(scheme, &setting, program, &garbled.tables, &labels);
+        let evaluator = scheme.evaluator(setting.start);
+        let found = evaluator.decode(setting.first_output, &outputs, &garbled.decoding);
+        let expected = case.circuit.evaluate(&inputs);
+        assert_eq!(found.as_ref(), Ok(&expected), "{} of {inputs:?}", case.name);
+        for ((wire, label), bit) in garbled.outputs.iter().zip(&outputs).zip(&expected) {
+            let of_garbler = garbled.garbler.label_with_select(wire, label.lsb().into());
+            assert_eq!(
+                of_garbler,
+                (*label, *bit),
+                "{}: an output's label",
+                case.name
+            );
+        }
+    }
+    for (inputs, expected) in &case.known {
+        assert_eq!(
+            case.circuit.evaluate(inputs),
+            *expected,
+            "{}: known answer",
+            case.name
+        );
+    }
+}
+
+/// Inputs to try: all, or the known ones and some at random.
+fn inputs_of(case: &Case) -> Vec<Vec<bool>> {
+    let bits = case.circuit.input_bits();
+    if bits <= EXHAUSTIVE_BITS {
+        return (0..1 << bits)
+            .map(|number: u32| (0..bits).map(|bit| number >> bit & 1 == 1).collect())
+            .collect();
+    }
+    let known = case.known.iter().map(|(inputs, _)| inputs.clone());
+    known
+        .chain((0..RANDOM_INPUTS).map(|seed| random_bits(seed, bits)))
+        .collect()
+}
+
+/// So many bits that look random.
+fn random_bits(seed: u64, count: usize) -> Vec<bool> {
+    let mut prg = Prg::new(Block::from_u128(1 << 64 | u128::from(seed)));
+    (0..count).map(|_| prg.next_block().lsb().into()).collect()
+}
+
+/// Equal arguments give equal bytes, whatever was garbled before; any other argument, others.
+fn is_a_function_of_its_arguments<S: Scheme>(scheme: S, program: &Program) {
+    let setting = Setting::numbered(2);
+    let first = Garbled::new(scheme, &setting, program);
+    let again = Garbled::new(scheme, &setting, program);
+    assert!(
+        first.tables == again.tables,
+        "the same arguments garble the same"
+    );
+    assert!(
+        first.decoding == again.decoding,
+        "the same arguments decode the same"
+    );
+
+    let other = Setting {
+        instance: setting.instance + 1,
+        ..setting
+    };
+    let mut garbler = again.garbler;
+    let tables = garbled::garble(scheme, &mut garbler, &other, program, &first.inputs);
+    let fresh = Garbled::new(scheme, &other, program);
+    assert!(
+        tables == fresh.tables,
+        "what was garbled before has no influence"
+    );
+    assert!(tables != first.tables, "two instances differ");
+
+    let mut seed = setting.seed;
+    seed[31] ^= 1;
+    let start = setting.start ^ Block::from_u128(1 << 90);
+    let by_start = Garbled::new(scheme, &Setting { start, ..setting }, program);
+    assert!(by_start.tables != first.tables, "two start points differ");
+    let fixed = |setting: &Setting| {
+        let mut garbler = scheme.garbler(setting.seed, setting.start, setting.delta);
+        let wire = garbler.wire_with_active(Block::from_u128(6), true);
+        garbler.label_with_select(&wire, true).0
+    };
+    let by_delta = Setting {
+        delta: setting.delta ^ Block::from_u128(2),
+        ..setting
+    };
+    let by_seed = Setting { seed, ..setting };
+    let label = fixed(&setting);
+    assert_eq!(
+        label,
+        fixed(&setting),
+        "the same arguments give the same labels"
+    );
+    assert!(
+        label != fixed(&by_delta) || label != fixed(&by_seed),
+        "the hidden label depends on Δ or on the seed"
+    );
+}
+
+/// Wires made around labels that the evaluator has anyhow, mixed with ones from correlated OTs.
+fn gives_wires_around_active_labels<S: Scheme>(scheme: S, program: &Program) {
+    let setting = Setting::numbered(3);
+    let bits = random_bits(33, program.inputs());
+    let mut garbler = scheme.garbler(setting.seed, setting.start, setting.delta);
+    let evaluator = scheme.evaluator(setting.start);
+    let mut prg = Prg::new(Block::from_u128(34));
+    let (mut wires, mut labels) = (Vec::new(), Vec::new());
+    for (i, bit) in bits.iter().enumerate() {
+        let block = prg.next_block();
+        if i % 2 == 0 {
+            wires.push(garbler.wire_with_active(block, *bit));
+            labels.push(block);
+        } else {
+            wires.push(garbler.wire_from_cot(i as u64, block));
+            let t = block ^ setting.delta.and_bit(u8::from(*bit).into());
+            labels.push(evaluator.label_from_cot(i as u64, t, *bit));
+        }
+        let (active, value) = garbler.label_with_select(&wires[i], labels[i].lsb().into());
+        assert_eq!(
+            (active, value),
+            (labels[i], *bit),
+            "input {i} has the label of its bit"
+        );
+        let (other, value) = garbler.label_with_select(&wires[i], (!labels[i].lsb()).into());
+        assert_eq!(
+            value, !bit,
+            "the other label of input {i} is of the other bit"
+        );
+        assert!(other != labels[i], "the labels of input {i} differ");
+    }
+    let tables = garbled::garble(scheme, &mut garbler, &setting, program, &wires);
+    let outputs = garbled::evaluate(scheme, &setting, program, &tables, &labels);
+    let mut garbler_outputs = Vec::new();
+    garbler.finish(program, &mut garbler_outputs);
+    let mut decoding = Vec::new();
+    garbler.decoding(setting.first_output, &garbler_outputs, &mut decoding);
+    let found = evaluator.decode(setting.first_output, &outputs, &decoding);
+    let values = garbler_outputs.iter().zip(&outputs);
+    let expected =
+        values.map(|(wire, label)| garbler.label_with_select(wire, label.lsb().into()).1);
+    assert_eq!(found, Ok(expected.collect()), "inputs of both kinds");
+}
+
+/// Tables are the peer's bytes: whatever they are, they evaluate to some labels.
+fn takes_any_tables<S: Scheme>(scheme: S, program: &Program) {
+    let setting = Setting::numbered(4);
+    let labels = vec![Block::ONES; program.inputs()];
+    for byte in [0x00, 0x5a, 0xff] {
+        let tables: Vec<Vec<u8>> = (0..program.segments().len())
+            .map(|segment| vec![byte; scheme.table_bytes(program, segment)])
+            .collect();
+        let outputs = garbled::evaluate(scheme, &setting, program, &tables, &labels);
+        assert_eq!(outputs.len(), program.outputs().len());
+        let decoding = vec![byte; scheme.decoding_bytes(outputs.len())];
+        // Whether it decodes is the scheme's affair; that it returns is all that is asked.
+        let _ = scheme
+            .evaluator(setting.start)
+            .decode(0, &outputs, &decoding);
+    }
+}
+
+/// Decoding information of a wrong length is refused with both lengths.
+fn refuses_decoding_of_another_length<S: Scheme>(scheme: S, program: &Program) {
+    let setting = Setting::numbered(5);
+    let evaluator = scheme.evaluator(setting.start);
+    let labels = vec![Block::ZERO; program.outputs().len()];
+    let expected = scheme.decoding_bytes(labels.len());
+    for found in [0, expected - 1, expected + 1, 2 * expected + 7] {
+        let refused = evaluator.decode(0, &labels, &vec![0; found]);
+        assert_eq!(refused, Err(DecodeError::WrongLength { expected, found }));
+    }
+    assert_eq!(evaluator.decode(0, &[], &[]), Ok(Vec::new()));
+}
+
+/// Passes if `scheme` answers ⊥ to labels that are not the garbler's, and if no bit of a table
+/// can be flipped so that another value comes out.
+///
+/// # Panics
+///
+/// If it does not.
+pub fn refuses_other_labels<S: Scheme>(scheme: S) {
+    let circuit = circuits::random(78, 6, 24);
+    let program = Program::compile(&circuit);
+    let setting = Setting::numbered(6);
+    let garbled = Garbled::new(scheme, &setting, &program);
+    let evaluator = scheme.evaluator(setting.start);
+    let inputs = random_bits(61, circuit.input_bits());
+    let expected = circuit.evaluate(&inputs);
+    let labels = garbled.input_labels(&inputs);
+    let decode = |tables: &[Vec<u8>], labels: &[Block]| {
+        let outputs = garbled::evaluate(scheme, &setting, &program, tables, labels);
+        evaluator.decode(setting.first_output, &outputs, &garbled.decoding)
+    };
+    assert_eq!(decode(&garbled.tables, &labels), Ok(expected.clone()));
+
+    let outputs = garbled::evaluate(scheme, &setting, &program, &garbled.tables, &labels);
+    for output in 0..outputs.len() {
+        for bit in [0, 1, 64, 127] {
+            let mut outputs = outputs.clone();
+            outputs[output] ^= Block::from_u128(1 << bit);
+            let refused = evaluator.decode(setting.first_output, &outputs, &garbled.decoding);
+            let neither = DecodeError::NeitherValue(setting.first_output + output as u64);
+            assert_eq!(refused, Err(neither), "bit {bit} of output {output}");
+        }
+    }
+    let mut refused = 0;
+    for segment in 0..garbled.tables.len() {
+        for byte in 0..garbled.tables[segment].len() {
+            let mut tables = garbled.tables.clone();
+            tables[segment][byte] ^= 1 << (byte % 8);
+            match decode(&tables, &labels) {
+                Ok(found) => assert_eq!(found, expected, "byte {byte} flipped"),
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(refused > 0, "some byte of the tables matters");
+}
