@@ -1,0 +1,67 @@
+//! The frozen garblings of `vectors/`, bit for bit. A change of one is a change of what two
+//! versions understand of each other, and needs another layout in the scheme's id.
+
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::Program;
+use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
+use tacit_kernels::Block;
+use tacit_testkit::garbling::{Garbled, Setting, circuits};
+use tacit_testkit::vectors::{Vector, hex};
+
+/// Checks what a vector says of its scheme.
+struct Check<'v>(&'v Vector);
+
+impl SchemeVisitor for Check<'_> {
+    type Output = ();
+
+    fn visit<S: Scheme>(self, scheme: S) {
+        let Self(vector) = self;
+        vector.assert_text("scheme-id", &hex(&scheme.id().to_bytes()));
+        let setting = Setting {
+            seed: vector.bytes("seed"),
+            start: Block::from_bytes(vector.bytes("start")),
+            delta: Block::from_bytes(vector.bytes("delta")),
+            instance: vector.number("instance") as u32,
+            first_output: vector.number("first-output"),
+        };
+        let circuit = circuits::named(vector.text("circuit"));
+        vector.assert_text("circuit-digest", &circuit.digest().to_string());
+        let garbled = Garbled::new(scheme, &setting, &Program::compile(&circuit));
+        let tables = garbled.tables.concat();
+        vector.assert_text("tables-bytes", &tables.len().to_string());
+        vector.assert_text("tables-sha256", &hex(&Sha256::digest(&tables)));
+        vector.assert_text("decoding-sha256", &hex(&Sha256::digest(&garbled.decoding)));
+        if tables.len() <= 512 {
+            vector.assert_text("tables", &hex(&tables));
+            vector.assert_text("decoding", &hex(&garbled.decoding));
+        }
+    }
+}
+
+/// Checks `vectors/<file>`.
+fn check(file: &str) {
+    let vector = Vector::read(file);
+    let id = vector
+        .text("scheme")
+        .parse()
+        .expect("the vector's scheme is known");
+    with_scheme(id, Check(&vector)).expect("the vector's scheme is known");
+}
+
+#[test]
+fn half_gates_two_call() {
+    check("garbling-half-gates-two-call-majority.txt");
+    check("garbling-half-gates-two-call-aes-128.txt");
+}
+
+#[test]
+fn half_gates_rekeyed() {
+    check("garbling-half-gates-re-keyed-majority.txt");
+    check("garbling-half-gates-re-keyed-aes-128.txt");
+}
+
+#[test]
+fn prf_xor1_and3() {
+    check("garbling-prf-xor1-and3-majority.txt");
+    check("garbling-prf-xor1-and3-aes-128.txt");
+}
