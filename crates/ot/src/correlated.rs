@@ -22,7 +22,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::base::Key;
 use crate::extension::{
-    CORRECTION_BYTES, FieldBits, Streams, correction_bytes, grow, grow_punctured, scratch,
+    CORRECTION_BYTES, FieldBits, Streams, correction_bytes, grow, grow_punctured,
 };
 use crate::{ApiMisuse, Delta, Error, Message, PeerMisbehaved, SessionTag};
 
@@ -160,14 +160,15 @@ impl CotSender {
             self.open_trees(corrections);
         }
         let first = self.progress.stream_blocks;
+        let delta = self.delta.choices();
         let mut q = Vec::with_capacity(count.next_multiple_of(128));
-        let mut chunks = Chunks::new(self.field);
+        let mut chunks = Chunks::new();
         for start in (0..blocks(count)).step_by(CHUNK_BLOCKS) {
             let length = CHUNK_BLOCKS.min(blocks(count) - start);
             for group in 0..self.field.groups() {
                 let at = (group * blocks(count) + start) * Block::BYTES;
                 let sent = &rows[at..][..length * Block::BYTES];
-                self.fold_group(group, first + start as u64, sent, &mut chunks, length);
+                self.fold_group(group, first + start as u64, sent, &delta, &mut chunks);
             }
             chunks.transpose(length, &mut q);
         }
@@ -176,20 +177,19 @@ impl CotSender {
         Ok(q)
     }
 
-    /// Rows of one group: w ⊕ Δ · (u ⊕ c).
+    /// Rows of one group: w ⊕ Δ · (u ⊕ c), with `delta` all of Δ's bits.
     fn fold_group(
         &self,
         group: usize,
         first: u64,
         sent: &[u8],
+        delta: &[bool],
         chunks: &mut Chunks,
-        length: usize,
     ) {
-        let delta = self.delta.choices();
+        let length = sent.len() / Block::BYTES;
         let bits = self.field.group(group);
-        let leaves = 1 << bits.len();
         let rows = &mut chunks.rows[bits.start * length..bits.end * length];
-        self.groups[group].fold(first, rows, &mut chunks.scratch[..leaves * length]);
+        self.groups[group].fold(first, rows, &mut chunks.sum[..length]);
         for (row, &bit) in rows.chunks_exact_mut(length).zip(&delta[bits]) {
             let mask = Block::ONES.and_bit(u8::from(bit).into());
             for (block, sent) in row.iter_mut().zip(sent.chunks_exact(Block::BYTES)) {
@@ -269,7 +269,7 @@ impl CotReceiver {
         let rows = &mut message[rows_at..];
         let first = self.progress.stream_blocks;
         let mut t = Vec::with_capacity(count.next_multiple_of(128));
-        let mut chunks = Chunks::new(self.field);
+        let mut chunks = Chunks::new();
         for start in (0..blocks(count)).step_by(CHUNK_BLOCKS) {
             let length = CHUNK_BLOCKS.min(blocks(count) - start);
             let choices = &packed[start..][..length];
@@ -296,29 +296,28 @@ impl CotReceiver {
     ) {
         let length = choices.len();
         let bits = self.field.group(group);
-        let leaves = 1 << bits.len();
         let rows = &mut chunks.rows[bits.start * length..bits.end * length];
-        self.groups[group].fold(first, rows, &mut chunks.scratch[..leaves * length]);
-        let sums = chunks.scratch[..length].iter().zip(choices);
+        self.groups[group].fold(first, rows, &mut chunks.sum[..length]);
+        let sums = chunks.sum[..length].iter().zip(choices);
         for ((&u, &c), out) in sums.zip(out.chunks_exact_mut(Block::BYTES)) {
             out.copy_from_slice(&(u ^ c).to_bytes());
         }
     }
 }
 
-/// Working memory for one chunk: 128 rows, and the streams of one group.
+/// Working memory for one chunk: 128 rows, and the sum of one group's streams.
 struct Chunks {
     cpu: Cpu,
     rows: Zeroizing<Vec<Block>>,
-    scratch: Zeroizing<Vec<Block>>,
+    sum: Zeroizing<Vec<Block>>,
 }
 
 impl Chunks {
-    fn new(field: FieldBits) -> Self {
+    fn new() -> Self {
         Self {
             cpu: Cpu::detect(),
-            rows: scratch(Delta::BITS, CHUNK_BLOCKS),
-            scratch: scratch(1 << field.get(), CHUNK_BLOCKS),
+            rows: Zeroizing::new(vec![Block::ZERO; Delta::BITS * CHUNK_BLOCKS]),
+            sum: Zeroizing::new(vec![Block::ZERO; CHUNK_BLOCKS]),
         }
     }
 
@@ -348,9 +347,14 @@ fn read_block(bytes: &[u8]) -> Block {
 
 /// Choice bits as blocks, bit i in bit i mod 128, the last block filled up with zeros.
 fn pack(choices: &[bool]) -> Zeroizing<Vec<Block>> {
+    let word = |bits: &[bool]| {
+        (0..)
+            .zip(bits)
+            .fold(0, |w, (i, &bit)| w | u64::from(bit) << i)
+    };
     let packed = choices.chunks(128).map(|chunk| {
-        let bits = (0..).zip(chunk);
-        Block::from_u128(bits.fold(0, |block, (i, &bit)| block | u128::from(bit) << i))
+        let (low, high) = chunk.split_at(chunk.len().min(64));
+        Block::from_u128(u128::from(word(low)) | u128::from(word(high)) << 64)
     });
     Zeroizing::new(packed.collect())
 }

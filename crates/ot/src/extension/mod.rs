@@ -22,12 +22,11 @@
 //! (streams). Cost for each OT: 128/k bits; (2^k / k) AES calls for the receiver, (2^k − 1)/k for
 //! the sender.
 
-mod stream;
 mod tree;
 mod vole;
 
 pub(crate) use tree::{CORRECTION_BYTES, correction_bytes, grow, grow_punctured};
-pub(crate) use vole::{Streams, scratch};
+pub(crate) use vole::Streams;
 
 use crate::{ApiMisuse, Delta};
 

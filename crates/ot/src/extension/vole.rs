@@ -1,122 +1,235 @@
-//! Small-field VOLE: the streams of a tree's leaves, folded into rows.
+//! Small-field VOLE: the streams of a tree's leaves, folded into rows as they are made.
 //!
-//! Source: Roy 2022, figure 7 and section 3.1: the sums ⊕_x x·G_x, bit by bit, and ⊕_x G_x cost
-//! fewer than 2 · 2^k additions in all, by folding pairs of streams that differ in one bit of x.
+//! Source: Roy 2022, figure 7 and section 3.1. A leaf's stream is AES-128 under the leaf in counter
+//! mode. The sums ⊕_x x·G_x, bit by bit, and ⊕_x G_x take two additions a leaf, by adding up
+//! like a binary counter: stream x is the odd one of a pair on as many levels as x ends in ones;
+//! on each it is added to that level's row and to its even partner, which waited.
 //!
-//! Cost: 2^k cipher calls and 2^(k+1) additions for each 128 OTs and group.
+//! Cost: 2^k cipher calls and 2^(k+1) additions for each 128 OTs and group. No stream is ever
+//! written to memory.
 
-use tacit_kernels::{Block, Cpu};
+use tacit_kernels::{Block, Cpu, Kernel, Simd};
 use zeroize::Zeroizing;
 
-use super::stream::Stream;
+use super::FieldBits;
 use super::tree::Leaves;
+
+/// Vectors that are encrypted at once: enough to hide the latency of an AES round.
+const IN_FLIGHT: usize = 8;
+
+/// The most blocks that a tile of [`IN_FLIGHT`] vectors has.
+const MAX_TILE_BLOCKS: usize = IN_FLIGHT * 4;
+
+/// An expanded key.
+type RoundKeys = [Block; 11];
 
 /// The streams of one tree's leaves.
 pub(crate) struct Streams {
-    /// Leaf 0 of a punctured tree is absent, so that `skipped` is 1, otherwise 0.
-    skipped: usize,
-    streams: Vec<Stream>,
+    cpu: Cpu,
+    /// The number of leaves is 2 to this power.
+    width: usize,
+    /// Leaf 0 of a punctured tree is absent and counts as zero.
+    punctured: bool,
+    keys: Zeroizing<Vec<RoundKeys>>,
 }
 
 impl Streams {
     /// All streams of a whole tree.
     pub(crate) fn of_whole(cpu: Cpu, leaves: &Leaves) -> Self {
-        Self::of(cpu, leaves, 0)
+        Self::of(cpu, leaves, false)
     }
 
     /// The streams of a punctured tree, in which the unknown one counts as zero.
     pub(crate) fn of_punctured(cpu: Cpu, leaves: &Leaves) -> Self {
-        Self::of(cpu, leaves, 1)
+        Self::of(cpu, leaves, true)
     }
 
-    fn of(cpu: Cpu, leaves: &Leaves, skipped: usize) -> Self {
-        let streams = leaves[skipped..].iter().map(|&leaf| Stream::new(cpu, leaf));
+    fn of(cpu: Cpu, leaves: &Leaves, punctured: bool) -> Self {
+        let mut keys = Zeroizing::new(Vec::with_capacity(leaves.len()));
+        keys.extend(leaves.iter().map(|&leaf| cpu.dispatch(Expand { leaf })));
+        let width = leaves.len().trailing_zeros() as usize;
+        debug_assert!(leaves.len() == 1 << width && (1..=FieldBits::MAX).contains(&width));
         Self {
-            skipped,
-            streams: streams.collect(),
+            cpu,
+            width,
+            punctured,
+            keys,
         }
     }
 
-    /// Writes blocks `first…` of ⊕_x x_b·G_x into row b of `rows`, each row as long as `rows` over
-    /// the number of rows, and leaves ⊕_x G_x in the first so many blocks of `scratch`, which
-    /// holds a row for each leaf.
-    pub(crate) fn fold(&self, first: u64, rows: &mut [Block], scratch: &mut [Block]) {
-        let leaves = self.skipped + self.streams.len();
-        let width = leaves.trailing_zeros() as usize;
-        let length = rows.len() / width;
-        debug_assert_eq!(rows.len(), width * length);
-        debug_assert_eq!(scratch.len(), leaves * length);
-        scratch[..self.skipped * length].fill(Block::ZERO);
-        let filled = scratch[self.skipped * length..].chunks_exact_mut(length);
-        for (stream, out) in self.streams.iter().zip(filled) {
-            stream.fill(first, out);
+    /// Writes blocks `first…` of ⊕_x x_b·G_x into row b of `rows` and those of ⊕_x G_x into `sum`.
+    /// Each row is as long as `sum`.
+    pub(crate) fn fold(&self, first: u64, rows: &mut [Block], sum: &mut [Block]) {
+        debug_assert_eq!(rows.len(), self.width * sum.len());
+        self.cpu.dispatch(Fold {
+            streams: self,
+            first,
+            rows,
+            sum,
+        });
+    }
+}
+
+/// Key expansion.
+struct Expand {
+    leaf: Block,
+}
+
+impl Kernel for Expand {
+    type Output = RoundKeys;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> RoundKeys {
+        let [schedule] = simd.expand([simd.splat(self.leaf)]);
+        simd.round_keys(&schedule)
+    }
+}
+
+/// [`Streams::fold`].
+struct Fold<'a> {
+    streams: &'a Streams,
+    first: u64,
+    rows: &'a mut [Block],
+    sum: &'a mut [Block],
+}
+
+impl Kernel for Fold<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        match self.streams.width {
+            1 => self.run_width::<S, 1>(simd),
+            2 => self.run_width::<S, 2>(simd),
+            3 => self.run_width::<S, 3>(simd),
+            4 => self.run_width::<S, 4>(simd),
+            5 => self.run_width::<S, 5>(simd),
+            6 => self.run_width::<S, 6>(simd),
+            7 => self.run_width::<S, 7>(simd),
+            _ => self.run_width::<S, 8>(simd),
         }
-        let mut remaining = leaves;
-        for row in rows.chunks_exact_mut(length) {
-            row.fill(Block::ZERO);
-            remaining /= 2;
-            for pair in 0..remaining {
-                fold_pair(row, scratch, pair, length);
+    }
+}
+
+impl Fold<'_> {
+    #[inline(always)]
+    fn run_width<S: Simd, const WIDTH: usize>(self, simd: S) {
+        let length = self.sum.len();
+        let tile_blocks = IN_FLIGHT * S::LANES;
+        for start in (0..length).step_by(tile_blocks) {
+            let used = start..length.min(start + tile_blocks);
+            let counters = counters(simd, self.first + start as u64);
+            let (rows, sum) = fold_tile::<S, WIDTH>(simd, self.streams, counters);
+            for (row, tile) in self.rows.chunks_exact_mut(length).zip(rows) {
+                store(simd, tile, &mut row[used.clone()]);
             }
+            store(simd, sum, &mut self.sum[used]);
         }
     }
 }
 
-/// Adds stream 2·`pair` + 1 to `row` and puts its sum with stream 2·`pair` at place `pair`.
-fn fold_pair(row: &mut [Block], scratch: &mut [Block], pair: usize, length: usize) {
-    let (before, odd) = scratch.split_at_mut((2 * pair + 1) * length);
-    let (low, even) = before.split_at_mut(2 * pair * length);
-    let odd = &odd[..length];
-    for (sum, &odd) in row.iter_mut().zip(odd) {
-        *sum ^= odd;
+/// A tile of numbers from `first` on.
+#[inline(always)]
+fn counters<S: Simd>(simd: S, first: u64) -> [S::Vector; IN_FLIGHT] {
+    let mut numbers = [Block::ZERO; MAX_TILE_BLOCKS];
+    for (i, number) in (first..).zip(&mut numbers) {
+        *number = Block::from_u128(u128::from(i));
     }
-    if pair == 0 {
-        for (place, &odd) in even.iter_mut().zip(odd) {
-            *place ^= odd;
+    core::array::from_fn(|i| simd.load(&numbers[i * S::LANES..]))
+}
+
+/// One tile of all rows and of the sum.
+#[inline(always)]
+fn fold_tile<S: Simd, const WIDTH: usize>(
+    simd: S,
+    streams: &Streams,
+    counters: [S::Vector; IN_FLIGHT],
+) -> ([[S::Vector; IN_FLIGHT]; WIDTH], [S::Vector; IN_FLIGHT]) {
+    let zero = [simd.splat(Block::ZERO); IN_FLIGHT];
+    let mut rows = [zero; WIDTH];
+    let mut waiting = [zero; WIDTH];
+    let mut carried = zero;
+    for (x, keys) in streams.keys.iter().enumerate() {
+        carried = if streams.punctured && x == 0 {
+            zero
+        } else {
+            let [made] = simd.encrypt(&[simd.splat_schedule(keys)], [counters]);
+            made
+        };
+        let ones = x.trailing_ones() as usize;
+        for (row, even) in rows.iter_mut().zip(&waiting).take(ones) {
+            add(simd, row, &carried);
+            add(simd, &mut carried, even);
         }
-    } else {
-        let place = &mut low[pair * length..][..length];
-        for ((place, &even), &odd) in place.iter_mut().zip(&*even).zip(odd) {
-            *place = even ^ odd;
+        if let Some(place) = waiting.get_mut(ones) {
+            *place = carried;
         }
+    }
+    (rows, carried)
+}
+
+#[inline(always)]
+fn add<S: Simd>(simd: S, to: &mut [S::Vector; IN_FLIGHT], what: &[S::Vector; IN_FLIGHT]) {
+    for (to, &what) in to.iter_mut().zip(what) {
+        *to = simd.xor(*to, what);
     }
 }
 
-/// Scratch for [`Streams::fold`] with rows of `length` blocks and up to `leaves` leaves.
-pub(crate) fn scratch(leaves: usize, length: usize) -> Zeroizing<Vec<Block>> {
-    Zeroizing::new(vec![Block::ZERO; leaves * length])
+/// Writes as much of a tile as `into` has room for.
+#[inline(always)]
+fn store<S: Simd>(simd: S, tile: [S::Vector; IN_FLIGHT], into: &mut [Block]) {
+    let mut last = [Block::ZERO; 4];
+    for (vector, into) in tile.into_iter().zip(into.chunks_mut(S::LANES)) {
+        if into.len() == S::LANES {
+            simd.store(vector, into);
+        } else {
+            simd.store(vector, &mut last);
+            into.copy_from_slice(&last[..into.len()]);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use tacit_kernels::Aes128;
+
     use super::*;
 
-    #[test]
-    fn folding_is_the_sum_over_leaves() {
-        for width in 1..=8 {
-            for skipped in [0, 1] {
-                let leaves: Vec<_> = (0..1u128 << width)
-                    .map(|x| Block::from_u128(x + 7))
-                    .collect();
-                let leaves = Zeroizing::new(leaves);
-                let (first, length) = (11, 3);
-                let mut rows = vec![Block::ONES; width * length];
-                let mut scratch = scratch(leaves.len(), length);
-                Streams::of(Cpu::detect(), &leaves, skipped).fold(first, &mut rows, &mut scratch);
-                let mut expected = vec![Block::ZERO; (width + 1) * length];
-                for (x, &leaf) in leaves.iter().enumerate().skip(skipped) {
-                    let mut stream = vec![Block::ZERO; length];
-                    Stream::new(Cpu::detect(), leaf).fill(first, &mut stream);
-                    for (i, block) in stream.into_iter().enumerate() {
-                        for bit in (0..width).filter(|bit| x >> bit & 1 == 1) {
-                            expected[bit * length + i] ^= block;
-                        }
-                        expected[width * length + i] ^= block;
-                    }
+    /// ⊕_x x_b·G_x for each b, then ⊕_x G_x, by their definitions.
+    fn defined(leaves: &Leaves, skipped: usize, first: u64, length: usize) -> Vec<Block> {
+        let width = leaves.len().trailing_zeros() as usize;
+        let mut expected = vec![Block::ZERO; (width + 1) * length];
+        for (x, &leaf) in leaves.iter().enumerate().skip(skipped) {
+            let cipher = Aes128::new(Cpu::portable(), leaf);
+            for i in 0..length {
+                let block = cipher.encrypt(Block::from_u128(u128::from(first) + i as u128));
+                for bit in (0..width).filter(|bit| x >> bit & 1 == 1) {
+                    expected[bit * length + i] ^= block;
                 }
-                assert_eq!(rows, expected[..width * length]);
-                if skipped == 0 {
-                    assert_eq!(scratch[..length], expected[width * length..]);
+                expected[width * length + i] ^= block;
+            }
+        }
+        expected
+    }
+
+    #[test]
+    fn every_backend_folds_to_the_sums_over_leaves() {
+        for (width, punctured) in (1..=8).flat_map(|w| [(w, false), (w, true)]) {
+            let leaves = (0..1u128 << width).map(|x| Block::from_u128(x + 7));
+            let leaves = Zeroizing::new(leaves.collect::<Vec<_>>());
+            let lengths: &[usize] = if width < 4 {
+                &[0, 1, 3, 8, 31, 32, 33, 65]
+            } else {
+                &[5]
+            };
+            for &length in lengths {
+                let first = u64::from(u32::MAX) - 3;
+                let expected = defined(&leaves, usize::from(punctured), first, length);
+                for cpu in Cpu::available() {
+                    let mut rows = vec![Block::ONES; width * length];
+                    let mut sum = vec![Block::ONES; length];
+                    Streams::of(cpu, &leaves, punctured).fold(first, &mut rows, &mut sum);
+                    assert_eq!([rows, sum].concat(), expected, "{cpu:?}, {width}, {length}");
                 }
             }
         }
