@@ -33,10 +33,18 @@ mod array;
 mod bit;
 mod bus;
 mod bytes;
+mod choose;
+mod columns;
+mod count;
+mod divide;
+mod fixed;
 mod handle;
 mod integer;
+mod multiply;
 mod ports;
 mod sharing;
+mod shift;
+mod sort;
 
 use core::cell::RefCell;
 use core::fmt;
@@ -47,6 +55,8 @@ pub use array::Array;
 pub use bit::Bit;
 pub use bus::Bus;
 pub use bytes::Bytes;
+pub use choose::{Ordered, exchange_if};
+pub use fixed::Fixed;
 pub use handle::Handle;
 pub use integer::{Int, UInt};
 

@@ -281,7 +281,7 @@ fn full_adder<'b>(a: Bit<'b>, b: Bit<'b>, carry: Bit<'b>) -> (Bit<'b>, Bit<'b>) 
 }
 
 /// `a + b + carry` modulo 2^width; the carry out of the last place is never computed.
-fn wrapping_sum<'b>(a: &Bus<'b>, b: &Bus<'b>, mut carry: Bit<'b>) -> Bus<'b> {
+pub(super) fn wrapping_sum<'b>(a: &Bus<'b>, b: &Bus<'b>, mut carry: Bit<'b>) -> Bus<'b> {
     assert_eq!(
         a.width(),
         b.width(),
@@ -312,7 +312,7 @@ fn difference_carry<'b>(a: &Bus<'b>, b: &Bus<'b>) -> Bit<'b> {
 }
 
 /// Adds up one column, the oldest bits first, which keeps the depth low; carries go to `carries`.
-fn add_column<'b>(
+pub(super) fn add_column<'b>(
     column: &mut VecDeque<Bit<'b>>,
     carries: &mut VecDeque<Bit<'b>>,
     last: bool,
@@ -323,11 +323,11 @@ fn add_column<'b>(
             .reduce(|a, b| a ^ b)
             .expect("a column has a bit");
     }
-    let any = column[0];
+    let zero = column[0].builder().constant(false);
     let one = split_constants(column);
     loop {
         let Some(first) = column.pop_front() else {
-            return one.unwrap_or(any ^ any);
+            return one.unwrap_or(zero);
         };
         // A constant one is added where it costs nothing: into the last adder of two bits, or to
         // the last bit alone, whose sum is then its negation and whose carry is itself.

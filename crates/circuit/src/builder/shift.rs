@@ -1,0 +1,92 @@
+//! Shifts and rotations by secret amounts.
+//!
+//! A barrel shifter: stage k moves the value by 2^k places or leaves it, as bit k of the amount
+//! says. Each stage costs an AND gate a bit, and there are as many stages as it takes to count
+//! to the width.
+//!
+//! An amount of the width or more shifts everything out, as many times that may be: only zeros
+//! are left, or copies of the sign. A rotation counts modulo the width.
+
+use super::{Bus, Int, UInt};
+
+impl<'b> UInt<'b> {
+    /// Moved `amount` places up, zeros below; all zeros from the width on. Costs the width times
+    /// the bits of `amount` that count.
+    #[must_use]
+    pub fn shift_left_by(&self, amount: &Self) -> Self {
+        let none = Bus::constant(self.bus().builder(), vec![false; self.width()]);
+        Self::new(shift(self.bus(), amount, &none, Bus::shift_up))
+    }
+
+    /// Moved `amount` places down, zeros above; all zeros from the width on. Costs the width
+    /// times the bits of `amount` that count.
+    #[must_use]
+    pub fn shift_right_by(&self, amount: &Self) -> Self {
+        let zero = self.bus().builder().constant(false);
+        let none = Bus::constant(self.bus().builder(), vec![false; self.width()]);
+        Self::new(shift(self.bus(), amount, &none, |bus, by| {
+            bus.shift_down(by, zero)
+        }))
+    }
+
+    /// Rotated `amount` places up, modulo the width. Costs the width times the bits of `amount`.
+    #[must_use]
+    pub fn rotate_left_by(&self, amount: &Self) -> Self {
+        Self::new(rotate(self.bus(), amount, false))
+    }
+
+    /// Rotated `amount` places down, modulo the width. Costs the width times the bits of
+    /// `amount`.
+    #[must_use]
+    pub fn rotate_right_by(&self, amount: &Self) -> Self {
+        Self::new(rotate(self.bus(), amount, true))
+    }
+}
+
+impl<'b> Int<'b> {
+    /// Moved `amount` places up, zeros below; all zeros from the width on. Costs the width times
+    /// the bits of `amount` that count.
+    #[must_use]
+    pub fn shift_left_by(&self, amount: &UInt<'b>) -> Self {
+        self.as_unsigned().shift_left_by(amount).as_signed()
+    }
+
+    /// Moved `amount` places down, the sign above, so that the result is rounded down; 0 or −1
+    /// from the width on. Costs the width times the bits of `amount` that count.
+    #[must_use]
+    pub fn shift_right_by(&self, amount: &UInt<'b>) -> Self {
+        let sign = self.sign();
+        let signs = Bus::from_bits(self.bus().builder(), vec![sign; self.width()]);
+        Self::new(shift(self.bus(), amount, &signs, |bus, by| {
+            bus.shift_down(by, sign)
+        }))
+    }
+}
+
+/// Shifts by `amount` with `by_constant`; `none` is what is left when everything is shifted out.
+fn shift<'b>(
+    bus: &Bus<'b>,
+    amount: &UInt<'b>,
+    none: &Bus<'b>,
+    by_constant: impl Fn(&Bus<'b>, usize) -> Bus<'b>,
+) -> Bus<'b> {
+    let counts = (0..amount.width())
+        .take_while(|&k| k < 63 && 1 << k < bus.width())
+        .count();
+    let shifted = (0..counts).fold(bus.clone(), |bus, k| {
+        amount.bus().bit(k).select(&by_constant(&bus, 1 << k), &bus)
+    });
+    let too_far = amount.bus().slice(counts..amount.width()).any();
+    too_far.select(none, &shifted)
+}
+
+/// Rotates up, or down, by `amount`; 2^k places are taken modulo the width.
+fn rotate<'b>(bus: &Bus<'b>, amount: &UInt<'b>, down: bool) -> Bus<'b> {
+    let width = bus.width().max(1);
+    let mut places = 1 % width;
+    amount.bus().bits().fold(bus.clone(), |bus, bit| {
+        let up = if down { width - places } else { places };
+        places = 2 * places % width;
+        bit.select(&bus.rotate_up(up), &bus)
+    })
+}

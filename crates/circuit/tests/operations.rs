@@ -1,0 +1,532 @@
+//! The builder's operations: each equals its plain function, and what it costs.
+
+mod oracle;
+
+use oracle::{Bits, agrees, agrees_on};
+use tacit_circuit::builder::{Array, Builder, Bus, Fixed, Handle, Int, Ordered, UInt, exchange_if};
+use tacit_circuit::{Circuit, Type};
+
+fn build(describe: impl FnOnce(&Builder)) -> Circuit {
+    let builder = Builder::new();
+    describe(&builder);
+    builder.finish().unwrap()
+}
+
+fn ands(circuit: &Circuit) -> usize {
+    circuit.statistics().and
+}
+
+fn unsigned_product(width: usize, widening: bool) -> Circuit {
+    build(|builder| {
+        let (a, b) = (builder.uint("a", width), builder.uint("b", width));
+        builder.output(
+            "product",
+            &if widening { a.mul_widening(&b) } else { a * b },
+        );
+    })
+}
+
+fn signed_product(width: usize, widening: bool) -> Circuit {
+    build(|builder| {
+        let (a, b) = (builder.int("a", width), builder.int("b", width));
+        builder.output(
+            "product",
+            &if widening { a.mul_widening(&b) } else { a * b },
+        );
+    })
+}
+
+#[test]
+fn products_of_every_width() {
+    for width in (1..=9).chain([23, 24, 25, 31, 32, 47, 48, 49, 63, 64]) {
+        for widening in [false, true] {
+            let result = if widening { 2 * width } else { width };
+            let name = format!("{width} bits, widening: {widening}");
+            agrees(&name, &unsigned_product(width, widening), |ports| {
+                vec![Bits::of(
+                    ports[0].uint().wrapping_mul(ports[1].uint()),
+                    result,
+                )]
+            });
+            agrees(&name, &signed_product(width, widening), |ports| {
+                vec![Bits::of_int(
+                    ports[0].int().wrapping_mul(ports[1].int()),
+                    result,
+                )]
+            });
+        }
+    }
+}
+
+#[test]
+fn products_of_two_widths_and_with_constants() {
+    for (n, m) in [(1, 7), (7, 1), (5, 20), (32, 40)] {
+        let circuit = build(|builder| {
+            let (a, b) = (builder.uint("a", n), builder.uint("b", m));
+            builder.output("unsigned", &a.mul_widening(&b));
+            builder.output("signed", &a.as_signed().mul_widening(&b.as_signed()));
+        });
+        agrees("two widths", &circuit, |ports| {
+            let unsigned = ports[0].uint() * ports[1].uint();
+            let signed = ports[0].int() * ports[1].int();
+            vec![Bits::of(unsigned, n + m), Bits::of_int(signed, n + m)]
+        });
+    }
+    for constant in [0, 1, 2, 3, 10, 77, 127, 128, 200, 255] {
+        let circuit = build(|builder| {
+            let a = builder.uint("a", 8);
+            let k = UInt::constant(builder, 8, constant);
+            builder.output("unsigned", &a.mul_widening(&k));
+            builder.output("signed", &k.as_signed().mul_widening(&a.as_signed()));
+            builder.output("wrapping", &(a * k));
+        });
+        assert!(
+            ands(&circuit) <= 110,
+            "constant {constant}: {}",
+            ands(&circuit)
+        );
+        agrees("with a constant", &circuit, |ports| {
+            let signed = ports[0].int() * i128::from(constant as u8 as i8);
+            let unsigned = ports[0].uint() * constant;
+            vec![
+                Bits::of(unsigned, 16),
+                Bits::of_int(signed, 16),
+                Bits::of(unsigned, 8),
+            ]
+        });
+    }
+}
+
+#[test]
+fn sums_of_products() {
+    for (count, width) in [(1, 8), (3, 5), (8, 12), (5, 32)] {
+        let wide = |circuit: &Circuit, port: usize| circuit.outputs()[port].ty.width();
+        let circuit = build(|builder| {
+            let ty = Type::unsigned(width).array(count);
+            let (a, b): (Array<UInt>, Array<UInt>) =
+                (builder.input("a", ty.clone()), builder.input("b", ty));
+            let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+            let (ints_a, ints_b): (Vec<Int>, Vec<Int>) = a
+                .iter()
+                .zip(&b)
+                .map(|(a, b)| (a.as_signed(), b.as_signed()))
+                .unzip();
+            let (ints_a, ints_b): (Vec<_>, Vec<_>) =
+                (ints_a.iter().collect(), ints_b.iter().collect());
+            builder.output("wrapping", &UInt::dot_product(&a, &b));
+            builder.output("widening", &UInt::dot_product_widening(&a, &b));
+            builder.output("signed", &Int::dot_product(&ints_a, &ints_b));
+            builder.output(
+                "signed_widening",
+                &Int::dot_product_widening(&ints_a, &ints_b),
+            );
+        });
+        agrees("a sum of products", &circuit, |ports| {
+            let (a, b) = (ports[0].numbers(width), ports[1].numbers(width));
+            let unsigned = a.iter().zip(&b).map(|(a, b)| a * b).sum();
+            let (a, b) = (ports[0].ints(width), ports[1].ints(width));
+            let signed = a.iter().zip(&b).map(|(a, b)| a * b).sum();
+            vec![
+                Bits::of(unsigned, width),
+                Bits::of(unsigned, wide(&circuit, 1)),
+                Bits::of_int(signed, width),
+                Bits::of_int(signed, wide(&circuit, 3)),
+            ]
+        });
+    }
+}
+
+fn plain_unsigned_division(a: u128, b: u128, width: usize) -> (u128, u128) {
+    if b == 0 {
+        ((1 << width) - 1, a)
+    } else {
+        (a / b, a % b)
+    }
+}
+
+fn plain_signed_division(a: i128, b: i128) -> (i128, i128) {
+    if b == 0 { (-1, a) } else { (a / b, a % b) }
+}
+
+#[test]
+fn division_of_every_width() {
+    for width in (1..=9).chain([16, 31, 64]) {
+        let circuit = build(|builder| {
+            let (a, b) = (builder.uint("a", width), builder.uint("b", width));
+            let (quotient, remainder) = a.div_rem(&b);
+            builder.output("quotient", &quotient);
+            builder.output("remainder", &remainder);
+            let (quotient, remainder) = a.as_signed().div_rem(&b.as_signed());
+            builder.output("signed_quotient", &quotient);
+            builder.output("signed_remainder", &remainder);
+        });
+        agrees(&format!("division of {width} bits"), &circuit, |ports| {
+            let (q, r) = plain_unsigned_division(ports[0].uint(), ports[1].uint(), width);
+            let (sq, sr) = plain_signed_division(ports[0].int(), ports[1].int());
+            vec![
+                Bits::of(q, width),
+                Bits::of(r, width),
+                Bits::of_int(sq, width),
+                Bits::of_int(sr, width),
+            ]
+        });
+    }
+}
+
+#[test]
+fn every_division_of_five_bits() {
+    let circuit = build(|builder| {
+        let (a, b) = (builder.uint("a", 5), builder.uint("b", 5));
+        builder.output("quotient", &(&a / &b));
+        builder.output("remainder", &(&a % &b));
+        builder.output("signed_quotient", &(a.as_signed() / b.as_signed()));
+        builder.output("signed_remainder", &(a.as_signed() % b.as_signed()));
+    });
+    for (a, b) in (0..32).flat_map(|a| (0..32).map(move |b| (Bits::of(a, 5), Bits::of(b, 5)))) {
+        let (q, r) = plain_unsigned_division(a.uint(), b.uint(), 5);
+        let (sq, sr) = plain_signed_division(a.int(), b.int());
+        let expected = [
+            Bits::of(q, 5),
+            Bits::of(r, 5),
+            Bits::of_int(sq, 5),
+            Bits::of_int(sr, 5),
+        ];
+        assert_eq!(oracle::outputs(&circuit, &[a, b]), expected);
+    }
+}
+
+#[test]
+fn shifts_and_rotations_by_secret_amounts() {
+    for (width, amount_bits) in [(1, 1), (5, 3), (8, 3), (8, 6), (12, 4), (32, 8), (64, 6)] {
+        let circuit = build(|builder| {
+            let (a, amount) = (
+                builder.uint("a", width),
+                builder.uint("amount", amount_bits),
+            );
+            builder.output("left", &a.shift_left_by(&amount));
+            builder.output("right", &a.shift_right_by(&amount));
+            builder.output("signed_left", &a.as_signed().shift_left_by(&amount));
+            builder.output("signed_right", &a.as_signed().shift_right_by(&amount));
+            builder.output("rotated_left", &a.rotate_left_by(&amount));
+            builder.output("rotated_right", &a.rotate_right_by(&amount));
+        });
+        agrees(&format!("shifts of {width} bits"), &circuit, |ports| {
+            let (a, by) = (ports[0].uint(), ports[1].uint() as usize);
+            let (mask, turn) = ((1_u128 << width) - 1, by % width);
+            let left = if by < width { a << by & mask } else { 0 };
+            let right = if by < width { a >> by } else { 0 };
+            let rotate = |turn: usize| (a << turn | a >> (width - turn)) & mask;
+            vec![
+                Bits::of(left, width),
+                Bits::of(right, width),
+                Bits::of(left, width),
+                Bits::of_int(ports[0].int() >> by.min(127), width),
+                Bits::of(rotate(turn), width),
+                Bits::of(rotate((width - turn) % width), width),
+            ]
+        });
+    }
+}
+
+#[test]
+fn the_least_and_the_greatest_and_where_they_are() {
+    for len in [1, 2, 3, 7, 8] {
+        let index_bits = [1, 1, 1, 2, 3, 3, 3, 3, 3][len];
+        let circuit = build(|builder| {
+            let values: Array<Int> = builder.input("values", Type::signed(6).array(len));
+            let unsigned = Array::new(values.iter().map(Int::as_unsigned).collect());
+            builder.output("least", &values.least());
+            builder.output("greatest", &values.greatest());
+            builder.output("arg_min", &values.arg_min().0);
+            builder.output("arg_max", &values.arg_max().0);
+            builder.output("arg_max_value", &values.arg_max().1);
+            builder.output("greatest_unsigned", &unsigned.greatest());
+        });
+        agrees("choices", &circuit, |ports| {
+            let values = ports[0].ints(6);
+            let (least, greatest) = (*values.iter().min().unwrap(), *values.iter().max().unwrap());
+            let place = |value| values.iter().position(|&v| v == value).unwrap() as u128;
+            let unsigned = ports[0].numbers(6).into_iter().max().unwrap();
+            vec![
+                Bits::of_int(least, 6),
+                Bits::of_int(greatest, 6),
+                Bits::of(place(least), index_bits),
+                Bits::of(place(greatest), index_bits),
+                Bits::of_int(greatest, 6),
+                Bits::of(unsigned, 6),
+            ]
+        });
+    }
+}
+
+#[test]
+fn lookups_of_secret_and_of_constant_tables() {
+    for (len, index_bits) in [(1, 1), (2, 1), (3, 2), (5, 3), (5, 5), (16, 4), (33, 6)] {
+        let circuit = build(|builder| {
+            let table: Array<UInt> = builder.input("table", Type::unsigned(7).array(len));
+            let constants = (0..len).map(|i| UInt::constant(builder, 7, 37 * i as u128));
+            let constants = Array::new(constants.collect());
+            let index = builder.uint("index", index_bits);
+            builder.output("secret", &table.lookup(&index));
+            builder.output("constant", &constants.lookup(&index));
+        });
+        agrees("a lookup", &circuit, |ports| {
+            let index = (ports[1].uint() as usize).min(len - 1);
+            let constant = 37 * index as u128;
+            vec![
+                Bits::of(ports[0].numbers(7)[index], 7),
+                Bits::of(constant, 7),
+            ]
+        });
+    }
+}
+
+#[test]
+fn counts_and_running_sums() {
+    for width in [1, 2, 3, 7, 8, 31, 64, 100] {
+        let circuit = build(|builder| {
+            builder.output("count", &builder.bus("a", width).count_ones());
+        });
+        assert_eq!(
+            ands(&circuit),
+            width - width.count_ones() as usize,
+            "{width} bits"
+        );
+        let result = circuit.outputs()[0].ty.width();
+        agrees("a count", &circuit, |ports| {
+            let count = ports[0].0.iter().filter(|&&bit| bit).count();
+            vec![Bits::of(count as u128, result)]
+        });
+    }
+    let circuit = build(|builder| {
+        let values: Array<UInt> = builder.input("values", Type::unsigned(9).array(10));
+        builder.output("sums", &values.prefix_sums());
+    });
+    assert_eq!(ands(&circuit), 9 * 8);
+    agrees("running sums", &circuit, |ports| {
+        let mut sum = 0;
+        let sums = ports[0].numbers(9).into_iter().map(|value| {
+            sum += value;
+            sum
+        });
+        vec![Bits::of_numbers(sums, 9)]
+    });
+}
+
+#[test]
+fn sorting_and_merging() {
+    for len in [1, 2, 5, 8, 13] {
+        let circuit = build(|builder| {
+            let values: Array<Int> = builder.input("values", Type::signed(6).array(len));
+            builder.output("sorted", &values.sorted());
+            // The key is the upper half, the rest travels with it.
+            let buses: Array<Bus> =
+                Array::new(values.iter().map(|value| value.bus().clone()).collect());
+            let by_key = buses.sorted_by_key(|bus| UInt::new(bus.slice(3..6)));
+            let keys = Array::new(by_key.iter().map(|bus| bus.slice(3..6)).collect());
+            builder.output("keys", &keys);
+            let total = by_key.iter().map(|bus| UInt::new(bus.clone()).resize(10));
+            builder.output(
+                "total",
+                &UInt::sum(&total.collect::<Vec<_>>().iter().collect::<Vec<_>>()),
+            );
+        });
+        agrees("sorting", &circuit, |ports| {
+            let mut values = ports[0].ints(6);
+            values.sort_unstable();
+            let mut keys: Vec<u128> = ports[0].numbers(6).iter().map(|value| value >> 3).collect();
+            keys.sort_unstable();
+            vec![
+                Bits(
+                    values
+                        .iter()
+                        .flat_map(|&value| Bits::of_int(value, 6).0)
+                        .collect(),
+                ),
+                Bits::of_numbers(keys, 3),
+                Bits::of(ports[0].numbers(6).iter().sum(), 10),
+            ]
+        });
+    }
+    let circuit = build(|builder| {
+        let a: Array<UInt> = builder.input("a", Type::unsigned(5).array(6));
+        let b: Array<UInt> = builder.input("b", Type::unsigned(5).array(3));
+        builder.output("merged", &a.merged(&b));
+    });
+    let draw = |random: &mut oracle::Random| {
+        [6, 3]
+            .map(|len| {
+                let mut values: Vec<u128> = (0..len).map(|_| random.below(32).into()).collect();
+                values.sort_unstable();
+                Bits::of_numbers(values, 5)
+            })
+            .to_vec()
+    };
+    agrees_on("merging", &circuit, draw, |ports| {
+        let mut values = [ports[0].numbers(5), ports[1].numbers(5)].concat();
+        values.sort_unstable();
+        vec![Bits::of_numbers(values, 5)]
+    });
+}
+
+#[test]
+fn exchanges_cost_a_gate_a_bit() {
+    let circuit = build(|builder| {
+        let (a, b) = (builder.bytes("a", 2), builder.bytes("b", 2));
+        let (first, second) = exchange_if(builder.bit("condition"), &a, &b);
+        builder.output("first", &first);
+        builder.output("second", &second);
+    });
+    assert_eq!(ands(&circuit), 16);
+    agrees("an exchange", &circuit, |ports| {
+        let [a, b, condition] = ports else {
+            unreachable!("three ports")
+        };
+        if condition.bit() {
+            vec![b.clone(), a.clone()]
+        } else {
+            vec![a.clone(), b.clone()]
+        }
+    });
+}
+
+#[test]
+fn fixed_point_numbers() {
+    for (integer, fraction) in [(1, 0), (4, 4), (8, 3), (16, 16)] {
+        let width = integer + fraction;
+        let ty = Type::fixed(integer, fraction);
+        let circuit = build(|builder| {
+            let (a, b): (Fixed, Fixed) = (
+                builder.input("a", ty.clone()),
+                builder.input("b", ty.clone()),
+            );
+            builder.output("sum", &(&a + &b));
+            builder.output("difference", &(&a - &b));
+            builder.output("product", &(&a * &b));
+            builder.output("quotient", &(&a / &b));
+            builder.output("negative", &-&a);
+            builder.output("floor", &a.floor());
+            builder.output("at_most", &a.at_most(&b));
+            builder.output("least", &a.min(&b));
+            builder.output("wider", &a.resize(integer + 2, fraction + 1));
+            builder.output("narrower", &a.resize(integer, fraction / 2));
+        });
+        agrees("fixed-point arithmetic", &circuit, |ports| {
+            let (a, b) = (ports[0].int(), ports[1].int());
+            let quotient = if b == 0 { -1 } else { (a << fraction) / b };
+            vec![
+                Bits::of_int(a + b, width),
+                Bits::of_int(a - b, width),
+                Bits::of_int(a * b >> fraction, width),
+                Bits::of_int(quotient, width),
+                Bits::of_int(-a, width),
+                Bits::of_int(a >> fraction, integer),
+                Bits(vec![a <= b]),
+                Bits::of_int(a.min(b), width),
+                Bits::of_int(a << 1, width + 3),
+                Bits::of_int(a >> (fraction - fraction / 2), integer + fraction / 2),
+            ]
+        });
+        assert_eq!(circuit.outputs()[0].ty, ty);
+    }
+    let builder = Builder::new();
+    let one_and_a_half = Fixed::constant(&builder, 4, 4, 24);
+    assert_eq!(
+        (
+            one_and_a_half.integer_bits(),
+            one_and_a_half.fraction_bits()
+        ),
+        (4, 4)
+    );
+    assert_eq!(one_and_a_half.ty(), Type::fixed(4, 4));
+}
+
+#[test]
+#[should_panic(expected = "types of two fixed-point numbers")]
+fn fixed_point_numbers_of_two_types_do_not_mix() {
+    let builder = Builder::new();
+    let _ = Fixed::constant(&builder, 4, 4, 0) + Fixed::constant(&builder, 5, 3, 0);
+}
+
+#[test]
+#[should_panic(expected = "bits of an index into 5 values")]
+fn an_index_too_short_for_its_table_panics() {
+    let builder = Builder::new();
+    let table = Array::new(vec![UInt::constant(&builder, 1, 0); 5]);
+    let _ = table.lookup(&UInt::constant(&builder, 2, 0));
+}
+
+/// What the operations cost, beside the ceilings of the field's own circuits.
+#[test]
+fn gate_table() {
+    let quotient = |width, signed| {
+        build(|builder| {
+            let (a, b) = (builder.uint("a", width), builder.uint("b", width));
+            if signed {
+                builder.output("quotient", &(a.as_signed() / b.as_signed()));
+            } else {
+                builder.output("quotient", &(a / b));
+            }
+        })
+    };
+    let of_two = |describe: &dyn for<'b> Fn(&'b Builder, UInt<'b>, UInt<'b>)| {
+        build(|builder| describe(builder, builder.uint("a", 64), builder.uint("b", 64)))
+    };
+    let sum = of_two(&|builder, a, b| builder.output("sum", &(a + b)));
+    let comparison = of_two(&|builder, a, b| builder.output("at_least", &a.at_least(&b)));
+    let selection = of_two(&|builder, a, b| {
+        builder.output("selected", &builder.bit("which").select(&a, &b));
+    });
+    let table = [
+        ("32 by 32 bits to 32", unsigned_product(32, false), 559, 993),
+        (
+            "64 by 64 bits to 64",
+            unsigned_product(64, false),
+            2143,
+            4033,
+        ),
+        (
+            "32 by 32 bits to 64",
+            unsigned_product(32, true),
+            1042,
+            2016,
+        ),
+        (
+            "64 by 64 bits to 128",
+            unsigned_product(64, true),
+            3535,
+            8128,
+        ),
+        (
+            "32 by 32 bits to 64, signed",
+            signed_product(32, true),
+            1082,
+            2016,
+        ),
+        (
+            "64 by 64 bits to 128, signed",
+            signed_product(64, true),
+            3617,
+            8128,
+        ),
+        ("64 bits plus 64 bits", sum, 63, 63),
+        ("64 bits at least 64 bits", comparison, 64, 64),
+        ("64 bits or 64 bits, by a bit", selection, 64, 64),
+        (
+            "64 bits by 64 bits, quotient",
+            quotient(64, false),
+            2205,
+            4094,
+        ),
+        (
+            "64 bits by 64 bits, quotient, signed",
+            quotient(64, true),
+            2396,
+            4664,
+        ),
+    ];
+    for (name, circuit, expected, ceiling) in table {
+        assert_eq!(ands(&circuit), expected, "{name}");
+        assert!(expected <= ceiling, "{name}: {expected} past {ceiling}");
+    }
+}
