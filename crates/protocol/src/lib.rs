@@ -1,2 +1,22 @@
 //! The two-party protocols as states and messages; no I/O.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`party`] | the interface between a protocol's states and whoever moves its messages |
+//! | [`message`] | the kinds of messages and the reasons to abort |
+//! | [`session`] | how two parties agree on what they run, and the tags that bind a run to it |
+//! | [`setup`] | base OTs, from which a session's correlated OTs grow |
+//! | [`direct`] | garble, stream and evaluate now: semi-honest, one pass, constant memory |
+//!
+//! Everything here takes bytes and gives bytes, so that it runs over TLS, in memory and in a
+//! browser alike.
 #![forbid(unsafe_code)]
+
+pub mod direct;
+mod error;
+pub mod message;
+pub mod party;
+pub mod session;
+pub mod setup;
+
+pub use error::{Error, Incompatibility, Misbehaviour};

@@ -1,2 +1,49 @@
 //! Secure two-party computation in which the slow part is already done.
+//!
+//! Two parties compute a function of their private inputs and learn only its result.
+//!
+//! ```no_run
+//! use tacit::{Fingerprint, Identity, Job, Role, Session, Settings, library};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let identity = Identity::load("alice.key".as_ref())?;
+//! let peer: Fingerprint = std::fs::read_to_string("bob.fingerprint")?.trim().parse()?;
+//! let function = library::function("millionaires", &[("bits".into(), 32)].into())?;
+//! let settings = Settings::default();
+//! let mut session = Session::connect("bob.example:7000", &identity, &peer, &settings)?;
+//! let outcome = Job::new(&function, Role::Evaluator).input("b", 41_u32).run(&mut session)?;
+//! println!("{}", outcome.outputs["a_is_richer"].to_text());
+//! println!("{}", outcome.cost);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module or type | what it is |
+//! |---|---|
+//! | [`Function`], [`Circuit`], [`library`] | what is computed |
+//! | [`Identity`], [`Fingerprint`] | who the parties are to each other |
+//! | [`Session`], [`Listener`] | an authenticated connection between two of them |
+//! | [`Job`], [`Outcome`], [`Cost`] | one run of a function, its results and what it took |
+//! | [`Error`] | what went wrong, whose fault it is and what to do |
 #![forbid(unsafe_code)]
+
+mod cost;
+mod driver;
+mod error;
+mod job;
+pub mod library;
+mod session;
+
+pub use cost::{Cost, Phase, PhaseCost};
+pub use error::{Category, Error};
+pub use job::{Job, Outcome};
+pub use session::{Listener, PlainListener, Session, Side};
+pub use tacit_circuit::{
+    Circuit, CircuitError, Component, Digest, Function, FunctionBuilder, FunctionError, Port,
+    Recipient, Role, Type, Value, builder,
+};
+pub use tacit_garble as garble;
+pub use tacit_net::{
+    CancelHandle, Channel, Fingerprint, Identity, Link, Meter, NetError, Settings, memory,
+};
+pub use tacit_protocol::party::Progress;

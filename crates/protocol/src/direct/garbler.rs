@@ -1,0 +1,365 @@
+//! The garbler of `direct`.
+
+use subtle::ConstantTimeEq;
+use tacit_circuit::{Bits, Function, Role, gather};
+use tacit_garble::{Garbler, Scheme};
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
+
+use super::frames::{FRAME_BYTES, Stop, Walk};
+use super::result::{authenticate, result_bytes};
+use crate::message::{Kind, exactly};
+use crate::party::{Action, Party, Progress};
+use crate::session::RunTag;
+use crate::setup::GarblerOt;
+use crate::{Error, Misbehaviour};
+
+/// A run of `direct` on the garbler's side.
+pub struct Garbling<'f, S: Scheme> {
+    function: &'f Function,
+    tag: RunTag,
+    state: State<'f, S>,
+    done_ands: u64,
+}
+
+enum State<'f, S: Scheme> {
+    Greeting(Opening<'f, S>),
+    AwaitingChoices(Opening<'f, S>),
+    Streaming(Box<Streaming<'f, S>>),
+    Decoding(Box<Garbled<S>>),
+    AwaitingResult(Box<Garbled<S>>),
+    Done(GarblerOt, Zeroizing<Vec<bool>>),
+    Spent,
+}
+
+/// Before the evaluator's choices are known.
+struct Opening<'f, S: Scheme> {
+    function: &'f Function,
+    garbler: S::Garbler,
+    scheme: S,
+    start: Block,
+    label_seed: Block,
+    inputs: Zeroizing<Vec<bool>>,
+    ot: GarblerOt,
+}
+
+/// While tables leave.
+struct Streaming<'f, S: Scheme> {
+    function: &'f Function,
+    scheme: S,
+    garbler: S::Garbler,
+    values: Zeroizing<Vec<S::Wire>>,
+    walk: Walk,
+    ot: GarblerOt,
+    outputs: Vec<S::Wire>,
+}
+
+/// When all tables have left.
+struct Garbled<S: Scheme> {
+    garbler: S::Garbler,
+    values: Zeroizing<Vec<S::Wire>>,
+    ot: GarblerOt,
+}
+
+impl<'f, S: Scheme> Garbling<'f, S> {
+    /// A run of `function` with the garbler's input bits, in port order. `seed` is random, secret
+    /// and used for this run alone.
+    ///
+    /// # Errors
+    ///
+    /// `inputs` are not as many as the function asks of the garbler.
+    pub fn new(
+        scheme: S,
+        function: &'f Function,
+        tag: RunTag,
+        inputs: &[bool],
+        ot: GarblerOt,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        if inputs.len() != function.input_bits(Role::Garbler) {
+            return Err(Error::ApiMisuse(
+                "as many input bits as the garbler's ports have",
+            ));
+        }
+        let mut prg = Prg::from_seed(seed);
+        let (start, label_seed) = (prg.next_block(), prg.next_block());
+        let mut garbling_seed = Zeroizing::new([0; 32]);
+        prg.fill_bytes(&mut *garbling_seed);
+        let garbler = scheme.garbler(*garbling_seed, start, ot.delta());
+        let inputs = Zeroizing::new(inputs.to_vec());
+        let opening = Opening {
+            function,
+            garbler,
+            scheme,
+            start,
+            label_seed,
+            inputs,
+            ot,
+        };
+        Ok(Self {
+            function,
+            tag,
+            state: State::Greeting(opening),
+            done_ands: 0,
+        })
+    }
+
+    /// The garbler's output bits in port order, and the OTs for the session's next run.
+    ///
+    /// # Errors
+    ///
+    /// The run is not done.
+    pub fn finish(self) -> Result<(Zeroizing<Vec<bool>>, GarblerOt), Error> {
+        match self.state {
+            State::Done(ot, outputs) => Ok((outputs, ot)),
+            _ => Err(Error::ApiMisuse("a run is finished when it is done")),
+        }
+    }
+
+    fn after_tables(&self, garbled: Box<Garbled<S>>) -> State<'f, S> {
+        if self.function.output_bits(Role::Evaluator) > 0 {
+            State::Decoding(garbled)
+        } else {
+            self.after_decoding(garbled)
+        }
+    }
+
+    fn after_decoding(&self, garbled: Box<Garbled<S>>) -> State<'f, S> {
+        if self.function.output_bits(Role::Garbler) > 0 {
+            State::AwaitingResult(garbled)
+        } else {
+            State::Done(garbled.ot, Zeroizing::default())
+        }
+    }
+}
+
+impl<'f, S: Scheme> Opening<'f, S> {
+    fn message(&self, message: &mut Vec<u8>) {
+        message.clear();
+        message.extend_from_slice(&self.start.to_bytes());
+        message.extend_from_slice(&self.label_seed.to_bytes());
+    }
+
+    /// The input wires: the garbler's around labels that both derive, the evaluator's from its
+    /// correlated OTs.
+    fn choices(mut self, extension: &[u8]) -> Result<Box<Streaming<'f, S>>, Error> {
+        let wanted = self.function.input_bits(Role::Evaluator);
+        let (first, offers) = self.ot.extend(wanted, extension)?;
+        let mut offers = (first..).zip(offers.iter().copied());
+        let mut labels = Prg::new(self.label_seed);
+        let mut inputs = self.inputs.iter().copied();
+        let mut values = Zeroizing::new(vec![S::Wire::default(); self.function.value_bits()]);
+        for port in self.function.inputs() {
+            for value in &mut values[port.bits.range()] {
+                *value = match port.owner {
+                    Role::Garbler => {
+                        let input = inputs.next().ok_or(TOO_FEW)?;
+                        self.garbler.wire_with_active(labels.next_block(), input)
+                    }
+                    Role::Evaluator => {
+                        let (index, q) = offers.next().ok_or(TOO_FEW)?;
+                        self.garbler.wire_from_cot(index, q)
+                    }
+                };
+            }
+        }
+        let Self {
+            function,
+            garbler,
+            scheme,
+            ot,
+            ..
+        } = self;
+        let (walk, outputs) = (Walk::default(), Vec::new());
+        Ok(Box::new(Streaming {
+            function,
+            scheme,
+            garbler,
+            values,
+            walk,
+            ot,
+            outputs,
+        }))
+    }
+}
+
+const TOO_FEW: Error = Error::ApiMisuse("one bit for each input wire");
+
+impl<S: Scheme> Streaming<'_, S> {
+    /// Garbles until `message` is a full frame or the function ends.
+    fn fill(&mut self, message: &mut Vec<u8>) {
+        let mut filled = 0;
+        while filled < FRAME_BYTES {
+            let Some(stop) = self.walk.peek(self.function) else {
+                break;
+            };
+            match &stop {
+                Stop::Begin(instance, call, program) => {
+                    let inputs = Zeroizing::new(gather(&self.values, &call.arguments));
+                    self.garbler.begin(*instance, program, &inputs);
+                }
+                Stop::Segment(program, segment) => {
+                    let end = filled + self.scheme.table_bytes(program, *segment);
+                    if message.len() < end {
+                        message.resize(end, 0);
+                    }
+                    self.garbler
+                        .garble(program, *segment, &mut message[filled..end]);
+                    filled = end;
+                }
+                Stop::Finish(call, program) => {
+                    self.outputs.clear();
+                    self.garbler.finish(program, &mut self.outputs);
+                    self.values[call.results.range()].copy_from_slice(&self.outputs);
+                }
+            }
+            self.walk.pass(&stop);
+        }
+        message.truncate(filled);
+    }
+
+    fn ended(&self) -> bool {
+        self.walk.peek(self.function).is_none()
+    }
+}
+
+impl<S: Scheme> Garbled<S> {
+    fn outputs(&self, function: &Function, role: Role) -> Zeroizing<Vec<S::Wire>> {
+        Zeroizing::new(gather(&self.values, &output_parts(function, role)))
+    }
+
+    fn decoding(&self, function: &Function, message: &mut Vec<u8>) {
+        message.clear();
+        self.garbler
+            .decoding(0, &self.outputs(function, Role::Evaluator), message);
+    }
+
+    fn result(
+        self,
+        function: &Function,
+        tag: &RunTag,
+        payload: &[u8],
+    ) -> Result<(GarblerOt, Zeroizing<Vec<bool>>), Error> {
+        let wires = self.outputs(function, Role::Garbler);
+        exactly(Kind::Result, payload, result_bytes(wires.len()))?;
+        let (selects, hash) = payload.split_at(wires.len().div_ceil(8));
+        let select = |i: usize| selects[i / 8] >> (i % 8) & 1 == 1;
+        if (wires.len()..selects.len() * 8).any(select) {
+            return Err(Misbehaviour::InvalidField {
+                kind: Kind::Result,
+                field: "padding",
+            }
+            .into());
+        }
+        let mut labels = Zeroizing::new(Vec::with_capacity(wires.len()));
+        let mut outputs = Zeroizing::new(Vec::with_capacity(wires.len()));
+        for (i, wire) in wires.iter().enumerate() {
+            let (label, value) = self.garbler.label_with_select(wire, select(i));
+            labels.push(label);
+            outputs.push(value);
+        }
+        if !bool::from(authenticate(tag, &labels).as_slice().ct_eq(hash)) {
+            return Err(Misbehaviour::ForgedResult.into());
+        }
+        Ok((self.ot, outputs))
+    }
+}
+
+/// The bits of all outputs that go to `role`, in port order.
+pub(super) fn output_parts(function: &Function, role: Role) -> Vec<Bits> {
+    let outputs = function
+        .outputs()
+        .iter()
+        .filter(|output| output.recipient.includes(role));
+    outputs
+        .flat_map(|output| output.parts.iter().copied())
+        .collect()
+}
+
+impl<S: Scheme> Party for Garbling<'_, S> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        loop {
+            let state = std::mem::replace(&mut self.state, State::Spent);
+            let (state, action) = match state {
+                State::Greeting(opening) => {
+                    opening.message(message);
+                    let send = Some(Action::Send(Kind::GarblingStart));
+                    if self.function.input_bits(Role::Evaluator) == 0 {
+                        (State::Streaming(opening.choices(&[])?), send)
+                    } else {
+                        (State::AwaitingChoices(opening), send)
+                    }
+                }
+                State::AwaitingChoices(opening) => {
+                    let max_bytes = opening.ot.extension_bytes(opening.function);
+                    let receive = Action::Receive {
+                        kind: Kind::CotExtension,
+                        max_bytes,
+                    };
+                    (State::AwaitingChoices(opening), Some(receive))
+                }
+                State::Streaming(mut streaming) => {
+                    streaming.fill(message);
+                    self.done_ands = streaming.walk.done_ands();
+                    let action = (!message.is_empty()).then_some(Action::Send(Kind::Tables));
+                    if streaming.ended() {
+                        let Streaming {
+                            garbler,
+                            values,
+                            ot,
+                            ..
+                        } = *streaming;
+                        let garbled = Box::new(Garbled {
+                            garbler,
+                            values,
+                            ot,
+                        });
+                        (self.after_tables(garbled), action)
+                    } else {
+                        (State::Streaming(streaming), action)
+                    }
+                }
+                State::Decoding(garbled) => {
+                    garbled.decoding(self.function, message);
+                    (
+                        self.after_decoding(garbled),
+                        Some(Action::Send(Kind::Decoding)),
+                    )
+                }
+                State::AwaitingResult(garbled) => {
+                    let max_bytes = result_bytes(self.function.output_bits(Role::Garbler));
+                    let receive = Action::Receive {
+                        kind: Kind::Result,
+                        max_bytes,
+                    };
+                    (State::AwaitingResult(garbled), Some(receive))
+                }
+                State::Done(ot, outputs) => (State::Done(ot, outputs), Some(Action::Done)),
+                State::Spent => return Err(Error::ApiMisuse("the run has failed before")),
+            };
+            self.state = state;
+            if let Some(action) = action {
+                return Ok(action);
+            }
+        }
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.state = match std::mem::replace(&mut self.state, State::Spent) {
+            State::AwaitingChoices(opening) => State::Streaming(opening.choices(payload)?),
+            State::AwaitingResult(garbled) => {
+                let (ot, outputs) = garbled.result(self.function, &self.tag, payload)?;
+                State::Done(ot, outputs)
+            }
+            _ => return Err(Error::ApiMisuse("no message was asked for")),
+        };
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            done_ands: self.done_ands,
+            total_ands: self.function.and_gates(),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! `direct`: garble, stream and evaluate now.
+//!
+//! Yao's protocol with the tables streamed, secure against semi-honest parties. Both sides hold one
+//! wire for each bit of the function's space of values and the slots of one program; tables leave
+//! the garbler as soon as a frame is full, so that memory does not grow with the circuit and
+//! garbling, sending and evaluating overlap.
+//!
+//! ```text
+//! garbler                                             evaluator
+//!   ── garbling start: start point, label seed ──────────▶
+//!   ◀─────────── OT extension for its input bits ─────────     (if it has any)
+//!   ── tables, in frames of about 64 KiB ────────────────▶
+//!   ── decoding information of its outputs ──────────────▶     (if it gets any)
+//!   ◀── select bits and hash of the garbler's outputs ────     (if the garbler gets any)
+//! ```
+//!
+//! *The garbler's inputs* cost no bytes: both derive the evaluator's label of each from the label
+//! seed, and the garbler builds the wire around it. *An evaluator's input bit* costs one
+//! correlated OT, whose offset is the garbler's Δ. *The garbler's outputs* come back as their
+//! select bits and a hash of their labels, which the evaluator cannot make for other values.
+//!
+//! What it does not promise: a malicious garbler can garble another function or make the run fail
+//! depending on the evaluator's input; the evaluator may keep its result to itself (no fairness).
+
+mod evaluator;
+mod frames;
+mod garbler;
+mod result;
+
+pub use evaluator::Evaluating;
+pub use frames::FRAME_BYTES;
+pub use garbler::Garbling;

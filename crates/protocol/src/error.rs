@@ -1,0 +1,158 @@
+//! What ends a run: who is to blame and for what.
+
+use tacit_circuit::Digest;
+use tacit_garble::{DecodeError, SchemeId};
+use thiserror::Error;
+
+use crate::message::{AbortReason, Kind};
+use crate::session::{ProtocolId, Version};
+
+/// Why a run ended without a result.
+#[derive(Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The peer sent what no honest peer sends.
+    #[error("the peer misbehaved: {0}")]
+    PeerMisbehaved(#[from] Misbehaviour),
+    /// The peer wants something else than this party was told to run.
+    #[error("the peer is incompatible: {0}")]
+    PeerIncompatible(#[from] Incompatibility),
+    /// The peer gave up and said why.
+    #[error("the peer stopped the run: {0}")]
+    PeerAborted(AbortReason),
+    /// The caller broke the contract of this crate.
+    #[error("the protocol was used wrongly: {0}")]
+    ApiMisuse(&'static str),
+}
+
+/// What an honest peer never sends.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Misbehaviour {
+    /// A message of another kind than the protocol has at this place.
+    #[error("it sent {found} where {expected} was due")]
+    UnexpectedMessage {
+        /// What the protocol has here.
+        expected: Kind,
+        /// What came.
+        found: Kind,
+    },
+    /// A message of no known kind.
+    #[error("it sent a message of unknown kind {0}")]
+    UnknownKind(u8),
+    /// A message of the wrong length.
+    #[error("its {kind} message is {found} bytes long where {expected} were due")]
+    WrongLength {
+        /// The message.
+        kind: Kind,
+        /// Bytes due.
+        expected: u64,
+        /// Bytes that came.
+        found: u64,
+    },
+    /// The first bytes of the session are not Tacit's.
+    #[error("its first message is not a greeting of Tacit; is another program at that address?")]
+    NotTacit,
+    /// A field holds a value that has no meaning.
+    #[error("its {kind} message has an invalid {field}")]
+    InvalidField {
+        /// The message.
+        kind: Kind,
+        /// The field.
+        field: &'static str,
+    },
+    /// It greeted with our own nonce.
+    #[error("it sent our own greeting back")]
+    Reflected,
+    /// The oblivious transfer found a fault.
+    #[error("oblivious transfer: {0}")]
+    ObliviousTransfer(tacit_ot::PeerMisbehaved),
+    /// Labels that it returned are not those of the circuit.
+    #[error("the result that it returned is not authenticated by the circuit's labels")]
+    ForgedResult,
+    /// The result does not decode.
+    #[error("its garbled circuit has no result: {0}")]
+    Undecodable(#[from] DecodeError),
+}
+
+/// On what the parties differ. Each names both sides' values.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Incompatibility {
+    /// Versions of the wire differ.
+    #[error("it speaks version {theirs} of the wire and we speak {ours}; use the same release")]
+    Version {
+        /// Our version.
+        ours: Version,
+        /// The peer's.
+        theirs: Version,
+    },
+    /// Both want the same role.
+    #[error("it wants to be the {0} too; start one side with --role {other}", other = other(.0))]
+    SameRole(&'static str),
+    /// Another function.
+    #[error(
+        "it wants function {theirs} and we were told {ours}; compare `tacit inspect` on both sides"
+    )]
+    Function {
+        /// Our function's digest.
+        ours: Digest,
+        /// The peer's.
+        theirs: Digest,
+    },
+    /// Another protocol.
+    #[error("it wants protocol {theirs} and we were told {ours}")]
+    Protocol {
+        /// Our protocol.
+        ours: ProtocolId,
+        /// The peer's.
+        theirs: ProtocolId,
+    },
+    /// Another garbling scheme.
+    #[error("it wants scheme {theirs} and we were told {ours}; give both the same --scheme")]
+    Scheme {
+        /// Our scheme.
+        ours: SchemeId,
+        /// The peer's.
+        theirs: SchemeId,
+    },
+    /// A protocol or scheme that this version does not know.
+    #[error("it wants a {0} that this version does not know")]
+    Unknown(&'static str),
+    /// Another statistical security parameter.
+    #[error("it wants {theirs} bits of statistical security and we were told {ours}")]
+    StatisticalSecurity {
+        /// Our parameter.
+        ours: u8,
+        /// The peer's.
+        theirs: u8,
+    },
+    /// The runs of the session are counted differently.
+    #[error("it counts this as run {theirs} of the session and we as run {ours}")]
+    RunNumber {
+        /// Our count.
+        ours: u64,
+        /// The peer's.
+        theirs: u64,
+    },
+}
+
+fn other(role: &str) -> &'static str {
+    if role == "garbler" {
+        "evaluator"
+    } else {
+        "garbler"
+    }
+}
+
+impl Error {
+    /// The reason to tell the peer when this error ends a run.
+    #[must_use]
+    pub fn abort_reason(&self) -> AbortReason {
+        match self {
+            Self::PeerMisbehaved(_) => AbortReason::Misbehaved,
+            Self::PeerIncompatible(_) => AbortReason::Incompatible,
+            Self::PeerAborted(_) | Self::ApiMisuse(_) => AbortReason::Failed,
+        }
+    }
+}

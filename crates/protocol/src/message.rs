@@ -1,0 +1,129 @@
+//! The kinds of messages, and the reasons to abort: one byte each on the wire.
+
+use core::fmt;
+
+use crate::Misbehaviour;
+
+macro_rules! one_byte_enum {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $value:literal, $text:literal;)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$doc])* $variant = $value,)* }
+
+        impl $name {
+            /// The value with this byte on the wire.
+            #[must_use]
+            pub fn from_byte(byte: u8) -> Option<Self> {
+                match byte {
+                    $($value => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+
+            /// Its byte on the wire.
+            #[must_use]
+            pub fn byte(self) -> u8 {
+                self as u8
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $text,)* })
+            }
+        }
+    };
+}
+pub(crate) use one_byte_enum;
+
+one_byte_enum! {
+    /// What a message is. The byte tables stand on each protocol's page in `docs/protocols`.
+    Kind {
+        /// Greeting: magic, version of the wire, nonce.
+        Hello = 1, "hello";
+        /// What the connecting party wants to run.
+        Propose = 2, "propose";
+        /// The listening party wants the same.
+        Accept = 3, "accept";
+        /// The sender gives up; the payload is one [`AbortReason`].
+        Abort = 4, "abort";
+        /// Base OT, from the party that chooses.
+        BaseOtChoice = 16, "base OT choice";
+        /// Base OT, from the party that offers.
+        BaseOtOffer = 17, "base OT offer";
+        /// Extension of correlated OTs, from the party that chooses.
+        CotExtension = 18, "OT extension";
+        /// Start point of the hashes and seed of the public labels.
+        GarblingStart = 32, "garbling start";
+        /// Garbled tables.
+        Tables = 33, "tables";
+        /// Decoding information of the evaluator's outputs.
+        Decoding = 34, "decoding";
+        /// The garbler's outputs, authenticated by their labels.
+        Result = 35, "result";
+    }
+}
+
+one_byte_enum! {
+    /// Why a party stopped, as it tells the other.
+    AbortReason {
+        /// The other sent what no honest party sends.
+        Misbehaved = 1, "it found that we broke the protocol";
+        /// The parties want different things.
+        Incompatible = 2, "it was told to run something else";
+        /// A person or a signal cancelled the run.
+        Cancelled = 3, "it was cancelled";
+        /// Something failed on its side.
+        Failed = 4, "it failed on its side";
+        /// It does not allow what was proposed.
+        NotAllowed = 5, "it does not allow this function to us";
+        /// It waited for too long.
+        TimedOut = 6, "it waited for too long";
+    }
+}
+
+impl Kind {
+    /// Most bytes of any message that is no table: a peer that announces more is refused.
+    pub const MAX_CONTROL_BYTES: usize = 1 << 10;
+
+    /// The kind with this byte.
+    ///
+    /// # Errors
+    ///
+    /// No message has it.
+    pub fn parse(byte: u8) -> Result<Self, Misbehaviour> {
+        Self::from_byte(byte).ok_or(Misbehaviour::UnknownKind(byte))
+    }
+}
+
+/// The payload, if it is exactly `expected` bytes long.
+///
+/// # Errors
+///
+/// It is longer or shorter.
+pub(crate) fn exactly(kind: Kind, payload: &[u8], expected: usize) -> Result<(), Misbehaviour> {
+    if payload.len() == expected {
+        return Ok(());
+    }
+    let (expected, found) = (expected as u64, payload.len() as u64);
+    Err(Misbehaviour::WrongLength {
+        kind,
+        expected,
+        found,
+    })
+}
+
+/// The payload as an array, if it is as long.
+///
+/// # Errors
+///
+/// It is longer or shorter.
+pub(crate) fn array<const N: usize>(kind: Kind, payload: &[u8]) -> Result<[u8; N], Misbehaviour> {
+    exactly(kind, payload, N)?;
+    payload.try_into().map_err(|_| Misbehaviour::InvalidField {
+        kind,
+        field: "length",
+    })
+}

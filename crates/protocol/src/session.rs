@@ -1,0 +1,278 @@
+//! How two parties agree on what they run, and the tags that bind a run to it.
+//!
+//! Once a session: both send a greeting (`hello`). Once a run: the connecting party proposes, the
+//! listening party accepts the same or the session ends, each naming what differs. Everything
+//! later is bound to the [`RunTag`], which both compute from what was said.
+//!
+//! `hello`, 42 bytes; the first ten keep their place in every version:
+//!
+//! | byte | field |
+//! |---|---|
+//! | 0..8 | `tacit\r\n\0` |
+//! | 8..10 | version of the wire, little-endian |
+//! | 10..42 | nonce |
+//!
+//! `propose` and `accept`, 48 bytes:
+//!
+//! | byte | field |
+//! |---|---|
+//! | 0 | protocol |
+//! | 1 | sender's role: 1 garbler, 2 evaluator |
+//! | 2 | statistical security parameter s; 0 in a semi-honest protocol |
+//! | 3 | zero |
+//! | 4..8 | scheme id |
+//! | 8..16 | number of the run in the session, from 0, little-endian |
+//! | 16..48 | the function's digest |
+
+use core::fmt;
+
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::{Digest, Role};
+use tacit_garble::SchemeId;
+
+use crate::message::{Kind, array, one_byte_enum};
+use crate::{Error, Incompatibility, Misbehaviour};
+
+/// The version of the wire. Both must speak the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version(pub u16);
+
+impl Version {
+    /// The version that this release speaks.
+    pub const CURRENT: Self = Self(1);
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+one_byte_enum! {
+    /// How a function is run.
+    ProtocolId {
+        /// Garble, stream and evaluate now; semi-honest.
+        Direct = 1, "direct";
+    }
+}
+
+/// A session's greeting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// Random; never used twice.
+    pub nonce: [u8; 32],
+}
+
+impl Hello {
+    /// Size in bytes.
+    pub const BYTES: usize = 42;
+    const MAGIC: [u8; 8] = *b"tacit\r\n\0";
+
+    /// The greeting's bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&Self::MAGIC);
+        bytes[8..10].copy_from_slice(&Version::CURRENT.0.to_le_bytes());
+        bytes[10..].copy_from_slice(&self.nonce);
+        bytes
+    }
+
+    /// The peer's greeting, checked against ours.
+    ///
+    /// # Errors
+    ///
+    /// It is none, is of another version, or is our own.
+    pub fn parse(bytes: &[u8], ours: &Self) -> Result<Self, Error> {
+        let Some((Self::MAGIC, rest)) = bytes.split_first_chunk().map(|(m, rest)| (*m, rest))
+        else {
+            return Err(Misbehaviour::NotTacit.into());
+        };
+        let Some((version, nonce)) = rest.split_first_chunk() else {
+            return Err(Misbehaviour::NotTacit.into());
+        };
+        let theirs = Version(u16::from_le_bytes(*version));
+        if theirs != Version::CURRENT {
+            return Err(Incompatibility::Version {
+                ours: Version::CURRENT,
+                theirs,
+            }
+            .into());
+        }
+        let nonce = nonce.try_into().map_err(|_| Misbehaviour::WrongLength {
+            kind: Kind::Hello,
+            expected: Self::BYTES as u64,
+            found: bytes.len() as u64,
+        })?;
+        if nonce == ours.nonce {
+            return Err(Misbehaviour::Reflected.into());
+        }
+        Ok(Self { nonce })
+    }
+}
+
+/// What one party wants to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// By which protocol.
+    pub protocol: ProtocolId,
+    /// The proposing party's role.
+    pub role: Role,
+    /// Statistical security parameter, 0 in a semi-honest protocol.
+    pub statistical_security_bits: u8,
+    /// Under which garbling scheme.
+    pub scheme: SchemeId,
+    /// Which run of the session it is.
+    pub run: u64,
+    /// The function.
+    pub function: Digest,
+}
+
+impl Proposal {
+    /// Size in bytes.
+    pub const BYTES: usize = 48;
+
+    /// The proposal's bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[0] = self.protocol.byte();
+        bytes[1] = role_byte(self.role);
+        bytes[2] = self.statistical_security_bits;
+        bytes[4..8].copy_from_slice(&self.scheme.to_bytes());
+        bytes[8..16].copy_from_slice(&self.run.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.function.0);
+        bytes
+    }
+
+    /// The peer's proposal, in a message of kind `kind`.
+    ///
+    /// # Errors
+    ///
+    /// It is malformed, or names a protocol or scheme that this version does not know.
+    pub fn parse(kind: Kind, bytes: &[u8]) -> Result<Self, Error> {
+        let bytes: [u8; Self::BYTES] = array(kind, bytes)?;
+        let invalid = |field| Misbehaviour::InvalidField { kind, field };
+        let field = |range: core::ops::Range<usize>| &bytes[range];
+        let role = match bytes[1] {
+            1 => Role::Garbler,
+            2 => Role::Evaluator,
+            _ => return Err(invalid("role").into()),
+        };
+        if bytes[3] != 0 {
+            return Err(invalid("reserved byte").into());
+        }
+        let protocol =
+            ProtocolId::from_byte(bytes[0]).ok_or(Incompatibility::Unknown("protocol"))?;
+        let scheme: [u8; 4] = field(4..8).try_into().map_err(|_| invalid("scheme"))?;
+        let run = field(8..16).try_into().map_err(|_| invalid("run"))?;
+        let function = field(16..48).try_into().map_err(|_| invalid("function"))?;
+        Ok(Self {
+            protocol,
+            role,
+            statistical_security_bits: bytes[2],
+            scheme: SchemeId::from_bytes(scheme)
+                .map_err(|_| Incompatibility::Unknown("garbling scheme"))?,
+            run: u64::from_le_bytes(run),
+            function: Digest(function),
+        })
+    }
+
+    /// Checks that the peer wants the same as we do, in the other role.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that differs, with both sides' values.
+    pub fn check(&self, theirs: &Self) -> Result<(), Incompatibility> {
+        let ours = self;
+        if theirs.role == ours.role {
+            return Err(Incompatibility::SameRole(ours.role.name()));
+        }
+        if theirs.protocol != ours.protocol {
+            let (ours, theirs) = (ours.protocol, theirs.protocol);
+            return Err(Incompatibility::Protocol { ours, theirs });
+        }
+        if theirs.function != ours.function {
+            let (ours, theirs) = (ours.function, theirs.function);
+            return Err(Incompatibility::Function { ours, theirs });
+        }
+        if theirs.scheme != ours.scheme {
+            let (ours, theirs) = (ours.scheme, theirs.scheme);
+            return Err(Incompatibility::Scheme { ours, theirs });
+        }
+        if theirs.statistical_security_bits != ours.statistical_security_bits {
+            let (ours, theirs) = (
+                ours.statistical_security_bits,
+                theirs.statistical_security_bits,
+            );
+            return Err(Incompatibility::StatisticalSecurity { ours, theirs });
+        }
+        if theirs.run != ours.run {
+            let (ours, theirs) = (ours.run, theirs.run);
+            return Err(Incompatibility::RunNumber { ours, theirs });
+        }
+        Ok(())
+    }
+}
+
+fn role_byte(role: Role) -> u8 {
+    match role {
+        Role::Garbler => 1,
+        Role::Evaluator => 2,
+    }
+}
+
+/// What a session is bound to; both parties compute the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SessionTag([u8; 32]);
+
+impl SessionTag {
+    /// The tag of a session over a channel with this `binding` (the TLS exporter's value) between
+    /// these identities (their fingerprints; zero where the channel has none), after these
+    /// greetings.
+    #[must_use]
+    pub fn new(
+        binding: &[u8; 32],
+        connecting: (&[u8; 32], &Hello),
+        listening: (&[u8; 32], &Hello),
+    ) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit session 1\0")
+            .chain_update(Version::CURRENT.0.to_le_bytes())
+            .chain_update(binding)
+            .chain_update(connecting.0)
+            .chain_update(connecting.1.nonce)
+            .chain_update(listening.0)
+            .chain_update(listening.1.nonce);
+        Self(hash.finalize().into())
+    }
+
+    /// The tag of what a session does once between two roles, such as its base OTs.
+    #[must_use]
+    pub fn setup(&self, connecting_role: Role) -> RunTag {
+        let hash = Sha256::new_with_prefix(b"tacit setup 1\0")
+            .chain_update(self.0)
+            .chain_update([role_byte(connecting_role)]);
+        RunTag(hash.finalize().into())
+    }
+
+    /// The tag of a run that the connecting party proposed thus.
+    #[must_use]
+    pub fn run(&self, proposal: &Proposal) -> RunTag {
+        let hash = Sha256::new_with_prefix(b"tacit run 1\0")
+            .chain_update(self.0)
+            .chain_update(proposal.to_bytes());
+        RunTag(hash.finalize().into())
+    }
+}
+
+/// What every message and hash of one run, or of a session's setup, is bound to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct RunTag([u8; 32]);
+
+impl RunTag {
+    /// The tag's bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}

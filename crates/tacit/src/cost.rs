@@ -1,0 +1,100 @@
+//! What a run took: time, bytes, rounds, memory.
+
+use core::fmt;
+use std::time::Duration;
+
+use tacit_net::Meter;
+
+/// A part of a run that is timed apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Agreement on the function.
+    Agreement,
+    /// Base OTs, once a session and role.
+    Setup,
+    /// OT extension, garbling or evaluating, and the results.
+    Run,
+}
+
+impl Phase {
+    /// The phase's name, as cost tables and JSON have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agreement => "agree",
+            Self::Setup => "setup",
+            Self::Run => "run",
+        }
+    }
+}
+
+/// What one phase took.
+#[derive(Clone, Debug)]
+pub struct PhaseCost {
+    /// The phase.
+    pub phase: Phase,
+    /// Wall time.
+    pub wall: Duration,
+    /// Bytes, messages and rounds.
+    pub traffic: Meter,
+}
+
+/// What a run took on this side.
+#[derive(Clone, Debug)]
+pub struct Cost {
+    /// The phases, in order.
+    pub phases: Vec<PhaseCost>,
+    /// AND gates of the function.
+    pub and_gates: u64,
+    /// Peak memory of this process so far, in bytes, where the system tells it.
+    pub peak_memory_bytes: Option<u64>,
+}
+
+impl Cost {
+    /// Wall time of all phases.
+    #[must_use]
+    pub fn wall(&self) -> Duration {
+        self.phases.iter().map(|phase| phase.wall).sum()
+    }
+}
+
+/// The process's peak resident set, from `/proc/self/status`.
+pub(crate) fn peak_memory_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:<7} {:>10} {:>12} {:>14} {:>7}",
+            "phase", "time", "bytes sent", "bytes received", "rounds"
+        )?;
+        for phase in &self.phases {
+            writeln!(
+                f,
+                "{:<7} {:>7.1} ms {:>12} {:>14} {:>7}",
+                phase.phase.name(),
+                phase.wall.as_secs_f64() * 1e3,
+                phase.traffic.sent.bytes,
+                phase.traffic.received.bytes,
+                phase.traffic.rounds,
+            )?;
+        }
+        write!(f, "{} AND gates", self.and_gates)?;
+        if let Some(bytes) = self.peak_memory_bytes {
+            write!(
+                f,
+                ", peak memory {:.1} MiB",
+                bytes as f64 / f64::from(1 << 20)
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! The driver: joins a protocol's states to a blocking channel.
+
+use std::time::Duration;
+
+use tacit_net::{CancelHandle, Channel, NetError};
+use tacit_protocol::message::{AbortReason, Kind};
+use tacit_protocol::party::{Action, Party, Progress, admit};
+
+use crate::Error;
+
+/// Runs `party` over `channel` to its end, and reports progress as it goes.
+///
+/// # Errors
+///
+/// The party's error or the channel's. The peer is told that we stopped, as far as it still hears.
+pub(crate) fn drive(
+    channel: &mut Channel,
+    party: &mut dyn Party,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<(), Error> {
+    let result = steps(channel, party, watch);
+    if let Err(error) = &result {
+        abort(channel, error);
+    }
+    result
+}
+
+fn steps(
+    channel: &mut Channel,
+    party: &mut dyn Party,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<(), Error> {
+    let mut message = Vec::new();
+    loop {
+        match party.next(&mut message)? {
+            Action::Send(kind) => send(channel, kind, &message)?,
+            Action::Receive { kind, max_bytes } => {
+                let payload = receive(channel, kind, max_bytes)?;
+                party.receive(payload)?;
+            }
+            Action::Done => {
+                channel.flush()?;
+                return Ok(());
+            }
+        }
+        watch(party.progress());
+    }
+}
+
+/// Sends one message. Where the peer has closed, its last word is read, which says why.
+///
+/// # Errors
+///
+/// The channel's error, or the peer's abort.
+pub(crate) fn send(channel: &mut Channel, kind: Kind, payload: &[u8]) -> Result<(), Error> {
+    match channel.send(kind.byte(), payload) {
+        Err(error @ NetError::Closed { .. }) => Err(last_word(channel).unwrap_or(error.into())),
+        result => Ok(result?),
+    }
+}
+
+/// Sends what waits and receives one message of this kind.
+///
+/// # Errors
+///
+/// The channel's error, a message that is not due, or the peer's abort.
+pub(crate) fn receive(channel: &mut Channel, kind: Kind, max_bytes: usize) -> Result<&[u8], Error> {
+    channel.flush()?;
+    let frame = channel.receive(max_bytes.max(1))?;
+    admit(kind, max_bytes, frame.kind, frame.payload)?;
+    Ok(frame.payload)
+}
+
+fn last_word(channel: &mut Channel) -> Option<Error> {
+    let frame = channel.receive(Kind::MAX_CONTROL_BYTES).ok()?;
+    match admit(Kind::Abort, 1, frame.kind, frame.payload) {
+        Err(error @ tacit_protocol::Error::PeerAborted(_)) => Some(error.into()),
+        _ => None,
+    }
+}
+
+/// How long the peer is given to hear that we stop.
+const ABORT_AT_MOST: Duration = Duration::from_secs(2);
+
+/// Tells the peer that we stop and why, if it did not stop first.
+pub(crate) fn abort(channel: &mut Channel, error: &Error) {
+    let reason = match error {
+        Error::PeerAborted(_) => return,
+        Error::PeerMisbehaved(_) => AbortReason::Misbehaved,
+        Error::PeerIncompatible(_) => AbortReason::Incompatible,
+        Error::Network(NetError::Cancelled { .. }) => AbortReason::Cancelled,
+        Error::Network(NetError::Timeout { .. }) => AbortReason::TimedOut,
+        Error::Network(NetError::TooLong { .. }) => AbortReason::Misbehaved,
+        _ => AbortReason::Failed,
+    };
+    let (timeout, cancel) = (channel.timeout(), channel.cancel_handle());
+    channel.set_timeout(ABORT_AT_MOST.min(timeout));
+    channel.set_cancel_handle(CancelHandle::new());
+    // The connection may be gone; then there is nobody to tell.
+    let _ = channel
+        .send(Kind::Abort.byte(), &[reason.byte()])
+        .and_then(|()| channel.flush());
+    channel.set_timeout(timeout);
+    channel.set_cancel_handle(cancel);
+}

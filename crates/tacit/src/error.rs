@@ -1,0 +1,111 @@
+//! What went wrong, whose fault it is and what to do.
+
+use tacit_circuit::library::LibraryError;
+use tacit_circuit::{CircuitError, FunctionError};
+use tacit_net::NetError;
+use tacit_protocol::message::AbortReason;
+use tacit_protocol::{Incompatibility, Misbehaviour};
+use thiserror::Error;
+
+/// Why something did not work.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An input is missing, unknown, or of the wrong type, length or range.
+    #[error("{0}")]
+    Input(String),
+    /// A circuit cannot be read or built.
+    #[error(transparent)]
+    Circuit(#[from] CircuitError),
+    /// A function cannot be built.
+    #[error(transparent)]
+    Function(#[from] FunctionError),
+    /// A component of the library is unknown, or its parameters are wrong.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// The peer sent what no honest peer sends.
+    #[error("the peer misbehaved: {0}")]
+    PeerMisbehaved(#[from] Misbehaviour),
+    /// The peer wants something else than this party was told to run.
+    #[error("the peer is incompatible: {0}")]
+    PeerIncompatible(#[from] Incompatibility),
+    /// The peer gave up and said why.
+    #[error("the peer stopped the run: {0}")]
+    PeerAborted(AbortReason),
+    /// The network, the peer's identity or an identity file.
+    #[error(transparent)]
+    Network(#[from] NetError),
+    /// The system gives no randomness.
+    #[error("the operating system gives no randomness: {0}")]
+    Randomness(#[from] getrandom::Error),
+    /// The library was used wrongly.
+    #[error("tacit was used wrongly: {0}")]
+    ApiMisuse(&'static str),
+}
+
+/// The kinds of errors that a caller treats differently, with the exit code of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Category {
+    /// The command or the library was used wrongly.
+    Usage = 2,
+    /// An input, circuit, function or key file is not right.
+    Input = 3,
+    /// The peer misbehaved.
+    Peer = 4,
+    /// The parties want different things.
+    Incompatible = 5,
+    /// The network or the peer failed.
+    Network = 6,
+    /// The stock is damaged, used up or not to be trusted.
+    Stock = 7,
+    /// A person or a signal cancelled the run.
+    Cancelled = 130,
+}
+
+impl Error {
+    /// What kind of error it is.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Input(_) | Self::Circuit(_) | Self::Function(_) | Self::Library(_) => {
+                Category::Input
+            }
+            Self::PeerMisbehaved(_) | Self::PeerAborted(AbortReason::Misbehaved) => Category::Peer,
+            Self::PeerIncompatible(_)
+            | Self::PeerAborted(AbortReason::Incompatible | AbortReason::NotAllowed) => {
+                Category::Incompatible
+            }
+            Self::Network(error) => network_category(error),
+            Self::PeerAborted(_) | Self::Randomness(_) => Category::Network,
+            Self::ApiMisuse(_) => Category::Usage,
+        }
+    }
+}
+
+fn network_category(error: &NetError) -> Category {
+    match error {
+        NetError::Cancelled { .. } => Category::Cancelled,
+        NetError::TooLong { .. } => Category::Peer,
+        NetError::WrongIdentity { .. } | NetError::Refused { .. } => Category::Incompatible,
+        NetError::NotLoopback { .. } | NetError::Address { .. } => Category::Usage,
+        NetError::IdentityExists { .. }
+        | NetError::IdentityExposed { .. }
+        | NetError::IdentityFile { .. }
+        | NetError::IdentityMalformed { .. } => Category::Input,
+        _ => Category::Network,
+    }
+}
+
+impl From<tacit_protocol::Error> for Error {
+    fn from(error: tacit_protocol::Error) -> Self {
+        use tacit_protocol::Error as Protocol;
+        match error {
+            Protocol::PeerMisbehaved(fault) => Self::PeerMisbehaved(fault),
+            Protocol::PeerIncompatible(difference) => Self::PeerIncompatible(difference),
+            Protocol::PeerAborted(reason) => Self::PeerAborted(reason),
+            Protocol::ApiMisuse(what) => Self::ApiMisuse(what),
+            _ => Self::ApiMisuse("an error of the protocol that this crate does not know"),
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Sessions: an authenticated connection between two parties, over which they run functions.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use rand_core::UnwrapErr;
+use tacit_circuit::Role;
+use tacit_net::{Channel, Fingerprint, Identity, Meter, Settings, plain, tls};
+use tacit_protocol::Error as ProtocolError;
+use tacit_protocol::message::Kind;
+use tacit_protocol::party::Progress;
+use tacit_protocol::session::{Hello, Proposal, RunTag, SessionTag};
+use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
+
+use crate::Error;
+use crate::cost::{Phase, PhaseCost};
+use crate::driver::{abort, drive, receive, send};
+
+/// Which end of the connection a party is. It decides who speaks first and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The party that connected.
+    Connecting,
+    /// The party that listened.
+    Listening,
+}
+
+/// An authenticated connection between two parties. Functions run over it one after the other;
+/// after an error it is spent.
+pub struct Session {
+    channel: Channel,
+    side: Side,
+    tag: SessionTag,
+    runs: u64,
+    garbler_ot: Option<GarblerOt>,
+    evaluator_ot: Option<EvaluatorOt>,
+    spent: bool,
+}
+
+/// An address at which a peer connects.
+pub struct Listener(tls::Listener);
+
+impl Listener {
+    /// Listens at `address`, such as `0.0.0.0:7000`; port 0 takes a free one.
+    ///
+    /// # Errors
+    ///
+    /// The address is not this machine's, or is taken.
+    pub fn bind(address: &str) -> Result<Self, Error> {
+        Ok(Self(tls::Listener::bind(address)?))
+    }
+
+    /// The address with the port that was taken.
+    #[must_use]
+    pub fn local_address(&self) -> SocketAddr {
+        self.0.local_address()
+    }
+
+    /// Waits for `peer` to connect.
+    ///
+    /// # Errors
+    ///
+    /// Nobody connects in time, somebody else does, or it speaks another version.
+    pub fn accept(
+        &self,
+        identity: &Identity,
+        peer: &Fingerprint,
+        settings: &Settings,
+    ) -> Result<Session, Error> {
+        let channel = self.0.accept(identity, &[*peer], settings)?;
+        Session::over(channel, Side::Listening, Some(&identity.fingerprint()))
+    }
+}
+
+/// An address of this machine at which another process of this machine connects in the clear. For
+/// measurements: nothing is encrypted and nobody is authenticated.
+pub struct PlainListener(plain::Listener);
+
+impl PlainListener {
+    /// Listens at `address`, which must be a loopback address; port 0 takes a free one.
+    ///
+    /// # Errors
+    ///
+    /// The address is not a loopback address, or is taken.
+    pub fn bind(address: &str) -> Result<Self, Error> {
+        Ok(Self(plain::Listener::bind(address)?))
+    }
+
+    /// The address with the port that was taken.
+    #[must_use]
+    pub fn local_address(&self) -> SocketAddr {
+        self.0.local_address()
+    }
+
+    /// Waits for the peer to connect.
+    ///
+    /// # Errors
+    ///
+    /// Nobody connects in time, or it speaks another version.
+    pub fn accept(&self, settings: &Settings) -> Result<Session, Error> {
+        Session::over(self.0.accept(settings)?, Side::Listening, None)
+    }
+}
+
+impl Session {
+    /// Connects to `peer` at `address`, which is tried again until the connection's time is over,
+    /// so that either side may start first.
+    ///
+    /// # Errors
+    ///
+    /// Nobody answers in time, somebody else does, or it speaks another version.
+    pub fn connect(
+        address: &str,
+        identity: &Identity,
+        peer: &Fingerprint,
+        settings: &Settings,
+    ) -> Result<Self, Error> {
+        let channel = tls::connect(address, identity, peer, settings)?;
+        Self::over(channel, Side::Connecting, Some(&identity.fingerprint()))
+    }
+
+    /// Connects in the clear to a process of this machine; see [`PlainListener`].
+    ///
+    /// # Errors
+    ///
+    /// The address is not a loopback address, nobody answers, or it speaks another version.
+    pub fn connect_plain(address: &str, settings: &Settings) -> Result<Self, Error> {
+        Self::over(plain::connect(address, settings)?, Side::Connecting, None)
+    }
+
+    /// A session over a channel that is open already, such as one in memory. `own` is this side's
+    /// fingerprint where the channel is authenticated.
+    ///
+    /// # Errors
+    ///
+    /// The peer speaks another version, or the channel fails.
+    pub fn over(
+        mut channel: Channel,
+        side: Side,
+        own: Option<&Fingerprint>,
+    ) -> Result<Self, Error> {
+        match greet(&mut channel, side, own) {
+            Ok(tag) => Ok(Self {
+                channel,
+                side,
+                tag,
+                runs: 0,
+                garbler_ot: None,
+                evaluator_ot: None,
+                spent: false,
+            }),
+            Err(error) => {
+                abort(&mut channel, &error);
+                Err(error)
+            }
+        }
+    }
+
+    /// Who is at the other end, where the channel is authenticated.
+    #[must_use]
+    pub fn peer(&self) -> Option<Fingerprint> {
+        self.channel.peer()
+    }
+
+    /// What the session has carried so far.
+    #[must_use]
+    pub fn traffic(&self) -> Meter {
+        self.channel.meter()
+    }
+
+    /// The channel underneath, for its meter and its timeouts.
+    pub(crate) fn channel(&mut self) -> &mut Channel {
+        &mut self.channel
+    }
+
+    /// Runs `work` if the session is whole, and marks it spent if `work` fails.
+    pub(crate) fn guarded<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if std::mem::replace(&mut self.spent, true) {
+            return Err(Error::ApiMisuse(
+                "a session ends with its first error; open a new one",
+            ));
+        }
+        let result = work(self);
+        self.spent = result.is_err();
+        result
+    }
+
+    /// Agrees on the next run and returns its tag.
+    pub(crate) fn agree(&mut self, wanted: impl FnOnce(u64) -> Proposal) -> Result<RunTag, Error> {
+        let ours = wanted(self.runs);
+        let tag = match self.propose(&ours) {
+            Ok(proposed) => self.tag.run(&proposed),
+            Err(error) => {
+                abort(&mut self.channel, &error);
+                return Err(error);
+            }
+        };
+        self.runs += 1;
+        Ok(tag)
+    }
+
+    fn propose(&mut self, ours: &Proposal) -> Result<Proposal, Error> {
+        let channel = &mut self.channel;
+        match self.side {
+            Side::Connecting => {
+                send(channel, Kind::Propose, &ours.to_bytes())?;
+                let payload = receive(channel, Kind::Accept, Proposal::BYTES)?;
+                ours.check(&Proposal::parse(Kind::Accept, payload)?)
+                    .map_err(ProtocolError::from)?;
+                Ok(*ours)
+            }
+            Side::Listening => {
+                let payload = receive(channel, Kind::Propose, Proposal::BYTES)?;
+                let theirs = Proposal::parse(Kind::Propose, payload);
+                // Even a refusal says what we wanted, so that both sides can name the difference.
+                send(channel, Kind::Accept, &ours.to_bytes())?;
+                let theirs = theirs?;
+                ours.check(&theirs).map_err(ProtocolError::from)?;
+                Ok(theirs)
+            }
+        }
+    }
+
+    /// Makes sure of the base OTs for `role`. Returns what it took, if it was the first time.
+    pub(crate) fn set_up(&mut self, role: Role) -> Result<Option<PhaseCost>, Error> {
+        let there = match role {
+            Role::Garbler => self.garbler_ot.is_some(),
+            Role::Evaluator => self.evaluator_ot.is_some(),
+        };
+        if there {
+            return Ok(None);
+        }
+        let (begun, meter) = (Instant::now(), self.channel.meter());
+        let connecting_role = match self.side {
+            Side::Connecting => role,
+            Side::Listening => role.other(),
+        };
+        let tag = self.tag.setup(connecting_role);
+        let mut rng = UnwrapErr(getrandom::SysRng);
+        let watch: &mut dyn FnMut(Progress) = &mut |_| ();
+        match role {
+            Role::Garbler => {
+                let mut setup = GarblerSetup::new(&tag, &mut rng)?;
+                drive(&mut self.channel, &mut setup, watch)?;
+                self.garbler_ot = Some(setup.finish()?);
+            }
+            Role::Evaluator => {
+                let mut setup = EvaluatorSetup::new(&tag, &mut rng)?;
+                drive(&mut self.channel, &mut setup, watch)?;
+                self.evaluator_ot = Some(setup.finish()?);
+            }
+        }
+        let traffic = self.channel.meter() - meter;
+        Ok(Some(PhaseCost {
+            phase: Phase::Setup,
+            wall: begun.elapsed(),
+            traffic,
+        }))
+    }
+
+    /// Takes the garbler's OTs for a run, which gives them back if it succeeds.
+    pub(crate) fn take_garbler_ot(&mut self) -> Result<GarblerOt, Error> {
+        self.garbler_ot
+            .take()
+            .ok_or(Error::ApiMisuse("set up before running"))
+    }
+
+    /// Takes the evaluator's OTs for a run, which gives them back if it succeeds.
+    pub(crate) fn take_evaluator_ot(&mut self) -> Result<EvaluatorOt, Error> {
+        self.evaluator_ot
+            .take()
+            .ok_or(Error::ApiMisuse("set up before running"))
+    }
+
+    /// Keeps the garbler's OTs for the next run.
+    pub(crate) fn keep_garbler_ot(&mut self, ot: GarblerOt) {
+        self.garbler_ot = Some(ot);
+    }
+
+    /// Keeps the evaluator's OTs for the next run.
+    pub(crate) fn keep_evaluator_ot(&mut self, ot: EvaluatorOt) {
+        self.evaluator_ot = Some(ot);
+    }
+}
+
+fn greet(
+    channel: &mut Channel,
+    side: Side,
+    own: Option<&Fingerprint>,
+) -> Result<SessionTag, Error> {
+    let mut nonce = [0; 32];
+    getrandom::fill(&mut nonce)?;
+    let ours = Hello { nonce };
+    send(channel, Kind::Hello, &ours.to_bytes())?;
+    let payload = receive(channel, Kind::Hello, Kind::MAX_CONTROL_BYTES)?;
+    let theirs = Hello::parse(payload, &ours)?;
+    let own = own.map_or([0; 32], |fingerprint| fingerprint.0);
+    let peer = channel.peer().map_or([0; 32], |fingerprint| fingerprint.0);
+    let binding = channel.binding();
+    Ok(match side {
+        Side::Connecting => SessionTag::new(&binding, (&own, &ours), (&peer, &theirs)),
+        Side::Listening => SessionTag::new(&binding, (&peer, &theirs), (&own, &ours)),
+    })
+}
