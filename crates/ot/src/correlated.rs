@@ -11,9 +11,10 @@
 //! | part of the receiver's message | bytes |
 //! |---|---|
 //! | corrections of the trees, in the first message only | 32 (128 − ⌈128/k⌉) |
-//! | for each group, in order: u ⊕ c, bit i in bit i mod 8 of byte ⌊i/8⌋ | ⌈n/128⌉ · 16 |
+//! | for each lot, in order, for each group, in order: u ⊕ c | ⌈m/128⌉ · 16 |
 //!
-//! where n is the number of OTs of the call. Rows are padded to whole blocks with zero choices.
+//! A lot is 4096 OTs, the last one what is left, and m the number of its OTs. OT i of a lot is in
+//! bit i mod 8 of byte ⌊i/8⌋ of each row. Rows are padded to whole blocks with zero choices.
 
 use core::fmt;
 
@@ -33,8 +34,11 @@ pub const MAX_CALL: usize = 1 << 24;
 /// AES passes for a pseudorandom function up to 2^-67 over all keys.
 pub const MAX_TOTAL: u64 = 1 << 32;
 
-/// OTs that are worked on at a time, in blocks of 128: the rows of a group stay in cache.
-const CHUNK_BLOCKS: usize = 32;
+/// OTs whose rows are sent and worked on together: they stay in cache.
+const LOT: usize = 4096;
+
+/// Blocks of a row of one lot.
+const LOT_BLOCKS: usize = blocks(LOT);
 
 /// How far one half has come.
 #[derive(Clone, Copy, Debug, Default)]
@@ -162,15 +166,14 @@ impl CotSender {
         let first = self.progress.stream_blocks;
         let delta = self.delta.choices();
         let mut q = Vec::with_capacity(count.next_multiple_of(128));
-        let mut chunks = Chunks::new();
-        for start in (0..blocks(count)).step_by(CHUNK_BLOCKS) {
-            let length = CHUNK_BLOCKS.min(blocks(count) - start);
-            for group in 0..self.field.groups() {
-                let at = (group * blocks(count) + start) * Block::BYTES;
-                let sent = &rows[at..][..length * Block::BYTES];
-                self.fold_group(group, first + start as u64, sent, &delta, &mut chunks);
+        let mut lot = Lot::new();
+        let lots = rows.chunks(row_bytes(self.field, LOT));
+        for (sent, start) in lots.zip((first..).step_by(LOT_BLOCKS)) {
+            let length = sent.len() / (self.field.groups() * Block::BYTES);
+            for (group, sent) in sent.chunks_exact(length * Block::BYTES).enumerate() {
+                self.fold_group(group, start, sent, &delta, &mut lot);
             }
-            chunks.transpose(length, &mut q);
+            lot.transpose(length, &mut q);
         }
         truncate(&mut q, count);
         self.progress.advance(count);
@@ -178,18 +181,11 @@ impl CotSender {
     }
 
     /// Rows of one group: w ⊕ Δ · (u ⊕ c), with `delta` all of Δ's bits.
-    fn fold_group(
-        &self,
-        group: usize,
-        first: u64,
-        sent: &[u8],
-        delta: &[bool],
-        chunks: &mut Chunks,
-    ) {
+    fn fold_group(&self, group: usize, first: u64, sent: &[u8], delta: &[bool], lot: &mut Lot) {
         let length = sent.len() / Block::BYTES;
         let bits = self.field.group(group);
-        let rows = &mut chunks.rows[bits.start * length..bits.end * length];
-        self.groups[group].fold(first, rows, &mut chunks.sum[..length]);
+        let rows = &mut lot.rows[bits.start * length..bits.end * length];
+        self.groups[group].fold(first, rows, &mut lot.sum[..length]);
         for (row, &bit) in rows.chunks_exact_mut(length).zip(&delta[bits]) {
             let mask = Block::ONES.and_bit(u8::from(bit).into());
             for (block, sent) in row.iter_mut().zip(sent.chunks_exact(Block::BYTES)) {
@@ -264,21 +260,19 @@ impl CotReceiver {
         self.progress.check(count)?;
         let packed = pack(choices);
         let mut message = core::mem::take(&mut self.corrections);
-        let rows_at = message.len();
-        message.resize(rows_at + row_bytes(self.field, count), 0);
-        let rows = &mut message[rows_at..];
+        message.reserve_exact(row_bytes(self.field, count));
         let first = self.progress.stream_blocks;
         let mut t = Vec::with_capacity(count.next_multiple_of(128));
-        let mut chunks = Chunks::new();
-        for start in (0..blocks(count)).step_by(CHUNK_BLOCKS) {
-            let length = CHUNK_BLOCKS.min(blocks(count) - start);
-            let choices = &packed[start..][..length];
-            for group in 0..self.field.groups() {
-                let at = (group * blocks(count) + start) * Block::BYTES;
-                let out = &mut rows[at..][..length * Block::BYTES];
-                self.fold_group(group, first + start as u64, choices, &mut chunks, out);
+        let mut lot = Lot::new();
+        let lots = packed.chunks(LOT_BLOCKS);
+        for (choices, start) in lots.zip((first..).step_by(LOT_BLOCKS)) {
+            let row_bytes = choices.len() * Block::BYTES;
+            let sent = message.len();
+            message.resize(sent + self.field.groups() * row_bytes, 0);
+            for (group, out) in message[sent..].chunks_exact_mut(row_bytes).enumerate() {
+                self.fold_group(group, start, choices, &mut lot, out);
             }
-            chunks.transpose(length, &mut t);
+            lot.transpose(choices.len(), &mut t);
         }
         truncate(&mut t, count);
         self.progress.advance(count);
@@ -291,33 +285,33 @@ impl CotReceiver {
         group: usize,
         first: u64,
         choices: &[Block],
-        chunks: &mut Chunks,
+        lot: &mut Lot,
         out: &mut [u8],
     ) {
         let length = choices.len();
         let bits = self.field.group(group);
-        let rows = &mut chunks.rows[bits.start * length..bits.end * length];
-        self.groups[group].fold(first, rows, &mut chunks.sum[..length]);
-        let sums = chunks.sum[..length].iter().zip(choices);
+        let rows = &mut lot.rows[bits.start * length..bits.end * length];
+        self.groups[group].fold(first, rows, &mut lot.sum[..length]);
+        let sums = lot.sum[..length].iter().zip(choices);
         for ((&u, &c), out) in sums.zip(out.chunks_exact_mut(Block::BYTES)) {
             out.copy_from_slice(&(u ^ c).to_bytes());
         }
     }
 }
 
-/// Working memory for one chunk: 128 rows, and the sum of one group's streams.
-struct Chunks {
+/// Working memory for one lot: 128 rows, and the sum of one group's streams.
+struct Lot {
     cpu: Cpu,
     rows: Zeroizing<Vec<Block>>,
     sum: Zeroizing<Vec<Block>>,
 }
 
-impl Chunks {
+impl Lot {
     fn new() -> Self {
         Self {
             cpu: Cpu::detect(),
-            rows: Zeroizing::new(vec![Block::ZERO; Delta::BITS * CHUNK_BLOCKS]),
-            sum: Zeroizing::new(vec![Block::ZERO; CHUNK_BLOCKS]),
+            rows: Zeroizing::new(vec![Block::ZERO; Delta::BITS * LOT_BLOCKS]),
+            sum: Zeroizing::new(vec![Block::ZERO; LOT_BLOCKS]),
         }
     }
 
