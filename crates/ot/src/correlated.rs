@@ -374,3 +374,35 @@ impl fmt::Debug for CotReceiver {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_ots_are_used_up_after_their_last_ot() {
+        let mut progress = Progress {
+            stream_blocks: MAX_TOTAL / 128 - 1,
+            ..Progress::default()
+        };
+        assert_eq!(progress.check(128), Ok(()));
+        let limit = MAX_TOTAL;
+        assert_eq!(progress.check(129), Err(ApiMisuse::UsedUp { limit }));
+        progress.advance(1);
+        assert_eq!(progress.check(1), Err(ApiMisuse::UsedUp { limit }));
+        assert_eq!(progress.check(0), Ok(()));
+    }
+
+    #[test]
+    fn packed_bits_keep_their_order() {
+        for count in [0, 1, 63, 64, 65, 127, 128, 129, 300] {
+            let choices: Vec<bool> = (0..count).map(|i| i * i % 7 == 2 || i % 5 == 1).collect();
+            let packed = pack(&choices);
+            assert_eq!(packed.len(), blocks(count));
+            for i in 0..packed.len() * 128 {
+                let bit = packed[i / 128].to_u128() >> (i % 128) & 1 == 1;
+                assert_eq!(bit, choices.get(i).copied().unwrap_or(false));
+            }
+        }
+    }
+}

@@ -41,16 +41,13 @@ impl Receiver {
         let choices = Zeroizing::new(choices.iter().map(|&c| u8::from(c)).collect::<Vec<u8>>());
         let oracles = Oracles::new(tag);
         let mut half_secrets = Zeroizing::new(Vec::with_capacity(choices.len()));
-        let mut seeds = Zeroizing::new(Vec::with_capacity(choices.len()));
+        let mut seeds = Zeroizing::new(vec![[0; 32]; choices.len()]);
         let mut half_points = Vec::with_capacity(choices.len());
-        for (i, &c) in (0..).zip(choices.iter()) {
-            let mut seed = [0; 32];
-            rng.fill_bytes(&mut seed);
-            let half_secret = Scalar::random(rng);
-            let half_y = RistrettoPoint::mul_base(&half_secret);
-            half_points.push(half_y - oracles.half_mask(i, c, &seed));
-            half_secrets.push(half_secret);
-            seeds.push(seed);
+        for ((i, &c), seed) in (0..).zip(choices.iter()).zip(seeds.iter_mut()) {
+            rng.fill_bytes(seed);
+            half_secrets.push(Scalar::random(rng));
+            let half_y = RistrettoPoint::mul_base(&half_secrets[i as usize]);
+            half_points.push(half_y - oracles.half_mask(i, c, seed));
         }
         let points = RistrettoPoint::double_and_compress_batch(&half_points);
         let mut message = Vec::with_capacity(choices.len() * PHI_BYTES);
