@@ -133,11 +133,31 @@ pub enum CircuitError {
         found: u64,
     },
     /// A file that could not be read or written.
-    #[error("{path}: {message}; check that it exists and may be read")]
+    #[error("{path}: {message}; check that it is there and permitted")]
     Io {
         /// The file, or `the circuit file` where only a stream is known.
         path: String,
         /// The operating system's message.
         message: String,
     },
+    /// A circuit that a file format has no place for.
+    #[error("{format} takes {expected}; the circuit has {found}")]
+    Unwritable {
+        /// The format.
+        format: &'static str,
+        /// What the format takes.
+        expected: &'static str,
+        /// What the circuit has.
+        found: String,
+    },
+}
+
+impl CircuitError {
+    /// An error of a stream whose name is not known here.
+    pub(crate) fn stream(error: &std::io::Error) -> Self {
+        Self::Io {
+            path: "the circuit file".to_owned(),
+            message: error.to_string(),
+        }
+    }
 }

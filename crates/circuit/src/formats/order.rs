@@ -1,0 +1,125 @@
+//! The order in which a circuit file numbers the bits of a value.
+//!
+//! Tacit's wire 0 of a number is its least significant bit; a byte string keeps its order and
+//! each byte starts at its least significant bit. Public files number otherwise, and the file
+//! does not say how. Known answers show:
+//!
+//! | file | its order | for a byte string | for a number |
+//! |---|---|---|---|
+//! | Bristol Fashion | least significant bit of the value first, and a byte string is a big-endian integer | [`BitOrder::ReversedBytes`] | [`BitOrder::AsGiven`] |
+//! | old Bristol, ciphers and hashes | most significant bit of the first byte first | [`BitOrder::ReversedBits`] | |
+//! | old Bristol, arithmetic | least significant bit first | | [`BitOrder::AsGiven`] |
+//!
+//! All four orders are their own inverse, so that one function serves import and export.
+
+use core::fmt;
+use core::str::FromStr;
+
+/// How a file numbers the bits of a value, seen from Tacit's numbering.
+///
+/// The default is right for byte strings in Bristol Fashion: with it, `aes_128.txt` takes the
+/// key and then the block, and gives the ciphertext, as FIPS-197 writes them. For the files
+/// whose values are numbers (`adder64.txt`), take [`BitOrder::AsGiven`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BitOrder {
+    /// As Tacit: for numbers, least significant bit first.
+    AsGiven,
+    /// The bytes of a value in reverse, the bits of each as given. A value whose width is no
+    /// multiple of 8 is no byte string and is taken as given.
+    #[default]
+    ReversedBytes,
+    /// The bits of each byte in reverse, the bytes as given. A value whose width is no multiple
+    /// of 8 is taken as given.
+    ReversedBits,
+    /// All bits of a value in reverse: a number with its most significant bit first.
+    Reversed,
+}
+
+/// A text that names no [`BitOrder`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a bit order is as-given, reversed-bytes, reversed-bits or reversed")]
+pub struct NotABitOrder;
+
+impl BitOrder {
+    /// The place in the file of bit `index` of a value of `width` bits, and the other way round.
+    #[must_use]
+    pub fn place(self, index: u32, width: u32) -> u32 {
+        match self {
+            Self::ReversedBytes if width.is_multiple_of(8) => {
+                (width - 8 - (index & !7)) | index & 7
+            }
+            Self::ReversedBits if width.is_multiple_of(8) => index ^ 7,
+            Self::Reversed => width - 1 - index,
+            _ => index,
+        }
+    }
+}
+
+impl fmt::Display for BitOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AsGiven => "as-given",
+            Self::ReversedBytes => "reversed-bytes",
+            Self::ReversedBits => "reversed-bits",
+            Self::Reversed => "reversed",
+        })
+    }
+}
+
+impl FromStr for BitOrder {
+    type Err = NotABitOrder;
+
+    fn from_str(text: &str) -> Result<Self, NotABitOrder> {
+        let orders = [
+            Self::AsGiven,
+            Self::ReversedBytes,
+            Self::ReversedBits,
+            Self::Reversed,
+        ];
+        orders
+            .into_iter()
+            .find(|order| order.to_string() == text)
+            .ok_or(NotABitOrder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [BitOrder; 4] = [
+        BitOrder::AsGiven,
+        BitOrder::ReversedBytes,
+        BitOrder::ReversedBits,
+        BitOrder::Reversed,
+    ];
+
+    #[test]
+    fn places_of_two_bytes_and_of_no_bytes() {
+        let places = |order: BitOrder, width| (0..width).map(|i| order.place(i, width)).collect();
+        let known: [Vec<u32>; 4] = ALL.map(|order| places(order, 16));
+        assert_eq!(known[0], (0..16).collect::<Vec<_>>());
+        assert_eq!(known[1], (8..16).chain(0..8).collect::<Vec<_>>());
+        assert_eq!(
+            known[2],
+            (0..8).rev().chain((8..16).rev()).collect::<Vec<_>>()
+        );
+        assert_eq!(known[3], (0..16).rev().collect::<Vec<_>>());
+        let odd: [Vec<u32>; 4] = ALL.map(|order| places(order, 3));
+        assert_eq!(
+            odd,
+            [vec![0, 1, 2], vec![0, 1, 2], vec![0, 1, 2], vec![2, 1, 0]]
+        );
+    }
+
+    #[test]
+    fn every_order_is_its_own_inverse_and_has_one_name() {
+        for order in ALL {
+            for width in [1, 7, 8, 24, 33, 64] {
+                assert!((0..width).all(|i| order.place(order.place(i, width), width) == i));
+            }
+            assert_eq!(order.to_string().parse(), Ok(order));
+        }
+        assert_eq!("".parse::<BitOrder>(), Err(NotABitOrder));
+    }
+}

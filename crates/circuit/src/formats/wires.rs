@@ -1,0 +1,121 @@
+//! From a file's wire numbers to the circuit's.
+//!
+//! A file may drive its wires in any order, and a short file may announce many: memory grows
+//! with the gates read, never with a number that the file states.
+
+use std::collections::HashMap;
+
+use crate::Wire;
+
+const UNDRIVEN: Wire = Wire::MAX;
+
+/// Entries that are there from the start: 256 KiB, so that files of the usual size stay dense.
+const FIRST: usize = 1 << 16;
+
+/// The circuit's wires for the wires that a file's gates drive, numbered from 0.
+pub(super) struct DrivenWires {
+    dense: Vec<Wire>,
+    /// Wires too far ahead of what was read for `dense`.
+    far: HashMap<u32, Wire>,
+    count: u32,
+}
+
+impl DrivenWires {
+    pub(super) fn new() -> Self {
+        Self {
+            dense: Vec::new(),
+            far: HashMap::new(),
+            count: 0,
+        }
+    }
+
+    /// How many are driven.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The circuit's wire for a file's wire, if one drives it.
+    #[inline]
+    pub(super) fn get(&self, index: u32) -> Option<Wire> {
+        match self.dense.get(index as usize) {
+            Some(&wire) => (wire != UNDRIVEN).then_some(wire),
+            None => self.far.get(&index).copied(),
+        }
+    }
+
+    /// Notes what drives a file's wire; returns false, and leaves it, if something does already.
+    #[inline]
+    pub(super) fn drive(&mut self, index: u32, wire: Wire) -> bool {
+        if index as usize >= self.dense.len() {
+            self.grow(index as usize);
+        }
+        let is_new = match self.dense.get_mut(index as usize) {
+            Some(place) if *place == UNDRIVEN => {
+                *place = wire;
+                true
+            }
+            Some(_) => false,
+            None if self.far.contains_key(&index) => false,
+            None => self.far.insert(index, wire).is_none(),
+        };
+        self.count += u32::from(is_new);
+        is_new
+    }
+
+    /// Makes the dense part hold `index` if what was read pays for it: 16 bytes of memory for a
+    /// gate, and twice the size at least each time, so that the moves are few.
+    #[cold]
+    fn grow(&mut self, index: usize) {
+        let limit = FIRST + 4 * self.count as usize;
+        if index >= limit || limit < 2 * self.dense.len() {
+            return;
+        }
+        self.dense.resize(limit, UNDRIVEN);
+        let dense = &mut self.dense;
+        self.far
+            .retain(|&index, &mut wire| match dense.get_mut(index as usize) {
+                Some(place) => {
+                    *place = wire;
+                    false
+                }
+                None => true,
+            });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wires_driven_in_any_order_are_found() {
+        let n = 300_000_u32;
+        let orders: [&dyn Fn(u32) -> u32; 3] = [&|i| i, &|i| n - 1 - i, &|i| {
+            ((u64::from(i) * 7919) % u64::from(n)) as u32
+        }];
+        for order in orders {
+            let mut wires = DrivenWires::new();
+            for i in 0..n {
+                assert_eq!(wires.get(order(i)), None);
+                assert!(wires.drive(order(i), i));
+                assert!(!wires.drive(order(i), 5));
+            }
+            assert_eq!(wires.count(), n);
+            assert!((0..n).all(|i| wires.get(order(i)) == Some(i)));
+            assert!(wires.dense.len() <= FIRST + 4 * n as usize);
+        }
+    }
+
+    #[test]
+    fn a_wire_far_ahead_costs_no_memory() {
+        let mut wires = DrivenWires::new();
+        assert!(wires.drive(u32::MAX - 1, 0));
+        assert!(wires.drive(1 << 29, 1));
+        assert!(!wires.drive(1 << 29, 2));
+        assert_eq!(
+            (wires.get(1 << 29), wires.get(0), wires.count()),
+            (Some(1), None, 2)
+        );
+        assert!(wires.dense.len() <= FIRST);
+    }
+}
