@@ -1,0 +1,123 @@
+//! Correlated OT with chosen choice bits: q for the sender, t = q ⊕ bΔ for the receiver.
+//!
+//! Source: Roy 2022, figures 7 to 9, as the header of [`extension`](crate::extension) says;
+//! semi-honest. The garbler is the sender: (q, q ⊕ Δ) are the labels of a wire, and the evaluator
+//! gets the one for its input bit.
+//!
+//! The labels are the rows themselves, unhashed: what a garbling scheme then does with them has to
+//! stand offsets that all share Δ, which is what its hash is chosen for. Both halves number their
+//! OTs by a counter that only goes up, so no OT is used for two choices.
+//!
+//! | part of the receiver's message | bytes |
+//! |---|---|
+//! | corrections of the trees, in the first message only | 32 (128 − ⌈128/k⌉) |
+//! | for each lot, in order, for each group, in order: u ⊕ c | ⌈m/128⌉ · 16 |
+//!
+//! A lot is 4096 OTs, the last one what is left, and m the number of its OTs. OT i of a lot is in
+//! bit i mod 8 of byte ⌊i/8⌋ of each row. Rows are padded to whole blocks with zero choices.
+
+mod lot;
+mod receiver;
+mod sender;
+
+pub use receiver::CotReceiver;
+pub use sender::CotSender;
+use tacit_kernels::Block;
+use zeroize::Zeroize;
+
+use crate::extension::FieldBits;
+use crate::{ApiMisuse, Delta};
+
+/// How many correlated OTs one call may ask for.
+pub const MAX_CALL: usize = 1 << 24;
+
+/// How many correlated OTs one set of base OTs gives: 2^25 cipher calls under each key, so that
+/// AES passes for a pseudorandom function up to 2^-67 over all keys.
+pub const MAX_TOTAL: u64 = 1 << 32;
+
+/// OTs whose rows are sent and worked on together: they stay in cache.
+const LOT: usize = 4096;
+
+/// Blocks of a row of one lot.
+const LOT_BLOCKS: usize = blocks(LOT);
+
+/// How far one half has come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// Correlated OTs handed out.
+    handed_out: u64,
+    /// Blocks of every stream used.
+    stream_blocks: u64,
+    /// An error ended this half.
+    ended: bool,
+}
+
+impl Progress {
+    /// Refuses a call for `count` OTs that this half may not answer.
+    fn check(&self, count: usize) -> Result<(), ApiMisuse> {
+        if self.ended {
+            return Err(ApiMisuse::Ended);
+        }
+        if count > MAX_CALL {
+            let limit = MAX_CALL;
+            return Err(ApiMisuse::TooMany {
+                found: count,
+                limit,
+            });
+        }
+        // Streams bound the work under a key; padding makes them run ahead of the OTs.
+        if (self.stream_blocks + blocks(count) as u64) * 128 > MAX_TOTAL {
+            return Err(ApiMisuse::UsedUp { limit: MAX_TOTAL });
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.handed_out += count as u64;
+        self.stream_blocks += blocks(count) as u64;
+    }
+}
+
+/// Blocks of 128 OTs that `count` OTs fill.
+const fn blocks(count: usize) -> usize {
+    count.div_ceil(128)
+}
+
+/// Size of the receiver's message for `count` OTs without the trees' corrections, in bytes.
+const fn row_bytes(field: FieldBits, count: usize) -> usize {
+    field.groups() * blocks(count) * Block::BYTES
+}
+
+fn check_base(found: usize) -> Result<(), ApiMisuse> {
+    let expected = Delta::BITS;
+    if found == expected {
+        Ok(())
+    } else {
+        Err(ApiMisuse::WrongBaseCount { expected, found })
+    }
+}
+
+/// Wipes and removes what padding added.
+fn truncate(blocks: &mut Vec<Block>, count: usize) {
+    blocks[count..].iter_mut().for_each(Zeroize::zeroize);
+    blocks.truncate(count);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_ots_are_used_up_after_their_last_ot() {
+        let mut progress = Progress {
+            stream_blocks: MAX_TOTAL / 128 - 1,
+            ..Progress::default()
+        };
+        assert_eq!(progress.check(128), Ok(()));
+        let limit = MAX_TOTAL;
+        assert_eq!(progress.check(129), Err(ApiMisuse::UsedUp { limit }));
+        progress.advance(1);
+        assert_eq!(progress.check(1), Err(ApiMisuse::UsedUp { limit }));
+        assert_eq!(progress.check(0), Ok(()));
+    }
+}
