@@ -2,9 +2,9 @@
 //!
 //! | module | what it does | source |
 //! |---|---|---|
-//! | [`base`] | a few random OTs from public-key operations, maliciously secure | McQuoid, Rosulek, Roy 2021 |
+//! | [`base`] | a few random OTs by public keys, maliciously secure | McQuoid, Rosulek, Roy 2021 |
 //! | [`extension`] | punctured trees and small-field VOLE: the inside of the extension | Roy 2022 |
-//! | [`correlated`] | many correlated OTs under the garbler's Δ, with chosen choice bits | Roy 2022 |
+//! | [`correlated`] | many correlated OTs under one Δ, with chosen choice bits | Roy 2022 |
 //!
 //! How the parts meet: the *evaluator* is the sender of the base OTs and the receiver of the
 //! correlated ones; the *garbler* is the receiver of the base OTs, with the bits of Δ as its
@@ -13,7 +13,7 @@
 //!
 //! ```
 //! # use rand_core::CryptoRng;
-//! # fn both(rng_g: &mut impl CryptoRng, rng_e: &mut impl CryptoRng) -> Result<(), tacit_ot::Error> {
+//! # fn both<R: CryptoRng>(rng_g: &mut R, rng_e: &mut R) -> Result<(), tacit_ot::Error> {
 //! use tacit_kernels::Block;
 //! use tacit_ot::correlated::{CotReceiver, CotSender};
 //! use tacit_ot::{Delta, FieldBits, SessionTag, base};

@@ -26,7 +26,8 @@ impl CotReceiver {
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse::WrongBaseCount`] if there are not [`Delta::BITS`] base OTs.
+    /// [`ApiMisuse::WrongBaseCount`](crate::ApiMisuse::WrongBaseCount) if there are not
+    /// [`Delta::BITS`](crate::Delta::BITS) base OTs.
     pub fn new(base: Vec<[Key; 2]>, tag: &SessionTag, field: FieldBits) -> Result<Self, Error> {
         check_base(base.len())?;
         let cpu = Cpu::detect();
@@ -56,7 +57,7 @@ impl CotReceiver {
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse`] if there are too many choices.
+    /// [`ApiMisuse`](crate::ApiMisuse) if there are too many choices.
     pub fn extend(&mut self, choices: &[bool]) -> Result<(Vec<u8>, Vec<Block>), Error> {
         let count = choices.len();
         self.progress.check(count)?;

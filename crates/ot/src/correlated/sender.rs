@@ -28,7 +28,8 @@ impl CotSender {
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse::WrongBaseCount`] if there are not [`Delta::BITS`] base OTs.
+    /// [`ApiMisuse::WrongBaseCount`](crate::ApiMisuse::WrongBaseCount) if there are not
+    /// [`Delta::BITS`] base OTs.
     pub fn new(
         delta: Delta,
         base: Vec<Key>,
@@ -69,8 +70,8 @@ impl CotSender {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::WrongLength`], which ends this sender; [`ApiMisuse`] if there are too
-    /// many OTs or this sender has ended.
+    /// [`PeerMisbehaved::WrongLength`], which ends this sender; [`ApiMisuse`](crate::ApiMisuse) if
+    /// there are too many OTs or this sender has ended.
     pub fn extend(&mut self, count: usize, message: &[u8]) -> Result<Vec<Block>, Error> {
         self.progress.check(count)?;
         let expected = self.message_len(count);
