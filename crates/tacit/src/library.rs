@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use tacit_circuit::{Function, Port, Recipient, Role, library};
+use tacit_circuit::{Circuit, Function, Port, Recipient, Role};
 
 use crate::Error;
 
-pub use tacit_circuit::library::{Entry, Parameter, list};
+pub use tacit_circuit::library::{Entry, LibraryError, Parameter, find, list};
 
 /// The library's `name` with these parameters, the usual owners and recipients.
 ///
@@ -18,18 +18,25 @@ pub use tacit_circuit::library::{Entry, Parameter, list};
 ///
 /// There is no such component, or a parameter is missing, unknown or out of range.
 pub fn function(name: &str, parameters: &BTreeMap<String, u64>) -> Result<Function, Error> {
-    let circuit = library::find(name, parameters)?;
-    let only = circuit.inputs().len() == 1;
-    let first = circuit.inputs().first().map(|port| port.name.clone());
-    let owner = move |port: &Port| {
-        let garblers = !only && Some(&port.name) == first.as_ref();
-        Ok(if garblers {
-            Role::Garbler
-        } else {
-            Role::Evaluator
-        })
+    let circuit = find(name, parameters)?;
+    let owner = usual_owner(&circuit);
+    let recipient = |_: &Port| Ok(Recipient::Both);
+    Ok(Function::of_circuit(
+        name,
+        circuit,
+        |port| Ok(owner(port)),
+        recipient,
+    )?)
+}
+
+/// Whose an input port of a library circuit is unless told otherwise.
+pub fn usual_owner(circuit: &Circuit) -> impl Fn(&Port) -> Role + use<> {
+    let garblers = match circuit.inputs() {
+        [first, _, ..] => Some(first.name.clone()),
+        _ => None,
     };
-    Ok(Function::of_circuit(name, circuit, owner, |_| {
-        Ok(Recipient::Both)
-    })?)
+    move |port| match &garblers {
+        Some(name) if port.name == *name => Role::Garbler,
+        _ => Role::Evaluator,
+    }
 }

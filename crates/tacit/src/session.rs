@@ -156,6 +156,16 @@ impl Session {
         }
     }
 
+    /// Ends the session in good order: what was sent is delivered, and the peer told that no more
+    /// follows.
+    ///
+    /// # Errors
+    ///
+    /// The peer has left before, or takes too long.
+    pub fn close(self) -> Result<(), Error> {
+        Ok(self.channel.close()?)
+    }
+
     /// Who is at the other end, where the channel is authenticated.
     #[must_use]
     pub fn peer(&self) -> Option<Fingerprint> {
