@@ -1,4 +1,90 @@
 //! The `tacit` command.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`args`] | the commands, their arguments and their help |
+//! | [`demo`], [`keygen`], [`inspect`], [`check`], [`run`], [`config`] | one command each |
+//! | [`function`], [`inputs`], [`party`] | from arguments to what the library takes |
+//! | [`report`], [`progress`], [`log`] | what people and programs see of a run |
+//! | [`failure`] | every error, what to do about it, and the exit code |
+//! | [`cancel`] | Ctrl-C |
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod args;
+mod cancel;
+mod check;
+mod config;
+mod demo;
+mod failure;
+mod function;
+mod inputs;
+mod inspect;
+mod keygen;
+mod log;
+mod party;
+mod progress;
+mod report;
+mod run;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::args::{Cli, Command, ConfigCommand};
+use crate::failure::Failure;
+use crate::log::Log;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let log = Log::new(cli.verbose);
+    let json = cli.command.wants_json();
+    match execute(cli, log) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.tell(json);
+            ExitCode::from(failure.category() as u8)
+        }
+    }
+}
+
+fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
+    let config = cli.config;
+    match cli.command {
+        Command::Demo(args) => demo::demo(&args, log),
+        Command::Keygen(args) => keygen::keygen(&args),
+        Command::Inspect(args) => inspect::inspect(&args, log),
+        Command::Run(args) => run::run(&args, config.as_deref(), log),
+        Command::Config {
+            command: ConfigCommand::Schema,
+        } => print(config::SCHEMA.as_bytes()),
+        Command::Config {
+            command: ConfigCommand::Show,
+        } => config::show(config.as_deref()),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "tacit", &mut script);
+            print(&script)
+        }
+        Command::Man {
+            directory: Some(directory),
+        } => clap_mangen::generate_to(Cli::command(), &directory)
+            .map_err(|error| Failure::write(&directory, &error)),
+        Command::Man { directory: None } => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command())
+                .render(&mut page)
+                .map_err(|error| Failure::Output(error.to_string()))?;
+            print(&page)
+        }
+    }
+}
+
+/// Writes to standard output, whose reader may leave early.
+fn print(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes)
+        .and_then(|()| out.flush())
+        .map_err(Failure::from_output)
+}

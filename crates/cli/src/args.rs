@@ -1,0 +1,328 @@
+//! The commands, their arguments and their help.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use tacit::formats::BitOrder;
+
+const ABOUT: &str = "\
+Tacit lets two parties compute a function of their private inputs and learn only its result.
+
+Each party runs `tacit run` on its own machine: one as the garbler, who makes the garbled circuit, \
+the other as the evaluator. They know each other by the fingerprints of their identities, which \
+they exchange beforehand over a way they trust.";
+
+const EXAMPLES: &str = "\
+Examples:
+  tacit demo                            see it work: both parties on this machine
+  tacit inspect --list                  the functions that come with Tacit
+  tacit inspect millionaires            what a function takes, gives and costs
+  tacit keygen --out alice.key          make an identity
+
+Exit codes: 0 done, 2 usage, 3 input, 4 the peer misbehaved, 5 the parties want different things, \
+6 network, 7 stock, 130 cancelled.";
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  tacit demo
+  tacit demo --json";
+
+const KEYGEN_EXAMPLES: &str = "\
+Examples:
+  tacit keygen                          into tacit/identity.key in your configuration folder
+  tacit keygen --out alice.key
+  tacit keygen --show alice.key         print its fingerprint again
+
+Give the fingerprint to the other party over a way on which nobody can change it. The key file \
+itself stays with you: whoever has it can pass for you.";
+
+const INSPECT_EXAMPLES: &str = "\
+Examples:
+  tacit inspect --list
+  tacit inspect aes-128
+  tacit inspect millionaires --param bits=64
+  tacit inspect adder64.txt --json
+  tacit inspect --check circuits/       public circuit files against known answers";
+
+const RUN_EXAMPLES: &str = "\
+Examples, one line in each of two terminals (identities from `tacit keygen`):
+  tacit run millionaires --role garbler --listen 127.0.0.1:7000 \\
+      --identity alice.key --peer BOBS-FINGERPRINT --input a=41
+  tacit run millionaires --role evaluator --connect 127.0.0.1:7000 \\
+      --identity bob.key --peer ALICES-FINGERPRINT --input b=40
+
+  A secret from a file or from standard input:
+  tacit run aes-128 --role garbler … --input key=@key.hex
+  secret-tool lookup tacit key | tacit run aes-128 --role garbler … --input key=-
+
+  Values: numbers as 41, -5 or 0x29; byte strings in hexadecimal; bits as 0110, index 0 first;
+  bit as 0 or 1; arrays as JSON lists. `tacit inspect` shows each input's type.
+
+  A circuit file says neither whose an input is nor who gets a result:
+  tacit run adder64.txt --role garbler … --owner in0=garbler,in1=evaluator \\
+      --result out0=both --input in0=0110…
+
+Arguments show in the list of processes and in your shell's history. A secret that others on this \
+machine must not see goes through `name=@FILE`, `name=-` or --input-file.
+
+Protocol `direct` is secure against semi-honest parties: both follow the protocol. `tacit inspect` \
+says what a scheme rests on.";
+
+/// The `tacit` command.
+#[derive(Debug, Parser)]
+#[command(name = "tacit", version, about = "Secure two-party computation", long_about = ABOUT)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Tell each step on standard error; twice for more. Never tells a secret
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Read this configuration instead of tacit/tacit.toml in your configuration folder
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// What `tacit` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Both parties on this machine, over TLS: AES-128 and a comparison, checked
+    #[command(after_help = DEMO_EXAMPLES)]
+    Demo(DemoArgs),
+    /// Make an identity and print the fingerprint that the other party needs
+    #[command(after_help = KEYGEN_EXAMPLES)]
+    Keygen(KeygenArgs),
+    /// What a function takes, gives, costs and rests on
+    #[command(after_help = INSPECT_EXAMPLES)]
+    Inspect(InspectArgs),
+    /// Run a function with a peer, each party on its own private inputs
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArgs>),
+    /// The configuration file
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the man page, or write the pages of all commands into a folder
+    Man {
+        /// Write every page into this folder
+        #[arg(long, value_name = "DIR")]
+        directory: Option<PathBuf>,
+    },
+}
+
+impl Command {
+    /// Whether the caller wants JSON.
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Self::Demo(args) => args.json,
+            Self::Keygen(args) => args.json,
+            Self::Inspect(args) => args.json,
+            Self::Run(args) => args.json,
+            Self::Config { .. } | Self::Completions { .. } | Self::Man { .. } => false,
+        }
+    }
+}
+
+/// What `tacit config` does.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print the JSON schema of tacit.toml
+    Schema,
+    /// Print where tacit.toml is looked for and what was read from it
+    Show,
+}
+
+/// Arguments of `tacit demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `tacit keygen`.
+#[derive(Debug, Args)]
+pub(crate) struct KeygenArgs {
+    /// Where to put the identity; an existing file is never overwritten
+    #[arg(long, value_name = "FILE", conflicts_with = "show")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the fingerprint of an existing identity
+    #[arg(long, value_name = "FILE")]
+    pub(crate) show: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which function: from the library or from a file.
+#[derive(Debug, Args)]
+pub(crate) struct FunctionArgs {
+    /// A parameter of a library function; `tacit inspect --list` shows them
+    #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
+    pub(crate) params: Vec<(String, String)>,
+    /// Whose an input is: garbler or evaluator
+    #[arg(long = "owner", value_name = "INPUT=PARTY", value_delimiter = ',', value_parser = pair)]
+    pub(crate) owners: Vec<(String, String)>,
+    /// Who gets a result: garbler, evaluator or both
+    #[arg(long = "result", value_name = "RESULT=WHO", value_delimiter = ',', value_parser = pair)]
+    pub(crate) results: Vec<(String, String)>,
+    /// How a circuit file numbers the bits of its values, seen from Tacit's numbering: as-given,
+    /// reversed-bytes, reversed-bits or reversed. Public Bristol Fashion files of ciphers and
+    /// hashes have reversed-bytes, which is the default; those of arithmetic have as-given
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) bit_order: Option<BitOrder>,
+}
+
+/// Arguments of `tacit inspect`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").required(true).args(["function", "list", "check"]))]
+pub(crate) struct InspectArgs {
+    /// A name from the library, or a circuit file (Bristol Fashion or the old Bristol format)
+    pub(crate) function: Option<String>,
+    #[command(flatten)]
+    pub(crate) choice: FunctionArgs,
+    /// List the library
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Check the public circuit files in a folder against known answers and list their digests
+    #[arg(long, value_name = "DIR")]
+    pub(crate) check: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A party's role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RoleArg {
+    /// Makes the garbled circuit and sends it
+    Garbler,
+    /// Evaluates it
+    Evaluator,
+}
+
+/// Arguments of `tacit run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// A name from the library, or a circuit file (Bristol Fashion or the old Bristol format)
+    pub(crate) function: String,
+    #[command(flatten)]
+    pub(crate) choice: FunctionArgs,
+    /// Which role this party plays; the other party plays the other
+    #[arg(long, value_enum)]
+    pub(crate) role: RoleArg,
+    /// Wait for the peer at this address; port 0 takes a free one and tells it
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "connect")]
+    pub(crate) listen: Option<String>,
+    /// Connect to the peer at this address; without it, at the address in tacit.toml
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) connect: Option<String>,
+    /// This party's identity, from `tacit keygen`; without it, the one in tacit.toml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) identity: Option<PathBuf>,
+    /// The peer's fingerprint, or its name in tacit.toml
+    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    pub(crate) peer: Option<String>,
+    /// An input of this party: a value, `@FILE`, or `-` for standard input. Values in arguments
+    /// show in the list of processes
+    #[arg(long = "input", value_name = "NAME=VALUE")]
+    pub(crate) inputs: Vec<String>,
+    /// This party's inputs as a JSON object of names and values; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input_file: Option<PathBuf>,
+    /// The garbling scheme; both parties name the same
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scheme: Option<String>,
+    /// Longest wait for the peer, for each message and for the connection, such as 30s or 500ms
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Run so many times over one connection, on the same inputs, to measure
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) repeat: u32,
+    /// Print what it took: time, bytes, rounds, memory
+    #[arg(long)]
+    pub(crate) cost: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No TLS and no identities, on loopback addresses only: for measurements
+    #[arg(long, conflicts_with_all = ["identity", "peer"])]
+    pub(crate) plain_loopback: bool,
+}
+
+/// `name=value`.
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+/// A time with its unit: `500ms`, `30s`, `5m`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is no time; write a number and ms, s or m, such as 30s");
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let milliseconds = match unit {
+        "ms" => Some(number),
+        "s" => number.checked_mul(1000),
+        "m" => number.checked_mul(60_000),
+        _ => None,
+    };
+    match milliseconds {
+        Some(0) => Err("a time of 0 leaves the peer no chance; allow at least 1ms".to_owned()),
+        Some(milliseconds) => Ok(Duration::from_millis(milliseconds)),
+        None => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
+        for wrong in [
+            "",
+            "30",
+            "s",
+            "-1s",
+            "1.5s",
+            "1h",
+            "99999999999999999999s",
+            "0s",
+        ] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn pairs_are_split_at_the_first_equals_sign() {
+        assert_eq!(pair("key=a=b"), Ok(("key".to_owned(), "a=b".to_owned())));
+        assert_eq!(pair("bits="), Ok(("bits".to_owned(), String::new())));
+        assert!(pair("garbler").is_err());
+        assert!(pair("=5").is_err());
+    }
+}

@@ -1,0 +1,99 @@
+//! `tacit inspect --check`: public circuit files against known answers.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+use tacit::formats::{FileReport, Finding, Limits, check_directory};
+
+use crate::failure::Failure;
+use crate::report::{JSON_VERSION, pretty};
+
+/// Runs the check.
+///
+/// # Errors
+///
+/// The folder cannot be listed or holds no circuit file, or a file is not what its name says.
+pub(crate) fn check(folder: &Path, json: bool) -> Result<(), Failure> {
+    let reports = check_directory(folder, &Limits::default()).map_err(tacit::Error::from)?;
+    if reports.is_empty() {
+        return Err(Failure::Input(format!(
+            "{} holds no file whose name ends in .txt or .bristol; give the folder with the \
+             circuit files",
+            folder.display()
+        )));
+    }
+    let text = if json {
+        self::json(&reports)
+    } else {
+        text(&reports)
+    };
+    crate::print(text.as_bytes())?;
+    let failed = reports.iter().filter(|report| !report.is_good()).count();
+    if failed > 0 {
+        return Err(Failure::Unproven {
+            failed,
+            checked: reports.len(),
+        });
+    }
+    Ok(())
+}
+
+/// The finding in a word, and what is to be said of it.
+fn finding(report: &FileReport) -> (&'static str, Option<String>) {
+    match &report.finding {
+        Finding::Correct { cases } => ("correct", Some(format!("{cases} known answers"))),
+        Finding::Wrong { case } => ("wrong", Some(format!("known answer {case} differs"))),
+        Finding::OtherPorts(error) => ("other-ports", Some(error.to_string())),
+        Finding::NoKnownAnswer => ("no-known-answer", None),
+        Finding::Unreadable(error) => ("unreadable", Some(error.to_string())),
+        _ => ("unknown", None),
+    }
+}
+
+fn file_name(report: &FileReport) -> String {
+    match report.path.file_name() {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => report.path.display().to_string(),
+    }
+}
+
+fn text(reports: &[FileReport]) -> String {
+    let mut text = String::new();
+    for report in reports {
+        let (word, detail) = finding(report);
+        let detail = detail
+            .map(|detail| format!(" ({detail})"))
+            .unwrap_or_default();
+        let _ = writeln!(text, "{}: {word}{detail}", file_name(report));
+        if let Some((digest, statistics)) = &report.circuit {
+            let _ = writeln!(
+                text,
+                "  {digest}\n  {} AND, {} XOR, {} INV; bit order {}",
+                statistics.and, statistics.xor, statistics.inv, report.order
+            );
+        }
+    }
+    text
+}
+
+fn json(reports: &[FileReport]) -> String {
+    let file = |report: &FileReport| -> Json {
+        let (word, detail) = finding(report);
+        let mut json = json!({
+            "file": file_name(report),
+            "finding": word,
+            "detail": detail,
+            "good": report.is_good(),
+            "bit_order": report.order.to_string(),
+        });
+        if let Some((digest, statistics)) = &report.circuit {
+            json["circuit_digest"] = json!(digest.to_string());
+            json["gates"] =
+                json!({ "and": statistics.and, "xor": statistics.xor, "inv": statistics.inv });
+        }
+        json
+    };
+    let files: Vec<Json> = reports.iter().map(file).collect();
+    pretty(&json!({ "version": JSON_VERSION, "files": files }))
+}

@@ -1,0 +1,221 @@
+//! `tacit.toml`: this party's identity, the peers it knows, how long it waits.
+//!
+//! Paths in it are relative to the folder that it lies in. It holds no secret: the identity is
+//! named and never contained.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use etcetera::BaseStrategy;
+use serde::{Deserialize, Deserializer};
+use tacit::Fingerprint;
+
+use crate::args::duration;
+use crate::failure::Failure;
+
+/// The JSON schema of the file, as published in `docs/`.
+pub(crate) const SCHEMA: &str = include_str!("../../../docs/tacit.schema.json");
+
+/// No configuration is longer than this.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What `tacit.toml` says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    /// This party's identity file.
+    #[serde(default)]
+    pub(crate) identity: Option<PathBuf>,
+    /// Peers by name.
+    #[serde(default)]
+    pub(crate) peers: BTreeMap<String, Peer>,
+    /// How long to wait.
+    #[serde(default)]
+    pub(crate) timeouts: Waits,
+}
+
+/// A peer that this party knows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Peer {
+    /// Its identity's fingerprint.
+    #[serde(deserialize_with = "fingerprint")]
+    pub(crate) fingerprint: Fingerprint,
+    /// Where it listens, `HOST:PORT`.
+    #[serde(default)]
+    pub(crate) address: Option<String>,
+}
+
+/// How long to wait for the peer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Waits {
+    /// For it to be there.
+    #[serde(default, deserialize_with = "time")]
+    pub(crate) connect: Option<Duration>,
+    /// For each message.
+    #[serde(default, deserialize_with = "time")]
+    pub(crate) message: Option<Duration>,
+}
+
+fn fingerprint<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Error> {
+    String::deserialize(from)?
+        .parse()
+        .map_err(serde::de::Error::custom)
+}
+
+fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    duration(&String::deserialize(from)?)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
+}
+
+impl Config {
+    /// The configuration in `explicit`, or in the usual place if there is one.
+    ///
+    /// # Errors
+    ///
+    /// A file that was named is not there, cannot be read, or says what has no meaning.
+    pub(crate) fn load(explicit: Option<&Path>) -> Result<Self, Failure> {
+        let path = match explicit {
+            Some(path) => path.to_owned(),
+            None => folder()?.join("tacit.toml"),
+        };
+        let failed = |reason: String| Failure::Config {
+            path: path.clone(),
+            reason,
+        };
+        match fs::metadata(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound && explicit.is_none() => {
+                return Ok(Self::default());
+            }
+            Err(error) => return Err(failed(error.to_string())),
+            Ok(metadata) if metadata.len() > MAX_BYTES => {
+                return Err(failed(format!("it is longer than {MAX_BYTES} bytes")));
+            }
+            Ok(_) => {}
+        }
+        let text = fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
+        let mut config = Self::parse(&text).map_err(failed)?;
+        config.identity = config.identity.map(|identity| match path.parent() {
+            Some(folder) => folder.join(identity),
+            None => identity,
+        });
+        Ok(config)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| {
+            let line = error
+                .span()
+                .map_or(0, |span| text[..span.start].matches('\n').count() + 1);
+            format!("line {line}: {}", error.message().replace('\n', " "))
+        })
+    }
+}
+
+/// Tacit's folder among the user's configuration (XDG on Linux).
+///
+/// # Errors
+///
+/// The system names no home directory.
+pub(crate) fn folder() -> Result<PathBuf, Failure> {
+    let base = etcetera::choose_base_strategy().map_err(|_| Failure::NoHome)?;
+    Ok(base.config_dir().join("tacit"))
+}
+
+/// `tacit config show`.
+pub(crate) fn show(explicit: Option<&Path>) -> Result<(), Failure> {
+    let path = match explicit {
+        Some(path) => path.to_owned(),
+        None => folder()?.join("tacit.toml"),
+    };
+    let config = Config::load(explicit)?;
+    let mut text = String::new();
+    let there = if path.exists() {
+        ""
+    } else {
+        " (not there; all of it is optional)"
+    };
+    let _ = writeln!(text, "file: {}{there}", path.display());
+    if let Some(identity) = &config.identity {
+        let _ = writeln!(text, "identity: {}", identity.display());
+    }
+    for (name, peer) in &config.peers {
+        let address = peer.address.as_deref().unwrap_or("no address");
+        let _ = writeln!(text, "peer {name}: {} at {address}", peer.fingerprint);
+    }
+    for (name, wait) in [
+        ("connect", config.timeouts.connect),
+        ("message", config.timeouts.message),
+    ] {
+        if let Some(wait) = wait {
+            let _ = writeln!(text, "timeout {name}: {wait:?}");
+        }
+    }
+    crate::print(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FINGERPRINT: Fingerprint = Fingerprint([7; 32]);
+
+    #[test]
+    fn everything_is_optional() {
+        let config = Config::parse("").unwrap();
+        assert!(config.identity.is_none() && config.peers.is_empty());
+        assert!(config.timeouts.connect.is_none() && config.timeouts.message.is_none());
+    }
+
+    #[test]
+    fn a_whole_file_is_read() {
+        let text = format!(
+            "identity = \"me.key\"\n[peers.bob]\nfingerprint = \"{FINGERPRINT}\"\n\
+             address = \"bob.example:7000\"\n[timeouts]\nconnect = \"2m\"\nmessage = \"500ms\"\n"
+        );
+        let config = Config::parse(&text).unwrap();
+        assert_eq!(config.identity.as_deref(), Some(Path::new("me.key")));
+        assert_eq!(config.peers["bob"].fingerprint, FINGERPRINT);
+        assert_eq!(
+            config.peers["bob"].address.as_deref(),
+            Some("bob.example:7000")
+        );
+        assert_eq!(config.timeouts.connect, Some(Duration::from_secs(120)));
+        assert_eq!(config.timeouts.message, Some(Duration::from_millis(500)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let cases = [
+            ("\nidentify = \"x\"", "line 2", "identify"),
+            ("[timeouts]\nmessage = \"soon\"", "line 2", "soon"),
+            ("[peers.bob]\nfingerprint = \"tacit:abc\"", "line 2", "56"),
+            ("[peers.bob]\naddress = \"x:1\"", "line 1", "fingerprint"),
+        ];
+        for (text, line, what) in cases {
+            let error = Config::parse(text).unwrap_err();
+            assert!(
+                error.contains(line) && error.contains(what),
+                "{text}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_schema_lists_the_fields_that_are_read() {
+        let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
+        let names = |at: &str| -> Vec<String> {
+            let object = schema.pointer(at).and_then(|at| at.as_object()).unwrap();
+            object.keys().cloned().collect()
+        };
+        assert_eq!(names("/properties"), ["identity", "peers", "timeouts"]);
+        assert_eq!(names("/$defs/peer/properties"), ["address", "fingerprint"]);
+        assert_eq!(names("/$defs/timeouts/properties"), ["connect", "message"]);
+    }
+}

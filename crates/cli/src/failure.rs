@@ -1,0 +1,209 @@
+//! Everything that can go wrong with a command: what, what to do about it, and the exit code.
+//!
+//! Messages are written `what; what to do`. A person sees the halves on two lines, a program that
+//! asked for JSON gets them as two fields.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tacit::Category;
+
+/// Why a command did not do what it was told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum Failure {
+    /// The library's error.
+    #[error(transparent)]
+    Tacit(#[from] tacit::Error),
+    /// Arguments that do not go together.
+    #[error("{0}")]
+    Usage(String),
+    /// An input or function of this party is not right.
+    #[error("{0}")]
+    Input(String),
+    /// The configuration cannot be used.
+    #[error(
+        "{}: {reason}; `tacit config schema` prints what the file may say",
+        path.display()
+    )]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {what}: {reason}; see whether the file is there and may be read")]
+    Read {
+        /// The file, and what it was read for.
+        what: String,
+        /// What the system says.
+        reason: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}: {reason}; see whether the folder is there and may be written",
+        path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// The system names no home directory.
+    #[error("this system names no home directory to look for tacit.toml in; give --config FILE")]
+    NoHome,
+    /// Ctrl-C cannot be caught.
+    #[error("cannot catch Ctrl-C: {0}; run tacit where signals are allowed")]
+    Signal(String),
+    /// Public circuit files that do not compute what they should.
+    #[error(
+        "{failed} of {checked} circuit files are not what their names say; get them again from \
+         their publisher, or try another --bit-order"
+    )]
+    Unproven {
+        /// Files that failed.
+        failed: usize,
+        /// Files that were checked.
+        checked: usize,
+    },
+    /// Garbled and plain computation differ.
+    #[error(
+        "{what} came out wrong: the run and the plain computation differ; please report this, it \
+         is a bug of Tacit"
+    )]
+    WrongResult {
+        /// What was computed.
+        what: &'static str,
+    },
+    /// Standard output cannot be written.
+    #[error("cannot write to standard output: {0}; see whether the disk is full")]
+    Output(String),
+    /// The reader of standard output has left, which ends the command in peace.
+    #[error("the reader of standard output has left; nothing is to be done")]
+    OutputClosed,
+}
+
+impl Failure {
+    /// The failure of reading `what`.
+    pub(crate) fn read(what: impl Into<String>, reason: io::Error) -> Self {
+        Self::Read {
+            what: what.into(),
+            reason,
+        }
+    }
+
+    /// The failure of writing the file at `path`.
+    pub(crate) fn write(path: &Path, reason: &dyn std::error::Error) -> Self {
+        Self::Write {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// The failure of writing to standard output.
+    pub(crate) fn from_output(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::OutputClosed,
+            _ => Self::Output(error.to_string()),
+        }
+    }
+
+    /// What kind of failure it is; its number is the exit code.
+    pub(crate) fn category(&self) -> Category {
+        match self {
+            Self::Tacit(error) => error.category(),
+            Self::Usage(_) | Self::Config { .. } | Self::NoHome | Self::Signal(_) => {
+                Category::Usage
+            }
+            Self::Input(_)
+            | Self::Read { .. }
+            | Self::Write { .. }
+            | Self::Unproven { .. }
+            | Self::WrongResult { .. }
+            | Self::Output(_)
+            | Self::OutputClosed => Category::Input,
+        }
+    }
+
+    /// What went wrong, and what to do about it where the message says so.
+    pub(crate) fn parts(&self) -> (String, Option<String>) {
+        let message = self.to_string();
+        match message.split_once("; ") {
+            Some((what, remedy)) => (what.to_owned(), Some(remedy.to_owned())),
+            None => (message, None),
+        }
+    }
+
+    /// Tells a person on standard error and, where it asked for JSON, a program on standard
+    /// output.
+    pub(crate) fn tell(&self, json: bool) {
+        let (what, remedy) = self.parts();
+        let mut text = format!("tacit: {what}\n");
+        if let Some(remedy) = &remedy {
+            text.push_str(&format!("  what to do: {remedy}\n"));
+        }
+        // With standard error and output gone there is nobody left to tell.
+        let _ = io::stderr().write_all(text.as_bytes());
+        if json {
+            let code = self.category() as u8;
+            let error = json!({
+                "version": crate::report::JSON_VERSION,
+                "error": { "exit_code": code, "message": what, "remedy": remedy },
+            });
+            let _ = writeln!(io::stdout(), "{error:#}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn every_kind() -> Vec<(Failure, u8)> {
+        let path = PathBuf::from("a/b");
+        let io = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let reason = "reason".to_owned();
+        vec![
+            (Failure::Usage("this; do that".to_owned()), 2),
+            (
+                Failure::Config {
+                    path: path.clone(),
+                    reason: reason.clone(),
+                },
+                2,
+            ),
+            (Failure::NoHome, 2),
+            (Failure::Signal(reason.clone()), 2),
+            (Failure::Input("this; do that".to_owned()), 3),
+            (Failure::read("input a", io()), 3),
+            (Failure::write(&path, &io()), 3),
+            (
+                Failure::Unproven {
+                    failed: 1,
+                    checked: 2,
+                },
+                3,
+            ),
+            (Failure::WrongResult { what: "AES-128" }, 3),
+            (Failure::Output(reason), 3),
+            (Failure::from_output(io::ErrorKind::BrokenPipe.into()), 3),
+            (Failure::Tacit(tacit::Error::ApiMisuse("x")), 2),
+        ]
+    }
+
+    #[test]
+    fn each_kind_has_its_code_and_a_remedy_on_a_line_of_its_own() {
+        for (failure, code) in every_kind() {
+            assert_eq!(failure.category() as u8, code, "{failure}");
+            let (what, remedy) = failure.parts();
+            assert!(!what.contains('\n') && !what.is_empty(), "{failure}");
+            if !matches!(failure, Failure::Tacit(_)) {
+                assert!(
+                    remedy.is_some_and(|remedy| !remedy.contains('\n')),
+                    "{failure}"
+                );
+            }
+        }
+    }
+}

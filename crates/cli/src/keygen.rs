@@ -1,0 +1,63 @@
+//! `tacit keygen`: makes an identity, or shows the fingerprint of one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tacit::Identity;
+
+use crate::args::KeygenArgs;
+use crate::config;
+use crate::failure::Failure;
+use crate::report::{JSON_VERSION, pretty};
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The file exists, or cannot be written or read, or holds no identity.
+pub(crate) fn keygen(args: &KeygenArgs) -> Result<(), Failure> {
+    let (path, identity) = match &args.show {
+        Some(path) => (
+            path.clone(),
+            Identity::load(path).map_err(tacit::Error::from)?,
+        ),
+        None => make(args.out.as_deref())?,
+    };
+    let fingerprint = identity.fingerprint();
+    if args.json {
+        let text = pretty(&json!({
+            "version": JSON_VERSION,
+            "identity": path.display().to_string(),
+            "fingerprint": fingerprint.to_string(),
+        }));
+        return crate::print(text.as_bytes());
+    }
+    if args.show.is_none() {
+        eprintln!(
+            "Made an identity in {} (mode 0600; never give it away).",
+            path.display()
+        );
+        eprintln!("Give the other party this fingerprint, over a way that nobody can tamper with:");
+    }
+    crate::print(format!("{fingerprint}\n").as_bytes())
+}
+
+fn make(out: Option<&Path>) -> Result<(PathBuf, Identity), Failure> {
+    let path = match out {
+        Some(path) => path.to_owned(),
+        None => {
+            let folder = config::folder()?;
+            fs::create_dir_all(&folder).map_err(|error| Failure::write(&folder, &error))?;
+            default_path(&folder)
+        }
+    };
+    let identity = Identity::generate().map_err(tacit::Error::from)?;
+    identity.save(&path).map_err(tacit::Error::from)?;
+    Ok((path, identity))
+}
+
+/// Where an identity lies unless told otherwise.
+pub(crate) fn default_path(folder: &Path) -> PathBuf {
+    folder.join("identity.key")
+}

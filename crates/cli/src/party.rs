@@ -1,0 +1,158 @@
+//! Who this party is, who its peer is, and how they meet.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tacit::{CancelHandle, Fingerprint, Identity, Listener, PlainListener, Session, Settings};
+
+use crate::args::RunArgs;
+use crate::config::{self, Config};
+use crate::failure::Failure;
+use crate::keygen;
+use crate::log::Log;
+
+/// Longest wait for the peer to be there, unless told otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// This end of a connection that is not yet made.
+pub(crate) struct Party {
+    place: Place,
+    trust: Trust,
+    settings: Settings,
+}
+
+/// Where the parties meet.
+enum Place {
+    Listen(String),
+    Connect(String),
+}
+
+/// By what they know each other.
+enum Trust {
+    Pinned(Box<Identity>, Fingerprint),
+    Plain,
+}
+
+impl Party {
+    /// What the arguments and the configuration say together.
+    ///
+    /// # Errors
+    ///
+    /// Something is missing, or the identity cannot be used.
+    pub(crate) fn new(args: &RunArgs, config: &Config) -> Result<Self, Failure> {
+        let named = args.peer.as_deref().and_then(|peer| config.peers.get(peer));
+        let place = match (&args.listen, &args.connect) {
+            (Some(address), None) => Place::Listen(address.clone()),
+            (None, Some(address)) => Place::Connect(address.clone()),
+            _ => match named.and_then(|peer| peer.address.clone()) {
+                Some(address) => Place::Connect(address),
+                None => {
+                    return Err(Failure::Usage(
+                        "nothing says where the parties meet; one gives --listen HOST:PORT and \
+                         the other --connect HOST:PORT"
+                            .to_owned(),
+                    ));
+                }
+            },
+        };
+        let trust = if args.plain_loopback {
+            Trust::Plain
+        } else {
+            let peer = match (args.peer.as_deref(), named) {
+                (None, _) => {
+                    return Err(Failure::Usage(
+                        "nothing says who the peer is; give --peer and the fingerprint that its \
+                         `tacit keygen` printed"
+                            .to_owned(),
+                    ));
+                }
+                (Some(_), Some(peer)) => peer.fingerprint,
+                (Some(text), None) => fingerprint(text)?,
+            };
+            let identity = Identity::load(&identity_path(args, config)?);
+            Trust::Pinned(Box::new(identity.map_err(tacit::Error::from)?), peer)
+        };
+        let mut settings = Settings::default();
+        let connect = args.timeout.or(config.timeouts.connect);
+        settings.connect_timeout = connect.unwrap_or(CONNECT_TIMEOUT);
+        if let Some(timeout) = args.timeout.or(config.timeouts.message) {
+            settings.timeout = timeout;
+            settings.handshake_timeout = settings.handshake_timeout.min(timeout);
+        }
+        Ok(Self {
+            place,
+            trust,
+            settings,
+        })
+    }
+
+    /// Meets the peer.
+    ///
+    /// # Errors
+    ///
+    /// It does not come, or is another, or speaks another version.
+    pub(crate) fn meet(&mut self, cancel: CancelHandle, log: Log) -> Result<Session, Failure> {
+        self.settings.cancel = cancel;
+        let settings = &self.settings;
+        if matches!(self.trust, Trust::Plain) {
+            eprintln!(
+                "tacit: WARNING: --plain-loopback: no encryption and no identities; for \
+                 measurements on this machine alone"
+            );
+        }
+        Ok(match (&self.place, &self.trust) {
+            (Place::Listen(address), Trust::Pinned(identity, peer)) => {
+                let listener = Listener::bind(address)?;
+                eprintln!("listening on {}", listener.local_address());
+                log.step(format_args!("waiting for {peer}"));
+                listener.accept(identity, peer, settings)?
+            }
+            (Place::Listen(address), Trust::Plain) => {
+                let listener = PlainListener::bind(address)?;
+                eprintln!("listening on {}", listener.local_address());
+                listener.accept(settings)?
+            }
+            (Place::Connect(address), Trust::Pinned(identity, peer)) => {
+                log.step(format_args!("connecting to {address}, expecting {peer}"));
+                Session::connect(address, identity, peer, settings)?
+            }
+            (Place::Connect(address), Trust::Plain) => {
+                log.step(format_args!("connecting to {address} in the clear"));
+                Session::connect_plain(address, settings)?
+            }
+        })
+    }
+}
+
+fn fingerprint(text: &str) -> Result<Fingerprint, Failure> {
+    text.parse().map_err(|error| {
+        if text.starts_with("tacit:") {
+            Failure::Usage(format!("--peer {text}: {error}"))
+        } else {
+            Failure::Usage(format!(
+                "--peer {text} is neither a fingerprint nor a name in tacit.toml; give the \
+                 fingerprint that the peer's `tacit keygen` printed, or add [peers.{text}] to \
+                 tacit.toml"
+            ))
+        }
+    })
+}
+
+fn identity_path(args: &RunArgs, config: &Config) -> Result<PathBuf, Failure> {
+    if let Some(path) = args.identity.as_ref().or(config.identity.as_ref()) {
+        return Ok(path.clone());
+    }
+    let usual = keygen::default_path(&config::folder()?);
+    if usual.exists() {
+        return Ok(usual);
+    }
+    Err(no_identity(&usual))
+}
+
+fn no_identity(usual: &Path) -> Failure {
+    Failure::Usage(format!(
+        "this party has no identity: none was given and {} is not there; make one with `tacit \
+         keygen`, or give --identity FILE",
+        usual.display()
+    ))
+}

@@ -1,0 +1,166 @@
+//! What people and programs see of a run.
+//!
+//! JSON is one object with a version; its fields keep their meaning while the version stays, and
+//! new ones may come.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::{Map, Value as Json, json};
+use tacit::garble::Rung;
+use tacit::{Cost, Function, Phase, PhaseCost, Role, Value};
+
+/// The version of every JSON object that the command prints.
+pub(crate) const JSON_VERSION: u32 = 1;
+
+/// The only protocol that there is yet, and its threat model.
+pub(crate) const PROTOCOL: &str = "direct";
+/// As the literature names it.
+pub(crate) const THREAT_MODEL: &str = "semi-honest";
+/// The connection without TLS, wherever a fingerprint would stand.
+pub(crate) const UNAUTHENTICATED: &str = "nobody in particular (plain loopback, not authenticated)";
+
+/// What is said of a run beside its results.
+pub(crate) struct Setting<'a> {
+    pub(crate) function: &'a Function,
+    pub(crate) role: Role,
+    pub(crate) rung: &'static Rung,
+    /// The peer's fingerprint, or nothing where the connection is not authenticated.
+    pub(crate) peer: Option<String>,
+}
+
+impl Setting<'_> {
+    /// What a person reads before the results.
+    pub(crate) fn text(&self) -> String {
+        let peer = self.peer.as_deref().unwrap_or(UNAUTHENTICATED);
+        format!(
+            "protocol  {PROTOCOL}, secure against {THREAT_MODEL} parties\n\
+             scheme    {}, rests on {} ({} bits)\n\
+             function  {} {}\n\
+             role      {}\n\
+             peer      {peer}\n",
+            self.rung.id,
+            self.rung.assumption,
+            self.rung.security_bits,
+            self.function.name(),
+            self.function.digest(),
+            self.role.name(),
+        )
+    }
+
+    /// The same for a program, with the results and, if wanted, the costs.
+    pub(crate) fn json(&self, outputs: &BTreeMap<String, Value>, costs: Option<&[Cost]>) -> Json {
+        let mut object = json!({
+            "version": JSON_VERSION,
+            "protocol": PROTOCOL,
+            "threat_model": THREAT_MODEL,
+            "scheme": self.rung.id.to_string(),
+            "assumption": self.rung.assumption.to_string(),
+            "security_bits": self.rung.security_bits,
+            "function": {
+                "name": self.function.name(),
+                "digest": self.function.digest().to_string(),
+            },
+            "role": self.role.name(),
+            "peer": self.peer,
+            "outputs": outputs_json(outputs),
+        });
+        if let Some(costs) = costs {
+            object["cost"] = costs_json(costs);
+        }
+        object
+    }
+}
+
+/// Results for a program.
+pub(crate) fn outputs_json(outputs: &BTreeMap<String, Value>) -> Json {
+    let fields = outputs
+        .iter()
+        .map(|(name, value)| (name.clone(), value.to_json()));
+    Json::Object(fields.collect::<Map<_, _>>())
+}
+
+/// Results for a person, one a line.
+pub(crate) fn outputs_text(function: &Function, outputs: &BTreeMap<String, Value>) -> String {
+    let mut text = String::new();
+    // In the order of the function's ports, which means more to people than the alphabet.
+    for output in function.outputs() {
+        if let Some(value) = outputs.get(&output.port.name) {
+            let _ = writeln!(text, "{} = {}", output.port.name, value.to_text());
+        }
+    }
+    text
+}
+
+fn costs_json(costs: &[Cost]) -> Json {
+    json!({
+        "runs": costs.iter().map(cost_json).collect::<Vec<_>>(),
+        "peak_memory_bytes": costs.last().and_then(|cost| cost.peak_memory_bytes),
+    })
+}
+
+/// The cost of one run for a program.
+pub(crate) fn cost_json(cost: &Cost) -> Json {
+    json!({
+        "and_gates": cost.and_gates,
+        "wall_us": micros(cost.wall()),
+        "phases": cost.phases.iter().map(phase_json).collect::<Vec<_>>(),
+    })
+}
+
+fn phase_json(phase: &PhaseCost) -> Json {
+    let traffic = &phase.traffic;
+    json!({
+        "phase": phase.phase.name(),
+        "wall_us": micros(phase.wall),
+        "waiting_us": micros(traffic.waiting),
+        "bytes_sent": traffic.sent.bytes,
+        "bytes_received": traffic.received.bytes,
+        "wire_bytes_sent": traffic.sent.wire_bytes,
+        "wire_bytes_received": traffic.received.wire_bytes,
+        "messages_sent": traffic.sent.frames,
+        "messages_received": traffic.received.frames,
+        "rounds": traffic.rounds,
+    })
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The costs of repeated runs for a person: each of the first, then the spread of all.
+pub(crate) fn costs_text(costs: &[Cost]) -> String {
+    let Some(first) = costs.first() else {
+        return String::new();
+    };
+    let mut text = format!("{first}\n");
+    if costs.len() > 1 {
+        let mut runs: Vec<_> = costs.iter().map(run_wall).collect();
+        runs.sort_unstable();
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let _ = writeln!(
+            text,
+            "{} runs, setup apart: fastest {:.2} ms, median {:.2} ms, slowest {:.2} ms",
+            runs.len(),
+            ms(runs[0]),
+            ms(runs[runs.len() / 2]),
+            ms(runs[runs.len() - 1]),
+        );
+    }
+    text
+}
+
+/// Wall time of a run without the setup that only a session's first has.
+fn run_wall(cost: &Cost) -> Duration {
+    let phases = cost
+        .phases
+        .iter()
+        .filter(|phase| phase.phase != Phase::Setup);
+    phases.map(|phase| phase.wall).sum()
+}
+
+/// JSON as text with a line's end.
+pub(crate) fn pretty(json: &Json) -> String {
+    format!("{json:#}\n")
+}

@@ -1,0 +1,106 @@
+//! `tacit run`: one party of a run.
+
+use std::path::Path;
+
+use tacit::garble::{Assumption, Rung, SchemeId};
+use tacit::{Cost, Job, Role};
+
+use crate::args::{RoleArg, RunArgs};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::log::Log;
+use crate::party::Party;
+use crate::progress::Bar;
+use crate::report::{Setting, costs_text, outputs_text, pretty};
+use crate::{cancel, function, inputs};
+
+/// Runs the command. Everything of this party's is checked before the peer hears of it.
+///
+/// # Errors
+///
+/// Something of this party's, of the peer's or of the network's is not right.
+pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
+    let config = Config::load(config)?;
+    let rung = scheme(args.scheme.as_deref())?;
+    let mut party = Party::new(args, &config)?;
+    let function = function::find(&args.function, &args.choice)?.function(&args.choice)?;
+    log.step(format_args!(
+        "function {} {}",
+        function.name(),
+        function.digest()
+    ));
+    let role = match args.role {
+        RoleArg::Garbler => Role::Garbler,
+        RoleArg::Evaluator => Role::Evaluator,
+    };
+    let values = inputs::gather(&function, role, args)?;
+    log.detail(format_args!(
+        "{} AND and {} XOR gates as compiled; {} inputs of this party",
+        function.and_gates(),
+        function.xor_gates(),
+        values.len()
+    ));
+
+    let mut session = party.meet(cancel::on_signal()?, log)?;
+    let peer = session.peer().map(|peer| peer.to_string());
+    log.step(format_args!(
+        "connected to {}",
+        peer.as_deref().unwrap_or("an unknown peer")
+    ));
+    let setting = Setting {
+        function: &function,
+        role,
+        rung,
+        peer,
+    };
+    if !args.json {
+        eprint!("{}", setting.text());
+    }
+    let mut costs: Vec<Cost> = Vec::new();
+    let mut outputs = None;
+    for run in 0..args.repeat {
+        let bar = Bar::new(role.name(), function.and_gates(), !args.json);
+        let mut job = Job::new(&function, role)
+            .scheme(rung.id)
+            .watch(|at| bar.show(at));
+        for (name, value) in &values {
+            job = job.input(name, value.clone());
+        }
+        let outcome = job.run(&mut session)?;
+        log.step(format_args!("run {run} took {:?}", outcome.cost.wall()));
+        costs.push(outcome.cost);
+        outputs = Some(outcome.outputs);
+    }
+    // The results are here; a peer that has already left takes nothing from them.
+    if let Err(error) = session.close() {
+        log.step(format_args!("{error}"));
+    }
+    let outputs = outputs.unwrap_or_default();
+    if args.json {
+        let costs = args.cost.then_some(costs.as_slice());
+        return crate::print(pretty(&setting.json(&outputs, costs)).as_bytes());
+    }
+    if outputs.is_empty() {
+        eprintln!("done; the results go to the {}", role.other().name());
+    }
+    crate::print(outputs_text(&function, &outputs).as_bytes())?;
+    if args.cost {
+        eprint!("{}", costs_text(&costs));
+    }
+    Ok(())
+}
+
+/// The scheme of this name, or the best under the assumption of this name, or the default.
+fn scheme(name: Option<&str>) -> Result<&'static Rung, Failure> {
+    let id = match name.map(|name| (name.parse::<SchemeId>(), name.parse::<Assumption>())) {
+        None => SchemeId::HALF_GATES_TWO_CALL,
+        Some((Ok(id), _)) => id,
+        Some((_, Ok(assumption))) => assumption.default_scheme(),
+        Some((Err(error), _)) => {
+            return Err(Failure::Usage(format!(
+                "--scheme: {error}; both parties give the same"
+            )));
+        }
+    };
+    id.rung().map_err(|error| Failure::Usage(error.to_string()))
+}

@@ -1,0 +1,315 @@
+//! Bad input of this party's: a clear error, the exit code of its kind, and no word to the peer.
+
+mod process;
+
+use process::{Parties, Running, tacit};
+
+/// `tacit run` with these arguments and a peer that nobody is; it must end before it connects.
+fn run(parties: &Parties, args: &[&str]) -> process::Ended {
+    let mut all = vec!["run", "--connect", "127.0.0.1:9", "--timeout", "50ms"];
+    all.extend(["--identity", "bob.key", "--peer", parties.fingerprints()[0]]);
+    all.extend(args);
+    tacit(parties.folder(), &all)
+}
+
+#[test]
+fn wrong_inputs_are_named() {
+    let parties = Parties::new();
+    parties.file("twice.json", r#"{ "a": 1, "a": 2 }"#);
+    parties.file("torn.json", r#"{ "a": 1"#);
+    parties.file("float.json", r#"{ "a": 1.5 }"#);
+    parties.file("large.json", r#"{ "a": 4294967296 }"#);
+    parties.file("list.json", "[1]");
+    std::fs::write(parties.folder().join("binary"), [0xff, 0xfe]).unwrap();
+    let cases: &[(&[&str], i32, &[&str])] = &[
+        (&["--input", "c=1"], 3, &["no input \"c\"", "a (u32)"]),
+        (
+            &["--input", "b=1"],
+            3,
+            &["the evaluator's", "this party is the garbler"],
+        ),
+        (&[], 3, &["no value for a (u32)", "--input"]),
+        (&["--input", "a=1", "--input", "a=2"], 3, &["given twice"]),
+        (
+            &["--input", "a=4294967296"],
+            3,
+            &["input a", "u32", "4294967295"],
+        ),
+        (&["--input", "a=-1"], 3, &["input a", "u32"]),
+        (&["--input", "a=x"], 3, &["input a", "u32"]),
+        (&["--input", "a="], 3, &["input a", "u32"]),
+        (&["--input", "41"], 2, &["NAME=VALUE"]),
+        (&["--input", "a=@absent"], 3, &["input a", "absent"]),
+        (&["--input", "a=@binary"], 3, &["input a", "no text"]),
+        (&["--input-file", "absent.json"], 3, &["absent.json"]),
+        (&["--input-file", "twice.json"], 3, &["twice"]),
+        (
+            &["--input-file", "torn.json"],
+            3,
+            &["torn.json", "line 1", "too early"],
+        ),
+        (&["--input-file", "float.json"], 3, &["input a", "u32"]),
+        (&["--input-file", "large.json"], 3, &["input a", "u32"]),
+        (
+            &["--input-file", "list.json"],
+            3,
+            &["list.json", "not an object"],
+        ),
+        (
+            &["--input", "a=-", "--input-file", "-"],
+            2,
+            &["standard input", "once"],
+        ),
+    ];
+    for (args, code, words) in cases {
+        let args = [&["millionaires", "--role", "garbler"], *args].concat();
+        run(&parties, &args).failed(*code, &[words, &["what to do"][..]].concat());
+    }
+    let short = ["aes-128", "--role", "garbler", "--input", "key=0011"];
+    run(&parties, &short).failed(3, &["input key", "bytes[16]"]);
+}
+
+#[test]
+fn secrets_stay_out_of_errors() {
+    let parties = Parties::new();
+    for args in [["--input", "a=hunter2"], ["--input", "hunter2"]] {
+        let args = [&["millionaires", "--role", "garbler"][..], &args[..]].concat();
+        let ended = run(&parties, &args);
+        assert!(
+            !ended.stderr.contains("hunter2") && ended.stdout.is_empty(),
+            "{ended:?}"
+        );
+    }
+    let args = [
+        "run",
+        "millionaires",
+        "--role",
+        "garbler",
+        "--input",
+        "a=-",
+        "-vv",
+        "--connect",
+    ];
+    let args = [
+        &args[..],
+        &["127.0.0.1:9", "--timeout", "50ms", "--plain-loopback"],
+    ]
+    .concat();
+    let ended = Running::start(parties.folder(), &args, "987654321").end();
+    ended.failed(6, &["127.0.0.1:9"]);
+    assert!(!ended.stderr.contains("987654321"), "{ended:?}");
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    let parties = Parties::new();
+    let peer = parties.fingerprints()[0];
+    let run = ["run", "millionaires", "--role", "garbler", "--input", "a=1"];
+    let identity = ["--identity", "bob.key"];
+    let connect = ["--connect", "127.0.0.1:9"];
+    let mistyped = format!("{}a", &peer[..peer.len() - 1]);
+    let mistyped = if mistyped == peer {
+        format!("{}b", &peer[..peer.len() - 1])
+    } else {
+        mistyped
+    };
+    let cases: Vec<(Vec<&str>, &[&str])> = vec![
+        (vec!["fly"], &["fly", "Usage"]),
+        (vec!["run"], &["--role"]),
+        (
+            vec!["run", "millionaires", "--role", "cloud"],
+            &["garbler", "evaluator"],
+        ),
+        (
+            [&run[..], &identity, &["--peer", peer]].concat(),
+            &["--listen", "--connect"],
+        ),
+        ([&run[..], &identity, &connect].concat(), &["--peer"]),
+        (
+            [&run[..], &identity, &connect, &["--peer", "bob"]].concat(),
+            &["bob", "tacit.toml"],
+        ),
+        (
+            [&run[..], &identity, &connect, &["--peer", &mistyped]].concat(),
+            &["mistyped"],
+        ),
+        (
+            [&run[..], &connect, &["--peer", peer]].concat(),
+            &["tacit keygen"],
+        ),
+        (
+            [&run[..], &connect, &["--peer", peer, "--plain-loopback"]].concat(),
+            &["--peer"],
+        ),
+        (
+            [&run[..], &connect, &["--timeout", "soon"]].concat(),
+            &["soon"],
+        ),
+        ([&run[..], &connect, &["--repeat", "0"]].concat(), &["0"]),
+        (
+            [
+                &run[..],
+                &connect,
+                &["--plain-loopback", "--scheme", "rot13"],
+            ]
+            .concat(),
+            &["rot13", "half-gates"],
+        ),
+        (
+            [&run[..], &["--plain-loopback", "--connect", "192.0.2.1:9"]].concat(),
+            &["192.0.2.1", "loopback"],
+        ),
+        (
+            [&run[..], &["--plain-loopback", "--connect", "nonsense"]].concat(),
+            &["nonsense", "HOST:PORT"],
+        ),
+        (vec!["inspect"], &["Usage"]),
+        (
+            vec!["inspect", "aes-128", "--owner", "kee=garbler"],
+            &["kee", "key, block"],
+        ),
+        (
+            vec!["inspect", "aes-128", "--owner", "key=cloud"],
+            &["garbler or evaluator"],
+        ),
+        (
+            vec!["inspect", "aes-128", "--bit-order", "as-given"],
+            &["library"],
+        ),
+        (
+            vec!["config", "show", "--config", "absent.toml"],
+            &["absent.toml"],
+        ),
+    ];
+    for (args, words) in cases {
+        tacit(parties.folder(), &args).failed(2, words);
+    }
+}
+
+#[test]
+fn functions_that_are_not_there() {
+    let parties = Parties::new();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["rot13"], &["rot13", "tacit inspect --list"]),
+        (&["absent.txt"], &["absent.txt"]),
+        (&["sha-256"], &["bytes"]),
+        (&["sha-256", "--param", "bytes=0"], &["bytes", "from 1"]),
+        (
+            &["sha-256", "--param", "bytes=many"],
+            &["bytes", "whole number"],
+        ),
+        (&["aes-128", "--param", "rounds=9"], &["rounds"]),
+    ];
+    for (args, words) in cases {
+        tacit(parties.folder(), &[&["inspect"], *args].concat()).failed(3, words);
+    }
+}
+
+/// One AND gate, in Bristol Fashion.
+const AND: &str = "1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n";
+
+#[test]
+fn circuit_files_that_are_not_right() {
+    let parties = Parties::new();
+    let cases = [
+        ("empty", String::new(), "line 1"),
+        ("cut", AND[..AND.len() - 14].to_owned(), "end of the file"),
+        ("dangling", AND.replace("0 1 2 AND", "0 7 2 AND"), "line 5"),
+        ("cycle", AND.replace("0 1 2 AND", "0 2 2 AND"), "line 5"),
+        (
+            "driven-twice",
+            AND.replace("0 1 2 AND", "0 1 1 AND"),
+            "line 5",
+        ),
+        ("gate", AND.replace("AND", "NAND"), "NAND"),
+        ("lies", AND.replace("1 3\n", "2 4\n"), "line"),
+        (
+            "ten-gigabytes",
+            AND.replace("1 3\n", "300000000 300000002\n"),
+            "limit",
+        ),
+        (
+            "past-32-bits",
+            AND.replace("1 3\n", "99999999999999999999 3\n"),
+            "line 1",
+        ),
+        ("wide", AND.replace("2 1 1\n", "2 4000000000 1\n"), "line 2"),
+        ("no-text", "\u{0}\u{1}\u{2}".to_owned(), "line 1"),
+    ];
+    for (name, content, word) in cases {
+        let file = format!("{name}.txt");
+        parties.file(&file, &content);
+        tacit(parties.folder(), &["inspect", &file]).failed(3, &[&file, word]);
+        let args = [
+            &file,
+            "--role",
+            "garbler",
+            "--owner",
+            "in0=garbler,in1=evaluator",
+        ];
+        let args = [&args[..], &["--result", "out0=both", "--input", "in0=1"]].concat();
+        run(&parties, &args).failed(3, &[&file, word]);
+    }
+}
+
+#[test]
+fn a_circuit_file_needs_owners_and_recipients() {
+    let parties = Parties::new();
+    parties.file("and.txt", AND);
+    let shown = tacit(parties.folder(), &["inspect", "and.txt"]);
+    assert!(shown.succeeded().contains("--owner"), "{shown:?}");
+    let args = ["and.txt", "--role", "garbler", "--input", "in0=1"];
+    let example = "--owner in0=garbler --owner in1=evaluator --result out0=both";
+    run(&parties, &args).failed(2, &["in0, in1", "out0", example]);
+    let args = [&args[..], &["--owner", "in0=garbler,in1=evaluator"]].concat();
+    run(&parties, &args).failed(2, &["who gets out0"]);
+}
+
+#[test]
+fn identity_files_that_cannot_be_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let parties = Parties::new();
+    let again = ["keygen", "--out", "alice.key"];
+    tacit(parties.folder(), &again).failed(3, &["alice.key", "already exists"]);
+    let shown = tacit(parties.folder(), &["keygen", "--show", "alice.key"]);
+    assert_eq!(shown.succeeded().trim(), parties.fingerprints()[0]);
+    let nowhere = ["keygen", "--out", "no/such/folder.key"];
+    tacit(parties.folder(), &nowhere).failed(3, &["no/such/folder.key"]);
+    tacit(parties.folder(), &["keygen", "--show", "absent.key"]).failed(3, &["absent.key"]);
+    let path = parties.file("text.key", "no key at all");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+    tacit(parties.folder(), &["keygen", "--show", "text.key"]).failed(3, &["holds no identity"]);
+    let path = parties.folder().join("bob.key");
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+    let args = ["millionaires", "--role", "garbler", "--input", "a=1"];
+    run(&parties, &args).failed(3, &["bob.key", "chmod 600"]);
+}
+
+#[test]
+fn errors_in_json_too() {
+    let parties = Parties::new();
+    let ended = run(
+        &parties,
+        &[
+            "millionaires",
+            "--role",
+            "garbler",
+            "--input",
+            "a=-5",
+            "--json",
+        ],
+    );
+    ended.failed(3, &["input a"]);
+    let json = ended.json();
+    assert_eq!(json["error"]["exit_code"], 3);
+    assert!(
+        json["error"]["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("input a"))
+    );
+    assert!(json["error"]["remedy"].is_string());
+}

@@ -1,0 +1,219 @@
+//! Two processes, each with its own identity and input, over TLS on loopback.
+
+mod process;
+
+use process::{Parties, Running, tacit};
+use serde_json::json;
+
+const KEY: &str = "000102030405060708090a0b0c0d0e0f";
+const BLOCK: &str = "00112233445566778899aabbccddeeff";
+/// FIPS 197, appendix C.1.
+const CIPHERTEXT: &str = "69c4e0d86a7b0430d8cdb78070b4c55a";
+/// FIPS 180-4's example: SHA-256 of "abc".
+const SHA_256_OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+#[test]
+fn aes_128_gives_both_the_ciphertext() {
+    let parties = Parties::new();
+    let key = format!("key={KEY}");
+    let block = format!("block=0x{BLOCK}");
+    let [alice, bob] = parties.run(
+        &["aes-128", "--role", "garbler", "--input", &key],
+        &["aes-128", "--role", "evaluator", "--input", &block],
+    );
+    for (ended, role) in [(&alice, "garbler"), (&bob, "evaluator")] {
+        assert_eq!(ended.succeeded(), format!("ciphertext = {CIPHERTEXT}\n"));
+        for stated in ["direct", "semi-honest", "half-gates", role, "tacit:"] {
+            assert!(
+                ended.stderr.contains(stated),
+                "{stated} is missing: {ended:?}"
+            );
+        }
+        // Silent in a pipe: no bar, and no secret.
+        assert!(
+            !ended.stderr.contains(KEY) && !ended.stderr.contains('\r'),
+            "{ended:?}"
+        );
+    }
+    assert!(alice.stderr.contains(parties.fingerprints()[1]));
+    assert!(bob.stderr.contains(parties.fingerprints()[0]));
+}
+
+#[test]
+fn sha_256_in_json_with_its_cost() {
+    let parties = Parties::new();
+    let arguments = ["sha-256", "--param", "bytes=3", "--json", "--cost"];
+    let with = |more: &[&'static str]| -> Vec<&'static str> { [&arguments, more].concat() };
+    let [alice, bob] = parties.run(
+        &with(&["--role", "garbler"]),
+        &with(&["--role", "evaluator", "--input", "message=616263"]),
+    );
+    for (ended, role) in [(&alice, "garbler"), (&bob, "evaluator")] {
+        assert_eq!(ended.code, 0, "{ended:?}");
+        let json = ended.json();
+        assert_eq!(json["outputs"], json!({ "digest": SHA_256_OF_ABC }));
+        assert_eq!(json["role"], role);
+        assert_eq!(json["protocol"], "direct");
+        assert_eq!(json["threat_model"], "semi-honest");
+        assert_eq!(json["function"]["name"], "sha-256");
+        assert_eq!(json["function"]["digest"].as_str().map(str::len), Some(64));
+        let phases = json["cost"]["runs"][0]["phases"]
+            .as_array()
+            .expect("phases");
+        let bytes = |direction: &str| -> u64 {
+            phases
+                .iter()
+                .map(|phase| phase[direction].as_u64().expect("a count"))
+                .sum()
+        };
+        assert!(bytes("bytes_sent") > 0 && bytes("bytes_received") > 0);
+        assert!(
+            json["cost"]["peak_memory_bytes"]
+                .as_u64()
+                .is_none_or(|bytes| bytes > 1 << 20)
+        );
+    }
+    assert!(
+        !bob.stderr.contains("protocol"),
+        "JSON says it all: {bob:?}"
+    );
+}
+
+#[test]
+fn secrets_come_from_standard_input_and_files() {
+    let parties = Parties::new();
+    parties.file("block.hex", &format!("{BLOCK}\n"));
+    let alice = ["aes-128", "--role", "garbler", "--input", "key=-"];
+    let (alice, address) = parties.alice_listens(&alice, &format!("{KEY}\n"));
+    let bob = [
+        "aes-128",
+        "--role",
+        "evaluator",
+        "--input",
+        "block=@block.hex",
+    ];
+    let bob = parties.bob_connects(&address, &bob, "");
+    assert_eq!(
+        alice.end().succeeded(),
+        format!("ciphertext = {CIPHERTEXT}\n")
+    );
+    assert_eq!(bob.succeeded(), format!("ciphertext = {CIPHERTEXT}\n"));
+
+    parties.file("key.json", &json!({ "key": KEY }).to_string());
+    let alice = ["aes-128", "--role", "garbler", "--input-file", "key.json"];
+    let (alice, address) = parties.alice_listens(&alice, "");
+    let bob = ["aes-128", "--role", "evaluator", "--input-file", "-"];
+    let bob = parties.bob_connects(&address, &bob, &json!({ "block": BLOCK }).to_string());
+    assert_eq!(alice.end().succeeded(), bob.succeeded());
+}
+
+#[test]
+fn the_other_scheme_and_owners_give_the_same() {
+    let parties = Parties::new();
+    let arguments = [
+        "adder",
+        "--param",
+        "bits=16",
+        "--scheme",
+        "prf-xor1-and3",
+        "--owner",
+        "a=evaluator,b=garbler",
+        "--result",
+        "sum=garbler",
+    ];
+    let with = |more: &[&'static str]| -> Vec<&'static str> { [&arguments, more].concat() };
+    let [alice, bob] = parties.run(
+        &with(&["--role", "garbler", "--input", "b=65535"]),
+        &with(&["--role", "evaluator", "--input", "a=3"]),
+    );
+    assert_eq!(alice.succeeded(), "sum = 2\n");
+    assert_eq!(bob.succeeded(), "");
+    assert!(
+        bob.stderr.contains("the results go to the garbler"),
+        "{bob:?}"
+    );
+}
+
+#[test]
+fn many_runs_over_one_connection() {
+    let parties = Parties::new();
+    let arguments = ["millionaires", "--repeat", "5", "--cost"];
+    let with = |more: &[&'static str]| -> Vec<&'static str> { [&arguments, more].concat() };
+    let [alice, bob] = parties.run(
+        &with(&["--role", "evaluator", "--input", "b=40"]),
+        &with(&["--role", "garbler", "--input", "a=41"]),
+    );
+    for ended in [&alice, &bob] {
+        assert_eq!(ended.succeeded(), "a_is_richer = 1\n");
+        for word in ["5 runs", "setup", "rounds", "AND gates"] {
+            assert!(ended.stderr.contains(word), "{word}: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn plain_loopback_says_so_loudly() {
+    let parties = Parties::new();
+    let arguments = ["run", "millionaires", "--plain-loopback"];
+    let with = |more: &[&'static str]| -> Vec<&'static str> { [&arguments, more].concat() };
+    let alice = with(&[
+        "--role",
+        "garbler",
+        "--input",
+        "a=1",
+        "--listen",
+        "localhost:0",
+    ]);
+    let mut alice = Running::start(parties.folder(), &alice, "");
+    let address = alice.line_after("listening on ");
+    let mut bob = with(&[
+        "--role",
+        "evaluator",
+        "--input",
+        "b=1",
+        "--json",
+        "--connect",
+    ]);
+    bob.push(Box::leak(address.into_boxed_str()));
+    let bob = tacit(parties.folder(), &bob);
+    let alice = alice.end();
+    assert_eq!(alice.succeeded(), "a_is_richer = 0\n");
+    assert!(alice.stderr.contains("WARNING"), "{alice:?}");
+    assert!(bob.stderr.contains("WARNING"), "{bob:?}");
+    assert!(bob.json()["peer"].is_null());
+}
+
+#[test]
+fn peers_by_name_from_the_configuration() {
+    let parties = Parties::new();
+    let [alice, bob] = parties.fingerprints();
+    let (listening, address) =
+        parties.alice_listens(&["millionaires", "--role", "garbler", "--input", "a=9"], "");
+    parties.file(
+        "bob.toml",
+        &format!(
+            "identity = \"bob.key\"\n[peers.alice]\nfingerprint = \"{alice}\"\n\
+             address = \"{address}\"\n[timeouts]\nmessage = \"20s\"\n"
+        ),
+    );
+    let connecting = [
+        "run",
+        "millionaires",
+        "--role",
+        "evaluator",
+        "--input",
+        "b=10",
+        "--peer",
+        "alice",
+        "--config",
+        "bob.toml",
+    ];
+    let connecting = tacit(parties.folder(), &connecting);
+    assert_eq!(connecting.succeeded(), "a_is_richer = 0\n");
+    assert_eq!(listening.end().succeeded(), "a_is_richer = 0\n");
+    let shown = tacit(
+        parties.folder(),
+        &["config", "show", "--config", "bob.toml"],
+    );
+    assert!(shown.succeeded().contains(alice) && !shown.stdout.contains(bob));
+}
