@@ -27,7 +27,7 @@ impl Literal {
 
     /// The constant `value`.
     pub(crate) fn constant(value: bool) -> Self {
-        Self::FALSE.negated_if(value)
+        if value { Self::TRUE } else { Self::FALSE }
     }
 
     /// The node it names; of a constant, a number that no node has.
@@ -162,7 +162,10 @@ impl Netlist {
 
     /// An empty netlist with room for `nodes`.
     pub(crate) fn with_capacity(nodes: usize) -> Self {
-        Self { nodes: Vec::with_capacity(nodes), inputs: 0 }
+        Self {
+            nodes: Vec::with_capacity(nodes),
+            inputs: 0,
+        }
     }
 
     /// Number of nodes, inputs among them.
@@ -194,7 +197,10 @@ impl Netlist {
 
     /// Appends a node as it is; the caller has folded it.
     pub(crate) fn push(&mut self, node: Node) -> Literal {
-        assert!(self.nodes.len() < Self::MAX_NODES, "a netlist has at most 2^30 nodes");
+        assert!(
+            self.nodes.len() < Self::MAX_NODES,
+            "a netlist has at most 2^30 nodes"
+        );
         let number = self.nodes.len() as u32;
         self.nodes.push(PackedNode::pack(node));
         Literal::of(number)
@@ -285,7 +291,11 @@ mod tests {
     #[test]
     fn dead_gates_go_and_inputs_stay() {
         let mut netlist = Netlist::default();
-        let (x, y, z) = (netlist.push_input(), netlist.push_input(), netlist.push_input());
+        let (x, y, z) = (
+            netlist.push_input(),
+            netlist.push_input(),
+            netlist.push_input(),
+        );
         let dead = netlist.push(Node::And(x, y));
         netlist.push(Node::Xor(x, dead));
         let kept = netlist.push(Node::And(x, !z));

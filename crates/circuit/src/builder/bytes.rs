@@ -118,6 +118,6 @@ impl<'b> Handle<'b> for Bytes<'b> {
     }
 
     fn from_bus(ty: &Type, bus: Bus<'b>) -> Option<Self> {
-        (matches!(ty.kind(), Kind::Bytes(_)) && ty.width() == bus.width()).then(|| Self(bus))
+        (matches!(ty.kind(), Kind::Bytes(_)) && ty.width() == bus.width()).then_some(Self(bus))
     }
 }

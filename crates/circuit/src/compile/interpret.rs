@@ -1,0 +1,46 @@
+//! A plain interpreter of programs: the oracle of the compiler, and of whatever runs programs.
+
+use zeroize::Zeroize;
+
+use crate::{Lanes, NEGATED, Output, Program};
+
+impl Program {
+    /// The output words for these input words, as [`Circuit::evaluate_lanes`] has them: 64
+    /// instances at once, bit k of each word being instance k.
+    ///
+    /// # Panics
+    ///
+    /// If `inputs` are not as many as the program has.
+    ///
+    /// [`Circuit::evaluate_lanes`]: crate::Circuit::evaluate_lanes
+    #[must_use]
+    pub fn interpret_lanes(&self, inputs: &[Lanes]) -> Vec<Lanes> {
+        assert_eq!(inputs.len(), self.inputs(), "input bits");
+        let mut slots = vec![0; self.slots()];
+        slots[..inputs.len()].copy_from_slice(inputs);
+        let (mut xors, mut ands) = (self.xors.iter(), self.ands.iter());
+        for batch in &self.batches {
+            for gate in xors.by_ref().take(batch.xors as usize) {
+                slots[gate.out as usize] = slots[gate.a as usize] ^ slots[gate.b as usize];
+            }
+            for gate in ands.by_ref().take(batch.ands as usize) {
+                slots[gate.out as usize] = negatable(&slots, gate.a) & negatable(&slots, gate.b);
+            }
+        }
+        let value = |output: &Output| match *output {
+            Output::Slot { slot, negated } => slots[slot as usize] ^ mask(negated),
+            Output::Constant(value) => mask(value),
+        };
+        let outputs = self.outputs.iter().map(value).collect();
+        slots.zeroize();
+        outputs
+    }
+}
+
+fn mask(bit: bool) -> Lanes {
+    Lanes::from(bit).wrapping_neg()
+}
+
+fn negatable(slots: &[Lanes], input: u32) -> Lanes {
+    slots[(input & !NEGATED) as usize] ^ mask(input & NEGATED != 0)
+}

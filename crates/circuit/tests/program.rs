@@ -1,0 +1,303 @@
+//! Programs against the circuits that they are compiled from.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use tacit_circuit::{Circuit, Digest, Gate, LANES, Lanes, Output, Port, Program, Type, library};
+
+fn circuit(inputs: usize, gates: Vec<Gate>, outputs: Vec<u32>) -> Circuit {
+    let input = Port::new("in", Type::bits(inputs));
+    let output = Port::new("out", Type::bits(outputs.len()));
+    Circuit::new(vec![input], vec![output], gates, outputs).unwrap()
+}
+
+fn component(name: &str, pairs: &[(&str, u64)]) -> Circuit {
+    let pairs = pairs.iter().map(|&(name, value)| (name.to_owned(), value));
+    library::find(name, &pairs.collect::<BTreeMap<_, _>>()).unwrap()
+}
+
+/// Words that look random, from a linear congruential generator (Knuth's constants).
+struct Words(u64);
+
+impl Words {
+    fn next(&mut self) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        self.0 ^ self.0 >> 32
+    }
+
+    fn below(&mut self, bound: u32) -> u32 {
+        (self.next() % u64::from(bound)) as u32
+    }
+}
+
+/// A circuit of all kinds of gates, whose inputs are at most `reach` wires back.
+fn random_circuit(inputs: u32, gates: u32, reach: u32, words: &mut Words) -> Circuit {
+    let gate = |wire: u32| {
+        let mut pick = || wire - 1 - words.below(wire.min(reach));
+        let (a, b) = (pick(), pick());
+        match words.below(8) {
+            0..3 => Gate::And(a, b),
+            3..6 => Gate::Xor(a, b),
+            6 => Gate::Inv(a),
+            _ => Gate::And(a, a),
+        }
+    };
+    let gates = (inputs..inputs + gates).map(gate).collect::<Vec<_>>();
+    let last = inputs + gates.len() as u32;
+    circuit(
+        inputs as usize,
+        gates,
+        (last - last.min(200)..last).collect(),
+    )
+}
+
+/// Compiles, checks the invariants, and compares with the circuit on 64 inputs.
+fn check(circuit: &Circuit, words: &mut Words) -> Program {
+    let program = Program::compile(circuit);
+    program.check_invariants().unwrap();
+    assert_eq!(program.inputs(), circuit.input_bits());
+    assert_eq!(program.digest(), circuit.digest());
+    let inputs: Vec<Lanes> = (0..circuit.input_bits()).map(|_| words.next()).collect();
+    assert_eq!(
+        program.interpret_lanes(&inputs),
+        circuit.evaluate_lanes(&inputs)
+    );
+    program
+}
+
+#[test]
+fn degenerate_gates_vanish() {
+    let (x, y) = (0, 1);
+    let gates = vec![
+        Gate::And(x, x),  // 2: x
+        Gate::Inv(x),     // 3: ¬x
+        Gate::And(x, 3),  // 4: 0
+        Gate::Xor(y, y),  // 5: 0
+        Gate::Xor(x, 3),  // 6: 1
+        Gate::And(y, 6),  // 7: y
+        Gate::Xor(7, 6),  // 8: ¬y
+        Gate::And(3, 8),  // 9: ¬x ∧ ¬y, the one gate that is left
+        Gate::And(9, 5),  // 10: 0
+        Gate::And(x, 9),  // 11: read by nobody
+        Gate::Inv(9),     // 12: ¬9
+        Gate::Xor(12, 4), // 13: ¬9
+    ];
+    let circuit = circuit(2, gates, vec![2, 3, 4, 6, 8, 9, 10, 12, 13]);
+    let program = check(&circuit, &mut Words(1));
+    assert_eq!((program.ands().len(), program.xors().len()), (1, 0));
+    assert_eq!(
+        (
+            program.slots(),
+            program.batches().len(),
+            program.segments().len()
+        ),
+        (3, 1, 1)
+    );
+    let slot = |slot, negated| Output::Slot { slot, negated };
+    assert_eq!(
+        program.outputs(),
+        [
+            slot(0, false),
+            slot(0, true),
+            Output::Constant(false),
+            Output::Constant(true),
+            slot(1, true),
+            slot(2, false),
+            Output::Constant(false),
+            slot(2, true),
+            slot(2, true),
+        ]
+    );
+}
+
+#[test]
+fn without_gates_there_is_no_segment() {
+    let program = check(&circuit(3, vec![], vec![2, 0, 2]), &mut Words(2));
+    assert!(program.segments().is_empty() && program.batches().is_empty());
+    assert_eq!(program.slots(), 3);
+}
+
+#[test]
+fn a_chain_is_one_batch_a_gate() {
+    let gates = (0..40_000).map(|i| Gate::And(i % 2, i + 1)).collect();
+    let program = check(&circuit(2, gates, vec![40_001]), &mut Words(3));
+    assert!(program.batches().iter().all(|batch| batch.ands == 1));
+    assert!(program.slots() <= 4, "{}", program.slots());
+}
+
+#[test]
+fn a_wide_layer_fills_its_batches() {
+    let gates = (0..5_000).map(|i| Gate::And(i, i + 1)).collect();
+    let program = check(
+        &circuit(5_001, gates, (5_001..10_001).collect()),
+        &mut Words(4),
+    );
+    let widths: Vec<u32> = program.batches().iter().map(|batch| batch.ands).collect();
+    assert_eq!(widths, [[512; 9].as_slice(), &[392]].concat());
+}
+
+#[test]
+fn narrow_layers_go_by_eights() {
+    // Thirteen chains side by side.
+    let gates = (0..13 * 100).map(|i| Gate::And(i, i + 13)).collect();
+    let program = check(&circuit(26, gates, (1313..1326).collect()), &mut Words(5));
+    assert!(program.batches().iter().all(|batch| batch.ands <= 8));
+    let full = program
+        .batches()
+        .iter()
+        .filter(|batch| batch.ands == 8)
+        .count();
+    assert!(full >= 160, "{full} of {}", program.batches().len());
+}
+
+#[test]
+fn xor_gates_alone_are_cut_into_segments() {
+    let gates = (0..20_000).map(|i| Gate::Xor(i, i + 1)).collect();
+    let program = check(&circuit(2, gates, vec![20_001]), &mut Words(6));
+    let sizes: Vec<u32> = program.batches().iter().map(|batch| batch.xors).collect();
+    assert_eq!(sizes, [8192, 8192, 3616]);
+    assert_eq!((program.segments().len(), program.slots()), (3, 2));
+}
+
+#[test]
+fn circuits_past_the_window() {
+    let mut words = Words(7);
+    for reach in [3, 100, 10_000, u32::MAX] {
+        let circuit = random_circuit(40, 60_000, reach, &mut words);
+        check(&circuit, &mut words);
+    }
+}
+
+#[test]
+fn the_library_compiles() {
+    let mut words = Words(8);
+    // Component, parameters, AND gates, XOR gates, most slots.
+    for (name, pairs, ands, xors, slots) in [
+        ("aes-128", [].as_slice(), 6400, 22976, 800),
+        ("sha-256-compress", &[], 22271, 89487, 1500),
+        ("sha-256", &[("bytes", 64)], 37999, 147624, 1200),
+        ("aes-128-copies", &[("copies", 5)], 32000, 114880, 3200),
+        ("millionaires", &[("bits", 64)], 64, 189, 130),
+    ] {
+        let program = check(&component(name, pairs), &mut words);
+        assert_eq!(
+            (program.ands().len(), program.xors().len()),
+            (ands, xors),
+            "{name}"
+        );
+        assert!(
+            program.slots() <= slots,
+            "{name}: {} slots",
+            program.slots()
+        );
+    }
+}
+
+#[test]
+fn batches_are_wide_where_the_circuit_is() {
+    let width = |name, pairs| {
+        let program = Program::compile(&component(name, pairs));
+        let batches = program
+            .batches()
+            .iter()
+            .filter(|batch| batch.ands > 0)
+            .count();
+        program.ands().len() / batches
+    };
+    assert!(width("aes-128", &[]) >= 75);
+    assert!(width("aes-128-copies", &[("copies", 8)]) >= 120);
+    assert!(width("sha-256-compress", &[]) >= 10);
+}
+
+fn vector(text: &str) -> BTreeMap<&str, &str> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| line.split_once(": ").expect("name: value"))
+        .collect()
+}
+
+#[test]
+fn programs_are_frozen() {
+    for (file, circuit) in [
+        (
+            include_str!("../../../vectors/program-aes-128.txt"),
+            component("aes-128", &[]),
+        ),
+        (
+            include_str!("../../../vectors/program-sha-256-compress.txt"),
+            component("sha-256-compress", &[]),
+        ),
+    ] {
+        let vector = vector(file);
+        let program = Program::compile(&circuit);
+        let digest = |name| vector[name].parse::<Digest>().unwrap();
+        let number = |name| vector[name].parse::<usize>().unwrap();
+        assert_eq!(circuit.digest(), digest("circuit-digest"));
+        assert_eq!(usize::from(Program::VERSION), number("version"));
+        assert_eq!(program.slots(), number("slots"));
+        assert_eq!(program.batches().len(), number("batches"));
+        assert_eq!(program.segments().len(), number("segments"));
+        assert_eq!(program.fingerprint(), digest("fingerprint"));
+    }
+}
+
+#[test]
+fn every_part_of_a_program_is_in_its_fingerprint() {
+    let gates = |first, last| vec![first, Gate::Xor(0, 2), last];
+    let base = gates(Gate::And(0, 1), Gate::And(2, 3));
+    let fingerprint = |gates, outputs| Program::compile(&circuit(2, gates, outputs)).fingerprint();
+    let mut found = vec![
+        fingerprint(base.clone(), vec![4]),
+        fingerprint(base.clone(), vec![4, 4]),
+        fingerprint(base.clone(), vec![3]),
+        fingerprint(gates(Gate::And(0, 1), Gate::Xor(1, 3)), vec![4]),
+        fingerprint(gates(Gate::Xor(0, 1), Gate::And(2, 3)), vec![4]),
+    ];
+    assert_eq!(found[0], fingerprint(base, vec![4]));
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), 5);
+}
+
+prop_compose! {
+    fn any_circuit()(inputs in 1_usize..6, count in 0_usize..120)(
+        inputs in Just(inputs),
+        kinds in prop::collection::vec((0_u8..6, any::<Index>(), any::<Index>()), count),
+        outputs in prop::collection::vec(any::<Index>(), 1..8),
+    ) -> Circuit {
+        let wire = |index: Index, below: usize| index.index(below) as u32;
+        let gates = kinds.into_iter().enumerate().map(|(number, (kind, a, b))| {
+            let wires = inputs + number;
+            let (a, b) = (wire(a, wires), wire(b, wires));
+            match kind {
+                0 | 1 => Gate::And(a, b),
+                2 | 3 => Gate::Xor(a, b),
+                4 => Gate::Inv(a),
+                _ if number % 2 == 0 => Gate::And(a, a),
+                _ => Gate::Xor(a, a),
+            }
+        });
+        let gates: Vec<Gate> = gates.collect();
+        let wires = inputs + gates.len();
+        circuit(inputs, gates, outputs.into_iter().map(|index| wire(index, wires)).collect())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn programs_compute_what_circuits_do(circuit in any_circuit()) {
+        // Five input bits at most: 64 lanes hold every input.
+        let program = Program::compile(&circuit);
+        prop_assert_eq!(program.check_invariants(), Ok(()));
+        let lane = |bit: usize| (0..LANES).fold(0, |lane, k| lane | ((k >> bit & 1) as Lanes) << k);
+        let inputs: Vec<Lanes> = (0..circuit.input_bits()).map(lane).collect();
+        prop_assert_eq!(program.interpret_lanes(&inputs), circuit.evaluate_lanes(&inputs));
+        prop_assert_eq!(&program, &Program::compile(&circuit));
+    }
+}
