@@ -10,7 +10,7 @@
 //! | 4 | number of output ports |
 //! | for each | name and type, as above |
 //! | 4 | number of gates |
-//! | 8 each | first input + 2^30 · kind (XOR 0, AND 1, INV 2) in 4 bytes; second input, 0 for INV, in 4 |
+//! | 8 each | 4: first input + 2^30 · kind (XOR 0, AND 1, INV 2); 4: second input, 0 for INV |
 //! | 4 | number of output bits |
 //! | 4 each | the wire of the output bit |
 //!

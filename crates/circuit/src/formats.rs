@@ -12,6 +12,7 @@
 //! of type `bits[n]`, and [`BitOrder`] says how their bits are numbered.
 
 mod check;
+mod header;
 mod known;
 mod lexer;
 mod order;

@@ -6,9 +6,11 @@
 //! | `bits[n]` | a string of bits, index 0 first | n |
 //! | `uN` | an unsigned integer | N |
 //! | `iN` | a signed integer in two's complement | N |
-//! | `fixed[i,f]` | a signed number, i bits before the point (sign included) and f behind it | i + f |
+//! | `fixed[i,f]` | a signed number: i bits before the point, sign included, f behind | i + f |
 //! | `bytes[n]` | a byte string | 8n |
-//! | `T[n]` | n values of type T, index 0 first: `bytes[16][4]` is four strings of 16 bytes | n · width of T |
+//! | `T[n]` | n values of type T, index 0 first | n · width of T |
+//!
+//! Arrays nest: `bytes[16][4]` is four strings of 16 bytes.
 
 use core::fmt;
 use core::str::FromStr;

@@ -4,11 +4,14 @@
 //! each byte starts at its least significant bit. Public files number otherwise, and the file
 //! does not say how. Known answers show:
 //!
-//! | file | its order | for a byte string | for a number |
-//! |---|---|---|---|
-//! | Bristol Fashion | least significant bit of the value first, and a byte string is a big-endian integer | [`BitOrder::ReversedBytes`] | [`BitOrder::AsGiven`] |
-//! | old Bristol, ciphers and hashes | most significant bit of the first byte first | [`BitOrder::ReversedBits`] | |
-//! | old Bristol, arithmetic | least significant bit first | | [`BitOrder::AsGiven`] |
+//! | file | byte string | number |
+//! |---|---|---|
+//! | Bristol Fashion | [`BitOrder::ReversedBytes`] | [`BitOrder::AsGiven`] |
+//! | old Bristol format | [`BitOrder::ReversedBits`] | [`BitOrder::AsGiven`] |
+//!
+//! Bristol Fashion starts every value at its least significant bit and takes a byte string as a
+//! big-endian integer, so that its bytes come last to first. The old format's ciphers and hashes
+//! start at the most significant bit of the first byte.
 //!
 //! All four orders are their own inverse, so that one function serves import and export.
 

@@ -11,6 +11,7 @@ use std::path::Path;
 use crate::circuit::Growing;
 use crate::{Circuit, CircuitError, Gate, Port, Type, Wire};
 
+use super::header::{Header, Values};
 use super::lexer::{GateKind, GateLine, Lexer};
 use super::wires::DrivenWires;
 use super::{BitOrder, BristolFormat};
@@ -27,7 +28,7 @@ pub struct Import {
 }
 
 /// What a file may announce before any of it is believed. Memory grows with what is read all the
-/// same: at most some 40 bytes for a gate line, and 4 for an output bit.
+/// same: at most some 60 bytes for a gate line, and 4 for an output bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Most gate lines. At this default a file has some 5 GB.
@@ -88,173 +89,8 @@ pub fn read_bristol_file(path: &Path, import: &Import) -> Result<Circuit, Circui
     })
 }
 
-/// What the first lines announce, found within the limits.
-struct Header {
-    /// The line of the counts.
-    line: u64,
-    gates: u32,
-    wires: u32,
-    inputs: Vec<u32>,
-    outputs: Vec<u32>,
-    input_bits: u32,
-    output_bits: u32,
-}
-
-impl Header {
-    fn read<R: Read>(lexer: &mut Lexer<R>, import: &Import) -> Result<Self, CircuitError> {
-        let limits = &import.limits;
-        lexer.skip_empty_lines()?;
-        let first_line = lexer.line();
-        let gates = lexer.number("number of gates")?;
-        check_limit(first_line, "gates", limits.gates, u64::from(gates))?;
-        let wires = lexer.number("number of wires")?;
-        check_limit(
-            first_line,
-            "wires",
-            Circuit::MAX_WIRES as u32,
-            u64::from(wires),
-        )?;
-        lexer.end_of_line()?;
-        lexer.skip_empty_lines()?;
-        let second_line = lexer.line();
-        let second = numbers(lexer, "input values", limits)?;
-        let is_old = match import.format {
-            Some(format) => format == BristolFormat::Old,
-            None => is_old_header(lexer, &second)?,
-        };
-        let field = "widths of values";
-        let wrong = |expected: &str| {
-            let (expected, found) = (expected.to_owned(), format!("{} numbers", second.len()));
-            CircuitError::File {
-                line: second_line,
-                field,
-                expected,
-                found,
-            }
-        };
-        let mut third_line = second_line;
-        let (inputs, outputs) = if is_old {
-            let &[first, second, output] = second.as_slice() else {
-                return Err(wrong(
-                    "3 numbers: the widths of two inputs and of the output",
-                ));
-            };
-            let inputs = [first, second]
-                .into_iter()
-                .filter(|&width| width != 0)
-                .collect();
-            (inputs, vec![output])
-        } else {
-            let inputs = counted(&second)
-                .ok_or_else(|| wrong("the number of input values and as many widths"))?;
-            lexer.skip_empty_lines()?;
-            third_line = lexer.line();
-            let third = numbers(lexer, "output values", limits)?;
-            let outputs = counted(&third).ok_or_else(|| {
-                let expected = "the number of output values and as many widths".to_owned();
-                let found = format!("{} numbers", third.len());
-                CircuitError::File {
-                    line: third_line,
-                    field,
-                    expected,
-                    found,
-                }
-            })?;
-            (inputs, outputs)
-        };
-        let input_bits = total(second_line, "input bits", &inputs, limits)?;
-        let output_bits = total(third_line, "output bits", &outputs, limits)?;
-        // Each gate line drives a wire of its own, and outputs are the last wires.
-        let least = (u64::from(input_bits) + u64::from(gates)).max(u64::from(output_bits));
-        if u64::from(wires) < least {
-            return Err(CircuitError::File {
-                line: first_line,
-                field: "number of wires",
-                expected: format!("{least} at least, for the inputs, gates and outputs announced"),
-                found: wires.to_string(),
-            });
-        }
-        Ok(Self {
-            line: first_line,
-            gates,
-            wires,
-            inputs,
-            outputs,
-            input_bits,
-            output_bits,
-        })
-    }
-}
-
-/// All numbers of a line.
-fn numbers<R: Read>(
-    lexer: &mut Lexer<R>,
-    field: &'static str,
-    limits: &Limits,
-) -> Result<Vec<u32>, CircuitError> {
-    let mut numbers = vec![lexer.number(field)?];
-    while !lexer.is_end_of_line()? {
-        check_limit(lexer.line(), "values", limits.ports, numbers.len() as u64)?;
-        numbers.push(lexer.number(field)?);
-    }
-    lexer.end_of_line()?;
-    Ok(numbers)
-}
-
-/// The widths in a line that starts with their number.
-fn counted(numbers: &[u32]) -> Option<Vec<u32>> {
-    let (&count, widths) = numbers.split_first()?;
-    (count as usize == widths.len()).then(|| widths.to_vec())
-}
-
-/// Whether a header is of the old format, by its second line and, where that could be either,
-/// the next: in Bristol Fashion it has numbers alone.
-fn is_old_header<R: Read>(lexer: &mut Lexer<R>, second: &[u32]) -> Result<bool, CircuitError> {
-    if counted(second).is_none() {
-        return Ok(second.len() == 3);
-    }
-    Ok(second.len() == 3 && (lexer.is_end_of_line()? || lexer.line_has_a_letter()?))
-}
-
-fn check_limit(line: u64, what: &'static str, limit: u32, found: u64) -> Result<(), CircuitError> {
-    if found > u64::from(limit) {
-        return Err(CircuitError::FileLimit {
-            line,
-            what,
-            limit: u64::from(limit),
-            found,
-        });
-    }
-    Ok(())
-}
-
-/// The sum of the widths of values, none of which is 0.
-fn total(
-    line: u64,
-    what: &'static str,
-    widths: &[u32],
-    limits: &Limits,
-) -> Result<u32, CircuitError> {
-    if widths.is_empty() || widths.contains(&0) {
-        let expected = "at least one value, and no value without bits".to_owned();
-        let found = format!("widths {widths:.4?}").chars().take(64).collect();
-        return Err(CircuitError::File {
-            line,
-            field: "widths of values",
-            expected,
-            found,
-        });
-    }
-    let sum = widths.iter().map(|&width| u64::from(width)).sum();
-    check_limit(line, what, limits.port_bits, sum)?;
-    Ok(sum as u32)
-}
-
-/// What stands at the end of a gate line of one output.
-#[derive(Clone, Copy)]
-enum Name {
-    Xor,
-    And,
+/// What stands at the end of a gate line of one input.
+enum Unary {
     Inv,
     Eq,
     Eqw,
@@ -276,8 +112,8 @@ impl<R: Read> Body<R> {
     fn new(lexer: Lexer<R>, header: &Header, order: BitOrder) -> Result<Self, CircuitError> {
         Ok(Self {
             lexer,
-            circuit: Growing::new(ports("in", &header.inputs))?,
-            inputs: InputWires::new(&header.inputs, header.input_bits, order),
+            circuit: Growing::new(ports("in", &header.inputs.widths))?,
+            inputs: InputWires::new(&header.inputs, order),
             driven: DrivenWires::new(),
             wires: header.wires,
             constants: [None; 2],
@@ -324,14 +160,14 @@ impl<R: Read> Body<R> {
         let a = self.input("first input wire")?;
         let b = self.input("second input wire")?;
         let output = self.lexer.number("output wire")?;
-        let name = self
+        let is_xor = self
             .lexer
             .word("name of the gate", "XOR or AND", |word| match word {
-                b"XOR" => Some(Name::Xor),
-                b"AND" | b"MAND" => Some(Name::And),
+                b"XOR" => Some(true),
+                b"AND" | b"MAND" => Some(false),
                 _ => None,
             })?;
-        let gate = if matches!(name, Name::Xor) {
+        let gate = if is_xor {
             Gate::Xor(a, b)
         } else {
             Gate::And(a, b)
@@ -347,15 +183,15 @@ impl<R: Read> Body<R> {
         let name = self
             .lexer
             .word("name of the gate", "INV, EQ or EQW", |word| match word {
-                b"INV" => Some(Name::Inv),
-                b"EQ" => Some(Name::Eq),
-                b"EQW" => Some(Name::Eqw),
+                b"INV" => Some(Unary::Inv),
+                b"EQ" => Some(Unary::Eq),
+                b"EQW" => Some(Unary::Eqw),
                 _ => None,
             })?;
         let wire = match name {
-            Name::Eq => self.constant(a)?,
-            Name::Eqw => self.wire(a, "input wire")?,
-            _ => {
+            Unary::Eq => self.constant(a)?,
+            Unary::Eqw => self.wire(a, "input wire")?,
+            Unary::Inv => {
                 let a = self.wire(a, "input wire")?;
                 self.circuit.push(Gate::Inv(a))?
             }
@@ -458,7 +294,7 @@ impl<R: Read> Body<R> {
             let expected = format!("the end of the file after {} gate lines", header.gates);
             return Err(self.lexer.unexpected("end of file", &expected));
         }
-        let driven = u64::from(header.input_bits) + u64::from(self.driven.count());
+        let driven = u64::from(header.inputs.bits) + u64::from(self.driven.count());
         if driven != u64::from(header.wires) {
             return Err(CircuitError::File {
                 line: header.line,
@@ -467,9 +303,9 @@ impl<R: Read> Body<R> {
                 found: header.wires.to_string(),
             });
         }
-        let mut output_wires = Vec::with_capacity(header.output_bits as usize);
-        let mut first = header.wires - header.output_bits;
-        for &width in &header.outputs {
+        let mut output_wires = Vec::with_capacity(header.outputs.bits as usize);
+        let mut first = header.wires - header.outputs.bits;
+        for &width in &header.outputs.widths {
             for index in 0..width {
                 let number = first + order.place(index, width);
                 output_wires.push(self.wire(number, "output value")?);
@@ -477,7 +313,7 @@ impl<R: Read> Body<R> {
             first += width;
         }
         self.circuit
-            .finish(ports("out", &header.outputs), output_wires)
+            .finish(ports("out", &header.outputs.widths), output_wires)
     }
 }
 
@@ -490,15 +326,15 @@ struct InputWires {
 }
 
 impl InputWires {
-    fn new(widths: &[u32], bits: u32, order: BitOrder) -> Self {
+    fn new(inputs: &Values, order: BitOrder) -> Self {
         let mut first = 0;
         let value = |&width: &u32| {
             first += width;
             (first - width, width)
         };
         Self {
-            values: widths.iter().map(value).collect(),
-            bits,
+            values: inputs.widths.iter().map(value).collect(),
+            bits: inputs.bits,
             order,
         }
     }

@@ -86,7 +86,7 @@ impl Reader<'_> {
             }
         };
         if digits.is_empty() || digits.len() > MAX_DIGITS || !digits.bytes().all(is_digit) {
-            let found = format!("{} that are no such number", characters(text));
+            let found = format!("text of {} that is no such number", characters(text));
             return Err(self.error(ty, number_range(ty), found));
         }
         let mut magnitude = Natural::with_bits(ty.width() + 1);
@@ -102,7 +102,7 @@ impl Reader<'_> {
             unreachable!("a fixed type")
         };
         let Some((negative, digits, places)) = decimal(text) else {
-            let found = format!("{} that are no such number", characters(text));
+            let found = format!("text of {} that is no such number", characters(text));
             return Err(self.error(ty, number_range(ty), found));
         };
         let zeros = usize::try_from(-places).unwrap_or(0);
@@ -355,98 +355,50 @@ mod tests {
         }
     }
 
+    /// Type, text, what was expected, what was found.
+    const REFUSED: &str = "
+u8 | 256 | a number from 0 to 255, in decimal or as 0x… | a number out of range
+u8 | -1 | a number from 0 to 255, in decimal or as 0x… | a number out of range
+i8 | 128 | a number from -128 to 127, in decimal or as 0x… | a number out of range
+i8 | -129 | a number from -128 to 127, in decimal or as 0x… | a number out of range
+u64 | 0x10000000000000000 | a number from 0 to 18446744073709551615, in decimal or as 0x… | \
+        a number out of range
+u99 | ? | a number from 0 to 2^99 - 1, in decimal or as 0x… | \
+        text of 1 character that is no such number
+fixed[9,1] | 256 | a decimal number from -256 to less than 256 | a number out of range
+fixed[9,1] | ?? | a decimal number from -256 to less than 256 | \
+        text of 2 characters that is no such number
+bit | 2 | 0 or 1 | another character at index 0
+bits[3] | 01 | 3 characters 0 or 1, index 0 first | 2 characters
+bits[3] | 01x | 3 characters 0 or 1, index 0 first | another character at index 2
+bytes[2] | 0xabc | 4 hex digits, which are 2 bytes in order | 3 of them
+bytes[2] | abcg | 4 hex digits, which are 2 bytes in order | \
+        another character at index 3 of 4 characters
+u8[2] | [1,2, | a JSON list | text that is no JSON from line 1 column 5 on
+u8[2] | [1,2,3] | a list of 2 | a list of 3
+";
+
     #[test]
     fn other_texts_are_refused_without_being_quoted() {
-        let refused = [
-            (
-                "u8",
-                "256",
-                "a number from 0 to 255, in decimal or as 0x…",
-                "a number out of range",
-            ),
-            (
-                "u8",
-                "-1",
-                "a number from 0 to 255, in decimal or as 0x…",
-                "a number out of range",
-            ),
-            (
-                "i8",
-                "128",
-                "a number from -128 to 127, in decimal or as 0x…",
-                "a number out of range",
-            ),
-            (
-                "i8",
-                "-129",
-                "a number from -128 to 127, in decimal or as 0x…",
-                "a number out of range",
-            ),
-            (
-                "u100",
-                "x",
-                "a number from 0 to 2^100 - 1, in decimal or as 0x…",
-                "1 character that are no such number",
-            ),
-            ("bit", "2", "0 or 1", "another character at index 0"),
-            (
-                "bits[3]",
-                "01",
-                "3 characters 0 or 1, index 0 first",
-                "2 characters",
-            ),
-            (
-                "bits[3]",
-                "01x",
-                "3 characters 0 or 1, index 0 first",
-                "another character at index 2",
-            ),
-            (
-                "bytes[2]",
-                "0xabc",
-                "4 hex digits, which are 2 bytes in order",
-                "3 of them",
-            ),
-            (
-                "bytes[2]",
-                "abcg",
-                "4 hex digits, which are 2 bytes in order",
-                "another character at index 3 of 4 characters",
-            ),
-            (
-                "u8[2]",
-                "[1,2,",
-                "a JSON list",
-                "text that is no JSON from line 1 column 5 on",
-            ),
-            ("u8[2]", "[1,2,3]", "a list of 2", "a list of 3"),
-        ];
-        for (ty, written, expected, found) in refused {
+        for case in REFUSED.trim().lines() {
+            let [ty, written, expected, found] = case.split(" | ").collect::<Vec<_>>()[..] else {
+                panic!("{case}");
+            };
             let error = text(ty, written).unwrap_err().to_string();
-            assert_eq!(
-                error,
-                format!("the value is of type {ty}: expected {expected}, found {found}")
-            );
+            let message = format!("the value is of type {ty}: expected {expected}, found {found}");
+            assert_eq!(error, message);
         }
-        for number in [
-            "", "-", "0x", "+1", " 1", "1 ", "1_000", "--1", "0X1", "1.0", "1e3", "é",
-        ] {
+    }
+
+    #[test]
+    fn numbers_have_one_form() {
+        for number in "|-|0x|+1| 1|1 |1_000|--1|0X1|1.0|1e3|é".split('|') {
             assert!(text("i32", number).is_err(), "{number:?}");
         }
-        for number in [
-            "",
-            ".",
-            "1.",
-            ".5",
-            "0x1",
-            "1e",
-            "1e5000",
-            "1e9999999999",
-            "1.-5",
-            "nan",
-        ] {
+        for number in "|.|1.|.5|0x1|1e|1e5000|1e9999999999|1.-5|nan".split('|') {
             assert!(text("fixed[32,32]", number).is_err(), "{number:?}");
         }
+        assert!(text("u8", &"0".repeat(MAX_DIGITS)).is_ok());
         assert!(text("u8", &"0".repeat(MAX_DIGITS + 1)).is_err());
     }
 

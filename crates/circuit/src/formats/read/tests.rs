@@ -120,133 +120,60 @@ fn the_bit_order_applies_to_each_value() {
     assert_eq!(read(BitOrder::Reversed).output_wires(), [33, 32]);
 }
 
-/// A file that is right but for one part of it, and what the error must say.
+/// Files (`/` ends a line, `H` is a good header), what the error starts with, what was found.
+const WRONG_FILES: &str = r#"
+(nothing) | line 1, number of gates | the end of the file
+x | line 1, number of gates | "x"
+2/ | line 1, number of wires | the end of the line
+2 4 4/ | line 1, end of line | "4"
+2 4/ | line 2, input values | the end of the file
+2 4/2 1 1 1 1/1 1/ | line 2, widths of values | [2, 1, 1, 1, 1]
+2 4/2 1 1/2 1/ | line 3, widths of values | [2, 1]
+2 4/2 1 0/1 1/ | line 2, widths of values | [1, 0]
+2 4/2 1 1/0/ | line 3, widths of values | []
+3 4/2 1 1/1 1/ | line 1, number of wires: expected 5 at least | 4
+0 2/2 1 1/1 3/ | line 1, number of wires: expected 3 at least | 2
+H | line 5, gate: expected gate line 1 of 2 | the end of the file
+H2 1 0 1 2 XOR/ | line 6, gate: expected gate line 2 of 2 | the end of the file
+H2 1 0 1 2 XOR/2 1 0 1 3 | line 6, name of the gate | the end of the file
+H2 1 0 1 2/ | line 5, name of the gate: expected XOR or AND | the end of the line
+H2 1 0 1 2 OR/ | line 5, name of the gate: expected XOR or AND | "OR"
+H1 1 0 2 XOR/ | line 5, name of the gate: expected INV, EQ or EQW | "XOR"
+H2 1 0 1 2 XOR 3/ | line 5, end of line | "3"
+H3 1 0 1 0 2 AND/ | line 5, numbers of inputs and outputs | 3 and 1
+H0 0 AND/ | line 5, numbers of inputs and outputs | 0 and 0
+H2 1 0 3 2 XOR/ | line 5, second input wire: expected a wire that | wire 3
+H2 1 2 0 2 XOR/ | line 5, first input wire: expected a wire that | wire 2
+H1 1 4 2 INV/ | line 5, input wire: expected a wire below 4 | wire 4
+H1 1 0 4 INV/ | line 5, output wire: expected a wire below 4 | wire 4
+H1 1 0 1 INV/ | line 5, output wire: expected a wire from 2 on | wire 1
+H1 1 0 2 INV/1 1 0 2 INV/ | line 6, output wire | wire 2, which an earlier line
+H1 1 2 2 EQ/ | line 5, constant: expected 0 or 1 | 2
+H4 2 0 1 1 0 2 3 AND/ | line 5, name of the gate: expected MAND | "AND"
+H1 1 0 2 INV/1 1 0 3 INV/1 1 0 3 INV/ | line 7, end of file | "1"
+2 5/2 1 1/1 1/1 1 0 2 INV/1 1 0 3 INV/ | line 1, number of wires: expected 4 | 5
+"#;
+
 #[test]
 fn what_is_wrong_is_named_by_line_and_field() {
-    let header = "2 4\n2 1 1\n1 1\n\n";
-    let cases = [
-        ("", "line 1, number of gates", "the end of the file"),
-        ("x", "line 1, number of gates", "\"x\""),
-        ("2\n", "line 1, number of wires", "the end of the line"),
-        ("2 4 4\n", "line 1, end of line", "\"4\""),
-        ("2 4\n", "line 2, input values", "the end of the file"),
-        (
-            "2 4\n2 1 1 1 1\n1 1\n",
-            "line 2, widths of values",
-            "5 numbers",
-        ),
-        ("2 4\n2 1 1\n2 1\n", "line 3, widths of values", "2 numbers"),
-        ("2 4\n2 1 0\n1 1\n", "line 2, widths of values", "widths"),
-        ("2 4\n2 1 1\n0\n", "line 3, widths of values", "widths"),
-        (
-            "3 4\n2 1 1\n1 1\n",
-            "line 1, number of wires: expected 5 at least",
-            "4",
-        ),
-        (
-            "0 2\n2 1 1\n1 3\n",
-            "line 1, number of wires: expected 3 at least",
-            "2",
-        ),
-        (
-            "H",
-            "line 5, gate: expected gate line 1 of 2",
-            "the end of the file",
-        ),
-        (
-            "H2 1 0 1 2 XOR\n",
-            "line 6, gate: expected gate line 2 of 2",
-            "the end of the file",
-        ),
-        (
-            "H2 1 0 1 2 XOR\n2 1 0 1 3",
-            "line 6, name of the gate",
-            "the end of the file",
-        ),
-        (
-            "H2 1 0 1 2\n",
-            "line 5, name of the gate: expected XOR or AND",
-            "the end of the line",
-        ),
-        (
-            "H2 1 0 1 2 OR\n",
-            "line 5, name of the gate: expected XOR or AND",
-            "\"OR\"",
-        ),
-        (
-            "H1 1 0 2 XOR\n",
-            "line 5, name of the gate: expected INV, EQ or EQW",
-            "\"XOR\"",
-        ),
-        ("H2 1 0 1 2 XOR 3\n", "line 5, end of line", "\"3\""),
-        (
-            "H3 1 0 1 0 2 AND\n",
-            "line 5, numbers of inputs and outputs",
-            "3 and 1",
-        ),
-        (
-            "H0 0 AND\n",
-            "line 5, numbers of inputs and outputs",
-            "0 and 0",
-        ),
-        (
-            "H2 1 0 3 2 XOR\n",
-            "line 5, second input wire: expected a wire that",
-            "wire 3",
-        ),
-        (
-            "H2 1 2 0 2 XOR\n",
-            "line 5, first input wire: expected a wire that",
-            "wire 2",
-        ),
-        (
-            "H1 1 4 2 INV\n",
-            "line 5, input wire: expected a wire below 4",
-            "wire 4",
-        ),
-        (
-            "H1 1 0 4 INV\n",
-            "line 5, output wire: expected a wire below 4",
-            "wire 4",
-        ),
-        (
-            "H1 1 0 1 INV\n",
-            "line 5, output wire: expected a wire from 2 on",
-            "wire 1",
-        ),
-        (
-            "H1 1 0 2 INV\n1 1 0 2 INV\n",
-            "line 6, output wire",
-            "wire 2, which an earlier line",
-        ),
-        ("H1 1 2 2 EQ\n", "line 5, constant: expected 0 or 1", "2"),
-        (
-            "H4 2 0 1 1 0 2 3 AND\n",
-            "line 5, name of the gate: expected MAND",
-            "\"AND\"",
-        ),
-        (
-            "H1 1 0 2 INV\n1 1 0 3 INV\n1 1 0 3 INV\n",
-            "line 7, end of file",
-            "\"1\"",
-        ),
-        (
-            "2 5\n2 1 1\n1 1\n1 1 0 2 INV\n1 1 0 3 INV\n",
-            "line 1, number of wires: expected 4",
-            "5",
-        ),
-    ];
-    for (text, start, found) in cases {
-        let text = text.replacen('H', header, 1);
-        let error = read(&text).expect_err(&text);
+    for case in WRONG_FILES.trim().lines() {
+        let [file, start, found] = case.splitn(3, " | ").collect::<Vec<_>>()[..] else {
+            panic!("{case}");
+        };
+        let header = "2 4\n2 1 1\n1 1\n\n";
+        let file = file
+            .replace("(nothing)", "")
+            .replace('/', "\n")
+            .replacen('H', header, 1);
+        let error = read(&file).expect_err(case);
         let message = error.to_string();
         assert!(
             matches!(error, CircuitError::File { .. }),
-            "{text:?}: {message}"
+            "{case}: {message}"
         );
-        assert!(message.starts_with(start), "{text:?}: {message}");
+        assert!(message.starts_with(start), "{case}: {message}");
         let (_, after) = message.split_once(", found ").unwrap();
-        assert!(after.starts_with(found), "{text:?}: {message}");
+        assert!(after.starts_with(found), "{case}: {message}");
     }
 }
 
@@ -368,7 +295,9 @@ fn needs_no_copies(circuit: &Circuit) -> bool {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(circuit in circuits(), order in prop::sample::select(&ORDERS)) {
+    fn what_is_written_is_read_again(
+        circuit in circuits(), order in prop::sample::select(&ORDERS)
+    ) {
         let mut file = Vec::new();
         write_bristol(&circuit, &mut file, BristolFormat::Fashion, order).unwrap();
         let again = read_bristol(&*file, &Import { order, ..AS_GIVEN }).unwrap();
@@ -376,8 +305,8 @@ proptest! {
             prop_assert_eq!(&again, &circuit);
         }
         prop_assert_eq!((again.inputs(), again.outputs()), (circuit.inputs(), circuit.outputs()));
-        let inputs: Vec<u64> =
-            (0..circuit.input_bits() as u64).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let inputs = 1..=circuit.input_bits() as u64;
+        let inputs: Vec<u64> = inputs.map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         prop_assert_eq!(again.evaluate_lanes(&inputs), circuit.evaluate_lanes(&inputs));
         if circuit.inputs().len() <= 2 && circuit.outputs().len() == 1 {
             let mut old = Vec::new();
@@ -389,7 +318,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_give_a_circuit_or_an_error(text in "[0-9]{1,2} [0-9]{1,2}\n([0-9 \nXORANDINVEQWM]|[0-2] 1 [0-9] ){0,60}") {
+    fn any_text_gives_a_circuit_or_an_error(
+        text in "[0-9]{1,2} [0-9]{1,2}\n([0-9 \nXORANDINVEQWM]|[0-2] 1 [0-9] ){0,60}"
+    ) {
         let _ = read(&text);
     }
 
