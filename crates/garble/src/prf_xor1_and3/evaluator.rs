@@ -1,5 +1,6 @@
 //! The evaluator: one label of each wire.
 
+use core::mem;
 use subtle::{Choice, ConstantTimeEq};
 use tacit_circuit::{AndGate, NEGATED, Output, Program, XorGate};
 use tacit_kernels::{Block, Cpu, Use, encrypt_each};
@@ -45,23 +46,26 @@ impl PrfXor1And3Evaluator {
         }
     }
 
-    /// Evaluates XOR gates that do not wait for each other, at most [`TOGETHER`] of them.
-    fn evaluate_xors(&mut self, first: usize, gates: &[XorGate], tables: &[u8]) {
-        let keys = &mut self.work.keys[..2 * gates.len()];
-        let values = &mut self.work.values[..2 * gates.len()];
-        for (n, gate) in gates.iter().enumerate() {
-            for (side, slot) in [(0, gate.a), (1, gate.b)] {
+    /// Evaluates a run of a batch's XOR gates, the batch's first gate being number `first` and
+    /// `tables` the batch's.
+    fn evaluate_xors(&mut self, first: usize, gates: &[XorGate], run: &[u32], tables: &[u8]) {
+        let keys = &mut self.work.keys[..2 * run.len()];
+        let values = &mut self.work.values[..2 * run.len()];
+        for (n, index) in run.iter().map(|index| *index as usize).enumerate() {
+            for (side, slot) in [(0, gates[index].a), (1, gates[index].b)] {
                 let label = self.slots[slot as usize];
                 let row = label.lsb().unwrap_u8();
                 keys[2 * n + usize::from(side)] = label & KEY;
-                values[2 * n + usize::from(side)] = self.points.at(Use::Xor, first + n, row, side);
+                values[2 * n + usize::from(side)] =
+                    self.points.at(Use::Xor, first + index, row, side);
             }
         }
         encrypt_each(self.cpu, keys, values);
         let tables = tables.as_chunks::<XOR_BYTES>().0;
-        for ((gate, f), table) in gates.iter().zip(values.chunks_exact(2)).zip(tables) {
+        for (index, f) in run.iter().zip(values.chunks_exact(2)) {
+            let gate = &gates[*index as usize];
             let (i, j) = (self.slots[gate.a as usize], self.slots[gate.b as usize]);
-            let c = Block::from_bytes(*table).and_bit(j.lsb());
+            let c = Block::from_bytes(tables[*index as usize]).and_bit(j.lsb());
             let key = f[0] ^ f[1] ^ c;
             self.slots[gate.out as usize] = key.with_lsb(i.lsb() ^ j.lsb());
         }
@@ -125,14 +129,16 @@ impl Evaluator for PrfXor1And3Evaluator {
         self.segment += 1;
         let segment = &program.segments()[segment];
         let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
+        // Lent out, so that gates can be evaluated run by run.
+        let mut runs = mem::take(&mut self.runs);
         for batch in &program.batches()[segment.batches.clone()] {
-            let xors_end = xor + batch.xors as usize;
-            while xor < xors_end {
-                let len = self.runs.next_len(&program.xors()[xor..xors_end]);
-                let run = tables.split_off(..XOR_BYTES * len).expect(TABLES);
-                self.evaluate_xors(xor, &program.xors()[xor..xor + len], run);
-                xor += len;
+            let xors = &program.xors()[xor..xor + batch.xors as usize];
+            let xor_tables = tables.split_off(..XOR_BYTES * xors.len()).expect(TABLES);
+            runs.schedule(xors);
+            for run in runs.iter() {
+                self.evaluate_xors(xor, xors, run, xor_tables);
             }
+            xor += xors.len();
             let ands_end = and + batch.ands as usize;
             while and < ands_end {
                 let len = TOGETHER.min(ands_end - and);
@@ -141,6 +147,7 @@ impl Evaluator for PrfXor1And3Evaluator {
                 and += len;
             }
         }
+        self.runs = runs;
         assert!(tables.is_empty(), "{TABLES}");
     }
 

@@ -1,6 +1,6 @@
 //! The garbler: both labels of each wire.
 
-use core::fmt;
+use core::{fmt, mem};
 
 use subtle::{Choice, ConditionallySelectable};
 use tacit_circuit::{AndGate, NEGATED, Output, Program, XorGate};
@@ -145,27 +145,30 @@ impl PrfXor1And3Garbler {
         }
     }
 
-    /// Garbles XOR gates that do not wait for each other, at most [`TOGETHER`] of them.
-    fn garble_xors(&mut self, first: usize, gates: &[XorGate], tables: &mut [u8]) {
-        let keys = &mut self.work.keys[..4 * gates.len()];
-        let values = &mut self.work.values[..4 * gates.len()];
-        for (n, gate) in gates.iter().enumerate() {
-            let i = self.slots[gate.a as usize].by_select();
-            let j = self.slots[gate.b as usize].by_select();
+    /// Garbles a run of a batch's XOR gates, the batch's first gate being number `first` and
+    /// `tables` the batch's.
+    fn garble_xors(&mut self, first: usize, gates: &[XorGate], run: &[u32], tables: &mut [u8]) {
+        const CALLS: [(u8, u8); 4] = [(0, 0), (1, 0), (0, 1), (1, 1)];
+        let keys = &mut self.work.keys[..4 * run.len()];
+        let values = &mut self.work.values[..4 * run.len()];
+        for (n, index) in run.iter().map(|index| *index as usize).enumerate() {
+            let i = self.slots[gates[index].a as usize].by_select();
+            let j = self.slots[gates[index].b as usize].by_select();
             for (column, label) in [i[0], i[1], j[0], j[1]].into_iter().enumerate() {
                 keys[4 * n + column] = label & KEY;
             }
-            for (column, (select, side)) in [(0, 0), (1, 0), (0, 1), (1, 1)].iter().enumerate() {
-                values[4 * n + column] = self.points.at(Use::Xor, first + n, *select, *side);
+            for (column, (select, side)) in CALLS.iter().enumerate() {
+                values[4 * n + column] = self.points.at(Use::Xor, first + index, *select, *side);
             }
         }
         encrypt_each(self.cpu, keys, values);
-        let tables = tables.chunks_exact_mut(XOR_BYTES);
-        for ((gate, f), table) in gates.iter().zip(values.chunks_exact(4)).zip(tables) {
+        for (index, f) in run.iter().zip(values.chunks_exact(4)) {
+            let gate = &gates[*index as usize];
             let pi_i = self.slots[gate.a as usize].permute_bit();
             let pi_j = self.slots[gate.b as usize].permute_bit();
             let delta = (f[0] ^ f[1]) & KEY;
             let c = (f[2] ^ f[3]) & KEY ^ delta;
+            let table = &mut tables[XOR_BYTES * *index as usize..][..XOR_BYTES];
             table.copy_from_slice(&c.to_bytes());
             // The translated labels with equal select bits give the output with select bit 0.
             let with_0 = (f[0] ^ f[2]) & KEY;
@@ -268,14 +271,16 @@ impl Garbler for PrfXor1And3Garbler {
         self.segment += 1;
         let segment = &program.segments()[segment];
         let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
+        // Lent out, so that gates can be garbled run by run.
+        let mut runs = mem::take(&mut self.runs);
         for batch in &program.batches()[segment.batches.clone()] {
-            let xors_end = xor + batch.xors as usize;
-            while xor < xors_end {
-                let len = self.runs.next_len(&program.xors()[xor..xors_end]);
-                let run = tables.split_off_mut(..XOR_BYTES * len).expect(ROOM);
-                self.garble_xors(xor, &program.xors()[xor..xor + len], run);
-                xor += len;
+            let xors = &program.xors()[xor..xor + batch.xors as usize];
+            let xor_tables = tables.split_off_mut(..XOR_BYTES * xors.len()).expect(ROOM);
+            runs.schedule(xors);
+            for run in runs.iter() {
+                self.garble_xors(xor, xors, run, xor_tables);
             }
+            xor += xors.len();
             let ands_end = and + batch.ands as usize;
             while and < ands_end {
                 let len = TOGETHER.min(ands_end - and);
@@ -284,6 +289,7 @@ impl Garbler for PrfXor1And3Garbler {
                 and += len;
             }
         }
+        self.runs = runs;
         assert!(tables.is_empty(), "{ROOM}");
     }
 
