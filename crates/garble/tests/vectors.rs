@@ -26,7 +26,10 @@ impl SchemeVisitor for Check<'_> {
         };
         let circuit = circuits::named(vector.text("circuit"));
         vector.assert_text("circuit-digest", &circuit.digest().to_string());
-        let garbled = Garbled::new(scheme, &setting, &Program::compile(&circuit));
+        let program = Program::compile(&circuit);
+        // A program is frozen by a vector of its own: if this differs, look there first.
+        vector.assert_text("program-fingerprint", &program.fingerprint().to_string());
+        let garbled = Garbled::new(scheme, &setting, &program);
         let tables = garbled.tables.concat();
         vector.assert_text("tables-bytes", &tables.len().to_string());
         vector.assert_text("tables-sha256", &hex(&Sha256::digest(&tables)));
