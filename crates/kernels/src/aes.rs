@@ -99,7 +99,7 @@ impl Kernel for Expand {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> [Block; 11] {
-        let [schedule] = simd.expand([simd.splat(self.key)]);
+        let schedule = simd.expand(simd.splat(self.key));
         simd.round_keys(&schedule)
     }
 }
@@ -115,14 +115,14 @@ impl Kernel for Encrypt<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let schedule = [simd.splat_schedule(self.round_keys)];
+        let schedule = simd.splat_schedule(self.round_keys);
         let mut chunks = self.blocks.chunks_exact_mut(IN_FLIGHT * S::LANES);
         for chunk in &mut chunks {
             let mut vectors = [simd.splat(Block::ZERO); IN_FLIGHT];
             for (vector, from) in vectors.iter_mut().zip(chunk.chunks_exact(S::LANES)) {
                 *vector = simd.load(from);
             }
-            let [vectors] = simd.encrypt(&schedule, [vectors]);
+            let [vectors] = simd.encrypt([&schedule], [vectors]);
             for (vector, into) in vectors.into_iter().zip(chunk.chunks_exact_mut(S::LANES)) {
                 simd.store(vector, into);
             }
@@ -131,7 +131,7 @@ impl Kernel for Encrypt<'_> {
         let mut padded = [Block::ZERO; IN_FLIGHT * MAX_LANES];
         padded[..rest.len()].copy_from_slice(rest);
         for chunk in padded[..rest.len().next_multiple_of(S::LANES)].chunks_exact_mut(S::LANES) {
-            let [[vector]] = simd.encrypt(&schedule, [[simd.load(chunk)]]);
+            let [[vector]] = simd.encrypt([&schedule], [[simd.load(chunk)]]);
             simd.store(vector, chunk);
         }
         rest.copy_from_slice(&padded[..rest.len()]);

@@ -81,7 +81,7 @@ pub fn two_call<S: Simd, const N: usize, const M: usize>(
     tweaks: [[S::Vector; M]; N],
     x: [[S::Vector; M]; N],
 ) -> [[S::Vector; M]; N] {
-    let schedules = &[*permutation; N];
+    let schedules = [permutation; N];
     let inner = simd.encrypt(schedules, x);
     let outer = simd.encrypt(schedules, xor_all(simd, inner, tweaks));
     xor_all(simd, outer, inner)
@@ -89,12 +89,12 @@ pub fn two_call<S: Simd, const N: usize, const M: usize>(
 
 /// The re-keyed hash of vectors, `x[i][..]` under `keys[i]` = start ⊕ tweak.
 #[inline(always)]
-pub fn rekeyed<S: Simd, const N: usize, const M: usize>(
+pub fn rekeyed<S: Simd, const M: usize>(
     simd: S,
-    keys: [S::Vector; N],
-    mut x: [[S::Vector; M]; N],
-) -> [[S::Vector; M]; N] {
-    sigma_all(simd, &mut x);
+    keys: [S::Vector; 4],
+    x: [[S::Vector; M]; 4],
+) -> [[S::Vector; M]; 4] {
+    let x = sigma_all(simd, x);
     xor_all(simd, simd.encrypt_rekeyed(keys, x), x)
 }
 
@@ -102,18 +102,24 @@ pub fn rekeyed<S: Simd, const N: usize, const M: usize>(
 #[inline(always)]
 pub fn rekeyed_expanded<S: Simd, const N: usize, const M: usize>(
     simd: S,
-    schedules: &[S::Schedule; N],
-    mut x: [[S::Vector; M]; N],
+    schedules: [&S::Schedule; N],
+    x: [[S::Vector; M]; N],
 ) -> [[S::Vector; M]; N] {
-    sigma_all(simd, &mut x);
+    let x = sigma_all(simd, x);
     xor_all(simd, simd.encrypt(schedules, x), x)
 }
 
 #[inline(always)]
-fn sigma_all<S: Simd, const N: usize, const M: usize>(simd: S, x: &mut [[S::Vector; M]; N]) {
-    for vector in x.iter_mut().flatten() {
-        *vector = simd.sigma(*vector);
+fn sigma_all<S: Simd, const N: usize, const M: usize>(
+    simd: S,
+    mut x: [[S::Vector; M]; N],
+) -> [[S::Vector; M]; N] {
+    for x in &mut x {
+        for x in x {
+            *x = simd.sigma(*x);
+        }
     }
+    x
 }
 
 #[inline(always)]
@@ -122,8 +128,10 @@ fn xor_all<S: Simd, const N: usize, const M: usize>(
     mut a: [[S::Vector; M]; N],
     b: [[S::Vector; M]; N],
 ) -> [[S::Vector; M]; N] {
-    for (a, b) in a.iter_mut().flatten().zip(b.iter().flatten()) {
-        *a = simd.xor(*a, *b);
+    for (a, b) in a.iter_mut().zip(b) {
+        for (a, b) in a.iter_mut().zip(b) {
+            *a = simd.xor(*a, b);
+        }
     }
     a
 }
@@ -216,42 +224,82 @@ impl<const M: usize> Kernel for HashEpoch<'_, M> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let step = VECTORS * S::LANES;
-        let key = epoch_key(self.hash.start, self.first);
-        let [permutation] = simd.expand([simd.splat(key)]);
-        let offset = simd.splat(self.offset);
-        let mut tweak = counting_tweaks(simd, self.first);
-        let mut padded = [[Block::ZERO; VECTORS * MAX_LANES]; M];
-        for at in (0..self.blocks[0].len()).step_by(step) {
-            let count = step.min(self.blocks[0].len() - at);
-            padded[0][..count].copy_from_slice(&self.blocks[0][at..at + count]);
-            let mut tweaks = [tweak; VECTORS];
-            let mut x = [[offset; M]; VECTORS];
-            for i in 0..VECTORS {
-                tweaks[i] = tweak;
-                tweak = simd.add_halves(tweak, number_step(simd, S::LANES));
-                x[i][0] = simd.load(&padded[0][i * S::LANES..]);
-                for j in 1..M {
-                    x[i][j] = simd.xor(x[i][0], offset);
-                }
-            }
-            let hashes = match self.hash.construction {
-                Construction::TwoCall => {
-                    two_call(simd, &permutation, tweaks.map(|tweak| [tweak; M]), x)
-                }
-                Construction::Rekeyed => {
-                    let start = simd.splat(self.hash.start);
-                    let keys = tweaks.map(|tweak| simd.xor(tweak, start));
-                    rekeyed(simd, keys, x)
-                }
-            };
-            for j in 0..M {
-                for i in 0..VECTORS {
-                    simd.store(hashes[i][j], &mut padded[j][i * S::LANES..]);
-                }
-                self.blocks[j][at..at + count].copy_from_slice(&padded[j][..count]);
-            }
+        let permutation = simd.expand(simd.splat(epoch_key(self.hash.start, self.first)));
+        let length = self.blocks[0].len();
+        let full = length - length % step;
+        let Self {
+            hash,
+            first,
+            mut blocks,
+            ..
+        } = self;
+        let mut keys = StepKeys {
+            construction: hash.construction,
+            start: simd.splat(hash.start),
+            offset: simd.splat(self.offset),
+            permutation: &permutation,
+            tweak: counting_tweaks(simd, first),
+        };
+        for at in (0..full).step_by(step) {
+            hash_step(
+                simd,
+                &mut keys,
+                blocks.each_mut().map(|b| &mut b[at..at + step]),
+            );
         }
-        padded.as_flattened_mut().zeroize();
+        if full < length {
+            let mut padded = [[Block::ZERO; VECTORS * MAX_LANES]; M];
+            padded[0][..length - full].copy_from_slice(&blocks[0][full..]);
+            hash_step(simd, &mut keys, padded.each_mut().map(|b| &mut b[..]));
+            for (blocks, padded) in blocks.into_iter().zip(&padded) {
+                blocks[full..].copy_from_slice(&padded[..length - full]);
+            }
+            padded.as_flattened_mut().zeroize();
+        }
+    }
+}
+
+/// What the steps of [`HashEpoch`] have in common.
+struct StepKeys<'a, S: Simd> {
+    construction: Construction,
+    start: S::Vector,
+    offset: S::Vector,
+    permutation: &'a S::Schedule,
+    /// Tweaks of the next vector.
+    tweak: S::Vector,
+}
+
+/// One step of [`HashEpoch`]: [`VECTORS`] vectors of labels, of which `M` hashes are made.
+#[inline(always)]
+fn hash_step<S: Simd, const M: usize>(
+    simd: S,
+    keys: &mut StepKeys<'_, S>,
+    mut blocks: [&mut [Block]; M],
+) {
+    let mut tweaks = [[keys.tweak; M]; VECTORS];
+    let mut x = [[keys.offset; M]; VECTORS];
+    for (i, (x, tweaks)) in x.iter_mut().zip(&mut tweaks).enumerate() {
+        *tweaks = [keys.tweak; M];
+        keys.tweak = simd.add_halves(keys.tweak, number_step(simd, S::LANES));
+        x[0] = simd.load(&blocks[0][i * S::LANES..]);
+        for j in 1..M {
+            x[j] = simd.xor(x[0], keys.offset);
+        }
+    }
+    let hashes = match keys.construction {
+        Construction::TwoCall => two_call(simd, keys.permutation, tweaks, x),
+        Construction::Rekeyed => {
+            let mut round_zero = [keys.start; VECTORS];
+            for (key, tweaks) in round_zero.iter_mut().zip(tweaks) {
+                *key = simd.xor(*key, tweaks[0]);
+            }
+            rekeyed(simd, round_zero, x)
+        }
+    };
+    for (i, hashes) in hashes.into_iter().enumerate() {
+        for (blocks, hash) in blocks.iter_mut().zip(hashes) {
+            simd.store(hash, &mut blocks[i * S::LANES..]);
+        }
     }
 }
 
@@ -344,12 +392,12 @@ mod tests {
 
             #[inline(always)]
             fn run<S: Simd>(self, simd: S) -> (Block, Block) {
-                let (key, x) = ([simd.splat(START)], [[simd.splat(self.0)]]);
+                let (keys, x) = ([simd.splat(START); 4], [[simd.splat(self.0)]; 4]);
                 let mut lanes = [Block::ZERO; 4];
-                simd.store(rekeyed(simd, key, x)[0][0], &mut lanes);
+                simd.store(rekeyed(simd, keys, x)[0][0], &mut lanes);
                 let on_the_way = lanes[0];
                 simd.store(
-                    rekeyed_expanded(simd, &simd.expand(key), x)[0][0],
+                    rekeyed_expanded(simd, simd.expand_four(keys).each_ref(), x)[3][0],
                     &mut lanes,
                 );
                 (on_the_way, lanes[0])

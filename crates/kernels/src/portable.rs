@@ -117,7 +117,12 @@ impl Simd for Portable {
     }
 
     #[inline]
-    fn expand<const N: usize>(self, keys: [[Block; 4]; N]) -> [[Planes; 11]; N] {
+    fn expand(self, keys: [Block; 4]) -> [Planes; 11] {
+        bitslice::expand(keys)
+    }
+
+    #[inline]
+    fn expand_four(self, keys: [[Block; 4]; 4]) -> [[Planes; 11]; 4] {
         keys.map(bitslice::expand)
     }
 
@@ -134,10 +139,10 @@ impl Simd for Portable {
     #[inline]
     fn encrypt<const N: usize, const M: usize>(
         self,
-        schedules: &[[Planes; 11]; N],
+        schedules: [&[Planes; 11]; N],
         mut blocks: [[[Block; 4]; M]; N],
     ) -> [[[Block; 4]; M]; N] {
-        for (schedule, vectors) in schedules.iter().zip(&mut blocks) {
+        for (schedule, vectors) in schedules.into_iter().zip(&mut blocks) {
             for vector in vectors {
                 *vector = bitslice::encrypt(schedule, *vector);
             }
@@ -146,11 +151,11 @@ impl Simd for Portable {
     }
 
     #[inline]
-    fn encrypt_rekeyed<const N: usize, const M: usize>(
+    fn encrypt_rekeyed<const M: usize>(
         self,
-        keys: [[Block; 4]; N],
-        blocks: [[[Block; 4]; M]; N],
-    ) -> [[[Block; 4]; M]; N] {
-        self.encrypt(&self.expand(keys), blocks)
+        keys: [[Block; 4]; 4],
+        blocks: [[[Block; 4]; M]; 4],
+    ) -> [[[Block; 4]; M]; 4] {
+        self.encrypt(self.expand_four(keys).each_ref(), blocks)
     }
 }

@@ -80,8 +80,11 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
     /// σ of each lane: (high ‖ low) becomes (high ⊕ low ‖ high), an orthomorphism.
     fn sigma(self, a: Self::Vector) -> Self::Vector;
 
-    /// Expands keys, one a lane, the schedules interleaved.
-    fn expand<const N: usize>(self, keys: [Self::Vector; N]) -> [Self::Schedule; N];
+    /// Expands a vector of keys.
+    fn expand(self, keys: Self::Vector) -> Self::Schedule;
+
+    /// Expands four vectors of keys together, in less time than one after the other.
+    fn expand_four(self, keys: [Self::Vector; 4]) -> [Self::Schedule; 4];
 
     /// A schedule with these round keys in every lane.
     fn splat_schedule(self, round_keys: &[Block; 11]) -> Self::Schedule;
@@ -92,14 +95,14 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
     /// AES-128 of all vectors, `blocks[i][..]` under `schedules[i]`.
     fn encrypt<const N: usize, const M: usize>(
         self,
-        schedules: &[Self::Schedule; N],
+        schedules: [&Self::Schedule; N],
         blocks: [[Self::Vector; M]; N],
     ) -> [[Self::Vector; M]; N];
 
     /// AES-128 of all vectors, `blocks[i][..]` under `keys[i]`, the keys expanded on the way.
-    fn encrypt_rekeyed<const N: usize, const M: usize>(
+    fn encrypt_rekeyed<const M: usize>(
         self,
-        keys: [Self::Vector; N],
-        blocks: [[Self::Vector; M]; N],
-    ) -> [[Self::Vector; M]; N];
+        keys: [Self::Vector; 4],
+        blocks: [[Self::Vector; M]; 4],
+    ) -> [[Self::Vector; M]; 4];
 }

@@ -1,9 +1,13 @@
 //! The x86-64 backends: AES-NI, VAES with 256 bits, VAES with 512 bits.
 //!
 //! Each is a thin layer of lane operations ([`Lanes`], one instruction each or a few), over which
-//! the AES rounds, the key schedule and everything above are written once, below. The key
-//! schedule takes SubWord from AESENCLAST: on a vector whose columns are equal, ShiftRows moves
-//! nothing.
+//! the AES rounds, the key schedule and everything above are written once, below.
+//!
+//! The key schedule takes SubWord from AESENCLAST, whose ShiftRows a byte shuffle undoes
+//! beforehand. Four vectors of keys are expanded as four vectors of their words: column i of four
+//! keys stands in one vector, so that one AESENCLAST serves four keys and the columns' sums need
+//! no shifts. Each round key is transposed back to be used. That is 17 instructions a round for
+//! four vectors of keys, where one key at a time takes 28.
 
 use crate::Block;
 use crate::simd::{Sealed, Simd};
@@ -52,7 +56,17 @@ pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
     /// The last round of AES: AESENCLAST.
     fn last_round(self, state: Self::Vector, key: Self::Vector) -> Self::Vector;
     /// RotWord of the last column of each lane, in all four columns.
-    fn rotated_word(self, key: Self::Vector) -> Self::Vector;
+    fn rotated_last_word(self, key: Self::Vector) -> Self::Vector;
+    /// RotWord of every column, moved to where ShiftRows takes it from.
+    fn rotated_words(self, words: Self::Vector) -> Self::Vector;
+    /// Columns (a₀, b₀, a₁, b₁) of each lane.
+    fn interleave_low_columns(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Columns (a₂, b₂, a₃, b₃) of each lane.
+    fn interleave_high_columns(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Halves (low of a, low of b) of each lane.
+    fn low_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Halves (high of a, high of b) of each lane.
+    fn high_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Each column moved up one place, zero moved in.
     fn up_one_column(self, a: Self::Vector) -> Self::Vector;
     /// Each column moved up two places, zeros moved in.
@@ -73,17 +87,64 @@ const ROUND_CONSTANTS: [Block; 10] = {
     blocks
 };
 
+/// Where each byte comes from in [`Lanes::rotated_words`]: AESENCLAST's ShiftRows takes the byte of
+/// column c and row r to column c − r, where byte r + 1 of that column's word belongs.
+const ROTATED_WORDS: Block = {
+    let mut bytes = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        let (column, row) = (i / 4, i % 4);
+        bytes[i] = (4 * ((column + 4 - row) % 4) + (row + 1) % 4) as u8;
+        i += 1;
+    }
+    Block::from_bytes(bytes)
+};
+
 /// The high half of a block.
 const HIGH_HALF: Block = Block::from_u128((u64::MAX as u128) << 64);
 
 /// The round key after `key`.
 #[inline(always)]
 fn next_key<L: Lanes>(lanes: L, key: L::Vector, round: usize) -> L::Vector {
-    let rotated = lanes.rotated_word(key);
+    let rotated = lanes.rotated_last_word(key);
     let sums = lanes.xor(key, lanes.up_one_column(key));
     let sums = lanes.xor(sums, lanes.up_two_columns(sums));
     let sums = lanes.xor(sums, lanes.splat(ROUND_CONSTANTS[round]));
     lanes.last_round(rotated, sums)
+}
+
+/// Transposes the columns of four vectors, lane by lane: keys to words and back.
+#[inline(always)]
+fn transpose_columns<L: Lanes>(lanes: L, x: [L::Vector; 4]) -> [L::Vector; 4] {
+    let [a, b, c, d] = x;
+    let ab_low = lanes.interleave_low_columns(a, b);
+    let ab_high = lanes.interleave_high_columns(a, b);
+    let cd_low = lanes.interleave_low_columns(c, d);
+    let cd_high = lanes.interleave_high_columns(c, d);
+    [
+        lanes.low_halves(ab_low, cd_low),
+        lanes.high_halves(ab_low, cd_low),
+        lanes.low_halves(ab_high, cd_high),
+        lanes.high_halves(ab_high, cd_high),
+    ]
+}
+
+/// The words of the round keys after those whose words these are. The sums do not wait for
+/// SubWord, so that a round's latency is a shuffle, an AESENCLAST and a XOR.
+#[inline(always)]
+fn next_words<L: Lanes>(lanes: L, words: [L::Vector; 4], round: usize) -> [L::Vector; 4] {
+    let [w0, w1, w2, w3] = words;
+    let constant = lanes.splat(ROUND_CONSTANTS[round]);
+    let substituted = lanes.last_round(lanes.rotated_words(w3), constant);
+    let w01 = lanes.xor(w0, w1);
+    let w012 = lanes.xor(w01, w2);
+    let w0123 = lanes.xor(w012, w3);
+    [
+        lanes.xor(w0, substituted),
+        lanes.xor(w01, substituted),
+        lanes.xor(w012, substituted),
+        lanes.xor(w0123, substituted),
+    ]
 }
 
 impl<L: Lanes> Simd for L {
@@ -153,15 +214,27 @@ impl<L: Lanes> Simd for L {
     }
 
     #[inline(always)]
-    fn expand<const N: usize>(self, mut keys: [Self::Vector; N]) -> [Self::Schedule; N] {
-        let mut schedules = [[Lanes::splat(self, Block::ZERO); 11]; N];
-        for i in 0..N {
-            schedules[i][0] = keys[i];
+    fn expand(self, mut keys: Self::Vector) -> Self::Schedule {
+        let mut schedule = [keys; 11];
+        for round in 0..10 {
+            keys = next_key(self, keys, round);
+            schedule[round + 1] = keys;
+        }
+        schedule
+    }
+
+    #[inline(always)]
+    fn expand_four(self, keys: [Self::Vector; 4]) -> [Self::Schedule; 4] {
+        let mut schedules = [[keys[0]; 11]; 4];
+        let mut words = transpose_columns(self, keys);
+        for (schedule, key) in schedules.iter_mut().zip(keys) {
+            schedule[0] = key;
         }
         for round in 0..10 {
-            for i in 0..N {
-                keys[i] = next_key(self, keys[i], round);
-                schedules[i][round + 1] = keys[i];
+            words = next_words(self, words, round);
+            let keys = transpose_columns(self, words);
+            for (schedule, key) in schedules.iter_mut().zip(keys) {
+                schedule[round + 1] = key;
             }
         }
         schedules
@@ -190,22 +263,22 @@ impl<L: Lanes> Simd for L {
     #[inline(always)]
     fn encrypt<const N: usize, const M: usize>(
         self,
-        schedules: &[Self::Schedule; N],
+        schedules: [&Self::Schedule; N],
         mut blocks: [[Self::Vector; M]; N],
     ) -> [[Self::Vector; M]; N] {
-        for (schedule, states) in schedules.iter().zip(&mut blocks) {
+        for (states, schedule) in blocks.iter_mut().zip(schedules) {
             for state in states {
                 *state = Lanes::xor(self, *state, schedule[0]);
             }
         }
         for round in 1..10 {
-            for (schedule, states) in schedules.iter().zip(&mut blocks) {
+            for (states, schedule) in blocks.iter_mut().zip(schedules) {
                 for state in states {
                     *state = self.round(*state, schedule[round]);
                 }
             }
         }
-        for (schedule, states) in schedules.iter().zip(&mut blocks) {
+        for (states, schedule) in blocks.iter_mut().zip(schedules) {
             for state in states {
                 *state = self.last_round(*state, schedule[10]);
             }
@@ -214,28 +287,30 @@ impl<L: Lanes> Simd for L {
     }
 
     #[inline(always)]
-    fn encrypt_rekeyed<const N: usize, const M: usize>(
+    fn encrypt_rekeyed<const M: usize>(
         self,
-        mut keys: [Self::Vector; N],
-        mut blocks: [[Self::Vector; M]; N],
-    ) -> [[Self::Vector; M]; N] {
-        for (key, states) in keys.iter().zip(&mut blocks) {
+        keys: [Self::Vector; 4],
+        mut blocks: [[Self::Vector; M]; 4],
+    ) -> [[Self::Vector; M]; 4] {
+        for (states, key) in blocks.iter_mut().zip(keys) {
             for state in states {
-                *state = Lanes::xor(self, *state, *key);
+                *state = Lanes::xor(self, *state, key);
             }
         }
+        let mut words = transpose_columns(self, keys);
         for round in 0..9 {
-            for (key, states) in keys.iter_mut().zip(&mut blocks) {
-                *key = next_key(self, *key, round);
+            words = next_words(self, words, round);
+            let keys = transpose_columns(self, words);
+            for (states, key) in blocks.iter_mut().zip(keys) {
                 for state in states {
-                    *state = self.round(*state, *key);
+                    *state = self.round(*state, key);
                 }
             }
         }
-        for (key, states) in keys.iter_mut().zip(&mut blocks) {
-            *key = next_key(self, *key, 9);
+        let keys = transpose_columns(self, next_words(self, words, 9));
+        for (states, key) in blocks.iter_mut().zip(keys) {
             for state in states {
-                *state = self.last_round(*state, *key);
+                *state = self.last_round(*state, key);
             }
         }
         blocks

@@ -82,7 +82,7 @@ impl<S: Simd> Hashing<S> for TwoCall<S> {
     fn keys_for(&mut self, simd: S, number: u64) -> usize {
         if number >= self.end {
             let key = hash::epoch_key(self.start, first_half(self.instance, number));
-            [self.permutation] = simd.expand([simd.splat(key)]);
+            self.permutation = simd.expand(simd.splat(key));
             self.end = ((number >> hash::EPOCH_BITS) + 1) << hash::EPOCH_BITS;
         }
         (self.end - number) as usize

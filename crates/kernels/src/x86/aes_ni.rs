@@ -5,7 +5,7 @@
 use core::arch::x86_64::*;
 use std::arch::is_x86_feature_detected;
 
-use super::Lanes;
+use super::{Lanes, ROTATED_WORDS};
 use crate::Block;
 use crate::cpu::Kernel;
 use crate::simd::Sealed;
@@ -140,9 +140,40 @@ impl Lanes for AesNi {
     }
 
     #[inline(always)]
-    fn rotated_word(self, key: __m128i) -> __m128i {
+    fn rotated_last_word(self, key: __m128i) -> __m128i {
         // SAFETY: `self` proves the features.
         unsafe { _mm_shuffle_epi8(key, _mm_set1_epi32(0x0c0f_0e0d)) }
+    }
+
+    #[inline(always)]
+    fn rotated_words(self, words: __m128i) -> __m128i {
+        let mask = Lanes::splat(self, ROTATED_WORDS);
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_shuffle_epi8(words, mask) }
+    }
+
+    #[inline(always)]
+    fn interleave_low_columns(self, a: __m128i, b: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_unpacklo_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    fn interleave_high_columns(self, a: __m128i, b: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_unpackhi_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    fn low_halves(self, a: __m128i, b: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_unpacklo_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn high_halves(self, a: __m128i, b: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_unpackhi_epi64(a, b) }
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@
 use core::arch::x86_64::*;
 use std::arch::is_x86_feature_detected;
 
-use super::Lanes;
+use super::{Lanes, ROTATED_WORDS};
 use crate::Block;
 use crate::cpu::Kernel;
 use crate::simd::Sealed;
@@ -203,9 +203,40 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
-    fn rotated_word(self, key: __m512i) -> __m512i {
+    fn rotated_last_word(self, key: __m512i) -> __m512i {
         // SAFETY: `self` proves the features.
         unsafe { _mm512_shuffle_epi8(key, _mm512_set1_epi32(0x0c0f_0e0d)) }
+    }
+
+    #[inline(always)]
+    fn rotated_words(self, words: __m512i) -> __m512i {
+        let mask = Lanes::splat(self, ROTATED_WORDS);
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_shuffle_epi8(words, mask) }
+    }
+
+    #[inline(always)]
+    fn interleave_low_columns(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_unpacklo_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    fn interleave_high_columns(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_unpackhi_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    fn low_halves(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_unpacklo_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn high_halves(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_unpackhi_epi64(a, b) }
     }
 
     #[inline(always)]

@@ -80,8 +80,7 @@ impl Kernel for Expand {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> RoundKeys {
-        let [schedule] = simd.expand([simd.splat(self.leaf)]);
-        simd.round_keys(&schedule)
+        simd.round_keys(&simd.expand(simd.splat(self.leaf)))
     }
 }
 
@@ -153,7 +152,7 @@ fn fold_tile<S: Simd, const WIDTH: usize>(
         carried = if streams.punctured && x == 0 {
             zero
         } else {
-            let [made] = simd.encrypt(&[simd.splat_schedule(keys)], [counters]);
+            let [made] = simd.encrypt([&simd.splat_schedule(keys)], [counters]);
             made
         };
         let ones = x.trailing_ones() as usize;

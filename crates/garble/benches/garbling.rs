@@ -1,0 +1,113 @@
+//! Nanoseconds per AND gate of garbling and evaluating, per scheme, circuit and backend, on one
+//! thread.
+//!
+//! Prints a JSON record a line. Each figure is the best of many short runs, which is what the
+//! scheme does when nothing else has the core.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use tacit_circuit::{Circuit, Gate, Port, Program, Type, library};
+use tacit_garble::{Evaluator, Garbler, HalfGates, PrfXor1And3, Scheme};
+use tacit_kernels::{Block, Construction, Cpu, Prg};
+
+/// How long each figure is measured for.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// The shortest time that `run` took.
+fn best(mut run: impl FnMut()) -> Duration {
+    let (begin, mut best) = (Instant::now(), Duration::MAX);
+    while begin.elapsed() < PATIENCE {
+        let start = Instant::now();
+        run();
+        best = best.min(start.elapsed());
+    }
+    best
+}
+
+/// Garbles and evaluates `program`, and prints both records.
+fn measure(name: &str, cpu: Cpu, program: &Program, scheme: impl Scheme) {
+    let mut prg = Prg::new(Block::ONES);
+    let (start, delta) = (prg.next_block(), prg.next_block().with_lsb(1.into()));
+    let mut garbler = scheme.garbler([1; 32], start, delta);
+    let mut evaluator = scheme.evaluator(start);
+    let labels: Vec<Block> = (0..program.inputs()).map(|_| prg.next_block()).collect();
+    let wires: Vec<_> = labels
+        .iter()
+        .map(|label| garbler.wire_with_active(*label, false))
+        .collect();
+    let mut tables: Vec<Vec<u8>> = (0..program.segments().len())
+        .map(|segment| vec![0; scheme.table_bytes(program, segment)])
+        .collect();
+    let garbling = best(|| {
+        garbler.begin(0, program, &wires);
+        for (segment, tables) in tables.iter_mut().enumerate() {
+            garbler.garble(program, segment, black_box(tables));
+        }
+    });
+    let evaluation = best(|| {
+        evaluator.begin(0, program, &labels);
+        for (segment, tables) in tables.iter().enumerate() {
+            evaluator.evaluate(program, segment, black_box(tables));
+        }
+    });
+    for (role, time) in [("garbler", garbling), ("evaluator", evaluation)] {
+        let and_ns = time.as_secs_f64() * 1e9 / program.ands().len() as f64;
+        println!(
+            "{{\"circuit\":\"{name}\",\"ands\":{},\"xors\":{},\"scheme\":\"{}\",\
+             \"backend\":\"{}\",\"role\":\"{role}\",\"and_ns\":{and_ns:.2}}}",
+            program.ands().len(),
+            program.xors().len(),
+            scheme.id(),
+            cpu.backend(),
+        );
+    }
+}
+
+/// A component of the library.
+fn component(name: &str, parameters: &[(&str, u64)]) -> Circuit {
+    let parameters: BTreeMap<String, u64> = parameters
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), *value))
+        .collect();
+    library::find(name, &parameters).expect("the library has this component")
+}
+
+/// AND gates each of which waits for the one before.
+fn chain(length: u32) -> Circuit {
+    let inputs = 64;
+    let gates = (0..length).map(|i| match i {
+        0 => Gate::And(0, 1),
+        _ if i % 2 == 0 => Gate::And(inputs + i - 1, i / 2 % inputs),
+        _ => Gate::Xor(inputs + i - 1, i / 2 * 7 % inputs),
+    });
+    Circuit::new(
+        vec![Port::new("in", Type::bits(inputs as usize))],
+        vec![Port::new("out", Type::bits(1))],
+        gates,
+        vec![inputs + length - 1],
+    )
+    .expect("a chain is a circuit")
+}
+
+fn main() {
+    let circuits = [
+        ("aes-128", component("aes-128", &[])),
+        (
+            "aes-128-copies-16",
+            component("aes-128-copies", &[("copies", 16)]),
+        ),
+        ("sha-256-compress", component("sha-256-compress", &[])),
+        ("chain", chain(20_000)),
+    ];
+    for (name, circuit) in &circuits {
+        let program = Program::compile(circuit);
+        for cpu in Cpu::available() {
+            for construction in [Construction::TwoCall, Construction::Rekeyed] {
+                measure(name, cpu, &program, HalfGates::on(cpu, construction));
+            }
+            measure(name, cpu, &program, PrfXor1And3::on(cpu));
+        }
+    }
+}
