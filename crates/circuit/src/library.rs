@@ -6,19 +6,49 @@
 //! bit first, integers least significant bit first.
 
 mod aes;
+mod aes_rounds;
+mod arithmetic;
+mod catalogue;
+mod chacha20;
+mod classify;
+mod edit_distance;
 mod error;
+mod hmac;
 mod integers;
+mod keccak;
+mod min_cut;
+mod sha2;
 mod sha256;
+mod sha512;
+mod subsequence;
+mod tables;
 
 use std::collections::BTreeMap;
 
 pub use aes::{aes_128, aes_128_copies};
+pub use aes_rounds::{
+    aes, aes_cbc, aes_expand_key, aes_last_round, aes_round, aes_with_round_keys,
+};
+pub use chacha20::chacha20_block;
+pub use classify::{DecisionNode, decision_tree, linear_classifier, naive_bayes};
+pub use edit_distance::{
+    edit_distance, edit_distance_plain, levenshtein_cell, levenshtein_distance,
+    levenshtein_plain_tile, levenshtein_tile,
+};
 pub use error::LibraryError;
+pub use hmac::hmac_sha_256;
 pub use integers::{adder, comparator, millionaires};
+pub use keccak::{keccak_f_1600, sha3_256};
 pub use sha256::{sha_256, sha_256_compress};
+pub use sha512::{sha_512, sha_512_compress};
+pub use subsequence::{
+    RunCounter, Substrings, longest_common_subsequence, longest_common_substring, subsequence_tile,
+};
+pub use tables::{keyed_database, matrix_product, median, set_intersection_size};
 
 use crate::builder::Builder;
 use crate::{Circuit, CircuitError};
+use catalogue::ENTRIES;
 
 /// A number that a component of the library takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,71 +76,6 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     generate: fn(&[u64]) -> Result<Circuit, CircuitError>,
 }
-
-const BITS: Parameter = Parameter {
-    name: "bits",
-    description: "width of the integers in bits",
-    minimum: 1,
-    maximum: 4096,
-    default: Some(32),
-};
-
-const ENTRIES: &[Entry] = &[
-    Entry {
-        name: "aes-128",
-        description: "AES-128 encryption of one block, key expansion inside",
-        parameters: &[],
-        generate: |_| aes::circuit(),
-    },
-    Entry {
-        name: "aes-128-copies",
-        description: "many independent AES-128 encryptions, for benchmarks",
-        parameters: &[Parameter {
-            name: "copies",
-            description: "number of encryptions, each with its own key",
-            minimum: 1,
-            maximum: 1024,
-            default: None,
-        }],
-        generate: |values| aes::circuit_of_copies(values[0] as usize),
-    },
-    Entry {
-        name: "sha-256",
-        description: "SHA-256 of a message of fixed length, padding inside",
-        parameters: &[Parameter {
-            name: "bytes",
-            description: "length of the message in bytes",
-            minimum: 1,
-            maximum: 16384,
-            default: None,
-        }],
-        generate: |values| sha256::circuit(values[0] as usize),
-    },
-    Entry {
-        name: "sha-256-compress",
-        description: "the bare compression function of SHA-256",
-        parameters: &[],
-        generate: |_| sha256::circuit_of_compression(),
-    },
-    Entry {
-        name: "millionaires",
-        description: "whether a is richer than b, and nothing else",
-        parameters: &[BITS],
-        generate: |values| integers::circuit_of_millionaires(values[0] as usize),
-    },
-    Entry {
-        name: "adder",
-        description: "the sum of two unsigned integers, without its last carry",
-        parameters: &[BITS],
-        generate: |values| integers::circuit_of_adder(values[0] as usize),
-    },
-    Entry {
-        name: "comparator",
-        description: "whether a is less than, equal to, or greater than b",
-        parameters: &[BITS],
-        generate: |values| integers::circuit_of_comparator(values[0] as usize),
-    },
-];
 
 /// The components of the library, in the order in which they are shown.
 #[must_use]

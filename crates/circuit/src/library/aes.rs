@@ -29,7 +29,7 @@ pub fn aes_128<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
     for round in 1..=ROUNDS {
         // A round key is made when its round needs it, so that gates stand near their readers.
         round_key = next_round_key(&round_key, round_constant);
-        round_constant = round_constant << 1 ^ if round_constant >> 7 == 1 { 0x1b } else { 0 };
+        round_constant = double_constant(round_constant);
         state = shift_rows(&state.iter().map(s_box).collect::<Vec<_>>());
         if round < ROUNDS {
             state = state.chunks(4).flat_map(mix_column).collect();
@@ -74,14 +74,14 @@ fn next_round_key<'b>(key: &[UInt<'b>], round_constant: u8) -> Vec<UInt<'b>> {
 }
 
 /// Row `row` of the state moves `row` columns to the left (FIPS 197, section 5.1.2).
-fn shift_rows<'b>(state: &[UInt<'b>]) -> Vec<UInt<'b>> {
+pub(super) fn shift_rows<'b>(state: &[UInt<'b>]) -> Vec<UInt<'b>> {
     (0..16)
         .map(|index| state[(index + 4 * (index % 4)) % 16].clone())
         .collect()
 }
 
 /// The S-box. U0 and S0 of the paper are the most significant bits.
-fn s_box<'b>(byte: &UInt<'b>) -> UInt<'b> {
+pub(super) fn s_box<'b>(byte: &UInt<'b>) -> UInt<'b> {
     let builder = byte.bus().builder();
     let u: [Bit<'b>; 8] = core::array::from_fn(|index| byte.bus().bit(7 - index));
     let y = input_basis(u);
@@ -201,12 +201,17 @@ fn output_basis<'b>(z: &[Bit<'b>; 18]) -> [Bit<'b>; 8] {
 
 /// A column times the matrix of MixColumns (FIPS 197, section 5.1.3): byte i becomes
 /// 2(a_i ⊕ a_{i+1}) ⊕ a_{i+1} ⊕ (a_{i+2} ⊕ a_{i+3}), with the four sums of neighbours shared.
-fn mix_column<'b>(column: &[UInt<'b>]) -> Vec<UInt<'b>> {
+pub(super) fn mix_column<'b>(column: &[UInt<'b>]) -> Vec<UInt<'b>> {
     let sums: Vec<UInt<'b>> = (0..4)
         .map(|row| &column[row] ^ &column[(row + 1) % 4])
         .collect();
     let byte = |row: usize| double(&sums[row]) ^ (&column[(row + 1) % 4] ^ &sums[(row + 2) % 4]);
     (0..4).map(byte).collect()
+}
+
+/// Twice a constant in the field of AES.
+pub(super) fn double_constant(byte: u8) -> u8 {
+    byte << 1 ^ if byte >> 7 == 1 { 0x1b } else { 0 }
 }
 
 /// Twice a byte in the field of AES.

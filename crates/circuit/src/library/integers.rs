@@ -2,7 +2,7 @@
 
 use super::build;
 use crate::builder::{Bit, UInt};
-use crate::{Circuit, CircuitError};
+use crate::{Circuit, CircuitError, Type};
 
 /// Whether `a` is richer than `b`. Costs as many AND gates as the width.
 ///
@@ -37,10 +37,23 @@ pub fn comparator<'b>(a: &UInt<'b>, b: &UInt<'b>) -> [Bit<'b>; 3] {
     [less, equal, !(less ^ equal)]
 }
 
+/// No number type is as wide as some benchmarks compare, so that past its limit the ports are bit
+/// strings.
 pub(super) fn circuit_of_millionaires(bits: usize) -> Result<Circuit, CircuitError> {
     build(|builder| {
+        let input = |name| match bits <= Type::MAX_NUMBER_BITS as usize {
+            true => builder.uint(name, bits),
+            false => UInt::new(builder.bus(name, bits)),
+        };
+        builder.output("a_is_richer", &millionaires(&input("a"), &input("b")));
+    })
+}
+
+pub(super) fn circuit_of_selector(bits: usize) -> Result<Circuit, CircuitError> {
+    build(|builder| {
+        let condition = builder.bit("condition");
         let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
-        builder.output("a_is_richer", &millionaires(&a, &b));
+        builder.output("selected", &condition.select(&a, &b));
     })
 }
 

@@ -1,26 +1,32 @@
 //! SHA-256 (FIPS 180-4).
 //!
-//! Deviations from a gate for each line of the standard, all for fewer AND gates: Ch and Maj take
-//! one AND gate a bit, Ch(e, f, g) = g ⊕ (e ∧ (f ⊕ g)) and Maj(a, b, c) = b ⊕ ((a ⊕ b) ∧ (b ⊕ c)),
-//! where b ⊕ c is the a ⊕ b of the round before; the five terms of T1, and the terms of the
-//! message schedule, are added in carry-save form ([`UInt::sum`]).
-//!
 //! Cost of one compression with unknown state and block: 22271 AND gates (22573 in the circuit
 //! that the field passes around).
 
 use super::build;
+use super::sha2::{Variant, compress, hash};
 use crate::builder::{Array, Bytes, UInt};
 use crate::{Circuit, CircuitError, Type};
 
+const SHA_256: Variant = Variant {
+    word_bits: 32,
+    initial_state: INITIAL_STATE,
+    round_constants: &ROUND_CONSTANTS,
+    big_sigma_0: [2, 13, 22],
+    big_sigma_1: [6, 11, 25],
+    small_sigma_0: [7, 18, 3],
+    small_sigma_1: [17, 19, 10],
+};
+
 /// The first 32 bits of the fractional parts of the square roots of the first 8 primes
 /// (FIPS 180-4, section 5.3.3).
-const INITIAL_STATE: [u32; 8] = [
+const INITIAL_STATE: [u64; 8] = [
     0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 ];
 
 /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes
 /// (FIPS 180-4, section 4.2.2).
-const ROUND_CONSTANTS: [u32; 64] = [
+const ROUND_CONSTANTS: [u64; 64] = [
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -38,82 +44,13 @@ const ROUND_CONSTANTS: [u32; 64] = [
 /// If the state is not 8 words of 32 bits, or the block not 64 bytes.
 #[must_use]
 pub fn sha_256_compress<'b>(state: &[UInt<'b>], block: &Bytes<'b>) -> Vec<UInt<'b>> {
-    assert_eq!(state.len(), 8, "words of the state");
-    assert_eq!(block.len(), 64, "bytes of the block");
-    let mut schedule: Vec<UInt<'b>> = (0..16)
-        .map(|word| block.slice(4 * word..4 * word + 4).to_uint_be())
-        .collect();
-    let mut working = state.to_vec();
-    for (round, &constant) in ROUND_CONSTANTS.iter().enumerate() {
-        // Word t is made when round t needs it, so that gates stand near those that read them.
-        if round >= 16 {
-            schedule.push(schedule_word(&schedule));
-        }
-        apply_round(&mut working, constant, &schedule[round]);
-    }
-    state
-        .iter()
-        .zip(&working)
-        .map(|(before, after)| before + after)
-        .collect()
+    compress(&SHA_256, state, block)
 }
 
 /// SHA-256 of a message of any fixed length, padding inside.
 #[must_use]
 pub fn sha_256<'b>(message: &Bytes<'b>) -> Bytes<'b> {
-    let builder = message.bus().builder();
-    let padding = Bytes::constant(builder, &padding(message.len()));
-    let padded = message.concat(&padding);
-    let mut state: Vec<UInt<'b>> = INITIAL_STATE
-        .iter()
-        .map(|&word| UInt::constant(builder, 32, word.into()))
-        .collect();
-    for start in (0..padded.len()).step_by(64) {
-        state = sha_256_compress(&state, &padded.slice(start..start + 64));
-    }
-    let words = state.iter().map(Bytes::from_uint_be);
-    words
-        .reduce(|digest, word| digest.concat(&word))
-        .expect("eight words")
-}
-
-/// A one bit, zeros, and the length in bits as 64 bits (FIPS 180-4, section 5.1.1).
-fn padding(len: usize) -> Vec<u8> {
-    let zeros = (64 - (len + 9) % 64) % 64;
-    let mut padding = vec![0; 1 + zeros + 8];
-    padding[0] = 0x80;
-    padding[1 + zeros..].copy_from_slice(&(8 * len as u64).to_be_bytes());
-    padding
-}
-
-/// The next word of the message schedule (FIPS 180-4, section 6.2.2, step 1).
-fn schedule_word<'b>(words: &[UInt<'b>]) -> UInt<'b> {
-    let back = |by: usize| &words[words.len() - by];
-    let small_sigma = |word: &UInt<'b>, first, second, shift| {
-        word.rotate_right(first) ^ word.rotate_right(second) ^ word.shift_right(shift)
-    };
-    let sigma_0 = small_sigma(back(15), 7, 18, 3);
-    let sigma_1 = small_sigma(back(2), 17, 19, 10);
-    UInt::sum(&[back(16), &sigma_0, back(7), &sigma_1])
-}
-
-/// One round on the working variables a to h (FIPS 180-4, section 6.2.2, step 3).
-fn apply_round<'b>(working: &mut Vec<UInt<'b>>, constant: u32, word: &UInt<'b>) {
-    let [a, b, c, d, e, f, g, h] = &working[..] else {
-        unreachable!("eight working variables")
-    };
-    let constant = UInt::constant(word.bus().builder(), 32, constant.into());
-    let big_sigma = |word: &UInt<'b>, first, second, third| {
-        word.rotate_right(first) ^ word.rotate_right(second) ^ word.rotate_right(third)
-    };
-    let choice = g ^ (e & (f ^ g));
-    let majority = b ^ ((a ^ b) & (b ^ c));
-    let t_1 = UInt::sum(&[word, &constant, h, &choice, &big_sigma(e, 6, 11, 25)]);
-    let new_e = d + &t_1;
-    let new_a = UInt::sum(&[&majority, &big_sigma(a, 2, 13, 22), &t_1]);
-    working.rotate_right(1);
-    working[0] = new_a;
-    working[4] = new_e;
+    hash(&SHA_256, message)
 }
 
 pub(super) fn circuit(bytes: usize) -> Result<Circuit, CircuitError> {
