@@ -1,6 +1,7 @@
 //! The builder's operations: each equals its plain function, and what it costs.
 
 mod oracle;
+mod plain;
 
 use oracle::{Bits, agrees, agrees_on};
 use tacit_circuit::builder::{Array, Builder, Bus, Fixed, Handle, Int, Ordered, UInt, exchange_if};
@@ -136,18 +137,6 @@ fn sums_of_products() {
     }
 }
 
-fn plain_unsigned_division(a: u128, b: u128, width: usize) -> (u128, u128) {
-    if b == 0 {
-        ((1 << width) - 1, a)
-    } else {
-        (a / b, a % b)
-    }
-}
-
-fn plain_signed_division(a: i128, b: i128) -> (i128, i128) {
-    if b == 0 { (-1, a) } else { (a / b, a % b) }
-}
-
 #[test]
 fn division_of_every_width() {
     for width in (1..=9).chain([16, 31, 64]) {
@@ -161,8 +150,8 @@ fn division_of_every_width() {
             builder.output("signed_remainder", &remainder);
         });
         agrees(&format!("division of {width} bits"), &circuit, |ports| {
-            let (q, r) = plain_unsigned_division(ports[0].uint(), ports[1].uint(), width);
-            let (sq, sr) = plain_signed_division(ports[0].int(), ports[1].int());
+            let (q, r) = plain::unsigned_division(ports[0].uint(), ports[1].uint());
+            let (sq, sr) = plain::signed_division(ports[0].int(), ports[1].int());
             vec![
                 Bits::of(q, width),
                 Bits::of(r, width),
@@ -183,8 +172,8 @@ fn every_division_of_five_bits() {
         builder.output("signed_remainder", &(a.as_signed() % b.as_signed()));
     });
     for (a, b) in (0..32).flat_map(|a| (0..32).map(move |b| (Bits::of(a, 5), Bits::of(b, 5)))) {
-        let (q, r) = plain_unsigned_division(a.uint(), b.uint(), 5);
-        let (sq, sr) = plain_signed_division(a.int(), b.int());
+        let (q, r) = plain::unsigned_division(a.uint(), b.uint());
+        let (sq, sr) = plain::signed_division(a.int(), b.int());
         let expected = [
             Bits::of(q, 5),
             Bits::of(r, 5),
@@ -413,11 +402,11 @@ fn fixed_point_numbers() {
         });
         agrees("fixed-point arithmetic", &circuit, |ports| {
             let (a, b) = (ports[0].int(), ports[1].int());
-            let quotient = if b == 0 { -1 } else { (a << fraction) / b };
+            let (quotient, _) = plain::signed_division(a << fraction, b);
             vec![
                 Bits::of_int(a + b, width),
                 Bits::of_int(a - b, width),
-                Bits::of_int(a * b >> fraction, width),
+                Bits::of_int((a * b) >> fraction, width),
                 Bits::of_int(quotient, width),
                 Bits::of_int(-a, width),
                 Bits::of_int(a >> fraction, integer),

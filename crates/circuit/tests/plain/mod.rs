@@ -7,3 +7,19 @@
 pub(crate) mod aes;
 pub(crate) mod hashes;
 pub(crate) mod strings;
+
+/// Quotient and remainder; by zero all ones, cut to the width by whoever asks, and the dividend.
+pub(crate) fn unsigned_division(a: u128, b: u128) -> (u128, u128) {
+    (
+        a.checked_div(b).unwrap_or(u128::MAX),
+        a.checked_rem(b).unwrap_or(a),
+    )
+}
+
+/// Quotient and remainder; by zero -1 and the dividend.
+pub(crate) fn signed_division(a: i128, b: i128) -> (i128, i128) {
+    match b {
+        0 => (-1, a),
+        _ => (a / b, a % b),
+    }
+}
