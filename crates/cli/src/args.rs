@@ -43,7 +43,7 @@ Examples:
   tacit inspect --list
   tacit inspect aes-128
   tacit inspect millionaires --param bits=64
-  tacit inspect adder64.txt --json
+  tacit inspect adder64.txt --type in0=u64 --type in1=u64 --type out0=u64 --bit-order as-given
   tacit inspect --check circuits/       public circuit files against known answers";
 
 const RUN_EXAMPLES: &str = "\
@@ -78,10 +78,10 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
     /// Tell each step on standard error; twice for more. Never tells a secret
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, display_order = 998, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Read this configuration instead of tacit/tacit.toml in your configuration folder
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, display_order = 999, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
 
@@ -174,6 +174,10 @@ pub(crate) struct FunctionArgs {
     /// Who gets a result: garbler, evaluator or both
     #[arg(long = "result", value_name = "RESULT=WHO", value_delimiter = ',', value_parser = pair)]
     pub(crate) results: Vec<(String, String)>,
+    /// Read a port of a circuit file as this type, of the same width: in0=bytes[16], in1=u64. Both
+    /// parties say the same
+    #[arg(long = "type", value_name = "PORT=TYPE", value_parser = pair)]
+    pub(crate) types: Vec<(String, String)>,
     /// How a circuit file numbers the bits of its values, seen from Tacit's numbering: as-given,
     /// reversed-bytes, reversed-bits or reversed. Public Bristol Fashion files of ciphers and
     /// hashes have reversed-bytes, which is the default; those of arithmetic have as-given

@@ -59,7 +59,7 @@ pub(crate) enum Failure {
     /// Public circuit files that do not compute what they should.
     #[error(
         "{failed} of {checked} circuit files are not what their names say; get them again from \
-         their publisher, or try another --bit-order"
+         their publisher"
     )]
     Unproven {
         /// Files that failed.

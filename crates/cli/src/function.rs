@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use tacit::formats::{BitOrder, Import, read_bristol_file};
-use tacit::{Circuit, CircuitError, Function, Port, Recipient, Role, library};
+use tacit::{Circuit, CircuitError, Function, Port, Recipient, Role, Type, library};
 
 use crate::args::FunctionArgs;
 use crate::failure::Failure;
@@ -42,6 +42,12 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
                  or write ./{name} for a file of that name"
             )));
         }
+        if let Some((port, _)) = choice.types.first() {
+            return Err(Failure::Usage(format!(
+                "--type {port} is for circuit files and {name} comes from the library, whose \
+                 ports have types; leave it out"
+            )));
+        }
         let circuit =
             library::find(name, &parameters(choice)?).map_err(|error| unknown(name, &error))?;
         return Ok(Found {
@@ -56,7 +62,7 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
              out"
         )));
     }
-    let circuit = read(Path::new(name), choice.bit_order)?;
+    let circuit = retype(read(Path::new(name), choice.bit_order)?, &choice.types)?;
     Ok(Found {
         name: file_name(name),
         circuit,
@@ -116,6 +122,36 @@ fn read(path: &Path, order: Option<BitOrder>) -> Result<Circuit, Failure> {
         CircuitError::Io { .. } => tacit::Error::from(error).into(),
         error => Failure::Input(format!("{}: {error}", path.display())),
     })
+}
+
+/// The same circuit with other types of the same widths.
+fn retype(circuit: Circuit, types: &[(String, String)]) -> Result<Circuit, Failure> {
+    if types.is_empty() {
+        return Ok(circuit);
+    }
+    let (mut inputs, mut outputs) = (circuit.inputs().to_vec(), circuit.outputs().to_vec());
+    for (name, text) in types {
+        let ty: Type = text.parse().map_err(tacit::Error::from)?;
+        let mut ports = inputs.iter_mut().chain(&mut outputs);
+        let port = ports.find(|port| port.name == *name).ok_or_else(|| {
+            let ports = circuit.inputs().iter().chain(circuit.outputs());
+            let known: Vec<&str> = ports.map(|port| port.name.as_str()).collect();
+            Failure::Usage(format!(
+                "--type {name}: there is no port of that name; there are {}",
+                known.join(", ")
+            ))
+        })?;
+        if port.ty.width() != ty.width() {
+            return Err(Failure::Usage(format!(
+                "--type {name}={ty} has {} bits and the port has {}; take a type of that width",
+                ty.width(),
+                port.ty.width()
+            )));
+        }
+        port.ty = ty;
+    }
+    let wires = circuit.output_wires().to_vec();
+    Ok(Circuit::new(inputs, outputs, circuit.gates(), wires).map_err(tacit::Error::from)?)
 }
 
 impl Found {

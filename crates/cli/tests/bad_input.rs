@@ -266,6 +266,31 @@ fn a_circuit_file_needs_owners_and_recipients() {
 }
 
 #[test]
+fn types_of_a_circuit_file() {
+    let parties = Parties::new();
+    parties.file("and.txt", AND);
+    let inspect = |args: &[&str]| {
+        tacit(
+            parties.folder(),
+            &[&["inspect", "and.txt", "--json"], args].concat(),
+        )
+    };
+    let json = inspect(&["--type", "in0=u1", "--type", "out0=bit"]).json();
+    assert_eq!(json["inputs"][0]["type"], "u1");
+    assert_eq!(json["inputs"][1]["type"], "bits[1]");
+    assert_eq!(json["results"][0]["type"], "bit");
+    assert_ne!(
+        json["circuit_digest"],
+        inspect(&[]).json()["circuit_digest"]
+    );
+    inspect(&["--type", "in0=u2"]).failed(2, &["in0", "2 bits", "has 1"]);
+    inspect(&["--type", "in2=u1"]).failed(2, &["in2", "in0, in1, out0"]);
+    inspect(&["--type", "in0=word"]).failed(3, &["word"]);
+    let library = ["inspect", "aes-128", "--type", "key=u128"];
+    tacit(parties.folder(), &library).failed(2, &["library"]);
+}
+
+#[test]
 fn identity_files_that_cannot_be_used() {
     use std::os::unix::fs::PermissionsExt;
     let parties = Parties::new();

@@ -2,8 +2,12 @@
 
 mod process;
 
+use std::collections::BTreeMap;
+
 use process::{Parties, Running, tacit};
 use serde_json::json;
+use tacit::formats::{BitOrder, BristolFormat, write_bristol};
+use tacit::library;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 const BLOCK: &str = "00112233445566778899aabbccddeeff";
@@ -132,6 +136,52 @@ fn the_other_scheme_and_owners_give_the_same() {
         bob.stderr.contains("the results go to the garbler"),
         "{bob:?}"
     );
+}
+
+#[test]
+fn aes_128_from_a_circuit_file() {
+    let parties = Parties::new();
+    let circuit = library::find("aes-128", &BTreeMap::new()).expect("AES-128");
+    for (format, order) in [
+        (BristolFormat::Fashion, BitOrder::ReversedBytes),
+        (BristolFormat::Old, BitOrder::ReversedBits),
+    ] {
+        let mut file = Vec::new();
+        write_bristol(&circuit, &mut file, format, order).expect("a circuit file");
+        let file = String::from_utf8(file).expect("text");
+        parties.file("cipher.txt", &file);
+        let order = order.to_string();
+        let arguments = [
+            "cipher.txt",
+            "--bit-order",
+            &order,
+            "--owner",
+            "in0=garbler",
+            "--owner",
+            "in1=evaluator",
+            "--result",
+            "out0=evaluator",
+            "--type",
+            "in0=bytes[16]",
+            "--type",
+            "in1=bytes[16]",
+            "--type",
+            "out0=bytes[16]",
+        ];
+        let key = format!("in0={KEY}");
+        let block = format!("in1={BLOCK}");
+        let [alice, bob] = parties.run(
+            &[&arguments[..], &["--role", "garbler", "--input", &key]].concat(),
+            &[
+                &arguments[..],
+                &["--role", "evaluator", "--input", &block, "--json"],
+            ]
+            .concat(),
+        );
+        assert_eq!(alice.succeeded(), "");
+        assert_eq!(bob.code, 0, "{bob:?}");
+        assert_eq!(bob.json()["outputs"], json!({ "out0": CIPHERTEXT }));
+    }
 }
 
 #[test]

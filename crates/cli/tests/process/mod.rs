@@ -15,17 +15,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a process that has ended left.
 #[derive(Debug)]
-pub struct Ended {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Ended {
     /// Fails the test unless the process ended with `code` and names each of `words` in its
     /// error.
     #[track_caller]
-    pub fn failed(&self, code: i32, words: &[&str]) {
+    pub(crate) fn failed(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, code, "{self:?}");
         for word in words {
             assert!(self.stderr.contains(word), "{word:?} is missing: {self:?}");
@@ -35,14 +35,14 @@ impl Ended {
 
     /// Fails the test unless the process ended well; its standard output.
     #[track_caller]
-    pub fn succeeded(&self) -> &str {
+    pub(crate) fn succeeded(&self) -> &str {
         assert_eq!(self.code, 0, "{self:?}");
         &self.stdout
     }
 
     /// The JSON object that it printed.
     #[track_caller]
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         let json: serde_json::Value =
             serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"));
         assert_eq!(json["version"], 1, "{self:?}");
@@ -51,7 +51,7 @@ impl Ended {
 }
 
 /// A process under way, which ends with this value at the latest.
-pub struct Running {
+pub(crate) struct Running {
     child: Child,
     stdout: Option<JoinHandle<String>>,
     stderr_lines: Receiver<String>,
@@ -60,7 +60,7 @@ pub struct Running {
 
 impl Running {
     /// Starts `tacit` with these arguments and this text on its standard input.
-    pub fn start(folder: &Path, args: &[&str], stdin: &str) -> Self {
+    pub(crate) fn start(folder: &Path, args: &[&str], stdin: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tacit"))
             .args(args)
             .current_dir(folder)
@@ -101,7 +101,7 @@ impl Running {
 
     /// Waits for a line on standard error that begins with `prefix`; the rest of it.
     #[track_caller]
-    pub fn line_after(&mut self, prefix: &str) -> String {
+    pub(crate) fn line_after(&mut self, prefix: &str) -> String {
         loop {
             let line = self.stderr_lines.recv_timeout(PATIENCE);
             let line = line.unwrap_or_else(|_| panic!("no {prefix:?} but {:?}", self.stderr));
@@ -114,7 +114,7 @@ impl Running {
     }
 
     /// Sends the signal that Ctrl-C sends.
-    pub fn interrupt(&self) {
+    pub(crate) fn interrupt(&self) {
         let pid = self.child.id().to_string();
         let status = Command::new("kill").args(["-INT", &pid]).status();
         assert!(status.expect("the kill command").success());
@@ -122,7 +122,7 @@ impl Running {
 
     /// Waits until it has ended.
     #[track_caller]
-    pub fn end(mut self) -> Ended {
+    pub(crate) fn end(mut self) -> Ended {
         let deadline = Instant::now() + PATIENCE;
         let status = loop {
             match self.child.try_wait().expect("a process to wait for") {
@@ -160,19 +160,19 @@ impl Drop for Running {
 
 /// Runs `tacit` to its end in `folder`.
 #[track_caller]
-pub fn tacit(folder: &Path, args: &[&str]) -> Ended {
+pub(crate) fn tacit(folder: &Path, args: &[&str]) -> Ended {
     Running::start(folder, args, "").end()
 }
 
 /// A folder with the identities of two parties.
-pub struct Parties {
+pub(crate) struct Parties {
     folder: tempfile::TempDir,
     fingerprints: [String; 2],
 }
 
 impl Parties {
     /// Makes them with `tacit keygen`.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let fingerprints = ["alice.key", "bob.key"].map(|file| {
             let made = tacit(folder.path(), &["keygen", "--out", file]);
@@ -185,24 +185,24 @@ impl Parties {
     }
 
     /// The folder in which both run.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// Alice's fingerprint and Bob's.
-    pub fn fingerprints(&self) -> [&str; 2] {
+    pub(crate) fn fingerprints(&self) -> [&str; 2] {
         [&self.fingerprints[0], &self.fingerprints[1]]
     }
 
     /// Puts a file into the folder.
-    pub fn file(&self, name: &str, content: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, content: &str) -> PathBuf {
         let path = self.folder().join(name);
         std::fs::write(&path, content).expect("a file in the temporary folder");
         path
     }
 
     /// Alice listens with these arguments and standard input.
-    pub fn alice_listens(&self, args: &[&str], stdin: &str) -> (Running, String) {
+    pub(crate) fn alice_listens(&self, args: &[&str], stdin: &str) -> (Running, String) {
         let mut all = vec!["run"];
         all.extend(args);
         all.extend(["--listen", "127.0.0.1:0", "--identity", "alice.key"]);
@@ -213,7 +213,7 @@ impl Parties {
     }
 
     /// Bob connects to `address` with these arguments and standard input.
-    pub fn bob_connects(&self, address: &str, args: &[&str], stdin: &str) -> Ended {
+    pub(crate) fn bob_connects(&self, address: &str, args: &[&str], stdin: &str) -> Ended {
         let mut all = vec!["run"];
         all.extend(args);
         all.extend(["--connect", address, "--identity", "bob.key"]);
@@ -222,7 +222,7 @@ impl Parties {
     }
 
     /// Alice listens and Bob connects, each with its own arguments; what each left.
-    pub fn run(&self, alice: &[&str], bob: &[&str]) -> [Ended; 2] {
+    pub(crate) fn run(&self, alice: &[&str], bob: &[&str]) -> [Ended; 2] {
         let (alice, address) = self.alice_listens(alice, "");
         let bob = self.bob_connects(&address, bob, "");
         [alice.end(), bob]

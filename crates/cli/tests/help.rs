@@ -1,0 +1,190 @@
+//! What each command says of itself, and what it prints for machines.
+
+mod process;
+
+use process::tacit;
+
+const COMMANDS: [&str; 7] = [
+    "demo",
+    "keygen",
+    "inspect",
+    "run",
+    "config",
+    "completions",
+    "man",
+];
+
+#[test]
+fn every_command_teaches() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = tacit(folder.path(), &["--help"]);
+    for command in COMMANDS {
+        assert!(
+            all.succeeded().contains(&format!("\n  {command} ")),
+            "{command}: {all:?}"
+        );
+        let help = tacit(folder.path(), &[command, "--help"]);
+        assert!(
+            help.succeeded()
+                .contains(&format!("Usage: tacit {command}")),
+            "{help:?}"
+        );
+    }
+    for command in &COMMANDS[..4] {
+        let help = tacit(folder.path(), &[command, "--help"]);
+        assert!(help.stdout.contains("Examples"), "{help:?}");
+    }
+    for code in [
+        "2 usage",
+        "3 input",
+        "4 the peer",
+        "5 the parties",
+        "6",
+        "7 stock",
+        "130",
+    ] {
+        assert!(all.stdout.contains(code), "{code}: {all:?}");
+    }
+    let run = tacit(folder.path(), &["run", "--help"]);
+    assert!(run.stdout.contains("list of processes"), "{run:?}");
+    assert!(
+        tacit(folder.path(), &["--version"])
+            .succeeded()
+            .starts_with("tacit ")
+    );
+}
+
+#[test]
+fn completions_and_man_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = tacit(folder.path(), &["completions", shell]);
+        assert!(script.succeeded().contains("keygen"), "{shell}");
+    }
+    assert!(
+        tacit(folder.path(), &["man"])
+            .succeeded()
+            .starts_with(".ie")
+    );
+    let pages = tacit(folder.path(), &["man", "--directory", "."]);
+    assert_eq!(pages.succeeded(), "");
+    assert!(folder.path().join("tacit-run.1").exists());
+    tacit(folder.path(), &["man", "--directory", "absent/folder"]).failed(3, &["absent/folder"]);
+}
+
+#[test]
+fn the_schema_is_the_published_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let published = include_str!("../../../docs/tacit.schema.json");
+    assert_eq!(
+        tacit(folder.path(), &["config", "schema"]).succeeded(),
+        published
+    );
+    let shown = tacit(folder.path(), &["config", "show"]);
+    assert!(shown.succeeded().contains("not there"), "{shown:?}");
+}
+
+#[test]
+fn every_library_function_can_be_inspected() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = tacit(folder.path(), &["inspect", "--list", "--json"]).json();
+    let functions = list["functions"].as_array().unwrap().clone();
+    assert!(
+        functions
+            .iter()
+            .any(|function| function["name"] == "aes-128")
+    );
+    for function in functions {
+        let name = function["name"].as_str().unwrap();
+        let mut args = vec!["inspect", name, "--json"];
+        let parameters = function["parameters"].as_array().unwrap();
+        let given: Vec<String> = parameters
+            .iter()
+            .filter(|parameter| parameter["default"].is_null())
+            .map(|p| format!("{}={}", p["name"].as_str().unwrap(), p["minimum"]))
+            .collect();
+        for parameter in &given {
+            args.extend(["--param", parameter]);
+        }
+        let json = tacit(folder.path(), &args).json();
+        assert_eq!(
+            json["function_digest"].as_str().map(str::len),
+            Some(64),
+            "{json}"
+        );
+        assert!(
+            json["schemes"]
+                .as_array()
+                .is_some_and(|schemes| schemes.len() >= 2),
+            "{json}"
+        );
+        args.retain(|arg| *arg != "--json");
+        assert!(
+            tacit(folder.path(), &args)
+                .succeeded()
+                .contains("AND-depth"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn costs_of_a_known_circuit() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = tacit(folder.path(), &["inspect", "aes-128", "--json"]).json();
+    assert_eq!(json["gates"]["and"], 6400);
+    let schemes = json["schemes"].as_array().unwrap();
+    let half_gates = schemes
+        .iter()
+        .find(|scheme| scheme["name"] == "half-gates/two-call");
+    assert_eq!(half_gates.unwrap()["table_bytes"], 6400 * 32);
+    assert_eq!(json["oblivious_transfers"], 128);
+}
+
+#[test]
+fn a_folder_of_circuit_files_is_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let check = ["inspect", "--check", ".", "--json"];
+    tacit(path, &check).failed(3, &["no file"]);
+    let and = "1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n";
+    std::fs::write(path.join("mine.txt"), and).unwrap();
+    let json = tacit(path, &check).json();
+    assert_eq!(json["files"][0]["finding"], "no-known-answer");
+    assert_eq!(
+        json["files"][0]["circuit_digest"].as_str().map(str::len),
+        Some(64)
+    );
+    std::fs::write(path.join("adder64.txt"), and).unwrap();
+    let ended = tacit(path, &check);
+    ended.failed(3, &["1 of 2"]);
+    assert!(ended.stdout.contains("other-ports"), "{ended:?}");
+    let text = tacit(path, &check[..3]);
+    assert!(
+        text.stdout.contains("mine.txt: no-known-answer"),
+        "{text:?}"
+    );
+}
+
+#[test]
+fn the_demo_is_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = tacit(folder.path(), &["demo"]);
+    assert!(
+        text.succeeded()
+            .contains("ciphertext = 69c4e0d86a7b0430d8cdb78070b4c55a"),
+        "{text:?}"
+    );
+    for word in [
+        "semi-honest",
+        "half-gates",
+        "a_is_richer = 1",
+        "What to try next",
+        "rounds",
+    ] {
+        assert!(text.stdout.contains(word), "{word}: {text:?}");
+    }
+    let json = tacit(folder.path(), &["demo", "--json"]).json();
+    assert_eq!(json["runs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(json["runs"][0]["correct"], true);
+}
