@@ -384,7 +384,7 @@ fn wrong_ports_are_refused_at_the_end() {
             port: "no name".to_owned()
         }
     );
-    let error = fails(|builder| drop(builder.bit("a")));
+    let error = fails(|builder| _ = builder.bit("a"));
     assert_eq!(
         error,
         CircuitError::NoPorts {
