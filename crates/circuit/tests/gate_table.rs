@@ -71,10 +71,20 @@ const TABLE: &[Row] = &[
     ("min-cut-250k-synthetic", &[], 999960, Some(999_960)),
 ];
 
+/// The table's rows as the guide shows them.
+fn shown((name, parameters, and, ceiling): &Row) -> String {
+    let parameters: Vec<String> = parameters
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let ceiling = ceiling.map_or_else(|| "—".to_owned(), |ceiling| ceiling.to_string());
+    format!("| {name} | {} | {and} | {ceiling} |", parameters.join(" "))
+}
+
 #[test]
 fn every_count_is_the_table_s_and_within_its_ceiling() {
     let mut wrong = Vec::new();
-    for &(name, parameters, expected, ceiling) in TABLE {
+    for row @ &(name, parameters, expected, ceiling) in TABLE {
         let given = parameters
             .iter()
             .map(|&(name, value)| (name.to_owned(), value))
@@ -82,7 +92,7 @@ fn every_count_is_the_table_s_and_within_its_ceiling() {
         let circuit = library::find(name, &given).unwrap_or_else(|error| panic!("{error}"));
         let and = circuit.statistics().and;
         if and != expected {
-            wrong.push(format!("{name} {parameters:?}: {and}, not {expected}"));
+            wrong.push(format!("{}: now {and}", shown(row)));
         }
         assert!(
             ceiling.is_none_or(|ceiling| and <= ceiling),
@@ -90,4 +100,57 @@ fn every_count_is_the_table_s_and_within_its_ceiling() {
         );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_guide_shows_the_table() {
+    let guide = include_str!("../../../docs/components.md");
+    let table: Vec<String> = TABLE.iter().map(shown).collect();
+    assert!(
+        guide.contains(&table.join("\n")),
+        "docs/components.md is to have:\n{}",
+        table.join("\n")
+    );
+}
+
+#[test]
+fn every_component_of_the_library_is_in_the_table_or_is_counted_elsewhere() {
+    // Sums of the table's rows, and what only checks a count that is in the table already.
+    let elsewhere = [
+        "aes-128-copies",
+        "sha-256",
+        "sha-512",
+        "levenshtein-distance",
+        "levenshtein-plain-tile",
+        "subsequence-tile",
+    ];
+    for entry in library::list() {
+        let is_counted = TABLE.iter().any(|row| row.0 == entry.name);
+        assert!(
+            is_counted != elsewhere.contains(&entry.name),
+            "{}",
+            entry.name
+        );
+    }
+}
+
+#[test]
+fn parameters_out_of_range_are_named_with_value_and_bound() {
+    for entry in library::list() {
+        for parameter in entry.parameters {
+            for found in [parameter.minimum - 1, parameter.maximum + 1, u64::MAX] {
+                let mut given: std::collections::BTreeMap<String, u64> = entry
+                    .parameters
+                    .iter()
+                    .map(|p| (p.name.to_owned(), p.minimum))
+                    .collect();
+                given.insert(parameter.name.to_owned(), found);
+                let message = library::find(entry.name, &given).unwrap_err().to_string();
+                let bounds = format!("from {} to {}", parameter.minimum, parameter.maximum);
+                for part in [entry.name, parameter.name, &found.to_string(), &bounds] {
+                    assert!(message.contains(part), "{message} lacks {part}");
+                }
+            }
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! The table of the library's components.
 //!
-//! The ranges of a component's parameters keep its circuit below some twenty million gates
-//! wherever within them the parameters are: larger computations are functions of several calls.
+//! The ranges of a component's parameters keep its circuit below forty million gates wherever
+//! within them the parameters are, which is about a gigabyte while it is made: larger computations
+//! are functions of several calls.
 
 use core::ops::RangeInclusive;
 
