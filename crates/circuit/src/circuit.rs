@@ -41,10 +41,14 @@ impl Port {
     pub const MAX_NAME_BYTES: usize = 64;
 
     fn has_valid_name(&self) -> bool {
-        let name = self.name.as_bytes();
+        Self::is_valid_name(&self.name)
+    }
+
+    /// Whether a port may have this name.
+    pub(crate) fn is_valid_name(name: &str) -> bool {
         name.len() <= Self::MAX_NAME_BYTES
-            && name.first().is_some_and(u8::is_ascii_alphabetic)
-            && name.iter().all(|&c| c.is_ascii_alphanumeric() || c == b'_')
+            && name.bytes().next().is_some_and(|c| c.is_ascii_alphabetic())
+            && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
     }
 }
 

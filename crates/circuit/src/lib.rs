@@ -9,7 +9,6 @@ mod error;
 mod evaluate;
 pub mod formats;
 mod function;
-mod function_error;
 pub mod library;
 mod netlist;
 mod program;
@@ -23,10 +22,9 @@ pub use digest::{Digest, NotADigest};
 pub use error::CircuitError;
 pub use evaluate::{LANES, Lanes};
 pub use function::{
-    Bits, Call, Component, ComponentId, Function, FunctionBuilder, FunctionInput, FunctionOutput,
-    Recipient, Role, gather,
+    Call, Component, Function, FunctionBuilder, FunctionError, FunctionFamily, FunctionInput,
+    FunctionOutput, FunctionParameter, Outputs, Place, Recipient, Role, Values, shipped,
 };
-pub use function_error::FunctionError;
 pub use program::{AndGate, Batch, NEGATED, Output, Program, Segment, XorGate};
 pub use statistics::Statistics;
 pub use types::{Kind, Type};

@@ -20,6 +20,17 @@ pub enum Error {
     /// The peer gave up and said why.
     #[error("the peer stopped the run: {0}")]
     PeerAborted(AbortReason),
+    /// The function keeps values from one run to the next, and the protocol does not.
+    #[error(
+        "the function has the saved value {value:?} and the protocol {protocol} keeps none; \
+         choose a protocol that does, or give the value as an input"
+    )]
+    SavedValue {
+        /// The protocol.
+        protocol: &'static str,
+        /// The value's name.
+        value: String,
+    },
     /// The caller broke the contract of this crate.
     #[error("the protocol was used wrongly: {0}")]
     ApiMisuse(&'static str),
@@ -152,7 +163,9 @@ impl Error {
         match self {
             Self::PeerMisbehaved(_) => AbortReason::Misbehaved,
             Self::PeerIncompatible(_) => AbortReason::Incompatible,
-            Self::PeerAborted(_) | Self::ApiMisuse(_) => AbortReason::Failed,
+            Self::PeerAborted(_) | Self::SavedValue { .. } | Self::ApiMisuse(_) => {
+                AbortReason::Failed
+            }
         }
     }
 }

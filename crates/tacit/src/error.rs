@@ -38,6 +38,17 @@ pub enum Error {
     /// The system gives no randomness.
     #[error("the operating system gives no randomness: {0}")]
     Randomness(#[from] getrandom::Error),
+    /// The function keeps values from one run to the next, and the protocol does not.
+    #[error(
+        "the function has the saved value {value:?} and the protocol {protocol} keeps none; \
+         choose a protocol that does, or give the value as an input"
+    )]
+    SavedValue {
+        /// The protocol.
+        protocol: &'static str,
+        /// The value's name.
+        value: String,
+    },
     /// The library was used wrongly.
     #[error("tacit was used wrongly: {0}")]
     ApiMisuse(&'static str),
@@ -78,7 +89,7 @@ impl Error {
             }
             Self::Network(error) => network_category(error),
             Self::PeerAborted(_) | Self::Randomness(_) => Category::Network,
-            Self::ApiMisuse(_) => Category::Usage,
+            Self::SavedValue { .. } | Self::ApiMisuse(_) => Category::Usage,
         }
     }
 }
@@ -104,6 +115,7 @@ impl From<tacit_protocol::Error> for Error {
             Protocol::PeerMisbehaved(fault) => Self::PeerMisbehaved(fault),
             Protocol::PeerIncompatible(difference) => Self::PeerIncompatible(difference),
             Protocol::PeerAborted(reason) => Self::PeerAborted(reason),
+            Protocol::SavedValue { protocol, value } => Self::SavedValue { protocol, value },
             Protocol::ApiMisuse(what) => Self::ApiMisuse(what),
             _ => Self::ApiMisuse("an error of the protocol that this crate does not know"),
         }

@@ -1,12 +1,12 @@
 //! The evaluator of `direct`.
 
-use tacit_circuit::{Function, Role, gather};
+use tacit_circuit::{Function, Outputs, Role, Values};
 use tacit_garble::{Evaluator, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::frames::{Stop, Walk, max_frame_bytes};
-use super::garbler::output_parts;
+use super::frames::{Stop, Walk, check, max_frame_bytes};
+use super::garbler::widest_output;
 use super::result::authenticate;
 use crate::message::{Kind, array, exactly};
 use crate::party::{Action, Party, Progress};
@@ -28,8 +28,8 @@ enum State<'f, S: Scheme> {
     AwaitingStart(Opening<'f, S>),
     Choosing(Choosing<'f, S>),
     Streaming(Box<Streaming<'f, S>>),
-    AwaitingDecoding(Box<Evaluated<S>>),
-    Returning(Box<Evaluated<S>>, Zeroizing<Vec<bool>>),
+    AwaitingDecoding(Box<Evaluated<'f, S>>),
+    Returning(Box<Evaluated<'f, S>>, Zeroizing<Vec<bool>>),
     Done(EvaluatorOt, Zeroizing<Vec<bool>>),
     Spent,
 }
@@ -51,19 +51,20 @@ struct Choosing<'f, S: Scheme> {
 
 /// While tables arrive.
 struct Streaming<'f, S: Scheme> {
-    function: &'f Function,
     scheme: S,
     evaluator: S::Evaluator,
-    values: Zeroizing<Vec<Block>>,
-    walk: Walk,
+    values: Values<'f, Block>,
+    /// Labels that the garbler derives as well: of its inputs, then of constants.
+    labels: Prg,
+    walk: Walk<'f>,
     ot: EvaluatorOt,
-    outputs: Vec<Block>,
+    results: Zeroizing<Vec<Block>>,
 }
 
 /// When all tables have been used.
-struct Evaluated<S: Scheme> {
+struct Evaluated<'f, S: Scheme> {
     evaluator: S::Evaluator,
-    values: Zeroizing<Vec<Block>>,
+    outputs: Outputs<'f, Block>,
     ot: EvaluatorOt,
 }
 
@@ -72,7 +73,8 @@ impl<'f, S: Scheme> Evaluating<'f, S> {
     ///
     /// # Errors
     ///
-    /// `inputs` are not as many as the function asks of the evaluator.
+    /// `inputs` are not as many as the function asks of the evaluator, or the function has saved
+    /// values.
     pub fn new(
         scheme: S,
         function: &'f Function,
@@ -80,6 +82,7 @@ impl<'f, S: Scheme> Evaluating<'f, S> {
         inputs: &[bool],
         ot: EvaluatorOt,
     ) -> Result<Self, Error> {
+        check(function)?;
         if inputs.len() != function.input_bits(Role::Evaluator) {
             return Err(Error::ApiMisuse(
                 "as many input bits as the evaluator's ports have",
@@ -134,19 +137,20 @@ impl<'f, S: Scheme> Evaluating<'f, S> {
 
     /// The state after `streaming` has used what it has.
     fn after_tables(&self, mut streaming: Box<Streaming<'f, S>>) -> State<'f, S> {
-        streaming.walk_without_tables();
-        if streaming.walk.peek(self.function).is_some() {
+        if streaming.walk_without_tables().is_some() {
             return State::Streaming(streaming);
         }
         let Streaming {
             evaluator,
             values,
+            mut labels,
             ot,
             ..
         } = *streaming;
+        let outputs = values.outputs(|_| labels.next_block());
         let evaluated = Box::new(Evaluated {
             evaluator,
-            values,
+            outputs,
             ot,
         });
         if self.function.output_bits(Role::Evaluator) > 0 {
@@ -158,7 +162,7 @@ impl<'f, S: Scheme> Evaluating<'f, S> {
 
     fn after_decoding(
         &self,
-        evaluated: Box<Evaluated<S>>,
+        evaluated: Box<Evaluated<'f, S>>,
         outputs: Zeroizing<Vec<bool>>,
     ) -> State<'f, S> {
         if self.function.output_bits(Role::Garbler) > 0 {
@@ -184,29 +188,25 @@ impl<'f, S: Scheme> Choosing<'f, S> {
             .zip(received.iter().copied())
             .zip(inputs.iter().copied());
         let mut labels = Prg::new(self.label_seed);
-        let mut values = Zeroizing::new(vec![Block::ZERO; function.value_bits()]);
-        for port in function.inputs() {
-            for value in &mut values[port.bits.range()] {
-                *value = match port.owner {
-                    Role::Garbler => labels.next_block(),
-                    Role::Evaluator => {
-                        let ((index, t), bit) = received
-                            .next()
-                            .ok_or(Error::ApiMisuse("one bit for each input wire"))?;
-                        evaluator.label_from_cot(index, t, bit)
-                    }
-                };
-            }
-        }
-        let (walk, outputs) = (Walk::default(), Vec::new());
+        let values = Values::new(function, |port| {
+            Ok::<_, Error>(match function.inputs()[port].owner {
+                Role::Garbler => labels.next_block(),
+                Role::Evaluator => {
+                    let ((index, t), bit) = received
+                        .next()
+                        .ok_or(Error::ApiMisuse("one bit for each input wire"))?;
+                    evaluator.label_from_cot(index, t, bit)
+                }
+            })
+        })?;
         let streaming = Streaming {
-            function,
             scheme,
             evaluator,
             values,
-            walk,
+            labels,
+            walk: Walk::default(),
             ot,
-            outputs,
+            results: Zeroizing::new(Vec::with_capacity(widest_output(function))),
         };
         Ok((extension, Box::new(streaming)))
     }
@@ -244,9 +244,9 @@ impl<S: Scheme> Streaming<'_, S> {
                 }
                 .into());
             };
-            if let Some(stop @ Stop::Segment(program, segment)) = self.walk.peek(self.function) {
+            if let Stop::Segment(program, segment) = self.walk.peek() {
                 self.evaluator.evaluate(program, segment, segment_tables);
-                self.walk.pass(&stop);
+                self.walk.pass(program);
             }
             tables = rest;
         }
@@ -257,43 +257,43 @@ impl<S: Scheme> Streaming<'_, S> {
     /// that it stops at, or `None` at the function's end.
     fn walk_without_tables(&mut self) -> Option<usize> {
         loop {
-            let stop = self.walk.peek(self.function)?;
-            match &stop {
-                Stop::Begin(instance, call, program) => {
-                    let inputs = Zeroizing::new(gather(&self.values, &call.arguments));
-                    self.evaluator.begin(*instance, program, &inputs);
+            match self.walk.peek() {
+                Stop::Begin => {
+                    let labels = &mut self.labels;
+                    let call = self.values.next_call(|_| labels.next_block())?;
+                    let program = call.component.program();
+                    self.evaluator
+                        .begin(call.number, program, self.values.arguments());
+                    self.walk.begin(program);
                 }
                 Stop::Segment(program, segment) => {
-                    let needed = self.scheme.table_bytes(program, *segment);
+                    let needed = self.scheme.table_bytes(program, segment);
                     if needed > 0 {
                         return Some(needed);
                     }
-                    self.evaluator.evaluate(program, *segment, &[]);
+                    self.evaluator.evaluate(program, segment, &[]);
+                    self.walk.pass(program);
                 }
-                Stop::Finish(call, program) => {
-                    self.outputs.clear();
-                    self.evaluator.finish(program, &mut self.outputs);
-                    self.values[call.results.range()].copy_from_slice(&self.outputs);
+                Stop::Finish(program) => {
+                    self.results.clear();
+                    self.evaluator.finish(program, &mut self.results);
+                    self.values.finish_call(&self.results);
+                    self.walk.finish();
                 }
             }
-            self.walk.pass(&stop);
         }
     }
 }
 
-impl<S: Scheme> Evaluated<S> {
-    fn outputs(&self, function: &Function, role: Role) -> Zeroizing<Vec<Block>> {
-        Zeroizing::new(gather(&self.values, &output_parts(function, role)))
-    }
-
-    fn decode(&self, function: &Function, payload: &[u8]) -> Result<Zeroizing<Vec<bool>>, Error> {
-        let labels = self.outputs(function, Role::Evaluator);
+impl<S: Scheme> Evaluated<'_, S> {
+    fn decode(&self, payload: &[u8]) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let labels = self.outputs.of(Role::Evaluator);
         let outputs = self.evaluator.decode(0, &labels, payload);
         Ok(Zeroizing::new(outputs.map_err(Misbehaviour::Undecodable)?))
     }
 
-    fn result(&self, function: &Function, tag: &RunTag, message: &mut Vec<u8>) {
-        let labels = self.outputs(function, Role::Garbler);
+    fn result(&self, tag: &RunTag, message: &mut Vec<u8>) {
+        let labels = self.outputs.of(Role::Garbler);
         message.clear();
         message.resize(labels.len().div_ceil(8), 0);
         for (i, label) in labels.iter().enumerate() {
@@ -343,7 +343,7 @@ impl<S: Scheme> Party for Evaluating<'_, S> {
                 (State::AwaitingDecoding(evaluated), receive)
             }
             State::Returning(evaluated, outputs) => {
-                evaluated.result(self.function, &self.tag, message);
+                evaluated.result(&self.tag, message);
                 (
                     State::Done(evaluated.ot, outputs),
                     Action::Send(Kind::Result),
@@ -367,7 +367,7 @@ impl<S: Scheme> Party for Evaluating<'_, S> {
             State::AwaitingDecoding(evaluated) => {
                 let outputs = self.function.output_bits(Role::Evaluator);
                 exactly(Kind::Decoding, payload, self.scheme.decoding_bytes(outputs))?;
-                let outputs = evaluated.decode(self.function, payload)?;
+                let outputs = evaluated.decode(payload)?;
                 self.after_decoding(evaluated, outputs)
             }
             _ => return Err(Error::ApiMisuse("no message was asked for")),

@@ -1,7 +1,9 @@
 //! The walk over a function's segments, whose tables are packed into frames.
 
-use tacit_circuit::{Call, Function, Program};
+use tacit_circuit::{Function, Program};
 use tacit_garble::Scheme;
+
+use crate::Error;
 
 /// A frame of tables is sent once it holds this many bytes; it ends with a whole segment.
 pub const FRAME_BYTES: usize = 64 << 10;
@@ -18,59 +20,65 @@ pub(super) fn max_frame_bytes<S: Scheme>(scheme: S, function: &Function) -> usiz
     FRAME_BYTES + segments.max().unwrap_or(0)
 }
 
-/// Where a walk stands, and what it has behind it.
+/// Where a walk stands within the call that was begun, and what it has behind it.
 #[derive(Default)]
-pub(super) struct Walk {
-    call: usize,
+pub(super) struct Walk<'f> {
+    program: Option<&'f Program>,
     segment: usize,
-    begun: bool,
     done_ands: u64,
 }
 
 /// What a walk meets next.
 pub(super) enum Stop<'f> {
-    /// A call whose inputs are to be gathered.
-    Begin(u32, &'f Call, &'f Program),
+    /// The next call is to be begun.
+    Begin,
     /// A segment of the call that was begun.
     Segment(&'f Program, usize),
     /// The end of the call that was begun, whose outputs are to be kept.
-    Finish(&'f Call, &'f Program),
+    Finish(&'f Program),
 }
 
-impl Walk {
-    /// The next stop, or `None` at the function's end.
-    pub(super) fn peek<'f>(&self, function: &'f Function) -> Option<Stop<'f>> {
-        let call = function.calls().get(self.call)?;
-        let program = function.program(call);
-        Some(if !self.begun {
-            Stop::Begin(self.call as u32, call, program)
-        } else if self.segment < program.segments().len() {
-            Stop::Segment(program, self.segment)
-        } else {
-            Stop::Finish(call, program)
-        })
+impl<'f> Walk<'f> {
+    /// The next stop.
+    pub(super) fn peek(&self) -> Stop<'f> {
+        match self.program {
+            None => Stop::Begin,
+            Some(program) if self.segment < program.segments().len() => {
+                Stop::Segment(program, self.segment)
+            }
+            Some(program) => Stop::Finish(program),
+        }
     }
 
-    /// Moves past the stop that `peek` showed.
-    pub(super) fn pass(&mut self, stop: &Stop<'_>) {
-        match stop {
-            Stop::Begin(..) => self.begun = true,
-            Stop::Segment(program, segment) => {
-                self.done_ands += program.segments()[*segment].ands.len() as u64;
-                self.segment += 1;
-            }
-            Stop::Finish(..) => {
-                *self = Self {
-                    call: self.call + 1,
-                    done_ands: self.done_ands,
-                    ..Self::default()
-                };
-            }
-        }
+    /// Begins a call.
+    pub(super) fn begin(&mut self, program: &'f Program) {
+        (self.program, self.segment) = (Some(program), 0);
+    }
+
+    /// Moves past a segment.
+    pub(super) fn pass(&mut self, program: &Program) {
+        self.done_ands += program.segments()[self.segment].ands.len() as u64;
+        self.segment += 1;
+    }
+
+    /// Ends the call that was begun.
+    pub(super) fn finish(&mut self) {
+        self.program = None;
     }
 
     /// AND gates behind it.
     pub(super) fn done_ands(&self) -> u64 {
         self.done_ands
+    }
+}
+
+/// Checks that `direct` can run `function`: it keeps nothing from one run to the next.
+pub(super) fn check(function: &Function) -> Result<(), Error> {
+    match function.loads().iter().chain(function.saves()).next() {
+        None => Ok(()),
+        Some(port) => Err(Error::SavedValue {
+            protocol: "direct",
+            value: port.name.clone(),
+        }),
     }
 }

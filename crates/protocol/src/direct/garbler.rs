@@ -1,12 +1,12 @@
 //! The garbler of `direct`.
 
 use subtle::ConstantTimeEq;
-use tacit_circuit::{Bits, Function, Role, gather};
+use tacit_circuit::{Function, Outputs, Role, Values};
 use tacit_garble::{Garbler, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::frames::{FRAME_BYTES, Stop, Walk};
+use super::frames::{FRAME_BYTES, Stop, Walk, check};
 use super::result::{authenticate, result_bytes};
 use crate::message::{Kind, exactly};
 use crate::party::{Action, Party, Progress};
@@ -26,8 +26,8 @@ enum State<'f, S: Scheme> {
     Greeting(Opening<'f, S>),
     AwaitingChoices(Opening<'f, S>),
     Streaming(Box<Streaming<'f, S>>),
-    Decoding(Box<Garbled<S>>),
-    AwaitingResult(Box<Garbled<S>>),
+    Decoding(Box<Garbled<'f, S>>),
+    AwaitingResult(Box<Garbled<'f, S>>),
     Done(GarblerOt, Zeroizing<Vec<bool>>),
     Spent,
 }
@@ -45,19 +45,21 @@ struct Opening<'f, S: Scheme> {
 
 /// While tables leave.
 struct Streaming<'f, S: Scheme> {
-    function: &'f Function,
     scheme: S,
     garbler: S::Garbler,
-    values: Zeroizing<Vec<S::Wire>>,
-    walk: Walk,
+    values: Values<'f, S::Wire>,
+    /// Labels that the evaluator derives as well: of the garbler's inputs, then of constants.
+    labels: Prg,
+    walk: Walk<'f>,
+    ended: bool,
     ot: GarblerOt,
-    outputs: Vec<S::Wire>,
+    results: Zeroizing<Vec<S::Wire>>,
 }
 
 /// When all tables have left.
-struct Garbled<S: Scheme> {
+struct Garbled<'f, S: Scheme> {
     garbler: S::Garbler,
-    values: Zeroizing<Vec<S::Wire>>,
+    outputs: Outputs<'f, S::Wire>,
     ot: GarblerOt,
 }
 
@@ -67,7 +69,8 @@ impl<'f, S: Scheme> Garbling<'f, S> {
     ///
     /// # Errors
     ///
-    /// `inputs` are not as many as the function asks of the garbler.
+    /// `inputs` are not as many as the function asks of the garbler, or the function has saved
+    /// values.
     pub fn new(
         scheme: S,
         function: &'f Function,
@@ -76,6 +79,7 @@ impl<'f, S: Scheme> Garbling<'f, S> {
         ot: GarblerOt,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
+        check(function)?;
         if inputs.len() != function.input_bits(Role::Garbler) {
             return Err(Error::ApiMisuse(
                 "as many input bits as the garbler's ports have",
@@ -116,7 +120,7 @@ impl<'f, S: Scheme> Garbling<'f, S> {
         }
     }
 
-    fn after_tables(&self, garbled: Box<Garbled<S>>) -> State<'f, S> {
+    fn after_tables(&self, garbled: Box<Garbled<'f, S>>) -> State<'f, S> {
         if self.function.output_bits(Role::Evaluator) > 0 {
             State::Decoding(garbled)
         } else {
@@ -124,7 +128,7 @@ impl<'f, S: Scheme> Garbling<'f, S> {
         }
     }
 
-    fn after_decoding(&self, garbled: Box<Garbled<S>>) -> State<'f, S> {
+    fn after_decoding(&self, garbled: Box<Garbled<'f, S>>) -> State<'f, S> {
         if self.function.output_bits(Role::Garbler) > 0 {
             State::AwaitingResult(garbled)
         } else {
@@ -148,99 +152,110 @@ impl<'f, S: Scheme> Opening<'f, S> {
         let mut offers = (first..).zip(offers.iter().copied());
         let mut labels = Prg::new(self.label_seed);
         let mut inputs = self.inputs.iter().copied();
-        let mut values = Zeroizing::new(vec![S::Wire::default(); self.function.value_bits()]);
-        for port in self.function.inputs() {
-            for value in &mut values[port.bits.range()] {
-                *value = match port.owner {
-                    Role::Garbler => {
-                        let input = inputs.next().ok_or(TOO_FEW)?;
-                        self.garbler.wire_with_active(labels.next_block(), input)
-                    }
-                    Role::Evaluator => {
-                        let (index, q) = offers.next().ok_or(TOO_FEW)?;
-                        self.garbler.wire_from_cot(index, q)
-                    }
-                };
-            }
-        }
-        let Self {
-            function,
-            garbler,
-            scheme,
-            ot,
-            ..
-        } = self;
-        let (walk, outputs) = (Walk::default(), Vec::new());
+        let values = Values::new(self.function, |port| {
+            Ok::<_, Error>(match self.function.inputs()[port].owner {
+                Role::Garbler => {
+                    let input = inputs.next().ok_or(TOO_FEW)?;
+                    self.garbler.wire_with_active(labels.next_block(), input)
+                }
+                Role::Evaluator => {
+                    let (index, q) = offers.next().ok_or(TOO_FEW)?;
+                    self.garbler.wire_from_cot(index, q)
+                }
+            })
+        })?;
         Ok(Box::new(Streaming {
-            function,
-            scheme,
-            garbler,
+            scheme: self.scheme,
+            garbler: self.garbler,
             values,
-            walk,
-            ot,
-            outputs,
+            labels,
+            walk: Walk::default(),
+            ended: false,
+            ot: self.ot,
+            results: Zeroizing::new(Vec::with_capacity(widest_output(self.function))),
         }))
     }
 }
 
 const TOO_FEW: Error = Error::ApiMisuse("one bit for each input wire");
 
-impl<S: Scheme> Streaming<'_, S> {
+/// Most output bits that a component of `function` has.
+pub(super) fn widest_output(function: &Function) -> usize {
+    let components = function.components().iter();
+    let widths = components.map(|component| component.circuit().output_bits());
+    widths.max().unwrap_or(0)
+}
+
+impl<'f, S: Scheme> Streaming<'f, S> {
     /// Garbles until `message` is a full frame or the function ends.
     fn fill(&mut self, message: &mut Vec<u8>) {
         let mut filled = 0;
         while filled < FRAME_BYTES {
-            let Some(stop) = self.walk.peek(self.function) else {
-                break;
-            };
-            match &stop {
-                Stop::Begin(instance, call, program) => {
-                    let inputs = Zeroizing::new(gather(&self.values, &call.arguments));
-                    self.garbler.begin(*instance, program, &inputs);
+            match self.walk.peek() {
+                Stop::Begin => {
+                    let (garbler, labels) = (&mut self.garbler, &mut self.labels);
+                    let constant = |bit| garbler.wire_with_active(labels.next_block(), bit);
+                    let Some(call) = self.values.next_call(constant) else {
+                        self.ended = true;
+                        break;
+                    };
+                    let program = call.component.program();
+                    self.garbler
+                        .begin(call.number, program, self.values.arguments());
+                    self.walk.begin(program);
                 }
                 Stop::Segment(program, segment) => {
-                    let end = filled + self.scheme.table_bytes(program, *segment);
+                    let end = filled + self.scheme.table_bytes(program, segment);
                     if message.len() < end {
                         message.resize(end, 0);
                     }
                     self.garbler
-                        .garble(program, *segment, &mut message[filled..end]);
+                        .garble(program, segment, &mut message[filled..end]);
                     filled = end;
+                    self.walk.pass(program);
                 }
-                Stop::Finish(call, program) => {
-                    self.outputs.clear();
-                    self.garbler.finish(program, &mut self.outputs);
-                    self.values[call.results.range()].copy_from_slice(&self.outputs);
+                Stop::Finish(program) => {
+                    self.results.clear();
+                    self.garbler.finish(program, &mut self.results);
+                    self.values.finish_call(&self.results);
+                    self.walk.finish();
                 }
             }
-            self.walk.pass(&stop);
         }
         message.truncate(filled);
     }
 
-    fn ended(&self) -> bool {
-        self.walk.peek(self.function).is_none()
+    /// What is left after the last call.
+    fn garbled(self) -> Box<Garbled<'f, S>> {
+        let Self {
+            mut garbler,
+            values,
+            mut labels,
+            ot,
+            ..
+        } = self;
+        let outputs = values.outputs(|bit| garbler.wire_with_active(labels.next_block(), bit));
+        Box::new(Garbled {
+            garbler,
+            outputs,
+            ot,
+        })
     }
 }
 
-impl<S: Scheme> Garbled<S> {
-    fn outputs(&self, function: &Function, role: Role) -> Zeroizing<Vec<S::Wire>> {
-        Zeroizing::new(gather(&self.values, &output_parts(function, role)))
-    }
-
-    fn decoding(&self, function: &Function, message: &mut Vec<u8>) {
+impl<S: Scheme> Garbled<'_, S> {
+    fn decoding(&self, message: &mut Vec<u8>) {
         message.clear();
         self.garbler
-            .decoding(0, &self.outputs(function, Role::Evaluator), message);
+            .decoding(0, &self.outputs.of(Role::Evaluator), message);
     }
 
     fn result(
         self,
-        function: &Function,
         tag: &RunTag,
         payload: &[u8],
     ) -> Result<(GarblerOt, Zeroizing<Vec<bool>>), Error> {
-        let wires = self.outputs(function, Role::Garbler);
+        let wires = self.outputs.of(Role::Garbler);
         exactly(Kind::Result, payload, result_bytes(wires.len()))?;
         let (selects, hash) = payload.split_at(wires.len().div_ceil(8));
         let select = |i: usize| selects[i / 8] >> (i % 8) & 1 == 1;
@@ -263,17 +278,6 @@ impl<S: Scheme> Garbled<S> {
         }
         Ok((self.ot, outputs))
     }
-}
-
-/// The bits of all outputs that go to `role`, in port order.
-pub(super) fn output_parts(function: &Function, role: Role) -> Vec<Bits> {
-    let outputs = function
-        .outputs()
-        .iter()
-        .filter(|output| output.recipient.includes(role));
-    outputs
-        .flat_map(|output| output.parts.iter().copied())
-        .collect()
 }
 
 impl<S: Scheme> Party for Garbling<'_, S> {
@@ -302,25 +306,14 @@ impl<S: Scheme> Party for Garbling<'_, S> {
                     streaming.fill(message);
                     self.done_ands = streaming.walk.done_ands();
                     let action = (!message.is_empty()).then_some(Action::Send(Kind::Tables));
-                    if streaming.ended() {
-                        let Streaming {
-                            garbler,
-                            values,
-                            ot,
-                            ..
-                        } = *streaming;
-                        let garbled = Box::new(Garbled {
-                            garbler,
-                            values,
-                            ot,
-                        });
-                        (self.after_tables(garbled), action)
+                    if streaming.ended {
+                        (self.after_tables(streaming.garbled()), action)
                     } else {
                         (State::Streaming(streaming), action)
                     }
                 }
                 State::Decoding(garbled) => {
-                    garbled.decoding(self.function, message);
+                    garbled.decoding(message);
                     (
                         self.after_decoding(garbled),
                         Some(Action::Send(Kind::Decoding)),
@@ -348,7 +341,7 @@ impl<S: Scheme> Party for Garbling<'_, S> {
         self.state = match std::mem::replace(&mut self.state, State::Spent) {
             State::AwaitingChoices(opening) => State::Streaming(opening.choices(payload)?),
             State::AwaitingResult(garbled) => {
-                let (ot, outputs) = garbled.result(self.function, &self.tag, payload)?;
+                let (ot, outputs) = garbled.result(&self.tag, payload)?;
                 State::Done(ot, outputs)
             }
             _ => return Err(Error::ApiMisuse("no message was asked for")),

@@ -1,0 +1,308 @@
+//! The check of a plan: two walks over its steps without any values.
+//!
+//! The first holds every index to its dimension, finds elements that are assigned twice or read
+//! before they are assigned, and counts calls, gates and reads. The second moves values that
+//! are none between the places of [`Places`], to know how many it takes.
+
+use super::expression::Affine;
+use super::plan::{Cursor, MAX_LIVE_BITS, MAX_RUN_STEPS, Operation, Part, Piece, Places, Plan};
+use super::source::MAX_LOOPS;
+use super::{Component, FunctionError, Place};
+
+/// What is counted on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Calls of components.
+    pub(super) calls: u32,
+    /// AND gates over all calls, as compiled.
+    pub(super) ands: u64,
+    /// XOR gates over all calls, as compiled.
+    pub(super) xors: u64,
+}
+
+type Counters = [i64; MAX_LOOPS];
+
+/// Checks `plan`, and completes it with how often each granule is read and how many places there
+/// must be.
+pub(super) fn check(plan: &mut Plan, components: &[Component]) -> Result<Counts, FunctionError> {
+    plan.widest = widest(plan);
+    let mut uses = std::mem::take(&mut plan.uses);
+    let counts = Walk {
+        plan,
+        written: vec![false; uses.len()],
+        uses: &mut uses,
+        counts: Counts::default(),
+    }
+    .run(components)?;
+    plan.uses = uses;
+    plan.places = places(plan)? as usize;
+    Ok(counts)
+}
+
+/// Most bits that an operation, or all outputs together, read.
+fn widest(plan: &Plan) -> usize {
+    let operations = plan
+        .operations
+        .iter()
+        .map(|operation| read_bits(plan, operation));
+    let outputs = plan
+        .outputs
+        .iter()
+        .map(|operation| read_bits(plan, operation))
+        .sum();
+    operations.fold(outputs, usize::max)
+}
+
+fn read_bits(plan: &Plan, operation: &Operation) -> usize {
+    let bits = |piece: &Piece| match piece {
+        Piece::Part(part) => {
+            part.granules as usize * plan.arrays[part.array as usize].granule as usize
+        }
+        Piece::Constant(bits) => bits.len(),
+        Piece::Number { width, .. } => *width as usize,
+    };
+    operation.arguments.iter().map(bits).sum()
+}
+
+/// The first walk.
+struct Walk<'p> {
+    plan: &'p Plan,
+    written: Vec<bool>,
+    uses: &'p mut [u32],
+    counts: Counts,
+}
+
+impl Walk<'_> {
+    fn run(mut self, components: &[Component]) -> Result<Counts, FunctionError> {
+        let plan = self.plan;
+        for array in &plan.arrays[..plan.given] {
+            let first = array.first as usize;
+            let end = first + (array.width / u64::from(array.granule)) as usize;
+            self.written[first..end].fill(true);
+        }
+        let mut cursor = Cursor::new();
+        while let Some(operation) = cursor.advance(plan) {
+            self.operation(operation, &cursor)?;
+            if let Some(component) = operation.component {
+                let program = components[component as usize].program();
+                self.counts.ands += program.ands().len() as u64;
+                self.counts.xors += program.xors().len() as u64;
+                // Fewer than 2^28 steps are run.
+                self.counts.calls += 1;
+            }
+        }
+        if cursor.is_exhausted() {
+            return Err(FunctionError::TooMany {
+                place: Place::new("the function"),
+                what: "the steps that it runs, turns of loops among them,",
+                limit: MAX_RUN_STEPS,
+            });
+        }
+        for output in &plan.outputs {
+            self.operation(output, &cursor)?;
+        }
+        Ok(self.counts)
+    }
+
+    fn operation(&mut self, operation: &Operation, cursor: &Cursor) -> Result<(), FunctionError> {
+        let counters = cursor.counters();
+        for bound in &operation.bounds {
+            let at = bound.index.at(counters);
+            if at < 0 || at + i128::from(bound.picked) > i128::from(bound.size) {
+                return Err(FunctionError::Index {
+                    place: self.place(operation, counters),
+                    reference: bound.what.clone(),
+                    found: match bound.picked {
+                        1 => at.to_string(),
+                        picked => format!("{at}..{}", at + i128::from(picked)),
+                    },
+                    size: bound.size as u64,
+                });
+            }
+        }
+        for piece in &operation.arguments {
+            match piece {
+                Piece::Part(part) => self.read(operation, part, cursor)?,
+                Piece::Number {
+                    value,
+                    width,
+                    signed,
+                } => {
+                    self.number(operation, value, *width, *signed, counters)?;
+                }
+                Piece::Constant(_) => (),
+            }
+        }
+        let parts = operation
+            .results
+            .iter()
+            .filter_map(|(_, part)| part.as_ref());
+        parts
+            .clone()
+            .try_for_each(|part| self.write(operation, part, counters))
+    }
+
+    fn read(
+        &mut self,
+        operation: &Operation,
+        part: &Part,
+        cursor: &Cursor,
+    ) -> Result<(), FunctionError> {
+        for granule in self.plan.granules(part, cursor.counters()) {
+            if !self.written[granule] {
+                return Err(self.unassigned(operation, part, granule, cursor));
+            }
+            self.uses[granule] = self.uses[granule].saturating_add(1);
+        }
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        operation: &Operation,
+        part: &Part,
+        counters: &Counters,
+    ) -> Result<(), FunctionError> {
+        for granule in self.plan.granules(part, counters) {
+            if std::mem::replace(&mut self.written[granule], true) {
+                return Err(FunctionError::TwoDrivers {
+                    place: self.place(operation, counters),
+                    reference: self.element(part, granule),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn number(
+        &self,
+        operation: &Operation,
+        value: &Affine,
+        width: u32,
+        signed: bool,
+        counters: &Counters,
+    ) -> Result<(), FunctionError> {
+        let (number, wide) = (value.at(counters), 127.min(width - u32::from(signed)));
+        let least = if signed {
+            -(1_i128 << wide.min(126))
+        } else {
+            0
+        };
+        let fits = number >= least && (wide == 127 || number < 1 << wide);
+        if fits {
+            return Ok(());
+        }
+        let sign = if signed {
+            "a sign among them"
+        } else {
+            "without a sign"
+        };
+        Err(FunctionError::Constant {
+            place: self.place(operation, counters),
+            constant: number.to_string(),
+            message: format!("it has {width} bits, {sign}"),
+        })
+    }
+
+    /// Which of the two errors it is: walks on to see whether the element is assigned later.
+    fn unassigned(
+        &self,
+        operation: &Operation,
+        part: &Part,
+        granule: usize,
+        cursor: &Cursor,
+    ) -> FunctionError {
+        let (plan, place) = (self.plan, self.place(operation, cursor.counters()));
+        let reference = self.element(part, granule);
+        let mut ahead = cursor.clone();
+        let mut now = Some(operation);
+        while let Some(later) = now {
+            let parts = later.results.iter().filter_map(|(_, part)| part.as_ref());
+            for assigned in parts.filter(|assigned| assigned.array == part.array) {
+                let counters = ahead.counters();
+                let is_in_range = later.bounds.iter().all(|bound| {
+                    let at = bound.index.at(counters);
+                    at >= 0 && at + i128::from(bound.picked) <= i128::from(bound.size)
+                });
+                if is_in_range && plan.granules(assigned, counters).contains(&granule) {
+                    let later = self.place(later, counters);
+                    return FunctionError::ReadAhead {
+                        place,
+                        reference,
+                        later,
+                    };
+                }
+            }
+            now = ahead.advance(plan);
+        }
+        FunctionError::NeverAssigned { place, reference }
+    }
+
+    /// An element for a message: its array and the bits that it has there.
+    fn element(&self, part: &Part, granule: usize) -> String {
+        let array = &self.plan.arrays[part.array as usize];
+        if array.width == u64::from(array.granule) {
+            return array.name.clone();
+        }
+        let number = granule - array.first as usize;
+        let first = number as u64 * u64::from(array.granule);
+        let last = first + u64::from(array.granule) - 1;
+        format!("{} (its bits {first} to {last})", array.name)
+    }
+
+    /// The step with the number of the call and the counters.
+    fn place(&self, operation: &Operation, counters: &Counters) -> Place {
+        let mut text = match operation.component {
+            Some(_) => format!("call {}, {}", self.counts.calls, operation.text),
+            None => operation.text.clone(),
+        };
+        for (i, (name, value)) in operation.counters.iter().zip(counters).enumerate() {
+            text += if i == 0 { " with " } else { ", " };
+            text += &format!("{name} = {value}");
+        }
+        Place::new(text)
+    }
+}
+
+/// The second walk: how many places it takes.
+fn places(plan: &Plan) -> Result<u64, FunctionError> {
+    let mut places = Places::new(plan);
+    let too_many = |places: &Places| {
+        (places.taken() > MAX_LIVE_BITS).then(|| FunctionError::TooMany {
+            place: Place::new("the function"),
+            what: "the bits that it needs at once",
+            limit: MAX_LIVE_BITS,
+        })
+    };
+    for array in &plan.arrays[..plan.given] {
+        let first = array.first as usize;
+        let end = first + (array.width / u64::from(array.granule)) as usize;
+        for granule in first..end {
+            places.write(array, granule);
+        }
+        too_many(&places).map_or(Ok(()), Err)?;
+    }
+    let mut cursor = Cursor::new();
+    while let Some(operation) = cursor.advance(plan) {
+        for piece in &operation.arguments {
+            if let Piece::Part(part) = piece {
+                let array = &plan.arrays[part.array as usize];
+                for granule in plan.granules(part, cursor.counters()) {
+                    places.read(array, granule);
+                }
+            }
+        }
+        for part in operation
+            .results
+            .iter()
+            .filter_map(|(_, part)| part.as_ref())
+        {
+            let array = &plan.arrays[part.array as usize];
+            for granule in plan.granules(part, cursor.counters()) {
+                places.write(array, granule);
+            }
+        }
+        too_many(&places).map_or(Ok(()), Err)?;
+    }
+    Ok(places.taken())
+}

@@ -1,0 +1,365 @@
+//! What can be wrong with a function.
+
+use core::fmt;
+
+use thiserror::Error;
+
+use crate::CircuitError;
+use crate::library::LibraryError;
+
+/// Where in a function something is wrong: a port, a component, or a step, with the number of the
+/// call and the loops' counters where it shows only as the steps run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place(String);
+
+impl Place {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A function that cannot be read, built or given these parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FunctionError {
+    /// A function file that cannot be read.
+    #[error("{path}: {message}; check that it is there and permitted")]
+    Io {
+        /// The file.
+        path: String,
+        /// The operating system's message.
+        message: String,
+    },
+    /// A function file that is not JSON of the published schema.
+    #[error(
+        "the function file does not follow the schema, line {line}, column {column}: {message}; \
+         see docs/function.schema.json"
+    )]
+    File {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// A function file of another version of the format.
+    #[error("the function file says tacit_function {found}; this release reads version 1")]
+    Version {
+        /// The version found.
+        found: u64,
+    },
+    /// More of something than a function may have.
+    #[error("{place}: {what} pass the limit of {limit}; split the function or make it smaller")]
+    TooMany {
+        /// Where it shows.
+        place: Place,
+        /// What is counted.
+        what: &'static str,
+        /// The most that there may be.
+        limit: u64,
+    },
+    /// A text that is no expression, type, value or step.
+    #[error("{place}: {text:?}, column {column}: expected {expected}, found {found:?}")]
+    Syntax {
+        /// Where the text stands.
+        place: Place,
+        /// The text, cut to 120 characters.
+        text: String,
+        /// Column, from 1.
+        column: usize,
+        /// What may stand there.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A name that has other characters than allowed, or that a component may not have.
+    #[error(
+        "{place}: {name:?} cannot be a name here; use a letter and then up to 63 letters, digits \
+         and underscores, and for components none of bits, min and max"
+    )]
+    Name {
+        /// Where it stands.
+        place: Place,
+        /// The name, cut to 64 characters.
+        name: String,
+    },
+    /// A name that is given twice.
+    #[error("{place}: the name {name:?} is taken; give each port, value and parameter its own")]
+    DuplicateName {
+        /// Where it is given for the second time.
+        place: Place,
+        /// The name.
+        name: String,
+    },
+    /// A name that nothing has.
+    #[error("{place}: nothing is named {name:?}; declare it as parameter, input or value")]
+    UnknownName {
+        /// Where it is used.
+        place: Place,
+        /// The name.
+        name: String,
+    },
+    /// A parameter that the function does not have.
+    #[error("the function {function} takes no parameter {parameter:?}; it takes: {known}")]
+    UnknownParameter {
+        /// The function.
+        function: String,
+        /// The parameter's name, cut to 64 characters.
+        parameter: String,
+        /// The parameters that it takes.
+        known: String,
+    },
+    /// A parameter without a value.
+    #[error(
+        "the function {function} needs the parameter {parameter} ({description}); give it a value \
+         from {minimum} to {maximum}"
+    )]
+    MissingParameter {
+        /// The function.
+        function: String,
+        /// The parameter.
+        parameter: String,
+        /// What it counts.
+        description: String,
+        /// Least value.
+        minimum: u64,
+        /// Greatest value.
+        maximum: u64,
+    },
+    /// A parameter's value out of its range.
+    #[error(
+        "the function {function}: the parameter {parameter} is {found}; it must be from {minimum} \
+         to {maximum}"
+    )]
+    ParameterRange {
+        /// The function.
+        function: String,
+        /// The parameter.
+        parameter: String,
+        /// The value given.
+        found: u64,
+        /// Least value.
+        minimum: u64,
+        /// Greatest value.
+        maximum: u64,
+    },
+    /// A parameter whose range holds nothing, or not its default.
+    #[error(
+        "the parameter {parameter} goes from {minimum} to {maximum}; its range must hold a value, \
+         and the default if there is one"
+    )]
+    ParameterBounds {
+        /// The parameter.
+        parameter: String,
+        /// Least value.
+        minimum: u64,
+        /// Greatest value.
+        maximum: u64,
+    },
+    /// A call of a component that the function does not declare.
+    #[error("{place}: no component is named {name:?}; there are: {known}")]
+    UnknownComponent {
+        /// The call.
+        place: Place,
+        /// The name.
+        name: String,
+        /// The components declared.
+        known: String,
+    },
+    /// A component that the library cannot make.
+    #[error("component {component}: {error}")]
+    Library {
+        /// The component's name in the function.
+        component: String,
+        /// What the library says.
+        error: LibraryError,
+    },
+    /// A component's circuit file that cannot be read.
+    #[error("component {component}: {error}")]
+    Circuit {
+        /// The component's name in the function.
+        component: String,
+        /// What is wrong with it.
+        error: CircuitError,
+    },
+    /// A component's file that is not beside the function file.
+    #[error(
+        "component {component}: {path:?} does not name a file in the function file's folder or \
+         below; put it there and name it relative to the folder, or read the function from a file"
+    )]
+    Path {
+        /// The component's name in the function.
+        component: String,
+        /// The path given.
+        path: String,
+    },
+    /// A component's parameter that is negative.
+    #[error("component {component}: the parameter {parameter} is {found}; it must not be negative")]
+    NegativeParameter {
+        /// The component's name in the function.
+        component: String,
+        /// The parameter.
+        parameter: String,
+        /// Its value.
+        found: i64,
+    },
+    /// A type that is none, or has a size that is not allowed.
+    #[error("{place}: {error}")]
+    Type {
+        /// Where it stands.
+        place: Place,
+        /// What is wrong with it.
+        error: CircuitError,
+    },
+    /// An index or size that is not affine in the counters, or that may not depend on them.
+    #[error(
+        "{place}: {expression} depends on the loops' counters in a way that is not allowed: \
+         multiply counters by constants only, and let sizes not depend on them"
+    )]
+    NotAffine {
+        /// Where it stands.
+        place: Place,
+        /// The expression.
+        expression: String,
+    },
+    /// An expression without a value below 2^63: it overflows, or divides by zero or by a
+    /// negative number.
+    #[error("{place}: {expression} has no value below 2^63; check its sizes and divisors")]
+    Overflow {
+        /// Where it stands.
+        place: Place,
+        /// The expression.
+        expression: String,
+    },
+    /// More indices than dimensions.
+    #[error("{place}: {reference} has an index too many for its type {ty}")]
+    Dimensions {
+        /// Where it stands.
+        place: Place,
+        /// The value as it is indexed.
+        reference: String,
+        /// The value's type.
+        ty: String,
+    },
+    /// An index out of its dimension.
+    #[error("{place}: {reference} picks {found} of a dimension that goes from 0 to before {size}")]
+    Index {
+        /// The call, the port and the counters.
+        place: Place,
+        /// The value as it is indexed.
+        reference: String,
+        /// What is picked: an index or a range.
+        found: String,
+        /// Elements of the dimension.
+        size: u64,
+    },
+    /// A call with too few or too many arguments.
+    #[error("{place}: {component} takes {expected} arguments ({ports}) and is given {found}")]
+    Arguments {
+        /// The call.
+        place: Place,
+        /// The component.
+        component: String,
+        /// Its input ports.
+        ports: String,
+        /// How many it takes.
+        expected: usize,
+        /// How many it was given.
+        found: usize,
+    },
+    /// A call whose results have too few or too many places.
+    #[error(
+        "{place}: {component} gives {expected} results ({ports}) and {found} places are named; \
+         write _ for one that is dropped"
+    )]
+    Results {
+        /// The call.
+        place: Place,
+        /// The component.
+        component: String,
+        /// Its output ports.
+        ports: String,
+        /// How many it gives.
+        expected: usize,
+        /// How many places were named.
+        found: usize,
+    },
+    /// Something is put where another width belongs.
+    #[error("{place}: {port} is {expected} bits wide and {value} has {found}")]
+    Width {
+        /// The call or port.
+        place: Place,
+        /// The component's port or the value, with its type.
+        port: String,
+        /// What is put there.
+        value: String,
+        /// Bits of the port.
+        expected: u64,
+        /// Bits that it is given.
+        found: u64,
+    },
+    /// A constant that does not fit where it stands, or whose type nothing says.
+    #[error("{place}: the constant {constant} does not do here: {message}")]
+    Constant {
+        /// The call or port, with the counters where it depends on them.
+        place: Place,
+        /// The constant.
+        constant: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// An element that is assigned for the second time.
+    #[error("{place}: {reference} has a value already; an element is assigned once")]
+    TwoDrivers {
+        /// The step and the counters.
+        place: Place,
+        /// The element.
+        reference: String,
+    },
+    /// An element that is read before it is assigned: a cycle, or steps in the wrong order.
+    #[error(
+        "{place}: {reference} is read before it is assigned, by {later}; a function has no \
+         cycles, and its steps run in order"
+    )]
+    ReadAhead {
+        /// The call, the port and the counters.
+        place: Place,
+        /// The element.
+        reference: String,
+        /// The step that assigns it.
+        later: Place,
+    },
+    /// An element that is read and never assigned.
+    #[error("{place}: {reference} is read and nothing assigns it; assign all of it first")]
+    NeverAssigned {
+        /// The call, the port and the counters.
+        place: Place,
+        /// The element.
+        reference: String,
+    },
+    /// A function without result.
+    #[error("the function {function} has no output; say what is to be learnt, and by whom")]
+    NoOutput {
+        /// The function.
+        function: String,
+    },
+    /// A circuit's port was given no owner.
+    #[error("input {port:?} has no owner; say whose it is: the garbler's or the evaluator's")]
+    NoOwner {
+        /// The port.
+        port: String,
+    },
+    /// A circuit's result was given no recipient.
+    #[error("result {port:?} has no recipient; say who gets it: garbler, evaluator or both")]
+    NoRecipient {
+        /// The port.
+        port: String,
+    },
+}

@@ -1,0 +1,624 @@
+//! From a function as it is written and values of its parameters to its plan: types get sizes,
+//! names become arrays, expressions become affine, and all widths are compared.
+
+use std::collections::HashMap;
+
+use super::expression::{Affine, Scope};
+use super::plan::{Array, Bound, Instruction, MAX_GRANULES, Operation, Part, Piece, Plan};
+use super::source::{Owner, Source, StepSource};
+use super::syntax::{Assigned, Assignment, Constant, Head, Index, Item, Reference, Value};
+use super::syntax::{TypeExpression, extent, value_text};
+use super::{Component, FunctionError, Place};
+use crate::{Circuit, Kind, Port, Type};
+
+/// What is being lowered, and where.
+pub(super) struct Lowering<'s> {
+    source: &'s Source,
+    components: &'s [Component],
+    parameters: HashMap<&'s str, i64>,
+    arrays: HashMap<&'s str, u32>,
+    types: Vec<Type>,
+    counters: Vec<&'s str>,
+    place: Place,
+    plan: Plan,
+}
+
+impl Scope for Lowering<'_> {
+    fn value(&self, name: &str) -> Option<Affine> {
+        if let Some(depth) = self.counters.iter().position(|counter| *counter == name) {
+            return Some(Affine::counter(depth));
+        }
+        self.parameters.get(name).copied().map(Affine::constant)
+    }
+
+    fn place(&self) -> Place {
+        self.place.clone()
+    }
+}
+
+/// A plan, and the types of the function's inputs, loaded values, outputs and saved values.
+pub(super) struct Lowered {
+    pub(super) plan: Plan,
+    pub(super) inputs: Vec<Type>,
+    pub(super) outputs: Vec<Type>,
+}
+
+/// The parameters in expressions.
+pub(super) fn parameters<'s>(
+    source: &'s Source,
+    values: &[u64],
+) -> Result<HashMap<&'s str, i64>, FunctionError> {
+    let parameters = source.parameters.iter().zip(values);
+    let number = |(parameter, value): (&'s super::FunctionParameter, &u64)| {
+        let place = || Place::new(format!("parameter {}", parameter.name));
+        let overflow = |_| FunctionError::Overflow {
+            place: place(),
+            expression: value.to_string(),
+        };
+        Ok((
+            parameter.name.as_str(),
+            i64::try_from(*value).map_err(overflow)?,
+        ))
+    };
+    parameters.map(number).collect()
+}
+
+impl<'s> Lowering<'s> {
+    /// Lowers all of `source`, whose components are these.
+    pub(super) fn lower(
+        source: &'s Source,
+        values: &[u64],
+        components: &'s [Component],
+    ) -> Result<Lowered, FunctionError> {
+        let mut lowering = Self {
+            source,
+            components,
+            parameters: parameters(source, values)?,
+            arrays: HashMap::new(),
+            types: Vec::new(),
+            counters: Vec::new(),
+            place: Place::new("the function"),
+            plan: Plan::default(),
+        };
+        let saved = |input: &&super::source::InputSource| input.owner == Owner::Saved;
+        let (inputs, loads) = (source.inputs.iter(), source.inputs.iter());
+        for input in inputs.filter(|i| !saved(i)).chain(loads.filter(saved)) {
+            lowering.array("input", &input.name, &input.ty)?;
+        }
+        lowering.plan.given = lowering.plan.arrays.len();
+        let inputs = lowering.types.clone();
+        for value in &source.values {
+            lowering.array("value", &value.name, &value.ty)?;
+        }
+        lowering.steps(&source.steps)?;
+        let outputs = lowering.outputs()?;
+        let mut plan = lowering.plan;
+        cut(&mut plan)?;
+        Ok(Lowered {
+            plan,
+            inputs,
+            outputs,
+        })
+    }
+
+    fn array(
+        &mut self,
+        kind: &str,
+        name: &'s str,
+        ty: &TypeExpression,
+    ) -> Result<(), FunctionError> {
+        self.place = Place::new(format!("{kind} {name}"));
+        let ty = ty.ty(self)?;
+        self.arrays.insert(name, self.plan.arrays.len() as u32);
+        self.plan.arrays.push(Array {
+            name: name.to_owned(),
+            width: ty.width() as u64,
+            granule: 0,
+            first: 0,
+            class: 0,
+        });
+        self.types.push(ty);
+        Ok(())
+    }
+
+    fn steps(&mut self, steps: &'s [StepSource]) -> Result<(), FunctionError> {
+        for step in steps {
+            match step {
+                StepSource::Assignment(assignment) => {
+                    self.place = Place::new(assignment.text(str::to_owned));
+                    let operation = self.assignment(assignment)?;
+                    let number = self.plan.operations.len();
+                    self.plan.operations.push(operation);
+                    self.plan.instructions.push(Instruction::Run(number));
+                }
+                StepSource::Loop(head, steps) => self.repetition(head, steps)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn repetition(&mut self, head: &'s Head, steps: &'s [StepSource]) -> Result<(), FunctionError> {
+        self.place = Place::new(format!("for {head}"));
+        let (from, to) = (head.from.affine(self)?, head.to.affine(self)?);
+        let (depth, begin) = (self.counters.len(), self.plan.instructions.len());
+        let exit = usize::MAX;
+        self.plan.instructions.push(Instruction::Enter {
+            depth,
+            from,
+            to,
+            exit,
+        });
+        self.counters.push(&head.counter);
+        self.steps(steps)?;
+        self.counters.pop();
+        let repeat = Instruction::Repeat {
+            depth,
+            body: begin + 1,
+        };
+        self.plan.instructions.push(repeat);
+        let end = self.plan.instructions.len();
+        if let Instruction::Enter { exit, .. } = &mut self.plan.instructions[begin] {
+            *exit = end;
+        }
+        Ok(())
+    }
+
+    fn assignment(&self, assignment: &'s Assignment) -> Result<Operation, FunctionError> {
+        let mut operation = self.operation(self.place.to_string());
+        match &assignment.assigned {
+            Assigned::Value(value) => {
+                let [Some(target)] = &assignment.targets[..] else {
+                    return Err(FunctionError::Results {
+                        place: self.place.clone(),
+                        component: "an assignment".to_owned(),
+                        ports: "the value".to_owned(),
+                        expected: 1,
+                        found: assignment.targets.len(),
+                    });
+                };
+                let what = target.to_string();
+                let (part, ty) = self.pick(target, &what, &mut operation.bounds)?;
+                let port = format!("{what} ({ty})");
+                self.argument(value, &ty, &port, &mut operation)?;
+                operation.results.push((ty.width() as u64, Some(part)));
+            }
+            Assigned::Call(name, arguments) => {
+                let declared = &self.source.components;
+                let Some(number) = declared.iter().position(|(n, _)| n == name) else {
+                    let known: Vec<&str> = declared.iter().map(|(name, _)| name.as_str()).collect();
+                    return Err(FunctionError::UnknownComponent {
+                        place: self.place.clone(),
+                        name: name.clone(),
+                        known: if known.is_empty() {
+                            "none".to_owned()
+                        } else {
+                            known.join(", ")
+                        },
+                    });
+                };
+                operation.component = Some(number as u32);
+                let circuit = self.components[number].circuit();
+                self.arguments(name, circuit, arguments, &mut operation)?;
+                self.results(name, circuit, &assignment.targets, &mut operation)?;
+            }
+        }
+        Ok(operation)
+    }
+
+    fn operation(&self, text: String) -> Operation {
+        Operation {
+            component: None,
+            arguments: Vec::new(),
+            results: Vec::new(),
+            bounds: Vec::new(),
+            text,
+            counters: self
+                .counters
+                .iter()
+                .map(|&counter| counter.to_owned())
+                .collect(),
+        }
+    }
+
+    fn arguments(
+        &self,
+        name: &str,
+        circuit: &Circuit,
+        arguments: &[Value],
+        operation: &mut Operation,
+    ) -> Result<(), FunctionError> {
+        if arguments.len() != circuit.inputs().len() {
+            return Err(FunctionError::Arguments {
+                place: self.place.clone(),
+                component: name.to_owned(),
+                ports: names(circuit.inputs()),
+                expected: circuit.inputs().len(),
+                found: arguments.len(),
+            });
+        }
+        for (value, port) in arguments.iter().zip(circuit.inputs()) {
+            let shown = format!("port {} ({})", port.name, port.ty);
+            self.argument(value, &port.ty, &shown, operation)?;
+        }
+        Ok(())
+    }
+
+    fn results(
+        &self,
+        name: &str,
+        circuit: &Circuit,
+        targets: &[Option<Reference>],
+        operation: &mut Operation,
+    ) -> Result<(), FunctionError> {
+        if targets.len() != circuit.outputs().len() {
+            return Err(FunctionError::Results {
+                place: self.place.clone(),
+                component: name.to_owned(),
+                ports: names(circuit.outputs()),
+                expected: circuit.outputs().len(),
+                found: targets.len(),
+            });
+        }
+        for (target, port) in targets.iter().zip(circuit.outputs()) {
+            let width = port.ty.width() as u64;
+            let Some(target) = target else {
+                operation.results.push((width, None));
+                continue;
+            };
+            let what = format!("port {}, {target}", port.name);
+            let (part, ty) = self.pick(target, &what, &mut operation.bounds)?;
+            if ty.width() as u64 != width {
+                return Err(FunctionError::Width {
+                    place: self.place.clone(),
+                    port: format!("port {} ({})", port.name, port.ty),
+                    value: format!("{target} ({ty})"),
+                    expected: width,
+                    found: ty.width() as u64,
+                });
+            }
+            operation.results.push((width, Some(part)));
+        }
+        Ok(())
+    }
+
+    /// Adds `value` to the operation's arguments, for a place of type `ty`.
+    fn argument(
+        &self,
+        value: &[Item],
+        ty: &Type,
+        port: &str,
+        operation: &mut Operation,
+    ) -> Result<(), FunctionError> {
+        let found = self.value(value, Some(ty), port, operation)?;
+        if found == ty.width() as u64 {
+            return Ok(());
+        }
+        Err(FunctionError::Width {
+            place: self.place.clone(),
+            port: port.to_owned(),
+            value: value_text(value),
+            expected: ty.width() as u64,
+            found,
+        })
+    }
+
+    /// Adds `value` to the operation's arguments; returns its width.
+    fn value(
+        &self,
+        value: &[Item],
+        ty: Option<&Type>,
+        port: &str,
+        operation: &mut Operation,
+    ) -> Result<u64, FunctionError> {
+        let ty = ty.filter(|_| value.len() == 1);
+        value.iter().try_fold(0_u64, |width, item| {
+            let more = self.item(item, ty, port, operation)?;
+            width
+                .checked_add(more)
+                .ok_or_else(|| FunctionError::Overflow {
+                    place: self.place.clone(),
+                    expression: value_text(value),
+                })
+        })
+    }
+
+    fn item(
+        &self,
+        item: &Item,
+        ty: Option<&Type>,
+        port: &str,
+        operation: &mut Operation,
+    ) -> Result<u64, FunctionError> {
+        match item {
+            Item::Reference(reference) if self.arrays.contains_key(reference.name.as_str()) => {
+                let what = format!("{port}, {reference}");
+                let (part, ty) = self.pick(reference, &what, &mut operation.bounds)?;
+                operation.arguments.push(Piece::Part(part));
+                Ok(ty.width() as u64)
+            }
+            Item::Reference(reference) => {
+                let name = super::expression::Expression::Name(reference.name.clone());
+                let number = name.affine(self)?;
+                if !reference.indices.is_empty() {
+                    return Err(FunctionError::Dimensions {
+                        place: self.place.clone(),
+                        reference: reference.to_string(),
+                        ty: "number".to_owned(),
+                    });
+                }
+                self.number(&number, ty, &reference.name, operation)
+            }
+            Item::Constant(constant, said) => {
+                let said = match said {
+                    Some(said) => Some(said.ty(self)?),
+                    None => None,
+                };
+                let ty = said.as_ref().or(ty);
+                match constant {
+                    Constant::Hex(digits) => self.digits(digits, ty, operation),
+                    Constant::Number(number) => {
+                        let text = number.to_string();
+                        self.number(&number.affine(self)?, ty, &text, operation)
+                    }
+                }
+            }
+            Item::List(values) => {
+                let element = match ty.map(Type::kind) {
+                    Some(Kind::Array(of, _)) => Some(&**of),
+                    _ => None,
+                };
+                values.iter().try_fold(0, |width, value| {
+                    Ok(width + self.value(value, element, port, operation)?)
+                })
+            }
+        }
+    }
+
+    fn number(
+        &self,
+        number: &Affine,
+        ty: Option<&Type>,
+        text: &str,
+        operation: &mut Operation,
+    ) -> Result<u64, FunctionError> {
+        let ty = ty.ok_or_else(|| self.constant(text, "say its type, such as 0:u8"))?;
+        let width = ty.width() as u64;
+        match (number.as_constant(), ty.kind()) {
+            (Some(0), _) => {
+                operation
+                    .arguments
+                    .push(Piece::Constant(vec![false; ty.width()]));
+                Ok(width)
+            }
+            (_, Kind::Bytes(_)) => {
+                Err(self.constant(text, "write a byte string as 0x and all its digits"))
+            }
+            (_, Kind::Array(..)) => Err(self.constant(text, "write an array as a list: [0, 1, 2]")),
+            (Some(number), _) => self.digits(&number.to_string(), Some(ty), operation),
+            (None, Kind::Fixed { .. }) => {
+                Err(self.constant(text, "a fixed-point constant cannot depend on counters"))
+            }
+            (None, kind) => {
+                operation.arguments.push(Piece::Number {
+                    value: number.clone(),
+                    width: ty.width() as u32,
+                    signed: matches!(kind, Kind::Signed(_)),
+                });
+                Ok(width)
+            }
+        }
+    }
+
+    fn digits(
+        &self,
+        digits: &str,
+        ty: Option<&Type>,
+        operation: &mut Operation,
+    ) -> Result<u64, FunctionError> {
+        let ty = ty.ok_or_else(|| self.constant(digits, "say its type, such as 0x0f:u8"))?;
+        // Bit strings are written as the numbers of which they are the bits.
+        let read_as = match ty.kind() {
+            Kind::Bit | Kind::Bits(_) => Type::new(Kind::Unsigned(ty.width() as u32)),
+            _ => Ok(ty.clone()),
+        };
+        let value = read_as.and_then(|ty| crate::Value::parse(&ty, digits));
+        let value = value.map_err(|error| self.constant(digits, &error.to_string()))?;
+        operation
+            .arguments
+            .push(Piece::Constant(value.to_bits().to_vec()));
+        Ok(ty.width() as u64)
+    }
+
+    fn constant(&self, constant: &str, message: &str) -> FunctionError {
+        FunctionError::Constant {
+            place: self.place.clone(),
+            constant: constant.to_owned(),
+            message: message.to_owned(),
+        }
+    }
+
+    /// What `reference` picks, in bits, and its type.
+    fn pick(
+        &self,
+        reference: &Reference,
+        what: &str,
+        bounds: &mut Vec<Bound>,
+    ) -> Result<(Part, Type), FunctionError> {
+        let name = reference.name.as_str();
+        let array = *self
+            .arrays
+            .get(name)
+            .ok_or_else(|| FunctionError::UnknownName {
+                place: self.place.clone(),
+                name: name.to_owned(),
+            })?;
+        let mut ty = self.types[array as usize].clone();
+        let mut start = Affine::default();
+        for index in &reference.indices {
+            let (element, size) = self.dimension(&ty, reference)?;
+            let (at, picked) = extent(index, self)?;
+            let stride = element.width() as i64;
+            start = start
+                .plus(stride, &at)
+                .ok_or_else(|| FunctionError::Overflow {
+                    place: self.place.clone(),
+                    expression: reference.to_string(),
+                })?;
+            let bound = Bound {
+                index: at,
+                picked,
+                size,
+                what: what.to_owned(),
+            };
+            ty = match index {
+                Index::At(_) => element,
+                Index::Range(..) if (1..=size).contains(&picked) => range(&ty, picked as u32)
+                    .map_err(|error| FunctionError::Type {
+                        place: self.place.clone(),
+                        error,
+                    })?,
+                Index::Range(from, to) => {
+                    return Err(FunctionError::Index {
+                        place: self.place.clone(),
+                        reference: what.to_owned(),
+                        found: format!("{from}..{to}"),
+                        size: size as u64,
+                    });
+                }
+            };
+            bounds.push(bound);
+        }
+        let granules = ty.width() as u32;
+        Ok((
+            Part {
+                array,
+                start,
+                granules,
+            },
+            ty,
+        ))
+    }
+
+    /// The type of an element of `ty`, and how many there are.
+    fn dimension(&self, ty: &Type, reference: &Reference) -> Result<(Type, i64), FunctionError> {
+        Ok(match ty.kind() {
+            Kind::Array(of, n) => (Type::clone(of), i64::from(*n)),
+            Kind::Bytes(n) => (Type::unsigned(8), i64::from(*n)),
+            Kind::Bit => {
+                return Err(FunctionError::Dimensions {
+                    place: self.place.clone(),
+                    reference: reference.to_string(),
+                    ty: self.types[self.arrays[reference.name.as_str()] as usize].to_string(),
+                });
+            }
+            _ => (Type::BIT, ty.width() as i64),
+        })
+    }
+
+    fn outputs(&mut self) -> Result<Vec<Type>, FunctionError> {
+        let saved = |output: &&super::source::OutputSource| {
+            output.destination == super::source::Destination::Saved
+        };
+        let (outputs, saves) = (self.source.outputs.iter(), self.source.outputs.iter());
+        let mut types = Vec::new();
+        for output in outputs.filter(|o| !saved(o)).chain(saves.filter(saved)) {
+            self.place = Place::new(format!("output {}", output.name));
+            let ty = output.ty.ty(self)?;
+            let mut operation = self.operation(self.place.to_string());
+            let port = format!("{} ({ty})", output.name);
+            self.argument(&output.value, &ty, &port, &mut operation)?;
+            self.plan.outputs.push(operation);
+            types.push(ty);
+        }
+        Ok(types)
+    }
+}
+
+/// The type of `picked` elements of `ty`.
+fn range(ty: &Type, picked: u32) -> Result<Type, crate::CircuitError> {
+    Type::new(match ty.kind() {
+        Kind::Array(of, _) => Kind::Array(of.clone(), picked),
+        Kind::Bytes(_) => Kind::Bytes(picked),
+        _ => Kind::Bits(picked),
+    })
+}
+
+fn names(ports: &[Port]) -> String {
+    let names: Vec<String> = ports
+        .iter()
+        .map(|port| format!("{} {}", port.name, port.ty))
+        .collect();
+    names.join(", ")
+}
+
+fn divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Cuts the arrays into granules, and counts parts in them instead of in bits.
+fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
+    let mut granules: Vec<u64> = plan.arrays.iter().map(|array| array.width).collect();
+    for part in parts(plan) {
+        let granule = &mut granules[part.array as usize];
+        let steps = part.start.factors.iter().chain([&part.start.constant]);
+        for step in steps
+            .map(|step| step.unsigned_abs())
+            .chain([u64::from(part.granules)])
+        {
+            *granule = divisor(*granule, step);
+        }
+    }
+    let (mut first, mut classes) = (0_u64, Vec::new());
+    for (array, granule) in plan.arrays.iter_mut().zip(&granules) {
+        array.granule = *granule as u32;
+        array.first = first as u32;
+        first += array.width / granule;
+        let class = classes.iter().position(|class| class == granule);
+        array.class = class.unwrap_or(classes.len()) as u32;
+        if class.is_none() {
+            classes.push(*granule);
+        }
+        if first > MAX_GRANULES {
+            return Err(FunctionError::TooMany {
+                place: Place::new(format!("value {}", array.name)),
+                what: "the elements of all inputs and values together",
+                limit: MAX_GRANULES,
+            });
+        }
+    }
+    plan.classes = classes.len();
+    plan.uses = vec![0; first as usize];
+    for part in parts(plan) {
+        let granule = granules[part.array as usize];
+        part.start.constant /= granule as i64;
+        part.start
+            .factors
+            .iter_mut()
+            .for_each(|factor| *factor /= granule as i64);
+        part.granules /= granule as u32;
+    }
+    Ok(())
+}
+
+/// All parts of all operations.
+fn parts(plan: &mut Plan) -> impl Iterator<Item = &mut Part> {
+    let operations = plan.operations.iter_mut().chain(&mut plan.outputs);
+    operations.flat_map(|operation| {
+        let arguments = operation
+            .arguments
+            .iter_mut()
+            .filter_map(|piece| match piece {
+                Piece::Part(part) => Some(part),
+                Piece::Constant(_) | Piece::Number { .. } => None,
+            });
+        arguments.chain(
+            operation
+                .results
+                .iter_mut()
+                .filter_map(|(_, part)| part.as_mut()),
+        )
+    })
+}
