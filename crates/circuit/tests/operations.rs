@@ -39,7 +39,7 @@ fn signed_product(width: usize, widening: bool) -> Circuit {
 
 #[test]
 fn products_of_every_width() {
-    for width in (1..=9).chain([23, 24, 25, 31, 32, 47, 48, 49, 63, 64]) {
+    for width in (1..=9).chain([27, 28, 29, 32, 55, 56, 57, 63, 64]) {
         for widening in [false, true] {
             let result = if widening { 2 * width } else { width };
             let name = format!("{width} bits, widening: {widening}");

@@ -29,8 +29,8 @@ use super::columns::{Columns, Reading, bits_for};
 use super::handle::binary_operator;
 use super::{Builder, Bus, Int, UInt};
 
-/// From this width on a full product is split: the least at which it was found to cost less.
-const KARATSUBA_BITS: usize = 24;
+/// From this width on a full product is split: the least at which that costs less, as a test says.
+const KARATSUBA_BITS: usize = 28;
 
 /// Gives both kinds of integers their products.
 macro_rules! products {
@@ -293,4 +293,29 @@ fn product_with_constant<'b>(
         carry = next;
     }
     sum.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ands(width: usize, split: bool) -> usize {
+        let builder = Builder::new();
+        let (a, b) = (builder.bus("a", width), builder.bus("b", width));
+        let product = if split {
+            karatsuba(&a, &b, Reading::Unsigned)
+        } else {
+            sum_of_products(&builder, &[(&a, &b)], Reading::Unsigned, 2 * width)
+        };
+        builder.output("product", &product);
+        builder.finish().unwrap().statistics().and
+    }
+
+    #[test]
+    fn splitting_pays_from_its_limit_on_and_not_before() {
+        for width in [16, 20, 24, 27, 28, 29, 32, 40, 64] {
+            let pays = ands(width, true) < ands(width, false);
+            assert_eq!(pays, width >= KARATSUBA_BITS, "{width} bits");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Keccak-f[1600] and SHA3-256 (FIPS 202).
+//! `Keccak-f[1600]` and SHA3-256 (FIPS 202).
 //!
 //! A lane is a word of 64 bits, and lane x + 5y stands at index x + 5y of the state; its bytes are
 //! in the library's order already, the least significant first (FIPS 202, appendix B.1).
@@ -50,7 +50,7 @@ const ROTATIONS: [usize; 25] = [
 /// Bytes of a block of SHA3-256: 200 less twice the digest's 32.
 const RATE: usize = 136;
 
-/// The permutation Keccak-f[1600].
+/// The permutation `Keccak-f[1600]`.
 ///
 /// # Panics
 ///
