@@ -201,8 +201,8 @@ fn width_of(greatest: usize) -> usize {
     greatest.max(1).ilog2() as usize + 1
 }
 
-/// Two strings of these lengths.
-fn strings(
+/// The inputs of a component on two strings of these lengths.
+pub(super) fn strings(
     builder: &Builder,
     (n, m): (usize, usize),
     symbol_bits: usize,

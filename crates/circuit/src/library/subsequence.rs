@@ -21,6 +21,7 @@
 //! on garbled values.
 
 use super::build;
+use super::edit_distance::strings;
 use crate::builder::{Array, Bit, Builder, Bus, UInt};
 use crate::{Circuit, CircuitError, Type};
 
@@ -226,18 +227,6 @@ impl RunCounter {
         });
         register ^ 1
     }
-}
-
-fn strings(
-    builder: &Builder,
-    (n, m): (usize, usize),
-    symbol_bits: usize,
-) -> (Array<UInt<'_>>, Array<UInt<'_>>) {
-    let symbol = Type::unsigned(symbol_bits);
-    (
-        builder.input("x", symbol.clone().array(n)),
-        builder.input("y", symbol.array(m)),
-    )
 }
 
 pub(super) fn circuit_of_subsequence(
