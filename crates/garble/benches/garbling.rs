@@ -1,7 +1,8 @@
 //! Nanoseconds per AND gate of garbling and evaluating, per scheme, circuit and backend, on one
 //! thread.
 //!
-//! Prints a JSON record a line. Each figure is the best of many short runs, which is what the
+//! Arguments, if any, are words that must all occur in a record for it to be measured: `cargo bench
+//! -p tacit-garble -- two-call vaes-256 evaluator`. Prints a JSON record a line. Each figure is the best of many short runs, which is what the
 //! scheme does when nothing else has the core.
 
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use tacit_kernels::{Block, Construction, Cpu, Prg};
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// The shortest time that `run` took.
-fn best(mut run: impl FnMut()) -> Duration {
+fn best(run: &mut dyn FnMut()) -> Duration {
     let (begin, mut best) = (Instant::now(), Duration::MAX);
     while begin.elapsed() < PATIENCE {
         let start = Instant::now();
@@ -26,7 +27,7 @@ fn best(mut run: impl FnMut()) -> Duration {
     best
 }
 
-/// Garbles and evaluates `program`, and prints both records.
+/// Garbles and evaluates `program`, and prints the records that are asked for.
 fn measure(name: &str, cpu: Cpu, program: &Program, scheme: impl Scheme) {
     let mut prg = Prg::new(Block::ONES);
     let (start, delta) = (prg.next_block(), prg.next_block().with_lsb(1.into()));
@@ -40,29 +41,35 @@ fn measure(name: &str, cpu: Cpu, program: &Program, scheme: impl Scheme) {
     let mut tables: Vec<Vec<u8>> = (0..program.segments().len())
         .map(|segment| vec![0; scheme.table_bytes(program, segment)])
         .collect();
-    let garbling = best(|| {
-        garbler.begin(0, program, &wires);
-        for (segment, tables) in tables.iter_mut().enumerate() {
-            garbler.garble(program, segment, black_box(tables));
-        }
-    });
-    let evaluation = best(|| {
-        evaluator.begin(0, program, &labels);
-        for (segment, tables) in tables.iter().enumerate() {
-            evaluator.evaluate(program, segment, black_box(tables));
-        }
-    });
-    for (role, time) in [("garbler", garbling), ("evaluator", evaluation)] {
-        let and_ns = time.as_secs_f64() * 1e9 / program.ands().len() as f64;
-        println!(
-            "{{\"circuit\":\"{name}\",\"ands\":{},\"xors\":{},\"scheme\":\"{}\",\
-             \"backend\":\"{}\",\"role\":\"{role}\",\"and_ns\":{and_ns:.2}}}",
+    let record = |role: &str, run: &mut dyn FnMut()| {
+        let what = format!(
+            "\"circuit\":\"{name}\",\"ands\":{},\"xors\":{},\"scheme\":\"{}\",\
+             \"backend\":\"{}\",\"role\":\"{role}\"",
             program.ands().len(),
             program.xors().len(),
             scheme.id(),
             cpu.backend(),
         );
-    }
+        let words = std::env::args()
+            .skip(1)
+            .filter(|word| !word.starts_with('-'));
+        if words.into_iter().all(|word| what.contains(&word)) {
+            let and_ns = best(run).as_secs_f64() * 1e9 / program.ands().len() as f64;
+            println!("{{{what},\"and_ns\":{and_ns:.2}}}");
+        }
+    };
+    record("garbler", &mut || {
+        garbler.begin(0, program, &wires);
+        for (segment, tables) in tables.iter_mut().enumerate() {
+            garbler.garble(program, segment, black_box(tables));
+        }
+    });
+    record("evaluator", &mut || {
+        evaluator.begin(0, program, &labels);
+        for (segment, tables) in tables.iter().enumerate() {
+            evaluator.evaluate(program, segment, black_box(tables));
+        }
+    });
 }
 
 /// A component of the library.

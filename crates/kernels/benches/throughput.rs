@@ -1,6 +1,7 @@
 //! Blocks a second of each kernel on each backend that this CPU has, on one thread.
 //!
-//! Prints a JSON record a line. Each figure is the best of many short runs, which is what the
+//! Arguments, if any, are words that must all occur in a record for it to be measured: `cargo bench
+//! -p tacit-kernels -- two-call vaes-256`. Prints a JSON record a line. Each figure is the best of many short runs, which is what the
 //! kernel does when nothing else has the core.
 
 use std::hint::black_box;
@@ -18,6 +19,13 @@ const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Measures `run`, which makes `blocks` blocks, and prints its record.
 fn measure(kernel: &str, cpu: Cpu, blocks: usize, mut run: impl FnMut()) {
+    let what = format!("\"kernel\":\"{kernel}\",\"backend\":\"{}\"", cpu.backend());
+    let mut words = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'));
+    if !words.all(|word| what.contains(&word)) {
+        return;
+    }
     let (begin, mut best) = (Instant::now(), Duration::MAX);
     while begin.elapsed() < PATIENCE {
         let start = Instant::now();
@@ -26,11 +34,7 @@ fn measure(kernel: &str, cpu: Cpu, blocks: usize, mut run: impl FnMut()) {
     }
     let block_ns = best.as_secs_f64() * 1e9 / blocks as f64;
     let million_blocks_s = 1e3 / block_ns;
-    println!(
-        "{{\"kernel\":\"{kernel}\",\"backend\":\"{}\",\"block_ns\":{block_ns:.3},\
-         \"million_blocks_s\":{million_blocks_s:.1}}}",
-        cpu.backend()
-    );
+    println!("{{{what},\"block_ns\":{block_ns:.3},\"million_blocks_s\":{million_blocks_s:.1}}}");
 }
 
 fn main() {

@@ -7,8 +7,8 @@ use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd};
 use zeroize::ZeroizeOnDrop;
 
 use super::AND_BYTES;
-use super::gates::{Gates, Slots, xor_gates};
-use super::hashing::{EVALUATED, Hashing, MAX_LANES, Rekeyed, TwoCall};
+use super::gates::{Gates, Slots, fill_up, xor_gates};
+use super::hashing::{EVALUATED, Hashing, MAX_LANES, Rekeyed, TwoCall, lanes_for};
 use crate::{DecodeError, Evaluator, StartPoint};
 
 /// Most gates of one step.
@@ -164,67 +164,96 @@ impl Evaluate<'_> {
                 (now, ands) = ands.split_at(count);
                 let rows;
                 (rows, tables) = tables.split_at(AND_BYTES * count);
-                evaluate_run(simd, &hashing, number, now, slots, rows);
+                evaluate_run(simd, &mut hashing, number, now, slots, rows);
                 number += count as u64;
             }
         }
     }
 }
 
-/// Evaluates AND gates under keys that are at hand, from gate `number` on.
+/// Evaluates AND gates under keys that are at hand, from gate `number` on: as many whole steps as
+/// there are, and then what is left in one step, or a vector at a time.
 #[inline(always)]
 fn evaluate_run<S: Simd, H: Hashing<S>>(
     simd: S,
-    hashing: &H,
+    hashing: &mut H,
     mut number: u64,
     gates: &[AndGate],
     slots: &mut [Block],
     tables: &[u8],
 ) {
     let step = EVALUATED * S::LANES;
-    let spare = (slots.len() - 1) as u32;
-    for (gates, tables) in gates.chunks(step).zip(tables.chunks(AND_BYTES * step)) {
-        if gates.len() == step {
-            evaluate_step(simd, hashing, number, gates, slots, tables);
-        } else {
-            let mut padded = [AndGate {
-                a: spare,
-                b: spare,
-                out: spare,
-            }; STEP];
-            let mut rows = [0; AND_BYTES * STEP];
-            padded[..gates.len()].copy_from_slice(gates);
-            rows[..tables.len()].copy_from_slice(tables);
-            evaluate_step(simd, hashing, number, &padded, slots, &rows);
-        }
+    let mut gates = gates.chunks_exact(step);
+    let mut tables = tables.chunks_exact(AND_BYTES * step);
+    for (gates, tables) in gates.by_ref().zip(tables.by_ref()) {
+        let x = labels::<S, EVALUATED>(simd, gates, slots);
+        let hashes = hashing.two(simd, number, x);
+        finish_gates(simd, x, hashes, gates, slots, tables);
         number += step as u64;
+    }
+    let (mut gates, mut tables) = (gates.remainder(), tables.remainder());
+    while !gates.is_empty() {
+        let mut rows = [0; AND_BYTES * STEP];
+        let whole = !H::ALIGNED && gates.len() > S::LANES;
+        let (first, count) = if whole {
+            (0, gates.len())
+        } else {
+            lanes_for::<S, H>(number, gates.len())
+        };
+        let (these, later) = tables.split_at(AND_BYTES * count);
+        for (row, table) in rows.as_chunks_mut::<AND_BYTES>().0[first..]
+            .iter_mut()
+            .zip(these.as_chunks::<AND_BYTES>().0)
+        {
+            *row = *table;
+        }
+        if whole {
+            let filled = fill_up::<STEP>(gates, 0, slots);
+            let x = labels::<S, EVALUATED>(simd, &filled, slots);
+            let hashes = hashing.two(simd, number, x);
+            finish_gates(simd, x, hashes, &filled, slots, &rows);
+        } else {
+            let filled = fill_up::<MAX_LANES>(&gates[..count], first, slots);
+            let [x] = labels(simd, &filled, slots);
+            let hashes = hashing.two_soon(simd, number - first as u64, x);
+            finish_gates(simd, [x], [hashes], &filled, slots, &rows);
+        }
+        (gates, tables) = (&gates[count..], later);
+        number += count as u64;
     }
 }
 
-/// Evaluates [`EVALUATED`] vectors of AND gates.
+/// W_a, W_b of the gates' inputs.
 #[inline(always)]
-fn evaluate_step<S: Simd, H: Hashing<S>>(
+fn labels<S: Simd, const N: usize>(
     simd: S,
-    hashing: &H,
-    number: u64,
     gates: &[AndGate],
-    slots: &mut [Block],
-    tables: &[u8],
-) {
-    let mut x = [[simd.splat(Block::ZERO); 2]; EVALUATED];
+    slots: &[Block],
+) -> [[S::Vector; 2]; N] {
+    let mut x = [[simd.splat(Block::ZERO); 2]; N];
     for (x, gates) in x.iter_mut().zip(gates.chunks_exact(S::LANES)) {
         *x = [
             simd.gather(slots, |lane| (gates[lane].a & !NEGATED) as usize),
             simd.gather(slots, |lane| (gates[lane].b & !NEGATED) as usize),
         ];
     }
-    let hashes = hashing.two(simd, number, x);
-    let row_bytes = AND_BYTES * S::LANES;
-    let chunks = gates
-        .chunks_exact(S::LANES)
-        .zip(tables.chunks_exact(row_bytes));
-    for (i, (gates, tables)) in chunks.take(EVALUATED).enumerate() {
-        let ([a, b], [h_a, h_b]) = (x[i], hashes[i]);
+    x
+}
+
+/// The output labels of gates, from their input labels, the hashes of these, and the tables.
+#[inline(always)]
+fn finish_gates<S: Simd, const N: usize>(
+    simd: S,
+    x: [[S::Vector; 2]; N],
+    hashes: [[S::Vector; 2]; N],
+    gates: &[AndGate],
+    slots: &mut [Block],
+    tables: &[u8],
+) {
+    let gates = gates.chunks_exact(S::LANES);
+    let tables = tables.chunks_exact(AND_BYTES * S::LANES);
+    let labels = x.into_iter().zip(hashes);
+    for (([a, b], [h_a, h_b]), (gates, tables)) in labels.zip(gates.zip(tables)) {
         let (s_a, s_b) = (simd.lsb_mask(a), simd.lsb_mask(b));
         let (t_g, t_e) = simd.load_pairs(tables);
         let w_g = simd.xor(h_a, simd.and(s_a, t_g));

@@ -8,8 +8,8 @@ use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd};
 use zeroize::ZeroizeOnDrop;
 
 use super::AND_BYTES;
-use super::gates::{Gates, Slots, xor_gates};
-use super::hashing::{GARBLED, Hashing, MAX_LANES, Rekeyed, TwoCall};
+use super::gates::{Gates, Slots, fill_up, xor_gates};
+use super::hashing::{GARBLED, Hashing, MAX_LANES, Rekeyed, TwoCall, lanes_for};
 use crate::{Garbler, StartPoint};
 
 /// Most gates of one step.
@@ -176,18 +176,19 @@ impl Garble<'_> {
                 (now, ands) = ands.split_at(count);
                 let rows;
                 (rows, tables) = tables.split_at_mut(AND_BYTES * count);
-                garble_run(simd, &hashing, &offsets, number, now, slots, rows);
+                garble_run(simd, &mut hashing, &offsets, number, now, slots, rows);
                 number += count as u64;
             }
         }
     }
 }
 
-/// Garbles AND gates under keys that are at hand, from gate `number` on.
+/// Garbles AND gates under keys that are at hand, from gate `number` on: as many whole steps as
+/// there are, and then what is left in one step, or a vector at a time.
 #[inline(always)]
 fn garble_run<S: Simd, H: Hashing<S>>(
     simd: S,
-    hashing: &H,
+    hashing: &mut H,
     offsets: &[Block; 2],
     mut number: u64,
     gates: &[AndGate],
@@ -195,38 +196,55 @@ fn garble_run<S: Simd, H: Hashing<S>>(
     tables: &mut [u8],
 ) {
     let step = GARBLED * S::LANES;
-    let spare = (slots.len() - 1) as u32;
-    for (gates, tables) in gates.chunks(step).zip(tables.chunks_mut(AND_BYTES * step)) {
-        if gates.len() == step {
-            garble_step(simd, hashing, offsets, number, gates, slots, tables);
-        } else {
-            let mut padded = [AndGate {
-                a: spare,
-                b: spare,
-                out: spare,
-            }; STEP];
-            let mut rows = [0; AND_BYTES * STEP];
-            padded[..gates.len()].copy_from_slice(gates);
-            garble_step(simd, hashing, offsets, number, &padded, slots, &mut rows);
-            tables.copy_from_slice(&rows[..tables.len()]);
-        }
+    let mut gates = gates.chunks_exact(step);
+    let mut tables = tables.chunks_exact_mut(AND_BYTES * step);
+    for (gates, tables) in gates.by_ref().zip(tables.by_ref()) {
+        let x = labels::<S, GARBLED>(simd, offsets, gates, slots);
+        let hashes = hashing.four(simd, number, x);
+        finish_gates(simd, x, hashes, gates, slots, tables);
         number += step as u64;
+    }
+    let (mut gates, mut tables) = (gates.remainder(), tables.into_remainder());
+    while !gates.is_empty() {
+        let mut rows = [0; AND_BYTES * STEP];
+        let (first, count) = if !H::ALIGNED && gates.len() > S::LANES {
+            let filled = fill_up::<STEP>(gates, 0, slots);
+            let x = labels::<S, GARBLED>(simd, offsets, &filled, slots);
+            let hashes = hashing.four(simd, number, x);
+            finish_gates(simd, x, hashes, &filled, slots, &mut rows);
+            (0, gates.len())
+        } else {
+            let (first, count) = lanes_for::<S, H>(number, gates.len());
+            let filled = fill_up::<MAX_LANES>(&gates[..count], first, slots);
+            let [x] = labels(simd, offsets, &filled, slots);
+            let hashes = hashing.four_soon(simd, number - first as u64, x);
+            finish_gates(simd, [x], [hashes], &filled, slots, &mut rows);
+            (first, count)
+        };
+        let (these, later) = tables.split_at_mut(AND_BYTES * count);
+        for (table, row) in these
+            .as_chunks_mut::<AND_BYTES>()
+            .0
+            .iter_mut()
+            .zip(&rows.as_chunks::<AND_BYTES>().0[first..])
+        {
+            *table = *row;
+        }
+        (gates, tables) = (&gates[count..], later);
+        number += count as u64;
     }
 }
 
-/// Garbles [`GARBLED`] vectors of AND gates.
+/// W_a^0, W_a^1, W_b^0, W_b^1 of the gates' inputs, after their negations.
 #[inline(always)]
-fn garble_step<S: Simd, H: Hashing<S>>(
+fn labels<S: Simd, const N: usize>(
     simd: S,
-    hashing: &H,
     offsets: &[Block; 2],
-    number: u64,
     gates: &[AndGate],
-    slots: &mut [Block],
-    tables: &mut [u8],
-) {
+    slots: &[Block],
+) -> [[S::Vector; 4]; N] {
     let delta = simd.splat(offsets[1]);
-    let mut x = [[delta; 4]; GARBLED];
+    let mut x = [[delta; 4]; N];
     for (x, gates) in x.iter_mut().zip(gates.chunks_exact(S::LANES)) {
         let side = |pin: fn(&AndGate) -> u32| {
             let zero = simd.gather(slots, |lane| (pin(&gates[lane]) & !NEGATED) as usize);
@@ -236,13 +254,25 @@ fn garble_step<S: Simd, H: Hashing<S>>(
         let (a, b) = (side(|gate| gate.a), side(|gate| gate.b));
         *x = [a, simd.xor(a, delta), b, simd.xor(b, delta)];
     }
-    let hashes = hashing.four(simd, number, x);
-    let row_bytes = AND_BYTES * S::LANES;
-    let chunks = gates
-        .chunks_exact(S::LANES)
-        .zip(tables.chunks_exact_mut(row_bytes));
-    for (i, (gates, tables)) in chunks.take(GARBLED).enumerate() {
-        let ([a, _, b, _], [h_a0, h_a1, h_b0, h_b1]) = (x[i], hashes[i]);
+    x
+}
+
+/// The tables and the output labels of gates, from their input labels and the hashes of these.
+#[inline(always)]
+fn finish_gates<S: Simd, const N: usize>(
+    simd: S,
+    x: [[S::Vector; 4]; N],
+    hashes: [[S::Vector; 4]; N],
+    gates: &[AndGate],
+    slots: &mut [Block],
+    tables: &mut [u8],
+) {
+    let gates = gates.chunks_exact(S::LANES);
+    let tables = tables.chunks_exact_mut(AND_BYTES * S::LANES);
+    let labels = x.into_iter().zip(hashes);
+    for (([a, a1, b, _], hashes), (gates, tables)) in labels.zip(gates.zip(tables)) {
+        let [h_a0, h_a1, h_b0, h_b1] = hashes;
+        let delta = simd.xor(a, a1);
         let (p_a, p_b) = (simd.lsb_mask(a), simd.lsb_mask(b));
         let t_g = simd.xor(simd.xor(h_a0, h_a1), simd.and(p_b, delta));
         let both_b = simd.xor(h_b0, h_b1);

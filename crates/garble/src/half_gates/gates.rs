@@ -38,7 +38,31 @@ pub(super) fn xor_gates(slots: &mut [Block], gates: &[XorGate]) {
     }
 }
 
-/// Labels by slot, and one slot more that fills up the last step of a batch. Wiped when dropped.
+/// Fills up a vector of gates whose lanes from `at` on are `gates`, with gates that read zeros and
+/// write where nobody reads.
+#[inline(always)]
+pub(super) fn fill_up<const LENGTH: usize>(
+    gates: &[AndGate],
+    at: usize,
+    slots: &[Block],
+) -> [AndGate; LENGTH] {
+    let spare = slots.len() as u32;
+    let idle = AndGate {
+        a: spare - SPARE_SLOTS as u32,
+        b: spare - SPARE_SLOTS as u32,
+        out: spare - 1,
+    };
+    let mut filled = [idle; LENGTH];
+    for (filled, gate) in filled[at..].iter_mut().zip(gates) {
+        *filled = *gate;
+    }
+    filled
+}
+
+/// Slots after the program's: one that stays zero, and one that is only written.
+pub(super) const SPARE_SLOTS: usize = 2;
+
+/// Labels by slot, and [`SPARE_SLOTS`] more. Wiped when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Slots(Vec<Block>);
 
@@ -47,27 +71,25 @@ impl Slots {
         Self(Vec::new())
     }
 
-    /// Makes room for `program` and puts `inputs` where it expects them.
+    /// Makes room for `program` and puts `inputs` where it expects them. Leaves no copy of old
+    /// labels in freed memory.
     pub(super) fn begin(&mut self, program: &Program, inputs: &[Block]) {
         assert_eq!(
             inputs.len(),
             program.inputs(),
             "a program is begun with as many inputs as it has"
         );
-        self.reserve(program.slots());
+        let length = program.slots() + SPARE_SLOTS;
+        if length > self.0.capacity() {
+            self.0.zeroize();
+            self.0 = Vec::with_capacity(length);
+        }
+        self.0.resize(length, Block::ZERO);
+        self.0[length - SPARE_SLOTS] = Block::ZERO;
         self.0[..inputs.len()].copy_from_slice(inputs);
     }
 
-    /// Makes room for `slots` labels; never leaves a copy of old ones in freed memory.
-    pub(super) fn reserve(&mut self, slots: usize) {
-        if slots + 1 > self.0.capacity() {
-            self.0.zeroize();
-            self.0 = Vec::with_capacity(slots + 1);
-        }
-        self.0.resize(slots + 1, Block::ZERO);
-    }
-
-    /// All slots, the one for filling up last.
+    /// All slots, the spare ones last.
     pub(super) fn as_mut_slice(&mut self) -> &mut [Block] {
         &mut self.0
     }

@@ -24,24 +24,48 @@ fn first_half(instance: u32, number: u64) -> Tweak {
 }
 
 /// Hashes for the gates of one segment.
+///
+/// `number` is the number of the gate in lane 0 of the first vector.
 pub(super) trait Hashing<S: Simd> {
+    /// Whether keys are expanded for a whole vector of gates, in which a gate's lane is then its
+    /// number modulo the lanes.
+    const ALIGNED: bool;
+
     /// Begins at a segment.
     fn new(simd: S, start: Block, instance: u32) -> Self;
 
     /// Takes up the keys for gate `number`, and returns for how many gates from it on they serve.
     fn keys_for(&mut self, simd: S, number: u64) -> usize;
 
-    /// Hashes of the labels W_a^0, W_a^1, W_b^0, W_b^1 of the gates from `number` on.
+    /// Hashes of the labels W_a^0, W_a^1, W_b^0, W_b^1 of several vectors of gates.
     fn four(&self, simd: S, number: u64, x: [[S::Vector; 4]; GARBLED])
     -> [[S::Vector; 4]; GARBLED];
 
-    /// Hashes of the labels W_a, W_b of the gates from `number` on.
+    /// Hashes of the labels W_a, W_b of several vectors of gates.
     fn two(
         &self,
         simd: S,
         number: u64,
         x: [[S::Vector; 2]; EVALUATED],
     ) -> [[S::Vector; 2]; EVALUATED];
+
+    /// [`Hashing::four`] of one vector, in the shortest time. If [`Hashing::ALIGNED`], `number` is
+    /// a multiple of the lanes.
+    fn four_soon(&mut self, simd: S, number: u64, x: [S::Vector; 4]) -> [S::Vector; 4];
+
+    /// [`Hashing::two`] of one vector, likewise.
+    fn two_soon(&mut self, simd: S, number: u64, x: [S::Vector; 2]) -> [S::Vector; 2];
+}
+
+/// How many of `left` gates from `number` on go into one vector, and in which lane the first.
+#[inline(always)]
+pub(super) fn lanes_for<S: Simd, H: Hashing<S>>(number: u64, left: usize) -> (usize, usize) {
+    let first = if H::ALIGNED {
+        number as usize % S::LANES
+    } else {
+        0
+    };
+    (first, left.min(S::LANES - first))
 }
 
 /// The tweaks of both halves of `N` vectors of gates from `number` on.
@@ -67,7 +91,37 @@ pub(super) struct TwoCall<S: Simd> {
     permutation: S::Schedule,
 }
 
+impl<S: Simd> TwoCall<S> {
+    #[inline(always)]
+    fn four_of<const N: usize>(
+        &self,
+        simd: S,
+        number: u64,
+        x: [[S::Vector; 4]; N],
+    ) -> [[S::Vector; 4]; N] {
+        let tweaks = tweaks::<S, N>(simd, self.instance, number);
+        let mut each = x;
+        for (each, [first, second]) in each.iter_mut().zip(tweaks) {
+            *each = [first, first, second, second];
+        }
+        hash::two_call(simd, &self.permutation, each, x)
+    }
+
+    #[inline(always)]
+    fn two_of<const N: usize>(
+        &self,
+        simd: S,
+        number: u64,
+        x: [[S::Vector; 2]; N],
+    ) -> [[S::Vector; 2]; N] {
+        let tweaks = tweaks(simd, self.instance, number);
+        hash::two_call(simd, &self.permutation, tweaks, x)
+    }
+}
+
 impl<S: Simd> Hashing<S> for TwoCall<S> {
+    const ALIGNED: bool = false;
+
     #[inline(always)]
     fn new(simd: S, start: Block, instance: u32) -> Self {
         Self {
@@ -95,12 +149,7 @@ impl<S: Simd> Hashing<S> for TwoCall<S> {
         number: u64,
         x: [[S::Vector; 4]; GARBLED],
     ) -> [[S::Vector; 4]; GARBLED] {
-        let tweaks = tweaks::<S, GARBLED>(simd, self.instance, number);
-        let mut each = x;
-        for (each, [first, second]) in each.iter_mut().zip(tweaks) {
-            *each = [first, first, second, second];
-        }
-        hash::two_call(simd, &self.permutation, each, x)
+        self.four_of(simd, number, x)
     }
 
     #[inline(always)]
@@ -110,15 +159,36 @@ impl<S: Simd> Hashing<S> for TwoCall<S> {
         number: u64,
         x: [[S::Vector; 2]; EVALUATED],
     ) -> [[S::Vector; 2]; EVALUATED] {
-        let tweaks = tweaks(simd, self.instance, number);
-        hash::two_call(simd, &self.permutation, tweaks, x)
+        self.two_of(simd, number, x)
+    }
+
+    #[inline(always)]
+    fn four_soon(&mut self, simd: S, number: u64, x: [S::Vector; 4]) -> [S::Vector; 4] {
+        let [hashes] = self.four_of(simd, number, [x]);
+        hashes
+    }
+
+    #[inline(always)]
+    fn two_soon(&mut self, simd: S, number: u64, x: [S::Vector; 2]) -> [S::Vector; 2] {
+        let [hashes] = self.two_of(simd, number, [x]);
+        hashes
     }
 }
 
+/// Gates whose keys [`Rekeyed`] expands ahead, in vectors.
+const AHEAD: usize = 2;
+
 /// The re-keyed hash.
+///
+/// Keys do not depend on labels: where few gates are ready at once, those of the next gates are
+/// expanded beforehand, so that a chain of gates waits for the cipher alone.
 pub(super) struct Rekeyed<S: Simd> {
     start: S::Vector,
     instance: u32,
+    /// The first gate whose keys are in `schedules`, a multiple of the lanes.
+    ahead: u64,
+    /// Keys of both halves of [`AHEAD`] vectors of gates.
+    schedules: [S::Schedule; 2 * AHEAD],
 }
 
 impl<S: Simd> Rekeyed<S> {
@@ -131,14 +201,33 @@ impl<S: Simd> Rekeyed<S> {
         }
         keys
     }
+
+    /// The expanded keys of both halves of the vector of gates from `number` on.
+    #[inline(always)]
+    fn expanded(&mut self, simd: S, number: u64) -> [&S::Schedule; 2] {
+        let mut vector = (number.wrapping_sub(self.ahead) / S::LANES as u64) as usize;
+        if vector >= AHEAD {
+            let [[a, b], [c, d]] = self.keys(simd, number);
+            self.schedules = simd.expand_four([a, b, c, d]);
+            self.ahead = number;
+            vector = 0;
+        }
+        let [a, b, c, d] = &self.schedules;
+        if vector == 0 { [a, b] } else { [c, d] }
+    }
 }
 
 impl<S: Simd> Hashing<S> for Rekeyed<S> {
+    const ALIGNED: bool = true;
+
     #[inline(always)]
     fn new(simd: S, start: Block, instance: u32) -> Self {
         Self {
             start: simd.splat(start),
             instance,
+            // No gate has this number, so that the first one finds no keys.
+            ahead: u64::MAX / 2,
+            schedules: [simd.splat_schedule(&[Block::ZERO; 11]); 2 * AHEAD],
         }
     }
 
@@ -179,5 +268,20 @@ impl<S: Simd> Hashing<S> for Rekeyed<S> {
             hashes[i + 1] = [c, d];
         }
         hashes
+    }
+
+    #[inline(always)]
+    fn four_soon(&mut self, simd: S, number: u64, x: [S::Vector; 4]) -> [S::Vector; 4] {
+        let [a0, a1, b0, b1] = x;
+        let keys = self.expanded(simd, number);
+        let [[a0, a1], [b0, b1]] = hash::rekeyed_expanded(simd, keys, [[a0, a1], [b0, b1]]);
+        [a0, a1, b0, b1]
+    }
+
+    #[inline(always)]
+    fn two_soon(&mut self, simd: S, number: u64, x: [S::Vector; 2]) -> [S::Vector; 2] {
+        let keys = self.expanded(simd, number);
+        let [[a], [b]] = hash::rekeyed_expanded(simd, keys, [[x[0]], [x[1]]]);
+        [a, b]
     }
 }
