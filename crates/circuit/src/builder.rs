@@ -17,6 +17,14 @@
 //! equal gates are shared, and gates that no output depends on are dropped. What an operation
 //! costs in AND gates stands with it, for inputs that are neither constant nor shared.
 //!
+//! # What happens at the edges
+//!
+//! Nothing is an error that depends on a value, since an error would show it. Sums, differences
+//! and products wrap around, and `…_widening` forms lose nothing. Division by zero gives a quotient
+//! of all ones and the dividend as remainder. A shift by the width or more leaves zeros, or copies
+//! of the sign, and a rotation counts modulo the width. An index past the end of a table means its
+//! last entry. What is wrong whatever the values, such as two widths in one sum, panics.
+//!
 //! # How handles reach the builder
 //!
 //! A handle borrows its builder, which keeps its gates behind a `RefCell`. [`Bit`] is thereby

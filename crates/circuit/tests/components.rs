@@ -341,7 +341,14 @@ fn whole_tables_on_random_strings() {
         ),
     ];
     for (name, plain) in functions {
-        for (n, m, symbol_bits) in [(1, 1, 8), (1, 9, 3), (9, 1, 3), (7, 12, 2), (12, 7, 1)] {
+        for (n, m, symbol_bits) in [
+            (1, 1, 8),
+            (1, 9, 3),
+            (9, 1, 3),
+            (7, 12, 2),
+            (12, 7, 1),
+            (30, 30, 8),
+        ] {
             let parameters = [
                 ("x_symbols", n),
                 ("y_symbols", m),

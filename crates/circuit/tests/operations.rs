@@ -60,6 +60,30 @@ fn products_of_every_width() {
 }
 
 #[test]
+fn products_wider_than_any_machine_word() {
+    for width in [100, 129, 201] {
+        agrees("a wide product", &unsigned_product(width, true), |ports| {
+            vec![Bits(plain::long_product(
+                &ports[0].0,
+                &ports[1].0,
+                2 * width,
+            ))]
+        });
+        agrees(
+            "a wide signed product",
+            &signed_product(width, true),
+            |ports| {
+                // Modulo 2^(2·width) the sign says only how the factors go on.
+                let extended =
+                    |bits: &Bits| [&bits.0[..], &vec![bits.0[width - 1]; width]].concat();
+                let (a, b) = (extended(&ports[0]), extended(&ports[1]));
+                vec![Bits(plain::long_product(&a, &b, 2 * width))]
+            },
+        );
+    }
+}
+
+#[test]
 fn products_of_two_widths_and_with_constants() {
     for (n, m) in [(1, 7), (7, 1), (5, 20), (32, 40)] {
         let circuit = build(|builder| {
