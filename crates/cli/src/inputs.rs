@@ -129,13 +129,13 @@ impl<'f> Gathered<'f> {
             .find(|input| input.port.name == name);
         match found {
             None => Err(Failure::Input(format!(
-                "{} has no input {name:?}; the {}'s are {}",
+                "{} has no input {name:?}; inputs of the {} are: {}",
                 self.function.name(),
                 self.role.name(),
                 self.own_names()
             ))),
             Some(input) if input.owner != self.role => Err(Failure::Input(format!(
-                "input {name:?} is the {}'s and this party is the {}; the {}'s are {}",
+                "input {name:?} is the {}'s and this party is the {}; leave it out (inputs of the {}: {})",
                 input.owner.name(),
                 self.role.name(),
                 self.role.name(),

@@ -1,0 +1,105 @@
+//! The README and the guide say what is so: code, links, commands and flags.
+
+mod process;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use process::tacit;
+
+const PAGES: [&str; 5] = [
+    "README.md",
+    "SECURITY.md",
+    "docs/guide.md",
+    "docs/ot.md",
+    "docs/protocols/direct.md",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(page: &str) -> String {
+    fs::read_to_string(root().join(page)).unwrap_or_else(|error| panic!("{page}: {error}"))
+}
+
+/// The code blocks of `page` in `language`.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let text = read(page);
+    let fence = format!("```{language}\n");
+    let parts = text.split(&fence).skip(1);
+    parts
+        .map(|part| part.split("```").next().expect("a part").to_owned())
+        .collect()
+}
+
+#[test]
+fn the_code_is_that_of_the_examples() {
+    let example = read("examples/millionaires.rs");
+    for block in blocks("README.md", "rust") {
+        assert!(example.contains(&block), "not in the example:\n{block}");
+        assert!(block.lines().count() <= 15, "a run takes 15 lines at most");
+    }
+}
+
+#[test]
+fn links_lead_somewhere() {
+    for page in PAGES {
+        let folder = root().join(page).parent().expect("a folder").to_owned();
+        let text = read(page);
+        for link in text.split("](").skip(1) {
+            let link = link.split(')').next().expect("a link");
+            let path = link.split('#').next().expect("a path");
+            if path.is_empty() || path.contains("://") {
+                continue;
+            }
+            assert!(
+                folder.join(path).exists(),
+                "{page} links to {path}, which is not there"
+            );
+        }
+    }
+}
+
+#[test]
+fn flags_and_commands_exist() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut help = String::new();
+    for command in ["demo", "keygen", "inspect", "run", "man", "config"] {
+        help += tacit(folder.path(), &[command, "--help"]).succeeded();
+    }
+    for page in ["README.md", "docs/guide.md"] {
+        let commands = blocks(page, "console").concat();
+        for line in commands.lines().filter(|line| !line.contains("cargo")) {
+            for flag in line
+                .split_whitespace()
+                .filter(|word| word.starts_with("--"))
+            {
+                assert!(
+                    help.contains(&format!("{flag} ")) || help.contains(&format!("{flag}\n")),
+                    "{page} has {flag}, which no command takes"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_commands_that_only_inspect_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ran = 0;
+    for page in ["README.md", "docs/guide.md"] {
+        let commands = blocks(page, "console").concat();
+        for line in commands
+            .lines()
+            .filter_map(|line| line.strip_prefix("$ tacit inspect "))
+        {
+            let args: Vec<&str> = std::iter::once("inspect")
+                .chain(line.split_whitespace())
+                .collect();
+            tacit(folder.path(), &args).succeeded();
+            ran += 1;
+        }
+    }
+    assert!(ran >= 3, "the guide shows how to inspect");
+}
