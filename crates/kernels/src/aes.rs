@@ -14,8 +14,8 @@ use crate::{Block, Cpu, Kernel};
 
 /// Vectors that are encrypted at once under one key.
 const IN_FLIGHT: usize = 8;
-/// Vectors of keys that are expanded at once.
-const KEYS_IN_FLIGHT: usize = 4;
+/// Most vectors of keys that are expanded at once.
+const MAX_KEYS_IN_FLIGHT: usize = 8;
 /// Lanes of the widest vector.
 const MAX_LANES: usize = 4;
 
@@ -75,7 +75,7 @@ impl fmt::Debug for Aes128 {
 /// If there are not as many blocks as keys.
 pub fn encrypt_each(cpu: Cpu, keys: &[Block], blocks: &mut [Block]) {
     assert_eq!(keys.len(), blocks.len(), "one block a key");
-    cpu.dispatch(EncryptEach::<1> { keys, blocks });
+    cpu.dispatch(EncryptEach::<2, 1> { keys, blocks });
 }
 
 /// Encrypts two blocks under each of many keys, in place: key `i` encrypts `blocks[2i]` and
@@ -86,7 +86,7 @@ pub fn encrypt_each(cpu: Cpu, keys: &[Block], blocks: &mut [Block]) {
 /// If there are not twice as many blocks as keys.
 pub fn encrypt_each_twice(cpu: Cpu, keys: &[Block], blocks: &mut [Block]) {
     assert_eq!(2 * keys.len(), blocks.len(), "two blocks a key");
-    cpu.dispatch(EncryptEach::<2> { keys, blocks });
+    cpu.dispatch(EncryptEach::<1, 2> { keys, blocks });
 }
 
 /// Key expansion.
@@ -135,54 +135,62 @@ impl Kernel for Encrypt<'_> {
             simd.store(vector, chunk);
         }
         rest.copy_from_slice(&padded[..rest.len()]);
+        padded[..rest.len()].zeroize();
     }
 }
 
-/// `M` blocks under each of many keys.
-struct EncryptEach<'a, const M: usize> {
+/// `M` blocks under each of many keys, 4 `G` vectors of keys in a step: as many as make eight
+/// vectors of blocks, which is what the registers hold.
+struct EncryptEach<'a, const G: usize, const M: usize> {
     keys: &'a [Block],
     blocks: &'a mut [Block],
 }
 
-impl<const M: usize> Kernel for EncryptEach<'_, M> {
+impl<const G: usize, const M: usize> Kernel for EncryptEach<'_, G, M> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let step = KEYS_IN_FLIGHT * S::LANES;
+        let step = 4 * G * S::LANES;
         let mut keys = self.keys.chunks_exact(step);
         let mut blocks = self.blocks.chunks_exact_mut(M * step);
         for (keys, blocks) in (&mut keys).zip(&mut blocks) {
-            encrypt_step::<S, M>(simd, keys, blocks);
+            encrypt_step::<S, G, M>(simd, keys, blocks);
         }
         let (keys, blocks) = (keys.remainder(), blocks.into_remainder());
         if !keys.is_empty() {
-            let mut padded_keys = [Block::ZERO; KEYS_IN_FLIGHT * MAX_LANES];
-            let mut padded_blocks = [Block::ZERO; 2 * KEYS_IN_FLIGHT * MAX_LANES];
+            let mut padded_keys = [Block::ZERO; MAX_KEYS_IN_FLIGHT * MAX_LANES];
+            let mut padded_blocks = [Block::ZERO; MAX_KEYS_IN_FLIGHT * MAX_LANES];
             padded_keys[..keys.len()].copy_from_slice(keys);
             padded_blocks[..blocks.len()].copy_from_slice(blocks);
-            encrypt_step::<S, M>(simd, &padded_keys, &mut padded_blocks);
+            encrypt_step::<S, G, M>(simd, &padded_keys, &mut padded_blocks);
             blocks.copy_from_slice(&padded_blocks[..blocks.len()]);
             padded_keys.zeroize();
         }
     }
 }
 
-/// One step of [`EncryptEach`]: [`KEYS_IN_FLIGHT`] vectors of keys, `M` vectors of blocks each.
+/// One step of [`EncryptEach`].
 #[inline(always)]
-fn encrypt_step<S: Simd, const M: usize>(simd: S, keys: &[Block], blocks: &mut [Block]) {
-    let mut key_vectors = [simd.splat(Block::ZERO); KEYS_IN_FLIGHT];
-    let mut vectors = [[simd.splat(Block::ZERO); M]; KEYS_IN_FLIGHT];
-    for (i, vectors) in vectors.iter_mut().enumerate() {
-        key_vectors[i] = simd.load(&keys[i * S::LANES..]);
+fn encrypt_step<S: Simd, const G: usize, const M: usize>(
+    simd: S,
+    keys: &[Block],
+    blocks: &mut [Block],
+) {
+    let mut key_vectors = [[simd.splat(Block::ZERO); 4]; G];
+    let mut vectors = [[[simd.splat(Block::ZERO); M]; 4]; G];
+    for (i, key) in key_vectors.as_flattened_mut().iter_mut().enumerate() {
+        *key = simd.load(&keys[i * S::LANES..]);
+    }
+    for (i, vectors) in vectors.as_flattened_mut().iter_mut().enumerate() {
         for (j, vector) in vectors.iter_mut().enumerate() {
             *vector = simd.gather(blocks, |lane| M * (i * S::LANES + lane) + j);
         }
     }
     let vectors = simd.encrypt_rekeyed(key_vectors, vectors);
-    for (i, vectors) in vectors.into_iter().enumerate() {
-        for (j, vector) in vectors.into_iter().enumerate() {
-            simd.scatter(vector, blocks, |lane| M * (i * S::LANES + lane) + j);
+    for (i, vectors) in vectors.as_flattened().iter().enumerate() {
+        for (j, vector) in vectors.iter().enumerate() {
+            simd.scatter(*vector, blocks, |lane| M * (i * S::LANES + lane) + j);
         }
     }
 }

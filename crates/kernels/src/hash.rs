@@ -87,15 +87,21 @@ pub fn two_call<S: Simd, const N: usize, const M: usize>(
     xor_all(simd, outer, inner)
 }
 
-/// The re-keyed hash of vectors, `x[i][..]` under `keys[i]` = start ⊕ tweak.
+/// The re-keyed hash of vectors, `x[i][j][..]` under `keys[i][j]` = start ⊕ tweak.
 #[inline(always)]
-pub fn rekeyed<S: Simd, const M: usize>(
+pub fn rekeyed<S: Simd, const G: usize, const M: usize>(
     simd: S,
-    keys: [S::Vector; 4],
-    x: [[S::Vector; M]; 4],
-) -> [[S::Vector; M]; 4] {
-    let x = sigma_all(simd, x);
-    xor_all(simd, simd.encrypt_rekeyed(keys, x), x)
+    keys: [[S::Vector; 4]; G],
+    mut x: [[[S::Vector; M]; 4]; G],
+) -> [[[S::Vector; M]; 4]; G] {
+    for x in &mut x {
+        *x = sigma_all(simd, *x);
+    }
+    let mut hashes = simd.encrypt_rekeyed(keys, x);
+    for (hashes, x) in hashes.iter_mut().zip(x) {
+        *hashes = xor_all(simd, *hashes, x);
+    }
+    hashes
 }
 
 /// [`rekeyed`] with keys that are expanded already, for when latency counts.
@@ -293,7 +299,8 @@ fn hash_step<S: Simd, const M: usize>(
             for (key, tweaks) in round_zero.iter_mut().zip(tweaks) {
                 *key = simd.xor(*key, tweaks[0]);
             }
-            rekeyed(simd, round_zero, x)
+            let [hashes] = rekeyed(simd, [round_zero], [x]);
+            hashes
         }
     };
     for (i, hashes) in hashes.into_iter().enumerate() {
@@ -394,7 +401,7 @@ mod tests {
             fn run<S: Simd>(self, simd: S) -> (Block, Block) {
                 let (keys, x) = ([simd.splat(START); 4], [[simd.splat(self.0)]; 4]);
                 let mut lanes = [Block::ZERO; 4];
-                simd.store(rekeyed(simd, keys, x)[0][0], &mut lanes);
+                simd.store(rekeyed(simd, [keys], [x])[0][0][0], &mut lanes);
                 let on_the_way = lanes[0];
                 simd.store(
                     rekeyed_expanded(simd, simd.expand_four(keys).each_ref(), x)[3][0],

@@ -151,11 +151,14 @@ impl Simd for Portable {
     }
 
     #[inline]
-    fn encrypt_rekeyed<const M: usize>(
+    fn encrypt_rekeyed<const G: usize, const M: usize>(
         self,
-        keys: [[Block; 4]; 4],
-        blocks: [[[Block; 4]; M]; 4],
-    ) -> [[[Block; 4]; M]; 4] {
-        self.encrypt(self.expand_four(keys).each_ref(), blocks)
+        keys: [[[Block; 4]; 4]; G],
+        mut blocks: [[[[Block; 4]; M]; 4]; G],
+    ) -> [[[[Block; 4]; M]; 4]; G] {
+        for (blocks, keys) in blocks.iter_mut().zip(keys) {
+            *blocks = self.encrypt(self.expand_four(keys).each_ref(), *blocks);
+        }
+        blocks
     }
 }

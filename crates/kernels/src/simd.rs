@@ -99,10 +99,11 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
         blocks: [[Self::Vector; M]; N],
     ) -> [[Self::Vector; M]; N];
 
-    /// AES-128 of all vectors, `blocks[i][..]` under `keys[i]`, the keys expanded on the way.
-    fn encrypt_rekeyed<const M: usize>(
+    /// AES-128 of all vectors, `blocks[i][j][..]` under `keys[i][j]`, the keys expanded on the
+    /// way. Four vectors of keys are expanded together; several fours hide each other's latency.
+    fn encrypt_rekeyed<const G: usize, const M: usize>(
         self,
-        keys: [Self::Vector; 4],
-        blocks: [[Self::Vector; M]; 4],
-    ) -> [[Self::Vector; M]; 4];
+        keys: [[Self::Vector; 4]; G],
+        blocks: [[[Self::Vector; M]; 4]; G],
+    ) -> [[[Self::Vector; M]; 4]; G];
 }

@@ -289,30 +289,36 @@ impl<L: Lanes> Simd for L {
     }
 
     #[inline(always)]
-    fn encrypt_rekeyed<const M: usize>(
+    fn encrypt_rekeyed<const G: usize, const M: usize>(
         self,
-        keys: [Self::Vector; 4],
-        mut blocks: [[Self::Vector; M]; 4],
-    ) -> [[Self::Vector; M]; 4] {
-        for (states, key) in blocks.iter_mut().zip(keys) {
-            for state in states {
-                *state = Lanes::xor(self, *state, key);
-            }
-        }
-        let mut words = transpose_columns(self, keys);
-        for round in 0..9 {
-            words = next_words(self, words, round);
-            let keys = transpose_columns(self, words);
+        keys: [[Self::Vector; 4]; G],
+        mut blocks: [[[Self::Vector; M]; 4]; G],
+    ) -> [[[Self::Vector; M]; 4]; G] {
+        let mut words = keys;
+        for (words, (keys, blocks)) in words.iter_mut().zip(keys.into_iter().zip(&mut blocks)) {
             for (states, key) in blocks.iter_mut().zip(keys) {
                 for state in states {
-                    *state = self.round(*state, key);
+                    *state = Lanes::xor(self, *state, key);
+                }
+            }
+            *words = transpose_columns(self, keys);
+        }
+        for round in 0..core::hint::black_box(9).min(9) {
+            for (words, blocks) in words.iter_mut().zip(&mut blocks) {
+                *words = next_words(self, *words, round);
+                for (states, key) in blocks.iter_mut().zip(transpose_columns(self, *words)) {
+                    for state in states {
+                        *state = self.round(*state, key);
+                    }
                 }
             }
         }
-        let keys = transpose_columns(self, next_words(self, words, 9));
-        for (states, key) in blocks.iter_mut().zip(keys) {
-            for state in states {
-                *state = self.last_round(*state, key);
+        for (words, blocks) in words.iter_mut().zip(&mut blocks) {
+            *words = next_words(self, *words, 9);
+            for (states, key) in blocks.iter_mut().zip(transpose_columns(self, *words)) {
+                for state in states {
+                    *state = self.last_round(*state, key);
+                }
             }
         }
         blocks

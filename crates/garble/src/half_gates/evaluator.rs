@@ -192,35 +192,36 @@ fn evaluate_run<S: Simd, H: Hashing<S>>(
         number += step as u64;
     }
     let (mut gates, mut tables) = (gates.remainder(), tables.remainder());
+    if !H::ALIGNED && gates.len() > S::LANES {
+        let filled = fill_up::<STEP>(gates, 0, slots);
+        let rows = fill_up_tables::<STEP>(tables, 0);
+        let x = labels::<S, EVALUATED>(simd, &filled, slots);
+        let hashes = hashing.two(simd, number, x);
+        finish_gates(simd, x, hashes, &filled, slots, rows.as_flattened());
+        return;
+    }
     while !gates.is_empty() {
-        let mut rows = [0; AND_BYTES * STEP];
-        let whole = !H::ALIGNED && gates.len() > S::LANES;
-        let (first, count) = if whole {
-            (0, gates.len())
-        } else {
-            lanes_for::<S, H>(number, gates.len())
-        };
-        let (these, later) = tables.split_at(AND_BYTES * count);
-        for (row, table) in rows.as_chunks_mut::<AND_BYTES>().0[first..]
-            .iter_mut()
-            .zip(these.as_chunks::<AND_BYTES>().0)
-        {
-            *row = *table;
-        }
-        if whole {
-            let filled = fill_up::<STEP>(gates, 0, slots);
-            let x = labels::<S, EVALUATED>(simd, &filled, slots);
-            let hashes = hashing.two(simd, number, x);
-            finish_gates(simd, x, hashes, &filled, slots, &rows);
-        } else {
-            let filled = fill_up::<MAX_LANES>(&gates[..count], first, slots);
-            let [x] = labels(simd, &filled, slots);
-            let hashes = hashing.two_soon(simd, number - first as u64, x);
-            finish_gates(simd, [x], [hashes], &filled, slots, &rows);
-        }
-        (gates, tables) = (&gates[count..], later);
+        let (first, count) = lanes_for::<S, H>(number, gates.len());
+        let these;
+        (these, tables) = tables.split_at(AND_BYTES * count);
+        let filled = fill_up::<MAX_LANES>(&gates[..count], first, slots);
+        let rows = fill_up_tables::<MAX_LANES>(these, first);
+        let [x] = labels(simd, &filled, slots);
+        let hashes = hashing.two_soon(simd, number - first as u64, x);
+        finish_gates(simd, [x], [hashes], &filled, slots, rows.as_flattened());
+        gates = &gates[count..];
         number += count as u64;
     }
+}
+
+/// The tables of gates that [`fill_up`] puts from lane `at` on.
+#[inline(always)]
+fn fill_up_tables<const LENGTH: usize>(tables: &[u8], at: usize) -> [[u8; AND_BYTES]; LENGTH] {
+    let mut rows = [[0; AND_BYTES]; LENGTH];
+    for (row, table) in rows[at..].iter_mut().zip(tables.as_chunks().0) {
+        *row = *table;
+    }
+    rows
 }
 
 /// W_a, W_b of the gates' inputs.

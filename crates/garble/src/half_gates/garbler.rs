@@ -205,33 +205,36 @@ fn garble_run<S: Simd, H: Hashing<S>>(
         number += step as u64;
     }
     let (mut gates, mut tables) = (gates.remainder(), tables.into_remainder());
+    if !H::ALIGNED && gates.len() > S::LANES {
+        let filled = fill_up::<STEP>(gates, 0, slots);
+        let mut rows = [[0; AND_BYTES]; STEP];
+        let x = labels::<S, GARBLED>(simd, offsets, &filled, slots);
+        let hashes = hashing.four(simd, number, x);
+        finish_gates(simd, x, hashes, &filled, slots, rows.as_flattened_mut());
+        copy_tables(&rows, tables);
+        return;
+    }
     while !gates.is_empty() {
-        let mut rows = [0; AND_BYTES * STEP];
-        let (first, count) = if !H::ALIGNED && gates.len() > S::LANES {
-            let filled = fill_up::<STEP>(gates, 0, slots);
-            let x = labels::<S, GARBLED>(simd, offsets, &filled, slots);
-            let hashes = hashing.four(simd, number, x);
-            finish_gates(simd, x, hashes, &filled, slots, &mut rows);
-            (0, gates.len())
-        } else {
-            let (first, count) = lanes_for::<S, H>(number, gates.len());
-            let filled = fill_up::<MAX_LANES>(&gates[..count], first, slots);
-            let [x] = labels(simd, offsets, &filled, slots);
-            let hashes = hashing.four_soon(simd, number - first as u64, x);
-            finish_gates(simd, [x], [hashes], &filled, slots, &mut rows);
-            (first, count)
-        };
-        let (these, later) = tables.split_at_mut(AND_BYTES * count);
-        for (table, row) in these
-            .as_chunks_mut::<AND_BYTES>()
-            .0
-            .iter_mut()
-            .zip(&rows.as_chunks::<AND_BYTES>().0[first..])
-        {
-            *table = *row;
-        }
-        (gates, tables) = (&gates[count..], later);
+        let (first, count) = lanes_for::<S, H>(number, gates.len());
+        let filled = fill_up::<MAX_LANES>(&gates[..count], first, slots);
+        let mut rows = [[0; AND_BYTES]; MAX_LANES];
+        let [x] = labels(simd, offsets, &filled, slots);
+        let hashes = hashing.four_soon(simd, number - first as u64, x);
+        finish_gates(simd, [x], [hashes], &filled, slots, rows.as_flattened_mut());
+        let these;
+        (these, tables) = tables.split_at_mut(AND_BYTES * count);
+        copy_tables(&rows[first..], these);
+        gates = &gates[count..];
         number += count as u64;
+    }
+}
+
+/// Copies as many rows as `tables` has room for.
+#[inline(always)]
+fn copy_tables(rows: &[[u8; AND_BYTES]], tables: &mut [u8]) {
+    let (tables, _) = tables.as_chunks_mut::<AND_BYTES>();
+    for (table, row) in tables.iter_mut().zip(rows) {
+        *table = *row;
     }
 }
 

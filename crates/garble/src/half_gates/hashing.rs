@@ -246,8 +246,8 @@ impl<S: Simd> Hashing<S> for Rekeyed<S> {
         let [[k0, k1], [k2, k3]] = self.keys(simd, number);
         let [[a0, a1, b0, b1], [c0, c1, d0, d1]] = x;
         let halves = [[a0, a1], [b0, b1], [c0, c1], [d0, d1]];
-        let [[a0, a1], [b0, b1], [c0, c1], [d0, d1]] =
-            hash::rekeyed(simd, [k0, k1, k2, k3], halves);
+        let [[[a0, a1], [b0, b1], [c0, c1], [d0, d1]]] =
+            hash::rekeyed(simd, [[k0, k1, k2, k3]], [halves]);
         [[a0, a1, b0, b1], [c0, c1, d0, d1]]
     }
 
@@ -258,16 +258,12 @@ impl<S: Simd> Hashing<S> for Rekeyed<S> {
         number: u64,
         x: [[S::Vector; 2]; EVALUATED],
     ) -> [[S::Vector; 2]; EVALUATED] {
-        let keys: [[S::Vector; 2]; EVALUATED] = self.keys(simd, number);
-        let mut hashes = x;
-        for (i, [first, second]) in keys.into_iter().enumerate().step_by(2) {
-            let [third, fourth] = keys[i + 1];
-            let halves = [[x[i][0]], [x[i][1]], [x[i + 1][0]], [x[i + 1][1]]];
-            let [[a], [b], [c], [d]] = hash::rekeyed(simd, [first, second, third, fourth], halves);
-            hashes[i] = [a, b];
-            hashes[i + 1] = [c, d];
-        }
-        hashes
+        let [[k0, k1], [k2, k3], [k4, k5], [k6, k7]] = self.keys(simd, number);
+        let [low, high] = [[x[0], x[1]], [x[2], x[3]]].map(|[[a, b], [c, d]]| [[a], [b], [c], [d]]);
+        let keys = [[k0, k1, k2, k3], [k4, k5, k6, k7]];
+        let [low, high] = hash::rekeyed(simd, keys, [low, high]);
+        let [[[a], [b], [c], [d]], [[e], [f], [g], [h]]] = [low, high];
+        [[a, b], [c, d], [e, f], [g, h]]
     }
 
     #[inline(always)]
