@@ -20,9 +20,10 @@
 //! evaluator; re-keyed 4 and 2, and 2 key schedules for each. A XOR is free.
 //!
 //! **How it is computed**: a vector holds one input of several gates, a gate a lane; the AND
-//! gates of a batch are worked on a few vectors at once ([`gates`]), the same code for each
-//! backend. A batch's last gates are filled up with gates on a slot of their own, so that every
-//! step is a whole one.
+//! gates of a batch are worked on a few vectors at once ([`hashing`]), the same code for each
+//! backend. What is left of a batch is filled up with gates on slots of their own. Re-keyed, the
+//! keys of the next gates are expanded before their labels are known, so that a chain of gates
+//! waits for one cipher call each; two-call it waits for two.
 
 mod evaluator;
 mod garbler;

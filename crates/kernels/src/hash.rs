@@ -393,26 +393,39 @@ mod tests {
 
     #[test]
     fn expanded_keys_give_the_same_hash() {
-        struct Both(Block);
+        struct Both;
         impl Kernel for Both {
-            type Output = (Block, Block);
+            type Output = [[Block; 4]; 2];
 
             #[inline(always)]
-            fn run<S: Simd>(self, simd: S) -> (Block, Block) {
-                let (keys, x) = ([simd.splat(START); 4], [[simd.splat(self.0)]; 4]);
-                let mut lanes = [Block::ZERO; 4];
-                simd.store(rekeyed(simd, [keys], [x])[0][0][0], &mut lanes);
-                let on_the_way = lanes[0];
-                simd.store(
-                    rekeyed_expanded(simd, simd.expand_four(keys).each_ref(), x)[3][0],
-                    &mut lanes,
-                );
-                (on_the_way, lanes[0])
+            fn run<S: Simd>(self, simd: S) -> [[Block; 4]; 2] {
+                let mut keys = [simd.splat(START); 4];
+                for (key, i) in keys.iter_mut().zip(1..) {
+                    *key = simd.xor(*key, simd.splat(Block::from_u128(i)));
+                }
+                let x = keys.map(|key| [key]);
+                let mut schedules = [simd.expand(keys[0]); 4];
+                simd.expand_four(keys, &mut schedules);
+                let [on_the_way] = rekeyed(simd, [keys], [x]);
+                let beforehand = rekeyed_expanded(simd, schedules.each_ref(), x);
+                [on_the_way, beforehand].map(|hashes| {
+                    hashes.map(|[hash]| {
+                        let mut lanes = [Block::ZERO; 4];
+                        simd.store(hash, &mut lanes);
+                        lanes[0]
+                    })
+                })
             }
         }
         for cpu in Cpu::available() {
-            let (on_the_way, beforehand) = cpu.dispatch(Both(Block::from_u128(99)));
+            let [on_the_way, beforehand] = cpu.dispatch(Both);
             assert_eq!(on_the_way, beforehand, "{cpu:?}");
+            for (hash, i) in beforehand.into_iter().zip(1..) {
+                let key = START ^ Block::from_u128(i);
+                let (high, low) = (key.to_u128() >> 64, u128::from(key.to_u128() as u64));
+                let sigma = Block::from_u128((high ^ low) << 64 | high);
+                assert_eq!(hash, Aes128::new(cpu, key).encrypt(sigma) ^ sigma);
+            }
         }
     }
 }

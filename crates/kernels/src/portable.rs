@@ -122,8 +122,8 @@ impl Simd for Portable {
     }
 
     #[inline]
-    fn expand_four(self, keys: [[Block; 4]; 4]) -> [[Planes; 11]; 4] {
-        keys.map(bitslice::expand)
+    fn expand_four(self, keys: [[Block; 4]; 4], schedules: &mut [[Planes; 11]; 4]) {
+        *schedules = keys.map(bitslice::expand);
     }
 
     #[inline]
@@ -157,7 +157,8 @@ impl Simd for Portable {
         mut blocks: [[[[Block; 4]; M]; 4]; G],
     ) -> [[[[Block; 4]; M]; 4]; G] {
         for (blocks, keys) in blocks.iter_mut().zip(keys) {
-            *blocks = self.encrypt(self.expand_four(keys).each_ref(), *blocks);
+            let schedules = keys.map(bitslice::expand);
+            *blocks = self.encrypt(schedules.each_ref(), *blocks);
         }
         blocks
     }

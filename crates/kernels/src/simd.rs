@@ -83,8 +83,9 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
     /// Expands a vector of keys.
     fn expand(self, keys: Self::Vector) -> Self::Schedule;
 
-    /// Expands four vectors of keys together, in less time than one after the other.
-    fn expand_four(self, keys: [Self::Vector; 4]) -> [Self::Schedule; 4];
+    /// Expands four vectors of keys into `schedules` together, in less time than one after the
+    /// other.
+    fn expand_four(self, keys: [Self::Vector; 4], schedules: &mut [Self::Schedule; 4]);
 
     /// A schedule with these round keys in every lane.
     fn splat_schedule(self, round_keys: &[Block; 11]) -> Self::Schedule;

@@ -224,8 +224,7 @@ impl<L: Lanes> Simd for L {
     }
 
     #[inline(always)]
-    fn expand_four(self, keys: [Self::Vector; 4]) -> [Self::Schedule; 4] {
-        let mut schedules = [[keys[0]; 11]; 4];
+    fn expand_four(self, keys: [Self::Vector; 4], schedules: &mut [Self::Schedule; 4]) {
         let mut words = transpose_columns(self, keys);
         for (schedule, key) in schedules.iter_mut().zip(keys) {
             schedule[0] = key;
@@ -237,7 +236,6 @@ impl<L: Lanes> Simd for L {
                 schedule[round + 1] = key;
             }
         }
-        schedules
     }
 
     #[inline(always)]

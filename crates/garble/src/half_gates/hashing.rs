@@ -208,7 +208,7 @@ impl<S: Simd> Rekeyed<S> {
         let mut vector = (number.wrapping_sub(self.ahead) / S::LANES as u64) as usize;
         if vector >= AHEAD {
             let [[a, b], [c, d]] = self.keys(simd, number);
-            self.schedules = simd.expand_four([a, b, c, d]);
+            simd.expand_four([a, b, c, d], &mut self.schedules);
             self.ahead = number;
             vector = 0;
         }
