@@ -6,7 +6,7 @@ use std::time::Instant;
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Function, Role, Value};
 use tacit_garble::{Scheme, SchemeId, SchemeVisitor, with_scheme};
-use tacit_protocol::direct::{Evaluating, Garbling};
+use tacit_protocol::direct::{self, Evaluating, Garbling};
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
 use zeroize::Zeroizing;
@@ -106,6 +106,7 @@ impl<'f> Job<'f> {
     ///
     /// What is wrong with the inputs, or whatever ends the run; the session is then spent.
     pub fn run(mut self, session: &mut Session) -> Result<Outcome, Error> {
+        direct::check(self.function)?;
         let inputs = self.input_bits()?;
         let (id, role) = (self.scheme, self.role);
         let mut phases = Vec::new();

@@ -1,5 +1,6 @@
 //! Functions of the library by name.
 //!
+//! A name is that of a function file that comes with Tacit ([`shipped`]), or of a component.
 //! A component of [`tacit_circuit::library`] becomes a function when its ports have owners and its
 //! results recipients. [`function`] gives the usual ones: the first input belongs to the garbler
 //! and every other to the evaluator (a single one to the evaluator), and both get every result.
@@ -11,13 +12,18 @@ use tacit_circuit::{Circuit, Function, Port, Recipient, Role};
 use crate::Error;
 
 pub use tacit_circuit::library::{Entry, LibraryError, Parameter, find, list};
+pub use tacit_circuit::shipped;
 
-/// The library's `name` with these parameters, the usual owners and recipients.
+/// The library's `name` with these parameters; for a component with the usual owners and
+/// recipients.
 ///
 /// # Errors
 ///
-/// There is no such component, or a parameter is missing, unknown or out of range.
+/// There is no such function or component, or a parameter is missing, unknown or out of range.
 pub fn function(name: &str, parameters: &BTreeMap<String, u64>) -> Result<Function, Error> {
+    if let Some(family) = shipped::find(name)? {
+        return Ok(family.instantiate(parameters)?);
+    }
     let circuit = find(name, parameters)?;
     let owner = usual_owner(&circuit);
     let recipient = |_: &Port| Ok(Recipient::Both);

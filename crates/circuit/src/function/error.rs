@@ -75,7 +75,7 @@ pub enum FunctionError {
         /// Column, from 1.
         column: usize,
         /// What may stand there.
-        expected: &'static str,
+        expected: String,
         /// What stands there.
         found: String,
     },

@@ -127,7 +127,7 @@ impl<'a> Lexer<'a> {
         if self.take_sign(sign) {
             Ok(())
         } else {
-            Err(self.error(sign))
+            Err(self.error(&format!("{sign:?}")))
         }
     }
 
@@ -157,19 +157,19 @@ impl<'a> Lexer<'a> {
     }
 
     /// An error at the next word.
-    pub(super) fn error(&self, expected: &'static str) -> FunctionError {
+    pub(super) fn error(&self, expected: &str) -> FunctionError {
         match self.tokens.get(self.next) {
             Some((at, token)) => self.error_at(*at, expected, token.to_string()),
             None => self.error_at(self.text.len(), expected, "the end".to_owned()),
         }
     }
 
-    fn error_at(&self, at: usize, expected: &'static str, found: String) -> FunctionError {
+    fn error_at(&self, at: usize, expected: &str, found: String) -> FunctionError {
         FunctionError::Syntax {
             place: self.place.clone(),
             text: self.text.chars().take(120).collect(),
             column: self.text[..at].chars().count() + 1,
-            expected,
+            expected: expected.to_owned(),
             found: found.chars().take(40).collect(),
         }
     }

@@ -1,1 +1,70 @@
 //! Tests of functions.
+
+mod digests;
+mod errors;
+mod random;
+mod results;
+
+use std::collections::BTreeMap;
+
+use super::{Component, Function, FunctionBuilder, FunctionError};
+use crate::{Circuit, Value, library};
+
+/// Parameters by name.
+fn parameters<const N: usize>(given: [(&str, u64); N]) -> BTreeMap<String, u64> {
+    given
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+/// A component of the library.
+fn component(name: &str, given: &[(&str, u64)]) -> Component {
+    let given = given
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), *value))
+        .collect();
+    let circuit: Circuit = library::find(name, &given).expect("a component of the library");
+    Component::new(name, circuit)
+}
+
+/// The builder's function for these parameters.
+fn instance<const N: usize>(
+    builder: &mut FunctionBuilder,
+    given: [(&str, u64); N],
+) -> Result<Function, FunctionError> {
+    builder.finish()?.instantiate(&parameters(given))
+}
+
+/// The outputs as text, from inputs as text.
+fn run(function: &Function, inputs: &[&str]) -> Vec<String> {
+    let ports = function
+        .inputs()
+        .iter()
+        .map(|input| &input.port)
+        .chain(function.loads());
+    let mut bits = Vec::new();
+    for (port, text) in ports.zip(inputs) {
+        bits.extend_from_slice(
+            &port
+                .parse_value(text)
+                .expect("a value of the port")
+                .to_bits(),
+        );
+    }
+    let outputs = function.evaluate(&bits);
+    let mut rest = &outputs[..];
+    let ports = function
+        .outputs()
+        .iter()
+        .map(|output| &output.port)
+        .chain(function.saves());
+    let text = |port: &crate::Port| {
+        let (bits, after) = rest.split_at(port.ty.width());
+        rest = after;
+        Value::from_bits(&port.ty, bits)
+            .expect("bits of the port")
+            .to_text()
+    };
+    ports.map(text).collect()
+}

@@ -73,7 +73,11 @@ impl<'f> Walk<'f> {
 }
 
 /// Checks that `direct` can run `function`: it keeps nothing from one run to the next.
-pub(super) fn check(function: &Function) -> Result<(), Error> {
+///
+/// # Errors
+///
+/// [`Error::SavedValue`] if the function loads or saves a value.
+pub fn check(function: &Function) -> Result<(), Error> {
     match function.loads().iter().chain(function.saves()).next() {
         None => Ok(()),
         Some(port) => Err(Error::SavedValue {

@@ -1,9 +1,9 @@
 //! `direct`: garble, stream and evaluate now.
 //!
 //! Yao's protocol with the tables streamed, secure against semi-honest parties. Both sides hold one
-//! wire for each bit of the function's space of values and the slots of one program; tables leave
-//! the garbler as soon as a frame is full, so that memory does not grow with the circuit and
-//! garbling, sending and evaluating overlap.
+//! wire for each bit of the function's values from their assignment to their last use, and the
+//! slots of one program; tables leave the garbler as soon as a frame is full, so that memory does
+//! not grow with the number of calls and garbling, sending and evaluating overlap.
 //!
 //! ```text
 //! garbler                                             evaluator
@@ -15,7 +15,8 @@
 //! ```
 //!
 //! *The garbler's inputs* cost no bytes: both derive the evaluator's label of each from the label
-//! seed, and the garbler builds the wire around it. *An evaluator's input bit* costs one
+//! seed, and the garbler builds the wire around it. So do *constants* of the function, each bit
+//! where a call or result reads it, with the labels that follow. *An evaluator's input bit* costs one
 //! correlated OT, whose offset is the garbler's Δ. *The garbler's outputs* come back as their
 //! select bits and a hash of their labels, which the evaluator cannot make for other values.
 //!
@@ -28,5 +29,5 @@ mod garbler;
 mod result;
 
 pub use evaluator::Evaluating;
-pub use frames::FRAME_BYTES;
+pub use frames::{FRAME_BYTES, check};
 pub use garbler::Garbling;

@@ -1,0 +1,158 @@
+//! Functions of many calls by `direct`, between two sessions of one process.
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use tacit::garble::{LADDER, SchemeId};
+use tacit::{
+    Category, Error, Function, FunctionBuilder, Job, Outcome, Recipient, Role, Session, Side,
+    Value, library, memory,
+};
+
+/// Sessions at both ends of a channel in memory: the garbler's first.
+fn sessions() -> (Session, Session) {
+    let (a, b) = memory::pair();
+    thread::scope(|scope| {
+        let garbler = scope.spawn(|| Session::over(a, Side::Connecting, None));
+        let evaluator = Session::over(b, Side::Listening, None).expect("a greeting");
+        (
+            garbler.join().expect("no panic").expect("a greeting"),
+            evaluator,
+        )
+    })
+}
+
+/// What garbler and evaluator get, from all inputs as text.
+fn run(function: &Function, scheme: SchemeId, inputs: &[(&str, &str)]) -> [Outcome; 2] {
+    let job = |role| {
+        let mut job = Job::new(function, role).scheme(scheme);
+        for input in function.inputs().iter().filter(|input| input.owner == role) {
+            let name = input.port.name.as_str();
+            let text = inputs
+                .iter()
+                .find(|(known, _)| *known == name)
+                .expect("an input")
+                .1;
+            job = job.input(name, Value::parse(&input.port.ty, text).expect("a value"));
+        }
+        job
+    };
+    let (mut a, mut b) = sessions();
+    let (garbler, evaluator) = (job(Role::Garbler), job(Role::Evaluator));
+    thread::scope(|scope| {
+        let garbler = scope.spawn(move || garbler.run(&mut a));
+        let evaluator = evaluator.run(&mut b).expect("the evaluator's outcome");
+        [
+            garbler
+                .join()
+                .expect("no panic")
+                .expect("the garbler's outcome"),
+            evaluator,
+        ]
+    })
+}
+
+fn shipped(name: &str, given: &[(&str, u64)]) -> Function {
+    let given: BTreeMap<String, u64> = given
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), *value))
+        .collect();
+    library::function(name, &given).expect("a function that comes with Tacit")
+}
+
+#[test]
+fn shipped_functions_are_right_under_every_scheme() {
+    let kitten = "[107,105,116,116,101,110]";
+    let sitting = "[115,105,116,116,105,110,103]";
+    let cases: [(Function, &[(&str, &str)], &str, &str); 3] = [
+        (
+            shipped("levenshtein", &[("n", 6), ("m", 7)]),
+            &[("x", kitten), ("y", sitting)],
+            "distance",
+            "3",
+        ),
+        (
+            shipped("aes-128-rounds", &[]),
+            &[
+                ("key", "000102030405060708090a0b0c0d0e0f"),
+                ("block", "00112233445566778899aabbccddeeff"),
+            ],
+            "ciphertext",
+            "69c4e0d86a7b0430d8cdb78070b4c55a",
+        ),
+        (
+            shipped(
+                "levenshtein-tiles",
+                &[("rows", 3), ("columns", 3), ("side", 2)],
+            ),
+            &[("x", kitten), ("y", "[115,105,116,116,105,110]")],
+            "distance",
+            "2",
+        ),
+    ];
+    for scheme in LADDER.iter().map(|rung| rung.id) {
+        for (function, inputs, output, expected) in &cases {
+            for outcome in run(function, scheme, inputs) {
+                let found = outcome.outputs[*output].to_text();
+                assert_eq!(found, *expected, "{} under {scheme}", function.name());
+                assert_eq!(outcome.cost.and_gates, function.and_gates());
+            }
+        }
+    }
+}
+
+#[test]
+fn constants_and_values_that_nothing_computes_reach_the_results() {
+    let mut builder = FunctionBuilder::new("constants");
+    builder
+        .library("add", "adder", &[("bits", "8")])
+        .input("a", "u8", Role::Garbler)
+        .input("b", "u8[2]", Role::Evaluator)
+        .value("twice", "u8[3]")
+        .repeat("i in 0..2", |each| {
+            each.step("twice[i] = add(b[i], b[i])");
+        })
+        .step("twice[2] = add(3, 4)")
+        .output("twice", "u8[3]", Recipient::Both, "twice")
+        .output("mixed", "u16", Recipient::Evaluator, "0xa5:u8 ++ a")
+        .output("for_garbler", "u8[2]", Recipient::Garbler, "b");
+    let function = builder
+        .finish()
+        .unwrap()
+        .instantiate(&BTreeMap::new())
+        .unwrap();
+    for scheme in LADDER.iter().map(|rung| rung.id) {
+        let [garbler, evaluator] = run(&function, scheme, &[("a", "1"), ("b", "[200, 7]")]);
+        let text = |outcome: &Outcome, name: &str| outcome.outputs[name].to_text().replace(' ', "");
+        for outcome in [&garbler, &evaluator] {
+            assert_eq!(text(outcome, "twice"), "[144,14,7]", "{scheme}");
+        }
+        assert_eq!(text(&evaluator, "mixed"), "421", "{scheme}");
+        assert_eq!(text(&garbler, "for_garbler"), "[200,7]", "{scheme}");
+        assert_eq!((garbler.outputs.len(), evaluator.outputs.len()), (2, 2));
+    }
+}
+
+#[test]
+fn direct_refuses_saved_values() {
+    let mut builder = FunctionBuilder::new("account");
+    builder
+        .load("balance", "u8")
+        .output("paid", "u8", Recipient::Both, "balance");
+    let function = builder
+        .finish()
+        .unwrap()
+        .instantiate(&BTreeMap::new())
+        .unwrap();
+    let (mut a, mut b) = sessions();
+    let (garbler, evaluator) = thread::scope(|scope| {
+        let garbler = scope.spawn(|| Job::new(&function, Role::Garbler).run(&mut a));
+        let evaluator = Job::new(&function, Role::Evaluator).run(&mut b);
+        (garbler.join().expect("no panic"), evaluator)
+    });
+    for error in [garbler.unwrap_err(), evaluator.unwrap_err()] {
+        assert!(matches!(error, Error::SavedValue { .. }), "{error:?}");
+        assert!(error.to_string().contains("\"balance\""), "{error}");
+        assert_eq!(error.category(), Category::Usage);
+    }
+}
