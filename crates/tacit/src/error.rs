@@ -19,7 +19,7 @@ pub enum Error {
     Circuit(#[from] CircuitError),
     /// A function cannot be built.
     #[error(transparent)]
-    Function(#[from] FunctionError),
+    Function(Box<FunctionError>),
     /// A component of the library is unknown, or its parameters are wrong.
     #[error(transparent)]
     Library(#[from] LibraryError),
@@ -105,6 +105,12 @@ fn network_category(error: &NetError) -> Category {
         | NetError::IdentityFile { .. }
         | NetError::IdentityMalformed { .. } => Category::Input,
         _ => Category::Network,
+    }
+}
+
+impl From<FunctionError> for Error {
+    fn from(error: FunctionError) -> Self {
+        Self::Function(Box::new(error))
     }
 }
 

@@ -39,9 +39,9 @@ pub use error::{Category, Error};
 pub use job::{Job, Outcome};
 pub use session::{Listener, PlainListener, Session, Side};
 pub use tacit_circuit::{
-    Circuit, CircuitError, Component, Digest, Function, FunctionBuilder, FunctionError, FunctionFamily, FunctionParameter,
-    Port,
-    Recipient, Role, Statistics, Type, Value, builder, formats, wipe_json,
+    Circuit, CircuitError, Component, Digest, Function, FunctionBuilder, FunctionError,
+    FunctionFamily, FunctionParameter, Port, Recipient, Role, Statistics, Type, Value, builder,
+    formats, wipe_json,
 };
 pub use tacit_garble as garble;
 pub use tacit_net::{
