@@ -1,73 +1,140 @@
-//! From a name, a file and what was said about owners to the function that runs.
+//! From a name, a file and parameters to a circuit or a function.
 //!
 //! A name from the library comes before a file of the same name; `./name` is always a file.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use tacit::formats::{BitOrder, Import, read_bristol_file};
-use tacit::{Circuit, CircuitError, Function, Port, Recipient, Role, Type, library};
+use tacit::{Circuit, CircuitError, Function, FunctionFamily, Type, library};
 
 use crate::args::FunctionArgs;
 use crate::failure::Failure;
 
+/// What was asked for by a name.
+pub(crate) enum Found {
+    /// A circuit, which is a function once its ports have owners and its results recipients.
+    Circuit(FoundCircuit),
+    /// A function, which says all that itself.
+    Function(Function, Origin),
+}
+
 /// A circuit with the name that it was asked for by, and where it comes from.
-pub(crate) struct Found {
+pub(crate) struct FoundCircuit {
     pub(crate) name: String,
     pub(crate) circuit: Circuit,
     pub(crate) origin: Origin,
 }
 
-/// Where a circuit comes from.
+/// Where a circuit or function comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The library, whose functions have owners and recipients unless told otherwise.
     Library,
-    /// A circuit file, which says nothing about owners and recipients.
+    /// A file. A circuit file says nothing about owners and recipients.
     File,
 }
 
-/// The circuit that `name` means.
+/// What `name` means.
 ///
 /// # Errors
 ///
-/// There is none, it cannot be read, or the parameters do not suit it.
+/// There is nothing of that name, it cannot be read, or the parameters do not suit it.
 pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> {
-    let known = library::list().iter().any(|entry| entry.name == name);
-    let is_file = Path::new(name).is_file();
-    if known || (!is_file && choice.bit_order.is_none() && !looks_like_a_path(name)) {
-        if choice.bit_order.is_some() {
-            return Err(Failure::Usage(format!(
-                "--bit-order is for circuit files and {name} comes from the library; leave it out, \
-                 or write ./{name} for a file of that name"
-            )));
-        }
-        if let Some((port, _)) = choice.types.first() {
-            return Err(Failure::Usage(format!(
-                "--type {port} is for circuit files and {name} comes from the library, whose \
-                 ports have types; leave it out"
-            )));
-        }
-        let circuit =
-            library::find(name, &parameters(choice)?).map_err(|error| unknown(name, &error))?;
-        return Ok(Found {
-            name: name.to_owned(),
-            circuit,
-            origin: Origin::Library,
-        });
+    let is_component = library::list().iter().any(|entry| entry.name == name);
+    if is_component || library::shipped::names().any(|shipped| shipped == name) {
+        return in_library(name, is_component, choice);
     }
-    if let Some((parameter, _)) = choice.params.first() {
-        return Err(Failure::Usage(format!(
-            "--param {parameter} is for library functions and {name} is a circuit file; leave it \
-             out"
+    let path = Path::new(name);
+    if !path.is_file() && !looks_like_a_path(name) {
+        return Err(Failure::Input(format!(
+            "{name} is neither a file nor a function of the library; `tacit inspect --list` lists \
+             the library"
         )));
     }
-    let circuit = retype(read(Path::new(name), choice.bit_order)?, &choice.types)?;
-    Ok(Found {
-        name: file_name(name),
+    if is_function_file(path)? {
+        refuse(
+            choice,
+            name,
+            "a function file, which says so itself",
+            &["--type", "--bit-order"],
+        )?;
+        let family = FunctionFamily::read(path).map_err(tacit::Error::from)?;
+        return instance(&family, name, choice, Origin::File);
+    }
+    refuse(choice, name, "a circuit file", &["--param"])?;
+    let circuit = retype(read(path, choice.bit_order)?, &choice.types)?;
+    let name = file_name(name);
+    Ok(Found::Circuit(FoundCircuit {
+        name,
         circuit,
         origin: Origin::File,
-    })
+    }))
+}
+
+fn in_library(name: &str, is_component: bool, choice: &FunctionArgs) -> Result<Found, Failure> {
+    refuse(choice, name, "in the library", &["--type", "--bit-order"])?;
+    if let Some(family) = library::shipped::find(name).map_err(tacit::Error::from)?
+        && !is_component
+    {
+        return instance(&family, name, choice, Origin::Library);
+    }
+    let circuit = library::find(name, &parameters(choice)?).map_err(tacit::Error::from)?;
+    let name = name.to_owned();
+    Ok(Found::Circuit(FoundCircuit {
+        name,
+        circuit,
+        origin: Origin::Library,
+    }))
+}
+
+/// A function of a family, which has owners and recipients.
+fn instance(
+    family: &FunctionFamily,
+    name: &str,
+    choice: &FunctionArgs,
+    origin: Origin,
+) -> Result<Found, Failure> {
+    refuse(
+        choice,
+        name,
+        "a function that has them",
+        &["--owner", "--result"],
+    )?;
+    let function = family
+        .instantiate(&parameters(choice)?)
+        .map_err(tacit::Error::from)?;
+    Ok(Found::Function(function, origin))
+}
+
+/// Refuses flags that have no meaning for what was asked for.
+fn refuse(choice: &FunctionArgs, name: &str, what: &str, flags: &[&str]) -> Result<(), Failure> {
+    let given = |flag: &str| match flag {
+        "--param" => !choice.params.is_empty(),
+        "--owner" => !choice.owners.is_empty(),
+        "--result" => !choice.results.is_empty(),
+        "--type" => !choice.types.is_empty(),
+        _ => choice.bit_order.is_some(),
+    };
+    match flags.iter().find(|flag| given(flag)) {
+        Some(flag) => Err(Failure::Usage(format!(
+            "{flag} has no meaning here, since {name} is {what}; leave it out, or write ./{name} \
+             for a file of that name"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Whether a file holds a function in JSON; anything else is read as a circuit.
+fn is_function_file(path: &Path) -> Result<bool, Failure> {
+    let failed = |error| Failure::read(format!("circuit or function {}", path.display()), error);
+    let mut head = [0; 256];
+    let count = File::open(path)
+        .and_then(|mut file| file.read(&mut head))
+        .map_err(failed)?;
+    Ok(head[..count].trim_ascii_start().first() == Some(&b'{'))
 }
 
 fn looks_like_a_path(name: &str) -> bool {
@@ -79,16 +146,6 @@ fn file_name(path: &str) -> String {
     match Path::new(path).file_name() {
         Some(name) => name.to_string_lossy().into_owned(),
         None => path.to_owned(),
-    }
-}
-
-fn unknown(name: &str, error: &library::LibraryError) -> Failure {
-    match error {
-        library::LibraryError::UnknownComponent { .. } => Failure::Input(format!(
-            "{name} is neither a file nor a function of the library; `tacit inspect --list` lists \
-             the library"
-        )),
-        error => Failure::Input(error.to_string()),
     }
 }
 
@@ -155,133 +212,15 @@ fn retype(circuit: Circuit, types: &[(String, String)]) -> Result<Circuit, Failu
 }
 
 impl Found {
-    /// The circuit as a function, with the owners and recipients that were said and, for the
-    /// library, the usual ones.
+    /// The function, with the owners and recipients that were said.
     ///
     /// # Errors
     ///
-    /// An owner or recipient is missing, or is said of what is not there.
+    /// As [`FoundCircuit::function`].
     pub(crate) fn function(self, choice: &FunctionArgs) -> Result<Function, Failure> {
-        let owners = said(
-            &choice.owners,
-            "--owner",
-            self.circuit.inputs(),
-            "input",
-            role,
-        )?;
-        let recipients = said(
-            &choice.results,
-            "--result",
-            self.circuit.outputs(),
-            "result",
-            recipient,
-        )?;
-        if self.origin == Origin::File {
-            self.complete(&owners, &recipients)?;
-        }
-        let usual = library::usual_owner(&self.circuit);
-        let owner = |port: &Port| {
-            Ok(owners
-                .get(port.name.as_str())
-                .copied()
-                .unwrap_or_else(|| usual(port)))
-        };
-        let gets = |port: &Port| {
-            Ok(recipients
-                .get(port.name.as_str())
-                .copied()
-                .unwrap_or(Recipient::Both))
-        };
-        Ok(Function::of_circuit(&self.name, self.circuit, owner, gets)
-            .map_err(tacit::Error::from)?)
-    }
-
-    /// Checks that everything was said of a circuit file.
-    fn complete(
-        &self,
-        owners: &BTreeMap<&str, Role>,
-        recipients: &BTreeMap<&str, Recipient>,
-    ) -> Result<(), Failure> {
-        let (inputs, outputs) = (self.circuit.inputs(), self.circuit.outputs());
-        let missing = |known: &dyn Fn(&str) -> bool, ports: &[Port]| -> Vec<String> {
-            ports
-                .iter()
-                .map(|port| port.name.clone())
-                .filter(|name| !known(name))
-                .collect()
-        };
-        let ownerless = missing(&|name| owners.contains_key(name), inputs);
-        let unclaimed = missing(&|name| recipients.contains_key(name), outputs);
-        if ownerless.is_empty() && unclaimed.is_empty() {
-            return Ok(());
-        }
-        let mut example = Vec::new();
-        for (i, port) in inputs.iter().enumerate() {
-            let role = if i == 0 { "garbler" } else { "evaluator" };
-            example.push(format!("--owner {}={role}", port.name));
-        }
-        example.extend(
-            outputs
-                .iter()
-                .map(|port| format!("--result {}=both", port.name)),
-        );
-        let mut lacking = Vec::new();
-        if !ownerless.is_empty() {
-            lacking.push(format!("whose {} is", ownerless.join(", ")));
-        }
-        if !unclaimed.is_empty() {
-            lacking.push(format!("who gets {}", unclaimed.join(", ")));
-        }
-        Err(Failure::Usage(format!(
-            "the circuit file {} does not say {}; say it, for example with {}",
-            self.name,
-            lacking.join(" nor "),
-            example.join(" ")
-        )))
-    }
-}
-
-/// What was said of each port, checked: `name=word`, with `parse` for the words.
-fn said<'a, T>(
-    pairs: &'a [(String, String)],
-    flag: &str,
-    ports: &[Port],
-    kind: &str,
-    parse: fn(&str) -> Option<T>,
-) -> Result<BTreeMap<&'a str, T>, Failure> {
-    let mut said = BTreeMap::new();
-    for (name, word) in pairs {
-        if !ports.iter().any(|port| port.name == *name) {
-            let known: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
-            return Err(Failure::Usage(format!(
-                "{flag} {name}: there is no {kind} of that name; there are {}",
-                known.join(", ")
-            )));
-        }
-        let words = if kind == "result" {
-            "garbler, evaluator or both"
-        } else {
-            "garbler or evaluator"
-        };
-        let value = parse(word).ok_or_else(|| {
-            Failure::Usage(format!("{flag} {name}={word} says nothing; write {words}"))
-        })?;
-        if said.insert(name.as_str(), value).is_some() {
-            return Err(Failure::Usage(format!(
-                "{flag} {name} is given twice; give it once"
-            )));
+        match self {
+            Self::Circuit(circuit) => circuit.function(choice),
+            Self::Function(function, _) => Ok(function),
         }
     }
-    Ok(said)
-}
-
-fn role(word: &str) -> Option<Role> {
-    [Role::Garbler, Role::Evaluator]
-        .into_iter()
-        .find(|role| role.name() == word)
-}
-
-fn recipient(word: &str) -> Option<Recipient> {
-    let all = [Recipient::Garbler, Recipient::Evaluator, Recipient::Both];
-    all.into_iter().find(|recipient| recipient.name() == word)
 }

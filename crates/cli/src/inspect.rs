@@ -26,8 +26,11 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         return list(args.json);
     };
     let found = function::find(name, &args.choice)?;
-    log.step(format_args!("read {} gates", found.circuit.gate_count()));
     let subject = Subject::new(found, args)?;
+    log.step(format_args!(
+        "compiled {} components",
+        subject.components.len()
+    ));
     if args.json {
         crate::print(pretty(&subject.json()).as_bytes())
     } else {
@@ -35,35 +38,53 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     }
 }
 
-/// What is inspected: a compiled circuit and, where owners and recipients are known, a function.
+/// What is inspected: components and, where owners and recipients are known, a function of them.
 struct Subject {
+    name: String,
     origin: Origin,
-    component: Component,
+    components: Vec<Component>,
     function: Option<Function>,
 }
 
+/// A port, and its owner or recipient if known.
+type NamedPort<'a> = (&'a Port, Option<&'static str>);
+
 impl Subject {
     fn new(found: Found, args: &InspectArgs) -> Result<Self, Failure> {
-        let origin = found.origin;
         let said = !args.choice.owners.is_empty() || !args.choice.results.is_empty();
-        if origin == Origin::File && !said {
-            let component = Component::new(found.name, found.circuit);
-            return Ok(Self {
-                origin,
-                component,
-                function: None,
-            });
-        }
-        let function = found.function(&args.choice)?;
-        let component = function.components()[0].clone();
+        let (origin, function) = match found {
+            Found::Circuit(found) if found.origin == Origin::File && !said => {
+                let (name, origin) = (found.name, found.origin);
+                let components = vec![Component::new(name.clone(), found.circuit)];
+                return Ok(Self {
+                    name,
+                    origin,
+                    components,
+                    function: None,
+                });
+            }
+            Found::Circuit(found) => (found.origin, found.function(&args.choice)?),
+            Found::Function(function, origin) => (origin, function),
+        };
+        let (name, components) = (function.name().to_owned(), function.components().to_vec());
         Ok(Self {
+            name,
             origin,
-            component,
+            components,
             function: Some(function),
         })
     }
 
-    fn inputs(&self) -> Vec<(&Port, Option<&'static str>)> {
+    /// The only component, where there is but one and it is called but once.
+    fn plain(&self) -> Option<&Component> {
+        match (self.components.as_slice(), &self.function) {
+            ([component], None) => Some(component),
+            ([component], Some(function)) if function.call_count() == 1 => Some(component),
+            _ => None,
+        }
+    }
+
+    fn inputs(&self) -> Vec<NamedPort<'_>> {
         match &self.function {
             Some(function) => {
                 let inputs = function.inputs().iter();
@@ -71,17 +92,17 @@ impl Subject {
                     .map(|input| (&input.port, Some(input.owner.name())))
                     .collect()
             }
-            None => self
-                .component
-                .circuit()
-                .inputs()
-                .iter()
-                .map(|port| (port, None))
-                .collect(),
+            None => {
+                let ports = self
+                    .components
+                    .iter()
+                    .flat_map(|one| one.circuit().inputs());
+                ports.map(|port| (port, None)).collect()
+            }
         }
     }
 
-    fn outputs(&self) -> Vec<(&Port, Option<&'static str>)> {
+    fn outputs(&self) -> Vec<NamedPort<'_>> {
         match &self.function {
             Some(function) => {
                 let outputs = function.outputs().iter();
@@ -89,27 +110,39 @@ impl Subject {
                     .map(|output| (&output.port, Some(output.recipient.name())))
                     .collect()
             }
-            None => self
-                .component
-                .circuit()
-                .outputs()
-                .iter()
-                .map(|port| (port, None))
-                .collect(),
+            None => {
+                let ports = self
+                    .components
+                    .iter()
+                    .flat_map(|one| one.circuit().outputs());
+                ports.map(|port| (port, None)).collect()
+            }
+        }
+    }
+
+    /// AND and XOR gates of all calls, as compiled.
+    fn gates(&self) -> (u64, u64) {
+        match &self.function {
+            Some(function) => (function.and_gates(), function.xor_gates()),
+            None => {
+                let count = |gates: fn(&Component) -> usize| {
+                    self.components
+                        .iter()
+                        .map(|component| gates(component) as u64)
+                        .sum()
+                };
+                (
+                    count(|one| one.program().ands().len()),
+                    count(|one| one.program().xors().len()),
+                )
+            }
         }
     }
 
     /// Bytes of all tables under a scheme.
     fn table_bytes(&self, rung: &Rung) -> u64 {
-        let program = self.component.program();
-        let gates = [
-            (program.ands().len(), rung.cost.and),
-            (program.xors().len(), rung.cost.xor),
-        ];
-        gates
-            .iter()
-            .map(|(count, cost)| *count as u64 * u64::from(cost.table_bytes))
-            .sum()
+        let (ands, xors) = self.gates();
+        ands * u64::from(rung.cost.and.table_bytes) + xors * u64::from(rung.cost.xor.table_bytes)
     }
 
     fn origin(&self) -> &'static str {
@@ -120,9 +153,7 @@ impl Subject {
     }
 
     fn text(&self) -> String {
-        let mut text = format!("{} (from the {})\n", self.component.name(), self.origin());
-        let program = self.component.program();
-        let statistics = self.component.circuit().statistics();
+        let mut text = format!("{} (from the {})\n", self.name, self.origin());
         if let Some(function) = &self.function {
             let _ = writeln!(
                 text,
@@ -130,39 +161,35 @@ impl Subject {
                 function.digest()
             );
         }
-        let _ = writeln!(text, "  circuit   {}", self.component.circuit().digest());
-        let _ = writeln!(text, "inputs");
-        for (port, owner) in self.inputs() {
-            let owner = owner.map_or("owner to be said with --owner", |owner| owner);
-            let _ = writeln!(
-                text,
-                "  {:<16} {:<16} {owner}",
-                port.name,
-                port.ty.to_string()
-            );
+        if let Some(component) = self.plain() {
+            let _ = writeln!(text, "  circuit   {}", component.digest());
         }
-        let _ = writeln!(text, "results");
-        for (port, recipient) in self.outputs() {
-            let recipient = recipient.map_or("recipient to be said with --result", |who| who);
-            let _ = writeln!(
-                text,
-                "  {:<16} {:<16} {recipient}",
-                port.name,
-                port.ty.to_string()
-            );
+        ports_text(
+            &mut text,
+            "inputs",
+            "owner to be said with --owner",
+            &self.inputs(),
+        );
+        ports_text(
+            &mut text,
+            "results",
+            "recipient to be said with --result",
+            &self.outputs(),
+        );
+        for component in &self.components {
+            component_text(&mut text, component, self.plain().is_some());
         }
-        let _ = writeln!(
-            text,
-            "gates\n  {} AND, {} XOR, {} INV; depth {}, AND-depth {}",
-            statistics.and, statistics.xor, statistics.inv, statistics.depth, statistics.and_depth
-        );
-        let _ = writeln!(
-            text,
-            "  as compiled: {} AND, {} XOR, {} labels at once",
-            program.ands().len(),
-            program.xors().len(),
-            program.slots()
-        );
+        let (ands, xors) = self.gates();
+        match &self.function {
+            Some(function) if self.plain().is_none() => {
+                let calls = function.call_count();
+                let _ = writeln!(
+                    text,
+                    "{calls} calls, together {ands} AND, {xors} XOR as compiled"
+                );
+            }
+            _ => {}
+        }
         let _ = writeln!(text, "schemes, and the bytes of all tables under each");
         for rung in &LADDER {
             let _ = writeln!(
@@ -185,17 +212,6 @@ impl Subject {
     }
 
     fn json(&self) -> Json {
-        let program = self.component.program();
-        let statistics = self.component.circuit().statistics();
-        let port = |(port, party): &(&Port, Option<&str>), key: &str| {
-            let mut json = json!({
-                "name": port.name,
-                "type": port.ty.to_string(),
-                "bits": port.ty.width(),
-            });
-            json[key] = json!(party);
-            json
-        };
         let scheme = |rung: &Rung| {
             json!({
                 "name": rung.id.to_string(),
@@ -207,22 +223,17 @@ impl Subject {
                 "table_bytes": self.table_bytes(rung),
             })
         };
+        let (ands, xors) = self.gates();
         json!({
             "version": JSON_VERSION,
-            "name": self.component.name(),
+            "name": self.name,
             "origin": self.origin(),
             "function_digest": self.function.as_ref().map(|f| f.digest().to_string()),
-            "circuit_digest": self.component.circuit().digest().to_string(),
-            "inputs": self.inputs().iter().map(|p| port(p, "owner")).collect::<Vec<_>>(),
-            "results": self.outputs().iter().map(|p| port(p, "recipient")).collect::<Vec<_>>(),
-            "gates": { "and": statistics.and, "xor": statistics.xor, "inv": statistics.inv },
-            "depth": statistics.depth,
-            "and_depth": statistics.and_depth,
-            "compiled": {
-                "and": program.ands().len(),
-                "xor": program.xors().len(),
-                "slots": program.slots(),
-            },
+            "inputs": ports_json("owner", &self.inputs()),
+            "results": ports_json("recipient", &self.outputs()),
+            "components": self.components.iter().map(component_json).collect::<Vec<_>>(),
+            "calls": self.function.as_ref().map_or(1, Function::call_count),
+            "compiled": { "and": ands, "xor": xors },
             "oblivious_transfers":
                 self.function.as_ref().map(|f| f.input_bits(Role::Evaluator)),
             "schemes": LADDER.iter().map(scheme).collect::<Vec<_>>(),
@@ -230,42 +241,158 @@ impl Subject {
     }
 }
 
+fn ports_text(text: &mut String, title: &str, unsaid: &str, ports: &[NamedPort<'_>]) {
+    let _ = writeln!(text, "{title}");
+    for (port, party) in ports {
+        let party = party.unwrap_or(unsaid);
+        let _ = writeln!(
+            text,
+            "  {:<16} {:<16} {party}",
+            port.name,
+            port.ty.to_string()
+        );
+    }
+}
+
+fn ports_json(key: &str, ports: &[NamedPort<'_>]) -> Json {
+    let port = |(port, party): &NamedPort<'_>| {
+        let mut json = json!({
+            "name": port.name,
+            "type": port.ty.to_string(),
+            "bits": port.ty.width(),
+        });
+        json[key] = json!(party);
+        json
+    };
+    ports.iter().map(port).collect()
+}
+
+fn component_text(text: &mut String, component: &Component, alone: bool) {
+    let (program, statistics) = (component.program(), component.circuit().statistics());
+    if alone {
+        let _ = writeln!(text, "gates");
+    } else {
+        let _ = writeln!(
+            text,
+            "component {}\n  {}",
+            component.name(),
+            component.digest()
+        );
+    }
+    let _ = writeln!(
+        text,
+        "  {} AND, {} XOR, {} INV; depth {}, AND-depth {}",
+        statistics.and, statistics.xor, statistics.inv, statistics.depth, statistics.and_depth
+    );
+    let _ = writeln!(
+        text,
+        "  as compiled: {} AND, {} XOR, {} labels at once",
+        program.ands().len(),
+        program.xors().len(),
+        program.slots()
+    );
+}
+
+fn component_json(component: &Component) -> Json {
+    let (program, statistics) = (component.program(), component.circuit().statistics());
+    json!({
+        "name": component.name(),
+        "circuit_digest": component.digest().to_string(),
+        "gates": { "and": statistics.and, "xor": statistics.xor, "inv": statistics.inv },
+        "depth": statistics.depth,
+        "and_depth": statistics.and_depth,
+        "compiled": {
+            "and": program.ands().len(),
+            "xor": program.xors().len(),
+            "slots": program.slots(),
+        },
+    })
+}
+
+/// A function of the library, as the list shows it.
+struct Listed {
+    name: String,
+    description: String,
+    parameters: Vec<Json>,
+}
+
+fn listed() -> Result<Vec<Listed>, Failure> {
+    let parameter = |name: &str, description: &str, range: (u64, u64), default: Option<u64>| {
+        json!({
+            "name": name,
+            "description": description,
+            "minimum": range.0,
+            "maximum": range.1,
+            "default": default,
+        })
+    };
+    let components = library::list().iter().map(|entry| {
+        let parameters = entry.parameters.iter();
+        let parameters =
+            parameters.map(|p| parameter(p.name, p.description, (p.minimum, p.maximum), p.default));
+        Ok(Listed {
+            name: entry.name.to_owned(),
+            description: entry.description.to_owned(),
+            parameters: parameters.collect(),
+        })
+    });
+    let functions = library::shipped::names().filter_map(|name| {
+        let family = library::shipped::find(name)
+            .map_err(tacit::Error::from)
+            .transpose()?;
+        Some(family.map(|family| {
+            let parameters = family.parameters().iter();
+            let parameters = parameters
+                .map(|p| parameter(&p.name, &p.description, (p.minimum, p.maximum), p.default));
+            Listed {
+                name: name.to_owned(),
+                description: family.description().to_owned(),
+                parameters: parameters.collect(),
+            }
+        }))
+    });
+    Ok(components
+        .chain(functions)
+        .collect::<Result<_, tacit::Error>>()?)
+}
+
 /// `tacit inspect --list`.
 fn list(json: bool) -> Result<(), Failure> {
-    let entries = library::list();
+    let listed = listed()?;
     if json {
-        let entry = |entry: &library::Entry| {
-            let parameter = |p: &library::Parameter| {
-                json!({
-                    "name": p.name,
-                    "description": p.description,
-                    "minimum": p.minimum,
-                    "maximum": p.maximum,
-                    "default": p.default,
-                })
-            };
+        let function = |one: &Listed| {
             json!({
-                "name": entry.name,
-                "description": entry.description,
-                "parameters": entry.parameters.iter().map(parameter).collect::<Vec<_>>(),
+                "name": one.name,
+                "description": one.description,
+                "parameters": one.parameters,
             })
         };
-        let functions: Vec<Json> = entries.iter().map(entry).collect();
+        let functions: Vec<Json> = listed.iter().map(function).collect();
         let text = pretty(&json!({ "version": JSON_VERSION, "functions": functions }));
         return crate::print(text.as_bytes());
     }
+    let width = listed.iter().map(|one| one.name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for entry in entries {
-        let _ = writeln!(text, "{:<18} {}", entry.name, entry.description);
-        for p in entry.parameters {
-            let default = match p.default {
+    for Listed {
+        name,
+        description,
+        parameters,
+    } in &listed
+    {
+        let _ = writeln!(text, "{name:<width$}  {description}");
+        for p in parameters {
+            let default = match p["default"].as_u64() {
                 Some(default) => format!("{default} unless given"),
                 None => "to be given".to_owned(),
             };
             let _ = writeln!(
                 text,
-                "{:<18}   --param {}=…  {}, {} to {}, {default}",
-                "", p.name, p.description, p.minimum, p.maximum
+                "{:<width$}    --param {}=…  {}, {} to {}, {default}",
+                "",
+                p["name"].as_str().unwrap_or_default(),
+                p["description"].as_str().unwrap_or_default(),
+                p["minimum"],
+                p["maximum"]
             );
         }
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
 //! | [`demo`], [`keygen`], [`inspect`], [`check`], [`run`], [`config`] | one command each |
-//! | [`function`], [`inputs`], [`party`] | from arguments to what the library takes |
+//! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
 //! | [`report`], [`progress`], [`log`] | what people and programs see of a run |
 //! | [`failure`] | every error, what to do about it, and the exit code |
 //! | [`cancel`] | Ctrl-C |
@@ -21,6 +21,7 @@ mod inputs;
 mod inspect;
 mod keygen;
 mod log;
+mod owners;
 mod party;
 mod progress;
 mod report;

@@ -38,7 +38,7 @@ impl Drop for Bar {
     }
 }
 
-const TEMPLATE: &str = "{msg} [{bar:30}] {human_pos}/{human_len} AND gates, {eta} left";
+const TEMPLATE: &str = "{msg} [{bar:24}] {human_pos}/{human_len} AND, {eta} left";
 
 #[cfg(test)]
 mod tests {

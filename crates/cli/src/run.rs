@@ -24,6 +24,12 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     let rung = scheme(args.scheme.as_deref())?;
     let mut party = Party::new(args, &config)?;
     let function = function::find(&args.function, &args.choice)?.function(&args.choice)?;
+    if function.has_saved_values() {
+        return Err(Failure::Usage(format!(
+            "{} keeps values between runs, which `direct` cannot; run a function without them",
+            function.name()
+        )));
+    }
     log.step(format_args!(
         "function {} {}",
         function.name(),

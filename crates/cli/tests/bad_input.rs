@@ -209,6 +209,22 @@ fn functions_that_are_not_there() {
 const AND: &str = "1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n";
 
 #[test]
+fn function_files_that_are_not_right() {
+    let parties = Parties::new();
+    parties.file("broken.json", "{ \"tacit_function\": 1, ");
+    parties.file(
+        "unknown.json",
+        r#"{ "tacit_function": 1, "colour": "red" }"#,
+    );
+    let inspect = |args: &[&str]| tacit(parties.folder(), &[&["inspect"], args].concat());
+    inspect(&["broken.json"]).failed(3, &["line 1"]);
+    inspect(&["unknown.json"]).failed(3, &["colour"]);
+    inspect(&["levenshtein", "--param", "n=0"]).failed(3, &["n", "from 1"]);
+    inspect(&["levenshtein", "--owner", "x=evaluator"]).failed(2, &["--owner", "leave it out"]);
+    inspect(&["levenshtein", "--bit-order", "reversed"]).failed(2, &["--bit-order"]);
+}
+
+#[test]
 fn circuit_files_that_are_not_right() {
     let parties = Parties::new();
     let cases = [
@@ -279,10 +295,9 @@ fn types_of_a_circuit_file() {
     assert_eq!(json["inputs"][0]["type"], "u1");
     assert_eq!(json["inputs"][1]["type"], "bits[1]");
     assert_eq!(json["results"][0]["type"], "bit");
-    assert_ne!(
-        json["circuit_digest"],
-        inspect(&[]).json()["circuit_digest"]
-    );
+    let digest = |json: &serde_json::Value| json["components"][0]["circuit_digest"].clone();
+    assert!(digest(&json).is_string());
+    assert_ne!(digest(&json), digest(&inspect(&[]).json()));
     inspect(&["--type", "in0=u2"]).failed(2, &["in0", "2 bits", "has 1"]);
     inspect(&["--type", "in2=u1"]).failed(2, &["in2", "in0, in1, out0"]);
     inspect(&["--type", "in0=word"]).failed(3, &["word"]);

@@ -132,7 +132,7 @@ fn every_library_function_can_be_inspected() {
 fn costs_of_a_known_circuit() {
     let folder = tempfile::tempdir().unwrap();
     let json = tacit(folder.path(), &["inspect", "aes-128", "--json"]).json();
-    assert_eq!(json["gates"]["and"], 6400);
+    assert_eq!(json["components"][0]["gates"]["and"], 6400);
     let schemes = json["schemes"].as_array().unwrap();
     let half_gates = schemes
         .iter()

@@ -185,6 +185,40 @@ fn aes_128_from_a_circuit_file() {
 }
 
 #[test]
+fn functions_of_many_calls_by_name_and_from_a_file() {
+    let parties = Parties::new();
+    let json = library::shipped::json("levenshtein").expect("a function that is shipped");
+    parties.file("distance.json", json);
+    let params = ["--param", "n=6,m=7"];
+    for name in ["levenshtein", "distance.json"] {
+        let x = [
+            "--role",
+            "garbler",
+            "--input",
+            "x=[107,105,116,116,101,110]",
+        ];
+        let y = [
+            "--role",
+            "evaluator",
+            "--input",
+            "y=[115,105,116,116,105,110,103]",
+        ];
+        let [alice, bob] = parties.run(
+            &[&[name][..], &params, &x].concat(),
+            &[&[name][..], &params, &y].concat(),
+        );
+        // The distance of "kitten" and "sitting".
+        assert_eq!(alice.succeeded(), "distance = 3\n");
+        assert_eq!(bob.succeeded(), "distance = 3\n");
+        let inspected = [&["inspect", name][..], &params, &["--json"]].concat();
+        let inspected = tacit(parties.folder(), &inspected).json();
+        assert_eq!(inspected["calls"], 42);
+        let digest = inspected["function_digest"].as_str().expect("a digest");
+        assert!(alice.stderr.contains(digest), "{alice:?}");
+    }
+}
+
+#[test]
 fn many_runs_over_one_connection() {
     let parties = Parties::new();
     let arguments = ["millionaires", "--repeat", "5", "--cost"];

@@ -1,0 +1,142 @@
+//! Whose an input of a circuit is and who gets a result: what was said, and what goes without
+//! saying.
+
+use std::collections::BTreeMap;
+
+use tacit::{Function, Port, Recipient, Role, library};
+
+use crate::args::FunctionArgs;
+use crate::failure::Failure;
+use crate::function::{FoundCircuit, Origin};
+
+impl FoundCircuit {
+    /// The circuit as a function, with the owners and recipients that were said and, for the
+    /// library, the usual ones.
+    ///
+    /// # Errors
+    ///
+    /// An owner or recipient is missing, or is said of what is not there.
+    pub(crate) fn function(self, choice: &FunctionArgs) -> Result<Function, Failure> {
+        let owners = said(
+            &choice.owners,
+            "--owner",
+            self.circuit.inputs(),
+            "input",
+            role,
+        )?;
+        let recipients = said(
+            &choice.results,
+            "--result",
+            self.circuit.outputs(),
+            "result",
+            recipient,
+        )?;
+        if self.origin == Origin::File {
+            self.complete(&owners, &recipients)?;
+        }
+        let usual = library::usual_owner(&self.circuit);
+        let owner = |port: &Port| {
+            Ok(owners
+                .get(port.name.as_str())
+                .copied()
+                .unwrap_or_else(|| usual(port)))
+        };
+        let gets = |port: &Port| {
+            Ok(recipients
+                .get(port.name.as_str())
+                .copied()
+                .unwrap_or(Recipient::Both))
+        };
+        Ok(Function::of_circuit(&self.name, self.circuit, owner, gets)
+            .map_err(tacit::Error::from)?)
+    }
+
+    /// Checks that everything was said of a circuit file.
+    fn complete(
+        &self,
+        owners: &BTreeMap<&str, Role>,
+        recipients: &BTreeMap<&str, Recipient>,
+    ) -> Result<(), Failure> {
+        let (inputs, outputs) = (self.circuit.inputs(), self.circuit.outputs());
+        let missing = |known: &dyn Fn(&str) -> bool, ports: &[Port]| -> Vec<String> {
+            ports
+                .iter()
+                .map(|port| port.name.clone())
+                .filter(|name| !known(name))
+                .collect()
+        };
+        let ownerless = missing(&|name| owners.contains_key(name), inputs);
+        let unclaimed = missing(&|name| recipients.contains_key(name), outputs);
+        if ownerless.is_empty() && unclaimed.is_empty() {
+            return Ok(());
+        }
+        let mut example = Vec::new();
+        for (i, port) in inputs.iter().enumerate() {
+            let role = if i == 0 { "garbler" } else { "evaluator" };
+            example.push(format!("--owner {}={role}", port.name));
+        }
+        example.extend(
+            outputs
+                .iter()
+                .map(|port| format!("--result {}=both", port.name)),
+        );
+        let mut lacking = Vec::new();
+        if !ownerless.is_empty() {
+            lacking.push(format!("whose {} is", ownerless.join(", ")));
+        }
+        if !unclaimed.is_empty() {
+            lacking.push(format!("who gets {}", unclaimed.join(", ")));
+        }
+        Err(Failure::Usage(format!(
+            "the circuit file {} does not say {}; say it, for example with {}",
+            self.name,
+            lacking.join(" nor "),
+            example.join(" ")
+        )))
+    }
+}
+
+/// What was said of each port, checked: `name=word`, with `parse` for the words.
+fn said<'a, T>(
+    pairs: &'a [(String, String)],
+    flag: &str,
+    ports: &[Port],
+    kind: &str,
+    parse: fn(&str) -> Option<T>,
+) -> Result<BTreeMap<&'a str, T>, Failure> {
+    let mut said = BTreeMap::new();
+    for (name, word) in pairs {
+        if !ports.iter().any(|port| port.name == *name) {
+            let known: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
+            return Err(Failure::Usage(format!(
+                "{flag} {name}: there is no {kind} of that name; there are {}",
+                known.join(", ")
+            )));
+        }
+        let words = if kind == "result" {
+            "garbler, evaluator or both"
+        } else {
+            "garbler or evaluator"
+        };
+        let value = parse(word).ok_or_else(|| {
+            Failure::Usage(format!("{flag} {name}={word} says nothing; write {words}"))
+        })?;
+        if said.insert(name.as_str(), value).is_some() {
+            return Err(Failure::Usage(format!(
+                "{flag} {name} is given twice; give it once"
+            )));
+        }
+    }
+    Ok(said)
+}
+
+fn role(word: &str) -> Option<Role> {
+    [Role::Garbler, Role::Evaluator]
+        .into_iter()
+        .find(|role| role.name() == word)
+}
+
+fn recipient(word: &str) -> Option<Recipient> {
+    let all = [Recipient::Garbler, Recipient::Evaluator, Recipient::Both];
+    all.into_iter().find(|recipient| recipient.name() == word)
+}
