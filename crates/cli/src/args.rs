@@ -165,7 +165,7 @@ pub(crate) struct KeygenArgs {
 /// Which function: from the library or from a file.
 #[derive(Debug, Args)]
 pub(crate) struct FunctionArgs {
-    /// A parameter of a library function; `tacit inspect --list` shows them
+    /// A parameter of a function; `tacit inspect --list` shows those of the library
     #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
     pub(crate) params: Vec<(String, String)>,
     /// Whose an input is: garbler or evaluator
@@ -189,7 +189,8 @@ pub(crate) struct FunctionArgs {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").required(true).args(["function", "list", "check"]))]
 pub(crate) struct InspectArgs {
-    /// A name from the library, or a circuit file (Bristol Fashion or the old Bristol format)
+    /// A name from the library, a function file (JSON), or a circuit file (Bristol Fashion or the
+    /// old Bristol format)
     pub(crate) function: Option<String>,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
@@ -216,7 +217,8 @@ pub(crate) enum RoleArg {
 /// Arguments of `tacit run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// A name from the library, or a circuit file (Bristol Fashion or the old Bristol format)
+    /// A name from the library, a function file (JSON), or a circuit file (Bristol Fashion or the
+    /// old Bristol format)
     pub(crate) function: String,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
