@@ -107,7 +107,8 @@ impl<'f> Gathered<'f> {
         };
         let pairs: Pairs = serde_json::from_str(&text).map_err(|error| {
             Failure::Input(format!(
-                "{what} are no JSON object (line {}, column {}: {}); write {{\"name\": value, …}}",
+                "{what} are no JSON object (line {}, column {}: {}); write \
+                 {{\"name\": value, …}}",
                 error.line(),
                 error.column(),
                 kind_of(&error)
@@ -135,7 +136,8 @@ impl<'f> Gathered<'f> {
                 self.own_names()
             ))),
             Some(input) if input.owner != self.role => Err(Failure::Input(format!(
-                "input {name:?} is the {}'s and this party is the {}; leave it out (inputs of the {}: {})",
+                "input {name:?} is the {}'s and this party is the {}; leave it out (inputs of the {}: \
+                 {})",
                 input.owner.name(),
                 self.role.name(),
                 self.role.name(),
