@@ -21,7 +21,8 @@
 //! | `shipped` | the function files that come with Tacit |
 //!
 //! **Limits**, each an error of its own: a file of 1 MiB, 2^16 steps as written, 8 loops in each
-//! other, 2^28 steps as run, 2^25 elements that are assigned or read apart, 2^28 bits live at once.
+//! other, 2^28 steps as run, which read and assign 2^30 elements, 2^25 elements that are assigned
+//! or read apart, 2^28 bits live at once or read by one step, 2^24 bits of constants as written.
 //! **Cost**: instantiating walks all calls twice and takes 9 bytes for each such element; a run
 //! takes 8 bytes for each, and one value for each bit live at once.
 

@@ -5,11 +5,7 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use tacit::garble::LADDER;
-use tacit::{
-    Error, Function, Identity, Job, Listener, Outcome, Recipient, Role, Session, Settings, Side,
-    Type, Value, library, memory,
-};
-use tacit_circuit::{Component, FunctionBuilder, library as circuits};
+use tacit::{Error, Job, Outcome, Role, Session, Side, Type, Value, library, memory};
 
 /// Sessions at both ends of a channel in memory: the garbler's first.
 fn sessions() -> (Session, Session) {

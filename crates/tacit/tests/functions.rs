@@ -60,14 +60,22 @@ fn shipped(name: &str, given: &[(&str, u64)]) -> Function {
     library::function(name, &given).expect("a function that comes with Tacit")
 }
 
+/// A function, its inputs, a result and what it must be.
+type Case = (
+    Function,
+    &'static [(&'static str, &'static str)],
+    &'static str,
+    &'static str,
+);
+
 #[test]
 fn shipped_functions_are_right_under_every_scheme() {
-    let kitten = "[107,105,116,116,101,110]";
-    let sitting = "[115,105,116,116,105,110,103]";
-    let cases: [(Function, &[(&str, &str)], &str, &str); 3] = [
+    const KITTEN: &str = "[107,105,116,116,101,110]";
+    const SITTING: &str = "[115,105,116,116,105,110,103]";
+    let cases: [Case; 3] = [
         (
             shipped("levenshtein", &[("n", 6), ("m", 7)]),
-            &[("x", kitten), ("y", sitting)],
+            &[("x", KITTEN), ("y", SITTING)],
             "distance",
             "3",
         ),
@@ -85,7 +93,7 @@ fn shipped_functions_are_right_under_every_scheme() {
                 "levenshtein-tiles",
                 &[("rows", 3), ("columns", 3), ("side", 2)],
             ),
-            &[("x", kitten), ("y", "[115,105,116,116,105,110]")],
+            &[("x", KITTEN), ("y", "[115,105,116,116,105,110]")],
             "distance",
             "2",
         ),

@@ -5,7 +5,9 @@
 //! are none between the places of [`Places`], to know how many it takes.
 
 use super::expression::Affine;
-use super::plan::{Cursor, MAX_LIVE_BITS, MAX_RUN_STEPS, Operation, Part, Piece, Places, Plan};
+use super::plan::{
+    Cursor, MAX_LIVE_BITS, MAX_RUN_GRANULES, MAX_RUN_STEPS, Operation, Part, Piece, Places, Plan,
+};
 use super::source::MAX_LOOPS;
 use super::{Component, FunctionError, Place};
 
@@ -25,12 +27,21 @@ type Counters = [i64; MAX_LOOPS];
 /// Checks `plan`, and completes it with how often each granule is read and how many places there
 /// must be.
 pub(super) fn check(plan: &mut Plan, components: &[Component]) -> Result<Counts, FunctionError> {
-    plan.widest = widest(plan);
+    let widest = widest(plan);
+    if widest > MAX_LIVE_BITS {
+        return Err(FunctionError::TooMany {
+            place: Place::new("the function"),
+            what: "the bits that a step, or all outputs together, read",
+            limit: MAX_LIVE_BITS,
+        });
+    }
+    plan.widest = widest as usize;
     let mut uses = std::mem::take(&mut plan.uses);
     let counts = Walk {
         plan,
         written: vec![false; uses.len()],
         uses: &mut uses,
+        touched: 0,
         counts: Counts::default(),
     }
     .run(components)?;
@@ -40,7 +51,7 @@ pub(super) fn check(plan: &mut Plan, components: &[Component]) -> Result<Counts,
 }
 
 /// Most bits that an operation, or all outputs together, read.
-fn widest(plan: &Plan) -> usize {
+fn widest(plan: &Plan) -> u64 {
     let operations = plan
         .operations
         .iter()
@@ -50,16 +61,16 @@ fn widest(plan: &Plan) -> usize {
         .iter()
         .map(|operation| read_bits(plan, operation))
         .sum();
-    operations.fold(outputs, usize::max)
+    operations.fold(outputs, u64::max)
 }
 
-fn read_bits(plan: &Plan, operation: &Operation) -> usize {
+fn read_bits(plan: &Plan, operation: &Operation) -> u64 {
     let bits = |piece: &Piece| match piece {
         Piece::Part(part) => {
-            part.granules as usize * plan.arrays[part.array as usize].granule as usize
+            u64::from(part.granules) * u64::from(plan.arrays[part.array as usize].granule)
         }
-        Piece::Constant(bits) => bits.len(),
-        Piece::Number { width, .. } => *width as usize,
+        Piece::Constant(bits) => bits.len() as u64,
+        Piece::Number { width, .. } => u64::from(*width),
     };
     operation.arguments.iter().map(bits).sum()
 }
@@ -69,6 +80,8 @@ struct Walk<'p> {
     plan: &'p Plan,
     written: Vec<bool>,
     uses: &'p mut [u32],
+    /// Granules read and written so far.
+    touched: u64,
     counts: Counts,
 }
 
@@ -120,6 +133,25 @@ impl Walk<'_> {
                 });
             }
         }
+        let results = operation
+            .results
+            .iter()
+            .filter_map(|(_, part)| part.as_ref());
+        let read = operation.arguments.iter().filter_map(|piece| match piece {
+            Piece::Part(part) => Some(part),
+            Piece::Constant(_) | Piece::Number { .. } => None,
+        });
+        let touched = read
+            .chain(results.clone())
+            .map(|part| u64::from(part.granules));
+        self.touched += touched.sum::<u64>();
+        if self.touched > MAX_RUN_GRANULES {
+            return Err(FunctionError::TooMany {
+                place: self.place(operation, counters),
+                what: "the elements that are read and assigned, each as often as it is,",
+                limit: MAX_RUN_GRANULES,
+            });
+        }
         for piece in &operation.arguments {
             match piece {
                 Piece::Part(part) => self.read(operation, part, cursor)?,
@@ -133,11 +165,7 @@ impl Walk<'_> {
                 Piece::Constant(_) => (),
             }
         }
-        let parts = operation
-            .results
-            .iter()
-            .filter_map(|(_, part)| part.as_ref());
-        parts
+        results
             .clone()
             .try_for_each(|part| self.write(operation, part, counters))
     }

@@ -179,7 +179,7 @@ pub enum FunctionError {
         /// The component's name in the function.
         component: String,
         /// What the library says.
-        error: LibraryError,
+        error: Box<LibraryError>,
     },
     /// A component's circuit file that cannot be read.
     #[error("component {component}: {error}")]
@@ -187,7 +187,7 @@ pub enum FunctionError {
         /// The component's name in the function.
         component: String,
         /// What is wrong with it.
-        error: CircuitError,
+        error: Box<CircuitError>,
     },
     /// A component's file that is not beside the function file.
     #[error(
@@ -216,7 +216,7 @@ pub enum FunctionError {
         /// Where it stands.
         place: Place,
         /// What is wrong with it.
-        error: CircuitError,
+        error: Box<CircuitError>,
     },
     /// An index or size that is not affine in the counters, or that may not depend on them.
     #[error(

@@ -293,6 +293,18 @@ impl Affine {
     }
 }
 
+impl Affine {
+    /// The value at these counters where it is known to fit, as an index that was checked is.
+    #[inline]
+    pub(super) fn checked_before(&self, counters: &[i64]) -> i64 {
+        let terms = self.factors.iter().zip(counters);
+        terms.fold(self.constant, |sum, (factor, counter)| {
+            // Exact where the sum fits, whatever the terms do.
+            sum.wrapping_add(factor.wrapping_mul(*counter))
+        })
+    }
+}
+
 /// What names in an expression mean.
 pub(super) trait Scope {
     /// The value of the parameter or counter `name`.

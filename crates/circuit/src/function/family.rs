@@ -262,7 +262,7 @@ impl FunctionFamily {
                 let circuit =
                     library::find(library, &numbers).map_err(|error| FunctionError::Library {
                         component: name.to_owned(),
-                        error,
+                        error: Box::new(error),
                     })?;
                 Ok(Component::new(name, circuit))
             }
@@ -281,7 +281,7 @@ impl FunctionFamily {
                     read_bristol_file(&folder.join(beside), &import).map_err(|error| {
                         FunctionError::Circuit {
                             component: name.to_owned(),
-                            error,
+                            error: Box::new(error),
                         }
                     })?;
                 Ok(Component::new(name, circuit))

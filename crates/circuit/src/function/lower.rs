@@ -1,10 +1,13 @@
 //! From a function as it is written and values of its parameters to its plan: types get sizes,
 //! names become arrays, expressions become affine, and all widths are compared.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::expression::{Affine, Scope};
-use super::plan::{Array, Bound, Instruction, MAX_GRANULES, Operation, Part, Piece, Plan};
+use super::plan::{
+    Array, Bound, Instruction, MAX_CONSTANT_BITS, MAX_GRANULES, Operation, Part, Piece, Plan,
+};
 use super::source::{Owner, Source, StepSource};
 use super::syntax::{Assigned, Assignment, Constant, Head, Index, Item, Reference, Value};
 use super::syntax::{TypeExpression, extent, value_text};
@@ -20,6 +23,8 @@ pub(super) struct Lowering<'s> {
     types: Vec<Type>,
     counters: Vec<&'s str>,
     place: Place,
+    /// Bits of all constants so far.
+    constant_bits: Cell<u64>,
     plan: Plan,
 }
 
@@ -78,6 +83,7 @@ impl<'s> Lowering<'s> {
             types: Vec::new(),
             counters: Vec::new(),
             place: Place::new("the function"),
+            constant_bits: Cell::new(0),
             plan: Plan::default(),
         };
         let saved = |input: &&super::source::InputSource| input.owner == Owner::Saved;
@@ -383,6 +389,7 @@ impl<'s> Lowering<'s> {
     ) -> Result<u64, FunctionError> {
         let ty = ty.ok_or_else(|| self.constant(text, "say its type, such as 0:u8"))?;
         let width = ty.width() as u64;
+        self.count_constant(width)?;
         match (number.as_constant(), ty.kind()) {
             (Some(0), _) => {
                 operation
@@ -416,6 +423,7 @@ impl<'s> Lowering<'s> {
         operation: &mut Operation,
     ) -> Result<u64, FunctionError> {
         let ty = ty.ok_or_else(|| self.constant(digits, "say its type, such as 0x0f:u8"))?;
+        self.count_constant(ty.width() as u64)?;
         // Bit strings are written as the numbers of which they are the bits.
         let read_as = match ty.kind() {
             Kind::Bit | Kind::Bits(_) => Type::new(Kind::Unsigned(ty.width() as u32)),
@@ -427,6 +435,20 @@ impl<'s> Lowering<'s> {
             .arguments
             .push(Piece::Constant(value.to_bits().to_vec()));
         Ok(ty.width() as u64)
+    }
+
+    /// Bounds what constants take before it is taken.
+    fn count_constant(&self, bits: u64) -> Result<(), FunctionError> {
+        self.constant_bits
+            .set(self.constant_bits.get().saturating_add(bits));
+        if self.constant_bits.get() <= MAX_CONSTANT_BITS {
+            return Ok(());
+        }
+        Err(FunctionError::TooMany {
+            place: self.place.clone(),
+            what: "the bits of all constants together",
+            limit: MAX_CONSTANT_BITS,
+        })
     }
 
     fn constant(&self, constant: &str, message: &str) -> FunctionError {
@@ -475,7 +497,7 @@ impl<'s> Lowering<'s> {
                 Index::Range(..) if (1..=size).contains(&picked) => range(&ty, picked as u32)
                     .map_err(|error| FunctionError::Type {
                         place: self.place.clone(),
-                        error,
+                        error: Box::new(error),
                     })?,
                 Index::Range(from, to) => {
                     return Err(FunctionError::Index {

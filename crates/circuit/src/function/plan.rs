@@ -15,6 +15,10 @@ pub(super) const MAX_GRANULES: u64 = 1 << 25;
 pub(super) const MAX_LIVE_BITS: u64 = 1 << 28;
 /// Most steps that are run, turns of loops among them.
 pub(super) const MAX_RUN_STEPS: u64 = 1 << 28;
+/// Most granules that are read or written over all steps that are run.
+pub(super) const MAX_RUN_GRANULES: u64 = 1 << 30;
+/// Most bits of all constants as they are written.
+pub(super) const MAX_CONSTANT_BITS: u64 = 1 << 24;
 
 /// An input or a value.
 #[derive(Clone, Debug)]
@@ -124,7 +128,7 @@ impl Plan {
     /// The granules of `part` at these counters. They are in range once the plan is checked.
     pub(super) fn granules(&self, part: &Part, counters: &[i64]) -> core::ops::Range<usize> {
         let array = &self.arrays[part.array as usize];
-        let start = array.first as usize + part.start.at(counters) as usize;
+        let start = array.first as usize + part.start.checked_before(counters) as usize;
         start..start + part.granules as usize
     }
 }

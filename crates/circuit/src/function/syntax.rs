@@ -106,7 +106,7 @@ impl TypeExpression {
         }
         text.parse().map_err(|error| FunctionError::Type {
             place: scope.place(),
-            error,
+            error: Box::new(error),
         })
     }
 }

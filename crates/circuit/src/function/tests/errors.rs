@@ -483,8 +483,12 @@ fn what_would_not_fit_is_refused() {
     assert_error!(error, FunctionError::TooMany { .. }, "value v", "33554432");
 
     let mut builder = FunctionBuilder::new("f");
-    builder.input("x", "u1[1073741824]", Role::Garbler);
-    builder.output("r", "u1[1073741824]", Recipient::Both, "x");
+    for name in ["x", "y", "z"] {
+        builder.input(name, "u1[134217728]", Role::Garbler);
+    }
+    builder.value("v", "u1[134217728]").step("v = x");
+    builder.output("r", "u1[134217728]", Recipient::Both, "y");
+    builder.output("s", "u1[134217728]", Recipient::Both, "z");
     let error = instance(&mut builder, []);
     assert_error!(
         error,
@@ -509,6 +513,49 @@ fn what_would_not_fit_is_refused() {
         error,
         FunctionError::TooMany { limit: 8, .. },
         "loops in each other"
+    );
+}
+
+#[test]
+fn no_text_takes_memory_or_time_without_bound() {
+    let mut builder = FunctionBuilder::new("f");
+    builder
+        .value("v", "u1[16777217]")
+        .step("v = 0")
+        .output("r", "u1", Recipient::Both, "v[0]");
+    let error = instance(&mut builder, []);
+    assert_error!(
+        error,
+        FunctionError::TooMany {
+            limit: 0x100_0000,
+            ..
+        },
+        "v=0",
+        "all constants"
+    );
+
+    let mut builder = FunctionBuilder::new("f");
+    builder.input("x", "u1[200000000]", Role::Garbler);
+    builder.output("r", "u1[200000000]", Recipient::Both, "x");
+    builder.output("s", "u1[200000000]", Recipient::Both, "x");
+    let error = instance(&mut builder, []);
+    assert_error!(error, FunctionError::TooMany { .. }, "outputs together");
+
+    // Since x is read bit by bit as well, each turn reads a million elements.
+    let mut builder = FunctionBuilder::new("f");
+    builder
+        .library("xor", "xor", &[("bytes", "65536")])
+        .input("x", "bits[524288]", Role::Garbler)
+        .repeat("i in 0..9000", |each| {
+            each.step("_ = xor(x, x)");
+        })
+        .output("r", "bit", Recipient::Both, "x[1]");
+    let error = instance(&mut builder, []);
+    assert_error!(
+        error,
+        FunctionError::TooMany { .. },
+        "call 1024, _=xor(x,x) with i = 1024",
+        "read and assigned"
     );
 }
 
