@@ -213,7 +213,10 @@ impl fmt::Display for Expression {
                 parenthesised(f, inner, matches!(**inner, Self::Binary(..)))
             }
             Self::Binary(left, operator, right) => {
-                let is_sum = |side: &Self| matches!(side, Self::Binary(_, operator, _) if !operator.is_product());
+                let is_sum = |side: &Self| match side {
+                    Self::Binary(_, operator, _) => !operator.is_product(),
+                    _ => false,
+                };
                 parenthesised(f, left, operator.is_product() && is_sum(left))?;
                 f.write_str(operator.sign())?;
                 let compound = match &**right {
