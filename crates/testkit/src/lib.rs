@@ -2,4 +2,5 @@
 #![forbid(unsafe_code)]
 
 pub mod garbling;
+pub mod tamper;
 pub mod vectors;

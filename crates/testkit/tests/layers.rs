@@ -13,9 +13,24 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("garble", &["kernels", "circuit"]),
     ("ot", &["kernels"]),
     ("protocol", &["kernels", "circuit", "garble", "ot"]),
-    ("tacit", &["kernels", "circuit", "garble", "ot", "protocol", "net"]),
+    (
+        "tacit",
+        &["kernels", "circuit", "garble", "ot", "protocol", "net"],
+    ),
     ("cli", &["tacit"]),
-    ("testkit", &["kernels", "circuit", "reference", "garble", "ot", "protocol", "net", "tacit"]),
+    (
+        "testkit",
+        &[
+            "kernels",
+            "circuit",
+            "reference",
+            "garble",
+            "ot",
+            "protocol",
+            "net",
+            "tacit",
+        ],
+    ),
 ];
 
 fn crates() -> std::path::PathBuf {
@@ -45,17 +60,29 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
 fn no_crate_depends_upwards() {
     let mut unlisted: BTreeSet<String> = fs::read_dir(crates())
         .expect("the folder of crates")
-        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"))
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("a name")
+        })
         .collect();
     for (layer, below) in LAYERS {
         let manifest = fs::read_to_string(crates().join(layer).join("Cargo.toml"))
             .unwrap_or_else(|error| panic!("the manifest of {layer}: {error}"));
         for dependency in dependencies(&manifest) {
-            assert!(below.contains(&dependency.as_str()), "{layer} must not use {dependency}");
+            assert!(
+                below.contains(&dependency.as_str()),
+                "{layer} must not use {dependency}"
+            );
         }
         unlisted.remove(*layer);
     }
-    assert!(unlisted.is_empty(), "crates without a layer, add them here: {unlisted:?}");
+    assert!(
+        unlisted.is_empty(),
+        "crates without a layer, add them here: {unlisted:?}"
+    );
 }
 
 #[test]
@@ -63,9 +90,15 @@ fn only_kernels_has_unsafe_code() {
     for (layer, _) in LAYERS.iter().filter(|(layer, _)| *layer != "kernels") {
         let source = crates().join(layer).join("src");
         let root = ["lib.rs", "main.rs"].map(|root| source.join(root));
-        let root = root.iter().find(|root| root.exists()).expect("a root module");
+        let root = root
+            .iter()
+            .find(|root| root.exists())
+            .expect("a root module");
         let text = fs::read_to_string(root).expect("the root module");
-        assert!(text.contains("#![forbid(unsafe_code)]"), "{layer} must forbid unsafe code");
+        assert!(
+            text.contains("#![forbid(unsafe_code)]"),
+            "{layer} must forbid unsafe code"
+        );
     }
 }
 

@@ -1,0 +1,219 @@
+//! A tampering peer: an honest party whose messages are changed on their way out.
+//!
+//! [`TamperingSink`] stands below a channel and sees its frames. At the message that a [`Tampering`]
+//! names it commits one [`Fault`]; everything before and after is honest, so that each state of a
+//! protocol meets each fault.
+
+use std::io::IoSlice;
+
+use tacit_net::{HEADER_BYTES, Interrupt, Sink, Wait};
+
+/// What happens to a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The last byte of the payload is missing.
+    Truncate,
+    /// The payload is empty.
+    Empty,
+    /// The payload has one byte more.
+    Extend,
+    /// The first bit of the payload is flipped.
+    FlipFirst,
+    /// The middle byte of the payload has its lowest bit flipped.
+    FlipMiddle,
+    /// The last bit of the payload is flipped.
+    FlipLast,
+    /// All bytes of the payload are 0xff.
+    Ones,
+    /// All bytes of the payload are zero.
+    Zeros,
+    /// The message comes twice.
+    Repeat,
+    /// The message comes after the next one, or never if there is none.
+    Reorder,
+    /// The message never comes, though later ones do.
+    Drop,
+    /// The message comes in single bytes.
+    Trickle,
+    /// The message is of another kind, which exists.
+    OtherKind,
+    /// The message is of a kind that does not exist.
+    UnknownKind,
+    /// The header announces the greatest length that it can.
+    Inflate,
+    /// The header announces one byte more than comes; the next header is taken for payload.
+    InflateByOne,
+    /// The connection ends before the message.
+    CloseBefore,
+    /// The connection ends in the middle of the message.
+    CloseWithin,
+    /// Bytes that mean nothing come instead of the message.
+    Garbage,
+    /// Nothing comes any more, and the connection stays.
+    Silence,
+}
+
+impl Fault {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::Truncate,
+        Self::Empty,
+        Self::Extend,
+        Self::FlipFirst,
+        Self::FlipMiddle,
+        Self::FlipLast,
+        Self::Ones,
+        Self::Zeros,
+        Self::Repeat,
+        Self::Reorder,
+        Self::Drop,
+        Self::Trickle,
+        Self::OtherKind,
+        Self::UnknownKind,
+        Self::Inflate,
+        Self::InflateByOne,
+        Self::CloseBefore,
+        Self::CloseWithin,
+        Self::Garbage,
+        Self::Silence,
+    ];
+}
+
+/// Which message meets which fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tampering {
+    /// The message's number among those that this side sends, from 0.
+    pub message: usize,
+    /// What happens to it.
+    pub fault: Fault,
+}
+
+/// A sink that passes frames on, but for one.
+pub struct TamperingSink {
+    inner: Box<dyn Sink>,
+    tampering: Tampering,
+    /// Bytes of a frame that is not there whole yet.
+    pending: Vec<u8>,
+    sent: usize,
+    held: Vec<u8>,
+    closed: bool,
+    silent: bool,
+}
+
+impl TamperingSink {
+    /// A sink over `inner` that commits `tampering`.
+    #[must_use]
+    pub fn new(inner: Box<dyn Sink>, tampering: Tampering) -> Self {
+        Self {
+            inner,
+            tampering,
+            pending: Vec::new(),
+            sent: 0,
+            held: Vec::new(),
+            closed: false,
+            silent: false,
+        }
+    }
+
+    fn pass(&mut self, frame: &[u8], wait: &Wait<'_>) -> Result<(), Interrupt> {
+        let number = self.sent;
+        self.sent += 1;
+        if number == self.tampering.message {
+            return self.commit(frame, wait);
+        }
+        self.emit(frame, wait)?;
+        let held = std::mem::take(&mut self.held);
+        self.emit(&held, wait)
+    }
+
+    fn commit(&mut self, frame: &[u8], wait: &Wait<'_>) -> Result<(), Interrupt> {
+        let (kind, payload) = (frame[0], &frame[HEADER_BYTES..]);
+        let with = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut changed = payload.to_vec();
+            change(&mut changed);
+            framed(kind, changed.len() as u32, &changed)
+        };
+        let length = payload.len() as u32;
+        let flip = |at: Option<usize>, bit: u8| {
+            with(&move |bytes| {
+                if let Some(byte) = at.and_then(|at| bytes.get_mut(at)) {
+                    *byte ^= bit;
+                }
+            })
+        };
+        let bytes = match self.tampering.fault {
+            Fault::Truncate => with(&|bytes| bytes.truncate(bytes.len().saturating_sub(1))),
+            Fault::Empty => with(&Vec::clear),
+            Fault::Extend => with(&|bytes| bytes.push(0)),
+            Fault::FlipFirst => flip(Some(0), 1),
+            Fault::FlipMiddle => flip(Some(payload.len() / 2), 1),
+            Fault::FlipLast => flip(payload.len().checked_sub(1), 0x80),
+            Fault::Ones => with(&|bytes| bytes.fill(0xff)),
+            Fault::Zeros => with(&|bytes| bytes.fill(0)),
+            Fault::Repeat => [frame, frame].concat(),
+            Fault::Reorder => {
+                self.held = frame.to_vec();
+                return Ok(());
+            }
+            Fault::Drop => return Ok(()),
+            Fault::Trickle => return frame.chunks(1).try_for_each(|byte| self.emit(byte, wait)),
+            Fault::OtherKind => framed(if kind == 1 { 2 } else { 1 }, length, payload),
+            Fault::UnknownKind => framed(0xee, length, payload),
+            Fault::Inflate => framed(kind, u32::MAX, payload),
+            Fault::InflateByOne => framed(kind, length + 1, payload),
+            Fault::CloseBefore => return self.close(wait),
+            Fault::CloseWithin => {
+                self.emit(&frame[..frame.len() / 2], wait)?;
+                return self.close(wait);
+            }
+            Fault::Garbage => (0..64_u8).map(|i| i.wrapping_mul(151) ^ 0xa5).collect(),
+            Fault::Silence => {
+                self.silent = true;
+                return Ok(());
+            }
+        };
+        self.emit(&bytes, wait)
+    }
+
+    fn emit(&mut self, mut bytes: &[u8], wait: &Wait<'_>) -> Result<(), Interrupt> {
+        while !bytes.is_empty() && !self.closed && !self.silent {
+            let taken = self.inner.write(&[IoSlice::new(bytes)], wait)?;
+            bytes = &bytes[taken..];
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        self.closed = true;
+        self.inner.finish(wait)
+    }
+}
+
+fn framed(kind: u8, length: u32, payload: &[u8]) -> Vec<u8> {
+    [&[kind][..], &length.to_le_bytes(), payload].concat()
+}
+
+impl Sink for TamperingSink {
+    fn write(&mut self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt> {
+        let mut taken = 0;
+        for part in parts {
+            self.pending.extend_from_slice(part);
+            taken += part.len();
+        }
+        while self.pending.len() >= HEADER_BYTES {
+            let length: [u8; 4] = std::array::from_fn(|i| self.pending[1 + i]);
+            let end = HEADER_BYTES + u32::from_le_bytes(length) as usize;
+            if self.pending.len() < end {
+                break;
+            }
+            let rest = self.pending.split_off(end);
+            let frame = std::mem::replace(&mut self.pending, rest);
+            self.pass(&frame, wait)?;
+        }
+        Ok(taken)
+    }
+
+    fn finish(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        self.inner.finish(wait)
+    }
+}

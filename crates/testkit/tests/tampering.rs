@@ -1,0 +1,189 @@
+//! Each message of a session and of `direct`, from either side, under each fault: the honest party
+//! ends in time, with an error of the right kind or the right result, and never with a wrong one.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use tacit::garble::{LADDER, SchemeId};
+use tacit::{Category, Error, Function, Job, NetError, Outcome, Role, Session, Side, library};
+use tacit_net::{Channel, memory};
+use tacit_testkit::tamper::{Fault, Tampering, TamperingSink};
+
+/// No wait lasts longer: the faults that end in a timeout wait for this long.
+const TIMEOUT: Duration = Duration::from_millis(1500);
+const GARBLER_INPUT: u32 = 41;
+const EVALUATOR_INPUT: u32 = 40;
+
+/// Channels of both sides, of which the liar's commits `tampering` on its way out.
+fn channels(tampering: Option<Tampering>) -> (Channel, Channel) {
+    let (honest, liar) = memory::raw_pair(memory::PIPE_BYTES);
+    let liar = match tampering {
+        None => liar.into_transport(),
+        Some(tampering) => liar
+            .into_transport()
+            .map_sink(|inner| Box::new(TamperingSink::new(inner, tampering))),
+    };
+    let mut channels = (Channel::over(honest.into_transport()), Channel::over(liar));
+    channels.0.set_timeout(TIMEOUT);
+    channels.1.set_timeout(TIMEOUT);
+    channels
+}
+
+struct Case<'a> {
+    function: &'a Function,
+    scheme: SchemeId,
+    liar: Role,
+    tampering: Option<Tampering>,
+}
+
+impl Case<'_> {
+    fn party(&self, channel: Channel, side: Side, role: Role) -> (Result<Outcome, Error>, u64) {
+        let mut sent = 0;
+        let run = || {
+            let mut session = Session::over(channel, side, None)?;
+            let job = Job::new(self.function, role).scheme(self.scheme);
+            let job = match role {
+                Role::Garbler => job.input("a", GARBLER_INPUT),
+                Role::Evaluator => job.input("b", EVALUATOR_INPUT),
+            };
+            let outcome = job.run(&mut session);
+            sent = session.traffic().sent.frames;
+            outcome
+        };
+        (run(), sent)
+    }
+
+    /// The honest party's outcome, and how many messages the liar would have sent.
+    fn run(&self) -> (Result<Outcome, Error>, u64) {
+        let (honest, liar) = channels(self.tampering);
+        let roles = (self.liar.other(), self.liar);
+        let side = |role| {
+            if role == Role::Garbler {
+                Side::Connecting
+            } else {
+                Side::Listening
+            }
+        };
+        thread::scope(|scope| {
+            let liar = scope.spawn(|| self.party(liar, side(roles.1), roles.1));
+            let honest = self.party(honest, side(roles.0), roles.0).0;
+            (honest, liar.join().expect("not even the liar panics").1)
+        })
+    }
+}
+
+/// Whether an honest party may end like this after such a fault.
+fn is_right(fault: Fault, result: &Result<Outcome, Error>) -> bool {
+    let error = match result {
+        Ok(outcome) => {
+            let richer = outcome.outputs["a_is_richer"].to_bits()[0];
+            return richer && !must_fail(fault);
+        }
+        Err(error) => error,
+    };
+    let timeout = matches!(error, Error::Network(NetError::Timeout { .. }));
+    let closed = matches!(error, Error::Network(NetError::Closed { .. }));
+    let blamed = matches!(error.category(), Category::Peer | Category::Incompatible)
+        || matches!(error, Error::PeerAborted(_));
+    match fault {
+        Fault::CloseBefore | Fault::CloseWithin => closed || blamed,
+        Fault::Silence | Fault::Drop | Fault::Reorder | Fault::InflateByOne | Fault::Garbage => {
+            timeout || blamed || closed
+        }
+        Fault::Trickle => false,
+        _ => blamed,
+    }
+}
+
+/// The faults after which no honest party has a result: they break the format, not only a value.
+fn must_fail(fault: Fault) -> bool {
+    matches!(
+        fault,
+        Fault::Truncate
+            | Fault::Empty
+            | Fault::Extend
+            | Fault::OtherKind
+            | Fault::UnknownKind
+            | Fault::Inflate
+            | Fault::InflateByOne
+            | Fault::CloseBefore
+            | Fault::CloseWithin
+            | Fault::Garbage
+            | Fault::Silence
+    )
+}
+
+#[test]
+fn every_message_under_every_fault() {
+    let function = library::function("millionaires", &[("bits".to_owned(), 32)].into())
+        .expect("a function of the library");
+    let mut cases = Vec::new();
+    for scheme in LADDER.iter().map(|rung| rung.id) {
+        for liar in [Role::Garbler, Role::Evaluator] {
+            let honest = Case {
+                function: &function,
+                scheme,
+                liar,
+                tampering: None,
+            };
+            let (result, messages) = honest.run();
+            let richer = result.expect("an honest run").outputs["a_is_richer"].to_bits()[0];
+            assert!(richer);
+            assert!(messages >= 5, "hello, proposal, OT and more");
+            for message in 0..messages as usize {
+                for &fault in Fault::ALL {
+                    cases.push((scheme, liar, Tampering { message, fault }));
+                }
+            }
+        }
+    }
+    let total = cases.len();
+    let (queue, wrong) = (Mutex::new(cases), Mutex::new(Vec::new()));
+    let tally = Mutex::new(BTreeMap::<String, usize>::new());
+    // More threads than cores: a case that waits for a timeout needs none.
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                while let Some((scheme, liar, tampering)) = pop(&queue) {
+                    let tampering_case = Case {
+                        function: &function,
+                        scheme,
+                        liar,
+                        tampering: Some(tampering),
+                    };
+                    let (result, _) = tampering_case.run();
+                    if !is_right(tampering.fault, &result) {
+                        let shown = match &result {
+                            Ok(outcome) => outcome.outputs["a_is_richer"].to_text(),
+                            Err(error) => error.to_string(),
+                        };
+                        let failure = format!("{scheme}, {liar:?} lies, {tampering:?}: {shown}");
+                        wrong.lock().expect("no panic").push(failure);
+                    }
+                    let kind = match &result {
+                        Ok(_) => "right result".to_owned(),
+                        Err(error) => format!("{:?}", error.category()),
+                    };
+                    *tally.lock().expect("no panic").entry(kind).or_default() += 1;
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().expect("no panic");
+    assert!(
+        wrong.is_empty(),
+        "{} of {total}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    let tally = tally.into_inner().expect("no panic");
+    assert_eq!(tally.values().sum::<usize>(), total);
+    assert!(total >= 200, "only {total} cases");
+    println!("{total} cases: {tally:?}");
+}
+
+fn pop<T>(queue: &Mutex<Vec<T>>) -> Option<T> {
+    queue.lock().ok()?.pop()
+}
