@@ -13,8 +13,9 @@
 //! `T_G` = H(W_a^0) ⊕ H(W_a^1) ⊕ p_b Δ, `T_E` = H(W_b^0) ⊕ H(W_b^1) ⊕ W_a^0.
 //!
 //! **Tables**, in the program's order: for each AND gate `T_G` and `T_E`, 32 bytes. **Decoding**:
-//! bit 0 of each output's W^0, eight a byte, the first output lowest; the bits past the last
-//! output are zero. A constant output has the label 0 for its value.
+//! for each output j the tags of W^0 and of W^1, 16 bytes: the first 8 bytes of H(W, (out, j)). A
+//! label with neither tag is ⊥, so that a table damaged on its way never passes for a result. (Bit
+//! 0 of W^0 alone, as in the paper, would decode any label to something.) A constant output has the label 0 for its value.
 //!
 //! **Cost** of an AND: 256 ciphertext bits; two-call 8 cipher calls for the garbler, 4 for the
 //! evaluator; re-keyed 4 and 2, and 2 key schedules for each. A XOR is free.
@@ -34,12 +35,36 @@ pub use evaluator::HalfGatesEvaluator;
 pub use garbler::HalfGatesGarbler;
 
 use tacit_circuit::Program;
-use tacit_kernels::{Block, Construction, Cpu};
+use tacit_kernels::{Block, Construction, Cpu, Tweak, Use};
 
 use crate::{Scheme, SchemeId, StartPoint};
 
 /// Bytes of an AND gate's table.
 const AND_BYTES: usize = 2 * Block::BYTES;
+
+/// Bytes of an output's tag for one value.
+const TAG_BYTES: usize = 8;
+
+/// Bytes of an output's decoding information.
+const OUTPUT_BYTES: usize = 2 * TAG_BYTES;
+
+/// The tweak of output number `number`, whose instance is 0: outputs are numbered across them.
+const fn output_tweak(number: u64) -> Tweak {
+    Tweak {
+        usage: Use::Out,
+        instance: 0,
+        number,
+        a: 0,
+        b: 0,
+    }
+}
+
+/// The tag of an output label with this hash.
+fn output_tag(hash: Block) -> [u8; TAG_BYTES] {
+    let mut tag = [0; TAG_BYTES];
+    tag.copy_from_slice(&hash.to_bytes()[..TAG_BYTES]);
+    tag
+}
 
 /// The scheme `half-gates`, under one of its two hashes. See the module's header.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +104,7 @@ impl Scheme for HalfGates {
     }
 
     fn decoding_bytes(self, outputs: usize) -> usize {
-        outputs.div_ceil(8)
+        OUTPUT_BYTES * outputs
     }
 
     /// The seed is not used: a garbling is fixed by Δ, the start point, the instance and the

@@ -27,9 +27,6 @@ pub enum DecodeError {
         /// Bytes received.
         found: usize,
     },
-    /// Bits past the last output are set.
-    #[error("decoding information has bits set past the last output, where zeros were expected")]
-    NonzeroPadding,
     /// The label of this output stands for neither value: ⊥.
     #[error("the label of output bit {0} stands for neither value")]
     NeitherValue(u64),

@@ -24,7 +24,11 @@ struct Place {
 impl Place {
     /// H(x) for half gate `half` of this gate.
     fn hash(self, x: u128, half: u8) -> u128 {
-        let index = tweak(Use::And, self.instance, self.gate, half, 0);
+        self.hash_under(tweak(Use::And, self.instance, self.gate, half, 0), x)
+    }
+
+    /// H(x, index).
+    fn hash_under(self, index: u128, x: u128) -> u128 {
         match self.hash {
             Hash::TwoCall => {
                 let epoch = tweak(Use::KeyEpoch, self.instance, self.gate >> 10, 0, 0);
@@ -139,12 +143,22 @@ pub fn evaluate(
     circuit.output_labels(&wires)
 }
 
-/// The outputs' decoding information: the permute bits, eight a byte, the first one lowest.
+/// The outputs' decoding information, outputs number `first…`: for each the tags of both its
+/// labels, the first eight bytes of their hashes.
 #[must_use]
-pub fn decoding(outputs: &[[u128; 2]]) -> Vec<u8> {
-    let mut bytes = vec![0; outputs.len().div_ceil(8)];
-    for (i, labels) in outputs.iter().enumerate() {
-        bytes[i / 8] |= u8::from(select_bit(labels[0])) << (i % 8);
+pub fn decoding(hash: Hash, start: u128, first: u64, outputs: &[[u128; 2]]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (number, labels) in (first..).zip(outputs) {
+        for label in labels {
+            let place = Place {
+                hash,
+                start,
+                instance: 0,
+                gate: number,
+            };
+            let tag = place.hash_under(tweak(Use::Out, 0, number, 0, 0), *label);
+            bytes.extend(&tag.to_le_bytes()[..8]);
+        }
     }
     bytes
 }

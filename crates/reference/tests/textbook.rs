@@ -82,14 +82,23 @@ fn half_gates_compute_the_circuit_under_both_hashes() {
                     half_gates::evaluate(&circuit, hash, START, INSTANCE, tables, &labels);
                 let expected = plain(&circuit, &bits);
                 assert_labels(&garbled, &outputs, &expected);
-                let decoding = half_gates::decoding(&garbled.outputs);
-                for (i, label) in outputs.iter().enumerate() {
-                    let permute = decoding[i / 8] >> (i % 8) & 1 == 1;
-                    assert_eq!((label & 1 == 1) ^ permute, expected[i]);
+                let mine = half_gates::decoding(hash, START, 7, &pairs(&outputs));
+                let all = half_gates::decoding(hash, START, 7, &garbled.outputs);
+                assert_eq!(all.len(), 16 * outputs.len());
+                for (i, &value) in expected.iter().enumerate() {
+                    // The tag of the label at hand is that of its value and not of the other.
+                    let tag = &mine[16 * i..16 * i + 8];
+                    let of = |value: bool| &all[16 * i + 8 * usize::from(value)..][..8];
+                    assert!(tag == of(value) && tag != of(!value));
                 }
             }
         }
     }
+}
+
+/// Each label twice, as if it stood for both values.
+fn pairs(labels: &[u128]) -> Vec<[u128; 2]> {
+    labels.iter().map(|&label| [label; 2]).collect()
 }
 
 #[test]

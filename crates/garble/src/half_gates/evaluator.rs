@@ -2,13 +2,14 @@
 
 use core::fmt;
 
+use subtle::ConstantTimeEq;
 use tacit_circuit::{AndGate, NEGATED, Output, Program};
-use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd};
+use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd, TweakableHash};
 use zeroize::ZeroizeOnDrop;
 
-use super::AND_BYTES;
 use super::gates::{Gates, Slots, fill_up, xor_gates};
 use super::hashing::{EVALUATED, Hashing, MAX_LANES, Rekeyed, TwoCall, lanes_for};
+use super::{AND_BYTES, OUTPUT_BYTES, TAG_BYTES, output_tag, output_tweak};
 use crate::{DecodeError, Evaluator, StartPoint};
 
 /// Most gates of one step.
@@ -79,28 +80,34 @@ impl Evaluator for HalfGatesEvaluator {
 
     fn decode(
         &self,
-        _first: u64,
+        first: u64,
         labels: &[Block],
         decoding: &[u8],
     ) -> Result<Vec<bool>, DecodeError> {
-        let expected = labels.len().div_ceil(8);
+        let expected = OUTPUT_BYTES * labels.len();
         if decoding.len() != expected {
             return Err(DecodeError::WrongLength {
                 expected,
                 found: decoding.len(),
             });
         }
-        let unused_bits = 8 * expected - labels.len();
-        if decoding
-            .last()
-            .is_some_and(|last| last.leading_zeros() < unused_bits as u32)
+        let mut hashes = labels.to_vec();
+        TweakableHash::on(self.cpu, self.construction, self.start)
+            .hash(output_tweak(first), &mut hashes);
+        let mut values = Vec::with_capacity(labels.len());
+        for ((number, hash), tags) in (first..)
+            .zip(&hashes)
+            .zip(decoding.chunks_exact(OUTPUT_BYTES))
         {
-            return Err(DecodeError::NonzeroPadding);
+            let (zero, one) = tags.split_at(TAG_BYTES);
+            let tag = output_tag(*hash);
+            let (is_zero, is_one) = (tag.ct_eq(zero), tag.ct_eq(one));
+            if !bool::from(is_zero ^ is_one) {
+                return Err(DecodeError::NeitherValue(number));
+            }
+            values.push(is_one.into());
         }
-        let value = |(i, label): (usize, &Block)| {
-            label.lsb().unwrap_u8() ^ (decoding[i / 8] >> (i % 8) & 1) == 1
-        };
-        Ok(labels.iter().enumerate().map(value).collect())
+        Ok(values)
     }
 }
 

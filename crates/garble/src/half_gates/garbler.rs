@@ -4,12 +4,12 @@ use core::fmt;
 
 use subtle::Choice;
 use tacit_circuit::{AndGate, NEGATED, Output, Program};
-use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd};
+use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd, TweakableHash};
 use zeroize::ZeroizeOnDrop;
 
-use super::AND_BYTES;
 use super::gates::{Gates, Slots, fill_up, xor_gates};
 use super::hashing::{GARBLED, Hashing, MAX_LANES, Rekeyed, TwoCall, lanes_for};
+use super::{AND_BYTES, output_tag, output_tweak};
 use crate::{Garbler, StartPoint};
 
 /// Most gates of one step.
@@ -101,11 +101,14 @@ impl Garbler for HalfGatesGarbler {
         }));
     }
 
-    fn decoding(&self, _first: u64, wires: &[Block], out: &mut Vec<u8>) {
-        out.extend(wires.chunks(8).map(|wires| {
-            let bits = wires.iter().enumerate();
-            bits.fold(0, |byte, (i, wire)| byte | wire.lsb().unwrap_u8() << i)
-        }));
+    fn decoding(&self, first: u64, wires: &[Block], out: &mut Vec<u8>) {
+        let hash = TweakableHash::on(self.cpu, self.construction, self.start);
+        let mut zeros = wires.to_vec();
+        let mut ones = vec![Block::ZERO; wires.len()];
+        hash.hash_both(output_tweak(first), self.delta, &mut zeros, &mut ones);
+        for tag in zeros.iter().zip(&ones).flat_map(|(zero, one)| [zero, one]) {
+            out.extend_from_slice(&output_tag(*tag));
+        }
     }
 
     fn label_with_select(&self, wire: &Block, select: bool) -> (Block, bool) {

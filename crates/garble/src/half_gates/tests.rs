@@ -258,14 +258,26 @@ fn decoding_gives_the_values_and_refuses_what_does_not_fit() {
         let values = evaluator.decode(0, labels, &decoding);
         assert_eq!(values.as_deref(), Ok(&keys.values[..count]));
 
-        if count % 8 != 0 {
-            let last = decoding.len() - 1;
-            for bit in count % 8..8 {
-                let mut padded = decoding.clone();
-                padded[last] |= 1 << bit;
-                let refused = evaluator.decode(0, labels, &padded);
-                assert_eq!(refused, Err(DecodeError::NonzeroPadding));
+        for output in 0..count {
+            for at in [16 * output, 16 * output + 15] {
+                let mut changed = decoding.clone();
+                changed[at] ^= 1;
+                // The tag of the value that the output has not is never looked for.
+                let mine = usize::from(keys.values[output]) == at % 16 / 8;
+                let refused = evaluator.decode(0, labels, &changed);
+                let neither = Err(DecodeError::NeitherValue(output as u64));
+                assert!(if mine {
+                    refused == neither
+                } else {
+                    refused == values
+                });
             }
+        }
+        if count > 1 {
+            let mut swapped = labels.to_vec();
+            swapped.swap(0, 1);
+            let refused = evaluator.decode(0, &swapped, &decoding);
+            assert_eq!(refused, Err(DecodeError::NeitherValue(0)));
         }
         let expected = decoding.len();
         decoding.push(0);

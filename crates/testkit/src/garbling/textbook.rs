@@ -32,7 +32,8 @@ pub(super) fn agrees<S: Scheme>(scheme: S, case: &Case, program: &Program) {
             let delta = setting.delta.to_u128();
             let expected =
                 half_gates::garble(&circuit, hash, start, setting.instance, delta, &zeros);
-            let decoding = half_gates::decoding(&expected.outputs);
+            let decoding =
+                half_gates::decoding(hash, start, setting.first_output, &expected.outputs);
             (expected, decoding)
         }
         SchemeName::PrfXor1And3 => {
