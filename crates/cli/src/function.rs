@@ -18,7 +18,7 @@ pub(crate) enum Found {
     /// A circuit, which is a function once its ports have owners and its results recipients.
     Circuit(FoundCircuit),
     /// A function, which says all that itself.
-    Function(Function, Origin),
+    Function(Box<Function>, Origin),
 }
 
 /// A circuit with the name that it was asked for by, and where it comes from.
@@ -106,7 +106,7 @@ fn instance(
     let function = family
         .instantiate(&parameters(choice)?)
         .map_err(tacit::Error::from)?;
-    Ok(Found::Function(function, origin))
+    Ok(Found::Function(Box::new(function), origin))
 }
 
 /// Refuses flags that have no meaning for what was asked for.
@@ -220,7 +220,7 @@ impl Found {
     pub(crate) fn function(self, choice: &FunctionArgs) -> Result<Function, Failure> {
         match self {
             Self::Circuit(circuit) => circuit.function(choice),
-            Self::Function(function, _) => Ok(function),
+            Self::Function(function, _) => Ok(*function),
         }
     }
 }
