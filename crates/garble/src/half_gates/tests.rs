@@ -39,8 +39,8 @@ impl Sample {
                 let (a, negations) = (below(200), below(4));
                 let b = (a + 1 + below(199)) % 200;
                 ands.push(AndGate {
-                    a: a | NEGATED * (negations & 1),
-                    b: b | NEGATED * (negations >> 1),
+                    a: a | (NEGATED * (negations & 1)),
+                    b: b | (NEGATED * (negations >> 1)),
                     out: 200 + i,
                 });
             }
