@@ -8,6 +8,7 @@
 //! | pseudorandom streams | [`Prg`] |
 //! | hashes of labels | [`TweakableHash`], [`Construction`], and [`hash`] for use in kernels |
 //! | OT extension's matrix | [`transpose_128`] |
+//! | universal hashing, GF(2^128) | [`inner_products`], [`Gf128Sum`], [`gf128_multiply`] |
 //!
 //! Other crates write their inner loops in safe code over [`Simd`] and run them by
 //! [`Cpu::dispatch`].
@@ -15,6 +16,7 @@
 mod aes;
 mod block;
 mod cpu;
+mod gf128;
 pub mod hash;
 mod portable;
 mod prg;
@@ -27,6 +29,7 @@ mod x86;
 pub use aes::{Aes128, encrypt_each, encrypt_each_twice};
 pub use block::Block;
 pub use cpu::{Backend, Cpu, Kernel};
+pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
 pub use prg::Prg;
 pub use simd::Simd;

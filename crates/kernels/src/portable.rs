@@ -34,6 +34,23 @@ fn read_block(bytes: &[u8], index: usize) -> Block {
     Block::from_bytes(block)
 }
 
+fn low(block: Block) -> u64 {
+    block.to_u128() as u64
+}
+
+fn high(block: Block) -> u64 {
+    (block.to_u128() >> 64) as u64
+}
+
+/// The carry-less product, a bit of `b` at a time, by masks.
+fn carryless(a: u64, b: u64) -> Block {
+    let product = (0..64).fold(0, |sum, i| {
+        let mask = u128::from(b >> i & 1).wrapping_neg();
+        sum ^ (u128::from(a) << i & mask)
+    });
+    Block::from_u128(product)
+}
+
 impl Simd for Portable {
     const LANES: usize = 4;
     type Vector = [Block; 4];
@@ -105,6 +122,24 @@ impl Simd for Portable {
             let low = (a as u64).wrapping_add(b as u64);
             let high = ((a >> 64) as u64).wrapping_add((b >> 64) as u64);
             Block::from_u128(u128::from(low) | u128::from(high) << 64)
+        })
+    }
+
+    #[inline]
+    fn multiply_low(self, a: [Block; 4], b: [Block; 4]) -> [Block; 4] {
+        array::from_fn(|lane| carryless(low(a[lane]), low(b[lane])))
+    }
+
+    #[inline]
+    fn multiply_high(self, a: [Block; 4], b: [Block; 4]) -> [Block; 4] {
+        array::from_fn(|lane| carryless(high(a[lane]), high(b[lane])))
+    }
+
+    #[inline]
+    fn multiply_cross(self, a: [Block; 4], b: [Block; 4]) -> [Block; 4] {
+        array::from_fn(|lane| {
+            let (a, b) = (a[lane], b[lane]);
+            carryless(low(a), high(b)) ^ carryless(high(a), low(b))
         })
     }
 

@@ -77,6 +77,15 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
     /// Sum of the 64-bit halves, each modulo 2^64.
     fn add_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
+    /// Carry-less product of the low 64-bit halves of each lane, 127 bits.
+    fn multiply_low(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// Carry-less product of the high 64-bit halves of each lane.
+    fn multiply_high(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// Sum of the two carry-less products of a low half with the other's high half.
+    fn multiply_cross(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
     /// σ of each lane: (high ‖ low) becomes (high ⊕ low ‖ high), an orthomorphism.
     fn sigma(self, a: Self::Vector) -> Self::Vector;
 

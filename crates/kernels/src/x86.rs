@@ -49,6 +49,8 @@ pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
     fn lsb_mask(self, a: Self::Vector) -> Self::Vector;
     /// See [`Simd::add_halves`].
     fn add_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Carry-less product of a 64-bit half of `a`, by bit 0 of `HALVES`, and one of `b`, by bit 4.
+    fn multiply<const HALVES: i32>(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// The 64-bit halves of each lane exchanged.
     fn swap_halves(self, a: Self::Vector) -> Self::Vector;
     /// A round of AES: AESENC.
@@ -205,6 +207,25 @@ impl<L: Lanes> Simd for L {
     #[inline(always)]
     fn add_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
         Lanes::add_halves(self, a, b)
+    }
+
+    #[inline(always)]
+    fn multiply_low(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        self.multiply::<0x00>(a, b)
+    }
+
+    #[inline(always)]
+    fn multiply_high(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        self.multiply::<0x11>(a, b)
+    }
+
+    #[inline(always)]
+    fn multiply_cross(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        Lanes::xor(
+            self,
+            self.multiply::<0x10>(a, b),
+            self.multiply::<0x01>(a, b),
+        )
     }
 
     #[inline(always)]

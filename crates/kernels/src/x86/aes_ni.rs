@@ -1,6 +1,6 @@
 //! AES-NI: one block a vector.
 //!
-//! Instructions used: SSE2, SSSE3 (PSHUFB), SSE4.1, AES-NI.
+//! Instructions used: SSE2, SSSE3 (PSHUFB), SSE4.1, AES-NI, PCLMULQDQ.
 
 use core::arch::x86_64::*;
 use std::arch::is_x86_feature_detected;
@@ -17,14 +17,16 @@ pub(crate) struct AesNi(());
 impl AesNi {
     /// The token, if the CPU has the features.
     pub(crate) fn detect() -> Option<Self> {
-        let found = is_x86_feature_detected!("sse4.1") && is_x86_feature_detected!("aes");
+        let found = is_x86_feature_detected!("sse4.1")
+            && is_x86_feature_detected!("aes")
+            && is_x86_feature_detected!("pclmulqdq");
         found.then_some(Self(()))
     }
 
     /// Runs `kernel` in a function compiled for the features.
     #[inline]
     pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
-        #[target_feature(enable = "sse4.1,aes")]
+        #[target_feature(enable = "sse4.1,aes,pclmulqdq")]
         fn with_features<K: Kernel>(token: AesNi, kernel: K) -> K::Output {
             kernel.run(token)
         }
@@ -119,6 +121,12 @@ impl Lanes for AesNi {
     fn add_halves(self, a: __m128i, b: __m128i) -> __m128i {
         // SAFETY: `self` proves the features.
         unsafe { _mm_add_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn multiply<const HALVES: i32>(self, a: __m128i, b: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_clmulepi64_si128::<HALVES>(a, b) }
     }
 
     #[inline(always)]

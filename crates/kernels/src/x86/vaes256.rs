@@ -1,6 +1,6 @@
 //! VAES with 256-bit registers: two blocks a vector.
 //!
-//! Instructions used: AVX2, AES-NI, VAES.
+//! Instructions used: AVX2, AES-NI, VAES, VPCLMULQDQ.
 
 use core::arch::x86_64::*;
 use std::arch::is_x86_feature_detected;
@@ -19,14 +19,15 @@ impl Vaes256 {
     pub(crate) fn detect() -> Option<Self> {
         let found = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("aes")
-            && is_x86_feature_detected!("vaes");
+            && is_x86_feature_detected!("vaes")
+            && is_x86_feature_detected!("vpclmulqdq");
         found.then_some(Self(()))
     }
 
     /// Runs `kernel` in a function compiled for the features.
     #[inline]
     pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
-        #[target_feature(enable = "avx2,aes,vaes")]
+        #[target_feature(enable = "avx2,aes,vaes,vpclmulqdq")]
         fn with_features<K: Kernel>(token: Vaes256, kernel: K) -> K::Output {
             kernel.run(token)
         }
@@ -143,6 +144,12 @@ impl Lanes for Vaes256 {
     fn add_halves(self, a: __m256i, b: __m256i) -> __m256i {
         // SAFETY: `self` proves the features.
         unsafe { _mm256_add_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn multiply<const HALVES: i32>(self, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_clmulepi64_epi128::<HALVES>(a, b) }
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! VAES with 512-bit registers: four blocks a vector.
 //!
-//! Instructions used: AVX-512F, AVX-512BW, AVX2, AES-NI, VAES. The layer below is all that is this
+//! Instructions used: AVX-512F, AVX-512BW, AVX2, AES-NI, VAES, VPCLMULQDQ. The layer below is all that is this
 //! backend's own; a CPU without AVX-512 compiles it and cannot test it, and the tests of every
 //! kernel take it up by themselves where the CPU has it.
 
@@ -23,14 +23,15 @@ impl Vaes512 {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("aes")
-            && is_x86_feature_detected!("vaes");
+            && is_x86_feature_detected!("vaes")
+            && is_x86_feature_detected!("vpclmulqdq");
         found.then_some(Self(()))
     }
 
     /// Runs `kernel` in a function compiled for the features.
     #[inline]
     pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
-        #[target_feature(enable = "avx512f,avx512bw,avx2,aes,vaes")]
+        #[target_feature(enable = "avx512f,avx512bw,avx2,aes,vaes,vpclmulqdq")]
         fn with_features<K: Kernel>(token: Vaes512, kernel: K) -> K::Output {
             kernel.run(token)
         }
@@ -182,6 +183,12 @@ impl Lanes for Vaes512 {
     fn add_halves(self, a: __m512i, b: __m512i) -> __m512i {
         // SAFETY: `self` proves the features.
         unsafe { _mm512_add_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn multiply<const HALVES: i32>(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_clmulepi64_epi128::<HALVES>(a, b) }
     }
 
     #[inline(always)]
