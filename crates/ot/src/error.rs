@@ -36,6 +36,25 @@ impl fmt::Display for Message {
     }
 }
 
+/// A check of what a peer sent, which failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Check {
+    /// That the corrections of the extension's trees fit one set of seeds.
+    Trees,
+    /// That the choices are the same in all groups of the extension.
+    Choices,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Trees => "the trees of seeds of the OT extension are not consistent",
+            Self::Choices => "the choices are not the same in all rows of the OT extension",
+        })
+    }
+}
+
 /// What no honest peer sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -75,6 +94,12 @@ pub enum PeerMisbehaved {
         first: usize,
         /// The second of the two elements, from 0.
         second: usize,
+    },
+    /// A consistency check failed. All that came of these base OTs is to be discarded.
+    #[error("a consistency check failed: {check}; run base OTs anew, and not with this peer")]
+    CheckFailed {
+        /// The check.
+        check: Check,
     },
 }
 
@@ -116,6 +141,14 @@ pub enum ApiMisuse {
         found: usize,
         /// How many one call may ask for.
         limit: usize,
+    },
+    /// A buffer for results is not as long as there are results.
+    #[error("a buffer for {expected} blocks was needed and {found} were given")]
+    WrongBuffer {
+        /// How many blocks are needed.
+        expected: usize,
+        /// How many were given.
+        found: usize,
     },
     /// These base OTs have given all the correlated OTs that they may.
     #[error("these base OTs are used up after {limit} correlated OTs; run base OTs anew")]

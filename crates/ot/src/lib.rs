@@ -42,9 +42,11 @@ pub mod correlated;
 mod delta;
 mod error;
 pub mod extension;
+mod security;
 mod tag;
 
 pub use delta::Delta;
-pub use error::{ApiMisuse, Error, Message, PeerMisbehaved};
+pub use error::{ApiMisuse, Check, Error, Message, PeerMisbehaved};
 pub use extension::FieldBits;
+pub use security::Security;
 pub use tag::SessionTag;

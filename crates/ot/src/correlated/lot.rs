@@ -1,7 +1,7 @@
 //! One lot of OTs as a bit matrix.
 
 use tacit_kernels::{Block, Cpu, transpose_128};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::LOT_BLOCKS;
 use crate::Delta;
@@ -22,11 +22,17 @@ impl Lot {
         }
     }
 
-    /// Appends the columns of 128 rows of `length` blocks: bit j of column i is bit i of row j.
-    pub(super) fn transpose(&self, length: usize, out: &mut Vec<Block>) {
+    /// Writes the columns of 128 rows of `length` blocks, bit j of column i being bit i of row j.
+    /// The columns that `out` has no room for, fewer than 128, are dropped.
+    pub(super) fn transpose(&self, length: usize, out: &mut [Block]) {
         let rows = &self.rows[..Delta::BITS * length];
-        let filled = out.len();
-        out.resize(filled + rows.len(), Block::ZERO);
-        transpose_128(self.cpu, rows, &mut out[filled..]);
+        if out.len() == rows.len() {
+            transpose_128(self.cpu, rows, out);
+        } else {
+            let mut columns = Zeroizing::new(vec![Block::ZERO; rows.len()]);
+            transpose_128(self.cpu, rows, &mut columns);
+            out.copy_from_slice(&columns[..out.len()]);
+            columns.zeroize();
+        }
     }
 }

@@ -16,6 +16,7 @@
 //! A lot is 4096 OTs, the last one what is left, and m the number of its OTs. OT i of a lot is in
 //! bit i mod 8 of byte ⌊i/8⌋ of each row. Rows are padded to whole blocks with zero choices.
 
+mod check;
 mod lot;
 mod receiver;
 mod sender;
@@ -23,10 +24,9 @@ mod sender;
 pub use receiver::CotReceiver;
 pub use sender::CotSender;
 use tacit_kernels::Block;
-use zeroize::Zeroize;
 
 use crate::extension::FieldBits;
-use crate::{ApiMisuse, Delta};
+use crate::{ApiMisuse, Delta, Security};
 
 /// How many correlated OTs one call may ask for.
 pub const MAX_CALL: usize = 1 << 24;
@@ -37,6 +37,9 @@ pub const MAX_TOTAL: u64 = 1 << 32;
 
 /// OTs whose rows are sent and worked on together: they stay in cache.
 const LOT: usize = 4096;
+
+/// Blocks of each stream that mask the check of a malicious call.
+const MASK_BLOCKS: u64 = 1;
 
 /// Blocks of a row of one lot.
 const LOT_BLOCKS: usize = blocks(LOT);
@@ -66,15 +69,18 @@ impl Progress {
             });
         }
         // Streams bound the work under a key; padding makes them run ahead of the OTs.
-        if (self.stream_blocks + blocks(count) as u64) * 128 > MAX_TOTAL {
+        if (self.stream_blocks + MASK_BLOCKS + blocks(count) as u64) * 128 > MAX_TOTAL {
             return Err(ApiMisuse::UsedUp { limit: MAX_TOTAL });
         }
         Ok(())
     }
 
-    fn advance(&mut self, count: usize) {
+    fn advance(&mut self, count: usize, security: Security) {
         self.handed_out += count as u64;
         self.stream_blocks += blocks(count) as u64;
+        if security == Security::Malicious {
+            self.stream_blocks += MASK_BLOCKS;
+        }
     }
 }
 
@@ -83,9 +89,13 @@ const fn blocks(count: usize) -> usize {
     count.div_ceil(128)
 }
 
-/// Size of the receiver's message for `count` OTs without the trees' corrections, in bytes.
-const fn row_bytes(field: FieldBits, count: usize) -> usize {
-    field.groups() * blocks(count) * Block::BYTES
+/// Size of the receiver's message for `count` OTs without what only the first carries, in bytes.
+const fn message_bytes(field: FieldBits, security: Security, count: usize) -> usize {
+    let block = field.groups() * Block::BYTES;
+    match security {
+        Security::SemiHonest => blocks(count) * block,
+        Security::Malicious => (blocks(count) + MASK_BLOCKS as usize) * block + check::CHECK_BYTES,
+    }
 }
 
 fn check_base(found: usize) -> Result<(), ApiMisuse> {
@@ -97,12 +107,6 @@ fn check_base(found: usize) -> Result<(), ApiMisuse> {
     }
 }
 
-/// Wipes and removes what padding added.
-fn truncate(blocks: &mut Vec<Block>, count: usize) {
-    blocks[count..].iter_mut().for_each(Zeroize::zeroize);
-    blocks.truncate(count);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,13 +114,13 @@ mod tests {
     #[test]
     fn base_ots_are_used_up_after_their_last_ot() {
         let mut progress = Progress {
-            stream_blocks: MAX_TOTAL / 128 - 1,
+            stream_blocks: MAX_TOTAL / 128 - 2,
             ..Progress::default()
         };
         assert_eq!(progress.check(128), Ok(()));
         let limit = MAX_TOTAL;
         assert_eq!(progress.check(129), Err(ApiMisuse::UsedUp { limit }));
-        progress.advance(1);
+        progress.advance(1, Security::SemiHonest);
         assert_eq!(progress.check(1), Err(ApiMisuse::UsedUp { limit }));
         assert_eq!(progress.check(0), Ok(()));
     }

@@ -2,46 +2,73 @@
 
 use core::fmt;
 
-use tacit_kernels::{Block, Cpu};
+use tacit_kernels::{Aes128, Block, Cpu};
 use zeroize::Zeroizing;
 
+use super::check::Check;
 use super::lot::Lot;
-use super::{LOT_BLOCKS, Progress, check_base, row_bytes, truncate};
+use super::{LOT, LOT_BLOCKS, Progress, check_base, message_bytes};
 use crate::base::Key;
-use crate::extension::{FieldBits, Streams, correction_bytes, grow};
-use crate::{Error, SessionTag};
+use crate::extension::{FieldBits, Streams, first_bytes, grow, mask_key, prove_trees};
+use crate::{ApiMisuse, Error, Security, SessionTag};
 
 /// The half of the evaluator: it has choice bits, and gets t = q ⊕ bΔ for each OT.
 pub struct CotReceiver {
+    tag: SessionTag,
     field: FieldBits,
+    security: Security,
     progress: Progress,
-    /// Corrections of the trees, until the first message carries them.
+    /// Corrections of the trees and their proof, until the first message carries them.
     corrections: Vec<u8>,
     /// Streams of each group's whole tree.
     groups: Vec<Streams>,
+    /// Makes the choices that mask the check.
+    masks: Aes128,
 }
 
 impl CotReceiver {
-    /// The receiver, with both keys of each base OT. The tag and the field are the sender's.
+    /// The semi-honest receiver, with both keys of each base OT. The tag and the field are the
+    /// sender's.
     ///
     /// # Errors
     ///
     /// [`ApiMisuse::WrongBaseCount`](crate::ApiMisuse::WrongBaseCount) if there are not
     /// [`Delta::BITS`](crate::Delta::BITS) base OTs.
     pub fn new(base: Vec<[Key; 2]>, tag: &SessionTag, field: FieldBits) -> Result<Self, Error> {
+        Self::with_security(base, tag, field, Security::SemiHonest)
+    }
+
+    /// The receiver, secure as `security` says, which is the sender's.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn with_security(
+        base: Vec<[Key; 2]>,
+        tag: &SessionTag,
+        field: FieldBits,
+        security: Security,
+    ) -> Result<Self, Error> {
         check_base(base.len())?;
         let cpu = Cpu::detect();
-        let mut corrections = Vec::with_capacity(correction_bytes(field));
-        let groups = (0..field.groups()).map(|group| {
-            let leaves = grow(tag, group, &base[field.group(group)], &mut corrections);
-            Streams::of_whole(cpu, &leaves)
+        let mut corrections = Vec::with_capacity(first_bytes(field, security));
+        let trees = (0..field.groups()).map(|group| {
+            let keys = &base[field.group(group)];
+            grow(tag, group, keys, &mut corrections)
         });
-        let groups = groups.collect();
+        let trees = trees.collect::<Vec<_>>();
+        if security == Security::Malicious {
+            prove_trees(tag, &trees, &mut corrections);
+        }
+        let groups = trees.iter().map(|leaves| Streams::of_whole(cpu, leaves));
         Ok(Self {
+            tag: *tag,
             field,
+            security,
             progress: Progress::default(),
+            groups: groups.collect(),
             corrections,
-            groups,
+            masks: Aes128::new(cpu, mask_key(tag, &base)),
         })
     }
 
@@ -49,6 +76,12 @@ impl CotReceiver {
     #[must_use]
     pub fn next_index(&self) -> u64 {
         self.progress.handed_out
+    }
+
+    /// Exact size in bytes of the next message, if it is for `count` OTs.
+    #[must_use]
+    pub fn message_len(&self, count: usize) -> usize {
+        self.corrections.len() + message_bytes(self.field, self.security, count)
     }
 
     /// Makes the message for one OT for each of `choices`, which stay secret. Returns it with the
@@ -59,61 +92,113 @@ impl CotReceiver {
     ///
     /// [`ApiMisuse`](crate::ApiMisuse) if there are too many choices.
     pub fn extend(&mut self, choices: &[bool]) -> Result<(Vec<u8>, Vec<Block>), Error> {
-        let count = choices.len();
-        self.progress.check(count)?;
-        let packed = pack(choices);
-        let mut message = core::mem::take(&mut self.corrections);
-        message.reserve_exact(row_bytes(self.field, count));
-        let first = self.progress.stream_blocks;
-        let mut t = Vec::with_capacity(count.next_multiple_of(128));
-        let mut lot = Lot::new();
-        let lots = packed.chunks(LOT_BLOCKS);
-        for (choices, start) in lots.zip((first..).step_by(LOT_BLOCKS)) {
-            let row_bytes = choices.len() * Block::BYTES;
-            let sent = message.len();
-            message.resize(sent + self.field.groups() * row_bytes, 0);
-            for (group, out) in message[sent..].chunks_exact_mut(row_bytes).enumerate() {
-                self.fold_group(group, start, choices, &mut lot, out);
-            }
-            lot.transpose(choices.len(), &mut t);
-        }
-        truncate(&mut t, count);
-        self.progress.advance(count);
+        self.progress.check(choices.len())?;
+        let mut message = Vec::new();
+        let mut t = vec![Block::ZERO; choices.len()];
+        self.extend_into(choices, &mut t, &mut message)?;
         Ok((message, t))
     }
 
-    /// Rows of one group, v, and what is sent for it, u ⊕ c.
-    fn fold_group(
+    /// [`extend`](Self::extend) into the caller's memory: each t into `t`, and the message in place
+    /// of what `message` holds, so that buffers serve many calls.
+    ///
+    /// # Errors
+    ///
+    /// As [`extend`](Self::extend); also [`ApiMisuse::WrongBuffer`] if `t` is not as long as
+    /// `choices`.
+    pub fn extend_into(
+        &mut self,
+        choices: &[bool],
+        t: &mut [Block],
+        message: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let count = choices.len();
+        self.progress.check(count)?;
+        if t.len() != count {
+            let (expected, found) = (count, t.len());
+            return Err(ApiMisuse::WrongBuffer { expected, found }.into());
+        }
+        // Not cleared before: what is there already need not be filled with zeros.
+        message.resize(self.message_len(count), 0);
+        let corrections = core::mem::take(&mut self.corrections);
+        let (head, mut rest) = message.split_at_mut(corrections.len());
+        head.copy_from_slice(&corrections);
+        let mut check = (self.security == Security::Malicious)
+            .then(|| Check::new(&self.tag, self.progress.stream_blocks, count));
+        let mut lot = Lot::new();
+        let mut first = self.progress.stream_blocks;
+        if let Some(check) = &mut check {
+            check.absorb(head);
+            rest = self.mask(first, check, &mut lot, rest);
+            first += 1;
+        }
+        let mut packed = Zeroizing::new([Block::ZERO; LOT_BLOCKS]);
+        for (choices, t) in choices.chunks(LOT).zip(t.chunks_mut(LOT)) {
+            let length = pack(choices, &mut *packed);
+            let (sent, left) = rest.split_at_mut(self.field.groups() * length * Block::BYTES);
+            rest = left;
+            self.fold_lot(first, &packed[..length], &mut lot, sent);
+            if let Some(check) = &mut check {
+                check.absorb(sent);
+                check.add_rows(&lot.rows[..128 * length]);
+                check.add_choices(&packed[..length]);
+            }
+            lot.transpose(length, t);
+            first += length as u64;
+        }
+        if let Some(check) = check {
+            rest.copy_from_slice(&check.prove());
+        }
+        self.progress.advance(count, self.security);
+        Ok(())
+    }
+
+    /// Sends a block of OTs with random choices, which hide those of the call in the check.
+    fn mask<'a>(
         &self,
-        group: usize,
         first: u64,
-        choices: &[Block],
+        check: &mut Check,
         lot: &mut Lot,
-        out: &mut [u8],
-    ) {
+        rest: &'a mut [u8],
+    ) -> &'a mut [u8] {
+        let (sent, rest) = rest.split_at_mut(self.field.groups() * Block::BYTES);
+        let choices = self.masks.encrypt(Block::from_u128(u128::from(first)));
+        let choices = Zeroizing::new([choices]);
+        self.fold_lot(first, &*choices, lot, sent);
+        check.absorb(sent);
+        check.add_mask_rows(&lot.rows[..128]);
+        check.add_mask_choices(choices[0]);
+        rest
+    }
+
+    /// Rows of one lot, v, and what is sent for each group, u ⊕ c.
+    fn fold_lot(&self, first: u64, choices: &[Block], lot: &mut Lot, sent: &mut [u8]) {
         let length = choices.len();
-        let bits = self.field.group(group);
-        let rows = &mut lot.rows[bits.start * length..bits.end * length];
-        self.groups[group].fold(first, rows, &mut lot.sum[..length]);
-        let sums = lot.sum[..length].iter().zip(choices);
-        for ((&u, &c), out) in sums.zip(out.chunks_exact_mut(Block::BYTES)) {
-            out.copy_from_slice(&(u ^ c).to_bytes());
+        for (group, out) in sent.chunks_exact_mut(length * Block::BYTES).enumerate() {
+            let bits = self.field.group(group);
+            let rows = &mut lot.rows[bits.start * length..bits.end * length];
+            self.groups[group].fold(first, rows, &mut lot.sum[..length]);
+            let sums = lot.sum[..length].iter().zip(choices);
+            for ((&u, &c), out) in sums.zip(out.chunks_exact_mut(Block::BYTES)) {
+                out.copy_from_slice(&(u ^ c).to_bytes());
+            }
         }
     }
 }
 
-/// Choice bits as blocks, bit i in bit i mod 128, the last block filled up with zeros.
-fn pack(choices: &[bool]) -> Zeroizing<Vec<Block>> {
+/// Writes choice bits as blocks, bit i in bit i mod 128, the last block filled up with zeros.
+/// Returns how many blocks there are.
+fn pack(choices: &[bool], packed: &mut [Block]) -> usize {
     let word = |bits: &[bool]| {
         (0..)
             .zip(bits)
             .fold(0, |w, (i, &bit)| w | u64::from(bit) << i)
     };
-    let packed = choices.chunks(128).map(|chunk| {
+    for (chunk, block) in choices.chunks(128).zip(packed) {
         let (low, high) = chunk.split_at(chunk.len().min(64));
-        Block::from_u128(u128::from(word(low)) | u128::from(word(high)) << 64)
-    });
-    Zeroizing::new(packed.collect())
+        *block = Block::from_u128(u128::from(word(low)) | u128::from(word(high)) << 64);
+    }
+    super::blocks(choices.len())
 }
 
 impl fmt::Debug for CotReceiver {
@@ -127,20 +212,4 @@ impl fmt::Debug for CotReceiver {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::blocks;
-    use super::*;
-
-    #[test]
-    fn packed_bits_keep_their_order() {
-        for count in [0, 1, 63, 64, 65, 127, 128, 129, 300] {
-            let choices: Vec<bool> = (0..count).map(|i| i * i % 7 == 2 || i % 5 == 1).collect();
-            let packed = pack(&choices);
-            assert_eq!(packed.len(), blocks(count));
-            for i in 0..packed.len() * 128 {
-                let bit = packed[i / 128].to_u128() >> (i % 128) & 1 == 1;
-                assert_eq!(bit, choices.get(i).copied().unwrap_or(false));
-            }
-        }
-    }
-}
+mod tests;

@@ -3,18 +3,25 @@
 use core::fmt;
 
 use tacit_kernels::{Block, Cpu};
+use zeroize::Zeroize;
 
+use super::check::{CHECK_BYTES, Check};
 use super::lot::Lot;
-use super::{LOT, LOT_BLOCKS, Progress, check_base, row_bytes, truncate};
+use super::{LOT, Progress, blocks, check_base, message_bytes};
+use crate::SessionTag;
 use crate::base::Key;
-use crate::extension::{CORRECTION_BYTES, FieldBits, Streams, correction_bytes, grow_punctured};
-use crate::{Delta, Error, Message, PeerMisbehaved, SessionTag};
+use crate::extension::{
+    CORRECTION_BYTES, FieldBits, Streams, correction_bytes, first_bytes, grow_punctured,
+    verify_trees,
+};
+use crate::{Check as Failed, Delta, Error, Message, PeerMisbehaved, Security};
 
 /// The half of the garbler: it chose Δ, and gets q for each OT.
 pub struct CotSender {
     delta: Delta,
     tag: SessionTag,
     field: FieldBits,
+    security: Security,
     progress: Progress,
     /// Chosen keys of the base OTs, until the first message brings the corrections.
     base: Vec<Key>,
@@ -23,8 +30,8 @@ pub struct CotSender {
 }
 
 impl CotSender {
-    /// The sender under `delta`, with the chosen keys of the base OTs whose choices were
-    /// [`Delta::choices`]. The tag and the field are the receiver's.
+    /// The semi-honest sender under `delta`, with the chosen keys of the base OTs whose choices
+    /// were [`Delta::choices`]. The tag and the field are the receiver's.
     ///
     /// # Errors
     ///
@@ -36,11 +43,27 @@ impl CotSender {
         tag: &SessionTag,
         field: FieldBits,
     ) -> Result<Self, Error> {
+        Self::with_security(delta, base, tag, field, Security::SemiHonest)
+    }
+
+    /// The sender, secure as `security` says, which is the receiver's.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn with_security(
+        delta: Delta,
+        base: Vec<Key>,
+        tag: &SessionTag,
+        field: FieldBits,
+        security: Security,
+    ) -> Result<Self, Error> {
         check_base(base.len())?;
         Ok(Self {
             delta,
             tag: *tag,
             field,
+            security,
             progress: Progress::default(),
             base,
             groups: Vec::new(),
@@ -53,16 +76,25 @@ impl CotSender {
         self.progress.handed_out
     }
 
+    /// The offset of all OTs. Secret.
+    #[must_use]
+    pub fn delta(&self) -> &Delta {
+        &self.delta
+    }
+
     /// Exact size in bytes of the receiver's next message, if it is for `count` OTs.
     #[must_use]
     pub fn message_len(&self, count: usize) -> usize {
-        let first = self.groups.is_empty();
-        let corrections = if first {
-            correction_bytes(self.field)
+        self.head_bytes() + message_bytes(self.field, self.security, count)
+    }
+
+    /// Size of what only the first message carries, in bytes.
+    fn head_bytes(&self) -> usize {
+        if self.groups.is_empty() {
+            first_bytes(self.field, self.security)
         } else {
             0
-        };
-        corrections + row_bytes(self.field, count)
+        }
     }
 
     /// Takes the receiver's message for `count` OTs and returns their q, secret, which are numbered
@@ -70,66 +102,132 @@ impl CotSender {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::WrongLength`], which ends this sender; [`ApiMisuse`](crate::ApiMisuse) if
-    /// there are too many OTs or this sender has ended.
+    /// [`PeerMisbehaved::WrongLength`] or [`PeerMisbehaved::CheckFailed`], which end this sender
+    /// and wipe its base OTs; [`ApiMisuse`](crate::ApiMisuse) if there are too many OTs or this
+    /// sender has ended.
     pub fn extend(&mut self, count: usize, message: &[u8]) -> Result<Vec<Block>, Error> {
         self.progress.check(count)?;
-        let expected = self.message_len(count);
-        if message.len() != expected {
-            self.progress.ended = true;
-            return Err(Error::PeerMisbehaved(PeerMisbehaved::WrongLength {
-                message: Message::Extension,
-                expected,
-                found: message.len(),
-            }));
-        }
-        let (corrections, rows) = message.split_at(expected - row_bytes(self.field, count));
-        if self.groups.is_empty() {
-            self.open_trees(corrections);
-        }
-        let first = self.progress.stream_blocks;
-        let delta = self.delta.choices();
-        let mut q = Vec::with_capacity(count.next_multiple_of(128));
-        let mut lot = Lot::new();
-        let lots = rows.chunks(row_bytes(self.field, LOT));
-        for (sent, start) in lots.zip((first..).step_by(LOT_BLOCKS)) {
-            let length = sent.len() / (self.field.groups() * Block::BYTES);
-            for (group, sent) in sent.chunks_exact(length * Block::BYTES).enumerate() {
-                self.fold_group(group, start, sent, &delta, &mut lot);
-            }
-            lot.transpose(length, &mut q);
-        }
-        truncate(&mut q, count);
-        self.progress.advance(count);
+        self.check_length(count, message)?;
+        let mut q = vec![Block::ZERO; count];
+        self.extend_into(&mut q, message)?;
         Ok(q)
     }
 
-    /// Rows of one group: w ⊕ Δ · (u ⊕ c), with `delta` all of Δ's bits.
-    fn fold_group(&self, group: usize, first: u64, sent: &[u8], delta: &[bool], lot: &mut Lot) {
-        let length = sent.len() / Block::BYTES;
-        let bits = self.field.group(group);
-        let rows = &mut lot.rows[bits.start * length..bits.end * length];
-        self.groups[group].fold(first, rows, &mut lot.sum[..length]);
-        for (row, &bit) in rows.chunks_exact_mut(length).zip(&delta[bits]) {
-            let mask = Block::ONES.and_bit(u8::from(bit).into());
-            for (block, sent) in row.iter_mut().zip(sent.chunks_exact(Block::BYTES)) {
-                *block ^= read_block(sent) & mask;
+    /// [`extend`](Self::extend) into the caller's memory: as many OTs as `q` has blocks.
+    ///
+    /// # Errors
+    ///
+    /// As [`extend`](Self::extend), after which `q` holds zeros if the check failed.
+    pub fn extend_into(&mut self, q: &mut [Block], message: &[u8]) -> Result<(), Error> {
+        let count = q.len();
+        self.progress.check(count)?;
+        self.check_length(count, message)?;
+        let result = self.take(q, message);
+        if result.is_err() {
+            q.zeroize();
+            self.end();
+        }
+        result.map_err(Error::from)
+    }
+
+    fn check_length(&mut self, count: usize, message: &[u8]) -> Result<(), Error> {
+        let (expected, found) = (self.message_len(count), message.len());
+        if found == expected {
+            return Ok(());
+        }
+        self.end();
+        Err(Error::PeerMisbehaved(PeerMisbehaved::WrongLength {
+            message: Message::Extension,
+            expected,
+            found,
+        }))
+    }
+
+    /// Discards the base OTs and all that came of them.
+    fn end(&mut self) {
+        self.progress.ended = true;
+        self.base = Vec::new();
+        self.groups = Vec::new();
+    }
+
+    fn take(&mut self, q: &mut [Block], message: &[u8]) -> Result<(), PeerMisbehaved> {
+        let (head, mut rest) = message.split_at(self.head_bytes());
+        if self.groups.is_empty() {
+            self.open_trees(head)?;
+        }
+        let delta = self.delta.choices();
+        let mut first = self.progress.stream_blocks;
+        let mut check =
+            (self.security == Security::Malicious).then(|| Check::new(&self.tag, first, q.len()));
+        let mut lot = Lot::new();
+        if let Some(check) = &mut check {
+            check.absorb(head);
+            let (sent, left) = rest.split_at(self.field.groups() * Block::BYTES);
+            rest = left;
+            self.fold_lot(first, 1, sent, &delta, &mut lot);
+            check.absorb(sent);
+            check.add_mask_rows(&lot.rows[..Delta::BITS]);
+            first += 1;
+        }
+        for q in q.chunks_mut(LOT) {
+            let length = blocks(q.len());
+            let (sent, left) = rest.split_at(self.field.groups() * length * Block::BYTES);
+            rest = left;
+            self.fold_lot(first, length, sent, &delta, &mut lot);
+            if let Some(check) = &mut check {
+                check.absorb(sent);
+                check.add_rows(&lot.rows[..Delta::BITS * length]);
+            }
+            lot.transpose(length, q);
+            first += length as u64;
+        }
+        self.progress.advance(q.len(), self.security);
+        debug_assert_eq!(rest.len(), if check.is_some() { CHECK_BYTES } else { 0 });
+        match check {
+            Some(check) if !check.verify(rest, &delta) => Err(PeerMisbehaved::CheckFailed {
+                check: Failed::Choices,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Rows of one lot, `length` blocks each: w ⊕ Δ · (u ⊕ c), with `delta` all of Δ's bits.
+    fn fold_lot(&self, first: u64, length: usize, sent: &[u8], delta: &[bool], lot: &mut Lot) {
+        for (group, sent) in sent.chunks_exact(length * Block::BYTES).enumerate() {
+            let bits = self.field.group(group);
+            let rows = &mut lot.rows[bits.start * length..bits.end * length];
+            self.groups[group].fold(first, rows, &mut lot.sum[..length]);
+            for (row, &bit) in rows.chunks_exact_mut(length).zip(&delta[bits]) {
+                let mask = Block::ONES.and_bit(u8::from(bit).into());
+                for (block, sent) in row.iter_mut().zip(sent.chunks_exact(Block::BYTES)) {
+                    *block ^= read_block(sent) & mask;
+                }
             }
         }
     }
 
-    /// Grows the punctured trees from the base OTs and the first message's corrections.
-    fn open_trees(&mut self, mut corrections: &[u8]) {
+    /// Grows the punctured trees from the base OTs and what the first message brings.
+    fn open_trees(&mut self, head: &[u8]) -> Result<(), PeerMisbehaved> {
         let (cpu, choices) = (Cpu::detect(), self.delta.choices());
+        let (mut corrections, proof) = head.split_at(correction_bytes(self.field));
+        let mut trees = Vec::with_capacity(self.field.groups());
         for group in 0..self.field.groups() {
             let bits = self.field.group(group);
             let (own, rest) = corrections.split_at((bits.len() - 1) * CORRECTION_BYTES);
             corrections = rest;
             let (keys, choices) = (&self.base[bits.clone()], &choices[bits]);
-            let leaves = grow_punctured(&self.tag, group, keys, choices, own);
-            self.groups.push(Streams::of_punctured(cpu, &leaves));
+            trees.push(grow_punctured(&self.tag, group, keys, choices, own));
         }
+        if self.security == Security::Malicious
+            && !verify_trees(&self.tag, self.field, &trees, &choices, proof)
+        {
+            let check = Failed::Trees;
+            return Err(PeerMisbehaved::CheckFailed { check });
+        }
+        let streams = trees.iter().map(|tree| Streams::of_punctured(cpu, tree));
+        self.groups = streams.collect();
         self.base = Vec::new();
+        Ok(())
     }
 }
 

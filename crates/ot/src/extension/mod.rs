@@ -15,16 +15,19 @@
 //! times that, and holds v ⊕ Δ·c. Rows of all groups together, transposed, are the correlated OTs.
 //!
 //! The receiver's u is used once as a pad. A receiver that uses different c for different groups,
-//! or wrong corrections in a tree, is not caught here: this is the semi-honest extension. The
-//! check of the malicious one is a linear hash over the same rows, before they are transposed.
+//! or wrong corrections in a tree, is not caught by the semi-honest extension. The malicious one
+//! checks the trees (`proof`) and the choices
+//! ([`correlated`](crate::correlated), by a linear hash of the rows before they are transposed).
 //!
 //! Assumption: SHA-256 is a pseudorandom generator (trees), AES-128 a pseudorandom function
 //! (streams). Cost for each OT: 128/k bits; (2^k / k) AES calls for the receiver, (2^k − 1)/k for
 //! the sender.
 
+mod proof;
 mod tree;
 mod vole;
 
+pub(crate) use proof::{first_bytes, mask_key, prove_trees, verify_trees};
 pub(crate) use tree::{CORRECTION_BYTES, correction_bytes, grow, grow_punctured};
 pub(crate) use vole::Streams;
 

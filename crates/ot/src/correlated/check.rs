@@ -1,0 +1,126 @@
+//! The check that a receiver used the same choices in every group: a linear hash of the rows.
+//!
+//! Source: Roy 2022, figure 8 and section 4.1: the consistency check of subspace VOLE, for the
+//! repetition code, with a universal hash R whose coefficients are drawn after the rows are fixed.
+//! The receiver sends ũ = R·c and binds itself to ṽ_j = R·v_j; the sender compares with
+//! R·w_j ⊕ Δ_j·ũ, row by row. Rows are never added to one another: the check of Keller, Orsini and
+//! Scholl (CRYPTO 2015), which hashed whole columns, rested on a lemma that does not hold.
+//!
+//! **Why it holds.** Group j of a cheating receiver has choices c_j. Unless R maps two different
+//! ones to the same value, only the groups with one c have R·c_j = ũ; in any other the comparison
+//! holds for a single value of the sender's k bits Δ_j, which the receiver must have guessed. So
+//! who cheats in n groups passes with probability 2^-kn, and then knows what it guessed: Δ keeps
+//! the rest of its entropy, and no strategy wins more than guessing all of Δ at once. R here is an
+//! inner product over GF(2^128), which maps two given rows to one value with probability 2^-128.
+//!
+//! **Without interaction** (Fiat and Shamir): the coefficients of a lot come from a random oracle
+//! on all that was sent before, the lot included, and the rows that mask ũ come first. A receiver
+//! that may ask the oracle Q times succeeds with Q·2^13·2^-128 at most, there being at most 2^13
+//! pairs of groups: 2^-75 for Q = 2^40. Deviation: ṽ is sent as its SHA-256, which commits to it.
+
+use sha2::{Digest, Sha256};
+use tacit_kernels::{Block, Cpu, Gf128Sum, Prg, inner_products};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::{Delta, SessionTag};
+
+const TRANSCRIPT: &[u8; 32] = b"tacit OT extension v1 transcript";
+const SEAL: &[u8; 32] = b"tacit OT extension v1 row hashes";
+
+/// Size of ũ and of the commitment to ṽ, in bytes.
+pub(super) const CHECK_BYTES: usize = Block::BYTES + 32;
+
+/// Hashes of all rows and of the choices, as lots are added.
+pub(super) struct Check {
+    cpu: Cpu,
+    transcript: Sha256,
+    coefficients: Vec<Block>,
+    /// One for each row.
+    rows: Zeroizing<Vec<Gf128Sum>>,
+    /// That of the choices; the receiver's only.
+    choices: Zeroizing<[Gf128Sum; 1]>,
+}
+
+impl Check {
+    /// The check of the call whose streams start at block `first` and which is for `count` OTs.
+    pub(super) fn new(tag: &SessionTag, first: u64, count: usize) -> Self {
+        let transcript = tag.hash(TRANSCRIPT).chain_update(first.to_le_bytes());
+        Self {
+            cpu: Cpu::detect(),
+            transcript: transcript.chain_update((count as u64).to_le_bytes()),
+            coefficients: Vec::new(),
+            rows: Zeroizing::new(vec![Gf128Sum::default(); Delta::BITS]),
+            choices: Zeroizing::default(),
+        }
+    }
+
+    /// Takes in bytes of the receiver's message.
+    pub(super) fn absorb(&mut self, sent: &[u8]) {
+        self.transcript.update(sent);
+    }
+
+    /// Adds the rows of the lot whose bytes were taken in last.
+    pub(super) fn add_rows(&mut self, rows: &[Block]) {
+        let mut transcript = self.transcript.clone();
+        transcript.update([0]);
+        let seed = transcript.finalize().into();
+        let length = rows.len() / Delta::BITS;
+        self.coefficients.resize(length, Block::ZERO);
+        Prg::from_seed(&seed).fill_blocks(&mut self.coefficients);
+        inner_products(self.cpu, &self.coefficients, rows, &mut self.rows);
+    }
+
+    /// Adds the choices of the lot whose rows were added last.
+    pub(super) fn add_choices(&mut self, choices: &[Block]) {
+        inner_products(self.cpu, &self.coefficients, choices, &mut *self.choices);
+    }
+
+    /// Adds the masks: one block of each row, with coefficient 1.
+    pub(super) fn add_mask_rows(&mut self, rows: &[Block]) {
+        for (sum, &row) in self.rows.iter_mut().zip(rows) {
+            sum.add(row);
+        }
+    }
+
+    /// Adds the choices of the masks.
+    pub(super) fn add_mask_choices(&mut self, choices: Block) {
+        self.choices[0].add(choices);
+    }
+
+    /// The receiver's proof: ũ and the commitment to ṽ.
+    pub(super) fn prove(self) -> [u8; CHECK_BYTES] {
+        let u = self.choices[0].reduce();
+        let mut proof = [0; CHECK_BYTES];
+        proof[..Block::BYTES].copy_from_slice(&u.to_bytes());
+        let hashes = self.rows.iter().map(|sum| sum.reduce());
+        proof[Block::BYTES..].copy_from_slice(&seal(&self.transcript, u, hashes));
+        proof
+    }
+
+    /// Whether `proof` fits the sender's rows, with all bits of Δ.
+    pub(super) fn verify(&self, proof: &[u8], delta: &[bool]) -> bool {
+        let (u, sealed) = proof.split_at(Block::BYTES);
+        let mut bytes = [0; Block::BYTES];
+        bytes.copy_from_slice(u);
+        let u = Block::from_bytes(bytes);
+        let hashes = self.rows.iter().zip(delta);
+        let hashes = hashes.map(|(sum, &bit)| sum.reduce() ^ u.and_bit(u8::from(bit).into()));
+        // The verdict is public; what it is made of is compared at once.
+        seal(&self.transcript, u, hashes)[..] == *sealed
+    }
+}
+
+/// The commitment to ṽ.
+fn seal(transcript: &Sha256, u: Block, hashes: impl Iterator<Item = Block>) -> [u8; 32] {
+    let mut sent = transcript.clone();
+    sent.update([1]);
+    let mut hash = Sha256::new().chain_update(SEAL);
+    hash.update(sent.finalize());
+    hash.update(u.to_bytes());
+    for block in hashes {
+        let mut bytes = block.to_bytes();
+        hash.update(bytes);
+        bytes.zeroize();
+    }
+    hash.finalize().into()
+}

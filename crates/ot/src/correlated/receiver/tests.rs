@@ -1,0 +1,146 @@
+//! Packing, and receivers that cheat as well as they can.
+
+use sha2::{Digest, Sha256};
+
+use super::super::{CotSender, blocks};
+use super::*;
+use crate::{Check as Failed, Delta, PeerMisbehaved};
+
+const TAG: SessionTag = SessionTag::new([9; 32]);
+
+#[test]
+fn packed_bits_keep_their_order() {
+    for count in [0, 1, 63, 64, 65, 127, 128, 129, 300] {
+        let choices: Vec<bool> = (0..count).map(|i| i * i % 7 == 2 || i % 5 == 1).collect();
+        let mut packed = [Block::ONES; 3];
+        let length = pack(&choices, &mut packed);
+        assert_eq!(length, blocks(count));
+        for i in 0..length * 128 {
+            let bit = packed[i / 128].to_u128() >> (i % 128) & 1 == 1;
+            assert_eq!(bit, choices.get(i).copied().unwrap_or(false));
+        }
+    }
+}
+
+/// Both halves under dealt base OTs; run by run, Δ's bits are those of a hash.
+fn halves(k: usize, run: u32) -> (u128, CotSender, CotReceiver) {
+    let hash = |x: u8, i: u8| -> [u8; 32] {
+        let hash = Sha256::new().chain_update(run.to_le_bytes());
+        hash.chain_update([x, i]).finalize().into()
+    };
+    let mut delta = Key::from_bytes(hash(2, 0)).to_block().to_u128();
+    delta |= 1;
+    let pairs: Vec<_> = (0..128)
+        .map(|i| [0, 1].map(|x| Key::from_bytes(hash(x, i))))
+        .collect();
+    let chosen = pairs.iter().enumerate();
+    let chosen = chosen.map(|(i, pair)| pair[(delta >> i & 1) as usize].clone());
+    let chosen = chosen.collect();
+    let field = FieldBits::new(k).unwrap();
+    let security = Security::Malicious;
+    let offset = Delta::from_block(Block::from_u128(delta)).unwrap();
+    let sender = CotSender::with_security(offset, chosen, &TAG, field, security).unwrap();
+    let receiver = CotReceiver::with_security(pairs, &TAG, field, security).unwrap();
+    (delta, sender, receiver)
+}
+
+/// The message for 128 OTs of a receiver that flips choice 5 in `groups`, and answers the check
+/// as is right if Δ has the bits `guess` there.
+fn cheat(receiver: &mut CotReceiver, groups: &[usize], guess: usize) -> Vec<u8> {
+    let mut message = vec![0; receiver.message_len(128)];
+    let corrections = core::mem::take(&mut receiver.corrections);
+    let (head, rest) = message.split_at_mut(corrections.len());
+    head.copy_from_slice(&corrections);
+    let mut check = Check::new(&TAG, 0, 128);
+    let mut lot = Lot::new();
+    check.absorb(head);
+    let rest = receiver.mask(0, &mut check, &mut lot, rest);
+    let choices = [Block::from_u128(0x1234_5678)];
+    let (sent, proof) = rest.split_at_mut(receiver.field.groups() * Block::BYTES);
+    receiver.fold_lot(1, &choices, &mut lot, sent);
+    for &group in groups {
+        sent[16 * group] ^= 1 << 5;
+        for (bit, row) in receiver.field.group(group).enumerate() {
+            let difference = Block::from_u128((guess as u128 >> bit & 1) << 5);
+            lot.rows[row] ^= difference;
+        }
+    }
+    check.absorb(sent);
+    check.add_rows(&lot.rows[..128]);
+    check.add_choices(&choices);
+    proof.copy_from_slice(&check.prove());
+    message
+}
+
+/// Different choices in n groups pass with probability 2^-kn: exactly when the guess is right.
+#[test]
+fn choices_that_differ_pass_as_often_as_proven() {
+    for (k, groups, runs) in [
+        (1, &[7][..], 400),
+        (1, &[7, 8, 100], 800),
+        (2, &[3], 800),
+        (2, &[3, 9], 1600),
+        (3, &[5], 800),
+        (4, &[31], 1600),
+    ] {
+        let mut passed = 0;
+        for run in 0..runs {
+            let (delta, mut sender, mut receiver) = halves(k, run);
+            let guess = run as usize % (1 << k);
+            let message = cheat(&mut receiver, groups, guess);
+            let right = |&group: &usize| (delta >> (group * k)) as usize % (1 << k) == guess;
+            let result = sender.extend(128, &message);
+            assert_eq!(result.is_ok(), groups.iter().all(right));
+            if let Err(error) = result {
+                let check = Failed::Choices;
+                assert_eq!(error, PeerMisbehaved::CheckFailed { check }.into());
+            } else {
+                passed += 1;
+            }
+        }
+        let expected = f64::from(runs) / f64::from(1 << (k * groups.len()));
+        let deviations = (f64::from(passed) - expected).abs() / expected.sqrt();
+        assert!(deviations < 4.0, "{passed} of {runs}, {expected} expected");
+    }
+}
+
+/// The same flip in all groups is no cheat but another choice.
+#[test]
+fn the_same_choice_everywhere_passes() {
+    let (_, mut sender, mut receiver) = halves(2, 0);
+    let mut message = vec![0; receiver.message_len(128)];
+    let mut t = [Block::ZERO; 128];
+    receiver
+        .extend_into(&[true; 128], &mut t, &mut message)
+        .unwrap();
+    assert!(sender.extend(128, &message).is_ok());
+}
+
+/// A wrong correction passes when Δ does not select it: with probability 1/2 each.
+#[test]
+fn wrong_corrections_pass_as_often_as_proven() {
+    for (k, wrong, runs) in [(2, 1, 400), (4, 1, 400), (4, 2, 800), (8, 3, 160)] {
+        let mut passed = 0;
+        for run in 0..runs {
+            let (delta, mut sender, mut receiver) = halves(k, run);
+            let mut right = true;
+            for group in 0..wrong {
+                // Level 1 of this tree: the sum that Δ's bit 1 selects if it is clear.
+                receiver.corrections[group * (k - 1) * 32 + 16] ^= 1;
+                right &= delta >> (group * k + 1) & 1 == 1;
+            }
+            let message = receiver.extend(&[true; 3]).unwrap().0;
+            let result = sender.extend(3, &message);
+            assert_eq!(result.is_ok(), right, "k = {k}");
+            if let Err(error) = result {
+                let check = Failed::Trees;
+                assert_eq!(error, PeerMisbehaved::CheckFailed { check }.into());
+            } else {
+                passed += 1;
+            }
+        }
+        let expected = f64::from(runs) / f64::from(1 << wrong);
+        let deviations = (f64::from(passed) - expected).abs() / expected.sqrt();
+        assert!(deviations < 4.0, "{passed} of {runs}, {expected} expected");
+    }
+}
