@@ -62,7 +62,9 @@ Examples, one line in each of two terminals (identities from `tacit keygen`):
 
   A circuit file says neither whose an input is nor who gets a result:
   tacit run adder64.txt --role garbler … --owner in0=garbler,in1=evaluator \\
-      --result out0=both --input in0=0110…
+      --result out0=both --bit-order as-given --type in0=u64 --type in1=u64 \\
+      --type out0=u64 --input in0=41
+  It does not say how it numbers bits either, and the wrong --bit-order gives a wrong result.
 
 Arguments show in the list of processes and in your shell's history. A secret that others on this \
 machine must not see goes through `name=@FILE`, `name=-` or --input-file.

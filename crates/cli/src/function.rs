@@ -65,6 +65,7 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
         return instance(&family, name, choice, Origin::File);
     }
     refuse(choice, name, "a circuit file", &["--param"])?;
+    order_of_numbers(choice)?;
     let circuit = retype(read(path, choice.bit_order)?, &choice.types)?;
     let name = file_name(name);
     Ok(Found::Circuit(FoundCircuit {
@@ -179,6 +180,19 @@ fn read(path: &Path, order: Option<BitOrder>) -> Result<Circuit, Failure> {
         CircuitError::Io { .. } => tacit::Error::from(error).into(),
         error => Failure::Input(format!("{}: {error}", path.display())),
     })
+}
+
+/// Refuses to read a file's port as a number by the order of byte strings: the file does not say
+/// its order, and the wrong one gives a wrong result and no error.
+fn order_of_numbers(choice: &FunctionArgs) -> Result<(), Failure> {
+    let number = |ty: &str| ty.starts_with(['u', 'i', 'f']);
+    match choice.types.iter().find(|(_, ty)| number(ty)) {
+        Some((name, ty)) if choice.bit_order.is_none() => Err(Failure::Usage(format!(
+            "--type reads {name} as {ty}, a number, and the file does not say how it numbers bits; \
+             say so with --bit-order, which is as-given for public files of arithmetic"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The same circuit with other types of the same widths.

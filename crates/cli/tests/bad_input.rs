@@ -288,7 +288,11 @@ fn types_of_a_circuit_file() {
     let inspect = |args: &[&str]| {
         tacit(
             parties.folder(),
-            &[&["inspect", "and.txt", "--json"], args].concat(),
+            &[
+                &["inspect", "and.txt", "--json", "--bit-order", "as-given"],
+                args,
+            ]
+            .concat(),
         )
     };
     let json = inspect(&["--type", "in0=u1", "--type", "out0=bit"]).json();
@@ -301,6 +305,8 @@ fn types_of_a_circuit_file() {
     inspect(&["--type", "in0=u2"]).failed(2, &["in0", "2 bits", "has 1"]);
     inspect(&["--type", "in2=u1"]).failed(2, &["in2", "in0, in1, out0"]);
     inspect(&["--type", "in0=word"]).failed(3, &["word"]);
+    let silent = ["inspect", "and.txt", "--type", "in0=u1"];
+    tacit(parties.folder(), &silent).failed(2, &["in0", "--bit-order"]);
     let library = ["inspect", "aes-128", "--type", "key=u128"];
     tacit(parties.folder(), &library).failed(2, &["library"]);
 }
