@@ -1,6 +1,7 @@
 //! Garbling schemes behind one interface; no I/O.
 #![forbid(unsafe_code)]
 
+mod decoding;
 mod half_gates;
 mod id;
 mod ladder;

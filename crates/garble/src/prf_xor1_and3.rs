@@ -171,10 +171,10 @@ fn fingerprints(
     points: Points,
     numbers: impl Iterator<Item = u64>,
     labels: &[Block],
-) -> Vec<Block> {
+) -> Zeroizing<Vec<Block>> {
     let keys = Zeroizing::new(labels.iter().map(|label| *label & KEY).collect::<Vec<_>>());
     let point = |(number, label): (u64, &Block)| points.output(number, label.lsb());
-    let mut values: Vec<Block> = numbers.zip(labels).map(point).collect();
+    let mut values = Zeroizing::new(numbers.zip(labels).map(point).collect::<Vec<_>>());
     encrypt_each(cpu, &keys, &mut values);
     values.iter_mut().for_each(|value| *value = *value & KEY);
     values

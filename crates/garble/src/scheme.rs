@@ -10,7 +10,7 @@
 
 use tacit_circuit::Program;
 use tacit_kernels::Block;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::{DecodeError, SchemeId};
 
@@ -101,7 +101,8 @@ pub trait Evaluator: Send {
     /// Appends the output labels of the program that was evaluated to `outputs`.
     fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>);
 
-    /// The values of output labels number `first…`, from the garbler's decoding information.
+    /// The values of output labels number `first…`, from the garbler's decoding information. The
+    /// time does not depend on the labels, nor on which of them is refused.
     ///
     /// # Errors
     ///
@@ -112,5 +113,5 @@ pub trait Evaluator: Send {
         first: u64,
         labels: &[Block],
         decoding: &[u8],
-    ) -> Result<Vec<bool>, DecodeError>;
+    ) -> Result<Zeroizing<Vec<bool>>, DecodeError>;
 }

@@ -50,7 +50,7 @@ fn decoding_that_fits_both_values_or_has_its_spare_bit_set_is_refused() {
     let setting = Setting::numbered(9);
     let evaluator = PrfXor1And3::new().evaluator(setting.start);
     let decode = |decoding: &[u8]| evaluator.decode(setting.first_output, &label, decoding);
-    assert_eq!(decode(&garbled.decoding), Ok(vec![true]));
+    assert_eq!(decode(&garbled.decoding), Ok(vec![true].into()));
     let neither = Err(DecodeError::NeitherValue(setting.first_output));
     let both = [&garbled.decoding[16..], &garbled.decoding[16..]].concat();
     assert_eq!(decode(&both), neither);
@@ -60,7 +60,7 @@ fn decoding_that_fits_both_values_or_has_its_spare_bit_set_is_refused() {
     let swapped = [&garbled.decoding[16..], &garbled.decoding[..16]].concat();
     assert_eq!(
         decode(&swapped),
-        Ok(vec![false]),
+        Ok(vec![false].into()),
         "what d says is the garbler's word"
     );
     let elsewhere = evaluator.decode(setting.first_output + 1, &label, &garbled.decoding);

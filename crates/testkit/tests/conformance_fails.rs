@@ -9,6 +9,7 @@ use tacit_garble::{
 };
 use tacit_kernels::Block;
 use tacit_testkit::garbling::{conformance, refuses_other_labels};
+use zeroize::Zeroizing;
 
 type Wire = <PrfXor1And3 as Scheme>::Wire;
 
@@ -166,7 +167,7 @@ impl Evaluator for FaultyEvaluator {
         first: u64,
         labels: &[Block],
         decoding: &[u8],
-    ) -> Result<Vec<bool>, DecodeError> {
+    ) -> Result<Zeroizing<Vec<bool>>, DecodeError> {
         let expected = 32 * labels.len();
         let decoding = match self.1 {
             Fault::LooseLength if decoding.len() > expected => &decoding[..expected],
@@ -175,7 +176,7 @@ impl Evaluator for FaultyEvaluator {
         let decoded = self.0.decode(first, labels, decoding);
         match decoded {
             Err(DecodeError::NeitherValue(_)) if self.1 == Fault::LooseDecoding => {
-                Ok(vec![false; labels.len()])
+                Ok(vec![false; labels.len()].into())
             }
             decoded => decoded,
         }

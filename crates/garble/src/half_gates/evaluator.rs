@@ -5,11 +5,12 @@ use core::fmt;
 use subtle::ConstantTimeEq;
 use tacit_circuit::{AndGate, NEGATED, Output, Program};
 use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd, TweakableHash};
-use zeroize::ZeroizeOnDrop;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use super::gates::{Gates, Slots, fill_up, xor_gates};
 use super::hashing::{EVALUATED, Hashing, MAX_LANES, Rekeyed, TwoCall, lanes_for};
 use super::{AND_BYTES, OUTPUT_BYTES, TAG_BYTES, output_tag, output_tweak};
+use crate::decoding::{self, Fit};
 use crate::{DecodeError, Evaluator, StartPoint};
 
 /// Most gates of one step.
@@ -83,7 +84,7 @@ impl Evaluator for HalfGatesEvaluator {
         first: u64,
         labels: &[Block],
         decoding: &[u8],
-    ) -> Result<Vec<bool>, DecodeError> {
+    ) -> Result<Zeroizing<Vec<bool>>, DecodeError> {
         let expected = OUTPUT_BYTES * labels.len();
         if decoding.len() != expected {
             return Err(DecodeError::WrongLength {
@@ -91,23 +92,19 @@ impl Evaluator for HalfGatesEvaluator {
                 found: decoding.len(),
             });
         }
-        let mut hashes = labels.to_vec();
+        let mut hashes = Zeroizing::new(labels.to_vec());
         TweakableHash::on(self.cpu, self.construction, self.start)
             .hash(output_tweak(first), &mut hashes);
-        let mut values = Vec::with_capacity(labels.len());
-        for ((number, hash), tags) in (first..)
-            .zip(&hashes)
-            .zip(decoding.chunks_exact(OUTPUT_BYTES))
-        {
+        let tags = decoding.chunks_exact(OUTPUT_BYTES);
+        let fits = hashes.iter().zip(tags).map(|(hash, tags)| {
             let (zero, one) = tags.split_at(TAG_BYTES);
-            let tag = output_tag(*hash);
-            let (is_zero, is_one) = (tag.ct_eq(zero), tag.ct_eq(one));
-            if !bool::from(is_zero ^ is_one) {
-                return Err(DecodeError::NeitherValue(number));
+            let tag = Zeroizing::new(output_tag(*hash));
+            Fit {
+                zero: tag.ct_eq(zero),
+                one: tag.ct_eq(one),
             }
-            values.push(is_one.into());
-        }
-        Ok(values)
+        });
+        decoding::values(first, fits)
     }
 }
 

@@ -256,7 +256,10 @@ fn decoding_gives_the_values_and_refuses_what_does_not_fit() {
         garbler.decoding(0, wires, &mut decoding);
         assert_eq!(decoding.len(), scheme.decoding_bytes(count));
         let values = evaluator.decode(0, labels, &decoding);
-        assert_eq!(values.as_deref(), Ok(&keys.values[..count]));
+        assert_eq!(
+            values.as_ref().map(|values| &values[..]),
+            Ok(&keys.values[..count])
+        );
 
         for output in 0..count {
             for at in [16 * output, 16 * output + 15] {

@@ -1,13 +1,14 @@
 //! The evaluator: one label of each wire.
 
 use core::mem;
-use subtle::{Choice, ConstantTimeEq};
+use subtle::ConstantTimeEq;
 use tacit_circuit::{AndGate, NEGATED, Output, Program, XorGate};
 use tacit_kernels::{Block, Cpu, Use, encrypt_each};
 use zeroize::Zeroizing;
 
 use super::runs::Runs;
 use super::{AND_BYTES, DECODING_BYTES, KEY, Points, TOGETHER, XOR_BYTES, cot_label, fingerprints};
+use crate::decoding::{self, Fit};
 use crate::{DecodeError, Evaluator, StartPoint};
 
 /// What a caller broke who gave tables of another size.
@@ -165,7 +166,7 @@ impl Evaluator for PrfXor1And3Evaluator {
         first: u64,
         labels: &[Block],
         decoding: &[u8],
-    ) -> Result<Vec<bool>, DecodeError> {
+    ) -> Result<Zeroizing<Vec<bool>>, DecodeError> {
         let expected = DECODING_BYTES * labels.len();
         if decoding.len() != expected {
             return Err(DecodeError::WrongLength {
@@ -174,17 +175,14 @@ impl Evaluator for PrfXor1And3Evaluator {
             });
         }
         let found = fingerprints(self.cpu, self.points, first.., labels);
-        let values: Vec<(Choice, Choice)> = found
+        let pairs = decoding.as_chunks().0.as_chunks().0;
+        let fits = found
             .iter()
-            .zip(decoding.as_chunks().0.as_chunks().0)
+            .zip(pairs)
             .map(|(found, d): (&Block, &[[u8; 16]; 2])| {
                 let [zero, one] = d.map(|d| found.ct_eq(&Block::from_bytes(d)));
-                (one, zero ^ one)
-            })
-            .collect();
-        match values.iter().position(|(_, fits)| !bool::from(*fits)) {
-            Some(neither) => Err(DecodeError::NeitherValue(first + neither as u64)),
-            None => Ok(values.into_iter().map(|(one, _)| one.into()).collect()),
-        }
+                Fit { zero, one }
+            });
+        decoding::values(first, fits)
     }
 }

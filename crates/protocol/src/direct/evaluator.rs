@@ -289,7 +289,7 @@ impl<S: Scheme> Evaluated<'_, S> {
     fn decode(&self, payload: &[u8]) -> Result<Zeroizing<Vec<bool>>, Error> {
         let labels = self.outputs.of(Role::Evaluator);
         let outputs = self.evaluator.decode(0, &labels, payload);
-        Ok(Zeroizing::new(outputs.map_err(Misbehaviour::Undecodable)?))
+        Ok(outputs.map_err(Misbehaviour::Undecodable)?)
     }
 
     fn result(&self, tag: &RunTag, message: &mut Vec<u8>) {
