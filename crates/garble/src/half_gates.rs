@@ -26,9 +26,9 @@
 //! keys of the next gates are expanded before their labels are known, so that a chain of gates
 //! waits for one cipher call each; two-call it waits for two.
 
-mod evaluator;
-mod garbler;
-mod gates;
+pub(crate) mod evaluator;
+pub(crate) mod garbler;
+pub(crate) mod gates;
 mod hashing;
 
 pub use evaluator::HalfGatesEvaluator;

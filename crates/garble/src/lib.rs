@@ -4,6 +4,7 @@
 mod decoding;
 mod half_gates;
 mod id;
+mod label_keyed;
 mod ladder;
 mod prf_xor1_and3;
 mod scheme;
@@ -11,8 +12,9 @@ mod visit;
 
 pub use half_gates::{HalfGates, HalfGatesEvaluator, HalfGatesGarbler};
 pub use id::{Hash, Ordering, SchemeId, SchemeName, UnknownScheme, UnknownSchemeName};
+pub use label_keyed::LabelPair;
 pub use ladder::{Assumption, Cost, GateCost, LADDER, Rung, UnknownAssumption};
-pub use prf_xor1_and3::{LabelPair, PrfXor1And3, PrfXor1And3Evaluator, PrfXor1And3Garbler};
+pub use prf_xor1_and3::{PrfXor1And3, PrfXor1And3Evaluator, PrfXor1And3Garbler};
 pub use scheme::{Evaluator, Garbler, Scheme, StartPoint};
 pub use visit::{SchemeVisitor, with_scheme};
 

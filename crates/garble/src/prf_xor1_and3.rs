@@ -40,26 +40,21 @@ mod garbler;
 mod runs;
 
 pub use evaluator::PrfXor1And3Evaluator;
-pub use garbler::{LabelPair, PrfXor1And3Garbler};
+pub use garbler::PrfXor1And3Garbler;
 
-use subtle::Choice;
 use tacit_circuit::Program;
-use tacit_kernels::{Block, Construction, Cpu, Tweak, TweakableHash, Use, encrypt_each};
-use zeroize::Zeroizing;
+use tacit_kernels::{Block, Construction, Cpu, Tweak, TweakableHash, Use};
 
-use crate::{Scheme, SchemeId, StartPoint};
+use crate::label_keyed::DECODING_BYTES;
+use crate::{LabelPair, Scheme, SchemeId, StartPoint};
 
 /// Bytes of a XOR gate's table.
 const XOR_BYTES: usize = 16;
 /// Bytes of an AND gate's table.
 const AND_BYTES: usize = 48;
-/// Bytes of an output's decoding information.
-const DECODING_BYTES: usize = 32;
 /// Gates that are worked on together: enough to keep the cipher busy, and the keys and points in
 /// the first-level cache.
 const TOGETHER: usize = 64;
-/// [1..n]: all bits of a label but its select bit.
-const KEY: Block = Block::from_u128(!1);
 
 /// The scheme `prf-xor1-and3`. See the module's header.
 #[derive(Clone, Copy, Debug)]
@@ -114,40 +109,6 @@ impl Scheme for PrfXor1And3 {
     }
 }
 
-/// Where F is called: the start point and the instance, which every tweak shares.
-#[derive(Clone, Copy)]
-struct Points {
-    start: StartPoint,
-    instance: u32,
-}
-
-impl Points {
-    /// The point at which gate `number` calls F for `row` on one `side`.
-    #[inline(always)]
-    fn at(self, usage: Use, number: usize, row: u8, side: u8) -> Block {
-        let tweak = Tweak {
-            usage,
-            instance: self.instance,
-            number: number as u64,
-            a: row,
-            b: side,
-        };
-        self.start ^ tweak.to_block()
-    }
-
-    /// The point at which output `number` is decoded. Outputs are numbered across instances.
-    fn output(self, number: u64, select: Choice) -> Block {
-        let tweak = Tweak {
-            usage: Use::Out,
-            instance: 0,
-            number,
-            a: select.unwrap_u8(),
-            b: 0,
-        };
-        self.start ^ tweak.to_block()
-    }
-}
-
 /// The label that correlated OT `index` gives for x: its key is H(x, index), its select bit x's.
 ///
 /// x of the other value differs by Δ, so that a PRF keyed by x would not do: this is the re-keyed
@@ -163,19 +124,4 @@ fn cot_label(cpu: Cpu, start: StartPoint, index: u64, x: Block) -> Block {
     TweakableHash::on(cpu, Construction::Rekeyed, start)
         .hash_one(tweak, x)
         .with_lsb(x.lsb())
-}
-
-/// F(k, out‖λ)[1..n] of labels of the outputs with these numbers.
-fn fingerprints(
-    cpu: Cpu,
-    points: Points,
-    numbers: impl Iterator<Item = u64>,
-    labels: &[Block],
-) -> Zeroizing<Vec<Block>> {
-    let keys = Zeroizing::new(labels.iter().map(|label| *label & KEY).collect::<Vec<_>>());
-    let point = |(number, label): (u64, &Block)| points.output(number, label.lsb());
-    let mut values = Zeroizing::new(numbers.zip(labels).map(point).collect::<Vec<_>>());
-    encrypt_each(cpu, &keys, &mut values);
-    values.iter_mut().for_each(|value| *value = *value & KEY);
-    values
 }

@@ -220,7 +220,10 @@ fn evaluate_run<S: Simd, H: Hashing<S>>(
 
 /// The tables of gates that [`fill_up`] puts from lane `at` on.
 #[inline(always)]
-fn fill_up_tables<const LENGTH: usize>(tables: &[u8], at: usize) -> [[u8; AND_BYTES]; LENGTH] {
+pub(crate) fn fill_up_tables<const LENGTH: usize>(
+    tables: &[u8],
+    at: usize,
+) -> [[u8; AND_BYTES]; LENGTH] {
     let mut rows = [[0; AND_BYTES]; LENGTH];
     for (row, table) in rows[at..].iter_mut().zip(tables.as_chunks().0) {
         *row = *table;
@@ -230,7 +233,7 @@ fn fill_up_tables<const LENGTH: usize>(tables: &[u8], at: usize) -> [[u8; AND_BY
 
 /// W_a, W_b of the gates' inputs.
 #[inline(always)]
-fn labels<S: Simd, const N: usize>(
+pub(crate) fn labels<S: Simd, const N: usize>(
     simd: S,
     gates: &[AndGate],
     slots: &[Block],
@@ -247,7 +250,7 @@ fn labels<S: Simd, const N: usize>(
 
 /// The output labels of gates, from their input labels, the hashes of these, and the tables.
 #[inline(always)]
-fn finish_gates<S: Simd, const N: usize>(
+pub(crate) fn finish_gates<S: Simd, const N: usize>(
     simd: S,
     x: [[S::Vector; 2]; N],
     hashes: [[S::Vector; 2]; N],

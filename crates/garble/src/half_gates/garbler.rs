@@ -234,7 +234,7 @@ fn garble_run<S: Simd, H: Hashing<S>>(
 
 /// Copies as many rows as `tables` has room for.
 #[inline(always)]
-fn copy_tables(rows: &[[u8; AND_BYTES]], tables: &mut [u8]) {
+pub(crate) fn copy_tables(rows: &[[u8; AND_BYTES]], tables: &mut [u8]) {
     let (tables, _) = tables.as_chunks_mut::<AND_BYTES>();
     for (table, row) in tables.iter_mut().zip(rows) {
         *table = *row;
@@ -243,7 +243,7 @@ fn copy_tables(rows: &[[u8; AND_BYTES]], tables: &mut [u8]) {
 
 /// W_a^0, W_a^1, W_b^0, W_b^1 of the gates' inputs, after their negations.
 #[inline(always)]
-fn labels<S: Simd, const N: usize>(
+pub(crate) fn labels<S: Simd, const N: usize>(
     simd: S,
     offsets: &[Block; 2],
     gates: &[AndGate],
@@ -265,7 +265,7 @@ fn labels<S: Simd, const N: usize>(
 
 /// The tables and the output labels of gates, from their input labels and the hashes of these.
 #[inline(always)]
-fn finish_gates<S: Simd, const N: usize>(
+pub(crate) fn finish_gates<S: Simd, const N: usize>(
     simd: S,
     x: [[S::Vector; 4]; N],
     hashes: [[S::Vector; 4]; N],

@@ -8,17 +8,17 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// The gates of one segment, in the order in which they are computed.
 #[derive(Clone, Copy)]
-pub(super) struct Gates<'a> {
-    pub(super) batches: &'a [Batch],
-    pub(super) xors: &'a [XorGate],
-    pub(super) ands: &'a [AndGate],
+pub(crate) struct Gates<'a> {
+    pub(crate) batches: &'a [Batch],
+    pub(crate) xors: &'a [XorGate],
+    pub(crate) ands: &'a [AndGate],
     /// The number of the first AND gate.
-    pub(super) first_and: u64,
+    pub(crate) first_and: u64,
 }
 
 impl<'a> Gates<'a> {
     /// The gates of `segment`.
-    pub(super) fn of(program: &'a Program, segment: usize) -> Self {
+    pub(crate) fn of(program: &'a Program, segment: usize) -> Self {
         let segment = &program.segments()[segment];
         let range = |range: &Range<usize>| range.clone();
         Self {
@@ -32,7 +32,7 @@ impl<'a> Gates<'a> {
 
 /// Computes XOR gates, in order.
 #[inline(always)]
-pub(super) fn xor_gates(slots: &mut [Block], gates: &[XorGate]) {
+pub(crate) fn xor_gates(slots: &mut [Block], gates: &[XorGate]) {
     for gate in gates {
         slots[gate.out as usize] = slots[gate.a as usize] ^ slots[gate.b as usize];
     }
@@ -41,7 +41,7 @@ pub(super) fn xor_gates(slots: &mut [Block], gates: &[XorGate]) {
 /// Fills up a vector of gates whose lanes from `at` on are `gates`, with gates that read zeros and
 /// write where nobody reads.
 #[inline(always)]
-pub(super) fn fill_up<const LENGTH: usize>(
+pub(crate) fn fill_up<const LENGTH: usize>(
     gates: &[AndGate],
     at: usize,
     slots: &[Block],
@@ -60,20 +60,20 @@ pub(super) fn fill_up<const LENGTH: usize>(
 }
 
 /// Slots after the program's: one that stays zero, and one that is only written.
-pub(super) const SPARE_SLOTS: usize = 2;
+pub(crate) const SPARE_SLOTS: usize = 2;
 
 /// Labels by slot, and [`SPARE_SLOTS`] more. Wiped when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]
-pub(super) struct Slots(Vec<Block>);
+pub(crate) struct Slots(Vec<Block>);
 
 impl Slots {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(Vec::new())
     }
 
     /// Makes room for `program` and puts `inputs` where it expects them. Leaves no copy of old
     /// labels in freed memory.
-    pub(super) fn begin(&mut self, program: &Program, inputs: &[Block]) {
+    pub(crate) fn begin(&mut self, program: &Program, inputs: &[Block]) {
         assert_eq!(
             inputs.len(),
             program.inputs(),
@@ -90,12 +90,12 @@ impl Slots {
     }
 
     /// All slots, the spare ones last.
-    pub(super) fn as_mut_slice(&mut self) -> &mut [Block] {
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [Block] {
         &mut self.0
     }
 
     /// The label in `slot`.
-    pub(super) fn get(&self, slot: u32) -> Block {
+    pub(crate) fn get(&self, slot: u32) -> Block {
         self.0[slot as usize]
     }
 }

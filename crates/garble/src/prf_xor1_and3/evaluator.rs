@@ -1,14 +1,13 @@
 //! The evaluator: one label of each wire.
 
 use core::mem;
-use subtle::ConstantTimeEq;
 use tacit_circuit::{AndGate, NEGATED, Output, Program, XorGate};
 use tacit_kernels::{Block, Cpu, Use, encrypt_each};
 use zeroize::Zeroizing;
 
 use super::runs::Runs;
-use super::{AND_BYTES, DECODING_BYTES, KEY, Points, TOGETHER, XOR_BYTES, cot_label, fingerprints};
-use crate::decoding::{self, Fit};
+use super::{AND_BYTES, TOGETHER, XOR_BYTES, cot_label};
+use crate::label_keyed::{KEY, Points, decode};
 use crate::{DecodeError, Evaluator, StartPoint};
 
 /// What a caller broke who gave tables of another size.
@@ -167,22 +166,6 @@ impl Evaluator for PrfXor1And3Evaluator {
         labels: &[Block],
         decoding: &[u8],
     ) -> Result<Zeroizing<Vec<bool>>, DecodeError> {
-        let expected = DECODING_BYTES * labels.len();
-        if decoding.len() != expected {
-            return Err(DecodeError::WrongLength {
-                expected,
-                found: decoding.len(),
-            });
-        }
-        let found = fingerprints(self.cpu, self.points, first.., labels);
-        let pairs = decoding.as_chunks().0.as_chunks().0;
-        let fits = found
-            .iter()
-            .zip(pairs)
-            .map(|(found, d): (&Block, &[[u8; 16]; 2])| {
-                let [zero, one] = d.map(|d| found.ct_eq(&Block::from_bytes(d)));
-                Fit { zero, one }
-            });
-        decoding::values(first, fits)
+        decode(self.cpu, self.points, first, labels, decoding)
     }
 }

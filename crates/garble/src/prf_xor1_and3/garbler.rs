@@ -1,104 +1,19 @@
 //! The garbler: both labels of each wire.
 
-use core::{fmt, mem};
+use core::mem;
 
 use subtle::{Choice, ConditionallySelectable};
 use tacit_circuit::{AndGate, NEGATED, Output, Program, XorGate};
-use tacit_kernels::{Aes128, Block, Cpu, Tweak, Use, encrypt_each, encrypt_each_twice};
-use zeroize::{Zeroize, Zeroizing};
+use tacit_kernels::{Block, Cpu, Use, encrypt_each, encrypt_each_twice};
+use zeroize::Zeroizing;
 
 use super::runs::Runs;
-use super::{AND_BYTES, KEY, Points, TOGETHER, XOR_BYTES, cot_label, fingerprints};
+use super::{AND_BYTES, TOGETHER, XOR_BYTES, cot_label};
+use crate::label_keyed::{Coins, KEY, LabelPair, Points, decoding};
 use crate::{Garbler, StartPoint};
 
 /// What a caller broke who gave tables of another size.
 const ROOM: &str = "exactly as many bytes as the segment's tables have";
-
-/// What the garbler knows of a wire: its labels for 0 and for 1, whose select bits differ.
-#[derive(Clone, Copy, Default)]
-pub struct LabelPair([Block; 2]);
-
-impl LabelPair {
-    /// The pair whose label for `bit` is `active`. The other is `key` with the other select bit.
-    fn with_active(active: Block, bit: Choice, key: Block) -> Self {
-        let other = key.with_lsb(!active.lsb());
-        let zero = Block::conditional_select(&active, &other, bit);
-        let one = Block::conditional_select(&other, &active, bit);
-        Self([zero, one])
-    }
-
-    /// The pair of the wire's negation, if `negated`, which is public.
-    fn negated_if(self, negated: bool) -> Self {
-        let Self([zero, one]) = self;
-        if negated { Self([one, zero]) } else { self }
-    }
-
-    /// π: the value that the label with select bit 0 stands for.
-    fn permute_bit(&self) -> Choice {
-        self.0[0].lsb()
-    }
-
-    /// The labels with select bits 0 and 1.
-    fn by_select(&self) -> [Block; 2] {
-        let Self([mut with_0, mut with_1]) = *self;
-        Block::conditional_swap(&mut with_0, &mut with_1, self.permute_bit());
-        [with_0, with_1]
-    }
-}
-
-impl Zeroize for LabelPair {
-    fn zeroize(&mut self) {
-        self.0.zeroize();
-    }
-}
-
-impl fmt::Debug for LabelPair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LabelPair(..)")
-    }
-}
-
-/// The random keys of one seed. See "Random keys" in the scheme's header.
-struct Coins {
-    cipher: Aes128,
-    first: Zeroizing<Block>,
-}
-
-impl Coins {
-    fn new(cpu: Cpu, seed: &Zeroizing<[u8; 32]>) -> Self {
-        let (mut key, mut first) = (Zeroizing::new([0; 16]), Zeroizing::new([0; 16]));
-        key.copy_from_slice(&seed[..16]);
-        first.copy_from_slice(&seed[16..]);
-        let cipher = Aes128::new(cpu, Block::from_bytes(*key));
-        Self {
-            cipher,
-            first: Zeroizing::new(Block::from_bytes(*first)),
-        }
-    }
-
-    /// The key for something that has this number.
-    fn one(&self, usage: Use, instance: u32, number: u64) -> Block {
-        let mut coins = [Block::ZERO];
-        self.fill(usage, instance, number, &mut coins);
-        coins[0]
-    }
-
-    /// The keys for things numbered `first…`.
-    fn fill(&self, usage: Use, instance: u32, first: u64, coins: &mut [Block]) {
-        for (number, coin) in (first..).zip(&mut *coins) {
-            let counter = Tweak {
-                usage,
-                instance,
-                number,
-                a: 0,
-                b: 0,
-            };
-            *coin = *self.first ^ counter.to_block();
-        }
-        self.cipher.encrypt_blocks(coins);
-        coins.iter_mut().for_each(|coin| *coin = *coin & KEY);
-    }
-}
 
 /// The garbler of `prf-xor1-and3`.
 pub struct PrfXor1And3Garbler {
@@ -218,7 +133,7 @@ impl PrfXor1And3Garbler {
             let holds_one = [pi_i & !pi_j, !pi_i & pi_j, !pi_i & !pi_j];
             let rows = table.chunks_exact_mut(Block::BYTES);
             for ((k, one), row) in k[1..].iter().zip(holds_one).zip(rows) {
-                let label = Block::conditional_select(&wire.0[0], &wire.0[1], one);
+                let label = Block::conditional_select(&wire.of(false), &wire.of(true), one);
                 row.copy_from_slice(&(*k ^ label).to_bytes());
             }
             self.slots[gate.out as usize] = wire;
@@ -244,7 +159,7 @@ impl Garbler for PrfXor1And3Garbler {
     fn wire_from_cot(&self, index: u64, q: Block) -> LabelPair {
         let label = |x: Block| cot_label(self.cpu, self.points.start, index, x);
         // Bit 0 of Δ is one, so that the select bits differ.
-        LabelPair([label(q), label(q ^ *self.delta)])
+        LabelPair::new([label(q), label(q ^ *self.delta)])
     }
 
     fn begin(&mut self, instance: u32, program: &Program, inputs: &[LabelPair]) {
@@ -307,11 +222,7 @@ impl Garbler for PrfXor1And3Garbler {
     }
 
     fn decoding(&self, first: u64, wires: &[LabelPair], out: &mut Vec<u8>) {
-        let labels: Zeroizing<Vec<Block>> =
-            Zeroizing::new(wires.iter().flat_map(|wire| wire.0).collect());
-        let numbers = (first..).flat_map(|number| [number, number]);
-        let values = fingerprints(self.cpu, self.points, numbers, &labels);
-        out.extend(values.iter().flat_map(|value| value.to_bytes()));
+        decoding(self.cpu, self.points, first, wires, out);
     }
 
     fn label_with_select(&self, wire: &LabelPair, select: bool) -> (Block, bool) {

@@ -1,0 +1,114 @@
+//! What schemes share whose hash is keyed by labels: F(k, x) = `AES_k(x)`.
+//!
+//! The points x at which F is called, and decoding as in Gueron, Lindell, Nof and Pinkas ("Fast
+//! garbling of circuits under standard assumptions", 2015), figure 6: d[j, b] = F(k_j^b, out‖λ)
+//! cut to 127 bits, so that a label which is not the garbler's decodes to ⊥.
+
+mod pair;
+
+pub(crate) use pair::Coins;
+pub use pair::LabelPair;
+
+use subtle::{Choice, ConstantTimeEq};
+use tacit_kernels::{Block, Cpu, Tweak, Use, encrypt_each};
+use zeroize::Zeroizing;
+
+use crate::decoding::{self, Fit};
+use crate::{DecodeError, StartPoint};
+
+/// Bytes of an output's decoding information.
+pub(crate) const DECODING_BYTES: usize = 32;
+/// [1..n]: all bits of a label but its select bit.
+pub(crate) const KEY: Block = Block::from_u128(!1);
+
+/// Where F is called: the start point and the instance, which every tweak shares.
+#[derive(Clone, Copy)]
+pub(crate) struct Points {
+    pub(crate) start: StartPoint,
+    pub(crate) instance: u32,
+}
+
+impl Points {
+    /// The point at which gate `number` calls F for `row` on one `side`.
+    #[inline(always)]
+    pub(crate) fn at(self, usage: Use, number: usize, row: u8, side: u8) -> Block {
+        let tweak = Tweak {
+            usage,
+            instance: self.instance,
+            number: number as u64,
+            a: row,
+            b: side,
+        };
+        self.start ^ tweak.to_block()
+    }
+
+    /// The point at which output `number` is decoded. Outputs are numbered across instances.
+    fn output(self, number: u64, select: Choice) -> Block {
+        let tweak = Tweak {
+            usage: Use::Out,
+            instance: 0,
+            number,
+            a: select.unwrap_u8(),
+            b: 0,
+        };
+        self.start ^ tweak.to_block()
+    }
+}
+
+/// Appends d[j, 0] and d[j, 1] of the outputs number `first…` with these labels.
+pub(crate) fn decoding(
+    cpu: Cpu,
+    points: Points,
+    first: u64,
+    wires: &[LabelPair],
+    out: &mut Vec<u8>,
+) {
+    let pair = |wire: &LabelPair| [wire.of(false), wire.of(true)];
+    let labels: Zeroizing<Vec<Block>> = Zeroizing::new(wires.iter().flat_map(pair).collect());
+    let numbers = (first..).flat_map(|number| [number, number]);
+    let values = fingerprints(cpu, points, numbers, &labels);
+    out.extend(values.iter().flat_map(|value| value.to_bytes()));
+}
+
+/// The values of these labels of outputs number `first…`, with ⊥ where one fits neither decoding
+/// value, or both.
+pub(crate) fn decode(
+    cpu: Cpu,
+    points: Points,
+    first: u64,
+    labels: &[Block],
+    information: &[u8],
+) -> Result<Zeroizing<Vec<bool>>, DecodeError> {
+    let expected = DECODING_BYTES * labels.len();
+    if information.len() != expected {
+        return Err(DecodeError::WrongLength {
+            expected,
+            found: information.len(),
+        });
+    }
+    let found = fingerprints(cpu, points, first.., labels);
+    let pairs = information.as_chunks().0.as_chunks().0;
+    let fits = found
+        .iter()
+        .zip(pairs)
+        .map(|(found, d): (&Block, &[[u8; 16]; 2])| {
+            let [zero, one] = d.map(|d| found.ct_eq(&Block::from_bytes(d)));
+            Fit { zero, one }
+        });
+    decoding::values(first, fits)
+}
+
+/// F(k, out‖λ)[1..n] of labels of the outputs with these numbers.
+fn fingerprints(
+    cpu: Cpu,
+    points: Points,
+    numbers: impl Iterator<Item = u64>,
+    labels: &[Block],
+) -> Zeroizing<Vec<Block>> {
+    let keys = Zeroizing::new(labels.iter().map(|label| *label & KEY).collect::<Vec<_>>());
+    let point = |(number, label): (u64, &Block)| points.output(number, label.lsb());
+    let mut values = Zeroizing::new(numbers.zip(labels).map(point).collect::<Vec<_>>());
+    encrypt_each(cpu, &keys, &mut values);
+    values.iter_mut().for_each(|value| *value = *value & KEY);
+    values
+}
