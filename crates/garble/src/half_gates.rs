@@ -37,6 +37,7 @@ pub use garbler::HalfGatesGarbler;
 use tacit_circuit::Program;
 use tacit_kernels::{Block, Construction, Cpu, Tweak, Use};
 
+use crate::link::OFFSET_LINK_BYTES;
 use crate::{Scheme, SchemeId, StartPoint};
 
 /// Bytes of an AND gate's table.
@@ -105,6 +106,10 @@ impl Scheme for HalfGates {
 
     fn decoding_bytes(self, outputs: usize) -> usize {
         OUTPUT_BYTES * outputs
+    }
+
+    fn link_bytes(self) -> usize {
+        OFFSET_LINK_BYTES
     }
 
     /// The seed is not used: a garbling is fixed by Δ, the start point, the instance and the

@@ -6,6 +6,7 @@ mod half_gates;
 mod id;
 mod label_keyed;
 mod ladder;
+mod link;
 mod prf_xor1_and3;
 mod scheme;
 mod visit;

@@ -12,6 +12,7 @@ use tacit_circuit::Program;
 use tacit_kernels::Block;
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::link::{self, HASHED_LINK_BYTES};
 use crate::{DecodeError, SchemeId};
 
 /// A public random value, fresh for each execution or prepared lot, at which the tweaks and keys
@@ -35,6 +36,12 @@ pub trait Scheme: Copy + Send + Sync + 'static {
 
     /// Exact size in bytes of the decoding information for `outputs` wires.
     fn decoding_bytes(self, outputs: usize) -> usize;
+
+    /// Exact size in bytes of the link of one wire to another. The default is that of a hashed
+    /// link; a scheme whose wires share Δ says and does better.
+    fn link_bytes(self) -> usize {
+        HASHED_LINK_BYTES
+    }
 
     /// A garbler. `seed` is secret and used for nothing else. `delta` is the offset that this
     /// garbler's correlated OTs use, secret, with bit 0 set; a scheme with a global offset takes
@@ -79,6 +86,25 @@ pub trait Garbler: Send {
 
     /// The label of `wire` whose select bit is `select`, and the value that it stands for.
     fn label_with_select(&self, wire: &Self::Wire, select: bool) -> (Block, bool);
+
+    /// Appends to `out` the links from each wire of `from` to its like in `to`: with a label of
+    /// the one, the evaluator gets the label of the other for the same value. They are links
+    /// number `first…` under `start`; a number is never used twice under one start point. Both
+    /// wires belong to garblers with the same Δ, where the scheme has one.
+    ///
+    /// # Panics
+    ///
+    /// If `from` and `to` are not equally long.
+    fn link(
+        &self,
+        start: StartPoint,
+        first: u64,
+        from: &[Self::Wire],
+        to: &[Self::Wire],
+        out: &mut Vec<u8>,
+    ) {
+        link::hashed_links(self, start, first, from, to, out);
+    }
 }
 
 /// The evaluator's half of a scheme.
@@ -100,6 +126,16 @@ pub trait Evaluator: Send {
 
     /// Appends the output labels of the program that was evaluated to `outputs`.
     fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>);
+
+    /// Follows the links number `first…` under `start` from `labels`, in place. Any bytes lead to
+    /// some labels.
+    ///
+    /// # Panics
+    ///
+    /// If `links` are not [`Scheme::link_bytes`] for each label.
+    fn follow_links(&self, start: StartPoint, first: u64, labels: &mut [Block], links: &[u8]) {
+        link::follow_hashed_links(start, first, labels, links);
+    }
 
     /// The values of output labels number `first…`, from the garbler's decoding information. The
     /// time does not depend on the labels, nor on which of them is refused.

@@ -18,6 +18,8 @@ pub struct Call<'f> {
     pub number: u32,
     /// What is called.
     pub component: &'f Component,
+    /// Its place among the function's [components](Function::components).
+    pub component_index: usize,
 }
 
 /// The values of a run, kept from their assignment to their last use. Wiped when dropped.
@@ -103,8 +105,12 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
             self.pending = Some(operation);
             let number = self.calls;
             self.calls += 1;
-            let component = &function.components()[component as usize];
-            return Some(Call { number, component });
+            let component_index = component as usize;
+            return Some(Call {
+                number,
+                component: &function.components()[component_index],
+                component_index,
+            });
         }
     }
 

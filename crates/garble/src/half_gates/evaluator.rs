@@ -11,6 +11,7 @@ use super::gates::{Gates, Slots, fill_up, xor_gates};
 use super::hashing::{EVALUATED, Hashing, MAX_LANES, Rekeyed, TwoCall, lanes_for};
 use super::{AND_BYTES, OUTPUT_BYTES, TAG_BYTES, output_tag, output_tweak};
 use crate::decoding::{self, Fit};
+use crate::link::follow_offset_links;
 use crate::{DecodeError, Evaluator, StartPoint};
 
 /// Most gates of one step.
@@ -77,6 +78,10 @@ impl Evaluator for HalfGatesEvaluator {
             Output::Slot { slot, .. } => self.slots.get(slot),
             Output::Constant(_) => Block::ZERO,
         }));
+    }
+
+    fn follow_links(&self, _: StartPoint, _: u64, labels: &mut [Block], links: &[u8]) {
+        follow_offset_links(labels, links);
     }
 
     fn decode(

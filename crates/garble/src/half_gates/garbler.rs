@@ -10,6 +10,7 @@ use zeroize::ZeroizeOnDrop;
 use super::gates::{Gates, Slots, fill_up, xor_gates};
 use super::hashing::{GARBLED, Hashing, MAX_LANES, Rekeyed, TwoCall, lanes_for};
 use super::{AND_BYTES, output_tag, output_tweak};
+use crate::link::offset_links;
 use crate::{Garbler, StartPoint};
 
 /// Most gates of one step.
@@ -114,6 +115,10 @@ impl Garbler for HalfGatesGarbler {
     fn label_with_select(&self, wire: &Block, select: bool) -> (Block, bool) {
         let value = wire.lsb() ^ Choice::from(u8::from(select));
         (*wire ^ self.delta.and_bit(value), value.into())
+    }
+
+    fn link(&self, _: StartPoint, _: u64, from: &[Block], to: &[Block], out: &mut Vec<u8>) {
+        offset_links(from, to, out);
     }
 }
 
