@@ -9,7 +9,8 @@ use rand_core::UnwrapErr;
 use tacit_kernels::Block;
 use tacit_ot::base::{Key, Receiver, Sender};
 use tacit_ot::correlated::{CotReceiver, CotSender};
-use tacit_ot::{Delta, FieldBits, SessionTag};
+use tacit_ot::silent::{SilentReceiver, SilentSender};
+use tacit_ot::{Delta, FieldBits, Security, SessionTag};
 
 const TAG: SessionTag = SessionTag::new([1; 32]);
 
@@ -22,12 +23,71 @@ fn main() {
     let cpu = cpu.unwrap_or("unknown").replace(['"', '\\'], "");
     println!("{{\"machine\":\"{cpu}\",\"threads\":1,\"runs\":\"best of several\"}}");
     base_ots(20);
-    let sizes = if quick { 14..=14 } else { 20..=23 };
+    for security in [Security::SemiHonest, Security::Malicious] {
+        silent_ots(security, if quick { 1 << 21 } else { 1 << 23 });
+    }
+    if std::env::args().any(|a| a == "silent") {
+        return;
+    }
+    let sizes = if quick { 14..=18 } else { 20..=23 };
     for k in [1, 2, 4, 8] {
         for log_count in sizes.clone() {
-            correlated_ots(FieldBits::new(k).expect("k is possible"), 1 << log_count);
+            for security in [Security::SemiHonest, Security::Malicious] {
+                correlated_ots(
+                    FieldBits::new(k).expect("k is possible"),
+                    security,
+                    1 << log_count,
+                );
+            }
         }
     }
+}
+
+fn silent_ots(security: Security, count: usize) {
+    let delta = Delta::from_block(Block::from_u128(0x1234_5678_9abc_def1 << 60 | 1)).expect("odd");
+    let (chosen, pairs) = dealt(&delta);
+    let field = FieldBits::new(8).expect("8 is possible");
+    let mut rng = UnwrapErr(SysRng);
+    let mut setup = Duration::ZERO;
+    let cot = CotReceiver::with_security(pairs, &TAG, field, security).expect("128 base OTs");
+    let started = timed(&mut setup, || SilentReceiver::start(cot, &TAG, &mut rng));
+    let (mut receiver, message) = started.expect("in bounds");
+    let mut setup_bytes = message.len();
+    let cot = CotSender::with_security(delta, chosen, &TAG, field, security);
+    let cot = cot.expect("128 base OTs");
+    let sender = timed(&mut setup, || SilentSender::start(cot, &TAG, &message));
+    let mut sender = sender.expect("honest");
+    let (mut made, mut bytes) = (0, 0);
+    let (mut sending, mut receiving) = (Duration::ZERO, Duration::ZERO);
+    while made < count {
+        let boot = sender.next_count() == 0;
+        let (batch_s, trees) = timed(&mut sending, || sender.begin(&mut rng));
+        let taken = timed(&mut receiving, || receiver.take(&trees));
+        let (batch_r, reply) = taken.expect("honest");
+        let ended = timed(&mut sending, || batch_s.finish(&reply)).expect("honest");
+        let answer;
+        let (q, t);
+        (sender, q, answer) = ended;
+        (receiver, t) = timed(&mut receiving, || batch_r.finish(&answer)).expect("honest");
+        made += q.len().min(t.len());
+        let sent = trees.len() + reply.len() + answer.len();
+        if boot {
+            setup_bytes += sent;
+            setup += sending + receiving;
+            (sending, receiving) = (Duration::ZERO, Duration::ZERO);
+        } else {
+            bytes += sent;
+        }
+    }
+    let [sender_m, receiver_m] =
+        [sending, receiving].map(|time| made as f64 / time.as_secs_f64() / 1e6);
+    println!(
+        "{{\"bench\":\"silent-ot\",\"security\":\"{security:?}\",\"count\":{made},\"setup_ms\":{:.2},\
+         \"setup_bytes\":{setup_bytes},\"bits_per_ot\":{:.3},\"sender_m_per_s\":{sender_m:.1},\
+         \"receiver_m_per_s\":{receiver_m:.1}}}",
+        setup.as_secs_f64() * 1e3,
+        bytes as f64 * 8.0 / made as f64
+    );
 }
 
 /// Runs `step` and adds the time it took to `total`.
@@ -74,37 +134,43 @@ fn dealt(delta: &Delta) -> (Vec<Key>, Vec<[Key; 2]>) {
     (chosen.collect(), pairs)
 }
 
-fn correlated_ots(field: FieldBits, count: usize) {
+fn correlated_ots(field: FieldBits, security: Security, count: usize) {
     let delta = Delta::from_block(Block::from_u128(0x1234_5678_9abc_def1 << 60 | 1)).expect("odd");
     let (chosen, pairs) = dealt(&delta);
     let choices: Vec<bool> = (0..count).map(|i| i * 7 % 3 == 0).collect();
     let mut setup = Duration::ZERO;
-    let sender = timed(&mut setup, || CotSender::new(delta, chosen, &TAG, field));
+    let sender = timed(&mut setup, || {
+        CotSender::with_security(delta, chosen, &TAG, field, security)
+    });
     let mut sender = sender.expect("128 base OTs");
-    let receiver = timed(&mut setup, || CotReceiver::new(pairs, &TAG, field));
+    let receiver = timed(&mut setup, || {
+        CotReceiver::with_security(pairs, &TAG, field, security)
+    });
     let mut receiver = receiver.expect("128 base OTs");
     let first = timed(&mut setup, || receiver.extend(&[]))
         .expect("in bounds")
         .0;
     timed(&mut setup, || sender.extend(0, &first)).expect("honest");
     let mut best = [Duration::MAX; 2];
-    let mut bytes = 0;
+    let mut message = Vec::new();
+    let (mut q, mut t) = (vec![Block::ZERO; count], vec![Block::ZERO; count]);
     for _ in 0..((1 << 23) / count).clamp(3, 200) {
         let (mut sending, mut receiving) = (Duration::ZERO, Duration::ZERO);
-        let made = timed(&mut receiving, || receiver.extend(&choices));
-        let (message, t) = made.expect("in bounds");
-        let q = timed(&mut sending, || sender.extend(count, &message)).expect("honest");
+        timed(&mut receiving, || {
+            receiver.extend_into(&choices, &mut t, &mut message)
+        })
+        .expect("in bounds");
+        timed(&mut sending, || sender.extend_into(&mut q, &message)).expect("honest");
         assert!((q[1] == t[1]) && (q[0] != t[0]));
-        bytes = message.len();
         best = [best[0].min(sending), best[1].min(receiving)];
     }
     let [sender_m, receiver_m] = best.map(|time| count as f64 / time.as_secs_f64() / 1e6);
     let setup_ms = setup.as_secs_f64() * 1e3;
     println!(
-        "{{\"bench\":\"correlated-ot\",\"k\":{},\"count\":{count},\"setup_ms\":{setup_ms:.2},\
+        "{{\"bench\":\"correlated-ot\",\"k\":{},\"security\":\"{security:?}\",\"count\":{count},\"setup_ms\":{setup_ms:.2},\
          \"bits_per_ot\":{:.2},\"sender_m_per_s\":{sender_m:.1},\
          \"receiver_m_per_s\":{receiver_m:.1}}}",
         field.get(),
-        bytes as f64 * 8.0 / count as f64
+        message.len() as f64 * 8.0 / count as f64
     );
 }

@@ -24,6 +24,12 @@ pub enum Message {
     BaseReceiver,
     /// From the receiver of correlated OTs to their sender.
     Extension,
+    /// From the sender of silent OTs to their receiver.
+    SilentTrees,
+    /// The receiver's reply to it.
+    SilentReply,
+    /// The sender's answer to the reply.
+    SilentAnswer,
 }
 
 impl fmt::Display for Message {
@@ -32,6 +38,9 @@ impl fmt::Display for Message {
             Self::BaseSender => "the base OT sender's message",
             Self::BaseReceiver => "the base OT receiver's message",
             Self::Extension => "the OT extension's message",
+            Self::SilentTrees => "the silent OT sender's message",
+            Self::SilentReply => "the silent OT receiver's reply",
+            Self::SilentAnswer => "the silent OT sender's answer",
         })
     }
 }
@@ -44,12 +53,15 @@ pub enum Check {
     Trees,
     /// That the choices are the same in all groups of the extension.
     Choices,
+    /// That the trees of silent OT are those of one Δ.
+    SilentTrees,
 }
 
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Trees => "the trees of seeds of the OT extension are not consistent",
+            Self::SilentTrees => "the trees of silent OT do not fit the sender's offset",
             Self::Choices => "the choices are not the same in all rows of the OT extension",
         })
     }

@@ -43,6 +43,7 @@ mod delta;
 mod error;
 pub mod extension;
 mod security;
+pub mod silent;
 mod tag;
 
 pub use delta::Delta;

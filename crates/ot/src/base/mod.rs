@@ -110,7 +110,11 @@ fn check_count(count: usize) -> Result<(), ApiMisuse> {
 }
 
 /// Refuses a message that is not exactly `expected` bytes long.
-fn check_length(message: Message, expected: usize, bytes: &[u8]) -> Result<(), PeerMisbehaved> {
+pub(crate) fn check_length(
+    message: Message,
+    expected: usize,
+    bytes: &[u8],
+) -> Result<(), PeerMisbehaved> {
     if bytes.len() == expected {
         Ok(())
     } else {

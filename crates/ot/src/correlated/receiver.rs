@@ -72,6 +72,12 @@ impl CotReceiver {
         })
     }
 
+    /// What this half withstands.
+    #[must_use]
+    pub fn security(&self) -> Security {
+        self.security
+    }
+
     /// The number of the next correlated OT.
     #[must_use]
     pub fn next_index(&self) -> u64 {

@@ -1,0 +1,130 @@
+//! The LPN expansion: each output gets the sum of ten elements of the secret.
+//!
+//! Source: Yang, Weng, Lan, Zhang, Wang, "Ferret" (CCS 2020), section 3 and figure 5; local linear
+//! code of weight 10 (Boyle et al., CCS 2018). Columns are drawn with repetition, from a public
+//! seed that both derive from the session's tag, anew for each batch: two AES blocks an output give
+//! five indices each, the lowest bits first of the low half (three) and of the high half (two).
+//!
+//! Cost: ten reads of a secret of 8 MiB an output, in public places; they miss the second-level
+//! cache, and run ahead of each other because no one waits for another.
+
+use tacit_kernels::{Block, Cpu, Kernel, Prg, Simd};
+
+use super::params::WEIGHT;
+
+/// Outputs whose indices are made at once.
+const CHUNK: usize = 64;
+
+/// Blocks of indices an output takes.
+const BLOCKS: usize = 2;
+
+/// Adds its ten elements of `secret`, whose length is a power of two, to each output.
+pub(super) fn add_columns(cpu: Cpu, prg: &mut Prg, secret: &[Block], outputs: &mut [Block]) {
+    assert!(secret.len().is_power_of_two() && secret.len() <= 1 << 21);
+    let mut random = [Block::ZERO; BLOCKS * CHUNK];
+    for outputs in outputs.chunks_mut(CHUNK) {
+        // Whole chunks of indices whatever is left, so that they do not depend on the cut.
+        prg.fill_blocks(&mut random);
+        cpu.dispatch(AddColumns {
+            random: &random,
+            secret,
+            outputs,
+        });
+    }
+}
+
+/// [`add_columns`] for a chunk of outputs.
+struct AddColumns<'a> {
+    random: &'a [Block],
+    secret: &'a [Block],
+    outputs: &'a mut [Block],
+}
+
+impl Kernel for AddColumns<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let mask = self.secret.len() - 1;
+        let bits = self.secret.len().trailing_zeros();
+        let random = self.random.chunks_exact(BLOCKS * S::LANES);
+        for (outputs, random) in self.outputs.chunks_mut(S::LANES).zip(random) {
+            let mut columns = [[0; MAX_LANES]; WEIGHT];
+            for (lane, random) in random.chunks_exact(BLOCKS).enumerate() {
+                for (column, index) in columns.iter_mut().zip(indices(random, bits)) {
+                    column[lane] = index;
+                }
+            }
+            let mut sum = simd.splat(Block::ZERO);
+            for column in &columns {
+                sum = simd.xor(sum, simd.gather(self.secret, |lane| column[lane] & mask));
+            }
+            if outputs.len() == S::LANES {
+                simd.store(simd.xor(sum, simd.load(outputs)), outputs);
+            } else {
+                let mut last = [Block::ZERO; MAX_LANES];
+                simd.store(sum, &mut last);
+                outputs
+                    .iter_mut()
+                    .zip(last)
+                    .for_each(|(output, sum)| *output ^= sum);
+            }
+        }
+    }
+}
+
+/// Lanes of the widest vector.
+const MAX_LANES: usize = 4;
+
+/// The indices of one output, not reduced yet.
+#[inline(always)]
+fn indices(random: &[Block], bits: u32) -> [usize; WEIGHT] {
+    let [a, b] = [random[0].to_u128(), random[1].to_u128()];
+    let [a, c] = [a as u64, (a >> 64) as u64];
+    let [b, d] = [b as u64, (b >> 64) as u64];
+    let (once, twice) = (bits, 2 * bits);
+    [
+        a,
+        a >> once,
+        a >> twice,
+        c,
+        c >> once,
+        b,
+        b >> once,
+        b >> twice,
+        d,
+        d >> once,
+    ]
+    .map(|index| index as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_get_ten_elements_each() {
+        for (log, count) in [(3, 10), (16, 200), (19, 64)] {
+            let secret: Vec<Block> = (0..1u128 << log).map(|i| Block::from_u128(i * i)).collect();
+            let mut outputs = vec![Block::from_u128(1 << 100); count];
+            add_columns(
+                Cpu::detect(),
+                &mut Prg::new(Block::ZERO),
+                &secret,
+                &mut outputs,
+            );
+            let mut prg = Prg::new(Block::ZERO);
+            for output in outputs {
+                let mut expected = 1 << 100;
+                for _ in 0..2 {
+                    let random = prg.next_block().to_u128();
+                    for shift in [0, log, 2 * log, 64, 64 + log] {
+                        let index = random >> shift & ((1 << log) - 1);
+                        expected ^= index * index;
+                    }
+                }
+                assert_eq!(output.to_u128(), expected);
+            }
+        }
+    }
+}

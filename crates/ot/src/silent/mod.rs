@@ -1,0 +1,52 @@
+//! Silent OT extension: many correlated OTs with random choices from few bytes.
+//!
+//! Source: Yang, Weng, Lan, Zhang, Wang, "Ferret: Fast Extension for coRRElated oT with small
+//! communication" (CCS 2020), figures 5 to 8, with regular noise, over the correlated trees of Guo
+//! et al. (EUROCRYPT 2023); the bootstrap in two steps and the parameters as
+//! `params` says. A round turns a secret of k COTs and 13 COTs for each of t trees into t·2^13 new
+//! ones, w = v ⊕ uΔ with u = x·A ⊕ e: x the choices of the secret, A public and sparse, e one unit
+//! vector for each tree. The first of them feed the next round.
+//!
+//! Assumptions: LPN with regular noise and a 10-local code, at 128 bits by the estimates that
+//! `params` cites; AES under a public key is a random permutation.
+//! Not here: the codes of Silver, which were broken (Raghuraman, Rindal, Tanguy, CRYPTO 2023), and
+//! the expand-accumulate and expand-convolute codes, whose assumptions are younger.
+//!
+//! **Malicious security.** The base COTs come from the maliciously secure extension. A receiver
+//! sends nothing but one element of GF(2^128). A sender's wrong trees are caught by Ferret's check
+//! (figure 7): with χ from a random oracle on the sender's message, the receiver sends
+//! x' = Σ χ_α ⊕ x* for 128 COTs' random choices x*, and the sender answers with a hash of
+//! Σ χ·v ⊕ Z ⊕ Δx', which is the receiver's Σ χ·w ⊕ Y if all trees are right. A sender may guess
+//! positions α: each wrong guess ends the session, and a right one it knows already how to price.
+//! No output leaves before its batch is checked.
+//!
+//! | message | from | bytes for a batch of 100 trees |
+//! |---|---|---|
+//! | bootstrap, once: correlated OTs with k = 8 | receiver | about 158,000 |
+//! | trees, 13 levels each | sender | 20,800; once 136,000 |
+//! | x', malicious only | receiver | 16 |
+//! | the check's hash, malicious only | sender | 32 |
+//!
+//! Cost: 0.21 bits an OT; three cipher calls and ten reads from 8 MiB for each party.
+
+mod batch;
+mod double;
+mod lpn;
+mod params;
+mod receiver;
+mod reorder;
+mod sender;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use receiver::{ReceiverBatch, SilentReceiver};
+pub use sender::{SenderBatch, SilentSender};
+
+use tacit_kernels::Block;
+use zeroize::Zeroizing;
+
+use crate::base::check_length;
+
+/// One party's half of a batch's OTs, wiped when dropped.
+pub type Outputs = Zeroizing<Vec<Block>>;

@@ -1,0 +1,90 @@
+//! LPN parameters: sizes of a round, and what was reserved of the round before.
+
+/// Sizes of a round: trees, the secret, and how a round is cut into batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Params {
+    /// t, the trees of a round, and so the weight of its noise.
+    pub(super) trees: usize,
+    /// Trees of a batch; divides `trees`.
+    pub(super) batch_trees: usize,
+    /// A tree has 2 to this power leaves.
+    pub(super) depth: usize,
+    /// The LPN secret has 2 to this power elements.
+    pub(super) log_secret: u32,
+}
+
+/// Non-zero elements of a column of the LPN matrix.
+pub(super) const WEIGHT: usize = 10;
+
+/// COTs that a batch's check takes.
+pub(super) const CHECK_COTS: usize = 128;
+
+/// N = 15,564,800: the round that gives OTs away.
+///
+/// Source: the set `b13` (t = 1900, k = 2^19, trees of depth 13, weight 10) of emp-ot
+/// 1.0.0-alpha.1 (July 2026), chosen there for 128 bits against Gauss, information-set decoding
+/// (Liu, Wang, Yang, Yu, EUROCRYPT 2024), decoding of regular noise (Esser and Santini, CRYPTO
+/// 2024), the algebraic attack (Briaud and Øygarden, EUROCRYPT 2023) and its successor (ePrint
+/// 2025/1476), and hybrids of them, of which the last bind. Ferret's own regular set (k = 589,760,
+/// t = 1319) gives less against these. A check by hand: k samples are free of noise with
+/// probability (1 − 2^-13)^k = 2^-92.3, and trying them costs 2^41 with sparse elimination.
+pub(super) const ROUND: Params = Params {
+    trees: 1900,
+    batch_trees: 100,
+    depth: 13,
+    log_secret: 19,
+};
+
+/// N = 870,400: the round that makes the first secret of [`ROUND`] from few COTs.
+///
+/// Source: the set `b10` of the same.
+pub(super) const BOOTSTRAP: Params = Params {
+    trees: 850,
+    batch_trees: 850,
+    depth: 10,
+    log_secret: 16,
+};
+
+impl Params {
+    pub(super) const fn leaves(self) -> usize {
+        1 << self.depth
+    }
+
+    pub(super) const fn secret(self) -> usize {
+        1 << self.log_secret
+    }
+
+    pub(super) const fn batches(self) -> usize {
+        self.trees / self.batch_trees
+    }
+
+    /// COTs that one batch makes.
+    pub(super) const fn batch_outputs(self) -> usize {
+        self.batch_trees * self.leaves()
+    }
+
+    /// COTs that a batch takes for its trees and its check.
+    pub(super) const fn batch_inputs(self) -> usize {
+        self.batch_trees * self.depth + CHECK_COTS
+    }
+
+    /// COTs that a round takes, which the one before reserves.
+    pub(super) const fn inputs(self) -> usize {
+        self.secret() + self.batches() * self.batch_inputs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_round_feeds_the_next() {
+        assert_eq!(ROUND.trees % ROUND.batch_trees, 0);
+        assert_eq!(ROUND.trees * ROUND.leaves(), 15_564_800);
+        assert_eq!(BOOTSTRAP.trees * BOOTSTRAP.leaves(), 870_400);
+        // The reserve comes out of one batch, so that a round needs one batch at a time.
+        assert!(BOOTSTRAP.batch_outputs() >= ROUND.inputs());
+        assert!(ROUND.batch_outputs() >= ROUND.inputs());
+    }
+}

@@ -1,0 +1,160 @@
+//! The receiver of silent OT.
+
+use core::fmt;
+
+use rand_core::CryptoRng;
+use subtle::ConstantTimeEq;
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
+
+use super::Outputs;
+use super::batch::{ANSWER_BYTES, Rounds};
+use super::params::BOOTSTRAP;
+use crate::correlated::CotReceiver;
+use crate::{Check, Error, Message, PeerMisbehaved, Security, SessionTag};
+
+/// The half of the evaluator between two batches: it gets a random choice b and t = q ⊕ bΔ for
+/// each OT, b being bit 0 of t.
+pub struct SilentReceiver {
+    pub(super) rounds: Rounds,
+}
+
+/// A receiver that waits for the sender's answer before it lets its batch out.
+pub struct ReceiverBatch {
+    receiver: SilentReceiver,
+    outputs: Zeroizing<Vec<Block>>,
+    /// The answer that is expected, when malicious.
+    expected: Option<Zeroizing<[u8; ANSWER_BYTES]>>,
+}
+
+impl SilentReceiver {
+    /// The receiver whose first COTs come from `cot`, and the message that makes the sender's. As
+    /// secure as `cot`. The tag is the sender's and no other extension's.
+    ///
+    /// # Errors
+    ///
+    /// As [`CotReceiver::extend`].
+    pub fn start<R: CryptoRng + ?Sized>(
+        mut cot: CotReceiver,
+        tag: &SessionTag,
+        rng: &mut R,
+    ) -> Result<(Self, Vec<u8>), Error> {
+        let mut seed = Zeroizing::new([0; 32]);
+        rng.fill_bytes(&mut *seed);
+        let mut random = Zeroizing::new(vec![0; BOOTSTRAP.inputs()]);
+        Prg::from_seed(&seed).fill_bytes(&mut random);
+        let choices = random.iter().map(|byte| byte & 1 == 1);
+        let choices = Zeroizing::new(choices.collect::<Vec<bool>>());
+        let mut t = Zeroizing::new(vec![Block::ZERO; choices.len()]);
+        let mut message = Vec::new();
+        cot.extend_into(&choices, &mut t, &mut message)?;
+        for (t, &choice) in t.iter_mut().zip(choices.iter()) {
+            *t = t.with_lsb(u8::from(choice).into());
+        }
+        let rounds = Rounds::new(*tag, cot.security(), t);
+        Ok((Self { rounds }, message))
+    }
+
+    #[cfg(test)]
+    pub(super) fn for_test(rounds: Rounds) -> Self {
+        Self { rounds }
+    }
+
+    /// How many OTs the next batch gives: none for the first one.
+    #[must_use]
+    pub fn next_count(&self) -> usize {
+        self.rounds.next_count()
+    }
+
+    /// Size of the sender's message for the next batch, in bytes.
+    #[must_use]
+    pub fn trees_bytes(&self) -> usize {
+        self.rounds.trees_bytes()
+    }
+
+    /// What the sender answers to a reply, in bytes; nothing when semi-honest.
+    #[must_use]
+    pub fn answer_bytes(&self) -> usize {
+        match self.rounds.security {
+            Security::SemiHonest => 0,
+            Security::Malicious => ANSWER_BYTES,
+        }
+    }
+
+    /// Takes the sender's message for the next batch. Returns the batch and the reply, which is
+    /// empty when semi-honest.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved::WrongLength`].
+    pub fn take(self, message: &[u8]) -> Result<(ReceiverBatch, Vec<u8>), Error> {
+        super::check_length(Message::SilentTrees, self.trees_bytes(), message)?;
+        let params = self.rounds.params();
+        let mut outputs = Zeroizing::new(vec![Block::ZERO; params.batch_outputs()]);
+        let mut sums = self.rounds.check();
+        let (hash, secret, t, mut columns) = self.rounds.parts();
+        let sent = message.chunks_exact(params.depth * Block::BYTES);
+        let trees = outputs.chunks_exact_mut(params.leaves()).zip(sent);
+        for ((leaves, sent), t) in trees.zip(t.chunks_exact(params.depth)) {
+            hash.grow_punctured(t, sent, leaves);
+            if let Some(sums) = &mut sums {
+                sums.add_tree(sent, leaves);
+            }
+            Rounds::expand(&mut columns, secret, leaves);
+        }
+        let (mut reply, mut expected) = (Vec::new(), None);
+        if let Some(sums) = sums {
+            let cots = self.rounds.batch_inputs().1;
+            reply.extend_from_slice(&sums.reply(cots).to_bytes());
+            expected = Some(Zeroizing::new(sums.answer(cots, None)));
+        }
+        let receiver = self;
+        let batch = ReceiverBatch {
+            receiver,
+            outputs,
+            expected,
+        };
+        Ok((batch, reply))
+    }
+}
+
+impl ReceiverBatch {
+    /// Takes the sender's answer, empty when semi-honest. Returns the receiver and the t of each
+    /// OT, secret, whose bit 0 is the OT's choice.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved::WrongLength`]; [`PeerMisbehaved::CheckFailed`].
+    pub fn finish(self, answer: &[u8]) -> Result<(SilentReceiver, Outputs), Error> {
+        let Self {
+            mut receiver,
+            mut outputs,
+            expected,
+        } = self;
+        super::check_length(Message::SilentAnswer, receiver.answer_bytes(), answer)?;
+        if let Some(expected) = expected
+            && !bool::from(expected.as_slice().ct_eq(answer))
+        {
+            let check = Check::SilentTrees;
+            return Err(PeerMisbehaved::CheckFailed { check }.into());
+        }
+        receiver.rounds.finish(&mut outputs);
+        Ok((receiver, outputs))
+    }
+}
+
+impl fmt::Debug for SilentReceiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "SilentReceiver {{ next_count: {}, .. }}",
+            self.next_count()
+        )
+    }
+}
+
+impl fmt::Debug for ReceiverBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReceiverBatch(..)")
+    }
+}

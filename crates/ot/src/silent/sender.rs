@@ -1,0 +1,150 @@
+//! The sender of silent OT.
+
+use core::fmt;
+
+use rand_core::CryptoRng;
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
+
+use super::Outputs;
+use super::batch::{ANSWER_BYTES, REPLY_BYTES, Rounds, Sums};
+use super::params::BOOTSTRAP;
+use crate::correlated::CotSender;
+use crate::{Delta, Error, Message, Security, SessionTag};
+
+/// The half of the garbler between two batches: it has Δ, and gets q for each OT.
+pub struct SilentSender {
+    delta: Delta,
+    pub(super) rounds: Rounds,
+}
+
+/// A sender that waits for the receiver's reply to its batch.
+pub struct SenderBatch {
+    sender: SilentSender,
+    outputs: Zeroizing<Vec<Block>>,
+    sums: Option<Sums>,
+}
+
+impl SilentSender {
+    /// The sender whose first COTs come from `cot`, by the message of
+    /// [`SilentReceiver::start`](super::SilentReceiver::start). As secure as `cot`. The tag is the
+    /// receiver's and no other extension's.
+    ///
+    /// # Errors
+    ///
+    /// As [`CotSender::extend`].
+    pub fn start(mut cot: CotSender, tag: &SessionTag, message: &[u8]) -> Result<Self, Error> {
+        let mut q = Zeroizing::new(vec![Block::ZERO; BOOTSTRAP.inputs()]);
+        cot.extend_into(&mut q, message)?;
+        q.iter_mut().for_each(|q| *q = q.with_lsb(0.into()));
+        Ok(Self {
+            delta: cot.delta().clone(),
+            rounds: Rounds::new(*tag, cot.security(), q),
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn for_test(delta: Delta, rounds: Rounds) -> Self {
+        Self { delta, rounds }
+    }
+
+    /// How many OTs the first message of [`start`](Self::start) is for.
+    #[must_use]
+    pub const fn base_count() -> usize {
+        BOOTSTRAP.inputs()
+    }
+
+    /// The offset of all OTs. Secret.
+    #[must_use]
+    pub fn delta(&self) -> &Delta {
+        &self.delta
+    }
+
+    /// How many OTs the next batch gives: none for the first one.
+    #[must_use]
+    pub fn next_count(&self) -> usize {
+        self.rounds.next_count()
+    }
+
+    /// What the receiver sends in reply to a batch, in bytes; nothing when semi-honest.
+    #[must_use]
+    pub fn reply_bytes(&self) -> usize {
+        match self.rounds.security {
+            Security::SemiHonest => 0,
+            Security::Malicious => REPLY_BYTES,
+        }
+    }
+
+    /// Makes the message for the next batch.
+    #[must_use]
+    pub fn begin<R: CryptoRng + ?Sized>(self, rng: &mut R) -> (SenderBatch, Vec<u8>) {
+        let params = self.rounds.params();
+        let mut message = vec![0; self.rounds.trees_bytes()];
+        let mut outputs = Zeroizing::new(vec![Block::ZERO; params.batch_outputs()]);
+        let mut sums = self.rounds.check();
+        let mut seed = Zeroizing::new([0; 32]);
+        rng.fill_bytes(&mut *seed);
+        let mut roots = Prg::from_seed(&seed);
+        let delta = self.delta.to_block();
+        let (hash, secret, q, mut columns) = self.rounds.parts();
+        let sent = message.chunks_exact_mut(params.depth * Block::BYTES);
+        let trees = outputs.chunks_exact_mut(params.leaves()).zip(sent);
+        for ((leaves, sent), q) in trees.zip(q.chunks_exact(params.depth)) {
+            hash.grow(roots.next_block(), delta, q, leaves, sent);
+            if let Some(sums) = &mut sums {
+                sums.add_tree(sent, leaves);
+            }
+            Rounds::expand(&mut columns, secret, leaves);
+        }
+        let sender = self;
+        let batch = SenderBatch {
+            sender,
+            outputs,
+            sums,
+        };
+        (batch, message)
+    }
+}
+
+impl SenderBatch {
+    /// Takes the receiver's reply, empty when semi-honest. Returns the sender, the q of each OT,
+    /// secret, bit 0 of which is clear, and the answer for the receiver, empty when semi-honest.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved::WrongLength`](crate::PeerMisbehaved::WrongLength).
+    pub fn finish(self, reply: &[u8]) -> Result<(SilentSender, Outputs, Vec<u8>), Error> {
+        let Self {
+            mut sender,
+            mut outputs,
+            sums,
+        } = self;
+        super::check_length(Message::SilentReply, sender.reply_bytes(), reply)?;
+        let answer = sums.map(|sums| {
+            let mut bytes = [0; REPLY_BYTES];
+            bytes.copy_from_slice(reply);
+            let shift = (sender.delta.to_block(), Block::from_bytes(bytes));
+            sums.answer(sender.rounds.batch_inputs().1, Some(shift))
+        });
+        let answer = answer.map_or(Vec::new(), Vec::from);
+        debug_assert!(answer.is_empty() || answer.len() == ANSWER_BYTES);
+        sender.rounds.finish(&mut outputs);
+        Ok((sender, outputs, answer))
+    }
+}
+
+impl fmt::Debug for SilentSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "SilentSender {{ next_count: {}, .. }}",
+            self.next_count()
+        )
+    }
+}
+
+impl fmt::Debug for SenderBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SenderBatch(..)")
+    }
+}

@@ -1,0 +1,176 @@
+//! Correlated trees: a sender's leaves v and a receiver's w = v ⊕ Δ·(unit vector at α).
+//!
+//! Source: Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, "Half-Tree: Halving the Cost of Tree Expansion
+//! in COT and DPF" (EUROCRYPT 2023), figures 3 and 4. Node x has the children H(x) and x ⊕ H(x),
+//! the first level is (s, s ⊕ Δ), so that every level sums to Δ. H(x) = π(σ(x)) ⊕ σ(x), π = AES
+//! under a public key, is circular correlation robust in the random-permutation model.
+//!
+//! A COT for each level, (q, t = q ⊕ bΔ), tells the receiver the sum of the level's nodes that end
+//! in b = ¬α_level: the sender sends q ⊕ (sum of those that end in 0). So α is the complement of
+//! the COTs' random choices, and nothing is sent the other way.
+//!
+//! Leaves come with bit 0 cleared, the receiver's at α with bit 0 set: bit 0 is the choice. The
+//! receiver counts nodes by y = x ⊕ α: the unknown one is at y = 0 on every level, and no index
+//! depends on α. In the end masked exchanges put the leaves in the order of x.
+//!
+//! Cost: one cipher call a leaf and party, 16 bytes a level and tree.
+
+use tacit_kernels::{Block, Cpu, Kernel, Simd};
+use zeroize::Zeroizing;
+
+use super::double::Double;
+use super::reorder::Reorder;
+
+/// The deepest tree.
+pub(super) const MAX_DEPTH: usize = 20;
+
+/// π's key, public.
+const PERMUTATION_KEY: Block = Block::from_u128(0x5461_6369_7420_7369_6c65_6e74_2074_7265);
+
+/// Everything but bit 0.
+const CLEAR: Block = Block::from_u128(!1);
+
+/// An expanded key.
+pub(super) type RoundKeys = [Block; 11];
+
+/// The hash of all trees.
+pub(super) struct Hash {
+    cpu: Cpu,
+    round_keys: RoundKeys,
+}
+
+/// Key expansion.
+struct Expand;
+
+impl Kernel for Expand {
+    type Output = RoundKeys;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> RoundKeys {
+        simd.round_keys(&simd.expand(simd.splat(PERMUTATION_KEY)))
+    }
+}
+
+impl Hash {
+    pub(super) fn new(cpu: Cpu) -> Self {
+        let round_keys = cpu.dispatch(Expand);
+        Self { cpu, round_keys }
+    }
+
+    fn double(&self, nodes: &mut [Block], swap: Block) -> [Block; 2] {
+        self.cpu.dispatch(Double {
+            round_keys: &self.round_keys,
+            nodes,
+            swap,
+        })
+    }
+
+    /// The sender's tree from its root and the q of each level's COT. Leaves into `leaves`, what
+    /// is sent appended to `message`.
+    pub(super) fn grow(
+        &self,
+        root: Block,
+        delta: Block,
+        q: &[Block],
+        leaves: &mut [Block],
+        message: &mut [u8],
+    ) {
+        debug_assert_eq!(leaves.len(), 1 << q.len());
+        let mut sent = message.chunks_exact_mut(Block::BYTES);
+        let mut send = |block: Block| {
+            if let Some(bytes) = sent.next() {
+                bytes.copy_from_slice(&block.to_bytes());
+            }
+        };
+        (leaves[0], leaves[1]) = (root, root ^ delta);
+        send(q[0] ^ root);
+        for (level, &q) in q.iter().enumerate().skip(1) {
+            let [zeros, _] = self.double(&mut leaves[..2 << level], Block::ZERO);
+            send(q ^ zeros);
+        }
+        leaves.iter_mut().for_each(|leaf| *leaf = *leaf & CLEAR);
+    }
+
+    /// The receiver's tree from the t of each level's COT, whose bit 0 is its choice, and what the
+    /// sender sent.
+    pub(super) fn grow_punctured(&self, t: &[Block], message: &[u8], leaves: &mut [Block]) {
+        debug_assert_eq!(leaves.len(), 1 << t.len());
+        let sums = t.iter().zip(message.chunks_exact(Block::BYTES));
+        leaves[0] = Block::ZERO;
+        for (level, (&t, sent)) in sums.enumerate() {
+            // What the sender sums are whole labels; t carries its choice in bit 0, as they do.
+            let mut bytes = [0; Block::BYTES];
+            bytes.copy_from_slice(sent);
+            let sum = Block::from_bytes(bytes) ^ t;
+            let half = 1 << level;
+            if level == 0 {
+                leaves[1] = sum;
+                continue;
+            }
+            // The node at y = 0 is unknown: its two children come out wrong and are replaced.
+            let swap = Block::ONES ^ Block::ONES.and_bit(t.lsb());
+            let [_, ones] = self.double(&mut leaves[..2 * half], swap);
+            leaves[half] ^= ones ^ sum;
+            leaves[0] = Block::ZERO;
+        }
+        let mut missing = Block::ZERO;
+        for leaf in &mut leaves[1..] {
+            *leaf = *leaf & CLEAR;
+            missing ^= *leaf;
+        }
+        leaves[0] = missing ^ Block::from_u128(1);
+        let mut swaps = Zeroizing::new([Block::ZERO; MAX_DEPTH]);
+        let swaps = &mut swaps[..t.len()];
+        for (swap, t) in swaps.iter_mut().zip(t) {
+            *swap = Block::ONES ^ Block::ONES.and_bit(t.lsb());
+        }
+        self.cpu.dispatch(Reorder { leaves, swaps });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tacit_kernels::{Aes128, Prg};
+
+    use super::*;
+
+    #[test]
+    fn halves_differ_by_delta_at_alpha_alone() {
+        let mut prg = Prg::new(Block::from_u128(3));
+        for depth in 1..=10 {
+            let delta = prg.next_block() ^ prg.next_block();
+            let delta = delta.with_lsb(1.into());
+            let mut q = vec![Block::ZERO; depth];
+            prg.fill_blocks(&mut q);
+            q.iter_mut().for_each(|q| *q = *q & CLEAR);
+            let choices = prg.next_block().to_u128();
+            let t = q.iter().enumerate();
+            let t = t.map(|(i, &q)| q ^ delta.and_bit(((choices >> i & 1) as u8).into()));
+            let t: Vec<Block> = t.collect();
+            let alpha = !choices as usize % (1 << depth);
+            let (mut v, mut w) = (vec![Block::ZERO; 1 << depth], vec![Block::ONES; 1 << depth]);
+            let mut message = vec![0; 16 * depth];
+            let hash = Hash::new(Cpu::detect());
+            hash.grow(prg.next_block(), delta, &q, &mut v, &mut message);
+            hash.grow_punctured(&t, &message, &mut w);
+            for x in 0..1 << depth {
+                let unit = delta.and_bit(u8::from(x == alpha).into());
+                assert_eq!(w[x], v[x] ^ unit, "depth {depth}, leaf {x}, alpha {alpha}");
+                assert_eq!(bool::from(w[x].lsb()), x == alpha);
+            }
+        }
+    }
+
+    #[test]
+    fn children_are_those_of_the_paper() {
+        let node = Block::from_u128(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210);
+        let cipher = Aes128::new(Cpu::portable(), PERMUTATION_KEY);
+        let high = 0x0123_4567_89ab_cdef_u128;
+        let s = Block::from_u128((high ^ 0xfedc_ba98_7654_3210) << 64 | high);
+        let left = cipher.encrypt(s) ^ s;
+        let mut nodes = [node, Block::ZERO];
+        let sums = Hash::new(Cpu::detect()).double(&mut nodes, Block::ZERO);
+        assert_eq!(nodes, [left, left ^ node]);
+        assert_eq!(sums, nodes);
+    }
+}
