@@ -1,9 +1,12 @@
 //! Who this party is, who its peer is, and how they meet.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tacit::{CancelHandle, Fingerprint, Identity, Listener, PlainListener, Session, Settings};
+use tacit::{
+    CancelHandle, Fingerprint, Identity, Listener, NetError, PlainListener, Session, Settings,
+};
 
 use crate::args::RunArgs;
 use crate::config::{self, Config};
@@ -13,6 +16,9 @@ use crate::log::Log;
 
 /// Longest wait for the peer to be there, unless told otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How many refused connections are told without `-v`.
+const REFUSALS_TOLD: u64 = 5;
 
 /// This end of a connection that is not yet made.
 pub(crate) struct Party {
@@ -105,7 +111,12 @@ impl Party {
                 let listener = Listener::bind(address)?;
                 eprintln!("listening on {}", listener.local_address());
                 log.step(format_args!("waiting for {peer}"));
-                listener.accept(identity, peer, settings)?
+                let mut told = 0;
+                let mut refused = |from: SocketAddr, reason: &NetError| {
+                    told += 1;
+                    refusal(told, from, reason, log);
+                };
+                listener.accept_watched(identity, peer, settings, &mut refused)?
             }
             (Place::Listen(address), Trust::Plain) => {
                 let listener = PlainListener::bind(address)?;
@@ -113,14 +124,27 @@ impl Party {
                 listener.accept(settings)?
             }
             (Place::Connect(address), Trust::Pinned(identity, peer)) => {
-                log.step(format_args!("connecting to {address}, expecting {peer}"));
+                eprintln!("waiting for the other party at {address}");
+                log.step(format_args!("expecting {peer}"));
                 Session::connect(address, identity, peer, settings)?
             }
             (Place::Connect(address), Trust::Plain) => {
-                log.step(format_args!("connecting to {address} in the clear"));
+                eprintln!("waiting for the other party at {address}");
                 Session::connect_plain(address, settings)?
             }
         })
+    }
+}
+
+/// Tells of connection number `number` that was refused; a flood of them is not told unasked.
+fn refusal(number: u64, from: SocketAddr, reason: &NetError, log: Log) {
+    if number > REFUSALS_TOLD {
+        log.step(format_args!("refused a connection from {from}: {reason}"));
+        return;
+    }
+    eprintln!("refused a connection from {from}, and still waiting: {reason}");
+    if number == REFUSALS_TOLD {
+        eprintln!("further ones are told with -v");
     }
 }
 

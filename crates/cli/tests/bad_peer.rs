@@ -70,17 +70,9 @@ fn the_wrong_identity() {
         .expect("a fingerprint")
         .to_owned();
     let [alice, bob] = parties.fingerprints();
-    let garbler = [
-        "millionaires",
-        "--role",
-        "garbler",
-        "--input",
-        "a=1",
-        "--timeout",
-        "20s",
-    ];
-    // Eve connects to Alice, who waits for Bob.
-    let (listening, address) = parties.alice_listens(&garbler, "");
+    let garbler = ["millionaires", "--role", "garbler", "--input", "a=1"];
+    // Eve connects to Alice, who waits for Bob, and goes on waiting.
+    let (mut listening, address) = parties.alice_listens(&garbler, "");
     let connect = [
         "run",
         "millionaires",
@@ -96,17 +88,30 @@ fn the_wrong_identity() {
     ]
     .concat();
     let eve = tacit(parties.folder(), &eve);
-    listening.end().failed(5, &[bob, &stranger]);
     assert!([5, 6].contains(&eve.code), "{eve:?}");
-    // Bob connects to Alice and takes her for Eve.
-    let (listening, address) = parties.alice_listens(&garbler, "");
-    let mistaken = [
-        &connect[..],
-        &[&address, "--identity", "bob.key", "--peer", &stranger],
-    ];
-    tacit(parties.folder(), &mistaken.concat()).failed(5, &[alice, &stranger]);
-    let listening = listening.end();
-    assert!([5, 6].contains(&listening.code), "{listening:?}");
+    let told = listening.line_after("refused a connection from 127.0.0.1:");
+    assert!(told.contains(bob) && told.contains(&stranger), "{told}");
+    // Bob connects to Alice and takes her for Eve; then he does not.
+    let as_bob = |peer: &str| {
+        let bob = ["--identity", "bob.key", "--peer", peer];
+        tacit(
+            parties.folder(),
+            &[&connect[..], &[&address], &bob].concat(),
+        )
+    };
+    as_bob(&stranger).failed(5, &[alice, &stranger]);
+    listening.line_after("refused a connection from 127.0.0.1:");
+    assert_eq!(as_bob(alice).succeeded(), "a_is_richer = 0\n");
+    assert_eq!(listening.end().succeeded(), "a_is_richer = 0\n");
+    // The last refusal is the reason of a wait in vain.
+    let impatient = [&garbler[..], &["--timeout", "2s"]].concat();
+    let (listening, address) = parties.alice_listens(&impatient, "");
+    let mut guest = TcpStream::connect(address).unwrap();
+    let _ = guest.write_all(b"GET / HTTP/1.1\r\n\r\n");
+    let _ = guest.read_to_end(&mut Vec::new());
+    listening
+        .end()
+        .failed(6, &["refused 1 connection while waiting 2s", "TLS"]);
 }
 
 #[test]

@@ -65,6 +65,21 @@ pub enum NetError {
         /// The time allowed.
         after: Duration,
     },
+    /// The other party did not come, but others did.
+    #[error(
+        "refused {} while waiting {after:?} for the other party, the last from {from}: {reason}",
+        connections(*refused)
+    )]
+    OnlyOthers {
+        /// The time allowed.
+        after: Duration,
+        /// Connections that were refused.
+        refused: u64,
+        /// Where the last of them was from.
+        from: SocketAddr,
+        /// Why it was refused.
+        reason: Box<NetError>,
+    },
     /// The peer closed the connection, or it broke.
     #[error(
         "the connection closed while waiting for {awaited}; the other party's own error message \
@@ -242,6 +257,14 @@ impl NetError {
             },
             Interrupt::Failed(error) => *error,
         }
+    }
+}
+
+/// A number of connections for a sentence.
+fn connections(count: u64) -> String {
+    match count {
+        1 => "1 connection".to_owned(),
+        count => format!("{count} connections"),
     }
 }
 

@@ -203,7 +203,8 @@ fn resolve(address: &str, reach: Reach) -> Result<Vec<SocketAddr>, NetError> {
     Ok(addresses)
 }
 
-fn ended(interrupt: Interrupt, settings: &Settings) -> NetError {
+/// The error of a wait for a connection that ended early.
+pub(crate) fn ended(interrupt: Interrupt, settings: &Settings) -> NetError {
     NetError::interrupted(interrupt, Awaited::Connection, settings.connect_timeout)
 }
 
@@ -242,19 +243,35 @@ impl Listening {
         let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
         let began = Instant::now();
         loop {
-            match self.listener.accept() {
-                Ok((socket, peer)) => {
+            match self.look() {
+                Ok(Some((socket, peer))) => {
                     self.reach.check(peer)?;
                     return Ok(socket);
                 }
-                Err(error) if passes(&error) => {}
+                Ok(None) => {}
                 Err(error) => return Err(ended(Interrupt::Io(error), settings)),
             }
             let slice = wait.slice().map_err(|over| ended(over, settings))?;
-            let eager = began.elapsed() < EAGER_FOR;
-            let pause = if eager { EAGER_PAUSE } else { PATIENT_PAUSE };
-            thread::sleep(pause.min(slice));
+            thread::sleep(pause(began).min(slice));
         }
+    }
+
+    /// The connection that waits, if there is one, and where it is from.
+    pub(crate) fn look(&self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+        match self.listener.accept() {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if passes(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// How long to pause before looking for a connection again, in a wait that began then.
+pub(crate) fn pause(began: Instant) -> Duration {
+    if began.elapsed() < EAGER_FOR {
+        EAGER_PAUSE
+    } else {
+        PATIENT_PAUSE
     }
 }
 

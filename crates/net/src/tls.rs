@@ -9,16 +9,18 @@
 //! a client that is refused learns it ([`NetError::Refused`]) when it first receives.
 
 mod pinned;
+mod reception;
 mod stream;
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
-use rustls::{ClientConnection, Connection, ServerConnection};
+use rustls::{ClientConnection, Connection, ServerConfig, ServerConnection};
 
 pub(crate) use stream::TlsStream;
 
+use self::reception::Reception;
 use crate::tcp::{self, Listening, Reach};
 use crate::{Awaited, Channel, Fingerprint, Identity, NetError, Settings, Transport, Wait};
 
@@ -61,9 +63,8 @@ impl Listener {
         self.0.address()
     }
 
-    /// Waits for a connection and accepts it, as `identity`, if its peer's fingerprint is one of
-    /// `allowed`. After an error the next connection may be accepted: anybody can connect, and
-    /// fail.
+    /// Waits for one connection and accepts it, as `identity`, if its peer's fingerprint is one of
+    /// `allowed`. Anybody can connect and make it fail: [`Listener::accept_peer`] goes on.
     ///
     /// # Errors
     ///
@@ -76,6 +77,26 @@ impl Listener {
     ) -> Result<Channel, NetError> {
         let socket = self.0.accept(settings)?;
         server(transport(socket)?, identity, allowed, settings)
+    }
+
+    /// Waits until somebody connects whose fingerprint is one of `allowed`. Nobody else ends the
+    /// wait: a connection that fails is refused and told to `refused` with its reason and where
+    /// it was from, while others are accepted beside it, each within
+    /// [`Settings::handshake_timeout`]. A handshake that has begun in time may end a little later.
+    ///
+    /// # Errors
+    ///
+    /// Nobody came in time ([`NetError::Timeout`]), others only ([`NetError::OnlyOthers`]), or the
+    /// wait was cancelled.
+    pub fn accept_peer(
+        &self,
+        identity: &Identity,
+        allowed: &[Fingerprint],
+        settings: &Settings,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) -> Result<Channel, NetError> {
+        let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
+        Reception::new(config, identity.fingerprint(), settings).wait(&self.0, refused)
     }
 }
 
@@ -97,7 +118,12 @@ pub fn client(
     })?;
     let connection =
         ClientConnection::new(Arc::new(config), name).map_err(|error| failed(&error))?;
-    establish(connection.into(), transport, identity, settings)
+    establish(
+        connection.into(),
+        transport,
+        identity.fingerprint(),
+        settings,
+    )
 }
 
 /// The accepting side of TLS over any transport.
@@ -112,8 +138,23 @@ pub fn server(
     settings: &Settings,
 ) -> Result<Channel, NetError> {
     let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
-    let connection = ServerConnection::new(Arc::new(config)).map_err(|error| failed(&error))?;
-    establish(connection.into(), transport, identity, settings)
+    serve(
+        Arc::new(config),
+        transport,
+        identity.fingerprint(),
+        settings,
+    )
+}
+
+/// The accepting side with this configuration, whose own fingerprint is `own`.
+fn serve(
+    config: Arc<ServerConfig>,
+    transport: Transport,
+    own: Fingerprint,
+    settings: &Settings,
+) -> Result<Channel, NetError> {
+    let connection = ServerConnection::new(config).map_err(|error| failed(&error))?;
+    establish(connection.into(), transport, own, settings)
 }
 
 fn transport(socket: TcpStream) -> Result<Transport, NetError> {
@@ -133,14 +174,14 @@ fn failed(error: &rustls::Error) -> NetError {
 fn establish(
     connection: Connection,
     transport: Transport,
-    identity: &Identity,
+    own: Fingerprint,
     settings: &Settings,
 ) -> Result<Channel, NetError> {
     let transport = match settings.link {
         Some(link) => transport.shaped(link),
         None => transport,
     };
-    let mut stream = TlsStream::new(connection, transport, identity.fingerprint());
+    let mut stream = TlsStream::new(connection, transport, own);
     let wait = Wait::at_most(settings.handshake_timeout, &settings.cancel);
     stream.handshake(&wait).map_err(|interrupt| {
         NetError::interrupted(interrupt, Awaited::Handshake, settings.handshake_timeout)

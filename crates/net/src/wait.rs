@@ -81,6 +81,11 @@ impl<'a> Wait<'a> {
         }
     }
 
+    /// A wait of `time` from now on under the same handle.
+    pub(crate) fn again(&self, time: Duration) -> Self {
+        Self::at_most(time, self.cancel)
+    }
+
     /// How long to block before calling this again: what is left, at most a [`SLICE`].
     ///
     /// # Errors

@@ -99,6 +99,7 @@ fn network_category(error: &NetError) -> Category {
         NetError::Cancelled { .. } => Category::Cancelled,
         NetError::TooLong { .. } => Category::Peer,
         NetError::WrongIdentity { .. } | NetError::Refused { .. } => Category::Incompatible,
+        NetError::OnlyOthers { reason, .. } => network_category(reason),
         NetError::NotLoopback { .. } | NetError::Address { .. } => Category::Usage,
         NetError::IdentityExists { .. }
         | NetError::IdentityExposed { .. }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use rand_core::UnwrapErr;
 use tacit_circuit::Role;
-use tacit_net::{Channel, Fingerprint, Identity, Meter, Settings, plain, tls};
+use tacit_net::{Channel, Fingerprint, Identity, Meter, NetError, Settings, plain, tls};
 use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
@@ -56,18 +56,34 @@ impl Listener {
         self.0.local_address()
     }
 
-    /// Waits for `peer` to connect.
+    /// Waits for `peer` to connect. Whoever else connects is refused, and the wait goes on.
     ///
     /// # Errors
     ///
-    /// Nobody connects in time, somebody else does, or it speaks another version.
+    /// The peer does not connect in time, or it speaks another version.
     pub fn accept(
         &self,
         identity: &Identity,
         peer: &Fingerprint,
         settings: &Settings,
     ) -> Result<Session, Error> {
-        let channel = self.0.accept(identity, &[*peer], settings)?;
+        self.accept_watched(identity, peer, settings, &mut |_, _| ())
+    }
+
+    /// As [`Listener::accept`], and tells `refused` of every connection that it refuses: where it
+    /// is from and why.
+    ///
+    /// # Errors
+    ///
+    /// As [`Listener::accept`].
+    pub fn accept_watched(
+        &self,
+        identity: &Identity,
+        peer: &Fingerprint,
+        settings: &Settings,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) -> Result<Session, Error> {
+        let channel = self.0.accept_peer(identity, &[*peer], settings, refused)?;
         Session::over(channel, Side::Listening, Some(&identity.fingerprint()))
     }
 }

@@ -158,7 +158,7 @@ impl TlsStream {
         let count = self.connection.read_tls(&mut unread)?;
         self.start += count;
         if let Err(error) = self.connection.process_new_packets() {
-            self.part();
+            self.part(wait);
             return Err(self.explain(&error));
         }
         if self.connection.wants_write() && !self.connection.is_handshaking() {
@@ -167,10 +167,9 @@ impl TlsStream {
         Ok(count > 0)
     }
 
-    /// Sends the alert that says why, and gives it time to arrive.
-    fn part(&mut self) {
-        let endless = CancelHandle::new();
-        let wait = Wait::at_most(LINGER, &endless);
+    /// Sends the alert that says why, and gives it time to arrive, unless `wait` is cancelled.
+    fn part(&mut self, wait: &Wait<'_>) {
+        let wait = wait.again(LINGER);
         if self.flush(&wait).is_err() || self.transport.finish(&wait).is_err() {
             return;
         }

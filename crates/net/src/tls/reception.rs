@@ -1,0 +1,204 @@
+//! Waiting for one peer among whoever connects.
+//!
+//! Handshakes run beside each other, each on a thread of its own and within its own time, so that
+//! one that is slow, silent or wrong holds up nobody else. There are at most [`MAX_HANDSHAKES`];
+//! where one more comes the oldest is given up, so that a flood must bring as many in the time
+//! of one honest handshake to keep the peer out.
+
+use std::collections::VecDeque;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustls::ServerConfig;
+
+use super::{serve, transport};
+use crate::tcp::{self, Listening};
+use crate::{Awaited, CancelHandle, Channel, Fingerprint, Interrupt, NetError, Settings, Wait};
+
+/// Most handshakes at once.
+const MAX_HANDSHAKES: usize = 32;
+/// Most threads at once: one that was given up takes a moment to notice.
+const MAX_THREADS: usize = 2 * MAX_HANDSHAKES;
+
+/// A handshake that runs.
+struct Begun {
+    number: u64,
+    from: SocketAddr,
+    cancel: CancelHandle,
+}
+
+/// How a handshake has ended.
+type Report = (u64, Result<Channel, NetError>);
+
+/// A wait for one peer.
+pub(super) struct Reception<'a> {
+    config: Arc<ServerConfig>,
+    own: Fingerprint,
+    settings: &'a Settings,
+    /// The oldest first.
+    begun: VecDeque<Begun>,
+    next: u64,
+    report: Sender<Report>,
+    reports: Receiver<Report>,
+    /// Held by every thread as long as it runs.
+    alive: Arc<()>,
+    refused: u64,
+    last: Option<(SocketAddr, NetError)>,
+}
+
+impl<'a> Reception<'a> {
+    /// A wait under `settings` as the party whose configuration and fingerprint these are.
+    pub(super) fn new(config: ServerConfig, own: Fingerprint, settings: &'a Settings) -> Self {
+        let (report, reports) = mpsc::channel();
+        Self {
+            config: Arc::new(config),
+            own,
+            settings,
+            begun: VecDeque::new(),
+            next: 0,
+            report,
+            reports,
+            alive: Arc::new(()),
+            refused: 0,
+            last: None,
+        }
+    }
+
+    /// Waits for the first handshake that succeeds.
+    pub(super) fn wait(
+        mut self,
+        listening: &Listening,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) -> Result<Channel, NetError> {
+        let settings = self.settings;
+        let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
+        let began = Instant::now();
+        loop {
+            let mut pause = tcp::pause(began);
+            match wait.slice() {
+                Ok(_) if Arc::strong_count(&self.alive) > MAX_THREADS => {}
+                Ok(_) => match listening.look() {
+                    Ok(Some((socket, from))) => {
+                        self.begin(socket, from, refused);
+                        pause = Duration::ZERO;
+                    }
+                    Ok(None) => {}
+                    // It may pass, as a lack of descriptors does.
+                    Err(reason) => {
+                        let awaited = Awaited::Connection;
+                        self.refuse(
+                            listening.address(),
+                            NetError::Io { awaited, reason },
+                            &mut |_, _| (),
+                        );
+                    }
+                },
+                Err(Interrupt::TimedOut) if !self.begun.is_empty() => {}
+                Err(Interrupt::TimedOut) => return Err(self.in_vain()),
+                Err(other) => return Err(tcp::ended(other, settings)),
+            }
+            if let Some(mut channel) = self.hear(pause, refused) {
+                channel.set_cancel_handle(settings.cancel.clone());
+                return Ok(channel);
+            }
+        }
+    }
+
+    /// Begins the handshake on a connection; with too many of them, gives up the oldest.
+    fn begin(
+        &mut self,
+        socket: TcpStream,
+        from: SocketAddr,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) {
+        if self.begun.len() == MAX_HANDSHAKES
+            && let Some(oldest) = self.begun.pop_front()
+        {
+            oldest.cancel.cancel();
+            let awaited = Awaited::Handshake;
+            self.refuse(oldest.from, NetError::Cancelled { awaited }, refused);
+        }
+        let (number, cancel) = (self.next, CancelHandle::new());
+        self.next += 1;
+        let settings = Settings {
+            cancel: cancel.clone(),
+            ..self.settings.clone()
+        };
+        let (config, own) = (Arc::clone(&self.config), self.own);
+        let (report, alive) = (self.report.clone(), Arc::clone(&self.alive));
+        let spawned = thread::Builder::new().spawn(move || {
+            let channel =
+                transport(socket).and_then(|transport| serve(config, transport, own, &settings));
+            // Nobody listens any more if the wait is over.
+            let _ = report.send((number, channel));
+            drop(alive);
+        });
+        match spawned {
+            Ok(_) => self.begun.push_back(Begun {
+                number,
+                from,
+                cancel,
+            }),
+            Err(reason) => {
+                let awaited = Awaited::Handshake;
+                self.refuse(from, NetError::Io { awaited, reason }, refused);
+            }
+        }
+    }
+
+    /// Waits for `pause` at most for a handshake to end; its channel if it succeeded.
+    fn hear(
+        &mut self,
+        pause: Duration,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) -> Option<Channel> {
+        let (number, result) = self.reports.recv_timeout(pause).ok()?;
+        // One that was given up is not among them, unless it has just succeeded all the same.
+        let found = self.begun.iter().position(|begun| begun.number == number);
+        let ended = found.and_then(|place| self.begun.remove(place));
+        match (result, ended) {
+            (Ok(channel), _) => Some(channel),
+            (Err(reason), Some(Begun { from, .. })) => {
+                self.refuse(from, reason, refused);
+                None
+            }
+            (Err(_), None) => None,
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        from: SocketAddr,
+        reason: NetError,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) {
+        refused(from, &reason);
+        self.refused += 1;
+        self.last = Some((from, reason));
+    }
+
+    fn in_vain(&mut self) -> NetError {
+        let after = self.settings.connect_timeout;
+        match self.last.take() {
+            None => NetError::Timeout {
+                awaited: Awaited::Connection,
+                after,
+            },
+            Some((from, reason)) => NetError::OnlyOthers {
+                after,
+                refused: self.refused,
+                from,
+                reason: Box::new(reason),
+            },
+        }
+    }
+}
+
+impl Drop for Reception<'_> {
+    fn drop(&mut self) {
+        self.begun.iter().for_each(|begun| begun.cancel.cancel());
+    }
+}

@@ -1,0 +1,192 @@
+//! Waiting for one peer: what strangers do while it is awaited, and that none of it keeps it out.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use tacit_net::{Awaited, CancelHandle, Channel, Identity, NetError, Settings, tls};
+
+const LONG: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_millis(80);
+
+fn settings() -> Settings {
+    Settings {
+        connect_timeout: LONG,
+        handshake_timeout: LONG,
+        timeout: LONG,
+        ..Settings::default()
+    }
+}
+
+/// Two parties who know each other, and a third whom they do not.
+struct People {
+    client: Identity,
+    server: Identity,
+    stranger: Identity,
+    listener: tls::Listener,
+}
+
+impl People {
+    fn new() -> Self {
+        let identity = || Identity::generate().unwrap();
+        Self {
+            client: identity(),
+            server: identity(),
+            stranger: identity(),
+            listener: tls::Listener::bind("127.0.0.1:0").unwrap(),
+        }
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.listener.local_address()
+    }
+
+    fn socket(&self) -> TcpStream {
+        TcpStream::connect(self.address()).unwrap()
+    }
+
+    fn connect_as(&self, who: &Identity) -> Result<Channel, NetError> {
+        let address = self.address().to_string();
+        tls::connect(&address, who, &self.server.fingerprint(), &settings())
+    }
+
+    /// Accepts the client; returns its channel and the reasons for which others were refused.
+    fn accept(&self, settings: &Settings) -> (Result<Channel, NetError>, Vec<String>) {
+        let allowed = [self.client.fingerprint()];
+        let mut refused = Vec::new();
+        let mut note = |from: SocketAddr, reason: &NetError| {
+            assert!(from.ip().is_loopback());
+            refused.push(format!("{reason:?}"));
+        };
+        let channel = self
+            .listener
+            .accept_peer(&self.server, &allowed, settings, &mut note);
+        (channel, refused)
+    }
+
+    /// Runs `others` and then the client's connection against a wait; what was refused.
+    fn meet_after(&self, others: impl FnOnce() + Send) -> Vec<String> {
+        thread::scope(|scope| {
+            let accepted = scope.spawn(|| self.accept(&settings()));
+            others();
+            let mut here = self.connect_as(&self.client).unwrap();
+            here.send(1, b"it is me").unwrap();
+            here.flush().unwrap();
+            let (there, refused) = accepted.join().unwrap();
+            let mut there = there.unwrap();
+            assert_eq!(there.peer(), Some(self.client.fingerprint()));
+            assert_eq!(there.receive(8).unwrap().payload, b"it is me");
+            refused
+        })
+    }
+}
+
+#[test]
+fn a_stranger_a_babbler_and_one_who_leaves_do_not_end_the_wait() {
+    let people = People::new();
+    let refused = people.meet_after(|| {
+        // Each is heard out, so that it has been refused before the next one comes.
+        let mut stranger = people.connect_as(&people.stranger).unwrap();
+        let told = stranger.receive(1).map(|_| ()).unwrap_err();
+        assert!(matches!(told, NetError::Refused { .. }), "{told:?}");
+        let mut babbler = people.socket();
+        babbler.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        let _ = babbler.read_to_end(&mut Vec::new());
+        drop(people.socket());
+    });
+    let found = |what: &str| refused.iter().any(|reason| reason.contains(what));
+    assert!(found("WrongIdentity") && found("Tls"), "{refused:?}");
+}
+
+#[test]
+fn silent_connections_hold_up_nobody() {
+    let people = People::new();
+    let mut silent = Vec::new();
+    // None of them times out before the test does.
+    let refused = people.meet_after(|| silent.extend((0..3).map(|_| people.socket())));
+    assert_eq!(refused, [""; 0]);
+}
+
+#[test]
+fn of_too_many_silent_connections_the_oldest_give_way() {
+    let people = People::new();
+    let mut silent = Vec::new();
+    let refused = people.meet_after(|| {
+        silent.extend((0..40).map(|_| people.socket()));
+        let first = &mut silent[0];
+        first.set_read_timeout(Some(LONG)).unwrap();
+        assert!(
+            matches!(first.read(&mut [0]), Ok(0) | Err(_)),
+            "it is closed"
+        );
+    });
+    assert!((8..=9).contains(&refused.len()), "{refused:?}");
+    assert!(refused.iter().all(|reason| reason.contains("Cancelled")));
+}
+
+#[test]
+fn a_wait_in_vain_says_who_came_instead() {
+    let people = People::new();
+    let soon = |connect_timeout| Settings {
+        connect_timeout,
+        ..settings()
+    };
+    let (nobody, refused) = people.accept(&soon(SOON));
+    assert!(refused.is_empty());
+    let awaited = Awaited::Connection;
+    match nobody.unwrap_err() {
+        NetError::Timeout {
+            awaited: found,
+            after,
+        } => assert_eq!((found, after), (awaited, SOON)),
+        other => panic!("{other:?}"),
+    }
+    // They wait in the backlog before the wait begins, so that it meets them however short it is.
+    let connected = people.socket();
+    drop(connected);
+    let (others, refused) = people.accept(&soon(SOON));
+    let error = others.unwrap_err();
+    let text = error.to_string();
+    assert_eq!(refused.len(), 1, "{text}");
+    match error {
+        NetError::OnlyOthers {
+            refused: 1, reason, ..
+        } => {
+            assert!(matches!(*reason, NetError::Closed { .. }), "{reason:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(
+        text.contains("1 connection") && text.contains("80ms"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_wait_with_silent_connections_is_cancelled_and_times_out() {
+    let people = People::new();
+    let silent = people.socket();
+    let bounded = Settings {
+        connect_timeout: SOON,
+        handshake_timeout: 2 * SOON,
+        ..settings()
+    };
+    let (timed_out, _) = people.accept(&bounded);
+    match timed_out.unwrap_err() {
+        NetError::OnlyOthers { reason, .. } => {
+            assert!(matches!(*reason, NetError::Timeout { .. }), "{reason:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    drop(silent);
+    let _silent = people.socket();
+    let cancel = CancelHandle::new();
+    let cancelled = Settings {
+        cancel: cancel.clone(),
+        ..settings()
+    };
+    cancel.cancel();
+    let (ended, _) = people.accept(&cancelled);
+    assert!(matches!(ended.unwrap_err(), NetError::Cancelled { .. }));
+}
