@@ -104,6 +104,12 @@ impl Walk<'_> {
                 self.counts.calls += 1;
             }
         }
+        if let Some(head) = cursor.overflow(plan) {
+            return Err(FunctionError::Overflow {
+                place: Place::new(format!("for {head}")),
+                expression: "a bound of the loop".to_owned(),
+            });
+        }
         if cursor.is_exhausted() {
             return Err(FunctionError::TooMany {
                 place: Place::new("the function"),
@@ -120,14 +126,14 @@ impl Walk<'_> {
     fn operation(&mut self, operation: &Operation, cursor: &Cursor) -> Result<(), FunctionError> {
         let counters = cursor.counters();
         for bound in &operation.bounds {
-            let at = bound.index.at(counters);
-            if at < 0 || at + i128::from(bound.picked) > i128::from(bound.size) {
+            let at = self.value(&bound.index, &bound.what, operation, counters)?;
+            if !bound.holds(at) {
                 return Err(FunctionError::Index {
                     place: self.place(operation, counters),
                     reference: bound.what.clone(),
                     found: match bound.picked {
                         1 => at.to_string(),
-                        picked => format!("{at}..{}", at + i128::from(picked)),
+                        picked => format!("{at}..{}", at.saturating_add(picked.into())),
                     },
                     size: bound.size as u64,
                 });
@@ -202,6 +208,20 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// The value of an expression of `operation` at these counters.
+    fn value(
+        &self,
+        value: &Affine,
+        what: &str,
+        operation: &Operation,
+        counters: &Counters,
+    ) -> Result<i128, FunctionError> {
+        value.at(counters).ok_or_else(|| FunctionError::Overflow {
+            place: self.place(operation, counters),
+            expression: what.to_owned(),
+        })
+    }
+
     fn number(
         &self,
         operation: &Operation,
@@ -210,7 +230,8 @@ impl Walk<'_> {
         signed: bool,
         counters: &Counters,
     ) -> Result<(), FunctionError> {
-        let (number, wide) = (value.at(counters), 127.min(width - u32::from(signed)));
+        let number = self.value(value, "a number", operation, counters)?;
+        let wide = 127.min(width - u32::from(signed));
         let least = if signed {
             -(1_i128 << wide.min(126))
         } else {
@@ -250,7 +271,7 @@ impl Walk<'_> {
                 let counters = ahead.counters();
                 let is_in_range = later.bounds.iter().all(|bound| {
                     let at = bound.index.at(counters);
-                    at >= 0 && at + i128::from(bound.picked) <= i128::from(bound.size)
+                    at.is_some_and(|at| bound.holds(at))
                 });
                 if is_in_range && plan.granules(assigned, counters).contains(&granule) {
                     let later = self.place(later, counters);

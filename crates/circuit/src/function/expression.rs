@@ -11,6 +11,7 @@
 //! and take no negative number. In a step's indices an expression must be affine in the loops'
 //! counters: counters may be added and multiplied by what does not depend on one.
 
+use core::cell::Cell;
 use core::fmt;
 
 use super::lexer::{Lexer, Token};
@@ -18,6 +19,27 @@ use super::{FunctionError, Place};
 
 /// Deepest nesting of parentheses and calls.
 const MAX_NESTING: usize = 64;
+/// Most operators of an expression, which is as deep as they are many: `a+b+c` is `(a+b)+c`.
+const MAX_OPERATORS: usize = 256;
+
+/// What an expression may still have.
+#[derive(Clone, Copy)]
+struct Left<'a> {
+    nesting: usize,
+    operators: &'a Cell<usize>,
+}
+
+impl Left<'_> {
+    fn take_operator(self, lexer: &Lexer<'_>) -> Result<(), FunctionError> {
+        match self.operators.get().checked_sub(1) {
+            Some(left) => {
+                self.operators.set(left);
+                Ok(())
+            }
+            None => Err(lexer.error("at most 256 operators")),
+        }
+    }
+}
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,11 +128,16 @@ impl Expression {
 
     /// Reads the expression that stands next.
     pub(super) fn read(lexer: &mut Lexer<'_>) -> Result<Self, FunctionError> {
-        Self::sum(lexer, MAX_NESTING)
+        let operators = Cell::new(MAX_OPERATORS);
+        let left = Left {
+            nesting: MAX_NESTING,
+            operators: &operators,
+        };
+        Self::sum(lexer, left)
     }
 
-    fn sum(lexer: &mut Lexer<'_>, nesting: usize) -> Result<Self, FunctionError> {
-        let mut left = Self::product(lexer, nesting)?;
+    fn sum(lexer: &mut Lexer<'_>, limits: Left<'_>) -> Result<Self, FunctionError> {
+        let mut left = Self::product(lexer, limits)?;
         loop {
             let operator = if lexer.take_sign("+") {
                 Operator::Add
@@ -119,13 +146,14 @@ impl Expression {
             } else {
                 return Ok(left);
             };
-            let right = Self::product(lexer, nesting)?;
+            limits.take_operator(lexer)?;
+            let right = Self::product(lexer, limits)?;
             left = Self::Binary(Box::new(left), operator, Box::new(right));
         }
     }
 
-    fn product(lexer: &mut Lexer<'_>, nesting: usize) -> Result<Self, FunctionError> {
-        let mut left = Self::factor(lexer, nesting)?;
+    fn product(lexer: &mut Lexer<'_>, limits: Left<'_>) -> Result<Self, FunctionError> {
+        let mut left = Self::factor(lexer, limits)?;
         loop {
             let operator = if lexer.take_sign("*") {
                 Operator::Multiply
@@ -136,20 +164,22 @@ impl Expression {
             } else {
                 return Ok(left);
             };
-            let right = Self::factor(lexer, nesting)?;
+            limits.take_operator(lexer)?;
+            let right = Self::factor(lexer, limits)?;
             left = Self::Binary(Box::new(left), operator, Box::new(right));
         }
     }
 
-    fn factor(lexer: &mut Lexer<'_>, nesting: usize) -> Result<Self, FunctionError> {
-        let Some(nesting) = nesting.checked_sub(1) else {
+    fn factor(lexer: &mut Lexer<'_>, limits: Left<'_>) -> Result<Self, FunctionError> {
+        let Some(nesting) = limits.nesting.checked_sub(1) else {
             return Err(lexer.error("at most 64 parentheses in each other"));
         };
+        let limits = Left { nesting, ..limits };
         if lexer.take_sign("-") {
-            return Ok(Self::Negative(Box::new(Self::factor(lexer, nesting)?)));
+            return Ok(Self::Negative(Box::new(Self::factor(lexer, limits)?)));
         }
         if lexer.take_sign("(") {
-            let inner = Self::sum(lexer, nesting)?;
+            let inner = Self::sum(lexer, limits)?;
             lexer.expect_sign(")")?;
             return Ok(inner);
         }
@@ -166,7 +196,7 @@ impl Expression {
             }
             Some(Token::Name(name)) => match Applied::named(&name) {
                 Some(function) if lexer.sign_after(1, "(") => {
-                    Self::application(lexer, function, nesting)
+                    Self::application(lexer, function, limits)
                 }
                 _ => {
                     lexer.skip();
@@ -180,14 +210,14 @@ impl Expression {
     fn application(
         lexer: &mut Lexer<'_>,
         function: Applied,
-        nesting: usize,
+        limits: Left<'_>,
     ) -> Result<Self, FunctionError> {
         lexer.skip();
         lexer.expect_sign("(")?;
-        let mut arguments = vec![Self::sum(lexer, nesting)?];
+        let mut arguments = vec![Self::sum(lexer, limits)?];
         while arguments.len() < function.arguments() {
             lexer.expect_sign(",")?;
-            arguments.push(Self::sum(lexer, nesting)?);
+            arguments.push(Self::sum(lexer, limits)?);
         }
         lexer.expect_sign(")")?;
         Ok(Self::Apply(function, arguments))
@@ -286,17 +316,15 @@ impl Affine {
         Some(sum)
     }
 
-    /// The value at these counters.
-    pub(super) fn at(&self, counters: &[i64]) -> i128 {
-        let terms = self.factors.iter().zip(counters);
-        terms.fold(i128::from(self.constant), |sum, (factor, counter)| {
-            // At most eight terms below 2^126 each: no overflow.
-            sum + i128::from(*factor) * i128::from(*counter)
+    /// The value at these counters, or nothing where it overflows.
+    pub(super) fn at(&self, counters: &[i64]) -> Option<i128> {
+        let mut terms = self.factors.iter().zip(counters);
+        terms.try_fold(i128::from(self.constant), |sum, (factor, counter)| {
+            // A product is at most 2^126, and there are up to eight of them.
+            sum.checked_add(i128::from(*factor) * i128::from(*counter))
         })
     }
-}
 
-impl Affine {
     /// The value at these counters where it is known to fit, as an index that was checked is.
     #[inline]
     pub(super) fn checked_before(&self, counters: &[i64]) -> i64 {

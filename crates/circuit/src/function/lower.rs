@@ -153,6 +153,7 @@ impl<'s> Lowering<'s> {
             from,
             to,
             exit,
+            head: head.to_string(),
         });
         self.counters.push(&head.counter);
         self.steps(steps)?;

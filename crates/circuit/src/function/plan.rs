@@ -71,6 +71,13 @@ pub(super) struct Bound {
     pub(super) what: String,
 }
 
+impl Bound {
+    /// Whether what begins at element `at` stays in the dimension.
+    pub(super) fn holds(&self, at: i128) -> bool {
+        at >= 0 && at <= i128::from(self.size) - i128::from(self.picked)
+    }
+}
+
 /// A call, or an assignment without one.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
@@ -96,6 +103,8 @@ pub(super) enum Instruction {
         from: Affine,
         to: Affine,
         exit: usize,
+        /// The loop's head, for messages.
+        head: String,
     },
     /// The next turn of the loop, from `body` on, or the end of it.
     Repeat { depth: usize, body: usize },
@@ -141,6 +150,8 @@ pub(super) struct Cursor {
     ends: [i64; MAX_LOOPS],
     /// Instructions that may still be run.
     left: u64,
+    /// The loop at which it stopped because a counter would have no value below 2^63.
+    overflow: Option<usize>,
 }
 
 impl Cursor {
@@ -151,13 +162,14 @@ impl Cursor {
             counters: [0; MAX_LOOPS],
             ends: [0; MAX_LOOPS],
             left: MAX_RUN_STEPS,
+            overflow: None,
         }
     }
 
     /// Moves on to the next operation.
     pub(super) fn advance<'p>(&mut self, plan: &'p Plan) -> Option<&'p Operation> {
         loop {
-            let instruction = plan.instructions.get(self.next)?;
+            let (at, instruction) = (self.next, plan.instructions.get(self.next)?);
             self.left = self.left.checked_sub(1)?;
             self.next += 1;
             match instruction {
@@ -167,14 +179,17 @@ impl Cursor {
                     from,
                     to,
                     exit,
+                    ..
                 } => {
-                    let clamped = |value: i128| {
-                        i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
+                    let value = |bound: &Affine| i64::try_from(bound.at(&self.counters)?).ok();
+                    let (Some(from), Some(to)) = (value(from), value(to)) else {
+                        self.overflow = Some(at);
+                        self.next = plan.instructions.len();
+                        return None;
                     };
-                    let (from, to) = (from.at(&self.counters), to.at(&self.counters));
                     if from < to {
-                        self.counters[*depth] = clamped(from);
-                        self.ends[*depth] = clamped(to);
+                        self.counters[*depth] = from;
+                        self.ends[*depth] = to;
                     } else {
                         self.next = *exit;
                     }
@@ -192,6 +207,14 @@ impl Cursor {
     /// The loops' counters.
     pub(super) fn counters(&self) -> &[i64; MAX_LOOPS] {
         &self.counters
+    }
+
+    /// The head of the loop at which it stopped because a counter has no value below 2^63.
+    pub(super) fn overflow<'p>(&self, plan: &'p Plan) -> Option<&'p str> {
+        match plan.instructions.get(self.overflow?)? {
+            Instruction::Enter { head, .. } => Some(head),
+            Instruction::Repeat { .. } | Instruction::Run(_) => None,
+        }
     }
 
     /// Whether it stopped because it had run too many steps.

@@ -1,7 +1,19 @@
 //! Tests of functions.
 
+macro_rules! assert_error {
+    ($result:expr, $pattern:pat, $($part:literal),+) => {
+        let error = $result.map(|_| ()).unwrap_err();
+        assert!(matches!(error, $pattern), "{error:?}");
+        let text = error.to_string();
+        for part in [$($part),+] {
+            assert!(text.contains(part), "{part:?} is not in: {text}");
+        }
+    };
+}
+
 mod digests;
 mod errors;
+mod limits;
 mod random;
 mod results;
 

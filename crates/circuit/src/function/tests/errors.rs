@@ -6,7 +6,7 @@ use crate::{Function, FunctionBuilder, FunctionError, FunctionFamily, Recipient,
 
 /// A function with `x` and `y` of four `u8`, a value `v` of five, the component `add`, and these
 /// steps; its output is `v[4]`.
-fn with_steps(steps: &[&str]) -> Result<Function, FunctionError> {
+pub(super) fn with_steps(steps: &[&str]) -> Result<Function, FunctionError> {
     let mut builder = declarations();
     for step in steps {
         builder.step(step);
@@ -37,17 +37,6 @@ fn with_loop(steps: &[&str]) -> Result<Function, FunctionError> {
     });
     builder.output("r", "u8", Recipient::Both, "v[4]");
     instance(&mut builder, [])
-}
-
-macro_rules! assert_error {
-    ($result:expr, $pattern:pat, $($part:literal),+) => {
-        let error = $result.map(|_| ()).unwrap_err();
-        assert!(matches!(error, $pattern), "{error:?}");
-        let text = error.to_string();
-        for part in [$($part),+] {
-            assert!(text.contains(part), "{part:?} is not in: {text}");
-        }
-    };
 }
 
 #[test]
@@ -456,110 +445,6 @@ fn texts_that_do_not_parse_are_shown_with_the_column() {
 }
 
 #[test]
-fn what_would_not_fit_is_refused() {
-    let mut builder = FunctionBuilder::new("f");
-    builder
-        .input("x", "u8", Role::Garbler)
-        .value("v", "u1[1073741824]");
-    builder.repeat("i in 0..100000000000", |each| {
-        each.repeat("j in 0..0", |_| ());
-    });
-    builder.output("r", "u8", Recipient::Both, "x");
-    let error = instance(&mut builder, []);
-    assert_error!(
-        error,
-        FunctionError::TooMany { .. },
-        "steps that it runs",
-        "268435456"
-    );
-
-    let mut builder = FunctionBuilder::new("f");
-    builder
-        .input("x", "u8", Role::Garbler)
-        .value("v", "u1[1073741824]")
-        .step("v[3] = 1");
-    builder.output("r", "u8", Recipient::Both, "x");
-    let error = instance(&mut builder, []);
-    assert_error!(error, FunctionError::TooMany { .. }, "value v", "33554432");
-
-    let mut builder = FunctionBuilder::new("f");
-    for name in ["x", "y", "z"] {
-        builder.input(name, "u1[134217728]", Role::Garbler);
-    }
-    builder.value("v", "u1[134217728]").step("v = x");
-    builder.output("r", "u1[134217728]", Recipient::Both, "y");
-    builder.output("s", "u1[134217728]", Recipient::Both, "z");
-    let error = instance(&mut builder, []);
-    assert_error!(
-        error,
-        FunctionError::TooMany { .. },
-        "needs at once",
-        "268435456"
-    );
-
-    let mut builder = FunctionBuilder::new("f");
-    builder
-        .input("x", "u8", Role::Garbler)
-        .output("r", "u8", Recipient::Both, "x");
-    fn nest(builder: &mut FunctionBuilder, depth: usize) {
-        if depth > 0 {
-            builder.repeat(&format!("i{depth} in 0..1"), |inner| nest(inner, depth - 1));
-        }
-    }
-    nest(&mut builder, 8);
-    nest(&mut builder, 9);
-    let error = instance(&mut builder, []);
-    assert_error!(
-        error,
-        FunctionError::TooMany { limit: 8, .. },
-        "loops in each other"
-    );
-}
-
-#[test]
-fn no_text_takes_memory_or_time_without_bound() {
-    let mut builder = FunctionBuilder::new("f");
-    builder
-        .value("v", "u1[16777217]")
-        .step("v = 0")
-        .output("r", "u1", Recipient::Both, "v[0]");
-    let error = instance(&mut builder, []);
-    assert_error!(
-        error,
-        FunctionError::TooMany {
-            limit: 0x100_0000,
-            ..
-        },
-        "v=0",
-        "all constants"
-    );
-
-    let mut builder = FunctionBuilder::new("f");
-    builder.input("x", "u1[200000000]", Role::Garbler);
-    builder.output("r", "u1[200000000]", Recipient::Both, "x");
-    builder.output("s", "u1[200000000]", Recipient::Both, "x");
-    let error = instance(&mut builder, []);
-    assert_error!(error, FunctionError::TooMany { .. }, "outputs together");
-
-    // Since x is read bit by bit as well, each turn reads a million elements.
-    let mut builder = FunctionBuilder::new("f");
-    builder
-        .library("xor", "xor", &[("bytes", "65536")])
-        .input("x", "bits[524288]", Role::Garbler)
-        .repeat("i in 0..9000", |each| {
-            each.step("_ = xor(x, x)");
-        })
-        .output("r", "bit", Recipient::Both, "x[1]");
-    let error = instance(&mut builder, []);
-    assert_error!(
-        error,
-        FunctionError::TooMany { .. },
-        "call 1024, _=xor(x,x) with i = 1024",
-        "read and assigned"
-    );
-}
-
-#[test]
 fn components_come_from_the_library_with_its_parameters() {
     let with = |library: &str, parameter: &str, size: &str| {
         let mut builder = FunctionBuilder::new("f");
@@ -630,7 +515,14 @@ fn circuit_files_stand_beside_the_function_file() {
         .unwrap()
         .instantiate(&parameters([]));
     assert_error!(in_memory, FunctionError::Path { .. }, "and.txt");
-    for path in ["../and.txt", "/and.txt", ""] {
+    for path in [
+        "../and.txt",
+        "/and.txt",
+        "a/../../and.txt",
+        "./../and.txt",
+        ".",
+        "",
+    ] {
         let file = file(&good.replace("and.txt", path));
         assert_error!(read(&file), FunctionError::Path { .. }, "component and");
     }
@@ -651,7 +543,30 @@ fn circuit_files_stand_beside_the_function_file() {
     assert_error!(nowhere, FunctionError::Io { .. }, "g.json");
     std::fs::write(folder.path().join("large.json"), vec![b' '; (1 << 20) + 1]).unwrap();
     let large = FunctionFamily::read(&folder.path().join("large.json"));
-    assert_error!(large, FunctionError::Io { .. }, "1 MiB");
+    assert_error!(large, FunctionError::Io { .. }, "1048577", "1048576");
+    assert_error!(
+        FunctionFamily::read(folder.path()),
+        FunctionError::Io { .. },
+        "not a regular file"
+    );
+    std::fs::create_dir(folder.path().join("folder")).unwrap();
+    let no_file = file(&good.replace("and.txt", "folder"));
+    assert_error!(
+        read(&no_file),
+        FunctionError::Circuit { .. },
+        "component and",
+        "not a regular file"
+    );
+    // A hole takes no room on the disk.
+    let huge = std::fs::File::create(folder.path().join("huge.txt")).unwrap();
+    huge.set_len((1 << 30) + 1).unwrap();
+    let huge = file(&good.replace("and.txt", "huge.txt"));
+    assert_error!(
+        read(&huge),
+        FunctionError::Circuit { .. },
+        "component and",
+        "1073741825 bytes"
+    );
 }
 
 #[test]
