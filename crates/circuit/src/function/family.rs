@@ -16,7 +16,10 @@ use super::{
     Recipient, Role,
 };
 use crate::formats::{Import, read_bristol_file};
-use crate::{Circuit, Port, library};
+use crate::{Circuit, CircuitError, Port, library};
+
+/// Largest circuit file of a component: some 2^26 gates.
+const MAX_CIRCUIT_FILE_BYTES: u64 = 1 << 30;
 
 impl FunctionParameter {
     pub(super) fn check(&self) -> Result<(), FunctionError> {
@@ -277,17 +280,37 @@ impl FunctionFamily {
                     order: *order,
                     ..Import::default()
                 };
-                let circuit =
-                    read_bristol_file(&folder.join(beside), &import).map_err(|error| {
-                        FunctionError::Circuit {
-                            component: name.to_owned(),
-                            error: Box::new(error),
-                        }
-                    })?;
+                let path = folder.join(beside);
+                let circuit = bounded(&path, MAX_CIRCUIT_FILE_BYTES)
+                    .map_err(|message| CircuitError::Io {
+                        path: path.display().to_string(),
+                        message,
+                    })
+                    .and_then(|()| read_bristol_file(&path, &import));
+                let circuit = circuit.map_err(|error| FunctionError::Circuit {
+                    component: name.to_owned(),
+                    error: Box::new(error),
+                })?;
                 Ok(Component::new(name, circuit))
             }
         }
     }
+}
+
+/// Passes if there is a regular file of at most so many bytes: anything else, such as a pipe or a
+/// device, might never end.
+pub(super) fn bounded(path: &Path, most_bytes: u64) -> Result<(), String> {
+    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    if metadata.len() > most_bytes {
+        let length = metadata.len();
+        return Err(format!(
+            "it has {length} bytes, and at most {most_bytes} are read"
+        ));
+    }
+    Ok(())
 }
 
 /// Whether a path, from any folder, leads to a file in that folder or below.

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::expression::Expression;
+use super::family::bounded;
 use super::source::{
     ComponentSource, Destination, InputSource, OutputSource, Owner, Source, StepSource,
     ValueSource, shown,
@@ -170,16 +171,12 @@ impl FunctionFamily {
             path: path.display().to_string(),
             message,
         };
+        bounded(path, MAX_FILE_BYTES).map_err(failed)?;
         let file = std::fs::File::open(path).map_err(|error| failed(error.to_string()))?;
         let mut json = String::new();
-        let mut bounded = std::io::Read::take(file, MAX_FILE_BYTES + 1);
+        let mut bounded = std::io::Read::take(file, MAX_FILE_BYTES);
         std::io::Read::read_to_string(&mut bounded, &mut json)
             .map_err(|error| failed(error.to_string()))?;
-        if json.len() as u64 > MAX_FILE_BYTES {
-            return Err(failed(
-                "the file is larger than 1 MiB, which no function is".to_owned(),
-            ));
-        }
         let mut family = Self::from_json(&json)?;
         family.source.folder = Some(path.parent().unwrap_or(Path::new("")).to_owned());
         Ok(family)
