@@ -31,6 +31,19 @@ pub enum Error {
         /// The value's name.
         value: String,
     },
+    /// Prepared material could not be had when it was due.
+    #[error("prepared material is missing: {0}")]
+    Material(String),
+    /// The function is beyond what the protocol holds at once.
+    #[error(
+        "the function needs {found} bytes of links and `prepared` takes at most {limit}; run it by `direct`"
+    )]
+    TooManyLinks {
+        /// Bytes that it needs.
+        found: u64,
+        /// Most bytes.
+        limit: u64,
+    },
     /// The caller broke the contract of this crate.
     #[error("the protocol was used wrongly: {0}")]
     ApiMisuse(&'static str),
@@ -127,6 +140,11 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: SchemeId,
     },
+    /// The parties' stocks are of different epochs.
+    #[error(
+        "its stock is of another epoch than ours; start a new one with `tacit stock new-epoch`"
+    )]
+    Epoch,
     /// A protocol or scheme that this version does not know.
     #[error("it wants a {0} that this version does not know")]
     Unknown(&'static str),
@@ -163,9 +181,11 @@ impl Error {
         match self {
             Self::PeerMisbehaved(_) => AbortReason::Misbehaved,
             Self::PeerIncompatible(_) => AbortReason::Incompatible,
-            Self::PeerAborted(_) | Self::SavedValue { .. } | Self::ApiMisuse(_) => {
-                AbortReason::Failed
-            }
+            Self::PeerAborted(_)
+            | Self::SavedValue { .. }
+            | Self::Material(_)
+            | Self::TooManyLinks { .. }
+            | Self::ApiMisuse(_) => AbortReason::Failed,
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | [`session`] | how two parties agree on what they run, and the tags that bind a run to it |
 //! | [`setup`] | base OTs, from which a session's correlated OTs grow |
 //! | [`direct`] | garble, stream and evaluate now: semi-honest, one pass, constant memory |
+//! | [`prepared`] | link what was garbled before: semi-honest, one round trip |
 //!
 //! Everything here takes bytes and gives bytes, so that it runs over TLS, in memory and in a
 //! browser alike.
@@ -16,6 +17,8 @@ pub mod direct;
 mod error;
 pub mod message;
 pub mod party;
+pub mod prepared;
+mod result;
 pub mod session;
 pub mod setup;
 

@@ -55,6 +55,8 @@ one_byte_enum! {
         BaseOtOffer = 17, "base OT offer";
         /// Extension of correlated OTs, from the party that chooses.
         CotExtension = 18, "OT extension";
+        /// What each party has of what a prepared run needs.
+        PreparedRanges = 19, "ranges of prepared material";
         /// Start point of the hashes and seed of the public labels.
         GarblingStart = 32, "garbling start";
         /// Garbled tables.
@@ -63,6 +65,12 @@ one_byte_enum! {
         Decoding = 34, "decoding";
         /// The garbler's outputs, authenticated by their labels.
         Result = 35, "result";
+        /// Links from values to the inputs of prepared instances.
+        Links = 36, "links";
+        /// The evaluator's inputs, masked by the choices of prepared OTs.
+        Corrections = 37, "corrections";
+        /// The mask of the links that came before it.
+        Unmask = 38, "unmask";
     }
 }
 

@@ -53,6 +53,8 @@ one_byte_enum! {
     ProtocolId {
         /// Garble, stream and evaluate now; semi-honest.
         Direct = 1, "direct";
+        /// Link components that were garbled before; semi-honest.
+        Prepared = 2, "prepared";
     }
 }
 

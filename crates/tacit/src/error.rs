@@ -49,6 +49,20 @@ pub enum Error {
         /// The value's name.
         value: String,
     },
+    /// Prepared material could not be had when it was due.
+    #[error("prepared material is missing: {0}")]
+    Material(String),
+    /// The function is beyond what `prepared` holds at once.
+    #[error(
+        "the function needs {found} bytes of links and the protocol prepared takes at most \
+         {limit}; run it by the protocol direct"
+    )]
+    TooManyLinks {
+        /// Bytes that it needs.
+        found: u64,
+        /// Most bytes.
+        limit: u64,
+    },
     /// The library was used wrongly.
     #[error("tacit was used wrongly: {0}")]
     ApiMisuse(&'static str),
@@ -89,7 +103,10 @@ impl Error {
             }
             Self::Network(error) => network_category(error),
             Self::PeerAborted(_) | Self::Randomness(_) => Category::Network,
-            Self::SavedValue { .. } | Self::ApiMisuse(_) => Category::Usage,
+            Self::Material(_) => Category::Stock,
+            Self::SavedValue { .. } | Self::TooManyLinks { .. } | Self::ApiMisuse(_) => {
+                Category::Usage
+            }
         }
     }
 }
@@ -123,6 +140,8 @@ impl From<tacit_protocol::Error> for Error {
             Protocol::PeerIncompatible(difference) => Self::PeerIncompatible(difference),
             Protocol::PeerAborted(reason) => Self::PeerAborted(reason),
             Protocol::SavedValue { protocol, value } => Self::SavedValue { protocol, value },
+            Protocol::Material(what) => Self::Material(what),
+            Protocol::TooManyLinks { found, limit } => Self::TooManyLinks { found, limit },
             Protocol::ApiMisuse(what) => Self::ApiMisuse(what),
             _ => Self::ApiMisuse("an error of the protocol that this crate does not know"),
         }

@@ -7,9 +7,9 @@ use zeroize::Zeroizing;
 
 use super::frames::{Stop, Walk, check, max_frame_bytes};
 use super::garbler::widest_output;
-use super::result::authenticate;
 use crate::message::{Kind, array, exactly};
 use crate::party::{Action, Party, Progress};
+use crate::result::write_result;
 use crate::session::RunTag;
 use crate::setup::EvaluatorOt;
 use crate::{Error, Misbehaviour};
@@ -293,13 +293,7 @@ impl<S: Scheme> Evaluated<'_, S> {
     }
 
     fn result(&self, tag: &RunTag, message: &mut Vec<u8>) {
-        let labels = self.outputs.of(Role::Garbler);
-        message.clear();
-        message.resize(labels.len().div_ceil(8), 0);
-        for (i, label) in labels.iter().enumerate() {
-            message[i / 8] |= label.lsb().unwrap_u8() << (i % 8);
-        }
-        message.extend_from_slice(&authenticate(tag, &labels));
+        write_result(tag, &self.outputs.of(Role::Garbler), message);
     }
 }
 

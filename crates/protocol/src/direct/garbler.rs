@@ -1,18 +1,17 @@
 //! The garbler of `direct`.
 
-use subtle::ConstantTimeEq;
 use tacit_circuit::{Function, Outputs, Role, Values};
 use tacit_garble::{Garbler, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::frames::{FRAME_BYTES, Stop, Walk, check};
-use super::result::{authenticate, result_bytes};
-use crate::message::{Kind, exactly};
+use crate::Error;
+use crate::message::Kind;
 use crate::party::{Action, Party, Progress};
+use crate::result::{read_result, result_bytes};
 use crate::session::RunTag;
 use crate::setup::GarblerOt;
-use crate::{Error, Misbehaviour};
 
 /// A run of `direct` on the garbler's side.
 pub struct Garbling<'f, S: Scheme> {
@@ -256,26 +255,7 @@ impl<S: Scheme> Garbled<'_, S> {
         payload: &[u8],
     ) -> Result<(GarblerOt, Zeroizing<Vec<bool>>), Error> {
         let wires = self.outputs.of(Role::Garbler);
-        exactly(Kind::Result, payload, result_bytes(wires.len()))?;
-        let (selects, hash) = payload.split_at(wires.len().div_ceil(8));
-        let select = |i: usize| selects[i / 8] >> (i % 8) & 1 == 1;
-        if (wires.len()..selects.len() * 8).any(select) {
-            return Err(Misbehaviour::InvalidField {
-                kind: Kind::Result,
-                field: "padding",
-            }
-            .into());
-        }
-        let mut labels = Zeroizing::new(Vec::with_capacity(wires.len()));
-        let mut outputs = Zeroizing::new(Vec::with_capacity(wires.len()));
-        for (i, wire) in wires.iter().enumerate() {
-            let (label, value) = self.garbler.label_with_select(wire, select(i));
-            labels.push(label);
-            outputs.push(value);
-        }
-        if !bool::from(authenticate(tag, &labels).as_slice().ct_eq(hash)) {
-            return Err(Misbehaviour::ForgedResult.into());
-        }
+        let outputs = read_result(&self.garbler, &wires, tag, payload)?;
         Ok((self.ot, outputs))
     }
 }

@@ -26,7 +26,6 @@
 mod evaluator;
 mod frames;
 mod garbler;
-mod result;
 
 pub use evaluator::Evaluating;
 pub use frames::{FRAME_BYTES, check};

@@ -1,0 +1,64 @@
+//! What a run of a function needs: a dry walk over its calls.
+
+use tacit_circuit::{Function, Role, Values};
+
+use super::{MAX_LINK_BYTES, check};
+use crate::Error;
+
+/// What one run of a function takes from the stock and from the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Instances of each of the function's components, in the function's order.
+    pub instances: Vec<u64>,
+    /// Correlated OTs: one for each input bit of the evaluator.
+    pub ots: u64,
+    /// Links that do not start at an input of the evaluator.
+    pub early_links: u64,
+    /// Links that do.
+    pub late_links: u64,
+}
+
+impl Demand {
+    /// What one run of `function` takes.
+    ///
+    /// # Errors
+    ///
+    /// The function has saved values, or needs more links than a run holds.
+    pub fn of(function: &Function) -> Result<Self, Error> {
+        check(function)?;
+        let mut demand = Self {
+            instances: vec![0; function.components().len()],
+            ots: function.input_bits(Role::Evaluator) as u64,
+            early_links: 0,
+            late_links: 0,
+        };
+        let owner = |port: usize| function.inputs()[port].owner;
+        let late = |port| Ok::<_, Error>(owner(port) == Role::Evaluator);
+        let mut values = Values::new(function, late)?;
+        let mut results = Vec::new();
+        while let Some(call) = values.next_call(|_| false) {
+            demand.instances[call.component_index] += 1;
+            let late = values.arguments().iter().filter(|late| **late).count() as u64;
+            demand.late_links += late;
+            demand.early_links += values.arguments().len() as u64 - late;
+            results.clear();
+            results.resize(call.component.circuit().output_bits(), false);
+            values.finish_call(&results);
+        }
+        Ok(demand)
+    }
+
+    /// Bytes of the early links, each of `link_bytes`.
+    ///
+    /// # Errors
+    ///
+    /// They are more than a run holds.
+    pub(super) fn early_bytes(&self, link_bytes: usize) -> Result<usize, Error> {
+        let found = self.early_links.saturating_mul(link_bytes as u64);
+        if found > MAX_LINK_BYTES {
+            let limit = MAX_LINK_BYTES;
+            return Err(Error::TooManyLinks { found, limit });
+        }
+        Ok(found as usize)
+    }
+}

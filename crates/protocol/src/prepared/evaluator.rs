@@ -1,0 +1,456 @@
+//! The evaluator of `prepared`.
+
+use tacit_circuit::{Call, Function, Outputs, Role, Values};
+use tacit_garble::{Evaluator, Scheme};
+use tacit_kernels::{Block, Prg};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::{
+    Demand, EvaluatorOts, FRAME_BYTES, InstanceTables, Instances, NOT_ASKED, NOT_DONE, SPENT,
+    pack_bits,
+};
+use crate::message::{Kind, array, exactly};
+use crate::party::{Action, Party, Progress};
+use crate::result::write_result;
+use crate::session::RunTag;
+use crate::{Error, Misbehaviour};
+
+/// A run of `prepared` on the evaluator's side.
+pub struct Evaluating<'f, S: Scheme, I> {
+    function: &'f Function,
+    scheme: S,
+    tag: RunTag,
+    max_frame_bytes: usize,
+    state: State<'f, S, I>,
+    done_ands: u64,
+}
+
+enum State<'f, S: Scheme, I> {
+    Correcting(Box<Opening<'f, S, I>>),
+    AwaitingStart(Box<Opening<'f, S, I>>),
+    Collecting(Box<Run<'f, S, I>>),
+    AwaitingMask(Box<Run<'f, S, I>>),
+    Following(Box<Run<'f, S, I>>),
+    AwaitingDecoding(Box<Evaluated<'f, S>>),
+    Returning(Box<Evaluated<'f, S>>, Zeroizing<Vec<bool>>),
+    Done(Zeroizing<Vec<bool>>),
+    Spent,
+}
+
+/// Before the garbler's start point is known.
+struct Opening<'f, S: Scheme, I> {
+    function: &'f Function,
+    scheme: S,
+    demand: Demand,
+    inputs: Zeroizing<Vec<bool>>,
+    ots: EvaluatorOts,
+    instances: I,
+}
+
+/// A value: a label, and whether the link from it comes with the evaluator's inputs.
+#[derive(Clone, Copy, Default)]
+struct Carried {
+    label: Block,
+    late: bool,
+}
+
+impl Carried {
+    fn early(label: Block) -> Self {
+        let late = false;
+        Self { label, late }
+    }
+}
+
+impl Zeroize for Carried {
+    fn zeroize(&mut self) {
+        self.label.zeroize();
+    }
+}
+
+/// While links arrive, early ones first.
+struct Run<'f, S: Scheme, I> {
+    scheme: S,
+    evaluator: S::Evaluator,
+    start: Block,
+    values: Values<'f, Carried>,
+    /// Labels that the garbler derives as well: of its inputs, then of constants.
+    labels: Prg,
+    instances: I,
+    early: Arriving,
+    late: Arriving,
+    /// The call whose arguments have been gathered.
+    pending: Option<Call<'f>>,
+    gathered: Zeroizing<Vec<Block>>,
+    results: Zeroizing<Vec<Block>>,
+}
+
+/// Links of one kind: those that came and were not followed yet.
+struct Arriving {
+    bytes: Vec<u8>,
+    followed: usize,
+    /// Bytes that are still to come.
+    due: usize,
+    /// The number of the next link.
+    number: u64,
+}
+
+/// When all links have been followed.
+struct Evaluated<'f, S: Scheme> {
+    evaluator: S::Evaluator,
+    outputs: Outputs<'f, Carried>,
+}
+
+impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I> {
+    /// A run of `function` with the evaluator's input bits, in port order.
+    ///
+    /// # Errors
+    ///
+    /// `inputs` or `ots` are not as many as the function asks for, it has saved values, or needs
+    /// too many links.
+    pub fn new(
+        scheme: S,
+        function: &'f Function,
+        tag: RunTag,
+        inputs: &[bool],
+        ots: EvaluatorOts,
+        instances: I,
+    ) -> Result<Self, Error> {
+        let demand = Demand::of(function)?;
+        demand.early_bytes(scheme.link_bytes())?;
+        let count = function.input_bits(Role::Evaluator);
+        if [inputs.len(), ots.choices.len(), ots.labels.len()] != [count; 3] {
+            return Err(Error::ApiMisuse("one bit and one OT for each input wire"));
+        }
+        let opening = Box::new(Opening {
+            function,
+            scheme,
+            demand,
+            inputs: Zeroizing::new(inputs.to_vec()),
+            ots,
+            instances,
+        });
+        let state = match count {
+            0 => State::AwaitingStart(opening),
+            _ => State::Correcting(opening),
+        };
+        Ok(Self {
+            function,
+            scheme,
+            tag,
+            max_frame_bytes: FRAME_BYTES + scheme.link_bytes() * widest_input(function),
+            state,
+            done_ands: 0,
+        })
+    }
+
+    /// The evaluator's output bits in port order.
+    ///
+    /// # Errors
+    ///
+    /// The run is not done.
+    pub fn finish(self) -> Result<Zeroizing<Vec<bool>>, Error> {
+        match self.state {
+            State::Done(outputs) => Ok(outputs),
+            _ => Err(NOT_DONE),
+        }
+    }
+
+    fn after_start(&mut self, run: Box<Run<'f, S, I>>) -> State<'f, S, I> {
+        match run.early.due {
+            0 => State::AwaitingMask(run),
+            _ => State::Collecting(run),
+        }
+    }
+
+    /// Follows what has come, and the state after it.
+    fn follow(&mut self, mut run: Box<Run<'f, S, I>>) -> Result<State<'f, S, I>, Error> {
+        if !run.follow(&mut self.done_ands)? {
+            if run.late.due == 0 {
+                return Err(SPENT);
+            }
+            return Ok(State::Following(run));
+        }
+        let Run {
+            evaluator,
+            values,
+            mut labels,
+            ..
+        } = *run;
+        let outputs = values.outputs(|_| Carried::early(labels.next_block()));
+        let evaluated = Box::new(Evaluated { evaluator, outputs });
+        Ok(if self.function.output_bits(Role::Evaluator) > 0 {
+            State::AwaitingDecoding(evaluated)
+        } else {
+            self.after_decoding(evaluated, Zeroizing::default())
+        })
+    }
+
+    fn after_decoding(
+        &self,
+        evaluated: Box<Evaluated<'f, S>>,
+        outputs: Zeroizing<Vec<bool>>,
+    ) -> State<'f, S, I> {
+        if self.function.output_bits(Role::Garbler) > 0 {
+            State::Returning(evaluated, outputs)
+        } else {
+            State::Done(outputs)
+        }
+    }
+}
+
+/// Most input bits that a component of `function` has.
+fn widest_input(function: &Function) -> usize {
+    let components = function.components().iter();
+    let widths = components.map(|component| component.circuit().input_bits());
+    widths.max().unwrap_or(0)
+}
+
+impl<'f, S: Scheme, I> Opening<'f, S, I> {
+    /// Input ⊕ choice, for each input bit.
+    fn corrections(&self, message: &mut Vec<u8>) {
+        let pairs = self.inputs.iter().zip(&self.ots.choices);
+        pack_bits(pairs.map(|(input, choice)| input ^ choice), message);
+    }
+
+    fn start(self, payload: &[u8]) -> Result<Box<Run<'f, S, I>>, Error> {
+        let bytes: [u8; 2 * Block::BYTES] = array(Kind::GarblingStart, payload)?;
+        let (blocks, _) = bytes.as_chunks::<{ Block::BYTES }>();
+        let [start, label_seed] = [blocks[0], blocks[1]].map(Block::from_bytes);
+        let evaluator = self.scheme.evaluator(start);
+        let mut labels = Prg::new(label_seed);
+        let received = (self.ots.first..).zip(&self.ots.labels);
+        let mut received = received.zip(self.inputs.iter());
+        let values = Values::new(self.function, |port| {
+            Ok::<_, Error>(match self.function.inputs()[port].owner {
+                Role::Garbler => Carried::early(labels.next_block()),
+                Role::Evaluator => {
+                    let ((index, t), bit) = received
+                        .next()
+                        .ok_or(Error::ApiMisuse("one bit for each input wire"))?;
+                    let label = evaluator.label_from_cot(index, *t, *bit);
+                    Carried { label, late: true }
+                }
+            })
+        })?;
+        let link_bytes = self.scheme.link_bytes();
+        let early = Arriving {
+            bytes: Vec::new(),
+            followed: 0,
+            due: self.demand.early_bytes(link_bytes)?,
+            number: 0,
+        };
+        let late = Arriving {
+            bytes: Vec::new(),
+            followed: 0,
+            due: link_bytes * self.demand.late_links as usize,
+            number: self.demand.early_links,
+        };
+        Ok(Box::new(Run {
+            scheme: self.scheme,
+            evaluator,
+            start,
+            values,
+            labels,
+            instances: self.instances,
+            early,
+            late,
+            pending: None,
+            gathered: Zeroizing::default(),
+            results: Zeroizing::default(),
+        }))
+    }
+}
+
+impl Arriving {
+    /// Takes a frame of links, which is no longer than what is due.
+    fn take(&mut self, frame: &[u8]) -> Result<(), Error> {
+        if frame.is_empty() || frame.len() > self.due {
+            return Err(Misbehaviour::WrongLength {
+                kind: Kind::Links,
+                expected: self.due as u64,
+                found: frame.len() as u64,
+            }
+            .into());
+        }
+        self.bytes.extend_from_slice(frame);
+        self.due -= frame.len();
+        Ok(())
+    }
+
+    /// Whether `bytes` more links can be followed now.
+    fn has(&self, bytes: usize) -> bool {
+        self.bytes.len() - self.followed >= bytes
+    }
+
+    /// Follows the next links from `labels`.
+    fn follow<E: Evaluator>(
+        &mut self,
+        evaluator: &E,
+        start: Block,
+        labels: &mut [Block],
+        bytes: usize,
+    ) {
+        let links = &self.bytes[self.followed..self.followed + bytes];
+        evaluator.follow_links(start, self.number, labels, links);
+        self.followed += bytes;
+        self.number += labels.len() as u64;
+        if self.followed == self.bytes.len() {
+            self.bytes.clear();
+            self.followed = 0;
+        }
+    }
+}
+
+impl<S: Scheme, I: Instances<Instance = InstanceTables>> Run<'_, S, I> {
+    fn unmask(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let mut mask = Prg::new(Block::from_bytes(array(Kind::Unmask, payload)?));
+        let mut pad = vec![0; self.early.bytes.len()];
+        mask.fill_bytes(&mut pad);
+        let masked = self.early.bytes.iter_mut();
+        masked.zip(&pad).for_each(|(byte, pad)| *byte ^= pad);
+        Ok(())
+    }
+
+    /// Evaluates as many calls as the links reach; whether that was the last.
+    fn follow(&mut self, done_ands: &mut u64) -> Result<bool, Error> {
+        let link_bytes = self.scheme.link_bytes();
+        loop {
+            let call = match self.pending.take() {
+                Some(call) => call,
+                None => {
+                    let labels = &mut self.labels;
+                    let constant = |_| Carried::early(labels.next_block());
+                    match self.values.next_call(constant) {
+                        Some(call) => call,
+                        None => return Ok(true),
+                    }
+                }
+            };
+            let arguments = self.values.arguments();
+            let late = arguments.iter().filter(|argument| argument.late).count();
+            let early = arguments.len() - late;
+            if !self.late.has(late * link_bytes) {
+                self.pending = Some(call);
+                return Ok(false);
+            }
+            let side = |late| {
+                arguments
+                    .iter()
+                    .filter(move |argument| argument.late == late)
+            };
+            self.gathered.clear();
+            self.gathered
+                .extend(side(false).chain(side(true)).map(|argument| argument.label));
+            let (early_labels, late_labels) = self.gathered.split_at_mut(early);
+            let (evaluator, start) = (&self.evaluator, self.start);
+            self.early
+                .follow(evaluator, start, early_labels, early * link_bytes);
+            self.late
+                .follow(evaluator, start, late_labels, late * link_bytes);
+            let (mut early_labels, mut late_labels) = (early_labels.iter(), late_labels.iter());
+            let inputs = arguments.iter().filter_map(|argument| match argument.late {
+                false => early_labels.next().copied(),
+                true => late_labels.next().copied(),
+            });
+            let inputs = Zeroizing::new(inputs.collect::<Vec<_>>());
+            let program = call.component.program();
+            let instance = self.instances.next(call.component_index)?;
+            self.results.clear();
+            instance.evaluate(self.scheme, program, &inputs, &mut self.results);
+            let results = self.results.iter().copied().map(Carried::early);
+            let results = Zeroizing::new(results.collect::<Vec<_>>());
+            self.values.finish_call(&results);
+            *done_ands += program.ands().len() as u64;
+        }
+    }
+}
+
+impl<S: Scheme> Evaluated<'_, S> {
+    fn labels(&self, role: Role) -> Zeroizing<Vec<Block>> {
+        let outputs = self.outputs.of(role);
+        Zeroizing::new(outputs.iter().map(|output| output.label).collect())
+    }
+}
+
+impl<S: Scheme, I: Instances<Instance = InstanceTables>> Party for Evaluating<'_, S, I> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        let receive = |kind, max_bytes| Action::Receive { kind, max_bytes };
+        let max_frame = |due: usize| due.min(self.max_frame_bytes);
+        let (state, action) = match std::mem::replace(&mut self.state, State::Spent) {
+            State::Correcting(opening) => {
+                opening.corrections(message);
+                (
+                    State::AwaitingStart(opening),
+                    Action::Send(Kind::Corrections),
+                )
+            }
+            State::AwaitingStart(opening) => {
+                let action = receive(Kind::GarblingStart, 2 * Block::BYTES);
+                (State::AwaitingStart(opening), action)
+            }
+            State::Collecting(run) => {
+                let action = receive(Kind::Links, max_frame(run.early.due));
+                (State::Collecting(run), action)
+            }
+            State::AwaitingMask(run) => (
+                State::AwaitingMask(run),
+                receive(Kind::Unmask, Block::BYTES),
+            ),
+            State::Following(run) => {
+                let action = receive(Kind::Links, max_frame(run.late.due));
+                (State::Following(run), action)
+            }
+            State::AwaitingDecoding(evaluated) => {
+                let outputs = self.function.output_bits(Role::Evaluator);
+                let action = receive(Kind::Decoding, self.scheme.decoding_bytes(outputs));
+                (State::AwaitingDecoding(evaluated), action)
+            }
+            State::Returning(evaluated, outputs) => {
+                write_result(&self.tag, &evaluated.labels(Role::Garbler), message);
+                (State::Done(outputs), Action::Send(Kind::Result))
+            }
+            State::Done(outputs) => (State::Done(outputs), Action::Done),
+            State::Spent => return Err(SPENT),
+        };
+        self.state = state;
+        Ok(action)
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.state = match std::mem::replace(&mut self.state, State::Spent) {
+            State::AwaitingStart(opening) => {
+                let run = opening.start(payload)?;
+                self.after_start(run)
+            }
+            State::Collecting(mut run) => {
+                run.early.take(payload)?;
+                self.after_start(run)
+            }
+            State::AwaitingMask(mut run) => {
+                run.unmask(payload)?;
+                self.follow(run)?
+            }
+            State::Following(mut run) => {
+                run.late.take(payload)?;
+                self.follow(run)?
+            }
+            State::AwaitingDecoding(evaluated) => {
+                let outputs = self.function.output_bits(Role::Evaluator);
+                exactly(Kind::Decoding, payload, self.scheme.decoding_bytes(outputs))?;
+                let labels = evaluated.labels(Role::Evaluator);
+                let decoded = evaluated.evaluator.decode(0, &labels, payload);
+                let outputs = decoded.map_err(Misbehaviour::Undecodable)?;
+                self.after_decoding(evaluated, outputs)
+            }
+            _ => return Err(NOT_ASKED),
+        };
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            done_ands: self.done_ands,
+            total_ands: self.function.and_gates(),
+        }
+    }
+}

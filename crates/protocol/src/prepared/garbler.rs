@@ -1,0 +1,422 @@
+//! The garbler of `prepared`.
+
+use tacit_circuit::{Function, Outputs, Role, Values};
+use tacit_garble::{Garbler, Scheme};
+use tacit_kernels::{Block, Prg};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::{
+    Demand, FRAME_BYTES, GarblerInstance, GarblerOts, Instances, NOT_ASKED, NOT_DONE, SPENT,
+    is_eager, unpack_bits,
+};
+use crate::message::{Kind, exactly};
+use crate::party::{Action, Party};
+use crate::result::{read_result, result_bytes};
+use crate::session::RunTag;
+use crate::{Error, Misbehaviour};
+
+/// A run of `prepared` on the garbler's side.
+pub struct Garbling<'f, S: Scheme, I> {
+    function: &'f Function,
+    tag: RunTag,
+    state: State<'f, S, I>,
+}
+
+/// The stages of a run. Corrections come before the links or after them ([`is_eager`]).
+enum State<'f, S: Scheme, I> {
+    Starting(Box<Run<'f, S, I>>),
+    Linking(Box<Run<'f, S, I>>),
+    AwaitingCorrections(Box<Run<'f, S, I>>),
+    Unmasking(Box<Run<'f, S, I>>),
+    LinkingInputs(Box<Late<'f, S>>),
+    Decoding(Box<Late<'f, S>>),
+    AwaitingResult(Box<Late<'f, S>>),
+    Done(Zeroizing<Vec<bool>>),
+    Spent,
+}
+
+/// A value: a wire, or, until the corrections are known, the number of an evaluator's input bit.
+#[derive(Clone, Copy, Default)]
+struct Carried<W> {
+    wire: W,
+    /// 0 for a wire, else one more than the input bit's number.
+    input: u32,
+}
+
+impl<W> Carried<W> {
+    fn known(wire: W) -> Self {
+        Self { wire, input: 0 }
+    }
+}
+
+impl<W: Zeroize> Zeroize for Carried<W> {
+    fn zeroize(&mut self) {
+        self.wire.zeroize();
+    }
+}
+
+/// A link from the evaluator's input bit `input` to the input `to` of an instance.
+#[derive(Clone, Copy)]
+struct LateLink<W> {
+    input: u32,
+    to: W,
+}
+
+impl<W: Zeroize> Zeroize for LateLink<W> {
+    fn zeroize(&mut self) {
+        self.to.zeroize();
+    }
+}
+
+/// What both stages of linking need.
+struct Links<S: Scheme> {
+    scheme: S,
+    garbler: S::Garbler,
+    start: Block,
+    /// The number of the next link.
+    number: u64,
+}
+
+/// Until all links are made that no input of the evaluator decides.
+struct Run<'f, S: Scheme, I> {
+    links: Links<S>,
+    delta: Zeroizing<Block>,
+    values: Option<Values<'f, Carried<S::Wire>>>,
+    outputs: Option<Outputs<'f, Carried<S::Wire>>>,
+    label_seed: Block,
+    /// Labels that the evaluator derives as well: of the garbler's inputs, then of constants.
+    labels: Prg,
+    mask_seed: Block,
+    mask: Prg,
+    instances: I,
+    ots: GarblerOts,
+    late: Zeroizing<Vec<LateLink<S::Wire>>>,
+    corrections: Option<Zeroizing<Vec<bool>>>,
+    from: Zeroizing<Vec<S::Wire>>,
+    to: Zeroizing<Vec<S::Wire>>,
+}
+
+/// When the evaluator's inputs are wires.
+struct Late<'f, S: Scheme> {
+    links: Links<S>,
+    inputs: Zeroizing<Vec<S::Wire>>,
+    late: Zeroizing<Vec<LateLink<S::Wire>>>,
+    done: usize,
+    outputs: Outputs<'f, Carried<S::Wire>>,
+}
+
+impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<'f, S, I> {
+    /// A run of `function` with the garbler's input bits, in port order. `delta` is that of the
+    /// prepared material; `seed` is random, secret and used for this run alone.
+    ///
+    /// # Errors
+    ///
+    /// `inputs` or `ots` are not as many as the function asks for, it has saved values, or needs
+    /// too many links.
+    pub fn new(
+        scheme: S,
+        function: &'f Function,
+        tag: RunTag,
+        inputs: &[bool],
+        (delta, ots): (Block, GarblerOts),
+        instances: I,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        Demand::of(function)?.early_bytes(scheme.link_bytes())?;
+        let input_bits = function.input_bits(Role::Evaluator);
+        if inputs.len() != function.input_bits(Role::Garbler) || ots.q.len() != input_bits {
+            return Err(TOO_FEW);
+        }
+        let mut prg = Prg::from_seed(seed);
+        let [start, label_seed, mask_seed] = [(); 3].map(|()| prg.next_block());
+        let mut garbling_seed = Zeroizing::new([0; 32]);
+        prg.fill_bytes(&mut *garbling_seed);
+        let mut garbler = scheme.garbler(*garbling_seed, start, delta);
+        let mut labels = Prg::new(label_seed);
+        let (mut mine, mut theirs) = (inputs.iter().copied(), 0);
+        let values = Values::new(function, |port| match function.inputs()[port].owner {
+            Role::Garbler => {
+                let input = mine.next().ok_or(TOO_FEW)?;
+                let wire = garbler.wire_with_active(labels.next_block(), input);
+                Ok::<_, Error>(Carried::known(wire))
+            }
+            Role::Evaluator => {
+                theirs += 1;
+                let (wire, input) = (S::Wire::default(), theirs);
+                Ok(Carried { wire, input })
+            }
+        })?;
+        let run = Box::new(Run {
+            links: Links {
+                scheme,
+                garbler,
+                start,
+                number: 0,
+            },
+            delta: Zeroizing::new(delta),
+            values: Some(values),
+            outputs: None,
+            label_seed,
+            labels,
+            mask_seed,
+            mask: Prg::new(mask_seed),
+            instances,
+            ots,
+            late: Zeroizing::default(),
+            corrections: (input_bits == 0).then(Zeroizing::default),
+            from: Zeroizing::default(),
+            to: Zeroizing::default(),
+        });
+        let state = match is_eager(input_bits) {
+            true => State::Starting(run),
+            false => State::AwaitingCorrections(run),
+        };
+        Ok(Self {
+            function,
+            tag,
+            state,
+        })
+    }
+
+    /// The garbler's output bits in port order.
+    ///
+    /// # Errors
+    ///
+    /// The run is not done.
+    pub fn finish(self) -> Result<Zeroizing<Vec<bool>>, Error> {
+        match self.state {
+            State::Done(outputs) => Ok(outputs),
+            _ => Err(NOT_DONE),
+        }
+    }
+
+    fn after_links(&self, run: Box<Run<'f, S, I>>) -> State<'f, S, I> {
+        match run.corrections {
+            Some(_) => State::Unmasking(run),
+            None => State::AwaitingCorrections(run),
+        }
+    }
+
+    fn after_late_links(&self, late: Box<Late<'f, S>>) -> State<'f, S, I> {
+        if self.function.output_bits(Role::Evaluator) > 0 {
+            State::Decoding(late)
+        } else {
+            self.after_decoding(late)
+        }
+    }
+
+    fn after_decoding(&self, late: Box<Late<'f, S>>) -> State<'f, S, I> {
+        if self.function.output_bits(Role::Garbler) > 0 {
+            State::AwaitingResult(late)
+        } else {
+            State::Done(Zeroizing::default())
+        }
+    }
+
+    fn max_correction_bytes(&self) -> usize {
+        self.function.input_bits(Role::Evaluator).div_ceil(8)
+    }
+}
+
+const TOO_FEW: Error = Error::ApiMisuse("one bit or OT for each input wire");
+
+impl<S: Scheme> Links<S> {
+    fn append(&mut self, from: &[S::Wire], to: &[S::Wire], message: &mut Vec<u8>) {
+        self.garbler
+            .link(self.start, self.number, from, to, message);
+        self.number += from.len() as u64;
+    }
+}
+
+impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Run<'f, S, I> {
+    fn start(&self, message: &mut Vec<u8>) {
+        message.clear();
+        message.extend_from_slice(&self.links.start.to_bytes());
+        message.extend_from_slice(&self.label_seed.to_bytes());
+    }
+
+    /// Links until `message` is a full frame or the function ends, when nothing is left of
+    /// `values`.
+    fn fill(&mut self, message: &mut Vec<u8>) -> Result<(), Error> {
+        message.clear();
+        let Some(mut values) = self.values.take() else {
+            return Ok(());
+        };
+        while message.len() < FRAME_BYTES {
+            let (garbler, labels) = (&mut self.links.garbler, &mut self.labels);
+            let mut constant =
+                |bit| Carried::known(garbler.wire_with_active(labels.next_block(), bit));
+            let Some(call) = values.next_call(&mut constant) else {
+                self.outputs = Some(values.outputs(constant));
+                self.mask(message);
+                return Ok(());
+            };
+            let instance = self.instances.next(call.component_index)?;
+            self.from.clear();
+            self.to.clear();
+            for (from, to) in values.arguments().iter().zip(instance.inputs.iter()) {
+                match from.input.checked_sub(1) {
+                    Some(input) => self.late.push(LateLink { input, to: *to }),
+                    None => {
+                        self.from.push(from.wire);
+                        self.to.push(*to);
+                    }
+                }
+            }
+            self.links.append(&self.from, &self.to, message);
+            let results = instance.outputs.iter().copied().map(Carried::known);
+            let results = Zeroizing::new(results.collect::<Vec<_>>());
+            values.finish_call(&results);
+        }
+        self.values = Some(values);
+        self.mask(message);
+        Ok(())
+    }
+
+    fn mask(&mut self, links: &mut [u8]) {
+        let mut pad = vec![0; links.len()];
+        self.mask.fill_bytes(&mut pad);
+        links
+            .iter_mut()
+            .zip(&pad)
+            .for_each(|(byte, pad)| *byte ^= pad);
+    }
+
+    /// Takes the corrections, which are answered once.
+    fn correct(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let count = self.ots.q.len();
+        exactly(Kind::Corrections, payload, count.div_ceil(8))?;
+        let Some(corrections) = unpack_bits(payload, count) else {
+            let (kind, field) = (Kind::Corrections, "padding");
+            return Err(Misbehaviour::InvalidField { kind, field }.into());
+        };
+        self.corrections = Some(corrections);
+        Ok(())
+    }
+
+    /// The wires of the evaluator's inputs, from its OTs and corrections.
+    fn late(self) -> Result<Box<Late<'f, S>>, Error> {
+        let (Some(corrections), Some(outputs)) = (&self.corrections, self.outputs) else {
+            return Err(SPENT);
+        };
+        let offers = (self.ots.first..).zip(&self.ots.q);
+        let inputs = offers.zip(corrections.iter()).map(|((index, q), d)| {
+            let q = *q ^ self.delta.and_bit(u8::from(*d).into());
+            self.links.garbler.wire_from_cot(index, q)
+        });
+        let inputs = Zeroizing::new(inputs.collect());
+        Ok(Box::new(Late {
+            links: self.links,
+            inputs,
+            late: self.late,
+            done: 0,
+            outputs,
+        }))
+    }
+}
+
+impl<S: Scheme> Late<'_, S> {
+    /// The links from the evaluator's inputs, up to a full frame.
+    fn fill(&mut self, message: &mut Vec<u8>) {
+        message.clear();
+        let left = &self.late[self.done..];
+        let these = &left[..left.len().min(FRAME_BYTES / self.links.scheme.link_bytes())];
+        let from = these.iter().map(|link| self.inputs[link.input as usize]);
+        let from = Zeroizing::new(from.collect::<Vec<_>>());
+        let to = Zeroizing::new(these.iter().map(|link| link.to).collect::<Vec<_>>());
+        self.done += these.len();
+        self.links.append(&from, &to, message);
+    }
+
+    fn output_wires(&self, role: Role) -> Zeroizing<Vec<S::Wire>> {
+        let outputs = self.outputs.of(role);
+        let wire = |output: &Carried<S::Wire>| match output.input.checked_sub(1) {
+            Some(input) => self.inputs[input as usize],
+            None => output.wire,
+        };
+        Zeroizing::new(outputs.iter().map(wire).collect())
+    }
+}
+
+impl<S, I> Party for Garbling<'_, S, I>
+where
+    S: Scheme,
+    I: Instances<Instance = GarblerInstance<S::Wire>>,
+{
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        loop {
+            let (state, action) = match std::mem::replace(&mut self.state, State::Spent) {
+                State::Starting(run) => {
+                    run.start(message);
+                    (State::Linking(run), Some(Action::Send(Kind::GarblingStart)))
+                }
+                State::Linking(mut run) => {
+                    run.fill(message)?;
+                    let action = (!message.is_empty()).then_some(Action::Send(Kind::Links));
+                    let ended = run.values.is_none();
+                    let state = match ended {
+                        true => self.after_links(run),
+                        false => State::Linking(run),
+                    };
+                    (state, action)
+                }
+                State::AwaitingCorrections(run) => {
+                    let (kind, max_bytes) = (Kind::Corrections, self.max_correction_bytes());
+                    let receive = Action::Receive { kind, max_bytes };
+                    (State::AwaitingCorrections(run), Some(receive))
+                }
+                State::Unmasking(run) => {
+                    message.clear();
+                    message.extend_from_slice(&run.mask_seed.to_bytes());
+                    let late = run.late()?;
+                    (State::LinkingInputs(late), Some(Action::Send(Kind::Unmask)))
+                }
+                State::LinkingInputs(mut late) if late.done < late.late.len() => {
+                    late.fill(message);
+                    (State::LinkingInputs(late), Some(Action::Send(Kind::Links)))
+                }
+                State::LinkingInputs(late) => (self.after_late_links(late), None),
+                State::Decoding(late) => {
+                    message.clear();
+                    let wires = late.output_wires(Role::Evaluator);
+                    late.links.garbler.decoding(0, &wires, message);
+                    (
+                        self.after_decoding(late),
+                        Some(Action::Send(Kind::Decoding)),
+                    )
+                }
+                State::AwaitingResult(late) => {
+                    let max_bytes = result_bytes(self.function.output_bits(Role::Garbler));
+                    let kind = Kind::Result;
+                    let receive = Action::Receive { kind, max_bytes };
+                    (State::AwaitingResult(late), Some(receive))
+                }
+                State::Done(outputs) => (State::Done(outputs), Some(Action::Done)),
+                State::Spent => return Err(SPENT),
+            };
+            self.state = state;
+            if let Some(action) = action {
+                return Ok(action);
+            }
+        }
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.state = match std::mem::replace(&mut self.state, State::Spent) {
+            State::AwaitingCorrections(mut run) => {
+                run.correct(payload)?;
+                match is_eager(run.ots.q.len()) {
+                    true => State::Unmasking(run),
+                    false => State::Starting(run),
+                }
+            }
+            State::AwaitingResult(late) => {
+                let wires = late.output_wires(Role::Garbler);
+                let outputs = read_result(&late.links.garbler, &wires, &self.tag, payload)?;
+                State::Done(outputs)
+            }
+            _ => return Err(NOT_ASKED),
+        };
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! A component garbled in advance: what each party keeps of it.
+//!
+//! The garbler keeps 48 bytes, from which it garbles the instance again when it leases it, off the
+//! online path. The evaluator keeps start point and tables:
+//!
+//! | byte | field |
+//! |---|---|
+//! | 0..16 | start point |
+//! | 16.. | the tables of all segments, in order |
+
+use rand_core::CryptoRng;
+use tacit_circuit::Program;
+use tacit_garble::{Garbler, Scheme};
+use tacit_kernels::{Block, Prg};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+/// What an instance is garbled from. Secret; used for one instance.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct InstanceSeed {
+    seed: [u8; 32],
+    start: [u8; 16],
+}
+
+impl InstanceSeed {
+    /// Size in bytes.
+    pub const BYTES: usize = 48;
+
+    /// A fresh one.
+    pub fn random<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
+        let (mut seed, mut start) = ([0; 32], [0; 16]);
+        rng.fill_bytes(&mut seed);
+        rng.fill_bytes(&mut start);
+        Self { seed, start }
+    }
+
+    /// The seed with these bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let (mut seed, mut start) = ([0; 32], [0; 16]);
+        seed.copy_from_slice(&bytes[..32]);
+        start.copy_from_slice(&bytes[32..]);
+        Self { seed, start }
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<[u8; Self::BYTES]> {
+        let mut bytes = Zeroizing::new([0; Self::BYTES]);
+        bytes[..32].copy_from_slice(&self.seed);
+        bytes[32..].copy_from_slice(&self.start);
+        bytes
+    }
+
+    /// Garbles the instance and appends what the evaluator keeps of it to `out`.
+    pub fn garble<S: Scheme>(&self, scheme: S, program: &Program, delta: Block, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.start);
+        let (mut garbler, inputs) = self.garbler(scheme, program, delta);
+        garbler.begin(0, program, &inputs);
+        for segment in 0..program.segments().len() {
+            let begin = out.len();
+            out.resize(begin + scheme.table_bytes(program, segment), 0);
+            garbler.garble(program, segment, &mut out[begin..]);
+        }
+    }
+
+    /// The wires of the instance, by garbling it again.
+    #[must_use]
+    pub fn wires<S: Scheme>(
+        &self,
+        scheme: S,
+        program: &Program,
+        delta: Block,
+    ) -> GarblerInstance<S::Wire> {
+        let (mut garbler, inputs) = self.garbler(scheme, program, delta);
+        garbler.begin(0, program, &inputs);
+        let mut tables = Vec::new();
+        for segment in 0..program.segments().len() {
+            tables.resize(scheme.table_bytes(program, segment), 0);
+            garbler.garble(program, segment, &mut tables);
+        }
+        let mut outputs = Zeroizing::new(Vec::new());
+        garbler.finish(program, &mut outputs);
+        GarblerInstance { inputs, outputs }
+    }
+
+    fn garbler<S: Scheme>(
+        &self,
+        scheme: S,
+        program: &Program,
+        delta: Block,
+    ) -> (S::Garbler, Zeroizing<Vec<S::Wire>>) {
+        let mut prg = Prg::from_seed(&self.seed);
+        let mut seed = Zeroizing::new([0; 32]);
+        prg.fill_bytes(&mut *seed);
+        let mut garbler = scheme.garbler(*seed, Block::from_bytes(self.start), delta);
+        let wire = |_| garbler.wire_with_active(prg.next_block(), false);
+        let inputs = (0..program.inputs()).map(wire).collect();
+        (garbler, Zeroizing::new(inputs))
+    }
+}
+
+/// The garbler's half of a leased instance.
+pub struct GarblerInstance<W: Zeroize> {
+    /// Its input wires.
+    pub(super) inputs: Zeroizing<Vec<W>>,
+    /// Its output wires.
+    pub(super) outputs: Zeroizing<Vec<W>>,
+}
+
+/// The evaluator's half of an instance.
+pub struct InstanceTables {
+    bytes: Vec<u8>,
+}
+
+impl InstanceTables {
+    /// Its size in bytes.
+    #[must_use]
+    pub fn size<S: Scheme>(scheme: S, program: &Program) -> u64 {
+        let segments = 0..program.segments().len();
+        let tables = segments.map(|segment| scheme.table_bytes(program, segment) as u64);
+        Block::BYTES as u64 + tables.sum::<u64>()
+    }
+
+    /// The instance with these bytes, if they are as many as `program` needs under `scheme`.
+    #[must_use]
+    pub fn from_bytes<S: Scheme>(scheme: S, program: &Program, bytes: Vec<u8>) -> Option<Self> {
+        (bytes.len() as u64 == Self::size(scheme, program)).then_some(Self { bytes })
+    }
+
+    /// Evaluates the instance on these input labels; appends the output labels to `outputs`.
+    pub(super) fn evaluate<S: Scheme>(
+        &self,
+        scheme: S,
+        program: &Program,
+        inputs: &[Block],
+        outputs: &mut Vec<Block>,
+    ) {
+        use tacit_garble::Evaluator as _;
+        let (start, mut tables) = self.bytes.split_at(Block::BYTES);
+        let mut bytes = [0; Block::BYTES];
+        bytes.copy_from_slice(start);
+        let mut evaluator = scheme.evaluator(Block::from_bytes(bytes));
+        evaluator.begin(0, program, inputs);
+        for segment in 0..program.segments().len() {
+            let these;
+            (these, tables) = tables.split_at(scheme.table_bytes(program, segment));
+            evaluator.evaluate(program, segment, these);
+        }
+        evaluator.finish(program, outputs);
+    }
+}

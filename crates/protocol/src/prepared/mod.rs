@@ -1,0 +1,143 @@
+//! `prepared`: link components that were garbled before the function and the inputs were known.
+//!
+//! CompGC (Groce, Ledger, Malozemoff, Yerukhimovich, "CompGC: efficient offline/online semi-honest
+//! two-party computation"), sections 4 to 6, with these deviations: one label an input bit, link
+//! and garbler input bit where wires share Δ, never a link for several wires at once, every
+//! instance and every OT used at most once, and no wire numbers on the network.
+//!
+//! *Before*: the garbler garbles instances of components on fresh wires and sends start point and
+//! tables; correlated OTs are made for random choices of the evaluator, with the Δ of the garbler.
+//! Both sides keep their half.
+//!
+//! *Agreement*: both walk the function ([`Demand`]) and say which numbers of what they have at
+//! hand, leased, so that nobody else uses them ([`Ranges`]). From there on every call knows its
+//! instance: the k-th call of a component takes the k-th number of the range.
+//!
+//! *Online*, one round trip:
+//!
+//! ```text
+//! garbler                                             evaluator
+//!   ── start point, label seed ──────────────────────────▶
+//!   ── masked links that no input of the evaluator decides ▶
+//!   ◀── corrections: its input bits ⊕ its OTs' choices ───
+//!   ── the mask ─────────────────────────────────────────▶
+//!   ── links from the evaluator's inputs ────────────────▶
+//!   ── decoding information of its outputs ──────────────▶     (if it gets any)
+//!   ◀── select bits and hash of the garbler's outputs ────     (if the garbler gets any)
+//! ```
+//!
+//! The first two messages leave before the corrections come, unless these are longer than
+//! [`EAGER_BYTES`]. They are masked with a PRG whose seed comes last: the evaluator gets no label
+//! before it has fixed all its inputs, which is what a simulator needs that makes the tables
+//! first (`docs/protocols/prepared.md`).
+//!
+//! *A value* is a wire: an output of an instance, a garbler's input or a constant around a label
+//! that both derive from the label seed, or an evaluator's input, which is its OT's wire with the
+//! correction d applied: q ⊕ dΔ. *A link* takes it to the input of the instance that reads it.
+
+mod demand;
+mod evaluator;
+mod garbler;
+mod instance;
+mod ranges;
+#[cfg(test)]
+mod tests;
+
+pub use demand::Demand;
+pub use evaluator::Evaluating;
+pub use garbler::Garbling;
+pub use instance::{GarblerInstance, InstanceSeed, InstanceTables};
+pub use ranges::{Agreeing, EpochId, Range, Ranges};
+
+use tacit_circuit::Function;
+use tacit_kernels::Block;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::Error;
+
+/// Corrections up to this size are sent while links come the other way. Every connection takes
+/// that much without its peer reading, so that two parties who both write don't wait for ever.
+pub const EAGER_BYTES: usize = 16 << 10;
+
+/// Bytes of a frame of links, at least; each but the last of its kind is that long.
+const FRAME_BYTES: usize = 64 << 10;
+
+/// Most bytes of links that a run holds at once.
+const MAX_LINK_BYTES: u64 = 1 << 30;
+
+/// Where a run's prepared instances come from, in the order of its calls.
+pub trait Instances {
+    /// One party's half of an instance.
+    type Instance;
+
+    /// The next instance of the function's component number `component`; each is given once.
+    ///
+    /// # Errors
+    ///
+    /// It can't be had: [`Error::Material`].
+    fn next(&mut self, component: usize) -> Result<Self::Instance, Error>;
+}
+
+/// The garbler's half of prepared OTs.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct GarblerOts {
+    /// The number of the first.
+    #[zeroize(skip)]
+    pub first: u64,
+    /// q of each.
+    pub q: Vec<Block>,
+}
+
+/// The evaluator's half of prepared OTs.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct EvaluatorOts {
+    /// The number of the first.
+    #[zeroize(skip)]
+    pub first: u64,
+    /// The random choice b of each.
+    pub choices: Vec<bool>,
+    /// t = q ⊕ bΔ of each.
+    pub labels: Vec<Block>,
+}
+
+/// Checks that `prepared` can run `function`: it keeps nothing from one run to the next.
+///
+/// # Errors
+///
+/// [`Error::SavedValue`] if the function loads or saves a value.
+pub fn check(function: &Function) -> Result<(), Error> {
+    match function.loads().iter().chain(function.saves()).next() {
+        None => Ok(()),
+        Some(port) => Err(Error::SavedValue {
+            protocol: "prepared",
+            value: port.name.clone(),
+        }),
+    }
+}
+
+/// Whether corrections for so many input bits cross the links on their way.
+fn is_eager(input_bits: usize) -> bool {
+    input_bits.div_ceil(8) <= EAGER_BYTES
+}
+
+const SPENT: Error = Error::ApiMisuse("the run has failed before");
+const NOT_DONE: Error = Error::ApiMisuse("a run is finished when it is done");
+const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
+
+/// Bits, eight a byte, least significant first.
+fn pack_bits(bits: impl ExactSizeIterator<Item = bool>, bytes: &mut Vec<u8>) {
+    bytes.clear();
+    bytes.resize(bits.len().div_ceil(8), 0);
+    for (i, bit) in bits.enumerate() {
+        bytes[i / 8] |= u8::from(bit) << (i % 8);
+    }
+}
+
+/// `count` bits of `bytes`, which are as long as that needs; `None` if a bit beyond them is set.
+fn unpack_bits(bytes: &[u8], count: usize) -> Option<Zeroizing<Vec<bool>>> {
+    let bit = |i: usize| bytes[i / 8] >> (i % 8) & 1 == 1;
+    if (count..8 * bytes.len()).any(bit) {
+        return None;
+    }
+    Some(Zeroizing::new((0..count).map(bit).collect()))
+}

@@ -1,0 +1,382 @@
+//! Runs in memory against the plain function, and peers that lie.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tacit_circuit::{Function, FunctionFamily, Recipient, Role, library, shipped};
+use tacit_garble::{LADDER, Scheme, SchemeVisitor, with_scheme};
+use tacit_kernels::Prg;
+
+use super::*;
+use crate::Misbehaviour;
+use crate::message::Kind;
+use crate::party::{Action, Party, run_in_memory};
+use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
+
+fn tag(function: &Function, scheme: tacit_garble::SchemeId) -> RunTag {
+    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b)).run(&Proposal {
+        protocol: ProtocolId::Prepared,
+        role: Role::Garbler,
+        statistical_security_bits: 0,
+        scheme,
+        run: 0,
+        function: function.digest(),
+    })
+}
+
+/// Instances by component, first in first out.
+struct Shelf<T>(Vec<VecDeque<T>>);
+
+impl<T> Instances for Shelf<T> {
+    type Instance = T;
+
+    fn next(&mut self, component: usize) -> Result<T, Error> {
+        let missing = || Error::Material(format!("no instance of component {component}"));
+        self.0[component].pop_front().ok_or_else(missing)
+    }
+}
+
+type Sides<'f, S> = (
+    Garbling<'f, S, Shelf<GarblerInstance<<S as Scheme>::Wire>>>,
+    Evaluating<'f, S, Shelf<InstanceTables>>,
+);
+
+/// Both sides of a run, with freshly prepared material.
+fn sides<'f, S: Scheme>(scheme: S, function: &'f Function, inputs: [&[bool]; 2]) -> Sides<'f, S> {
+    let mut prg = Prg::new(Block::from_u128(17));
+    let delta = prg.next_block().with_lsb(1.into());
+    let demand = Demand::of(function).expect("in bounds");
+    let (mut mine, mut theirs) = (Shelf(Vec::new()), Shelf(Vec::new()));
+    for (component, count) in function.components().iter().zip(&demand.instances) {
+        let program = component.program();
+        let (mut wires, mut tables) = (VecDeque::new(), VecDeque::new());
+        for _ in 0..*count {
+            let seed = InstanceSeed::random(&mut prg);
+            let seed = InstanceSeed::from_bytes(&seed.to_bytes());
+            let mut bytes = Vec::new();
+            seed.garble(scheme, program, delta, &mut bytes);
+            assert!(InstanceTables::from_bytes(scheme, program, bytes[1..].to_vec()).is_none());
+            tables.extend(InstanceTables::from_bytes(scheme, program, bytes));
+            wires.push_back(seed.wires(scheme, program, delta));
+        }
+        mine.0.push(wires);
+        theirs.0.push(tables);
+    }
+    let count = demand.ots as usize;
+    let q: Vec<_> = (0..count).map(|_| prg.next_block()).collect();
+    let choices: Vec<bool> = q.iter().map(|_| prg.next_block().lsb().into()).collect();
+    let labels = q.iter().zip(&choices);
+    let labels = labels
+        .map(|(q, b)| *q ^ delta.and_bit(u8::from(*b).into()))
+        .collect();
+    let first = 99;
+    let ots = EvaluatorOts {
+        first,
+        choices,
+        labels,
+    };
+    let tag = tag(function, scheme.id());
+    let seed = Zeroizing::new([7; 32]);
+    let (garbler, evaluator) = (
+        Garbling::new(
+            scheme,
+            function,
+            tag,
+            inputs[0],
+            (delta, GarblerOts { first, q }),
+            mine,
+            &seed,
+        ),
+        Evaluating::new(scheme, function, tag, inputs[1], ots, theirs),
+    );
+    (garbler.expect("in bounds"), evaluator.expect("in bounds"))
+}
+
+/// A run on random inputs gives each side what the plain function gives it.
+struct RightResult<'f>(&'f Function);
+
+impl SchemeVisitor for RightResult<'_> {
+    type Output = ();
+
+    fn visit<S: Scheme>(self, scheme: S) {
+        let function = self.0;
+        let mut prg = Prg::new(Block::from_u128(23));
+        let mut bits = |role| -> Vec<bool> {
+            (0..function.input_bits(role))
+                .map(|_| prg.next_block().lsb().into())
+                .collect()
+        };
+        let (mine, theirs) = (bits(Role::Garbler), bits(Role::Evaluator));
+        let (mut garbler, mut evaluator) = sides(scheme, function, [&mine, &theirs]);
+        run_in_memory(&mut garbler, &mut evaluator).expect("both are honest");
+        let (mut mine, mut theirs) = (mine.into_iter(), theirs.into_iter());
+        let mut all = Vec::new();
+        for input in function.inputs() {
+            let bits = match input.owner {
+                Role::Garbler => &mut mine,
+                Role::Evaluator => &mut theirs,
+            };
+            all.extend(bits.take(input.port.ty.width()));
+        }
+        let plain = function.evaluate(&all);
+        let due = |role| {
+            let (mut due, mut rest) = (Vec::new(), &plain[..]);
+            for output in function.outputs() {
+                let (bits, after) = rest.split_at(output.port.ty.width());
+                rest = after;
+                if output.recipient.includes(role) {
+                    due.extend_from_slice(bits);
+                }
+            }
+            due
+        };
+        assert_eq!(
+            *garbler.finish().expect("done"),
+            due(Role::Garbler),
+            "{}",
+            scheme.id()
+        );
+        assert_eq!(
+            *evaluator.finish().expect("done"),
+            due(Role::Evaluator),
+            "{}",
+            scheme.id()
+        );
+    }
+}
+
+fn shipped_function(name: &str, parameters: &[(&str, u64)]) -> Function {
+    let parameters = parameters
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), *value));
+    let family = shipped::find(name).expect("well formed").expect("shipped");
+    family.instantiate(&parameters.collect()).expect("in range")
+}
+
+fn comparison(recipient: Recipient) -> Function {
+    let circuit = library::find("millionaires", &BTreeMap::new()).expect("in the library");
+    let owner = |port: &tacit_circuit::Port| {
+        Ok(match port.name.as_str() {
+            "a" => Role::Garbler,
+            _ => Role::Evaluator,
+        })
+    };
+    Function::of_circuit("compared", circuit, owner, |_| Ok(recipient)).expect("well formed")
+}
+
+#[test]
+fn every_scheme_links_right() {
+    let functions = [
+        shipped_function("levenshtein", &[("n", 3), ("m", 2)]),
+        shipped_function("aes-128-rounds", &[]),
+        comparison(Recipient::Garbler),
+        comparison(Recipient::Evaluator),
+        comparison(Recipient::Both),
+    ];
+    for function in &functions {
+        for rung in &LADDER {
+            with_scheme(rung.id, RightResult(function)).expect("it is on the ladder");
+        }
+    }
+}
+
+/// Results that are an input or a constant, and never were in an instance.
+#[test]
+fn values_that_pass_no_instance() {
+    let file = r#"{
+        "tacit_function": 1,
+        "name": "around",
+        "inputs": [
+            { "name": "a", "type": "u8", "owner": "garbler" },
+            { "name": "b", "type": "u8", "owner": "evaluator" }
+        ],
+        "outputs": [
+            { "name": "x", "type": "u8", "to": "garbler", "value": "b" },
+            { "name": "y", "type": "u8", "to": "evaluator", "value": "a" },
+            { "name": "z", "type": "u8", "to": "both", "value": "77" }
+        ]
+    }"#;
+    let family = FunctionFamily::from_json(file).expect("well formed");
+    let function = family.instantiate(&BTreeMap::new()).expect("no parameters");
+    for rung in &LADDER {
+        with_scheme(rung.id, RightResult(&function)).expect("it is on the ladder");
+    }
+}
+
+/// Corrections longer than [`EAGER_BYTES`] come before the links.
+#[test]
+fn long_corrections_come_first() {
+    let bits = 8 * EAGER_BYTES as u64 + 8;
+    let parameters = BTreeMap::from([("bits".to_owned(), bits)]);
+    let circuit = library::find("hamming-distance", &parameters).expect("in the library");
+    let mut first = true;
+    let owner = |_: &tacit_circuit::Port| {
+        Ok(match std::mem::take(&mut first) {
+            true => Role::Garbler,
+            false => Role::Evaluator,
+        })
+    };
+    let both = |_: &_| Ok(Recipient::Both);
+    let function = Function::of_circuit("far", circuit, owner, both).expect("well formed");
+    let scheme = tacit_garble::SchemeId::HALF_GATES_TWO_CALL;
+    with_scheme(scheme, RightResult(&function)).expect("it is on the ladder");
+}
+
+/// What is done to a message.
+type Fault = fn(&mut Vec<u8>);
+
+/// The messages that `garbler` sends in a run with `evaluator`, in order.
+fn record(garbler: &mut dyn Party, evaluator: &mut dyn Party) -> Vec<(Kind, Vec<u8>)> {
+    let (mut sent, mut message, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
+    let first = evaluator.next(&mut corrections).expect("honest");
+    assert_eq!(first, Action::Send(Kind::Corrections));
+    loop {
+        match garbler.next(&mut message).expect("honest") {
+            Action::Send(kind) => sent.push((kind, message.clone())),
+            Action::Receive { .. } => garbler.receive(&corrections).expect("honest"),
+            Action::Done => return sent,
+        }
+    }
+}
+
+/// A damaged message of the garbler ends in an error, or in ⊥ at the latest.
+struct Damaged<'f>(&'f Function);
+
+impl SchemeVisitor for Damaged<'_> {
+    type Output = ();
+
+    fn visit<S: Scheme>(self, scheme: S) {
+        let function = self.0;
+        let inputs =
+            [Role::Garbler, Role::Evaluator].map(|role| vec![true; function.input_bits(role)]);
+        let fresh = || sides(scheme, function, [&inputs[0], &inputs[1]]);
+        let (mut garbler, mut evaluator) = fresh();
+        let sent = record(&mut garbler, &mut evaluator);
+        assert_eq!(sent.len(), 5, "start, links, mask, links, decoding");
+        for (broken, (kind, payload)) in sent.iter().enumerate() {
+            let faults: [Fault; 4] = [
+                |payload| payload.truncate(payload.len() - 1),
+                |payload| payload.push(0),
+                Vec::clear,
+                |payload| payload.iter_mut().for_each(|byte| *byte ^= 0x5a),
+            ];
+            for (number, fault) in faults.iter().enumerate() {
+                let mut payload = payload.clone();
+                fault(&mut payload);
+                let (_, mut evaluator) = fresh();
+                let mut message = Vec::new();
+                evaluator.next(&mut message).expect("corrections");
+                let outcome = sent.iter().enumerate().try_for_each(|(n, (_, honest))| {
+                    match evaluator.next(&mut Vec::new())? {
+                        Action::Receive { .. } if n == broken => evaluator.receive(&payload),
+                        Action::Receive { .. } => evaluator.receive(honest),
+                        _ => Ok(()),
+                    }
+                });
+                assert!(
+                    matches!(outcome, Err(Error::PeerMisbehaved(_))),
+                    "{}: fault {number} in message {broken} ({kind}): {outcome:?}",
+                    scheme.id()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn damage_never_passes_for_a_result() {
+    let function = comparison(Recipient::Evaluator);
+    for rung in &LADDER {
+        with_scheme(rung.id, Damaged(&function)).expect("it is on the ladder");
+    }
+}
+
+#[test]
+fn corrections_are_checked() {
+    struct Check<'f>(&'f Function);
+    impl SchemeVisitor for Check<'_> {
+        type Output = ();
+        fn visit<S: Scheme>(self, scheme: S) {
+            let inputs =
+                [Role::Garbler, Role::Evaluator].map(|role| vec![false; self.0.input_bits(role)]);
+            for bad in [&[][..], &[0; 3], &[0; 5], &[0, 0, 0, 0, 1]] {
+                let (mut garbler, _) = sides(scheme, self.0, [&inputs[0], &inputs[1]]);
+                let mut message = Vec::new();
+                while let Action::Send(_) = garbler.next(&mut message).expect("honest") {}
+                let error = garbler.receive(bad).expect_err("they are not 32 bits");
+                assert!(matches!(
+                    error,
+                    Error::PeerMisbehaved(Misbehaviour::WrongLength {
+                        kind: Kind::Corrections,
+                        ..
+                    })
+                ));
+                assert!(garbler.next(&mut message).is_err(), "the run is spent");
+            }
+        }
+    }
+    let function = comparison(Recipient::Both);
+    assert_eq!(function.input_bits(Role::Evaluator), 32);
+    with_scheme(
+        tacit_garble::SchemeId::HALF_GATES_TWO_CALL,
+        Check(&function),
+    )
+    .expect("known");
+}
+
+#[test]
+fn ranges_go_on_from_the_greater() {
+    let range = |first, count| Range { first, count };
+    assert_eq!(range(3, 4).common(range(5, 9)), range(5, 2));
+    assert_eq!(range(5, 9).common(range(3, 4)), range(5, 2));
+    assert_eq!(range(0, 3).common(range(7, 2)), range(7, 0));
+    assert_eq!(range(4, 4).common(range(4, 4)), range(4, 4));
+    assert_eq!(range(u64::MAX, 9).common(range(0, 1)).count, 0);
+}
+
+fn agreed(ours: Ranges, theirs: &[u8]) -> Result<Ranges, Error> {
+    let mut party = Agreeing::new(ours);
+    assert_eq!(
+        party.next(&mut Vec::new())?,
+        Action::Send(Kind::PreparedRanges)
+    );
+    party.receive(theirs)?;
+    party.finish()
+}
+
+#[test]
+fn ranges_from_a_peer() {
+    let ours = || Ranges {
+        epoch: [9; 32],
+        kinds: vec![Range {
+            first: 10,
+            count: 10,
+        }],
+    };
+    let theirs = |epoch: u8, first: u64, count: u64| {
+        let mut bytes = vec![epoch; 32];
+        bytes.extend_from_slice(&first.to_le_bytes());
+        bytes.extend_from_slice(&count.to_le_bytes());
+        bytes
+    };
+    let common = agreed(ours(), &theirs(9, 12, 100)).expect("honest");
+    assert_eq!(
+        common.kinds,
+        [Range {
+            first: 12,
+            count: 8
+        }]
+    );
+    let epoch = agreed(ours(), &theirs(8, 12, 100));
+    assert_eq!(epoch, Err(crate::Incompatibility::Epoch.into()));
+    for bad in [
+        theirs(9, u64::MAX, 2),
+        theirs(9, 1, 1)[1..].to_vec(),
+        Vec::new(),
+    ] {
+        assert!(matches!(
+            agreed(ours(), &bad),
+            Err(Error::PeerMisbehaved(_))
+        ));
+    }
+}
