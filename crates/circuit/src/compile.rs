@@ -18,6 +18,7 @@ mod slots;
 pub use check::BrokenInvariant;
 
 use crate::netlist::{Literal, Netlist, Node, fold_and, fold_xor};
+use crate::xor_levels::Derived;
 use crate::{Circuit, Gate, Output, Program};
 use schedule::Schedule;
 
@@ -48,6 +49,7 @@ impl Program {
             batches: schedule.batches,
             segments: schedule.segments,
             outputs,
+            xor_levels: Derived::default(),
         }
     }
 }

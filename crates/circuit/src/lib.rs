@@ -15,6 +15,7 @@ mod program;
 mod statistics;
 mod types;
 mod value;
+mod xor_levels;
 
 pub use circuit::{Circuit, Gate, Port, Wire};
 pub use compile::BrokenInvariant;
@@ -29,3 +30,4 @@ pub use program::{AndGate, Batch, NEGATED, Output, Program, Segment, XorGate};
 pub use statistics::Statistics;
 pub use types::{Kind, Type};
 pub use value::{Value, wipe_json};
+pub use xor_levels::{XorLevel, XorLevels};

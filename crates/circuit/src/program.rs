@@ -19,6 +19,7 @@
 use core::ops::Range;
 
 use crate::Digest;
+use crate::xor_levels::{Derived, XorLevels};
 
 /// The bit of an [`AndGate`] input that says "negated"; the other 31 bits are the slot.
 pub const NEGATED: u32 = 1 << 31;
@@ -92,6 +93,7 @@ pub struct Program {
     pub(crate) batches: Vec<Batch>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) outputs: Vec<Output>,
+    pub(crate) xor_levels: Derived<XorLevels>,
 }
 
 impl Program {

@@ -1,0 +1,272 @@
+//! XOR gates by level, for schemes under which a XOR costs cipher calls: gates that do not wait
+//! for each other share the cipher's pipelines.
+//!
+//! Derived from the program alone, once, and kept with it ([`Program::xor_levels`]).
+
+use std::sync::OnceLock;
+
+use crate::{AndGate, NEGATED, Output, Program, XorGate};
+
+/// A program's XOR gates, batch by batch in levels of gates that do not wait for each other.
+///
+/// # Invariants
+///
+/// Taking a batch's gates in this order, in any steps within the parts of a level that read all
+/// their inputs before they write, computes what the program's own order does:
+/// 1. a gate's level is above the levels of the batch's gates that write what it reads;
+/// 2. a slot is not written before earlier readers of its last value have their turn.
+///
+/// Each level begins with its gates whose input `b` is *private*: the output of a gate, read by
+/// this gate and by nothing else, and no output of the program. The inputs of a gate are exchanged
+/// if that makes `b` private.
+#[derive(Clone, Debug)]
+pub struct XorLevels {
+    gates: Vec<XorGate>,
+    levels: Vec<XorLevel>,
+    /// For each batch, how many levels it and those before it have.
+    ends: Vec<u32>,
+}
+
+/// How many gates a level has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct XorLevel {
+    /// Gates whose input `b` has no other use; these come first.
+    pub private: u32,
+    /// All others.
+    pub shared: u32,
+}
+
+impl XorLevels {
+    /// The gates, in the order of levels. A batch has the same range of them as of the program's.
+    #[must_use]
+    pub fn gates(&self) -> &[XorGate] {
+        &self.gates
+    }
+
+    /// The levels of batch number `batch`.
+    #[must_use]
+    pub fn levels(&self, batch: usize) -> &[XorLevel] {
+        let start = batch.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.levels[start as usize..self.ends[batch] as usize]
+    }
+
+    /// Sorts a program's gates.
+    fn of(program: &Program) -> Self {
+        let uses = Uses::of(program);
+        let mut values = Values::new(program);
+        let mut sorter = Sorter::new(program);
+        let (mut xors, mut ands) = (program.xors(), program.ands());
+        for batch in program.batches() {
+            let of_batch = xors.split_off(..batch.xors as usize).expect("its gates");
+            sorter.begin();
+            for gate in of_batch {
+                let [a, b] = [gate.a, gate.b].map(|slot| uses.is_private(values.in_slot(slot)));
+                let gate = if a && !b {
+                    XorGate {
+                        a: gate.b,
+                        b: gate.a,
+                        out: gate.out,
+                    }
+                } else {
+                    *gate
+                };
+                sorter.push(gate, a || b);
+                values.write(gate.out);
+            }
+            sorter.end();
+            for gate in ands.split_off(..batch.ands as usize).expect("its gates") {
+                values.write(gate.out);
+            }
+        }
+        sorter.sorted
+    }
+}
+
+impl Program {
+    /// The XOR gates by level. Computed on the first call, in time linear in the gates, and kept:
+    /// 12 bytes a gate.
+    #[must_use]
+    pub fn xor_levels(&self) -> &XorLevels {
+        self.xor_levels.0.get_or_init(|| XorLevels::of(self))
+    }
+}
+
+/// Something that follows from the rest of a value, computed when it is first asked for. All are
+/// equal, since they belong to values that are compared otherwise.
+#[derive(Clone, Debug)]
+pub(crate) struct Derived<T>(OnceLock<T>);
+
+impl<T> Default for Derived<T> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl<T> PartialEq for Derived<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for Derived<T> {}
+
+/// Which value each slot has: inputs come first, then outputs of gates in the program's order.
+struct Values {
+    in_slot: Vec<u32>,
+    count: u32,
+}
+
+impl Values {
+    fn new(program: &Program) -> Self {
+        let mut in_slot: Vec<u32> = vec![0; program.slots()];
+        for (value, slot) in (0..program.inputs).zip(&mut in_slot) {
+            *slot = value;
+        }
+        Self {
+            in_slot,
+            count: program.inputs,
+        }
+    }
+
+    fn in_slot(&self, slot: u32) -> u32 {
+        self.in_slot[slot as usize]
+    }
+
+    fn write(&mut self, slot: u32) {
+        self.in_slot[slot as usize] = self.count;
+        self.count += 1;
+    }
+}
+
+/// How often each value is used; two stands for more as well.
+struct Uses(Vec<u8>);
+
+impl Uses {
+    const MANY: u8 = 2;
+
+    fn of(program: &Program) -> Self {
+        let count = program.inputs() + program.xors().len() + program.ands().len();
+        let mut uses = Self(vec![0; count]);
+        // Whoever calls the program may use an input elsewhere.
+        uses.0[..program.inputs()].fill(Self::MANY);
+        let mut values = Values::new(program);
+        let (mut xors, mut ands) = (program.xors(), program.ands());
+        for batch in program.batches() {
+            for gate in xors.split_off(..batch.xors as usize).expect("its gates") {
+                uses.count(values.in_slot(gate.a));
+                uses.count(values.in_slot(gate.b));
+                values.write(gate.out);
+            }
+            let ands = ands.split_off(..batch.ands as usize).expect("its gates");
+            for AndGate { a, b, .. } in ands {
+                uses.count(values.in_slot(a & !NEGATED));
+                uses.count(values.in_slot(b & !NEGATED));
+            }
+            ands.iter().for_each(|gate| values.write(gate.out));
+        }
+        for output in program.outputs() {
+            if let Output::Slot { slot, .. } = output {
+                uses.0[values.in_slot(*slot) as usize] = Self::MANY;
+            }
+        }
+        uses
+    }
+
+    fn count(&mut self, value: u32) {
+        let uses = &mut self.0[value as usize];
+        *uses = (*uses + 1).min(Self::MANY);
+    }
+
+    fn is_private(&self, value: u32) -> bool {
+        self.0[value as usize] == 1
+    }
+}
+
+/// Sorts the gates of a batch after the other.
+struct Sorter {
+    sorted: XorLevels,
+    /// For each slot, what the open batch did with it so far.
+    slots: Vec<Touched>,
+    /// Which batch is open; counted from one.
+    batch: u32,
+    /// Its gates, and the rank of each.
+    gates: Vec<(u32, XorGate)>,
+}
+
+/// The ranks at which gates of a batch last read and wrote a slot; 0 where none did.
+#[derive(Clone, Copy, Default)]
+struct Touched {
+    batch: u32,
+    read: u32,
+    written: u32,
+}
+
+impl Sorter {
+    fn new(program: &Program) -> Self {
+        Self {
+            sorted: XorLevels {
+                gates: Vec::with_capacity(program.xors().len()),
+                levels: Vec::new(),
+                ends: Vec::with_capacity(program.batches().len()),
+            },
+            slots: vec![Touched::default(); program.slots()],
+            batch: 0,
+            gates: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self) {
+        self.batch += 1;
+        self.gates.clear();
+    }
+
+    /// Takes the batch's next gate. Its rank is twice its level, counted from one, and one more if
+    /// its input b is not private.
+    fn push(&mut self, gate: XorGate, private: bool) {
+        let second = u32::from(!private);
+        let [a, b, out] = [gate.a, gate.b, gate.out].map(|slot| self.touched(slot));
+        let inputs = a.written.max(b.written) / 2 + 1;
+        let earlier = out.read.max(out.written + 1);
+        let level = inputs.max((earlier + 1 - second) / 2);
+        let rank = 2 * level + second;
+        for slot in [gate.a, gate.b] {
+            let read = &mut self.slots[slot as usize].read;
+            *read = (*read).max(rank);
+        }
+        self.slots[gate.out as usize].written = rank;
+        self.gates.push((rank, gate));
+    }
+
+    fn touched(&mut self, slot: u32) -> Touched {
+        let touched = &mut self.slots[slot as usize];
+        if touched.batch != self.batch {
+            *touched = Touched {
+                batch: self.batch,
+                ..Touched::default()
+            };
+        }
+        *touched
+    }
+
+    /// Appends the batch's gates, level by level. The sort keeps the order of equals.
+    fn end(&mut self) {
+        self.gates.sort_by_key(|(rank, _)| *rank);
+        let sorted = &mut self.sorted;
+        let before = sorted.levels.len();
+        for (rank, gate) in &self.gates {
+            let level = before + *rank as usize / 2 - 1;
+            if sorted.levels.len() <= level {
+                sorted.levels.resize(level + 1, XorLevel::default());
+            }
+            match rank % 2 {
+                0 => sorted.levels[level].private += 1,
+                _ => sorted.levels[level].shared += 1,
+            }
+            sorted.gates.push(*gate);
+        }
+        sorted.ends.push(sorted.levels.len() as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests;
