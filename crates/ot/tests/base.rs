@@ -3,6 +3,8 @@
 mod seeded;
 mod vector;
 
+use std::num::NonZeroUsize;
+
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
 use rand_core::Rng;
@@ -60,14 +62,10 @@ fn the_receiver_gets_the_chosen_key_and_not_the_other() {
 
 /// H(i, x, s) and the key by their definitions, one element at a time.
 fn textbook_h(i: u32, x: u8, s: &[u8]) -> RistrettoPoint {
-    let mut wide = [0; 64];
-    for half in 0..2u8 {
-        let hash = Sha256::new().chain_update(b"tacit base OT v1 hash to group  ");
-        let hash = hash.chain_update([0x5a; 32]).chain_update(i.to_le_bytes());
-        let hash = hash.chain_update([x, half]).chain_update(s).finalize();
-        wide[usize::from(half) * 32..][..32].copy_from_slice(&hash);
-    }
-    RistrettoPoint::from_uniform_bytes(&wide) * Scalar::from(2u8)
+    let hash = Sha256::new().chain_update(b"tacit base OT v2 hash to group  ");
+    let hash = hash.chain_update([0x5a; 32]).chain_update(i.to_le_bytes());
+    let u = hash.chain_update([x]).chain_update(s).finalize();
+    RistrettoPoint::map_to_curve(u.into()) * Scalar::from(2u8)
 }
 
 #[test]
@@ -90,7 +88,7 @@ fn keys_are_those_of_the_textbook() {
         let crossed: Vec<u8> = s.iter().zip(t_bytes).map(|(s, t)| s ^ t).collect();
         for (x, s) in [(0u8, s), (1, &crossed)] {
             let shared = (t + textbook_h(i, x, s)) * a;
-            let hash = Sha256::new().chain_update(b"tacit base OT v1 key            ");
+            let hash = Sha256::new().chain_update(b"tacit base OT v2 key            ");
             let hash = hash.chain_update([0x5a; 32]).chain_update(i.to_le_bytes());
             let hash = hash.chain_update([x]).chain_update(&run.from_sender);
             let hash = hash
@@ -113,6 +111,29 @@ fn the_transcript_is_the_frozen_one() {
     let vector = Vector::load("ot-base.txt");
     vector.check("transcript-sha256", &transcript);
     vector.check("keys-sha256", &keys.finalize());
+}
+
+#[test]
+fn threads_change_nothing() {
+    let choices = choices(77, "threads");
+    let alone = run(&choices, &TAG, &TAG);
+    for threads in [2, 3, 64] {
+        let threads = NonZeroUsize::new(threads).unwrap();
+        let mut rng = Seeded::new("base sender");
+        let (sender, from_sender) = Sender::start(choices.len(), &TAG, &mut rng).unwrap();
+        let mut rng = Seeded::new("base receiver");
+        let (receiver, from_receiver) =
+            Receiver::start_on(threads, &choices, &TAG, &mut rng).unwrap();
+        assert_eq!(from_receiver, alone.from_receiver);
+        let pairs = sender.finish_on(threads, &from_receiver).unwrap();
+        let chosen = receiver.finish_on(threads, &from_sender).unwrap();
+        for (ours, theirs) in pairs.iter().flatten().zip(alone.pairs.iter().flatten()) {
+            assert_eq!(ours.as_bytes(), theirs.as_bytes());
+        }
+        for (ours, theirs) in chosen.iter().zip(&alone.chosen) {
+            assert_eq!(ours.as_bytes(), theirs.as_bytes());
+        }
+    }
 }
 
 #[test]

@@ -1,54 +1,14 @@
-//! Base OT: a batch of random 1-out-of-2 OTs on ristretto255, maliciously secure, in one
-//! simultaneous exchange.
+//! Base OT: a batch of random 1-out-of-2 OTs from public keys, secure against malicious parties.
 //!
-//! Source: McQuoid, Rosulek, Roy, "Batching Base Oblivious Transfers" (Asiacrypt 2021): the batch
-//! protocol with one sender message for all OTs, over a programmable-once public function (POPF)
-//! of two Feistel rounds whose first is a masked XOR. For OT i of a batch with sender message
-//! A = aG, the receiver with choice c sends φ = (T, s), and both can compute
-//!
-//! > Y_0 = T + H(i, 0, s),  Y_1 = T + H(i, 1, s ⊕ T).
-//!
-//! The receiver makes Y_c = bG by drawing b and s′, taking T = bG − H(i, c, s′) and
-//! s = s′ ⊕ c·T. The keys are r_x = KDF(i, x, A, φ, aY_x); the receiver has r_c from bA.
-//!
-//! **Why the receiver's choice is hidden**: T and s are uniform and independent for either c,
-//! whatever A is. **Why one key stays unknown**: whichever of the two H above is asked last is
-//! answered when T is already fixed, so that Y is a random element that the receiver could not
-//! aim; to know aY is to solve computational Diffie–Hellman. The simulator reads the choice off
-//! the order of the questions, the moment φ arrives.
-//!
-//! **What goes wrong in a naive batch**, and is closed here: with one A for all OTs and no index
-//! in the hashes, a receiver that sends the same φ twice gets equal outputs (and, in an
-//! extension, a peer learns relations between secret columns). So i, x, the session tag and both
-//! messages enter the key's hash, i, x and the tag enter H, and equal elements are refused.
-//!
-//! Assumption: H and KDF are random oracles; strong computational Diffie–Hellman holds on
-//! ristretto255 (CDH with an oracle that decides for the fixed A, which consistent answers need
-//! because A serves many OTs). Security is endemic, as in Masny and Rindal (CCS 2019): a corrupt
-//! party may choose its own outputs, which an extension tolerates.
-//!
-//! Deviations: messages carry T before s, in halves that suit the encoder (H is twice an
-//! Elligator image and scalars are twice what is drawn, so that all elements are encoded in
-//! batches with one inversion).
-//!
-//! Cost for each OT: sender 2 variable-base multiplications, 2 hashes to the group, 1 decoding;
-//! receiver 1 fixed-base and 1 variable-base multiplication, 1 hash to the group. 64 bytes from
-//! the receiver for each OT, 32 bytes from the sender for all.
-//!
-//! | message | bytes | content |
-//! |---|---|---|
-//! | sender's | 0..32 | A |
-//! | receiver's | 64i .. 64i+32 | T of OT i |
-//! | | 64i+32 .. 64i+64 | s of OT i |
+//! The protocol of McQuoid, Rosulek and Roy (Asiacrypt 2021) with a Feistel POPF, over
+//! Diffie–Hellman on ristretto255; [`ristretto`] says what its proof asks.
 
-mod oracle;
-mod receiver;
-mod sender;
+mod parts;
+pub mod ristretto;
 
 use core::fmt;
 
-pub use receiver::Receiver;
-pub use sender::Sender;
+pub use ristretto::{Receiver, Sender};
 use tacit_kernels::Block;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -56,12 +16,6 @@ use crate::{ApiMisuse, Message, PeerMisbehaved};
 
 /// How many OTs one batch may have.
 pub const MAX_COUNT: usize = 1 << 16;
-
-/// Size of an encoded group element, in bytes.
-const POINT_BYTES: usize = 32;
-
-/// Size of φ, the receiver's part for one OT, in bytes.
-const PHI_BYTES: usize = 64;
 
 /// The output of one random OT: 32 secret bytes.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -123,5 +77,22 @@ pub(crate) fn check_length(
             expected,
             found: bytes.len(),
         })
+    }
+}
+
+/// Refuses a message in which one of these parts stands twice: honest parties draw each anew.
+fn refuse_repetitions<'a>(
+    message: Message,
+    parts: impl Iterator<Item = &'a [u8]>,
+) -> Result<(), PeerMisbehaved> {
+    let mut parts: Vec<(&[u8], usize)> = parts.zip(0..).collect();
+    parts.sort_unstable();
+    match parts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        None => Ok(()),
+        Some(pair) => Err(PeerMisbehaved::RepeatedPoint {
+            message,
+            first: pair[0].1,
+            second: pair[1].1,
+        }),
     }
 }

@@ -1,6 +1,7 @@
 //! The sender of base OTs: it gets both keys of each OT.
 
 use core::fmt;
+use core::num::NonZeroUsize;
 
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
@@ -9,7 +10,9 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::oracle::Oracles;
-use super::{Key, PHI_BYTES, POINT_BYTES, check_count, check_length};
+use super::{PHI_BYTES, POINT_BYTES};
+use crate::base::parts::in_parts;
+use crate::base::{Key, check_count, check_length, refuse_repetitions};
 use crate::{Error, Message, PeerMisbehaved, SessionTag};
 
 /// A sender whose message is made and who waits for the receiver's.
@@ -32,7 +35,7 @@ impl Sender {
     /// # Errors
     ///
     /// [`ApiMisuse::BaseCount`](crate::ApiMisuse::BaseCount) if `count` is zero or above
-    /// [`MAX_COUNT`](super::MAX_COUNT).
+    /// [`MAX_COUNT`](crate::base::MAX_COUNT).
     pub fn start<R: CryptoRng + ?Sized>(
         count: usize,
         tag: &SessionTag,
@@ -64,27 +67,37 @@ impl Sender {
     /// [`PeerMisbehaved`] if the message has the wrong length, or an element of it is not
     /// canonical, is or leads to the identity, or stands twice.
     pub fn finish(self, message: &[u8]) -> Result<Vec<[Key; 2]>, Error> {
+        self.finish_on(NonZeroUsize::MIN, message)
+    }
+
+    /// [`finish`](Self::finish) on up to `threads` threads, with the same result.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`finish`](Self::finish).
+    pub fn finish_on(self, threads: NonZeroUsize, message: &[u8]) -> Result<Vec<[Key; 2]>, Error> {
         check_length(Message::BaseReceiver, self.expected_bytes(), message)?;
-        refuse_repetitions(message)?;
-        let mut half_shared = Zeroizing::new(Vec::with_capacity(2 * self.count));
-        for (index, phi) in message.chunks_exact(PHI_BYTES).enumerate() {
-            for y in self.open(index, phi)? {
-                half_shared.push(*self.half_secret * y);
+        let points = message.chunks_exact(PHI_BYTES);
+        refuse_repetitions(Message::BaseReceiver, points.map(|phi| &phi[..POINT_BYTES]))?;
+        let phi = |i: usize| &message[i * PHI_BYTES..][..PHI_BYTES];
+        in_parts(self.count, threads, |range| {
+            let mut half_shared = Zeroizing::new(Vec::with_capacity(2 * range.len()));
+            for i in range.clone() {
+                for y in self.open(i, phi(i))? {
+                    half_shared.push(*self.half_secret * y);
+                }
             }
-        }
-        let shared = RistrettoPoint::double_and_compress_batch(half_shared.iter());
-        let shared = Zeroizing::new(shared);
-        let pairs = message.chunks_exact(PHI_BYTES).zip(shared.chunks_exact(2));
-        Ok((0..)
-            .zip(pairs)
-            .map(|(i, (phi, shared))| {
-                let key = |x: u8| {
+            let shared = RistrettoPoint::double_and_compress_batch(half_shared.iter());
+            let shared = Zeroizing::new(shared);
+            let pairs = range.zip(shared.chunks_exact(2));
+            let keys = |(i, shared): (usize, &[CompressedRistretto])| {
+                [0, 1].map(|x: u8| {
                     let shared = shared[usize::from(x)].as_bytes();
-                    self.oracles.key(i, x, &self.message, phi, shared)
-                };
-                [key(0), key(1)]
-            })
-            .collect())
+                    self.oracles.key(i as u32, x, &self.message, phi(i), shared)
+                })
+            };
+            Ok(pairs.map(keys).collect())
+        })
     }
 
     /// Y_0 and Y_1 of φ.
@@ -112,21 +125,6 @@ fn split(phi: &[u8]) -> ([u8; 32], [u8; 32]) {
     t.copy_from_slice(&phi[..32]);
     s.copy_from_slice(&phi[32..PHI_BYTES]);
     (t, s)
-}
-
-/// Refuses a message in which one T stands twice. An honest receiver draws each anew.
-fn refuse_repetitions(message: &[u8]) -> Result<(), PeerMisbehaved> {
-    let points = message.chunks_exact(PHI_BYTES).map(|phi| &phi[..32]);
-    let mut points: Vec<(&[u8], usize)> = points.zip(0..).collect();
-    points.sort_unstable();
-    match points.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        None => Ok(()),
-        Some(pair) => Err(PeerMisbehaved::RepeatedPoint {
-            message: Message::BaseReceiver,
-            first: pair[0].1,
-            second: pair[1].1,
-        }),
-    }
 }
 
 impl fmt::Debug for Sender {

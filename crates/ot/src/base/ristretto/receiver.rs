@@ -1,6 +1,7 @@
 //! The receiver of base OTs: it gets the key of its choice in each OT.
 
 use core::fmt;
+use core::num::NonZeroUsize;
 
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
@@ -10,7 +11,9 @@ use subtle::{Choice, ConditionallySelectable};
 use zeroize::Zeroizing;
 
 use super::oracle::Oracles;
-use super::{Key, PHI_BYTES, POINT_BYTES, check_count, check_length};
+use super::{PHI_BYTES, POINT_BYTES};
+use crate::base::parts::in_parts;
+use crate::base::{Key, check_count, check_length};
 use crate::{Error, Message, PeerMisbehaved, SessionTag};
 
 /// A receiver whose message is made and who waits for the sender's.
@@ -31,8 +34,22 @@ impl Receiver {
     /// # Errors
     ///
     /// [`ApiMisuse::BaseCount`](crate::ApiMisuse::BaseCount) if there are no choices or more than
-    /// [`MAX_COUNT`](super::MAX_COUNT).
+    /// [`MAX_COUNT`](crate::base::MAX_COUNT).
     pub fn start<R: CryptoRng + ?Sized>(
+        choices: &[bool],
+        tag: &SessionTag,
+        rng: &mut R,
+    ) -> Result<(Self, Vec<u8>), Error> {
+        Self::start_on(NonZeroUsize::MIN, choices, tag, rng)
+    }
+
+    /// [`start`](Self::start) on up to `threads` threads, with the same result.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`start`](Self::start).
+    pub fn start_on<R: CryptoRng + ?Sized>(
+        threads: NonZeroUsize,
         choices: &[bool],
         tag: &SessionTag,
         rng: &mut R,
@@ -42,21 +59,24 @@ impl Receiver {
         let oracles = Oracles::new(tag);
         let mut half_secrets = Zeroizing::new(Vec::with_capacity(choices.len()));
         let mut seeds = Zeroizing::new(vec![[0; 32]; choices.len()]);
-        let mut half_points = Vec::with_capacity(choices.len());
-        for ((i, &c), seed) in (0..).zip(choices.iter()).zip(seeds.iter_mut()) {
+        for seed in seeds.iter_mut() {
             rng.fill_bytes(seed);
             half_secrets.push(Scalar::random(rng));
-            let half_y = RistrettoPoint::mul_base(&half_secrets[i as usize]);
-            half_points.push(half_y - oracles.half_mask(i, c, seed));
         }
-        let points = RistrettoPoint::double_and_compress_batch(&half_points);
-        let mut message = Vec::with_capacity(choices.len() * PHI_BYTES);
-        for ((t, seed), &c) in points.iter().zip(seeds.iter()).zip(choices.iter()) {
-            let t = t.as_bytes();
-            let c = Choice::from(c);
-            message.extend_from_slice(t);
-            message.extend((0..32).map(|i| seed[i] ^ u8::conditional_select(&0, &t[i], c)));
-        }
+        let message = in_parts(choices.len(), threads, |range| {
+            let half_points = range.clone().map(|i| {
+                let half_mask = oracles.half_mask(i as u32, choices[i], &seeds[i]);
+                RistrettoPoint::mul_base(&half_secrets[i]) - half_mask
+            });
+            let half_points: Vec<_> = half_points.collect();
+            let points = RistrettoPoint::double_and_compress_batch(&half_points);
+            let phis = points.iter().zip(range);
+            Ok::<_, Error>(
+                phis.map(|(t, i)| phi(t.as_bytes(), &seeds[i], choices[i]))
+                    .collect(),
+            )
+        })?;
+        let message = message.concat();
         let receiver = Self {
             oracles,
             choices,
@@ -73,21 +93,42 @@ impl Receiver {
     /// [`PeerMisbehaved`] if the message is not 32 bytes long, not a canonical element, or the
     /// identity.
     pub fn finish(self, message: &[u8]) -> Result<Vec<Key>, Error> {
+        self.finish_on(NonZeroUsize::MIN, message)
+    }
+
+    /// [`finish`](Self::finish) on up to `threads` threads, with the same result.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`finish`](Self::finish).
+    pub fn finish_on(self, threads: NonZeroUsize, message: &[u8]) -> Result<Vec<Key>, Error> {
         let a_bytes = read_point(message)?;
         let a = decode(a_bytes)?;
-        let half_shared = self.half_secrets.iter().map(|b| b * a);
-        let half_shared = Zeroizing::new(half_shared.collect::<Vec<_>>());
-        let shared = RistrettoPoint::double_and_compress_batch(half_shared.iter());
-        let shared = Zeroizing::new(shared);
-        let choices = (0..).zip(self.choices.iter());
-        let parts = choices.zip(self.message.chunks_exact(PHI_BYTES));
-        Ok(parts
-            .zip(shared.iter())
-            .map(|(((i, &c), phi), shared)| {
-                self.oracles.key(i, c, &a_bytes, phi, shared.as_bytes())
-            })
-            .collect())
+        in_parts(self.choices.len(), threads, |range| {
+            let half_shared = self.half_secrets[range.clone()].iter().map(|b| b * a);
+            let half_shared = Zeroizing::new(half_shared.collect::<Vec<_>>());
+            let shared = RistrettoPoint::double_and_compress_batch(half_shared.iter());
+            let shared = Zeroizing::new(shared);
+            let key = |(i, shared): (usize, &CompressedRistretto)| {
+                let phi = &self.message[i * PHI_BYTES..][..PHI_BYTES];
+                let c = self.choices[i];
+                self.oracles
+                    .key(i as u32, c, &a_bytes, phi, shared.as_bytes())
+            };
+            Ok(range.zip(shared.iter()).map(key).collect())
+        })
     }
+}
+
+/// φ = (T, s′ ⊕ c·T).
+fn phi(t: &[u8; POINT_BYTES], seed: &[u8; 32], c: u8) -> [u8; PHI_BYTES] {
+    let c = Choice::from(c);
+    let mut phi = [0; PHI_BYTES];
+    phi[..POINT_BYTES].copy_from_slice(t);
+    for ((s, seed), t) in phi[POINT_BYTES..].iter_mut().zip(seed).zip(t) {
+        *s = seed ^ u8::conditional_select(&0, t, c);
+    }
+    phi
 }
 
 /// The sender's message as an array.

@@ -7,11 +7,12 @@ use curve25519_dalek::ristretto::RistrettoPoint;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
-use super::{Key, POINT_BYTES};
+use super::POINT_BYTES;
 use crate::SessionTag;
+use crate::base::Key;
 
-const TO_GROUP: &[u8; 32] = b"tacit base OT v1 hash to group  ";
-const TO_KEY: &[u8; 32] = b"tacit base OT v1 key            ";
+const TO_GROUP: &[u8; 32] = b"tacit base OT v2 hash to group  ";
+const TO_KEY: &[u8; 32] = b"tacit base OT v2 key            ";
 
 /// H and KDF of one session.
 #[derive(Clone)]
@@ -28,17 +29,15 @@ impl Oracles {
         }
     }
 
-    /// Half of H(i, x, s): twice the result is uniform, and the result too, since the group's
-    /// order is odd. `x` and `s` may be secret.
+    /// Half of H(i, x, s): an Elligator image. `x` and `s` may be secret.
     pub(super) fn half_mask(&self, i: u32, x: u8, s: &[u8; 32]) -> RistrettoPoint {
-        let mut wide = [0; 64];
-        for (half, chunk) in (0u8..).zip(wide.chunks_exact_mut(32)) {
-            let hash = self.to_group.clone();
-            let hash = hash.chain_update(i.to_le_bytes()).chain_update([x, half]);
-            chunk.copy_from_slice(&hash.chain_update(s).finalize());
-        }
-        let point = RistrettoPoint::from_uniform_bytes(&wide);
-        wide.zeroize();
+        let hash = self.to_group.clone();
+        let hash = hash.chain_update(i.to_le_bytes()).chain_update([x]);
+        let mut digest = hash.chain_update(s).finalize();
+        let mut u: [u8; 32] = digest.into();
+        let point = RistrettoPoint::map_to_curve(u);
+        u.zeroize();
+        digest.as_mut_slice().zeroize();
         point
     }
 
