@@ -57,6 +57,12 @@ one_byte_enum! {
         CotExtension = 18, "OT extension";
         /// What each party has of what a prepared run needs.
         PreparedRanges = 19, "ranges of prepared material";
+        /// A new epoch of the stock.
+        NewEpoch = 20, "new epoch";
+        /// Tables of instances that are prepared.
+        LotTables = 21, "prepared tables";
+        /// The sender has its half of a lot on disk.
+        LotStored = 22, "lot stored";
         /// Start point of the hashes and seed of the public labels.
         GarblingStart = 32, "garbling start";
         /// Garbled tables.

@@ -39,6 +39,7 @@ mod demand;
 mod evaluator;
 mod garbler;
 mod instance;
+mod lot;
 mod ranges;
 #[cfg(test)]
 mod tests;
@@ -47,6 +48,7 @@ pub use demand::Demand;
 pub use evaluator::Evaluating;
 pub use garbler::Garbling;
 pub use instance::{GarblerInstance, InstanceSeed, InstanceTables};
+pub use lot::{GarblingLot, LOT_FRAME_BYTES, ReceivingLot};
 pub use ranges::{Agreeing, EpochId, Range, Ranges};
 
 use tacit_circuit::Function;

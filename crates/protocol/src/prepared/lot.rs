@@ -1,0 +1,218 @@
+//! Lots: instances of one component, garbled and sent before anybody knows what for.
+//!
+//! The tables of all instances of a lot are one stream, in the order of their numbers, cut into
+//! frames of [`LOT_FRAME_BYTES`]; each instance is as long as its component's program says
+//! ([`InstanceTables::size`]). Both parties know component, scheme and count beforehand.
+
+use std::collections::VecDeque;
+use std::thread;
+
+use tacit_circuit::Program;
+use tacit_garble::Scheme;
+use tacit_kernels::Block;
+use zeroize::Zeroizing;
+
+use super::{InstanceSeed, InstanceTables, NOT_ASKED, SPENT};
+use crate::message::Kind;
+use crate::party::{Action, Party};
+use crate::{Error, Misbehaviour};
+
+/// Bytes of a frame of a lot's tables, at most; each but the last is that long.
+pub const LOT_FRAME_BYTES: usize = 256 << 10;
+
+/// Instances are garbled together until they have this many bytes: enough for several threads,
+/// and little beside a lot.
+const TOGETHER_BYTES: usize = 8 << 20;
+
+/// The garbler's side of a lot.
+pub struct GarblingLot<'a, S: Scheme> {
+    scheme: S,
+    program: &'a Program,
+    delta: Zeroizing<Block>,
+    seeds: &'a [InstanceSeed],
+    threads: usize,
+    /// Instances that were garbled.
+    done: usize,
+    /// What was garbled and not sent.
+    ready: VecDeque<u8>,
+}
+
+impl<'a, S: Scheme> GarblingLot<'a, S> {
+    /// A lot of `program`, an instance from each seed, garbled on so many threads. What is sent
+    /// does not depend on their number.
+    ///
+    /// # Errors
+    ///
+    /// `threads` is 0.
+    pub fn new(
+        scheme: S,
+        program: &'a Program,
+        delta: Block,
+        seeds: &'a [InstanceSeed],
+        threads: usize,
+    ) -> Result<Self, Error> {
+        if threads == 0 {
+            return Err(Error::ApiMisuse("at least one thread"));
+        }
+        Ok(Self {
+            scheme,
+            program,
+            delta: Zeroizing::new(delta),
+            seeds,
+            threads,
+            done: 0,
+            ready: VecDeque::new(),
+        })
+    }
+
+    /// Instances garbled so far.
+    #[must_use]
+    pub fn garbled(&self) -> usize {
+        self.done
+    }
+
+    /// Garbles the next instances.
+    fn garble(&mut self) {
+        let size = InstanceTables::size(self.scheme, self.program).max(1);
+        let together = (TOGETHER_BYTES as u64 / size).max(1) as usize;
+        let left = &self.seeds[self.done..];
+        let these = &left[..left.len().min(together)];
+        let (scheme, program, delta) = (self.scheme, self.program, *self.delta);
+        let garble = |seeds: &[InstanceSeed]| {
+            let mut bytes = Vec::with_capacity(seeds.len() * size as usize);
+            for seed in seeds {
+                seed.garble(scheme, program, delta, &mut bytes);
+            }
+            bytes
+        };
+        let share = these.len().div_ceil(self.threads).max(1);
+        let parts = thread::scope(|scope| {
+            let mut shares = these.chunks(share);
+            let own = shares.next().unwrap_or_default();
+            let others: Vec<_> = shares
+                .map(|seeds| scope.spawn(move || garble(seeds)))
+                .collect();
+            let mut parts = vec![garble(own)];
+            parts.extend(
+                others
+                    .into_iter()
+                    .map(|part| part.join().expect("garbling panics nowhere")),
+            );
+            parts
+        });
+        self.ready.extend(parts.into_iter().flatten());
+        self.done += these.len();
+    }
+}
+
+impl<S: Scheme> Party for GarblingLot<'_, S> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        while self.ready.len() < LOT_FRAME_BYTES && self.done < self.seeds.len() {
+            self.garble();
+        }
+        if self.ready.is_empty() {
+            return Ok(Action::Done);
+        }
+        let count = self.ready.len().min(LOT_FRAME_BYTES);
+        message.clear();
+        let (front, back) = self.ready.as_slices();
+        let from_front = front.len().min(count);
+        message.extend_from_slice(&front[..from_front]);
+        message.extend_from_slice(&back[..count - from_front]);
+        self.ready.drain(..count);
+        Ok(Action::Send(Kind::LotTables))
+    }
+
+    fn receive(&mut self, _payload: &[u8]) -> Result<(), Error> {
+        Err(NOT_ASKED)
+    }
+}
+
+/// The evaluator's side of a lot. Each whole instance goes to `keep` as it comes.
+pub struct ReceivingLot<K> {
+    size: usize,
+    due: u64,
+    partial: Vec<u8>,
+    keep: K,
+    spent: bool,
+}
+
+impl<K: FnMut(&[u8]) -> Result<(), Error>> ReceivingLot<K> {
+    /// A lot of `count` instances of `program`; `keep` gets the bytes of each, in order.
+    ///
+    /// # Errors
+    ///
+    /// The lot is larger than this machine can address.
+    pub fn new<S: Scheme>(
+        scheme: S,
+        program: &Program,
+        count: u64,
+        keep: K,
+    ) -> Result<Self, Error> {
+        const TOO_LARGE: Error = Error::ApiMisuse("a lot of at most 2^63 bytes");
+        let size = InstanceTables::size(scheme, program);
+        let due = size.checked_mul(count).ok_or(TOO_LARGE)?;
+        Ok(Self {
+            size: usize::try_from(size).map_err(|_| TOO_LARGE)?,
+            due,
+            partial: Vec::new(),
+            keep,
+            spent: false,
+        })
+    }
+
+    /// Bytes that are still to come.
+    #[must_use]
+    pub fn due(&self) -> u64 {
+        self.due
+    }
+
+    fn take(&mut self, mut frame: &[u8]) -> Result<(), Error> {
+        if frame.is_empty() || frame.len() as u64 > self.due {
+            return Err(Misbehaviour::WrongLength {
+                kind: Kind::LotTables,
+                expected: self.due.min(LOT_FRAME_BYTES as u64),
+                found: frame.len() as u64,
+            }
+            .into());
+        }
+        self.due -= frame.len() as u64;
+        while !frame.is_empty() {
+            let missing = self.size - self.partial.len();
+            let (these, rest) = frame.split_at(missing.min(frame.len()));
+            frame = rest;
+            match (self.partial.is_empty(), these.len() == missing) {
+                (true, true) => (self.keep)(these)?,
+                (_, whole) => {
+                    self.partial.extend_from_slice(these);
+                    if whole {
+                        (self.keep)(&self.partial)?;
+                        self.partial.clear();
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<K: FnMut(&[u8]) -> Result<(), Error>> Party for ReceivingLot<K> {
+    fn next(&mut self, _message: &mut Vec<u8>) -> Result<Action, Error> {
+        if self.spent {
+            return Err(SPENT);
+        }
+        Ok(match self.due {
+            0 => Action::Done,
+            due => Action::Receive {
+                kind: Kind::LotTables,
+                max_bytes: due.min(LOT_FRAME_BYTES as u64) as usize,
+            },
+        })
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let taken = self.take(payload);
+        self.spent = taken.is_err();
+        taken
+    }
+}
