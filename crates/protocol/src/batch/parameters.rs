@@ -1,0 +1,322 @@
+//! How many circuits a batch takes: the cut-and-choose bounds, and a search for the cheapest set.
+//!
+//! Lindell–Riva 2014/2015: of M circuits M − NB are opened and checked, the NB others thrown into N
+//! buckets of B at random. With t bad circuits the garbler is not caught with probability
+//! C(M−t, NB−t)/C(M, NB), and it wins if one bucket holds too many of them:
+//!
+//! * a *main* bucket is lost if all B are bad, since one good circuit is enough with recovery:
+//!   at most N·C(t,B)/C(NB,B);
+//! * a *recovery* bucket if half of it or more is bad: at most
+//!   N·Σ_{i≥⌈B/2⌉} C(t,i)·C(NB−t,B−i)/C(NB,B).
+//!
+//! The garbler's best t is what counts. **Arithmetic**: natural logarithms of factorials summed in
+//! `f64`. A sum of n ≤ 2^22 terms stays below 2^26, so that its error is below
+//! 2^22 · 2^26 · 2^-53 = 2^-5 in the worst case and in truth about its square root; compensated
+//! summation brings the worst case below 2^-20. [`MARGIN`] covers ten such logarithms and is added
+//! to every bound, so that a bound that is reported holds.
+
+use std::fmt;
+
+use crate::Error;
+
+/// Added to the natural logarithm of every bound, for rounding.
+const MARGIN: f64 = 1e-4;
+
+/// Most circuits of a batch.
+pub const MAX_CIRCUITS: u64 = 1 << 22;
+
+/// Largest bucket that a search tries.
+const MAX_BUCKET: u64 = 64;
+
+/// What a bucket needs to be sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bucket {
+    /// One good circuit.
+    OneGood,
+    /// More good circuits than bad.
+    Majority,
+}
+
+/// A cut: M circuits for N buckets of B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// N: executions, each with one bucket.
+    pub executions: u64,
+    /// B: circuits of a bucket.
+    pub bucket: u64,
+    /// M: circuits in all.
+    pub circuits: u64,
+}
+
+impl Cut {
+    /// Circuits that are evaluated: N·B.
+    #[must_use]
+    pub fn evaluated(self) -> u64 {
+        self.executions * self.bucket
+    }
+
+    /// Circuits that are opened and checked: M − N·B.
+    #[must_use]
+    pub fn checked(self) -> u64 {
+        self.circuits - self.evaluated()
+    }
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            executions,
+            bucket,
+            circuits,
+        } = self;
+        write!(
+            f,
+            "{circuits} circuits for {executions} buckets of {bucket}"
+        )
+    }
+}
+
+/// Natural logarithms of the factorials of 0 to some bound.
+pub struct Factorials(Vec<f64>);
+
+impl Factorials {
+    /// Those up to `max`!.
+    ///
+    /// # Errors
+    ///
+    /// `max` is above [`MAX_CIRCUITS`].
+    pub fn up_to(max: u64) -> Result<Self, Error> {
+        if max > MAX_CIRCUITS {
+            return Err(Error::ApiMisuse("a batch has at most 2^22 circuits"));
+        }
+        // Kahan's compensated sum.
+        let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
+        let mut logs = Vec::with_capacity(max as usize + 1);
+        logs.push(0.0);
+        for n in 1..=max {
+            let term = (n as f64).ln() - lost;
+            let next = sum + term;
+            lost = (next - sum) - term;
+            sum = next;
+            logs.push(sum);
+        }
+        Ok(Self(logs))
+    }
+
+    /// ln C(n, k), for k ≤ n.
+    fn choose(&self, n: u64, k: u64) -> f64 {
+        self.0[n as usize] - self.0[k as usize] - self.0[(n - k) as usize]
+    }
+
+    /// Bits of statistical security of `cut`: the garbler wins with a probability of at most
+    /// two to minus this number.
+    ///
+    /// # Panics
+    ///
+    /// If the cut evaluates more circuits than it has, or has more than there are factorials.
+    #[must_use]
+    pub fn security_bits(&self, cut: Cut, bucket: Bucket) -> f64 {
+        let evaluated = cut.evaluated();
+        assert!(
+            evaluated <= cut.circuits && (cut.circuits as usize) < self.0.len(),
+            "a cut evaluates some of its circuits"
+        );
+        let fewest = match bucket {
+            Bucket::OneGood => cut.bucket,
+            Bucket::Majority => cut.bucket.div_ceil(2),
+        };
+        let all = self.choose(cut.circuits, evaluated);
+        let mut worst = f64::NEG_INFINITY;
+        for bad in fewest..=evaluated {
+            let unseen = self.choose(cut.circuits - bad, evaluated - bad) - all;
+            if unseen < worst {
+                // It falls with every bad circuit, and the second factor is at most 1.
+                break;
+            }
+            let lost = self.lost(cut, bucket, bad).min(0.0);
+            worst = worst.max(unseen + lost);
+        }
+        -(worst + MARGIN) / std::f64::consts::LN_2
+    }
+
+    /// The logarithm of the bound on losing a bucket with `bad` bad circuits among the evaluated.
+    fn lost(&self, cut: Cut, bucket: Bucket, bad: u64) -> f64 {
+        let (size, evaluated) = (cut.bucket, cut.evaluated());
+        let all = self.choose(evaluated, size);
+        let buckets = (cut.executions as f64).ln();
+        match bucket {
+            Bucket::OneGood => buckets + self.choose(bad, size) - all,
+            Bucket::Majority => {
+                let ways = (size.div_ceil(2)..=size.min(bad))
+                    .filter(|in_bucket| size - in_bucket <= evaluated - bad)
+                    .map(|i| self.choose(bad, i) + self.choose(evaluated - bad, size - i) - all);
+                let ways: Vec<f64> = ways.collect();
+                let most = ways.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                buckets + most + ways.iter().map(|way| (way - most).exp()).sum::<f64>().ln()
+            }
+        }
+    }
+}
+
+/// What circuits of a batch cost, in any unit of one's own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CircuitCost {
+    /// Of one that is opened and checked.
+    pub checked: f64,
+    /// Of one that is kept and evaluated.
+    pub evaluated: f64,
+}
+
+/// The cheapest cut for `executions` with at least `security_bits`.
+///
+/// # Errors
+///
+/// There is none within [`MAX_CIRCUITS`].
+pub fn cheapest(
+    executions: u64,
+    bucket: Bucket,
+    security_bits: f64,
+    cost: CircuitCost,
+) -> Result<Cut, Error> {
+    const NONE: Error = Error::ApiMisuse("no cut of at most 2^22 circuits is as secure");
+    if executions == 0 || executions > MAX_CIRCUITS / 2 {
+        return Err(NONE);
+    }
+    let factorials =
+        Factorials::up_to(MAX_CIRCUITS.min(executions.saturating_mul(4 * MAX_BUCKET)))?;
+    let most = factorials.0.len() as u64 - 1;
+    let step = match bucket {
+        Bucket::OneGood => 1,
+        // An even bucket is lost by a tie.
+        Bucket::Majority => 2,
+    };
+    let mut best: Option<(f64, Cut)> = None;
+    for size in (1..=MAX_BUCKET).step_by(step) {
+        let cut = |circuits| Cut {
+            executions,
+            bucket: size,
+            circuits,
+        };
+        let evaluated = executions * size;
+        let enough = |circuits| factorials.security_bits(cut(circuits), bucket) >= security_bits;
+        if evaluated > most || !enough(most) {
+            continue;
+        }
+        let (mut low, mut high) = (evaluated, most);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match enough(middle) {
+                true => high = middle,
+                false => low = middle + 1,
+            }
+        }
+        let cut = cut(low);
+        let total = cost.checked * cut.checked() as f64 + cost.evaluated * evaluated as f64;
+        if best.is_none_or(|(least, _)| total < least) {
+            best = Some((total, cut));
+        }
+    }
+    best.map(|(_, cut)| cut).ok_or(NONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(executions: u64, bucket: u64, circuits: u64) -> Cut {
+        Cut {
+            executions,
+            bucket,
+            circuits,
+        }
+    }
+
+    fn bits(cut: Cut, bucket: Bucket) -> f64 {
+        let factorials = Factorials::up_to(cut.circuits).expect("in bounds");
+        factorials.security_bits(cut, bucket)
+    }
+
+    #[test]
+    fn the_smallest_sets_for_43_bits() {
+        for (executions, main, recovery) in [
+            (32, (9, 421), (19, 924)),
+            (128, (8, 1247), (15, 2594)),
+            (1024, (6, 7161), (11, 14110)),
+        ] {
+            for (bucket, (size, circuits)) in
+                [(Bucket::OneGood, main), (Bucket::Majority, recovery)]
+            {
+                let enough = bits(cut(executions, size, circuits), bucket);
+                assert!(enough >= 43.0, "{executions}, {size}, {circuits}: {enough}");
+                let fewer = bits(cut(executions, size, circuits - 1), bucket);
+                assert!(
+                    fewer < 43.0,
+                    "{executions}, {size}, {}: {fewer}",
+                    circuits - 1
+                );
+            }
+        }
+    }
+
+    /// The parameters of the authors' code miss the 40 bits that their paper claims.
+    #[test]
+    fn published_parameters_miss_40_bits() {
+        for (executions, size, share, reached) in [
+            (32, 8, 0.73, 35.0),
+            (128, 6, 0.77, 33.0),
+            (1024, 4, 0.72, 30.0),
+        ] {
+            let circuits = ((executions * size) as f64 / share).ceil() as u64;
+            let found = bits(cut(executions, size, circuits), Bucket::OneGood);
+            assert!((found - reached).abs() < 1.0, "{executions}: {found}");
+        }
+    }
+
+    /// By exact counting at a small size.
+    #[test]
+    fn the_bound_is_the_exact_one() {
+        let choose = |n: u64, k: u64| (1..=k).fold(1.0, |c, i| c * (n - k + i) as f64 / i as f64);
+        let small = cut(3, 2, 11);
+        let exact = (2..=6)
+            .map(|t| {
+                let lost = 3.0 * choose(t, 2) / choose(6, 2);
+                choose(11 - t, 6 - t) / choose(11, 6) * f64::min(1.0, lost)
+            })
+            .fold(0.0, f64::max);
+        let found = bits(small, Bucket::OneGood);
+        assert!((found + exact.log2()).abs() < 1e-3, "{found} and {exact}");
+        let three = cut(2, 3, 9);
+        let exact = (2..=6)
+            .map(|t: u64| {
+                let ways = (2..=3_u64).filter(|i| *i <= t && 3 - i <= 6 - t);
+                let ways = ways.map(|i| choose(t, i) * choose(6 - t, 3 - i) / choose(6, 3));
+                choose(9 - t, 6 - t) / choose(9, 6) * f64::min(1.0, 2.0 * ways.sum::<f64>())
+            })
+            .fold(0.0, f64::max);
+        let found = bits(three, Bucket::Majority);
+        assert!((found + exact.log2()).abs() < 1e-3, "{found} and {exact}");
+    }
+
+    #[test]
+    fn the_cheapest_set_is_secure_and_no_dearer_than_the_known() {
+        let even = CircuitCost {
+            checked: 1.0,
+            evaluated: 1.0,
+        };
+        for (executions, known) in [(32, 421), (128, 1247), (1024, 7161)] {
+            let found = cheapest(executions, Bucket::OneGood, 43.0, even).expect("there is one");
+            assert!(found.circuits <= known, "{found}");
+            assert!(bits(found, Bucket::OneGood) >= 43.0);
+        }
+        let dear = CircuitCost {
+            checked: 1.0,
+            evaluated: 50.0,
+        };
+        let small = cheapest(128, Bucket::OneGood, 43.0, dear).expect("there is one");
+        let usual = cheapest(128, Bucket::OneGood, 43.0, even).expect("there is one");
+        assert!(small.bucket <= usual.bucket && small.circuits >= usual.circuits);
+        assert!(cheapest(0, Bucket::OneGood, 43.0, even).is_err());
+        assert!(cheapest(1, Bucket::OneGood, 1e6, even).is_err());
+        assert!(Factorials::up_to(MAX_CIRCUITS + 1).is_err());
+    }
+}
