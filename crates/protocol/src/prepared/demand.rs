@@ -54,11 +54,26 @@ impl Demand {
     ///
     /// They are more than a run holds.
     pub(super) fn early_bytes(&self, link_bytes: usize) -> Result<usize, Error> {
-        let found = self.early_links.saturating_mul(link_bytes as u64);
-        if found > MAX_LINK_BYTES {
+        bounded(self.early_links, link_bytes)
+    }
+
+    /// Bytes of the late links, each of `link_bytes`.
+    ///
+    /// # Errors
+    ///
+    /// They are more than a run holds.
+    pub(super) fn late_bytes(&self, link_bytes: usize) -> Result<usize, Error> {
+        bounded(self.late_links, link_bytes)
+    }
+}
+
+fn bounded(links: u64, link_bytes: usize) -> Result<usize, Error> {
+    let found = links.saturating_mul(link_bytes as u64);
+    match usize::try_from(found) {
+        Ok(bytes) if found <= MAX_LINK_BYTES => Ok(bytes),
+        _ => {
             let limit = MAX_LINK_BYTES;
-            return Err(Error::TooManyLinks { found, limit });
+            Err(Error::TooManyLinks { found, limit })
         }
-        Ok(found as usize)
     }
 }

@@ -6,7 +6,7 @@ use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{
-    Demand, EvaluatorOts, FRAME_BYTES, InstanceTables, Instances, NOT_ASKED, NOT_DONE, SPENT,
+    EarlyLinks, EvaluatorOts, FRAME_BYTES, InstanceTables, Instances, NOT_ASKED, NOT_DONE, SPENT,
     pack_bits,
 };
 use crate::message::{Kind, array, exactly};
@@ -20,31 +20,18 @@ pub struct Evaluating<'f, S: Scheme, I> {
     function: &'f Function,
     scheme: S,
     tag: RunTag,
-    max_frame_bytes: usize,
     state: State<'f, S, I>,
     done_ands: u64,
 }
 
 enum State<'f, S: Scheme, I> {
-    Correcting(Box<Opening<'f, S, I>>),
-    AwaitingStart(Box<Opening<'f, S, I>>),
-    Collecting(Box<Run<'f, S, I>>),
+    Correcting(Zeroizing<Vec<bool>>, Box<Run<'f, S, I>>),
     AwaitingMask(Box<Run<'f, S, I>>),
     Following(Box<Run<'f, S, I>>),
     AwaitingDecoding(Box<Evaluated<'f, S>>),
     Returning(Box<Evaluated<'f, S>>, Zeroizing<Vec<bool>>),
     Done(Zeroizing<Vec<bool>>),
     Spent,
-}
-
-/// Before the garbler's start point is known.
-struct Opening<'f, S: Scheme, I> {
-    function: &'f Function,
-    scheme: S,
-    demand: Demand,
-    inputs: Zeroizing<Vec<bool>>,
-    ots: EvaluatorOts,
-    instances: I,
 }
 
 /// A value: a label, and whether the link from it comes with the evaluator's inputs.
@@ -101,43 +88,36 @@ struct Evaluated<'f, S: Scheme> {
 }
 
 impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I> {
-    /// A run of `function` with the evaluator's input bits, in port order.
+    /// A run of `function` with the evaluator's input bits, in port order, after the links were
+    /// gathered that do not depend on them.
     ///
     /// # Errors
     ///
-    /// `inputs` or `ots` are not as many as the function asks for, it has saved values, or needs
-    /// too many links.
+    /// `inputs` or `ots` are not as many as the function asks for.
     pub fn new(
         scheme: S,
         function: &'f Function,
         tag: RunTag,
         inputs: &[bool],
-        ots: EvaluatorOts,
+        early: EarlyLinks,
+        ots: &EvaluatorOts,
         instances: I,
     ) -> Result<Self, Error> {
-        let demand = Demand::of(function)?;
-        demand.early_bytes(scheme.link_bytes())?;
         let count = function.input_bits(Role::Evaluator);
         if [inputs.len(), ots.choices.len(), ots.labels.len()] != [count; 3] {
-            return Err(Error::ApiMisuse("one bit and one OT for each input wire"));
+            return Err(TOO_FEW);
         }
-        let opening = Box::new(Opening {
-            function,
-            scheme,
-            demand,
-            inputs: Zeroizing::new(inputs.to_vec()),
-            ots,
-            instances,
-        });
+        let pairs = inputs.iter().zip(&ots.choices);
+        let corrections = Zeroizing::new(pairs.map(|(input, choice)| input ^ choice).collect());
+        let run = Box::new(Run::new(scheme, function, inputs, early, ots, instances)?);
         let state = match count {
-            0 => State::AwaitingStart(opening),
-            _ => State::Correcting(opening),
+            0 => State::AwaitingMask(run),
+            _ => State::Correcting(corrections, run),
         };
         Ok(Self {
             function,
             scheme,
             tag,
-            max_frame_bytes: FRAME_BYTES + scheme.link_bytes() * widest_input(function),
             state,
             done_ands: 0,
         })
@@ -152,13 +132,6 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
         match self.state {
             State::Done(outputs) => Ok(outputs),
             _ => Err(NOT_DONE),
-        }
-    }
-
-    fn after_start(&mut self, run: Box<Run<'f, S, I>>) -> State<'f, S, I> {
-        match run.early.due {
-            0 => State::AwaitingMask(run),
-            _ => State::Collecting(run),
         }
     }
 
@@ -198,68 +171,7 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
     }
 }
 
-/// Most input bits that a component of `function` has.
-fn widest_input(function: &Function) -> usize {
-    let components = function.components().iter();
-    let widths = components.map(|component| component.circuit().input_bits());
-    widths.max().unwrap_or(0)
-}
-
-impl<'f, S: Scheme, I> Opening<'f, S, I> {
-    /// Input ⊕ choice, for each input bit.
-    fn corrections(&self, message: &mut Vec<u8>) {
-        let pairs = self.inputs.iter().zip(&self.ots.choices);
-        pack_bits(pairs.map(|(input, choice)| input ^ choice), message);
-    }
-
-    fn start(self, payload: &[u8]) -> Result<Box<Run<'f, S, I>>, Error> {
-        let bytes: [u8; 2 * Block::BYTES] = array(Kind::GarblingStart, payload)?;
-        let (blocks, _) = bytes.as_chunks::<{ Block::BYTES }>();
-        let [start, label_seed] = [blocks[0], blocks[1]].map(Block::from_bytes);
-        let evaluator = self.scheme.evaluator(start);
-        let mut labels = Prg::new(label_seed);
-        let received = (self.ots.first..).zip(&self.ots.labels);
-        let mut received = received.zip(self.inputs.iter());
-        let values = Values::new(self.function, |port| {
-            Ok::<_, Error>(match self.function.inputs()[port].owner {
-                Role::Garbler => Carried::early(labels.next_block()),
-                Role::Evaluator => {
-                    let ((index, t), bit) = received
-                        .next()
-                        .ok_or(Error::ApiMisuse("one bit for each input wire"))?;
-                    let label = evaluator.label_from_cot(index, *t, *bit);
-                    Carried { label, late: true }
-                }
-            })
-        })?;
-        let link_bytes = self.scheme.link_bytes();
-        let early = Arriving {
-            bytes: Vec::new(),
-            followed: 0,
-            due: self.demand.early_bytes(link_bytes)?,
-            number: 0,
-        };
-        let late = Arriving {
-            bytes: Vec::new(),
-            followed: 0,
-            due: link_bytes * self.demand.late_links as usize,
-            number: self.demand.early_links,
-        };
-        Ok(Box::new(Run {
-            scheme: self.scheme,
-            evaluator,
-            start,
-            values,
-            labels,
-            instances: self.instances,
-            early,
-            late,
-            pending: None,
-            gathered: Zeroizing::default(),
-            results: Zeroizing::default(),
-        }))
-    }
-}
+const TOO_FEW: Error = Error::ApiMisuse("one bit and one OT for each input wire");
 
 impl Arriving {
     /// Takes a frame of links, which is no longer than what is due.
@@ -301,7 +213,56 @@ impl Arriving {
     }
 }
 
-impl<S: Scheme, I: Instances<Instance = InstanceTables>> Run<'_, S, I> {
+impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Run<'f, S, I> {
+    fn new(
+        scheme: S,
+        function: &'f Function,
+        inputs: &[bool],
+        early: EarlyLinks,
+        ots: &EvaluatorOts,
+        instances: I,
+    ) -> Result<Self, Error> {
+        let EarlyLinks {
+            start,
+            label_seed,
+            bytes,
+            demand,
+        } = early;
+        let evaluator = scheme.evaluator(start);
+        let mut labels = Prg::new(label_seed);
+        let mut received = (ots.first..).zip(&ots.labels).zip(inputs);
+        let values = Values::new(function, |port| {
+            Ok::<_, Error>(match function.inputs()[port].owner {
+                Role::Garbler => Carried::early(labels.next_block()),
+                Role::Evaluator => {
+                    let ((index, t), bit) = received.next().ok_or(TOO_FEW)?;
+                    let label = evaluator.label_from_cot(index, *t, *bit);
+                    Carried { label, late: true }
+                }
+            })
+        })?;
+        let arriving = |bytes, due, number| Arriving {
+            bytes,
+            followed: 0,
+            due,
+            number,
+        };
+        let late_bytes = demand.late_bytes(scheme.link_bytes())?;
+        Ok(Self {
+            scheme,
+            evaluator,
+            start,
+            values,
+            labels,
+            instances,
+            early: arriving(bytes, 0, 0),
+            late: arriving(Vec::new(), late_bytes, demand.early_links),
+            pending: None,
+            gathered: Zeroizing::default(),
+            results: Zeroizing::default(),
+        })
+    }
+
     fn unmask(&mut self, payload: &[u8]) -> Result<(), Error> {
         let mut mask = Prg::new(Block::from_bytes(array(Kind::Unmask, payload)?));
         let mut pad = vec![0; self.early.bytes.len()];
@@ -375,29 +336,17 @@ impl<S: Scheme> Evaluated<'_, S> {
 impl<S: Scheme, I: Instances<Instance = InstanceTables>> Party for Evaluating<'_, S, I> {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
         let receive = |kind, max_bytes| Action::Receive { kind, max_bytes };
-        let max_frame = |due: usize| due.min(self.max_frame_bytes);
         let (state, action) = match std::mem::replace(&mut self.state, State::Spent) {
-            State::Correcting(opening) => {
-                opening.corrections(message);
-                (
-                    State::AwaitingStart(opening),
-                    Action::Send(Kind::Corrections),
-                )
-            }
-            State::AwaitingStart(opening) => {
-                let action = receive(Kind::GarblingStart, 2 * Block::BYTES);
-                (State::AwaitingStart(opening), action)
-            }
-            State::Collecting(run) => {
-                let action = receive(Kind::Links, max_frame(run.early.due));
-                (State::Collecting(run), action)
+            State::Correcting(corrections, run) => {
+                pack_bits(corrections.iter().copied(), message);
+                (State::AwaitingMask(run), Action::Send(Kind::Corrections))
             }
             State::AwaitingMask(run) => (
                 State::AwaitingMask(run),
                 receive(Kind::Unmask, Block::BYTES),
             ),
             State::Following(run) => {
-                let action = receive(Kind::Links, max_frame(run.late.due));
+                let action = receive(Kind::Links, run.late.due.min(FRAME_BYTES));
                 (State::Following(run), action)
             }
             State::AwaitingDecoding(evaluated) => {
@@ -418,14 +367,6 @@ impl<S: Scheme, I: Instances<Instance = InstanceTables>> Party for Evaluating<'_
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
         self.state = match std::mem::replace(&mut self.state, State::Spent) {
-            State::AwaitingStart(opening) => {
-                let run = opening.start(payload)?;
-                self.after_start(run)
-            }
-            State::Collecting(mut run) => {
-                run.early.take(payload)?;
-                self.after_start(run)
-            }
             State::AwaitingMask(mut run) => {
                 run.unmask(payload)?;
                 self.follow(run)?

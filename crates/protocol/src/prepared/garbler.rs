@@ -7,7 +7,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::{
     Demand, FRAME_BYTES, GarblerInstance, GarblerOts, Instances, NOT_ASKED, NOT_DONE, SPENT,
-    is_eager, unpack_bits,
+    unpack_bits,
 };
 use crate::message::{Kind, exactly};
 use crate::party::{Action, Party};
@@ -22,7 +22,6 @@ pub struct Garbling<'f, S: Scheme, I> {
     state: State<'f, S, I>,
 }
 
-/// The stages of a run. Corrections come before the links or after them ([`is_eager`]).
 enum State<'f, S: Scheme, I> {
     Starting(Box<Run<'f, S, I>>),
     Linking(Box<Run<'f, S, I>>),
@@ -122,7 +121,9 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
         instances: I,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
-        Demand::of(function)?.early_bytes(scheme.link_bytes())?;
+        let demand = Demand::of(function)?;
+        demand.early_bytes(scheme.link_bytes())?;
+        demand.late_bytes(scheme.link_bytes())?;
         let input_bits = function.input_bits(Role::Evaluator);
         if inputs.len() != function.input_bits(Role::Garbler) || ots.q.len() != input_bits {
             return Err(TOO_FEW);
@@ -167,14 +168,10 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
             from: Zeroizing::default(),
             to: Zeroizing::default(),
         });
-        let state = match is_eager(input_bits) {
-            true => State::Starting(run),
-            false => State::AwaitingCorrections(run),
-        };
         Ok(Self {
             function,
             tag,
-            state,
+            state: State::Starting(run),
         })
     }
 
@@ -405,10 +402,7 @@ where
         self.state = match std::mem::replace(&mut self.state, State::Spent) {
             State::AwaitingCorrections(mut run) => {
                 run.correct(payload)?;
-                match is_eager(run.ots.q.len()) {
-                    true => State::Unmasking(run),
-                    false => State::Starting(run),
-                }
+                State::Unmasking(run)
             }
             State::AwaitingResult(late) => {
                 let wires = late.output_wires(Role::Garbler);

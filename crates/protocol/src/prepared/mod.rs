@@ -13,12 +13,11 @@
 //! hand, leased, so that nobody else uses them ([`Ranges`]). From there on every call knows its
 //! instance: the k-th call of a component takes the k-th number of the range.
 //!
-//! *Online*, one round trip:
-//!
 //! ```text
 //! garbler                                             evaluator
 //!   ── start point, label seed ──────────────────────────▶
 //!   ── masked links that no input of the evaluator decides ▶
+//!   - - - - - - - - - online: one round trip - - - - - - - -
 //!   ◀── corrections: its input bits ⊕ its OTs' choices ───
 //!   ── the mask ─────────────────────────────────────────▶
 //!   ── links from the evaluator's inputs ────────────────▶
@@ -26,10 +25,10 @@
 //!   ◀── select bits and hash of the garbler's outputs ────     (if the garbler gets any)
 //! ```
 //!
-//! The first two messages leave before the corrections come, unless these are longer than
-//! [`EAGER_BYTES`]. They are masked with a PRG whose seed comes last: the evaluator gets no label
-//! before it has fixed all its inputs, which is what a simulator needs that makes the tables
-//! first (`docs/protocols/prepared.md`).
+//! The first two messages ([`Gathering`]) leave when function, ranges and the garbler's inputs are
+//! known, and need nothing of the evaluator's. They are masked with a PRG whose seed comes after
+//! the corrections: the evaluator gets no label before it has fixed all its inputs, which is what
+//! a simulator needs that makes the tables first (`docs/protocols/prepared.md`).
 //!
 //! *A value* is a wire: an output of an instance, a garbler's input or a constant around a label
 //! that both derive from the label seed, or an evaluator's input, which is its OT's wire with the
@@ -38,6 +37,7 @@
 mod demand;
 mod evaluator;
 mod garbler;
+mod gathering;
 mod instance;
 mod lot;
 mod ranges;
@@ -47,6 +47,7 @@ mod tests;
 pub use demand::Demand;
 pub use evaluator::Evaluating;
 pub use garbler::Garbling;
+pub use gathering::{EarlyLinks, Gathering};
 pub use instance::{GarblerInstance, InstanceSeed, InstanceTables};
 pub use lot::{GarblingLot, LOT_FRAME_BYTES, ReceivingLot};
 pub use ranges::{Agreeing, EpochId, Range, Ranges};
@@ -56,10 +57,6 @@ use tacit_kernels::Block;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::Error;
-
-/// Corrections up to this size are sent while links come the other way. Every connection takes
-/// that much without its peer reading, so that two parties who both write don't wait for ever.
-pub const EAGER_BYTES: usize = 16 << 10;
 
 /// Bytes of a frame of links, at least; each but the last of its kind is that long.
 const FRAME_BYTES: usize = 64 << 10;
@@ -115,11 +112,6 @@ pub fn check(function: &Function) -> Result<(), Error> {
             value: port.name.clone(),
         }),
     }
-}
-
-/// Whether corrections for so many input bits cross the links on their way.
-fn is_eager(input_bits: usize) -> bool {
-    input_bits.div_ceil(8) <= EAGER_BYTES
 }
 
 const SPENT: Error = Error::ApiMisuse("the run has failed before");

@@ -36,13 +36,41 @@ impl<T> Instances for Shelf<T> {
     }
 }
 
-type Sides<'f, S> = (
-    Garbling<'f, S, Shelf<GarblerInstance<<S as Scheme>::Wire>>>,
-    Evaluating<'f, S, Shelf<InstanceTables>>,
-);
+type GarblingShelf<'f, S> = Garbling<'f, S, Shelf<GarblerInstance<<S as Scheme>::Wire>>>;
+type EvaluatingShelf<'f, S> = Evaluating<'f, S, Shelf<InstanceTables>>;
 
-/// Both sides of a run, with freshly prepared material.
-fn sides<'f, S: Scheme>(scheme: S, function: &'f Function, inputs: [&[bool]; 2]) -> Sides<'f, S> {
+/// What the evaluator has before a run.
+struct Prepared<'f, S> {
+    scheme: S,
+    function: &'f Function,
+    inputs: Vec<bool>,
+    ots: EvaluatorOts,
+    tables: Shelf<InstanceTables>,
+}
+
+impl<'f, S: Scheme> Prepared<'f, S> {
+    fn evaluating(self, early: EarlyLinks) -> EvaluatingShelf<'f, S> {
+        let (scheme, function) = (self.scheme, self.function);
+        let tag = tag(function, scheme.id());
+        Evaluating::new(
+            scheme,
+            function,
+            tag,
+            &self.inputs,
+            early,
+            &self.ots,
+            self.tables,
+        )
+        .expect("in bounds")
+    }
+}
+
+/// The garbler's side of a run and what the evaluator has, with freshly prepared material.
+fn sides<'f, S: Scheme>(
+    scheme: S,
+    function: &'f Function,
+    inputs: [&[bool]; 2],
+) -> (GarblingShelf<'f, S>, Prepared<'f, S>) {
     let mut prg = Prg::new(Block::from_u128(17));
     let delta = prg.next_block().with_lsb(1.into());
     let demand = Demand::of(function).expect("in bounds");
@@ -75,21 +103,35 @@ fn sides<'f, S: Scheme>(scheme: S, function: &'f Function, inputs: [&[bool]; 2])
         choices,
         labels,
     };
-    let tag = tag(function, scheme.id());
-    let seed = Zeroizing::new([7; 32]);
-    let (garbler, evaluator) = (
-        Garbling::new(
-            scheme,
-            function,
-            tag,
-            inputs[0],
-            (delta, GarblerOts { first, q }),
-            mine,
-            &seed,
-        ),
-        Evaluating::new(scheme, function, tag, inputs[1], ots, theirs),
-    );
-    (garbler.expect("in bounds"), evaluator.expect("in bounds"))
+    let offers = (delta, GarblerOts { first, q });
+    let (tag, seed) = (tag(function, scheme.id()), Zeroizing::new([7; 32]));
+    let garbler = Garbling::new(scheme, function, tag, inputs[0], offers, mine, &seed);
+    let prepared = Prepared {
+        scheme,
+        function,
+        inputs: inputs[1].to_vec(),
+        ots,
+        tables: theirs,
+    };
+    (garbler.expect("in bounds"), prepared)
+}
+
+/// Gathers what `garbler` sends first, and records it.
+fn gather<S: Scheme>(
+    garbler: &mut GarblingShelf<'_, S>,
+    prepared: &Prepared<'_, S>,
+    sent: &mut Vec<(Kind, Vec<u8>)>,
+) -> EarlyLinks {
+    let mut gathering = Gathering::new(prepared.scheme, prepared.function).expect("in bounds");
+    let mut message = Vec::new();
+    while let Action::Receive { .. } = gathering.next(&mut message).expect("honest") {
+        let Action::Send(kind) = garbler.next(&mut message).expect("honest") else {
+            panic!("the garbler waits for nothing yet");
+        };
+        gathering.receive(&message).expect("honest");
+        sent.push((kind, message.clone()));
+    }
+    gathering.finish().expect("done")
 }
 
 /// A run on random inputs gives each side what the plain function gives it.
@@ -107,7 +149,9 @@ impl SchemeVisitor for RightResult<'_> {
                 .collect()
         };
         let (mine, theirs) = (bits(Role::Garbler), bits(Role::Evaluator));
-        let (mut garbler, mut evaluator) = sides(scheme, function, [&mine, &theirs]);
+        let (mut garbler, prepared) = sides(scheme, function, [&mine, &theirs]);
+        let early = gather(&mut garbler, &prepared, &mut Vec::new());
+        let mut evaluator = prepared.evaluating(early);
         run_in_memory(&mut garbler, &mut evaluator).expect("both are honest");
         let (mut mine, mut theirs) = (mine.into_iter(), theirs.into_iter());
         let mut all = Vec::new();
@@ -203,33 +247,19 @@ fn values_that_pass_no_instance() {
     }
 }
 
-/// Corrections longer than [`EAGER_BYTES`] come before the links.
-#[test]
-fn long_corrections_come_first() {
-    let bits = 8 * EAGER_BYTES as u64 + 8;
-    let parameters = BTreeMap::from([("bits".to_owned(), bits)]);
-    let circuit = library::find("hamming-distance", &parameters).expect("in the library");
-    let mut first = true;
-    let owner = |_: &tacit_circuit::Port| {
-        Ok(match std::mem::take(&mut first) {
-            true => Role::Garbler,
-            false => Role::Evaluator,
-        })
-    };
-    let both = |_: &_| Ok(Recipient::Both);
-    let function = Function::of_circuit("far", circuit, owner, both).expect("well formed");
-    let scheme = tacit_garble::SchemeId::HALF_GATES_TWO_CALL;
-    with_scheme(scheme, RightResult(&function)).expect("it is on the ladder");
-}
-
 /// What is done to a message.
 type Fault = fn(&mut Vec<u8>);
 
-/// The messages that `garbler` sends in a run with `evaluator`, in order.
-fn record(garbler: &mut dyn Party, evaluator: &mut dyn Party) -> Vec<(Kind, Vec<u8>)> {
-    let (mut sent, mut message, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
-    let first = evaluator.next(&mut corrections).expect("honest");
-    assert_eq!(first, Action::Send(Kind::Corrections));
+/// The messages that the garbler sends in a run, in order.
+fn record<S: Scheme>(
+    garbler: &mut GarblingShelf<'_, S>,
+    prepared: Prepared<'_, S>,
+) -> Vec<(Kind, Vec<u8>)> {
+    let mut sent = Vec::new();
+    let early = gather(garbler, &prepared, &mut sent);
+    let (mut message, mut corrections) = (Vec::new(), Vec::new());
+    let first = prepared.evaluating(early).next(&mut corrections);
+    assert_eq!(first, Ok(Action::Send(Kind::Corrections)));
     loop {
         match garbler.next(&mut message).expect("honest") {
             Action::Send(kind) => sent.push((kind, message.clone())),
@@ -237,6 +267,32 @@ fn record(garbler: &mut dyn Party, evaluator: &mut dyn Party) -> Vec<(Kind, Vec<
             Action::Done => return sent,
         }
     }
+}
+
+/// A run of the evaluator against these messages of a garbler.
+fn replay<S: Scheme>(
+    prepared: Prepared<'_, S>,
+    messages: &[(Kind, Vec<u8>)],
+) -> Result<Zeroizing<Vec<bool>>, Error> {
+    let mut messages = messages.iter().map(|(_, payload)| payload.as_slice());
+    let mut drive = |party: &mut dyn Party| -> Result<(), Error> {
+        loop {
+            match party.next(&mut Vec::new())? {
+                Action::Receive { max_bytes, .. } => match messages.next() {
+                    Some(payload) if payload.len() <= max_bytes => party.receive(payload)?,
+                    // What the driver refuses.
+                    _ => return Err(Misbehaviour::NotTacit.into()),
+                },
+                Action::Send(_) => (),
+                Action::Done => return Ok(()),
+            }
+        }
+    };
+    let mut gathering = Gathering::new(prepared.scheme, prepared.function)?;
+    drive(&mut gathering)?;
+    let mut evaluator = prepared.evaluating(gathering.finish()?);
+    drive(&mut evaluator)?;
+    evaluator.finish()
 }
 
 /// A damaged message of the garbler ends in an error, or in ⊥ at the latest.
@@ -250,10 +306,11 @@ impl SchemeVisitor for Damaged<'_> {
         let inputs =
             [Role::Garbler, Role::Evaluator].map(|role| vec![true; function.input_bits(role)]);
         let fresh = || sides(scheme, function, [&inputs[0], &inputs[1]]);
-        let (mut garbler, mut evaluator) = fresh();
-        let sent = record(&mut garbler, &mut evaluator);
+        let (mut garbler, prepared) = fresh();
+        let sent = record(&mut garbler, prepared);
         assert_eq!(sent.len(), 5, "start, links, mask, links, decoding");
-        for (broken, (kind, payload)) in sent.iter().enumerate() {
+        replay(fresh().1, &sent).expect("nothing is damaged");
+        for broken in 0..sent.len() {
             let faults: [Fault; 4] = [
                 |payload| payload.truncate(payload.len() - 1),
                 |payload| payload.push(0),
@@ -261,22 +318,14 @@ impl SchemeVisitor for Damaged<'_> {
                 |payload| payload.iter_mut().for_each(|byte| *byte ^= 0x5a),
             ];
             for (number, fault) in faults.iter().enumerate() {
-                let mut payload = payload.clone();
-                fault(&mut payload);
-                let (_, mut evaluator) = fresh();
-                let mut message = Vec::new();
-                evaluator.next(&mut message).expect("corrections");
-                let outcome = sent.iter().enumerate().try_for_each(|(n, (_, honest))| {
-                    match evaluator.next(&mut Vec::new())? {
-                        Action::Receive { .. } if n == broken => evaluator.receive(&payload),
-                        Action::Receive { .. } => evaluator.receive(honest),
-                        _ => Ok(()),
-                    }
-                });
+                let mut sent = sent.clone();
+                fault(&mut sent[broken].1);
+                let outcome = replay(fresh().1, &sent);
                 assert!(
                     matches!(outcome, Err(Error::PeerMisbehaved(_))),
-                    "{}: fault {number} in message {broken} ({kind}): {outcome:?}",
-                    scheme.id()
+                    "{}: fault {number} in message {broken} ({}): {outcome:?}",
+                    scheme.id(),
+                    sent[broken].0
                 );
             }
         }

@@ -1,0 +1,112 @@
+//! The evaluator before its inputs matter: it gathers the links that do not depend on them.
+
+use tacit_circuit::Function;
+use tacit_garble::Scheme;
+use tacit_kernels::Block;
+
+use super::{Demand, FRAME_BYTES, NOT_ASKED, NOT_DONE, SPENT};
+use crate::message::{Kind, array};
+use crate::party::{Action, Party};
+use crate::{Error, Misbehaviour};
+
+/// The garbler's first two messages, while they arrive.
+pub struct Gathering {
+    demand: Demand,
+    max_frame_bytes: usize,
+    due: usize,
+    bytes: Vec<u8>,
+    start: Option<[Block; 2]>,
+    spent: bool,
+}
+
+/// All links that no input of the evaluator decides, masked.
+pub struct EarlyLinks {
+    pub(super) start: Block,
+    pub(super) label_seed: Block,
+    pub(super) bytes: Vec<u8>,
+    pub(super) demand: Demand,
+}
+
+impl Gathering {
+    /// Of a run of `function` under `scheme`.
+    ///
+    /// # Errors
+    ///
+    /// The function has saved values, or needs too many links.
+    pub fn new<S: Scheme>(scheme: S, function: &Function) -> Result<Self, Error> {
+        let demand = Demand::of(function)?;
+        let components = function.components().iter();
+        let widest = components.map(|component| component.circuit().input_bits());
+        let max_frame_bytes = FRAME_BYTES + scheme.link_bytes() * widest.max().unwrap_or(0);
+        let due = demand.early_bytes(scheme.link_bytes())?;
+        demand.late_bytes(scheme.link_bytes())?;
+        Ok(Self {
+            demand,
+            max_frame_bytes,
+            due,
+            bytes: Vec::new(),
+            start: None,
+            spent: false,
+        })
+    }
+
+    /// What was gathered.
+    ///
+    /// # Errors
+    ///
+    /// Something is still to come.
+    pub fn finish(self) -> Result<EarlyLinks, Error> {
+        match self.start {
+            Some([start, label_seed]) if self.due == 0 && !self.spent => Ok(EarlyLinks {
+                start,
+                label_seed,
+                bytes: self.bytes,
+                demand: self.demand,
+            }),
+            _ => Err(NOT_DONE),
+        }
+    }
+
+    fn take(&mut self, payload: &[u8]) -> Result<(), Error> {
+        if self.start.is_none() {
+            let bytes: [u8; 2 * Block::BYTES] = array(Kind::GarblingStart, payload)?;
+            let (blocks, _) = bytes.as_chunks::<{ Block::BYTES }>();
+            self.start = Some([blocks[0], blocks[1]].map(Block::from_bytes));
+            return Ok(());
+        }
+        if payload.is_empty() || payload.len() > self.due {
+            return Err(match self.due {
+                0 => NOT_ASKED,
+                due => Misbehaviour::WrongLength {
+                    kind: Kind::Links,
+                    expected: due as u64,
+                    found: payload.len() as u64,
+                }
+                .into(),
+            });
+        }
+        self.bytes.extend_from_slice(payload);
+        self.due -= payload.len();
+        Ok(())
+    }
+}
+
+impl Party for Gathering {
+    fn next(&mut self, _message: &mut Vec<u8>) -> Result<Action, Error> {
+        if self.spent {
+            return Err(SPENT);
+        }
+        let (kind, max_bytes) = match (self.start, self.due) {
+            (None, _) => (Kind::GarblingStart, 2 * Block::BYTES),
+            (Some(_), 0) => return Ok(Action::Done),
+            (Some(_), due) => (Kind::Links, due.min(self.max_frame_bytes)),
+        };
+        Ok(Action::Receive { kind, max_bytes })
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let taken = self.take(payload);
+        self.spent = taken.is_err();
+        taken
+    }
+}
