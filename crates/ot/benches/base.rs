@@ -1,4 +1,4 @@
-//! Time and bytes of 128 base OTs; one JSON record a line.
+//! Time and bytes of 128 base OTs, of each kind; one JSON record a line.
 //!
 //! `cargo bench -p tacit-ot --bench base`. `sender_ms` and `receiver_ms` are each party's own
 //! work on one thread; `elapsed_ms` is from the moment both parties start, each on a thread of its
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use getrandom::SysRng;
 use rand_core::UnwrapErr;
-use tacit_ot::base::{Key, Receiver, Sender};
+use tacit_ot::base::{BaseOt, Key, Receiver, Sender, ml_kem};
 use tacit_ot::{Delta, SessionTag};
 
 const TAG: SessionTag = SessionTag::new([1; 32]);
@@ -27,8 +27,10 @@ fn main() {
     let cpu = cpu.unwrap_or("unknown").replace(['"', '\\'], "");
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     println!("{{\"machine\":\"{cpu}\",\"cores\":{cores},\"runs\":\"best of {RUNS}\"}}");
-    for threads in [1, 2, 4] {
-        measure(NonZeroUsize::new(threads).expect("not zero"));
+    for kind in BaseOt::ALL {
+        for threads in [1, 2, 4] {
+            measure(kind, NonZeroUsize::new(threads).expect("not zero"));
+        }
     }
 }
 
@@ -39,7 +41,7 @@ struct Best {
     elapsed: Duration,
 }
 
-fn measure(threads: NonZeroUsize) {
+fn measure(kind: BaseOt, threads: NonZeroUsize) {
     let mut best = Best {
         sender: Duration::MAX,
         receiver: Duration::MAX,
@@ -55,13 +57,13 @@ fn measure(threads: NonZeroUsize) {
                 let mut party = Timed::new(to_receiver, from_receiver);
                 ready.wait();
                 party.begun = Instant::now();
-                let pairs = send(threads, &mut party);
+                let pairs = send(kind, threads, &mut party);
                 (pairs, party.work, party.sent_bytes, party.begun.elapsed())
             });
             let mut party = Timed::new(to_sender, from_sender);
             ready.wait();
             party.begun = Instant::now();
-            let chosen = receive(threads, &mut party);
+            let chosen = receive(kind, threads, &mut party);
             let received = (chosen, party.work, party.sent_bytes, party.begun.elapsed());
             (sender.join().expect("honest"), received)
         });
@@ -74,7 +76,7 @@ fn measure(threads: NonZeroUsize) {
     let [sender_ms, receiver_ms, elapsed_ms] =
         [best.sender, best.receiver, best.elapsed].map(|time| time.as_secs_f64() * 1e3);
     println!(
-        "{{\"bench\":\"base-ot\",\"kind\":\"ristretto255\",\"count\":{},\"threads\":{threads},\
+        "{{\"bench\":\"base-ot\",\"kind\":\"{kind}\",\"count\":{},\"threads\":{threads},\
          \"sender_ms\":{sender_ms:.2},\"receiver_ms\":{receiver_ms:.2},\
          \"elapsed_ms\":{elapsed_ms:.2},\"sender_bytes\":{},\"receiver_bytes\":{}}}",
         Delta::BITS,
@@ -120,23 +122,51 @@ impl Timed {
     }
 }
 
-fn send(threads: NonZeroUsize, party: &mut Timed) -> Vec<[Key; 2]> {
+fn send(kind: BaseOt, threads: NonZeroUsize, party: &mut Timed) -> Vec<[Key; 2]> {
     let mut rng = UnwrapErr(SysRng);
-    let started = party.work(|| Sender::start(Delta::BITS, &TAG, &mut rng));
-    let (sender, message) = started.expect("128 base OTs start");
-    party.send(message);
-    let message = party.wait();
-    let pairs = party.work(|| sender.finish_on(threads, &message));
-    pairs.expect("the receiver is honest")
+    match kind {
+        BaseOt::Ristretto255 => {
+            let started = party.work(|| Sender::start(Delta::BITS, &TAG, &mut rng));
+            let (sender, message) = started.expect("128 base OTs start");
+            party.send(message);
+            let message = party.wait();
+            let pairs = party.work(|| sender.finish_on(threads, &message));
+            pairs.expect("the receiver is honest")
+        }
+        BaseOt::MlKem768 => {
+            let sender = party.work(|| ml_kem::Sender::new(Delta::BITS, &TAG));
+            let message = party.wait();
+            let sender = sender.expect("128 base OTs start");
+            let answered = party.work(|| sender.answer_on(threads, &message, &mut rng));
+            let (pairs, answer) = answered.expect("the receiver is honest");
+            party.send(answer);
+            pairs
+        }
+        other => panic!("{other} is not measured"),
+    }
 }
 
-fn receive(threads: NonZeroUsize, party: &mut Timed) -> Vec<Key> {
+fn receive(kind: BaseOt, threads: NonZeroUsize, party: &mut Timed) -> Vec<Key> {
     let mut rng = UnwrapErr(SysRng);
     let choices = Delta::random(&mut rng).choices();
-    let started = party.work(|| Receiver::start_on(threads, &choices, &TAG, &mut rng));
-    let (receiver, message) = started.expect("128 base OTs start");
-    party.send(message);
-    let message = party.wait();
-    let chosen = party.work(|| receiver.finish_on(threads, &message));
-    chosen.expect("the sender is honest")
+    match kind {
+        BaseOt::Ristretto255 => {
+            let started = party.work(|| Receiver::start_on(threads, &choices, &TAG, &mut rng));
+            let (receiver, message) = started.expect("128 base OTs start");
+            party.send(message);
+            let message = party.wait();
+            let chosen = party.work(|| receiver.finish_on(threads, &message));
+            chosen.expect("the sender is honest")
+        }
+        BaseOt::MlKem768 => {
+            let started =
+                party.work(|| ml_kem::Receiver::start_on(threads, &choices, &TAG, &mut rng));
+            let (receiver, message) = started.expect("128 base OTs start");
+            party.send(message);
+            let message = party.wait();
+            let chosen = party.work(|| receiver.finish_on(threads, &message));
+            chosen.expect("the sender is honest")
+        }
+        other => panic!("{other} is not measured"),
+    }
 }

@@ -97,6 +97,14 @@ pub enum PeerMisbehaved {
         /// Which of the message's elements, from 0.
         index: usize,
     },
+    /// 1152 bytes are not the canonical encoding of an ML-KEM-768 key's vector.
+    #[error("key {index} of {message} has a coefficient of 3329 or more, which ML-KEM has not")]
+    InvalidKey {
+        /// The message.
+        message: Message,
+        /// Which of the message's keys, from 0.
+        index: usize,
+    },
     /// Two elements of one message are equal.
     #[error("elements {first} and {second} of {message} are equal where each is drawn anew")]
     RepeatedPoint {

@@ -1,8 +1,16 @@
 //! Base OT: a batch of random 1-out-of-2 OTs from public keys, secure against malicious parties.
 //!
-//! The protocol of McQuoid, Rosulek and Roy (Asiacrypt 2021) with a Feistel POPF, over
-//! Diffie–Hellman on ristretto255; [`ristretto`] says what its proof asks.
+//! | module | rests on | flights | bytes for 128 |
+//! |---|---|---|---|
+//! | [`ristretto`] | strong Diffie–Hellman on ristretto255 | one, both ways at once | 8,224 |
+//! | [`ml_kem`] | module learning with errors, as ML-KEM-768 does | receiver, then sender | 438,272 |
+//!
+//! Both are the protocol of McQuoid, Rosulek and Roy (Asiacrypt 2021) with a Feistel POPF, over a
+//! Diffie–Hellman exchange and over a KEM; each module says what its proof asks. The first is
+//! broken by whoever has a large quantum computer, at any later time; the second is not known to
+//! be. [`Receiver`] and [`Sender`] are those of the first.
 
+pub mod ml_kem;
 mod parts;
 pub mod ristretto;
 
@@ -16,6 +24,43 @@ use crate::{ApiMisuse, Message, PeerMisbehaved};
 
 /// How many OTs one batch may have.
 pub const MAX_COUNT: usize = 1 << 16;
+
+/// On what a session's base OTs rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BaseOt {
+    /// Diffie–Hellman on ristretto255: few bytes, one exchange ([`ristretto`]).
+    #[default]
+    Ristretto255,
+    /// ML-KEM-768: not known to be broken by quantum computers ([`ml_kem`]).
+    MlKem768,
+}
+
+impl BaseOt {
+    /// Every kind.
+    pub const ALL: [Self; 2] = [Self::Ristretto255, Self::MlKem768];
+
+    /// Its name on the command line and in configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ristretto255 => "ristretto255",
+            Self::MlKem768 => "ml-kem-768",
+        }
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl fmt::Display for BaseOt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// The output of one random OT: 32 secret bytes.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
