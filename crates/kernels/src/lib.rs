@@ -4,6 +4,7 @@
 //! |---|---|
 //! | 128-bit values | [`Block`], [`Tweak`] |
 //! | choosing instructions at run time | [`Cpu`], [`Backend`], [`Kernel`], [`Simd`] |
+//! | labels by number in kernels | [`SlotView`], [`Numbered`] |
 //! | AES-128 in bulk | [`Aes128`], [`encrypt_each`], [`encrypt_each_twice`] |
 //! | pseudorandom streams | [`Prg`] |
 //! | hashes of labels | [`TweakableHash`], [`Construction`], and [`hash`] for use in kernels |
@@ -21,6 +22,7 @@ pub mod hash;
 mod portable;
 mod prg;
 mod simd;
+mod slots;
 mod transpose;
 mod tweak;
 #[cfg(target_arch = "x86_64")]
@@ -33,5 +35,6 @@ pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
 pub use prg::Prg;
 pub use simd::Simd;
+pub use slots::{Numbered, SlotView};
 pub use transpose::transpose_128;
 pub use tweak::{Tweak, Use};

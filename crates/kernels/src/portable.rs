@@ -5,8 +5,8 @@
 
 use core::array;
 
-use crate::Block;
 use crate::simd::{Sealed, Simd};
+use crate::{Block, Numbered};
 
 mod bitslice;
 mod sbox;
@@ -72,14 +72,19 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
-    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> [Block; 4] {
-        array::from_fn(|lane| from[index(lane)])
+    fn gather<T: Numbered + ?Sized>(self, from: &T, index: impl Fn(usize) -> usize) -> [Block; 4] {
+        array::from_fn(|lane| *from.at(index(lane)))
     }
 
     #[inline(always)]
-    fn scatter(self, vector: [Block; 4], into: &mut [Block], index: impl Fn(usize) -> usize) {
+    fn scatter<T: Numbered + ?Sized>(
+        self,
+        vector: [Block; 4],
+        into: &mut T,
+        index: impl Fn(usize) -> usize,
+    ) {
         for (lane, block) in vector.into_iter().enumerate() {
-            into[index(lane)] = block;
+            *into.at_mut(index(lane)) = block;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Vectors of blocks: what a kernel may do, whichever the backend.
 
-use crate::Block;
+use crate::{Block, Numbered};
 
 /// Keeps [`Simd`] to this crate's backends, whose tokens prove what the CPU has.
 pub trait Sealed {}
@@ -37,19 +37,25 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
     /// If there are fewer than [`Simd::LANES`].
     fn store(self, vector: Self::Vector, into: &mut [Block]);
 
-    /// The vector with `from[index(i)]` in lane `i`. Indices are public.
+    /// The vector with block `index(i)` of `from` in lane `i`. Indices are public.
     ///
     /// # Panics
     ///
-    /// If an index is not below the length of `from`.
-    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> Self::Vector;
+    /// If `from` has no block of such a number.
+    fn gather<T: Numbered + ?Sized>(self, from: &T, index: impl Fn(usize) -> usize)
+    -> Self::Vector;
 
-    /// Writes lane `i` of `vector` to `into[index(i)]`, in order. Indices are public.
+    /// Writes lane `i` of `vector` to block `index(i)` of `into`, in order. Indices are public.
     ///
     /// # Panics
     ///
-    /// If an index is not below the length of `into`.
-    fn scatter(self, vector: Self::Vector, into: &mut [Block], index: impl Fn(usize) -> usize);
+    /// If `into` has no block of such a number.
+    fn scatter<T: Numbered + ?Sized>(
+        self,
+        vector: Self::Vector,
+        into: &mut T,
+        index: impl Fn(usize) -> usize,
+    );
 
     /// Reads 32 bytes a lane: lane `i` of the first vector is block 2i, of the second 2i + 1.
     ///

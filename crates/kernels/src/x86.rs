@@ -9,8 +9,8 @@
 //! no shifts. Each round key is transposed back to be used. That is 17 instructions a round for
 //! four vectors of keys, where one key at a time takes 28.
 
-use crate::Block;
 use crate::simd::{Sealed, Simd};
+use crate::{Block, Numbered};
 
 mod aes_ni;
 mod vaes256;
@@ -34,9 +34,15 @@ pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
     /// See [`Simd::store`].
     fn store(self, vector: Self::Vector, into: &mut [Block]);
     /// See [`Simd::gather`].
-    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> Self::Vector;
+    fn gather<T: Numbered + ?Sized>(self, from: &T, index: impl Fn(usize) -> usize)
+    -> Self::Vector;
     /// See [`Simd::scatter`].
-    fn scatter(self, vector: Self::Vector, into: &mut [Block], index: impl Fn(usize) -> usize);
+    fn scatter<T: Numbered + ?Sized>(
+        self,
+        vector: Self::Vector,
+        into: &mut T,
+        index: impl Fn(usize) -> usize,
+    );
     /// See [`Simd::load_pairs`].
     fn load_pairs(self, from: &[u8]) -> (Self::Vector, Self::Vector);
     /// See [`Simd::store_pairs`].
@@ -170,12 +176,21 @@ impl<L: Lanes> Simd for L {
     }
 
     #[inline(always)]
-    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> Self::Vector {
+    fn gather<T: Numbered + ?Sized>(
+        self,
+        from: &T,
+        index: impl Fn(usize) -> usize,
+    ) -> Self::Vector {
         Lanes::gather(self, from, index)
     }
 
     #[inline(always)]
-    fn scatter(self, vector: Self::Vector, into: &mut [Block], index: impl Fn(usize) -> usize) {
+    fn scatter<T: Numbered + ?Sized>(
+        self,
+        vector: Self::Vector,
+        into: &mut T,
+        index: impl Fn(usize) -> usize,
+    ) {
         Lanes::scatter(self, vector, into, index);
     }
 

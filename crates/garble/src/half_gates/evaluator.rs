@@ -3,8 +3,8 @@
 use core::fmt;
 
 use subtle::ConstantTimeEq;
-use tacit_circuit::{AndGate, NEGATED, Output, Program};
-use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd, TweakableHash};
+use tacit_circuit::{AndGate, Output, Program};
+use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd, SlotView, TweakableHash};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use super::gates::{Gates, Slots, fill_up, xor_gates};
@@ -154,6 +154,7 @@ impl Evaluate<'_> {
             slots,
             ..
         } = self;
+        let slots = &mut SlotView::new(slots);
         assert_eq!(
             tables.len(),
             AND_BYTES * gates.ands.len(),
@@ -188,7 +189,7 @@ fn evaluate_run<S: Simd, H: Hashing<S>>(
     hashing: &mut H,
     mut number: u64,
     gates: &[AndGate],
-    slots: &mut [Block],
+    slots: &mut SlotView<'_>,
     tables: &[u8],
 ) {
     let step = EVALUATED * S::LANES;
@@ -241,13 +242,13 @@ pub(crate) fn fill_up_tables<const LENGTH: usize>(
 pub(crate) fn labels<S: Simd, const N: usize>(
     simd: S,
     gates: &[AndGate],
-    slots: &[Block],
+    slots: &SlotView<'_>,
 ) -> [[S::Vector; 2]; N] {
     let mut x = [[simd.splat(Block::ZERO); 2]; N];
     for (x, gates) in x.iter_mut().zip(gates.chunks_exact(S::LANES)) {
         *x = [
-            simd.gather(slots, |lane| (gates[lane].a & !NEGATED) as usize),
-            simd.gather(slots, |lane| (gates[lane].b & !NEGATED) as usize),
+            simd.gather(slots, |lane| gates[lane].a as usize),
+            simd.gather(slots, |lane| gates[lane].b as usize),
         ];
     }
     x
@@ -260,7 +261,7 @@ pub(crate) fn finish_gates<S: Simd, const N: usize>(
     x: [[S::Vector; 2]; N],
     hashes: [[S::Vector; 2]; N],
     gates: &[AndGate],
-    slots: &mut [Block],
+    slots: &mut SlotView<'_>,
     tables: &[u8],
 ) {
     let gates = gates.chunks_exact(S::LANES);

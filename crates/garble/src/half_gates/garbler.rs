@@ -3,8 +3,8 @@
 use core::fmt;
 
 use subtle::Choice;
-use tacit_circuit::{AndGate, NEGATED, Output, Program};
-use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd, TweakableHash};
+use tacit_circuit::{AndGate, Output, Program};
+use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd, SlotView, TweakableHash};
 use zeroize::ZeroizeOnDrop;
 
 use super::gates::{Gates, Slots, fill_up, xor_gates};
@@ -164,6 +164,7 @@ impl Garble<'_> {
             slots,
             ..
         } = self;
+        let slots = &mut SlotView::new(slots);
         assert_eq!(
             tables.len(),
             AND_BYTES * gates.ands.len(),
@@ -200,7 +201,7 @@ fn garble_run<S: Simd, H: Hashing<S>>(
     offsets: &[Block; 2],
     mut number: u64,
     gates: &[AndGate],
-    slots: &mut [Block],
+    slots: &mut SlotView<'_>,
     tables: &mut [u8],
 ) {
     let step = GARBLED * S::LANES;
@@ -252,13 +253,13 @@ pub(crate) fn labels<S: Simd, const N: usize>(
     simd: S,
     offsets: &[Block; 2],
     gates: &[AndGate],
-    slots: &[Block],
+    slots: &SlotView<'_>,
 ) -> [[S::Vector; 4]; N] {
     let delta = simd.splat(offsets[1]);
     let mut x = [[delta; 4]; N];
     for (x, gates) in x.iter_mut().zip(gates.chunks_exact(S::LANES)) {
         let side = |pin: fn(&AndGate) -> u32| {
-            let zero = simd.gather(slots, |lane| (pin(&gates[lane]) & !NEGATED) as usize);
+            let zero = simd.gather(slots, |lane| pin(&gates[lane]) as usize);
             let offset = simd.gather(offsets, |lane| (pin(&gates[lane]) >> 31) as usize);
             simd.xor(zero, offset)
         };
@@ -275,7 +276,7 @@ pub(crate) fn finish_gates<S: Simd, const N: usize>(
     x: [[S::Vector; 4]; N],
     hashes: [[S::Vector; 4]; N],
     gates: &[AndGate],
-    slots: &mut [Block],
+    slots: &mut SlotView<'_>,
     tables: &mut [u8],
 ) {
     let gates = gates.chunks_exact(S::LANES);

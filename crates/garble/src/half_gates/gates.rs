@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use tacit_circuit::{AndGate, Batch, Program, XorGate};
-use tacit_kernels::Block;
+use tacit_kernels::{Block, SlotView};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// The gates of one segment, in the order in which they are computed.
@@ -32,10 +32,8 @@ impl<'a> Gates<'a> {
 
 /// Computes XOR gates, in order.
 #[inline(always)]
-pub(crate) fn xor_gates(slots: &mut [Block], gates: &[XorGate]) {
-    for gate in gates {
-        slots[gate.out as usize] = slots[gate.a as usize] ^ slots[gate.b as usize];
-    }
+pub(crate) fn xor_gates(slots: &mut SlotView<'_>, gates: &[XorGate]) {
+    slots.xor_gates(gates, |gate| [gate.a, gate.b, gate.out]);
 }
 
 /// Fills up a vector of gates whose lanes from `at` on are `gates`, with gates that read zeros and
@@ -44,9 +42,9 @@ pub(crate) fn xor_gates(slots: &mut [Block], gates: &[XorGate]) {
 pub(crate) fn fill_up<const LENGTH: usize>(
     gates: &[AndGate],
     at: usize,
-    slots: &[Block],
+    slots: &SlotView<'_>,
 ) -> [AndGate; LENGTH] {
-    let spare = slots.len() as u32;
+    let spare = slots.count() as u32;
     let idle = AndGate {
         a: spare - SPARE_SLOTS as u32,
         b: spare - SPARE_SLOTS as u32,
@@ -59,8 +57,13 @@ pub(crate) fn fill_up<const LENGTH: usize>(
     filled
 }
 
-/// Slots after the program's: one that stays zero, and one that is only written.
+/// Slots at the end that no program uses: one that stays zero, and one that is only written.
 pub(crate) const SPARE_SLOTS: usize = 2;
+
+/// How many slots are kept for a program with `slots`: a power of two, the spare ones last.
+pub(crate) const fn length_for(slots: usize) -> usize {
+    (slots + SPARE_SLOTS).next_power_of_two()
+}
 
 /// Labels by slot, and [`SPARE_SLOTS`] more. Wiped when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]
@@ -79,7 +82,7 @@ impl Slots {
             program.inputs(),
             "a program is begun with as many inputs as it has"
         );
-        let length = program.slots() + SPARE_SLOTS;
+        let length = length_for(program.slots());
         if length > self.0.capacity() {
             self.0.zeroize();
             self.0 = Vec::with_capacity(length);

@@ -3,7 +3,7 @@ use tacit_kernels::{Backend, Prg, Tweak, TweakableHash, Use};
 
 use super::evaluator::Evaluate;
 use super::garbler::Garble;
-use super::gates::{Gates, SPARE_SLOTS};
+use super::gates::{Gates, length_for};
 use super::*;
 use crate::{DecodeError, Evaluator, Garbler};
 
@@ -94,7 +94,7 @@ struct Keys {
 
 impl Keys {
     fn new(prg: &mut Prg) -> Self {
-        let mut zeros = vec![Block::ZERO; SLOTS as usize + SPARE_SLOTS];
+        let mut zeros = vec![Block::ZERO; length_for(SLOTS as usize)];
         prg.fill_blocks(&mut zeros[..SLOTS as usize]);
         let values = zeros.iter().map(|zero| zero.to_u128() >> 77 & 1 == 1);
         Self {

@@ -6,9 +6,9 @@ use core::arch::x86_64::*;
 use std::arch::is_x86_feature_detected;
 
 use super::{Lanes, ROTATED_WORDS};
-use crate::Block;
 use crate::cpu::Kernel;
 use crate::simd::Sealed;
+use crate::{Block, Numbered};
 
 /// Proof that the CPU has the features above: only [`AesNi::detect`] makes one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,15 +62,20 @@ impl Lanes for AesNi {
     }
 
     #[inline(always)]
-    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> __m128i {
-        let lane0: &Block = &from[index(0)];
+    fn gather<T: Numbered + ?Sized>(self, from: &T, index: impl Fn(usize) -> usize) -> __m128i {
+        let lane0: &Block = from.at(index(0));
         // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
         unsafe { _mm_load_si128(core::ptr::from_ref(lane0).cast()) }
     }
 
     #[inline(always)]
-    fn scatter(self, vector: __m128i, into: &mut [Block], index: impl Fn(usize) -> usize) {
-        let into: &mut Block = &mut into[index(0)];
+    fn scatter<T: Numbered + ?Sized>(
+        self,
+        vector: __m128i,
+        into: &mut T,
+        index: impl Fn(usize) -> usize,
+    ) {
+        let into: &mut Block = into.at_mut(index(0));
         // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
         unsafe { _mm_store_si128(core::ptr::from_mut(into).cast(), vector) }
     }

@@ -6,9 +6,9 @@ use core::arch::x86_64::*;
 use std::arch::is_x86_feature_detected;
 
 use super::{Lanes, ROTATED_WORDS};
-use crate::Block;
 use crate::cpu::Kernel;
 use crate::simd::Sealed;
+use crate::{Block, Numbered};
 
 /// Proof that the CPU has the features above: only [`Vaes256::detect`] makes one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,9 +63,9 @@ impl Lanes for Vaes256 {
     }
 
     #[inline(always)]
-    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> __m256i {
-        let lane0: &Block = &from[index(0)];
-        let lane1: &Block = &from[index(1)];
+    fn gather<T: Numbered + ?Sized>(self, from: &T, index: impl Fn(usize) -> usize) -> __m256i {
+        let lane0: &Block = from.at(index(0));
+        let lane1: &Block = from.at(index(1));
         // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
         unsafe {
             let low = _mm256_castsi128_si256(_mm_load_si128(core::ptr::from_ref(lane0).cast()));
@@ -74,8 +74,13 @@ impl Lanes for Vaes256 {
     }
 
     #[inline(always)]
-    fn scatter(self, vector: __m256i, into: &mut [Block], index: impl Fn(usize) -> usize) {
-        let lane: &mut Block = &mut into[index(0)];
+    fn scatter<T: Numbered + ?Sized>(
+        self,
+        vector: __m256i,
+        into: &mut T,
+        index: impl Fn(usize) -> usize,
+    ) {
+        let lane: &mut Block = into.at_mut(index(0));
         // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
         unsafe {
             _mm_store_si128(
@@ -83,7 +88,7 @@ impl Lanes for Vaes256 {
                 _mm256_castsi256_si128(vector),
             )
         }
-        let lane: &mut Block = &mut into[index(1)];
+        let lane: &mut Block = into.at_mut(index(1));
         // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
         unsafe {
             _mm_store_si128(

@@ -8,9 +8,9 @@ use core::arch::x86_64::*;
 use std::arch::is_x86_feature_detected;
 
 use super::{Lanes, ROTATED_WORDS};
-use crate::Block;
 use crate::cpu::Kernel;
 use crate::simd::Sealed;
+use crate::{Block, Numbered};
 
 /// Proof that the CPU has the features above: only [`Vaes512::detect`] makes one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,11 +67,11 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
-    fn gather(self, from: &[Block], index: impl Fn(usize) -> usize) -> __m512i {
-        let lane0: &Block = &from[index(0)];
-        let lane1: &Block = &from[index(1)];
-        let lane2: &Block = &from[index(2)];
-        let lane3: &Block = &from[index(3)];
+    fn gather<T: Numbered + ?Sized>(self, from: &T, index: impl Fn(usize) -> usize) -> __m512i {
+        let lane0: &Block = from.at(index(0));
+        let lane1: &Block = from.at(index(1));
+        let lane2: &Block = from.at(index(2));
+        let lane3: &Block = from.at(index(3));
         // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
         unsafe {
             let low = _mm256_castsi128_si256(_mm_load_si128(core::ptr::from_ref(lane0).cast()));
@@ -89,8 +89,13 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
-    fn scatter(self, vector: __m512i, into: &mut [Block], index: impl Fn(usize) -> usize) {
-        let lane: &mut Block = &mut into[index(0)];
+    fn scatter<T: Numbered + ?Sized>(
+        self,
+        vector: __m512i,
+        into: &mut T,
+        index: impl Fn(usize) -> usize,
+    ) {
+        let lane: &mut Block = into.at_mut(index(0));
         // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
         unsafe {
             _mm_store_si128(
@@ -98,7 +103,7 @@ impl Lanes for Vaes512 {
                 _mm512_castsi512_si128(vector),
             )
         }
-        let lane: &mut Block = &mut into[index(1)];
+        let lane: &mut Block = into.at_mut(index(1));
         // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
         unsafe {
             _mm_store_si128(
@@ -106,7 +111,7 @@ impl Lanes for Vaes512 {
                 _mm512_extracti32x4_epi32::<1>(vector),
             )
         }
-        let lane: &mut Block = &mut into[index(2)];
+        let lane: &mut Block = into.at_mut(index(2));
         // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
         unsafe {
             _mm_store_si128(
@@ -114,7 +119,7 @@ impl Lanes for Vaes512 {
                 _mm512_extracti32x4_epi32::<2>(vector),
             )
         }
-        let lane: &mut Block = &mut into[index(3)];
+        let lane: &mut Block = into.at_mut(index(3));
         // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
         unsafe {
             _mm_store_si128(
