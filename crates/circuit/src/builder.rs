@@ -70,7 +70,9 @@ pub use integer::{Int, UInt};
 
 use crate::netlist::Literal;
 use ports::Draft;
-use sharing::Sharing;
+
+pub(crate) use ports::circuit_of;
+pub(crate) use sharing::Sharing;
 
 /// A circuit under construction.
 ///

@@ -11,6 +11,7 @@ pub mod formats;
 mod function;
 pub mod library;
 mod netlist;
+mod optimise;
 mod program;
 mod statistics;
 mod types;
@@ -26,6 +27,7 @@ pub use function::{
     Call, Component, Function, FunctionBuilder, FunctionError, FunctionFamily, FunctionInput,
     FunctionOutput, FunctionParameter, Outputs, Place, Recipient, Role, Values, shipped,
 };
+pub use optimise::{Optimised, Pass, PassName, Size};
 pub use program::{AndGate, Batch, NEGATED, Output, Program, Segment, XorGate};
 pub use statistics::Statistics;
 pub use types::{Kind, Type};

@@ -93,11 +93,21 @@ pub(crate) fn finish(gates: Sharing, draft: Draft) -> Result<Circuit, CircuitErr
         });
     };
     netlist.retain_live(&mut roots);
-    let mut writer = Writer::new(&netlist);
+    circuit_of(&netlist, &roots, inputs, outputs)
+}
+
+/// The circuit of a netlist's gates, in their order; see [`finish`] for constants.
+pub(crate) fn circuit_of(
+    netlist: &Netlist,
+    roots: &[Literal],
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+) -> Result<Circuit, CircuitError> {
+    let mut writer = Writer::new(netlist);
     for number in 0..netlist.len() as u32 {
         writer.node(number, netlist.node(number));
     }
-    let wires = roots.into_iter().map(|root| writer.literal(root)).collect();
+    let wires = roots.iter().map(|&root| writer.literal(root)).collect();
     Circuit::new(inputs, outputs, writer.gates, wires)
 }
 
