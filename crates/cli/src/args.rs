@@ -44,6 +44,7 @@ Examples:
   tacit inspect aes-128
   tacit inspect millionaires --param bits=64
   tacit inspect adder64.txt --type in0=u64 --type in1=u64 --type out0=u64 --bit-order as-given
+  tacit inspect adder64.txt --optimise --out smaller.txt
   tacit inspect --check circuits/       public circuit files against known answers";
 
 const RUN_EXAMPLES: &str = "\
@@ -202,6 +203,15 @@ pub(crate) struct InspectArgs {
     /// Check the public circuit files in a folder against known answers and list their digests
     #[arg(long, value_name = "DIR")]
     pub(crate) check: Option<PathBuf>,
+    /// Make the circuit smaller without changing what it computes, and say what each pass gained.
+    /// The result is another circuit with another digest, so that a run with it needs it on both
+    /// sides
+    #[arg(long, conflicts_with_all = ["list", "check"])]
+    pub(crate) optimise: bool,
+    /// Write the optimised circuit into this new file, in Bristol Fashion and in the bit order that
+    /// --bit-order says, or that of byte strings
+    #[arg(long, value_name = "FILE", requires = "optimise")]
+    pub(crate) out: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

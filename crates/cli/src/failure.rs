@@ -67,10 +67,10 @@ pub(crate) enum Failure {
         /// Files that were checked.
         checked: usize,
     },
-    /// Garbled and plain computation differ.
+    /// Two computations that must agree differ: garbled and plain, or given and optimised.
     #[error(
-        "{what} came out wrong: the run and the plain computation differ; please report this, it \
-         is a bug of Tacit"
+        "{what} came out wrong: two computations that must agree differ; please report this, it is \
+         a bug of Tacit"
     )]
     WrongResult {
         /// What was computed.

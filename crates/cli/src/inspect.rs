@@ -1,5 +1,7 @@
 //! `tacit inspect`: what a function takes, gives, costs and rests on.
 
+mod optimise;
+
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
@@ -26,6 +28,9 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         return list(args.json);
     };
     let found = function::find(name, &args.choice)?;
+    if args.optimise {
+        return optimise::optimise(found, args);
+    }
     let subject = Subject::new(found, args)?;
     log.step(format_args!(
         "compiled {} components",

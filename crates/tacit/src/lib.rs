@@ -40,7 +40,7 @@ pub use job::{Job, Outcome};
 pub use session::{Listener, PlainListener, Session, Side};
 pub use tacit_circuit::{
     Circuit, CircuitError, Component, Digest, Function, FunctionBuilder, FunctionError,
-    FunctionFamily, FunctionParameter, Port, Recipient, Role, Statistics, Type, Value, builder,
+    FunctionFamily, FunctionParameter, Optimised, Pass, Port, Recipient, Role, Size, Statistics, Type, Value, builder,
     formats, wipe_json,
 };
 pub use tacit_garble as garble;

@@ -195,10 +195,10 @@ mod tests {
 
     #[test]
     fn exchanging_inputs_exchanges_their_tables() {
-        for low in 0..4 {
-            for high in low + 1..4 {
-                assert_eq!(swapped(INPUTS[low], low, high), INPUTS[high]);
-                assert_eq!(swapped(INPUTS[high], low, high), INPUTS[low]);
+        for (high, &above) in INPUTS.iter().enumerate() {
+            for (low, &below) in INPUTS[..high].iter().enumerate() {
+                assert_eq!(swapped(below, low, high), above);
+                assert_eq!(swapped(above, low, high), below);
             }
         }
         assert_eq!(swapped(INPUTS[0] & INPUTS[1], 1, 3), INPUTS[0] & INPUTS[3]);
