@@ -49,7 +49,7 @@ use zeroize::Zeroizing;
 pub use builder::FunctionBuilder;
 pub use error::{FunctionError, Place};
 pub use family::FunctionFamily;
-pub use values::{Call, Outputs, Values};
+pub use values::{Call, Outputs, Step, Values};
 
 use crate::{Circuit, Digest, Port, Program};
 use check::Counts;

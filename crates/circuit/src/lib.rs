@@ -25,7 +25,7 @@ pub use error::CircuitError;
 pub use evaluate::{LANES, Lanes};
 pub use function::{
     Call, Component, Function, FunctionBuilder, FunctionError, FunctionFamily, FunctionInput,
-    FunctionOutput, FunctionParameter, Outputs, Place, Recipient, Role, Values, shipped,
+    FunctionOutput, FunctionParameter, Outputs, Place, Recipient, Role, Step, Values, shipped,
 };
 pub use optimise::{Optimised, Pass, PassName, Size};
 pub use program::{AndGate, Batch, NEGATED, Output, Program, Segment, XorGate};

@@ -262,6 +262,10 @@ pub(crate) struct RunArgs {
     /// Longest wait for the peer, for each message and for the connection, such as 30s or 500ms
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
+    /// Longest time for each run, from its first message to its result, such as 10m; without it
+    /// only the waits are bounded, each by itself
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) time_limit: Option<Duration>,
     /// Run so many times over one connection, on the same inputs, to measure
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]

@@ -60,6 +60,9 @@ pub(crate) struct Waits {
     /// For each message.
     #[serde(default, deserialize_with = "time")]
     pub(crate) message: Option<Duration>,
+    /// For a whole run; as long as it takes if not given.
+    #[serde(default, deserialize_with = "time")]
+    pub(crate) run: Option<Duration>,
 }
 
 fn fingerprint<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Error> {
@@ -152,6 +155,7 @@ pub(crate) fn show(explicit: Option<&Path>) -> Result<(), Failure> {
     for (name, wait) in [
         ("connect", config.timeouts.connect),
         ("message", config.timeouts.message),
+        ("run", config.timeouts.run),
     ] {
         if let Some(wait) = wait {
             let _ = writeln!(text, "timeout {name}: {wait:?}");
@@ -177,7 +181,7 @@ mod tests {
     fn a_whole_file_is_read() {
         let text = format!(
             "identity = \"me.key\"\n[peers.bob]\nfingerprint = \"{FINGERPRINT}\"\n\
-             address = \"bob.example:7000\"\n[timeouts]\nconnect = \"2m\"\nmessage = \"500ms\"\n"
+             address = \"bob.example:7000\"\n[timeouts]\nconnect = \"2m\"\nmessage = \"500ms\"\nrun = \"1m\"\n"
         );
         let config = Config::parse(&text).unwrap();
         assert_eq!(config.identity.as_deref(), Some(Path::new("me.key")));
@@ -188,6 +192,7 @@ mod tests {
         );
         assert_eq!(config.timeouts.connect, Some(Duration::from_secs(120)));
         assert_eq!(config.timeouts.message, Some(Duration::from_millis(500)));
+        assert_eq!(config.timeouts.run, Some(Duration::from_secs(60)));
     }
 
     #[test]
@@ -216,6 +221,9 @@ mod tests {
         };
         assert_eq!(names("/properties"), ["identity", "peers", "timeouts"]);
         assert_eq!(names("/$defs/peer/properties"), ["address", "fingerprint"]);
-        assert_eq!(names("/$defs/timeouts/properties"), ["connect", "message"]);
+        assert_eq!(
+            names("/$defs/timeouts/properties"),
+            ["connect", "message", "run"]
+        );
     }
 }

@@ -69,6 +69,9 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         let mut job = Job::new(&function, role)
             .scheme(rung.id)
             .watch(|at| bar.show(at));
+        if let Some(limit) = args.time_limit.or(config.timeouts.run) {
+            job = job.time_limit(limit);
+        }
         for (name, value) in &values {
             job = job.input(name, value.clone());
         }

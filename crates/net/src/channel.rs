@@ -8,7 +8,7 @@
 
 use std::fmt;
 use std::io::IoSlice;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::buffer::{BUFFER_BYTES, Buffer};
 use crate::meter::FrameCounter;
@@ -111,9 +111,23 @@ pub struct Channel {
     incoming: Buffer,
     counter: FrameCounter,
     timeout: Duration,
+    limit: Option<TimeLimit>,
     cancel: CancelHandle,
     peer: Option<Fingerprint>,
     binding: [u8; 32],
+}
+
+/// When all waits together are over.
+#[derive(Clone, Copy)]
+struct TimeLimit {
+    limit: Duration,
+    begun: Instant,
+}
+
+impl TimeLimit {
+    fn left(&self) -> Duration {
+        self.limit.saturating_sub(self.begun.elapsed())
+    }
 }
 
 impl Channel {
@@ -142,6 +156,7 @@ impl Channel {
             incoming: Buffer::new(),
             counter: FrameCounter::default(),
             timeout: Self::DEFAULT_TIMEOUT,
+            limit: None,
             cancel: CancelHandle::new(),
             peer,
             binding,
@@ -234,6 +249,38 @@ impl Channel {
         self.timeout = timeout;
     }
 
+    /// Bounds all waits from now on together, whatever the timeout of each: a peer that is
+    /// slow at everything cannot go on for ever. `None` takes the bound away.
+    pub fn set_time_limit(&mut self, limit: Option<Duration>) {
+        let begun = Instant::now();
+        self.limit = limit.map(|limit| TimeLimit { limit, begun });
+    }
+
+    /// Passes unless this channel is cancelled or its time limit over: for a side that works for
+    /// long without sending or receiving.
+    ///
+    /// # Errors
+    ///
+    /// [`NetError::Cancelled`] or [`NetError::TimeLimit`].
+    pub fn check(&self) -> Result<(), NetError> {
+        let cancel = self.cancel_handle();
+        let checked = match self.limit {
+            Some(limit) => Wait::at_most(limit.left(), &cancel).slice(),
+            None => Wait::until(&cancel).slice(),
+        };
+        checked
+            .map(|_| ())
+            .map_err(|interrupt| self.interrupted(interrupt, Awaited::Work))
+    }
+
+    /// The longest that the next call may wait.
+    fn patience(&self) -> Duration {
+        match self.limit {
+            Some(limit) => self.timeout.min(limit.left()),
+            None => self.timeout,
+        }
+    }
+
     /// The handle that ends this channel's waits.
     #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
@@ -287,6 +334,7 @@ impl Channel {
     /// The message could not be sent in that time.
     pub fn abort(mut self, kind: u8, payload: &[u8], time: Duration) -> Result<(), NetError> {
         self.cancel = CancelHandle::new();
+        self.limit = None;
         self.timeout = time;
         self.send(kind, payload)?;
         self.finish(time)?;
@@ -333,7 +381,7 @@ impl Channel {
             Err(error) => return Err(error),
         }
         let cancel = self.cancel.clone();
-        let wait = Wait::at_most(self.timeout, &cancel);
+        let wait = Wait::at_most(self.patience(), &cancel);
         self.fill(HEADER_BYTES, &wait, max_len)?;
         let Some((_, length)) = self.announced(max_len)? else {
             return Err(self.closed(max_len));
@@ -369,6 +417,12 @@ impl Channel {
     }
 
     fn interrupted(&self, interrupt: Interrupt, awaited: Awaited) -> NetError {
+        if let (Interrupt::TimedOut, Some(limit)) = (&interrupt, self.limit)
+            && limit.left().is_zero()
+        {
+            let limit = limit.limit;
+            return NetError::TimeLimit { awaited, limit };
+        }
         NetError::interrupted(interrupt, awaited, self.timeout)
     }
 
@@ -383,7 +437,7 @@ impl Channel {
     /// goes into the buffer, so that no frame is torn.
     fn write_out(&mut self, mut rest: &[u8]) -> Result<(), NetError> {
         let cancel = self.cancel.clone();
-        let wait = Wait::at_most(self.timeout, &cancel);
+        let wait = Wait::at_most(self.patience(), &cancel);
         while self.outgoing.len() + rest.len() > 0 {
             let parts = [IoSlice::new(self.outgoing.filled()), IoSlice::new(rest)];
             match self.stream.write(&parts, &wait) {

@@ -29,6 +29,8 @@ pub enum Awaited {
     },
     /// The peer to take what was sent.
     Room,
+    /// This side's own work, in between.
+    Work,
 }
 
 impl fmt::Display for Awaited {
@@ -46,6 +48,7 @@ impl fmt::Display for Awaited {
                 "the rest of the peer's message of kind {kind} ({received} of {length} bytes came)"
             ),
             Self::Room => f.write_str("the peer to take what was sent to it"),
+            Self::Work => f.write_str("this side's own computation"),
         }
     }
 }
@@ -64,6 +67,17 @@ pub enum NetError {
         awaited: Awaited,
         /// The time allowed.
         after: Duration,
+    },
+    /// All waits together took longer than allowed.
+    #[error(
+        "not done within {limit:?}, while waiting for {awaited}; the peer is slow or holds this \
+         side up, or a longer time limit is needed"
+    )]
+    TimeLimit {
+        /// What was waited for at the end.
+        awaited: Awaited,
+        /// The time allowed.
+        limit: Duration,
     },
     /// The other party did not come, but others did.
     #[error(

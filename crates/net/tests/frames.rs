@@ -259,3 +259,43 @@ fn what_is_not_proved_is_not_claimed() {
     assert_eq!(here.timeout(), Channel::DEFAULT_TIMEOUT);
     assert!(!format!("{here:?}").contains("bytes"));
 }
+
+#[test]
+fn a_time_limit_bounds_all_waits_together() {
+    let (mut here, mut there) = memory::pair();
+    let limit = Duration::from_millis(60);
+    here.set_timeout(Duration::from_secs(20));
+    here.set_time_limit(Some(limit));
+    // A peer that is never slow for long, and never done.
+    let slow = thread::spawn(move || {
+        while there.send(1, &[7]).and_then(|()| there.flush()).is_ok() {
+            thread::sleep(Duration::from_millis(10));
+        }
+        there
+    });
+    let error = loop {
+        match here.receive(1) {
+            Ok(frame) => assert_eq!(frame.payload, [7]),
+            Err(error) => break error,
+        }
+        if let Err(error) = here.check() {
+            break error;
+        }
+    };
+    match error {
+        NetError::TimeLimit { limit: found, .. } => assert_eq!(found, limit),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(here.check(), Err(NetError::TimeLimit { .. })));
+    here.set_time_limit(None);
+    here.check().unwrap();
+    here.receive(1).unwrap();
+    here.cancel_handle().cancel();
+    let awaited = Awaited::Work;
+    match here.check().unwrap_err() {
+        NetError::Cancelled { awaited: found } => assert_eq!(found, awaited),
+        other => panic!("{other:?}"),
+    }
+    drop(here);
+    drop(slow.join().unwrap());
+}

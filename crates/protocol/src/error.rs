@@ -44,6 +44,15 @@ pub enum Error {
         /// Most bytes.
         limit: u64,
     },
+    /// The session's base OTs have given all the OTs that they may.
+    #[error(
+        "the session's oblivious transfers are used up after {limit}, one for each input bit of \
+         the evaluator; open a new session"
+    )]
+    TransfersUsedUp {
+        /// How many a session gives.
+        limit: u64,
+    },
     /// The caller broke the contract of this crate.
     #[error("the protocol was used wrongly: {0}")]
     ApiMisuse(&'static str),
@@ -185,6 +194,7 @@ impl Error {
             | Self::SavedValue { .. }
             | Self::Material(_)
             | Self::TooManyLinks { .. }
+            | Self::TransfersUsedUp { .. }
             | Self::ApiMisuse(_) => AbortReason::Failed,
         }
     }

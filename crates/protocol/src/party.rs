@@ -1,7 +1,8 @@
 //! The interface between a protocol's states and whoever moves its messages.
 //!
 //! A driver asks a [`Party`] what it does [`next`](Party::next), sends what it is given and hands
-//! over what arrives, until the party is [`Done`](Action::Done). Drivers exist over blocking
+//! over what arrives, until the party is [`Done`](Action::Done). No call works for long, so that
+//! the driver comes to look at what else there is, such as a person who cancels. Drivers exist over blocking
 //! channels (crate `tacit`) and in memory ([`run_in_memory`]); an asynchronous one would look the
 //! same.
 
@@ -20,6 +21,8 @@ pub enum Action {
         /// Its greatest length in bytes.
         max_bytes: usize,
     },
+    /// Nothing yet: the party works, and gives way after a bounded amount of it. Ask again.
+    Continue,
     /// Nothing: the party has finished.
     Done,
 }
@@ -38,7 +41,8 @@ pub struct Progress {
 /// After an error a party is spent: every later call fails.
 pub trait Party {
     /// What the party does next. For [`Action::Send`], `message` then holds the payload; its old
-    /// content is overwritten, and its capacity used again.
+    /// content is overwritten, and its capacity used again. Any other action leaves it empty or as
+    /// it was.
     ///
     /// # Errors
     ///
@@ -110,6 +114,7 @@ pub fn run_in_memory(a: &mut dyn Party, b: &mut dyn Party) -> Result<(), Error> 
             let party: &mut dyn Party = if side == 0 { a } else { b };
             match party.next(&mut message)? {
                 Action::Done => finished += 1,
+                Action::Continue => moved = true,
                 Action::Send(kind) => {
                     queues[1 - side].push_back((kind, message.clone()));
                     moved = true;

@@ -5,11 +5,9 @@
 //! these roles, and is discarded with the session's first error.
 
 use rand_core::CryptoRng;
-use tacit_circuit::{Function, Role};
 use tacit_kernels::Block;
 use tacit_ot::correlated::{CotReceiver, CotSender};
 use tacit_ot::{Delta, FieldBits, SessionTag, base};
-use zeroize::Zeroizing;
 
 use crate::message::Kind;
 use crate::party::{Action, Party};
@@ -23,6 +21,9 @@ impl From<tacit_ot::Error> for Error {
     fn from(error: tacit_ot::Error) -> Self {
         match error {
             tacit_ot::Error::PeerMisbehaved(fault) => Misbehaviour::ObliviousTransfer(fault).into(),
+            tacit_ot::Error::ApiMisuse(tacit_ot::ApiMisuse::UsedUp { limit }) => {
+                Self::TransfersUsedUp { limit }
+            }
             _ => Self::ApiMisuse("the OT extension was asked for what it does not give"),
         }
     }
@@ -40,23 +41,19 @@ impl GarblerOt {
         self.delta
     }
 
-    /// Size of the extension message that gives every evaluator's input bit of `function` its OT.
-    pub(crate) fn extension_bytes(&self, function: &Function) -> usize {
-        self.sender
-            .message_len(function.input_bits(Role::Evaluator))
+    /// The number of the next OT.
+    pub(crate) fn next_index(&self) -> u64 {
+        self.sender.next_index()
     }
 
-    /// `count` OTs from the evaluator's message, with the number of the first.
-    pub(crate) fn extend(
-        &mut self,
-        count: usize,
-        message: &[u8],
-    ) -> Result<(u64, Zeroizing<Vec<Block>>), Error> {
-        let first = self.sender.next_index();
-        if count == 0 {
-            return Ok((first, Zeroizing::default()));
-        }
-        Ok((first, Zeroizing::new(self.sender.extend(count, message)?)))
+    /// Size of the extension message that gives `count` OTs.
+    pub(crate) fn extension_bytes(&self, count: usize) -> usize {
+        self.sender.message_len(count)
+    }
+
+    /// As many OTs as `offers` has room for, from the evaluator's message.
+    pub(crate) fn extend(&mut self, offers: &mut [Block], message: &[u8]) -> Result<(), Error> {
+        Ok(self.sender.extend_into(offers, message)?)
     }
 }
 
@@ -71,18 +68,20 @@ pub struct EvaluatorOt {
     receiver: CotReceiver,
 }
 
-/// OTs for given choices: the number of the first, the message to the garbler, the labels.
-pub(crate) type Chosen = (u64, Vec<u8>, Zeroizing<Vec<Block>>);
-
 impl EvaluatorOt {
-    /// One OT for each choice.
-    pub(crate) fn extend(&mut self, choices: &[bool]) -> Result<Chosen, Error> {
-        let first = self.receiver.next_index();
-        if choices.is_empty() {
-            return Ok((first, Vec::new(), Zeroizing::default()));
-        }
-        let (message, received) = self.receiver.extend(choices)?;
-        Ok((first, message, Zeroizing::new(received)))
+    /// The number of the next OT.
+    pub(crate) fn next_index(&self) -> u64 {
+        self.receiver.next_index()
+    }
+
+    /// One OT for each choice, with the message to the garbler.
+    pub(crate) fn extend(
+        &mut self,
+        choices: &[bool],
+        received: &mut [Block],
+        message: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        Ok(self.receiver.extend_into(choices, received, message)?)
     }
 }
 

@@ -32,12 +32,14 @@ fn steps(
 ) -> Result<(), Error> {
     let mut message = Vec::new();
     loop {
+        channel.check()?;
         match party.next(&mut message)? {
             Action::Send(kind) => send(channel, kind, &message)?,
             Action::Receive { kind, max_bytes } => {
                 let payload = receive(channel, kind, max_bytes)?;
                 party.receive(payload)?;
             }
+            Action::Continue => channel.flush()?,
             Action::Done => {
                 channel.flush()?;
                 return Ok(());
@@ -89,11 +91,14 @@ pub(crate) fn abort(channel: &mut Channel, error: &Error) {
         Error::PeerMisbehaved(_) => AbortReason::Misbehaved,
         Error::PeerIncompatible(_) => AbortReason::Incompatible,
         Error::Network(NetError::Cancelled { .. }) => AbortReason::Cancelled,
-        Error::Network(NetError::Timeout { .. }) => AbortReason::TimedOut,
+        Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. }) => {
+            AbortReason::TimedOut
+        }
         Error::Network(NetError::TooLong { .. }) => AbortReason::Misbehaved,
         _ => AbortReason::Failed,
     };
     let (timeout, cancel) = (channel.timeout(), channel.cancel_handle());
+    channel.set_time_limit(None);
     channel.set_timeout(ABORT_AT_MOST.min(timeout));
     channel.set_cancel_handle(CancelHandle::new());
     // The connection may be gone; then there is nobody to tell.

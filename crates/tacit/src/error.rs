@@ -63,6 +63,15 @@ pub enum Error {
         /// Most bytes.
         limit: u64,
     },
+    /// The session's oblivious transfers are used up.
+    #[error(
+        "the session's oblivious transfers are used up after {limit}, one for each input bit of \
+         the evaluator; open a new session"
+    )]
+    TransfersUsedUp {
+        /// How many a session gives.
+        limit: u64,
+    },
     /// The library was used wrongly.
     #[error("tacit was used wrongly: {0}")]
     ApiMisuse(&'static str),
@@ -104,9 +113,10 @@ impl Error {
             Self::Network(error) => network_category(error),
             Self::PeerAborted(_) | Self::Randomness(_) => Category::Network,
             Self::Material(_) => Category::Stock,
-            Self::SavedValue { .. } | Self::TooManyLinks { .. } | Self::ApiMisuse(_) => {
-                Category::Usage
-            }
+            Self::SavedValue { .. }
+            | Self::TransfersUsedUp { .. }
+            | Self::TooManyLinks { .. }
+            | Self::ApiMisuse(_) => Category::Usage,
         }
     }
 }
@@ -142,6 +152,7 @@ impl From<tacit_protocol::Error> for Error {
             Protocol::SavedValue { protocol, value } => Self::SavedValue { protocol, value },
             Protocol::Material(what) => Self::Material(what),
             Protocol::TooManyLinks { found, limit } => Self::TooManyLinks { found, limit },
+            Protocol::TransfersUsedUp { limit } => Self::TransfersUsedUp { limit },
             Protocol::ApiMisuse(what) => Self::ApiMisuse(what),
             _ => Self::ApiMisuse("an error of the protocol that this crate does not know"),
         }

@@ -1,7 +1,7 @@
 //! A job: one run of a function by one party.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Function, Role, Value};
@@ -22,6 +22,7 @@ pub struct Job<'f> {
     scheme: SchemeId,
     inputs: BTreeMap<String, Value>,
     watch: Box<dyn FnMut(Progress) + Send + 'f>,
+    time_limit: Option<Duration>,
 }
 
 /// What a run gave.
@@ -43,6 +44,7 @@ impl<'f> Job<'f> {
             scheme: SchemeId::HALF_GATES_TWO_CALL,
             inputs: BTreeMap::new(),
             watch: Box::new(|_| ()),
+            time_limit: None,
         }
     }
 
@@ -64,6 +66,15 @@ impl<'f> Job<'f> {
     #[must_use]
     pub fn watch(mut self, watch: impl FnMut(Progress) + Send + 'f) -> Self {
         self.watch = Box::new(watch);
+        self
+    }
+
+    /// Ends the run where it is not done within `limit`. Without it only each wait for the peer is
+    /// bounded ([`Settings::timeout`](crate::Settings::timeout)), and a peer that is slow at every
+    /// message can hold a run of a large function open for hours.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
         self
     }
 
@@ -111,6 +122,7 @@ impl<'f> Job<'f> {
         let (id, role) = (self.scheme, self.role);
         let mut phases = Vec::new();
         let outputs = session.guarded(|session| {
+            session.channel().set_time_limit(self.time_limit);
             let (begun, meter) = (Instant::now(), session.channel().meter());
             let tag = session.agree(|run| self.proposal(run))?;
             let (agreed, agreement) = (Instant::now(), session.channel().meter());
@@ -136,6 +148,7 @@ impl<'f> Job<'f> {
                 wall: ran.elapsed(),
                 traffic,
             });
+            session.channel().set_time_limit(None);
             Ok(outputs)
         })?;
         let outputs = self.outputs(&outputs)?;

@@ -1,17 +1,25 @@
 //! Functions of many calls by `direct`, between two sessions of one process.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use tacit::garble::{LADDER, SchemeId};
 use tacit::{
-    Category, Error, Function, FunctionBuilder, Job, Outcome, Recipient, Role, Session, Side,
-    Value, library, memory,
+    CancelHandle, Category, Error, Function, FunctionBuilder, Job, NetError, Outcome, Recipient,
+    Role, Session, Side, Value, library, memory,
 };
 
 /// Sessions at both ends of a channel in memory: the garbler's first.
 fn sessions() -> (Session, Session) {
-    let (a, b) = memory::pair();
+    sessions_under(CancelHandle::new())
+}
+
+/// The same, with the garbler's under this handle.
+fn sessions_under(cancel: CancelHandle) -> (Session, Session) {
+    let (mut a, b) = memory::pair();
+    a.set_cancel_handle(cancel);
     thread::scope(|scope| {
         let garbler = scope.spawn(|| Session::over(a, Side::Connecting, None));
         let evaluator = Session::over(b, Side::Listening, None).expect("a greeting");
@@ -163,4 +171,58 @@ fn direct_refuses_saved_values() {
         assert!(error.to_string().contains("\"balance\""), "{error}");
         assert_eq!(error.category(), Category::Usage);
     }
+}
+
+/// A function of 2^23 XOR gates, which send no tables.
+fn xors() -> Function {
+    let mut builder = FunctionBuilder::new("xors");
+    builder
+        .library("xor", "xor", &[("bytes", "4096")])
+        .input("x", "bytes[4096]", Role::Garbler)
+        .value("v", "bytes[4096][257]")
+        .step("v[0] = x")
+        .repeat("i in 0..256", |each| {
+            each.step("v[i+1] = xor(v[i], x)");
+        })
+        .output("r", "bytes[4096]", Recipient::Both, "v[256]");
+    let family = builder.finish().expect("a family");
+    family.instantiate(&BTreeMap::new()).expect("a function")
+}
+
+/// What the garbler of [`xors`] ends with, and how often it tells its progress. The time that
+/// it has is bounded if `limit` says so, and it is cancelled when it has told so often.
+fn garble_xors(limit: Option<Duration>, cancel_at: usize) -> (Result<Outcome, Error>, usize) {
+    let (function, cancel) = (xors(), CancelHandle::new());
+    let (mut a, mut b) = sessions_under(cancel.clone());
+    let told = AtomicUsize::new(0);
+    let x = Value::parse(&function.inputs()[0].port.ty, &"5a".repeat(4096)).expect("a value");
+    let mut garbler = Job::new(&function, Role::Garbler).input("x", x).watch(|_| {
+        if told.fetch_add(1, Ordering::Relaxed) + 1 == cancel_at {
+            cancel.cancel();
+        }
+    });
+    if let Some(limit) = limit {
+        garbler = garbler.time_limit(limit);
+    }
+    let ended = thread::scope(|scope| {
+        // It ends in whatever way the garbler ends.
+        scope.spawn(|| Job::new(&function, Role::Evaluator).run(&mut b).is_ok());
+        let ended = garbler.run(&mut a);
+        drop(a);
+        ended
+    });
+    (ended, told.into_inner())
+}
+
+#[test]
+fn long_work_without_tables_shows_progress_and_can_be_ended() {
+    let (done, all) = garble_xors(None, usize::MAX);
+    assert!(done.is_ok() && all > 8, "{all}");
+    let (cancelled, told) = garble_xors(None, 3);
+    let error = cancelled.expect_err("it was cancelled");
+    assert_eq!((error.category(), told), (Category::Cancelled, 3));
+    let (late, told) = garble_xors(Some(Duration::ZERO), usize::MAX);
+    let error = late.expect_err("it had no time");
+    assert_eq!((error.category(), told), (Category::Network, 0));
+    assert!(matches!(error, Error::Network(NetError::TimeLimit { .. })));
 }

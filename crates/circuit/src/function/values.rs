@@ -22,6 +22,17 @@ pub struct Call<'f> {
     pub component_index: usize,
 }
 
+/// What a step of a walk was.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'f> {
+    /// A call, whose results are to be given.
+    Call(Call<'f>),
+    /// So many bits were assigned without a call.
+    Assigned(usize),
+    /// There is no step left.
+    End,
+}
+
 /// The values of a run, kept from their assignment to their last use. Wiped when dropped.
 pub struct Values<'f, T: Copy + Default + Zeroize> {
     function: &'f Function,
@@ -87,31 +98,47 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
     ///
     /// If the call before was not [finished](Self::finish_call).
     pub fn next_call(&mut self, mut constant: impl FnMut(bool) -> T) -> Option<Call<'f>> {
+        loop {
+            match self.step(&mut constant) {
+                Step::Call(call) => return Some(call),
+                Step::Assigned(_) => {}
+                Step::End => return None,
+            }
+        }
+    }
+
+    /// One step of [`next_call`](Self::next_call), for callers with something else to do meanwhile:
+    /// there may be many assignments before a call.
+    ///
+    /// # Panics
+    ///
+    /// As [`next_call`](Self::next_call).
+    pub fn step(&mut self, mut constant: impl FnMut(bool) -> T) -> Step<'f> {
         assert!(
             self.pending.is_none(),
             "the call before has not been finished"
         );
         let function = self.function;
-        loop {
-            let operation = self.cursor.advance(function.plan())?;
-            self.arguments.clear();
-            self.gather(operation, true, &mut constant);
-            let Some(component) = operation.component else {
-                let values = std::mem::take(&mut self.arguments);
-                self.keep(operation, &values);
-                self.arguments = values;
-                continue;
-            };
-            self.pending = Some(operation);
-            let number = self.calls;
-            self.calls += 1;
-            let component_index = component as usize;
-            return Some(Call {
-                number,
-                component: &function.components()[component_index],
-                component_index,
-            });
-        }
+        let Some(operation) = self.cursor.advance(function.plan()) else {
+            return Step::End;
+        };
+        self.arguments.clear();
+        self.gather(operation, true, &mut constant);
+        let Some(component) = operation.component else {
+            let values = std::mem::take(&mut self.arguments);
+            self.keep(operation, &values);
+            self.arguments = values;
+            return Step::Assigned(self.arguments.len());
+        };
+        self.pending = Some(operation);
+        let number = self.calls;
+        self.calls += 1;
+        let component_index = component as usize;
+        Step::Call(Call {
+            number,
+            component: &function.components()[component_index],
+            component_index,
+        })
     }
 
     /// The arguments of the call that [`next_call`](Self::next_call) gave, in the order of its

@@ -1,11 +1,11 @@
 //! The evaluator of `direct`.
 
-use tacit_circuit::{Function, Outputs, Role, Values};
+use tacit_circuit::{Function, Outputs, Role, Step, Values};
 use tacit_garble::{Evaluator, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::frames::{Stop, Walk, check, max_frame_bytes};
+use super::frames::{EXTENSION_OTS, FRAME_BYTES, Stop, Walk, check, max_frame_bytes};
 use super::garbler::widest_output;
 use crate::message::{Kind, array, exactly};
 use crate::party::{Action, Party, Progress};
@@ -27,7 +27,8 @@ pub struct Evaluating<'f, S: Scheme> {
 enum State<'f, S: Scheme> {
     AwaitingStart(Opening<'f, S>),
     Choosing(Choosing<'f, S>),
-    Streaming(Box<Streaming<'f, S>>),
+    Working(Box<Streaming<'f, S>>),
+    AwaitingTables(Box<Streaming<'f, S>>),
     AwaitingDecoding(Box<Evaluated<'f, S>>),
     Returning(Box<Evaluated<'f, S>>, Zeroizing<Vec<bool>>),
     Done(EvaluatorOt, Zeroizing<Vec<bool>>),
@@ -47,6 +48,11 @@ struct Choosing<'f, S: Scheme> {
     opening: Opening<'f, S>,
     start: Block,
     label_seed: Block,
+    /// The label of each OT, of which `chosen` are there.
+    received: Zeroizing<Vec<Block>>,
+    chosen: usize,
+    /// The number of the first OT.
+    first: u64,
 }
 
 /// While tables arrive.
@@ -59,6 +65,28 @@ struct Streaming<'f, S: Scheme> {
     walk: Walk<'f>,
     ot: EvaluatorOt,
     results: Zeroizing<Vec<Block>>,
+    frame: Frame,
+}
+
+/// What came of the frame that was received last.
+#[derive(Default)]
+struct Frame {
+    /// Its length.
+    length: usize,
+    /// How much of it is used.
+    used: usize,
+    /// The rest, where the evaluator gave way before it was used.
+    rest: Vec<u8>,
+}
+
+/// Why an evaluator stops.
+enum Stopped {
+    /// The frame is used up, and more tables are needed.
+    NeedsTables,
+    /// The function has ended, and so has the frame.
+    Ended,
+    /// It gives way.
+    Paused,
 }
 
 /// When all tables have been used.
@@ -123,30 +151,41 @@ impl<'f, S: Scheme> Evaluating<'f, S> {
         let (start, label_seed) = bytes.split_at(Block::BYTES);
         let block = |bytes| Ok::<_, Error>(Block::from_bytes(array(Kind::GarblingStart, bytes)?));
         let (start, label_seed) = (block(start)?, block(label_seed)?);
-        let choosing = Choosing {
-            opening,
+        let received = vec![Block::ZERO; opening.inputs.len()];
+        Choosing {
             start,
             label_seed,
-        };
-        if self.function.input_bits(Role::Evaluator) > 0 {
-            Ok(State::Choosing(choosing))
-        } else {
-            Ok(self.after_tables(choosing.choose()?.1))
+            received: Zeroizing::new(received),
+            chosen: 0,
+            first: opening.ot.next_index(),
+            opening,
         }
+        .chosen()
     }
 
-    /// The state after `streaming` has used what it has.
-    fn after_tables(&self, mut streaming: Box<Streaming<'f, S>>) -> State<'f, S> {
-        if streaming.walk_without_tables().is_some() {
-            return State::Streaming(streaming);
-        }
+    /// Uses `tables`, which are the frame received or its rest; the state after it.
+    fn use_tables(
+        &mut self,
+        mut streaming: Box<Streaming<'f, S>>,
+        tables: &[u8],
+    ) -> Result<State<'f, S>, Error> {
+        let stopped = streaming.use_tables(tables)?;
+        self.done_ands = streaming.walk.done_ands();
+        Ok(match stopped {
+            Stopped::Paused => State::Working(streaming),
+            Stopped::NeedsTables => State::AwaitingTables(streaming),
+            Stopped::Ended => self.after_tables(*streaming),
+        })
+    }
+
+    fn after_tables(&self, streaming: Streaming<'f, S>) -> State<'f, S> {
         let Streaming {
             evaluator,
             values,
             mut labels,
             ot,
             ..
-        } = *streaming;
+        } = streaming;
         let outputs = values.outputs(|_| labels.next_block());
         let evaluated = Box::new(Evaluated {
             evaluator,
@@ -174,18 +213,36 @@ impl<'f, S: Scheme> Evaluating<'f, S> {
 }
 
 impl<'f, S: Scheme> Choosing<'f, S> {
-    /// The message that extends the OTs, and the input labels.
-    fn choose(self) -> Result<(Vec<u8>, Box<Streaming<'f, S>>), Error> {
+    /// Writes the message that extends the next OTs; goes on choosing, or to the tables.
+    fn choose(mut self, message: &mut Vec<u8>) -> Result<State<'f, S>, Error> {
+        let end = self.received.len().min(self.chosen + EXTENSION_OTS);
+        let now = self.chosen..end;
+        let Opening { inputs, ot, .. } = &mut self.opening;
+        ot.extend(&inputs[now.clone()], &mut self.received[now], message)?;
+        self.chosen = end;
+        self.chosen()
+    }
+
+    /// What comes next: more choices, or the tables.
+    fn chosen(self) -> Result<State<'f, S>, Error> {
+        Ok(if self.chosen < self.received.len() {
+            State::Choosing(self)
+        } else {
+            State::Working(self.streaming()?)
+        })
+    }
+
+    /// The input labels: the garbler's from the seed, the evaluator's from its OTs.
+    fn streaming(self) -> Result<Box<Streaming<'f, S>>, Error> {
         let Opening {
             function,
             scheme,
             inputs,
-            mut ot,
+            ot,
         } = self.opening;
         let evaluator = scheme.evaluator(self.start);
-        let (first, extension, received) = ot.extend(&inputs)?;
-        let mut received = (first..)
-            .zip(received.iter().copied())
+        let mut received = (self.first..)
+            .zip(self.received.iter().copied())
             .zip(inputs.iter().copied());
         let mut labels = Prg::new(self.label_seed);
         let values = Values::new(function, |port| {
@@ -199,7 +256,7 @@ impl<'f, S: Scheme> Choosing<'f, S> {
                 }
             })
         })?;
-        let streaming = Streaming {
+        Ok(Box::new(Streaming {
             scheme,
             evaluator,
             values,
@@ -207,71 +264,55 @@ impl<'f, S: Scheme> Choosing<'f, S> {
             walk: Walk::default(),
             ot,
             results: Zeroizing::new(Vec::with_capacity(widest_output(function))),
-        };
-        Ok((extension, Box::new(streaming)))
+            frame: Frame::default(),
+        }))
     }
 }
 
 impl<S: Scheme> Streaming<'_, S> {
-    /// Evaluates one frame, which holds the tables of whole segments.
-    fn use_frame(&mut self, mut tables: &[u8]) -> Result<(), Error> {
+    /// Takes up a frame, which holds the tables of whole segments.
+    fn begin_frame(&mut self, tables: &[u8]) -> Result<(), Error> {
         if tables.is_empty() {
-            return Err(Misbehaviour::InvalidField {
-                kind: Kind::Tables,
-                field: "length",
-            }
-            .into());
+            let kind = Kind::Tables;
+            let field = "length";
+            return Err(Misbehaviour::InvalidField { kind, field }.into());
         }
-        let announced = tables.len() as u64;
-        while !tables.is_empty() {
-            let Some(needed) = self.walk_without_tables() else {
-                let expected = announced - tables.len() as u64;
-                let (kind, found) = (Kind::Tables, announced);
-                return Err(Misbehaviour::WrongLength {
-                    kind,
-                    expected,
-                    found,
-                }
-                .into());
-            };
-            let Some((segment_tables, rest)) = tables.split_at_checked(needed) else {
-                let expected = announced - tables.len() as u64 + needed as u64;
-                let (kind, found) = (Kind::Tables, announced);
-                return Err(Misbehaviour::WrongLength {
-                    kind,
-                    expected,
-                    found,
-                }
-                .into());
-            };
-            if let Stop::Segment(program, segment) = self.walk.peek() {
-                self.evaluator.evaluate(program, segment, segment_tables);
-                self.walk.pass(program);
-            }
-            tables = rest;
-        }
+        (self.frame.length, self.frame.used) = (tables.len(), 0);
         Ok(())
     }
 
-    /// Passes everything that needs no tables. Returns how many bytes of tables the segment needs
-    /// that it stops at, or `None` at the function's end.
-    fn walk_without_tables(&mut self) -> Option<usize> {
+    /// Evaluates until the frame, of which `tables` are what is left, has been used and more are
+    /// needed, until the function ends, or until it is time to give way.
+    fn use_tables(&mut self, mut tables: &[u8]) -> Result<Stopped, Error> {
         loop {
+            if self.walk.gives_way() {
+                self.frame.rest = tables.to_vec();
+                return Ok(Stopped::Paused);
+            }
             match self.walk.peek() {
                 Stop::Begin => {
                     let labels = &mut self.labels;
-                    let call = self.values.next_call(|_| labels.next_block())?;
-                    let program = call.component.program();
-                    self.evaluator
-                        .begin(call.number, program, self.values.arguments());
-                    self.walk.begin(program);
+                    match self.values.step(|_| labels.next_block()) {
+                        Step::Call(call) => {
+                            let program = call.component.program();
+                            self.evaluator
+                                .begin(call.number, program, self.values.arguments());
+                            self.walk.begin(program);
+                        }
+                        Step::Assigned(bits) => self.walk.work(bits),
+                        Step::End if tables.is_empty() => return Ok(Stopped::Ended),
+                        Step::End => return Err(self.frame.should_be(self.frame.used)),
+                    }
                 }
                 Stop::Segment(program, segment) => {
                     let needed = self.scheme.table_bytes(program, segment);
-                    if needed > 0 {
-                        return Some(needed);
+                    if needed > 0 && tables.is_empty() {
+                        self.frame.may_end(needed)?;
+                        return Ok(Stopped::NeedsTables);
                     }
-                    self.evaluator.evaluate(program, segment, &[]);
+                    let now;
+                    (now, tables) = self.frame.split(tables, needed)?;
+                    self.evaluator.evaluate(program, segment, now);
                     self.walk.pass(program);
                 }
                 Stop::Finish(program) => {
@@ -282,6 +323,42 @@ impl<S: Scheme> Streaming<'_, S> {
                 }
             }
         }
+    }
+}
+
+impl Frame {
+    /// The tables of the next segment, `needed` bytes, and what is left of `tables` behind them.
+    fn split<'t>(
+        &mut self,
+        tables: &'t [u8],
+        needed: usize,
+    ) -> Result<(&'t [u8], &'t [u8]), Error> {
+        if needed > 0 && self.used >= FRAME_BYTES {
+            return Err(self.should_be(self.used));
+        }
+        let split = tables.split_at_checked(needed);
+        self.used += needed;
+        split.ok_or_else(|| self.should_be(self.used))
+    }
+
+    /// Passes if the frame may end before a segment that needs so many bytes: no frame has come
+    /// yet, or it is full. A garbler that sent less at a time could hold up a run for long.
+    fn may_end(&self, needed: usize) -> Result<(), Error> {
+        if self.length == 0 || self.used >= FRAME_BYTES {
+            return Ok(());
+        }
+        Err(self.should_be(self.used + needed))
+    }
+
+    fn should_be(&self, expected: usize) -> Error {
+        let (expected, found) = (expected as u64, self.length as u64);
+        let kind = Kind::Tables;
+        Misbehaviour::WrongLength {
+            kind,
+            expected,
+            found,
+        }
+        .into()
     }
 }
 
@@ -310,22 +387,19 @@ impl<S: Scheme> Party for Evaluating<'_, S> {
                 (State::AwaitingStart(opening), receive)
             }
             State::Choosing(choosing) => {
-                let (extension, streaming) = choosing.choose()?;
-                *message = extension;
-                (
-                    self.after_tables(streaming),
-                    Action::Send(Kind::CotExtension),
-                )
+                (choosing.choose(message)?, Action::Send(Kind::CotExtension))
             }
-            State::Streaming(streaming) => {
+            State::Working(mut streaming) => {
+                let rest = std::mem::take(&mut streaming.frame.rest);
+                (self.use_tables(streaming, &rest)?, Action::Continue)
+            }
+            State::AwaitingTables(streaming) => {
                 let max_bytes = self.max_frame_bytes;
-                (
-                    State::Streaming(streaming),
-                    Action::Receive {
-                        kind: Kind::Tables,
-                        max_bytes,
-                    },
-                )
+                let receive = Action::Receive {
+                    kind: Kind::Tables,
+                    max_bytes,
+                };
+                (State::AwaitingTables(streaming), receive)
             }
             State::AwaitingDecoding(evaluated) => {
                 let outputs = self.function.output_bits(Role::Evaluator);
@@ -353,10 +427,9 @@ impl<S: Scheme> Party for Evaluating<'_, S> {
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
         self.state = match std::mem::replace(&mut self.state, State::Spent) {
             State::AwaitingStart(opening) => self.start(opening, payload)?,
-            State::Streaming(mut streaming) => {
-                streaming.use_frame(payload)?;
-                self.done_ands = streaming.walk.done_ands();
-                self.after_tables(streaming)
+            State::AwaitingTables(mut streaming) => {
+                streaming.begin_frame(payload)?;
+                self.use_tables(streaming, payload)?
             }
             State::AwaitingDecoding(evaluated) => {
                 let outputs = self.function.output_bits(Role::Evaluator);

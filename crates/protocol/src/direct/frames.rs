@@ -8,6 +8,13 @@ use crate::Error;
 /// A frame of tables is sent once it holds this many bytes; it ends with a whole segment.
 pub const FRAME_BYTES: usize = 64 << 10;
 
+/// How much a party does before it gives way: XOR gates, and bits that calls and assignments move.
+/// Some milliseconds.
+const WORK: usize = 1 << 20;
+
+/// Most OTs that one message extends, so that no message is larger than some 512 KiB.
+pub(super) const EXTENSION_OTS: usize = 1 << 16;
+
 /// The largest frame that an honest garbler sends for `function`.
 pub(super) fn max_frame_bytes<S: Scheme>(scheme: S, function: &Function) -> usize {
     let programs = function
@@ -26,6 +33,8 @@ pub(super) struct Walk<'f> {
     program: Option<&'f Program>,
     segment: usize,
     done_ands: u64,
+    /// What was done since the party last gave way.
+    work: usize,
 }
 
 /// What a walk meets next.
@@ -53,11 +62,28 @@ impl<'f> Walk<'f> {
     /// Begins a call.
     pub(super) fn begin(&mut self, program: &'f Program) {
         (self.program, self.segment) = (Some(program), 0);
+        self.work(program.inputs() + program.outputs().len());
+    }
+
+    /// Counts a step of so many gates or bits.
+    pub(super) fn work(&mut self, amount: usize) {
+        self.work = self.work.saturating_add(amount).saturating_add(1);
+    }
+
+    /// Whether it is time to give way, after which counting begins anew.
+    pub(super) fn gives_way(&mut self) -> bool {
+        let over = self.work >= WORK;
+        if over {
+            self.work = 0;
+        }
+        over
     }
 
     /// Moves past a segment.
     pub(super) fn pass(&mut self, program: &Program) {
-        self.done_ands += program.segments()[self.segment].ands.len() as u64;
+        let segment = &program.segments()[self.segment];
+        self.done_ands += segment.ands.len() as u64;
+        self.work(segment.xors.len());
         self.segment += 1;
     }
 

@@ -1,11 +1,13 @@
 //! The garbler of `direct`.
 
-use tacit_circuit::{Function, Outputs, Role, Values};
+use core::mem;
+
+use tacit_circuit::{Function, Outputs, Role, Step, Values};
 use tacit_garble::{Garbler, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::frames::{FRAME_BYTES, Stop, Walk, check};
+use super::frames::{EXTENSION_OTS, FRAME_BYTES, Stop, Walk, check};
 use crate::Error;
 use crate::message::Kind;
 use crate::party::{Action, Party, Progress};
@@ -40,6 +42,11 @@ struct Opening<'f, S: Scheme> {
     label_seed: Block,
     inputs: Zeroizing<Vec<bool>>,
     ot: GarblerOt,
+    /// One OT for each input bit of the evaluator, of which `taken` are there.
+    offers: Zeroizing<Vec<Block>>,
+    taken: usize,
+    /// The number of the first OT.
+    first: u64,
 }
 
 /// While tables leave.
@@ -50,9 +57,21 @@ struct Streaming<'f, S: Scheme> {
     /// Labels that the evaluator derives as well: of the garbler's inputs, then of constants.
     labels: Prg,
     walk: Walk<'f>,
-    ended: bool,
     ot: GarblerOt,
     results: Zeroizing<Vec<S::Wire>>,
+    /// The frame that was begun when the garbler gave way, and how much of it is filled.
+    frame: Vec<u8>,
+    filled: usize,
+}
+
+/// Why a garbler stops filling a frame.
+enum Filled {
+    /// The frame is full.
+    Full,
+    /// The function has ended, and the frame holds its last tables, if there are any.
+    Last,
+    /// It gives way.
+    Paused,
 }
 
 /// When all tables have left.
@@ -89,15 +108,18 @@ impl<'f, S: Scheme> Garbling<'f, S> {
         let mut garbling_seed = Zeroizing::new([0; 32]);
         prg.fill_bytes(&mut *garbling_seed);
         let garbler = scheme.garbler(*garbling_seed, start, ot.delta());
-        let inputs = Zeroizing::new(inputs.to_vec());
+        let offers = vec![Block::ZERO; function.input_bits(Role::Evaluator)];
         let opening = Opening {
             function,
             garbler,
             scheme,
             start,
             label_seed,
-            inputs,
+            inputs: Zeroizing::new(inputs.to_vec()),
+            first: ot.next_index(),
             ot,
+            offers: Zeroizing::new(offers),
+            taken: 0,
         };
         Ok(Self {
             function,
@@ -143,12 +165,32 @@ impl<'f, S: Scheme> Opening<'f, S> {
         message.extend_from_slice(&self.label_seed.to_bytes());
     }
 
+    /// How many OTs the evaluator's next message gives.
+    fn awaited(&self) -> usize {
+        EXTENSION_OTS.min(self.offers.len() - self.taken)
+    }
+
+    /// Takes the OTs from the evaluator's message; goes on awaiting more, or to the tables.
+    fn take(mut self, extension: &[u8]) -> Result<State<'f, S>, Error> {
+        let end = self.taken + self.awaited();
+        self.ot
+            .extend(&mut self.offers[self.taken..end], extension)?;
+        self.taken = end;
+        self.opened()
+    }
+
+    /// What comes next: more OTs, or the tables.
+    fn opened(self) -> Result<State<'f, S>, Error> {
+        Ok(match self.awaited() {
+            0 => State::Streaming(self.streaming()?),
+            _ => State::AwaitingChoices(self),
+        })
+    }
+
     /// The input wires: the garbler's around labels that both derive, the evaluator's from its
     /// correlated OTs.
-    fn choices(mut self, extension: &[u8]) -> Result<Box<Streaming<'f, S>>, Error> {
-        let wanted = self.function.input_bits(Role::Evaluator);
-        let (first, offers) = self.ot.extend(wanted, extension)?;
-        let mut offers = (first..).zip(offers.iter().copied());
+    fn streaming(mut self) -> Result<Box<Streaming<'f, S>>, Error> {
+        let mut offers = (self.first..).zip(self.offers.iter().copied());
         let mut labels = Prg::new(self.label_seed);
         let mut inputs = self.inputs.iter().copied();
         let values = Values::new(self.function, |port| {
@@ -169,9 +211,10 @@ impl<'f, S: Scheme> Opening<'f, S> {
             values,
             labels,
             walk: Walk::default(),
-            ended: false,
             ot: self.ot,
             results: Zeroizing::new(Vec::with_capacity(widest_output(self.function))),
+            frame: Vec::new(),
+            filled: 0,
         }))
     }
 }
@@ -186,22 +229,36 @@ pub(super) fn widest_output(function: &Function) -> usize {
 }
 
 impl<'f, S: Scheme> Streaming<'f, S> {
-    /// Garbles until `message` is a full frame or the function ends.
-    fn fill(&mut self, message: &mut Vec<u8>) {
-        let mut filled = 0;
+    /// Garbles until `message` is a full frame, the function ends or it is time to give way.
+    fn fill(&mut self, message: &mut Vec<u8>) -> Filled {
+        if self.filled > 0 {
+            *message = mem::take(&mut self.frame);
+        }
+        let mut filled = mem::take(&mut self.filled);
         while filled < FRAME_BYTES {
+            if self.walk.gives_way() {
+                if filled > 0 {
+                    (self.frame, self.filled) = (mem::take(message), filled);
+                }
+                return Filled::Paused;
+            }
             match self.walk.peek() {
                 Stop::Begin => {
                     let (garbler, labels) = (&mut self.garbler, &mut self.labels);
                     let constant = |bit| garbler.wire_with_active(labels.next_block(), bit);
-                    let Some(call) = self.values.next_call(constant) else {
-                        self.ended = true;
-                        break;
-                    };
-                    let program = call.component.program();
-                    self.garbler
-                        .begin(call.number, program, self.values.arguments());
-                    self.walk.begin(program);
+                    match self.values.step(constant) {
+                        Step::Call(call) => {
+                            let program = call.component.program();
+                            self.garbler
+                                .begin(call.number, program, self.values.arguments());
+                            self.walk.begin(program);
+                        }
+                        Step::Assigned(bits) => self.walk.work(bits),
+                        Step::End => {
+                            message.truncate(filled);
+                            return Filled::Last;
+                        }
+                    }
                 }
                 Stop::Segment(program, segment) => {
                     let end = filled + self.scheme.table_bytes(program, segment);
@@ -222,6 +279,7 @@ impl<'f, S: Scheme> Streaming<'f, S> {
             }
         }
         message.truncate(filled);
+        Filled::Full
     }
 
     /// What is left after the last call.
@@ -263,19 +321,14 @@ impl<S: Scheme> Garbled<'_, S> {
 impl<S: Scheme> Party for Garbling<'_, S> {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
         loop {
-            let state = std::mem::replace(&mut self.state, State::Spent);
+            let state = mem::replace(&mut self.state, State::Spent);
             let (state, action) = match state {
                 State::Greeting(opening) => {
                     opening.message(message);
-                    let send = Some(Action::Send(Kind::GarblingStart));
-                    if self.function.input_bits(Role::Evaluator) == 0 {
-                        (State::Streaming(opening.choices(&[])?), send)
-                    } else {
-                        (State::AwaitingChoices(opening), send)
-                    }
+                    (opening.opened()?, Some(Action::Send(Kind::GarblingStart)))
                 }
                 State::AwaitingChoices(opening) => {
-                    let max_bytes = opening.ot.extension_bytes(opening.function);
+                    let max_bytes = opening.ot.extension_bytes(opening.awaited());
                     let receive = Action::Receive {
                         kind: Kind::CotExtension,
                         max_bytes,
@@ -283,13 +336,16 @@ impl<S: Scheme> Party for Garbling<'_, S> {
                     (State::AwaitingChoices(opening), Some(receive))
                 }
                 State::Streaming(mut streaming) => {
-                    streaming.fill(message);
+                    let filled = streaming.fill(message);
                     self.done_ands = streaming.walk.done_ands();
-                    let action = (!message.is_empty()).then_some(Action::Send(Kind::Tables));
-                    if streaming.ended {
-                        (self.after_tables(streaming.garbled()), action)
-                    } else {
-                        (State::Streaming(streaming), action)
+                    let send = Action::Send(Kind::Tables);
+                    match filled {
+                        Filled::Full => (State::Streaming(streaming), Some(send)),
+                        Filled::Paused => (State::Streaming(streaming), Some(Action::Continue)),
+                        Filled::Last => {
+                            let action = (!message.is_empty()).then_some(send);
+                            (self.after_tables(streaming.garbled()), action)
+                        }
                     }
                 }
                 State::Decoding(garbled) => {
@@ -318,8 +374,8 @@ impl<S: Scheme> Party for Garbling<'_, S> {
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.state = match std::mem::replace(&mut self.state, State::Spent) {
-            State::AwaitingChoices(opening) => State::Streaming(opening.choices(payload)?),
+        self.state = match mem::replace(&mut self.state, State::Spent) {
+            State::AwaitingChoices(opening) => opening.take(payload)?,
             State::AwaitingResult(garbled) => {
                 let (ot, outputs) = garbled.result(&self.tag, payload)?;
                 State::Done(ot, outputs)

@@ -264,6 +264,7 @@ fn record<S: Scheme>(
         match garbler.next(&mut message).expect("honest") {
             Action::Send(kind) => sent.push((kind, message.clone())),
             Action::Receive { .. } => garbler.receive(&corrections).expect("honest"),
+            Action::Continue => {}
             Action::Done => return sent,
         }
     }
@@ -284,6 +285,7 @@ fn replay<S: Scheme>(
                     _ => return Err(Misbehaviour::NotTacit.into()),
                 },
                 Action::Send(_) => (),
+                Action::Continue => {}
                 Action::Done => return Ok(()),
             }
         }
