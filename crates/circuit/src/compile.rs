@@ -18,6 +18,7 @@ mod slots;
 pub use check::BrokenInvariant;
 
 use crate::netlist::{Literal, Netlist, Node, fold_and, fold_xor};
+use crate::ordering::Orderings;
 use crate::xor_levels::Derived;
 use crate::{Circuit, Gate, Output, Program};
 use schedule::Schedule;
@@ -50,6 +51,7 @@ impl Program {
             segments: schedule.segments,
             outputs,
             xor_levels: Derived::default(),
+            orderings: Orderings::default(),
         }
     }
 }

@@ -12,6 +12,7 @@ mod function;
 pub mod library;
 mod netlist;
 mod optimise;
+mod ordering;
 mod program;
 mod statistics;
 mod types;
@@ -28,6 +29,7 @@ pub use function::{
     FunctionOutput, FunctionParameter, Outputs, Place, Recipient, Role, Step, Values, shipped,
 };
 pub use optimise::{Optimised, Pass, PassName, Size};
+pub use ordering::{Bridge, Level, OrderingRule, Translation, WireOrdering};
 pub use program::{AndGate, Batch, NEGATED, Output, Program, Segment, XorGate};
 pub use statistics::Statistics;
 pub use types::{Kind, Type};

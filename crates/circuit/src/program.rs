@@ -19,6 +19,7 @@
 use core::ops::Range;
 
 use crate::Digest;
+use crate::ordering::Orderings;
 use crate::xor_levels::{Derived, XorLevels};
 
 /// The bit of an [`AndGate`] input that says "negated"; the other 31 bits are the slot.
@@ -94,6 +95,8 @@ pub struct Program {
     pub(crate) segments: Vec<Segment>,
     pub(crate) outputs: Vec<Output>,
     pub(crate) xor_levels: Derived<XorLevels>,
+    /// Computed when asked for.
+    pub(crate) orderings: Orderings,
 }
 
 impl Program {

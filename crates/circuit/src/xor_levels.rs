@@ -94,7 +94,7 @@ impl Program {
 /// Something that follows from the rest of a value, computed when it is first asked for. All are
 /// equal, since they belong to values that are compared otherwise.
 #[derive(Clone, Debug)]
-pub(crate) struct Derived<T>(OnceLock<T>);
+pub(crate) struct Derived<T>(pub(crate) OnceLock<T>);
 
 impl<T> Default for Derived<T> {
     fn default() -> Self {

@@ -1,0 +1,249 @@
+use std::collections::BTreeMap;
+
+use super::phi::{Phi, Step, slot, starts, steps};
+use super::*;
+use crate::{Batch, Circuit, Gate, Output, Port, Segment, Type, library};
+
+const RULES: [OrderingRule; 3] = [
+    OrderingRule::Monotone,
+    OrderingRule::SafeMon1,
+    OrderingRule::SafeMon2,
+];
+
+fn component(name: &str, parameters: &[(&str, u64)]) -> Program {
+    let parameters: BTreeMap<String, u64> = parameters
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), *value))
+        .collect();
+    Program::compile(&library::find(name, &parameters).unwrap())
+}
+
+fn programs() -> Vec<Program> {
+    vec![
+        component("aes-128", &[]),
+        component("sha-256-compress", &[]),
+        component("adder", &[("bits", 64)]),
+    ]
+}
+
+/// Panics unless φ is monotone and, if it says so, safe.
+fn assert_valid(program: &Program, phi: &Phi) {
+    let mut of_slot = phi.inputs.clone();
+    of_slot.resize(program.slots(), 0);
+    let mut highest = of_slot.iter().copied().max().unwrap_or(0);
+    let starts = starts(program);
+    for step in steps(program, &starts) {
+        let (out, value) = match step {
+            Step::Xor(number, gate, _) => {
+                let inputs = of_slot[gate.a as usize].max(of_slot[gate.b as usize]);
+                assert!(phi.xors[number] >= inputs, "XOR {number}");
+                (gate.out, phi.xors[number])
+            }
+            Step::And(number, gate) => {
+                let inputs = of_slot[slot(gate.a)].max(of_slot[slot(gate.b)]);
+                assert!(phi.ands[number] > inputs, "AND {number}");
+                assert!(!phi.is_safe || phi.ands[number] > highest, "AND {number}");
+                (gate.out, phi.ands[number])
+            }
+        };
+        of_slot[out as usize] = value;
+        highest = highest.max(value);
+    }
+}
+
+#[test]
+fn orderings_are_monotone_and_safe() {
+    for program in programs() {
+        for rule in RULES {
+            let phi = Phi::of(&program, rule);
+            assert_eq!(phi.is_safe, rule != OrderingRule::Monotone);
+            assert_valid(&program, &phi);
+        }
+    }
+}
+
+/// Runs a plan on formulas and the offsets' numbers: a XOR gate must meet equal offsets, every
+/// translation is to an offset that has been made by then, and the program's values come out.
+fn assert_plan(program: &Program, rule: OrderingRule) {
+    const FRESH: usize = 1 << 40;
+    let plan = program.ordering(rule);
+    let slots = program.slots() + plan.scratch_slots();
+    let mut expected: Vec<u64> = (0..slots as u64).map(|i| i * i * 0x9e37_79b9).collect();
+    let mut found = expected.clone();
+    let mut offsets: Vec<usize> = (0..slots).map(|slot| FRESH + slot).collect();
+    let mut made: Vec<bool> = vec![rule == OrderingRule::Monotone; plan.offsets()];
+    for bridge in plan.bridges() {
+        offsets[bridge.input as usize] = bridge.offset as usize;
+        made[bridge.offset as usize] = true;
+    }
+    let (mut translations, mut xors) = (plan.translations().iter(), plan.xors().iter());
+    let (mut given, mut ands) = (program.xors().iter(), (0..).zip(program.ands()));
+    for (number, batch) in program.batches().iter().enumerate() {
+        for gate in given.by_ref().take(batch.xors as usize) {
+            let (a, b) = (expected[gate.a as usize], expected[gate.b as usize]);
+            expected[gate.out as usize] = a.rotate_left(1) ^ b;
+        }
+        for level in plan.levels(number) {
+            for i in 0..level.translations as usize {
+                let one = translations.next().unwrap();
+                assert!(made[one.offset as usize]);
+                assert_ne!(offsets[one.slot as usize], one.offset as usize);
+                found[program.slots() + i] = found[one.slot as usize];
+                offsets[program.slots() + i] = one.offset as usize;
+            }
+            for gate in xors.by_ref().take(level.xors as usize) {
+                let (a, b) = (gate.a as usize, gate.b as usize);
+                assert_eq!(offsets[a], offsets[b]);
+                offsets[gate.out as usize] = offsets[a];
+                found[gate.out as usize] = found[a].rotate_left(1) ^ found[b];
+            }
+        }
+        for (number, gate) in ands.by_ref().take(batch.ands as usize) {
+            let value = |of: &[u64]| of[slot(gate.a)].rotate_left(1) & of[slot(gate.b)];
+            let values = (value(&expected), value(&found));
+            (expected[gate.out as usize], found[gate.out as usize]) = values;
+            let named = plan.and_offsets()[number];
+            offsets[gate.out as usize] = named as usize;
+            if named == WireOrdering::UNNAMED {
+                offsets[gate.out as usize] = 2 * FRESH + number;
+            } else {
+                made[named as usize] = true;
+            }
+        }
+        assert!(found[..program.slots()] == expected[..program.slots()]);
+    }
+    assert!(translations.next().is_none() && xors.next().is_none());
+    let last = program.segments().len() - 1;
+    assert_eq!(
+        plan.segment_translations(last).end,
+        plan.translations().len()
+    );
+}
+
+#[test]
+fn plans_bring_the_inputs_of_a_xor_to_one_offset_and_compute_the_program() {
+    for program in programs() {
+        for rule in RULES {
+            assert_plan(&program, rule);
+        }
+    }
+}
+
+#[test]
+fn places_are_by_segment_gate_and_side() {
+    for program in programs() {
+        for rule in RULES {
+            let plan = program.ordering(rule);
+            for segment in 0..program.segments().len() {
+                let range = plan.segment_translations(segment);
+                let mut these = plan.translations()[range].to_vec();
+                these.sort_by_key(|one| one.place());
+                assert!(these.iter().map(|one| one.place()).eq(0..these.len()));
+                assert!(these.is_sorted_by_key(|one| (one.xor, one.side())));
+                let xors = program.segments()[segment].xors.clone();
+                assert!(these.iter().all(|one| xors.contains(&(one.xor as usize))));
+            }
+        }
+    }
+}
+
+/// x0 ⊕ x1 feeds an AND gate, whose output meets x0 ⊕ x1 in a XOR that is the output.
+#[test]
+fn the_rules_on_a_circuit_by_hand() {
+    let gates = [Gate::Xor(0, 1), Gate::And(3, 2), Gate::Xor(4, 3)];
+    let port = |name: &str, bits| vec![Port::new(name, Type::bits(bits))];
+    let circuit = Circuit::new(port("in", 3), port("out", 1), gates, vec![5]).unwrap();
+    let program = Program::compile(&circuit);
+    for rule in RULES {
+        let phi = Phi::of(&program, rule);
+        assert_eq!(
+            (phi.inputs, phi.xors, phi.ands),
+            (vec![0; 3], vec![0, 1], vec![1])
+        );
+        let plan = program.ordering(rule);
+        assert_eq!((plan.translations().len(), plan.offsets()), (1, 2));
+        let bridged: Vec<u32> = plan.bridges().iter().map(|bridge| bridge.input).collect();
+        assert_eq!(bridged, [0, 1]);
+        assert_eq!(plan.translations()[0].xor, 1);
+    }
+}
+
+/// The gates of `circuit` as given, a batch for each, its negations left out.
+fn as_given(circuit: &Circuit) -> Program {
+    let mut program = Program::compile(circuit);
+    let inputs = circuit.input_bits() as u32;
+    let (mut xors, mut ands, mut batches) = (Vec::new(), Vec::new(), Vec::new());
+    let mut alias: Vec<u32> = (0..inputs).collect();
+    for (gate, out) in circuit.gates().zip(inputs..) {
+        let at = |wire: u32| alias[wire as usize];
+        match gate {
+            Gate::Xor(a, b) => {
+                let (a, b) = (at(a), at(b));
+                xors.push(XorGate { a, b, out });
+                batches.push(Batch { xors: 1, ands: 0 });
+                alias.push(out);
+            }
+            Gate::And(a, b) => {
+                let (a, b) = (at(a), at(b));
+                ands.push(crate::AndGate { a, b, out });
+                batches.push(Batch { xors: 0, ands: 1 });
+                alias.push(out);
+            }
+            Gate::Inv(a) => alias.push(at(a)),
+        }
+    }
+    program.slots = circuit.wire_count() as u32;
+    program.segments = vec![Segment {
+        batches: 0..batches.len(),
+        xors: 0..xors.len(),
+        ands: 0..ands.len(),
+    }];
+    let output = |wire: &u32| Output::Slot {
+        slot: alias[*wire as usize],
+        negated: false,
+    };
+    program.outputs = circuit.output_wires().iter().map(output).collect();
+    (program.xors, program.ands, program.batches) = (xors, ands, batches);
+    program
+}
+
+/// Prints what each rule makes of AES-128, SHA-256 and the files that `FILES` names, as given and
+/// as compiled: `cargo test -p tacit-circuit --release --lib ordering -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints figures"]
+fn sizes() {
+    let mut circuits: Vec<(String, Circuit)> = ["aes-128", "sha-256-compress"]
+        .map(|name| (name.into(), library::find(name, &BTreeMap::new()).unwrap()))
+        .into();
+    for file in std::env::var("FILES")
+        .unwrap_or_default()
+        .split_whitespace()
+    {
+        let import = crate::formats::Import::default();
+        let circuit = crate::formats::read_bristol_file(file.as_ref(), &import).unwrap();
+        circuits.push((file.into(), circuit));
+    }
+    for (name, circuit) in &circuits {
+        for (how, program) in [
+            ("compiled", Program::compile(circuit)),
+            ("given", as_given(circuit)),
+        ] {
+            for (rule, rows) in RULES.into_iter().zip([3, 2, 2]) {
+                let begun = std::time::Instant::now();
+                let plan = program.ordering(rule);
+                let rows = rows * program.ands().len() + plan.translations().len();
+                println!(
+                    "{name} {how} {rule:?}: {} AND, {} XOR, {} translations in {} levels, \
+                     {} bridges, {:.3} MiB, {:?}",
+                    program.ands().len(),
+                    program.xors().len(),
+                    plan.translations().len(),
+                    plan.levels.iter().filter(|l| l.translations > 0).count(),
+                    plan.bridges().len(),
+                    16.0 * rows as f64 / f64::from(1 << 20),
+                    begun.elapsed()
+                );
+            }
+        }
+    }
+}
