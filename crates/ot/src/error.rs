@@ -12,6 +12,9 @@ pub enum Error {
     /// The caller used this crate wrongly; the peer is not to blame.
     #[error("oblivious transfer was used wrongly: {0}")]
     ApiMisuse(#[from] ApiMisuse),
+    /// Bytes that were to be taken up again are not what was kept.
+    #[error("kept oblivious transfers cannot be taken up: {0}; discard them and make new ones")]
+    Corrupted(#[from] Corrupted),
 }
 
 /// A message of this crate's protocols.
@@ -30,6 +33,10 @@ pub enum Message {
     SilentReply,
     /// The sender's answer to the reply.
     SilentAnswer,
+    /// From the receiver of precomputed OTs: its choices, corrected.
+    Corrections,
+    /// The sender's answer to corrections.
+    Answer,
 }
 
 impl fmt::Display for Message {
@@ -41,6 +48,8 @@ impl fmt::Display for Message {
             Self::SilentTrees => "the silent OT sender's message",
             Self::SilentReply => "the silent OT receiver's reply",
             Self::SilentAnswer => "the silent OT sender's answer",
+            Self::Corrections => "the message of corrected choices",
+            Self::Answer => "the answer to corrected choices",
         })
     }
 }
@@ -115,6 +124,12 @@ pub enum PeerMisbehaved {
         /// The second of the two elements, from 0.
         second: usize,
     },
+    /// Bits that fill up a message's last byte are not zero.
+    #[error("bits past the end of {message} are set where zeros were expected")]
+    Padding {
+        /// The message.
+        message: Message,
+    },
     /// A consistency check failed. All that came of these base OTs is to be discarded.
     #[error("a consistency check failed: {check}; run base OTs anew, and not with this peer")]
     CheckFailed {
@@ -176,7 +191,113 @@ pub enum ApiMisuse {
         /// How many correlated OTs one set of base OTs gives.
         limit: u64,
     },
+    /// There is not one of something for each OT.
+    #[error("{found} {what} were given where the OTs take {expected}")]
+    WrongCount {
+        /// What was counted.
+        what: &'static str,
+        /// How many are needed.
+        expected: usize,
+        /// How many were given.
+        found: usize,
+    },
+    /// OTs were asked for that are not made yet.
+    #[error("OTs {first} to {end} were asked for and those below {made} are made; refill first")]
+    NotMade {
+        /// The first that was asked for.
+        first: u64,
+        /// Past the last that was asked for.
+        end: u64,
+        /// Past the last that is made.
+        made: u64,
+    },
+    /// OTs were asked for that have been handed out, or passed over.
+    #[error("OT {first} was asked for and those below {next} are used; no OT is used twice")]
+    AlreadyUsed {
+        /// The first that was asked for.
+        first: u64,
+        /// The first that is not used.
+        next: u64,
+    },
+    /// A source was asked for something else while a refill goes on.
+    #[error("a refill of this source of OTs is under way; move its messages until it is idle")]
+    Refilling,
+    /// A message was handed over, or asked for, when the protocol has none.
+    #[error("this source of OTs takes or gives no message now; ask it what comes next")]
+    NotItsTurn,
+    /// No extension has this number.
+    #[error("OT extension {id} is not known; 1 to 8 are SoftSpoken, 16 is silent")]
+    UnknownExtension {
+        /// The number.
+        id: u8,
+    },
     /// An earlier call ended in an error; what followed would not match the peer's half.
     #[error("this OT extension ended in an error earlier; run base OTs anew")]
     Ended,
+}
+
+impl ApiMisuse {
+    pub(crate) fn not_made(first: u64, count: usize, made: u64) -> Self {
+        let end = first.saturating_add(count as u64);
+        Self::NotMade { first, end, made }
+    }
+}
+
+/// What can be kept as bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stored {
+    /// The sender's half of precomputed OTs.
+    SenderOts,
+    /// The receiver's half of precomputed OTs.
+    ReceiverOts,
+    /// The state of a source's sending half.
+    SenderState,
+    /// The state of a source's receiving half.
+    ReceiverState,
+}
+
+impl fmt::Display for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SenderOts => "the sender's half of precomputed OTs",
+            Self::ReceiverOts => "the receiver's half of precomputed OTs",
+            Self::SenderState => "the state of a sending source of OTs",
+            Self::ReceiverState => "the state of a receiving source of OTs",
+        })
+    }
+}
+
+/// How kept bytes are not what was kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Corrupted {
+    /// They do not begin as they should.
+    #[error("the bytes are not {what}")]
+    Kind {
+        /// What was expected.
+        what: Stored,
+    },
+    /// Another version wrote them.
+    #[error("{what} is of version {found} where this program reads {expected}")]
+    Version {
+        /// What it is.
+        what: Stored,
+        /// The version that can be read.
+        expected: u8,
+        /// The version found.
+        found: u8,
+    },
+    /// They are too short, too long, or of a length that does not fit their content.
+    #[error("{what} is cut short or too long")]
+    Length {
+        /// What it is.
+        what: Stored,
+    },
+    /// A field has a value that is never written.
+    #[error("{what} has a field that is out of its bounds")]
+    Value {
+        /// What it is.
+        what: Stored,
+    },
 }

@@ -5,6 +5,7 @@
 //! | [`base`] | a few random OTs by public keys, maliciously secure | McQuoid, Rosulek, Roy 2021 |
 //! | [`extension`] | punctured trees and small-field VOLE: the inside of the extension | Roy 2022 |
 //! | [`correlated`] | many correlated OTs under one Δ, with chosen choice bits | Roy 2022 |
+//! | [`silent`] | very many of them with random choices, from few bytes | Yang et al. 2020 |
 //!
 //! How the parts meet: the *evaluator* is the sender of the base OTs and the receiver of the
 //! correlated ones; the *garbler* is the receiver of the base OTs, with the bits of Δ as its
@@ -44,10 +45,14 @@ mod error;
 pub mod extension;
 mod security;
 pub mod silent;
+mod state;
 mod tag;
 
 pub use delta::Delta;
-pub use error::{ApiMisuse, Check, Error, Message, PeerMisbehaved};
+pub use error::{ApiMisuse, Check, Corrupted, Error, Message, PeerMisbehaved, Stored};
 pub use extension::FieldBits;
 pub use security::Security;
 pub use tag::SessionTag;
+
+/// One party's half of correlated OTs, q or t of each, wiped when dropped.
+pub type Outputs = zeroize::Zeroizing<Vec<tacit_kernels::Block>>;

@@ -18,6 +18,12 @@ impl SessionTag {
         Self(bytes)
     }
 
+    /// The tag's bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// A hash that has taken in `domain`, padded to 32 bytes, and this tag: one whole block of
     /// SHA-256, so that clones of it start from the state after that block.
     pub(crate) fn hash(&self, domain: &[u8; 32]) -> Sha256 {

@@ -20,9 +20,11 @@ mod check;
 mod lot;
 mod receiver;
 mod sender;
+mod stored;
 
 pub use receiver::CotReceiver;
 pub use sender::CotSender;
+pub(crate) use stored::max_state_bytes;
 use tacit_kernels::Block;
 
 use crate::extension::FieldBits;
@@ -90,7 +92,7 @@ const fn blocks(count: usize) -> usize {
 }
 
 /// Size of the receiver's message for `count` OTs without what only the first carries, in bytes.
-const fn message_bytes(field: FieldBits, security: Security, count: usize) -> usize {
+pub(crate) const fn message_bytes(field: FieldBits, security: Security, count: usize) -> usize {
     let block = field.groups() * Block::BYTES;
     match security {
         Security::SemiHonest => blocks(count) * block,

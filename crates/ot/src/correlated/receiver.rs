@@ -2,28 +2,28 @@
 
 use core::fmt;
 
-use tacit_kernels::{Aes128, Block, Cpu};
+use tacit_kernels::{Aes128, Block, Cpu, Prg};
 use zeroize::Zeroizing;
 
 use super::check::Check;
 use super::lot::Lot;
 use super::{LOT, LOT_BLOCKS, Progress, check_base, message_bytes};
 use crate::base::Key;
-use crate::extension::{FieldBits, Streams, first_bytes, grow, mask_key, prove_trees};
+use crate::extension::{FieldBits, STEP, Streams, first_bytes, grow, mask_key, prove_trees};
 use crate::{ApiMisuse, Error, Security, SessionTag};
 
 /// The half of the evaluator: it has choice bits, and gets t = q ⊕ bΔ for each OT.
 pub struct CotReceiver {
-    tag: SessionTag,
-    field: FieldBits,
-    security: Security,
-    progress: Progress,
+    pub(super) tag: SessionTag,
+    pub(super) field: FieldBits,
+    pub(super) security: Security,
+    pub(super) progress: Progress,
     /// Corrections of the trees and their proof, until the first message carries them.
-    corrections: Vec<u8>,
+    pub(super) corrections: Vec<u8>,
     /// Streams of each group's whole tree.
-    groups: Vec<Streams>,
+    pub(super) groups: Vec<Streams>,
     /// Makes the choices that mask the check.
-    masks: Aes128,
+    pub(super) mask_key: Zeroizing<Block>,
 }
 
 impl CotReceiver {
@@ -32,7 +32,7 @@ impl CotReceiver {
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse::WrongBaseCount`](crate::ApiMisuse::WrongBaseCount) if there are not
+    /// [`ApiMisuse::WrongBaseCount`] if there are not
     /// [`Delta::BITS`](crate::Delta::BITS) base OTs.
     pub fn new(base: Vec<[Key; 2]>, tag: &SessionTag, field: FieldBits) -> Result<Self, Error> {
         Self::with_security(base, tag, field, Security::SemiHonest)
@@ -68,7 +68,7 @@ impl CotReceiver {
             progress: Progress::default(),
             groups: groups.collect(),
             corrections,
-            masks: Aes128::new(cpu, mask_key(tag, &base)),
+            mask_key: Zeroizing::new(mask_key(tag, &base)),
         })
     }
 
@@ -96,7 +96,7 @@ impl CotReceiver {
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse`](crate::ApiMisuse) if there are too many choices.
+    /// [`ApiMisuse`] if there are too many choices.
     pub fn extend(&mut self, choices: &[bool]) -> Result<(Vec<u8>, Vec<Block>), Error> {
         self.progress.check(choices.len())?;
         let mut message = Vec::new();
@@ -118,12 +118,44 @@ impl CotReceiver {
         t: &mut [Block],
         message: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let count = choices.len();
-        self.progress.check(count)?;
-        if t.len() != count {
-            let (expected, found) = (count, t.len());
+        let (expected, found) = (choices.len(), t.len());
+        if found != expected {
             return Err(ApiMisuse::WrongBuffer { expected, found }.into());
         }
+        self.run(Choices::Given(choices), t, message)
+    }
+
+    /// [`extend_into`](Self::extend_into) with random choices from `rng`, one for each of `t`, whose
+    /// bit 0 is then the choice. The sender takes
+    /// [`extend_random`](super::CotSender::extend_random).
+    ///
+    /// # Errors
+    ///
+    /// As [`extend`](Self::extend).
+    pub fn extend_random(
+        &mut self,
+        rng: &mut Prg,
+        t: &mut [Block],
+        message: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        self.run(Choices::Random(rng), t, message)
+    }
+
+    /// Replaces all keys by others that follow from them, so that what was made before cannot be
+    /// made again. The sender does so at the same number.
+    pub(crate) fn step_keys(&mut self) {
+        self.groups.iter_mut().for_each(Streams::step);
+        *self.mask_key = self.masks().encrypt(STEP);
+    }
+
+    fn run(
+        &mut self,
+        mut choices: Choices<'_>,
+        t: &mut [Block],
+        message: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let count = t.len();
+        self.progress.check(count)?;
         // Not cleared before: what is there already need not be filled with zeros.
         message.resize(self.message_len(count), 0);
         let corrections = core::mem::take(&mut self.corrections);
@@ -139,15 +171,19 @@ impl CotReceiver {
             first += 1;
         }
         let mut packed = Zeroizing::new([Block::ZERO; LOT_BLOCKS]);
-        for (choices, t) in choices.chunks(LOT).zip(t.chunks_mut(LOT)) {
-            let length = pack(choices, &mut *packed);
+        for t in t.chunks_mut(LOT) {
+            let packed = choices.next(t.len(), &mut *packed);
+            let length = packed.len();
             let (sent, left) = rest.split_at_mut(self.field.groups() * length * Block::BYTES);
             rest = left;
-            self.fold_lot(first, &packed[..length], &mut lot, sent);
+            self.fold_lot(first, packed, &mut lot, sent);
             if let Some(check) = &mut check {
                 check.absorb(sent);
                 check.add_rows(&lot.rows[..128 * length]);
-                check.add_choices(&packed[..length]);
+                check.add_choices(packed);
+            }
+            if let Choices::Random(_) = choices {
+                lot.rows[..length].copy_from_slice(packed);
             }
             lot.transpose(length, t);
             first += length as u64;
@@ -168,13 +204,17 @@ impl CotReceiver {
         rest: &'a mut [u8],
     ) -> &'a mut [u8] {
         let (sent, rest) = rest.split_at_mut(self.field.groups() * Block::BYTES);
-        let choices = self.masks.encrypt(Block::from_u128(u128::from(first)));
+        let choices = self.masks().encrypt(Block::from_u128(u128::from(first)));
         let choices = Zeroizing::new([choices]);
         self.fold_lot(first, &*choices, lot, sent);
         check.absorb(sent);
         check.add_mask_rows(&lot.rows[..128]);
         check.add_mask_choices(choices[0]);
         rest
+    }
+
+    fn masks(&self) -> Aes128 {
+        Aes128::new(Cpu::detect(), *self.mask_key)
     }
 
     /// Rows of one lot, v, and what is sent for each group, u ⊕ c.
@@ -187,6 +227,31 @@ impl CotReceiver {
             let sums = lot.sum[..length].iter().zip(choices);
             for ((&u, &c), out) in sums.zip(out.chunks_exact_mut(Block::BYTES)) {
                 out.copy_from_slice(&(u ^ c).to_bytes());
+            }
+        }
+    }
+}
+
+/// Where a call's choices come from.
+enum Choices<'a> {
+    Given(&'a [bool]),
+    Random(&'a mut Prg),
+}
+
+impl Choices<'_> {
+    /// The choices of a lot of `count` OTs as blocks.
+    fn next<'b>(&mut self, count: usize, packed: &'b mut [Block]) -> &'b [Block] {
+        match self {
+            Self::Given(choices) => {
+                let (now, later) = choices.split_at(count);
+                *choices = later;
+                let length = pack(now, packed);
+                &packed[..length]
+            }
+            Self::Random(rng) => {
+                let packed = &mut packed[..super::blocks(count)];
+                rng.fill_blocks(packed);
+                packed
             }
         }
     }

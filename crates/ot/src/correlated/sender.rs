@@ -18,15 +18,15 @@ use crate::{Check as Failed, Delta, Error, Message, PeerMisbehaved, Security};
 
 /// The half of the garbler: it chose Δ, and gets q for each OT.
 pub struct CotSender {
-    delta: Delta,
-    tag: SessionTag,
-    field: FieldBits,
-    security: Security,
-    progress: Progress,
+    pub(super) delta: Delta,
+    pub(super) tag: SessionTag,
+    pub(super) field: FieldBits,
+    pub(super) security: Security,
+    pub(super) progress: Progress,
     /// Chosen keys of the base OTs, until the first message brings the corrections.
-    base: Vec<Key>,
+    pub(super) base: Vec<Key>,
     /// Streams of each group's punctured tree, from the first message on.
-    groups: Vec<Streams>,
+    pub(super) groups: Vec<Streams>,
 }
 
 impl CotSender {
@@ -95,7 +95,7 @@ impl CotSender {
     }
 
     /// Size of what only the first message carries, in bytes.
-    fn head_bytes(&self) -> usize {
+    pub(crate) fn head_bytes(&self) -> usize {
         if self.groups.is_empty() {
             first_bytes(self.field, self.security)
         } else {
@@ -125,10 +125,31 @@ impl CotSender {
     ///
     /// As [`extend`](Self::extend), after which `q` holds zeros if the check failed.
     pub fn extend_into(&mut self, q: &mut [Block], message: &[u8]) -> Result<(), Error> {
+        self.run(false, q, message)
+    }
+
+    /// [`extend_into`](Self::extend_into) for the receiver's
+    /// [`extend_random`](super::CotReceiver::extend_random): bit 0 of each q is clear, so that that
+    /// of t is the choice.
+    ///
+    /// # Errors
+    ///
+    /// As [`extend_into`](Self::extend_into).
+    pub fn extend_random(&mut self, q: &mut [Block], message: &[u8]) -> Result<(), Error> {
+        self.run(true, q, message)
+    }
+
+    /// Replaces all keys by others that follow from them, so that what was made before cannot be
+    /// made again. The receiver does so at the same number.
+    pub(crate) fn step_keys(&mut self) {
+        self.groups.iter_mut().for_each(Streams::step);
+    }
+
+    fn run(&mut self, random: bool, q: &mut [Block], message: &[u8]) -> Result<(), Error> {
         let count = q.len();
         self.progress.check(count)?;
         self.check_length(count, message)?;
-        let result = self.take(q, message);
+        let result = self.take(random, q, message);
         if result.is_err() {
             q.zeroize();
             self.end();
@@ -156,7 +177,12 @@ impl CotSender {
         self.groups = Vec::new();
     }
 
-    fn take(&mut self, q: &mut [Block], message: &[u8]) -> Result<(), PeerMisbehaved> {
+    fn take(
+        &mut self,
+        random: bool,
+        q: &mut [Block],
+        message: &[u8],
+    ) -> Result<(), PeerMisbehaved> {
         let (head, mut rest) = message.split_at(self.head_bytes());
         if self.groups.is_empty() {
             self.open_trees(head)?;
@@ -183,6 +209,9 @@ impl CotSender {
             if let Some(check) = &mut check {
                 check.absorb(sent);
                 check.add_rows(&lot.rows[..Delta::BITS * length]);
+            }
+            if random {
+                lot.rows[..length].fill(Block::ZERO);
             }
             lot.transpose(length, q);
             first += length as u64;

@@ -29,7 +29,7 @@ mod vole;
 
 pub(crate) use proof::{first_bytes, mask_key, prove_trees, verify_trees};
 pub(crate) use tree::{CORRECTION_BYTES, correction_bytes, grow, grow_punctured};
-pub(crate) use vole::Streams;
+pub(crate) use vole::{STEP, Streams};
 
 use crate::{ApiMisuse, Delta};
 
@@ -50,6 +50,12 @@ impl FieldBits {
 
     /// k = 2: half the bytes of k = 1 for the same work.
     pub const DEFAULT: Self = Self(2);
+
+    /// k = 4: a quarter of the bytes of k = 1 for twice the work.
+    pub const MIDDLE: Self = Self(4);
+
+    /// k = 8: the fewest bytes.
+    pub const LARGEST: Self = Self(8);
 
     /// The field of 2^`bits` elements.
     ///

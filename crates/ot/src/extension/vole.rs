@@ -20,6 +20,9 @@ const IN_FLIGHT: usize = 8;
 /// The most blocks that a tile of [`IN_FLIGHT`] vectors has.
 const MAX_TILE_BLOCKS: usize = IN_FLIGHT * 4;
 
+/// The block of a key's stream that becomes the next key: past all that rows use.
+pub(crate) const STEP: Block = Block::ONES;
+
 /// An expanded key.
 type RoundKeys = [Block; 11];
 
@@ -57,6 +60,19 @@ impl Streams {
         }
     }
 
+    /// Replaces each key by its stream's block [`STEP`], which no row uses.
+    pub(crate) fn step(&mut self) {
+        for keys in self.keys.iter_mut().skip(usize::from(self.punctured)) {
+            *keys = self.cpu.dispatch(Step { keys });
+        }
+    }
+
+    /// The leaves as they are now; zero where one is unknown.
+    pub(crate) fn leaves(&self) -> impl Iterator<Item = Block> {
+        // The first round key of AES-128 is the key itself.
+        self.keys.iter().map(|keys| keys[0])
+    }
+
     /// Writes blocks `first…` of ⊕_x x_b·G_x into row b of `rows` and those of ⊕_x G_x into `sum`.
     /// Each row is as long as `sum`.
     pub(crate) fn fold(&self, first: u64, rows: &mut [Block], sum: &mut [Block]) {
@@ -81,6 +97,22 @@ impl Kernel for Expand {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> RoundKeys {
         simd.round_keys(&simd.expand(simd.splat(self.leaf)))
+    }
+}
+
+/// A key's successor, expanded.
+struct Step<'a> {
+    keys: &'a RoundKeys,
+}
+
+impl Kernel for Step<'_> {
+    type Output = RoundKeys;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> RoundKeys {
+        let schedule = simd.splat_schedule(self.keys);
+        let [[next]] = simd.encrypt([&schedule], [[simd.splat(STEP)]]);
+        simd.round_keys(&simd.expand(next))
     }
 }
 

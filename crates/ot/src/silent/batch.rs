@@ -5,7 +5,7 @@ use tacit_kernels::{Block, Cpu, Gf128Sum, Kernel, Prg, Simd, inner_products};
 use zeroize::Zeroizing;
 
 use super::lpn::add_columns;
-use super::params::{BOOTSTRAP, CHECK_COTS, Params, ROUND};
+use super::params::{CHECK_COTS, Params, Schedule};
 use super::tree::Hash;
 use crate::{Security, SessionTag};
 
@@ -14,10 +14,10 @@ const TRANSCRIPT: &[u8; 32] = b"tacit silent OT v1 transcript   ";
 const ANSWER: &[u8; 32] = b"tacit silent OT v1 check answer ";
 
 /// Size of the receiver's reply to a batch, in bytes.
-pub(super) const REPLY_BYTES: usize = Block::BYTES;
+pub(crate) const REPLY_BYTES: usize = Block::BYTES;
 
 /// Size of the sender's answer to the reply, in bytes.
-pub(super) const ANSWER_BYTES: usize = 32;
+pub(crate) const ANSWER_BYTES: usize = 32;
 
 /// Lanes of the widest vector.
 const MAX_LANES: usize = 4;
@@ -30,83 +30,62 @@ pub(super) struct Rounds {
     tag: SessionTag,
     pub(super) security: Security,
     pub(super) hash: Hash,
-    params: Params,
-    /// The parameters of the rounds after the first.
-    later: Params,
-    round: u64,
-    batch: usize,
-    inputs: Zeroizing<Vec<Block>>,
+    pub(super) schedule: Schedule,
+    pub(super) inputs: Zeroizing<Vec<Block>>,
     /// Inputs of the next round, as far as they are made.
-    reserve: Zeroizing<Vec<Block>>,
+    pub(super) reserve: Zeroizing<Vec<Block>>,
 }
 
 impl Rounds {
-    /// The bootstrap's round over its COTs, bit 0 of which is the receiver's choice.
-    pub(super) fn new(tag: SessionTag, security: Security, inputs: Zeroizing<Vec<Block>>) -> Self {
-        Self::with_params(tag, security, inputs, BOOTSTRAP, ROUND)
-    }
-
-    pub(super) fn with_params(
+    /// The round of `schedule` over its COTs, bit 0 of which is the receiver's choice.
+    pub(super) fn new(
         tag: SessionTag,
         security: Security,
+        schedule: Schedule,
         inputs: Zeroizing<Vec<Block>>,
-        params: Params,
-        later: Params,
     ) -> Self {
-        debug_assert_eq!(inputs.len(), params.inputs());
+        debug_assert_eq!(inputs.len(), schedule.params().inputs());
         Self {
             tag,
             security,
             hash: Hash::new(Cpu::detect()),
-            params,
-            later,
-            round: 0,
-            batch: 0,
+            schedule,
             inputs,
-            reserve: Zeroizing::new(Vec::with_capacity(later.inputs())),
+            reserve: Zeroizing::new(Vec::with_capacity(schedule.later().inputs())),
         }
     }
 
     pub(super) fn params(&self) -> Params {
-        self.params
-    }
-
-    /// Size of the sender's message for the next batch, in bytes.
-    pub(super) fn trees_bytes(&self) -> usize {
-        self.params.batch_trees * self.params.depth * Block::BYTES
-    }
-
-    /// How many COTs the next batch gives away.
-    pub(super) fn next_count(&self) -> usize {
-        if self.round == 0 {
-            return 0;
-        }
-        self.params.batch_outputs() - self.reserved_next()
-    }
-
-    /// How many of the next batch's outputs the next round takes.
-    fn reserved_next(&self) -> usize {
-        let missing = self.later.inputs() - self.reserve.len();
-        missing.min(self.params.batch_outputs())
+        self.schedule.params()
     }
 
     /// COTs that the trees of this batch take, and those that its check takes.
     pub(super) fn batch_inputs(&self) -> (&[Block], &[Block]) {
-        let start = self.params.secret() + self.batch * self.params.batch_inputs();
-        let inputs = &self.inputs[start..start + self.params.batch_inputs()];
-        inputs.split_at(self.params.batch_inputs() - CHECK_COTS)
+        let params = self.params();
+        let inputs = &self.inputs[self.batch_range()];
+        inputs.split_at(params.batch_inputs() - CHECK_COTS)
+    }
+
+    /// Where in the round's inputs those of this batch are.
+    fn batch_range(&self) -> core::ops::Range<usize> {
+        let params = self.params();
+        let start = params.secret() + self.schedule.place().1 * params.batch_inputs();
+        start..start + params.batch_inputs()
+    }
+
+    /// This batch's hash, which begins with its place.
+    fn hash_of_batch(&self, domain: &[u8; 32]) -> Sha256 {
+        let (round, batch) = self.schedule.place();
+        let hash = self.tag.hash(domain);
+        hash.chain_update(round.to_le_bytes())
+            .chain_update((batch as u64).to_le_bytes())
     }
 
     /// Everything that a batch works with, borrowed apart.
     pub(super) fn parts(&self) -> (&Hash, &[Block], &[Block], Prg) {
-        let seed = self.tag.hash(COLUMNS);
-        let seed = seed.chain_update(self.round.to_le_bytes());
-        let seed = seed.chain_update((self.batch as u64).to_le_bytes());
-        let columns = Prg::from_seed(&seed.finalize().into());
-        let (secret, rest) = self.inputs.split_at(self.params.secret());
-        let start = self.batch * self.params.batch_inputs();
-        let trees = &rest[start..start + self.params.batch_trees * self.params.depth];
-        (&self.hash, secret, trees, columns)
+        let columns = Prg::from_seed(&self.hash_of_batch(COLUMNS).finalize().into());
+        let secret = &self.inputs[..self.params().secret()];
+        (&self.hash, secret, self.batch_inputs().0, columns)
     }
 
     pub(super) fn expand(columns: &mut Prg, secret: &[Block], leaves: &mut [Block]) {
@@ -115,9 +94,7 @@ impl Rounds {
 
     /// The sums of this batch's check, if it has one.
     pub(super) fn check(&self) -> Option<Sums> {
-        let transcript = self.tag.hash(TRANSCRIPT);
-        let transcript = transcript.chain_update(self.round.to_le_bytes());
-        let transcript = transcript.chain_update((self.batch as u64).to_le_bytes());
+        let transcript = self.hash_of_batch(TRANSCRIPT);
         (self.security == Security::Malicious).then(|| Sums {
             cpu: Cpu::detect(),
             transcript,
@@ -130,22 +107,19 @@ impl Rounds {
     /// Ends a batch: keeps what the next round takes at the front of `outputs`, and leaves the
     /// rest, which is given away.
     pub(super) fn finish(&mut self, outputs: &mut Zeroizing<Vec<Block>>) {
-        let reserved = self.reserved_next();
+        let (reserved, kept) = (self.schedule.next_reserved(), outputs.len());
+        let given = self.schedule.next_count();
         self.reserve.extend_from_slice(&outputs[..reserved]);
-        let kept = outputs.len();
         if reserved > 0 {
             outputs.copy_within(reserved.., 0);
         }
-        // What lies past the end is wiped before it is forgotten.
-        let given = if self.round == 0 { 0 } else { kept - reserved };
-        outputs[given..].fill(Block::ZERO);
+        // What lies past the end is wiped before it is forgotten, and so is what the batch took.
+        outputs[given..kept].fill(Block::ZERO);
         outputs.truncate(given);
-        self.batch += 1;
-        if self.batch == self.params.batches() {
-            self.batch = 0;
-            self.round += 1;
-            self.params = self.later;
-            let next = Vec::with_capacity(self.later.inputs());
+        let taken = self.batch_range();
+        self.inputs[taken].fill(Block::ZERO);
+        if self.schedule.advance() {
+            let next = Vec::with_capacity(self.schedule.later().inputs());
             self.inputs = core::mem::replace(&mut self.reserve, Zeroizing::new(next));
         }
     }

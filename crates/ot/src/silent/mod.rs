@@ -36,17 +36,14 @@ mod params;
 mod receiver;
 mod reorder;
 mod sender;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod tree;
 
+pub(crate) use batch::{ANSWER_BYTES, REPLY_BYTES};
+pub(crate) use params::{BOOTSTRAP, Schedule};
 pub use receiver::{ReceiverBatch, SilentReceiver};
 pub use sender::{SenderBatch, SilentSender};
 
-use tacit_kernels::Block;
-use zeroize::Zeroizing;
-
 use crate::base::check_length;
-
-/// One party's half of a batch's OTs, wiped when dropped.
-pub type Outputs = Zeroizing<Vec<Block>>;

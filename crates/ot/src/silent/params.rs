@@ -2,7 +2,7 @@
 
 /// Sizes of a round: trees, the secret, and how a round is cut into batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Params {
+pub(crate) struct Params {
     /// t, the trees of a round, and so the weight of its noise.
     pub(super) trees: usize,
     /// Trees of a batch; divides `trees`.
@@ -38,7 +38,7 @@ pub(super) const ROUND: Params = Params {
 /// N = 870,400: the round that makes the first secret of [`ROUND`] from few COTs.
 ///
 /// Source: the set `b10` of the same.
-pub(super) const BOOTSTRAP: Params = Params {
+pub(crate) const BOOTSTRAP: Params = Params {
     trees: 850,
     batch_trees: 850,
     depth: 10,
@@ -69,8 +69,94 @@ impl Params {
     }
 
     /// COTs that a round takes, which the one before reserves.
-    pub(super) const fn inputs(self) -> usize {
+    pub(crate) const fn inputs(self) -> usize {
         self.secret() + self.batches() * self.batch_inputs()
+    }
+}
+
+/// How far the rounds have come: sizes and counts alone, from which a cost is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Schedule {
+    params: Params,
+    /// The parameters of the rounds after the first.
+    later: Params,
+    round: u64,
+    batch: usize,
+    /// COTs that are laid aside for the next round.
+    reserved: usize,
+}
+
+impl Schedule {
+    /// The bootstrap's first batch.
+    pub(crate) const START: Self = Self::new(BOOTSTRAP, ROUND);
+
+    pub(super) const fn new(params: Params, later: Params) -> Self {
+        Self {
+            params,
+            later,
+            round: 0,
+            batch: 0,
+            reserved: 0,
+        }
+    }
+
+    /// The schedule at a batch of a round, with what was laid aside, if there is such a place.
+    pub(super) fn at(self, round: u64, batch: usize, reserved: usize) -> Option<Self> {
+        let params = if round == 0 { self.params } else { self.later };
+        let fits = batch < params.batches() && reserved <= self.later.inputs();
+        let place = Self {
+            params,
+            round,
+            batch,
+            reserved,
+            ..self
+        };
+        fits.then_some(place)
+    }
+
+    pub(super) const fn params(&self) -> Params {
+        self.params
+    }
+
+    pub(super) const fn later(&self) -> Params {
+        self.later
+    }
+
+    /// The number of the round, and of the batch in it.
+    pub(super) const fn place(&self) -> (u64, usize) {
+        (self.round, self.batch)
+    }
+
+    /// Size of the sender's message for the next batch, in bytes.
+    pub(crate) const fn trees_bytes(&self) -> usize {
+        self.params.batch_trees * self.params.depth * tacit_kernels::Block::BYTES
+    }
+
+    /// How many of the next batch's outputs the next round takes.
+    pub(super) fn next_reserved(&self) -> usize {
+        let missing = self.later.inputs() - self.reserved;
+        missing.min(self.params.batch_outputs())
+    }
+
+    /// How many COTs the next batch gives away.
+    pub(crate) fn next_count(&self) -> usize {
+        if self.round == 0 {
+            return 0;
+        }
+        self.params.batch_outputs() - self.next_reserved()
+    }
+
+    /// Moves on by a batch. Returns whether a new round begins.
+    pub(crate) fn advance(&mut self) -> bool {
+        self.reserved += self.next_reserved();
+        self.batch += 1;
+        let ends = self.batch == self.params.batches();
+        if ends {
+            (self.batch, self.reserved) = (0, 0);
+            self.round += 1;
+            self.params = self.later;
+        }
+        ends
     }
 }
 

@@ -7,11 +7,10 @@ use subtle::ConstantTimeEq;
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::Outputs;
 use super::batch::{ANSWER_BYTES, Rounds};
-use super::params::BOOTSTRAP;
+use super::params::{BOOTSTRAP, Schedule};
 use crate::correlated::CotReceiver;
-use crate::{Check, Error, Message, PeerMisbehaved, Security, SessionTag};
+use crate::{Check, Error, Message, Outputs, PeerMisbehaved, Security, SessionTag};
 
 /// The half of the evaluator between two batches: it gets a random choice b and t = q ⊕ bΔ for
 /// each OT, b being bit 0 of t.
@@ -41,17 +40,10 @@ impl SilentReceiver {
     ) -> Result<(Self, Vec<u8>), Error> {
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *seed);
-        let mut random = Zeroizing::new(vec![0; BOOTSTRAP.inputs()]);
-        Prg::from_seed(&seed).fill_bytes(&mut random);
-        let choices = random.iter().map(|byte| byte & 1 == 1);
-        let choices = Zeroizing::new(choices.collect::<Vec<bool>>());
-        let mut t = Zeroizing::new(vec![Block::ZERO; choices.len()]);
+        let mut t = Zeroizing::new(vec![Block::ZERO; BOOTSTRAP.inputs()]);
         let mut message = Vec::new();
-        cot.extend_into(&choices, &mut t, &mut message)?;
-        for (t, &choice) in t.iter_mut().zip(choices.iter()) {
-            *t = t.with_lsb(u8::from(choice).into());
-        }
-        let rounds = Rounds::new(*tag, cot.security(), t);
+        cot.extend_random(&mut Prg::from_seed(&seed), &mut t, &mut message)?;
+        let rounds = Rounds::new(*tag, cot.security(), Schedule::START, t);
         Ok((Self { rounds }, message))
     }
 
@@ -63,13 +55,13 @@ impl SilentReceiver {
     /// How many OTs the next batch gives: none for the first one.
     #[must_use]
     pub fn next_count(&self) -> usize {
-        self.rounds.next_count()
+        self.rounds.schedule.next_count()
     }
 
     /// Size of the sender's message for the next batch, in bytes.
     #[must_use]
     pub fn trees_bytes(&self) -> usize {
-        self.rounds.trees_bytes()
+        self.rounds.schedule.trees_bytes()
     }
 
     /// What the sender answers to a reply, in bytes; nothing when semi-honest.
@@ -119,6 +111,12 @@ impl SilentReceiver {
 }
 
 impl ReceiverBatch {
+    /// Size of the sender's answer, in bytes; nothing when semi-honest.
+    #[must_use]
+    pub fn answer_bytes(&self) -> usize {
+        self.receiver.answer_bytes()
+    }
+
     /// Takes the sender's answer, empty when semi-honest. Returns the receiver and the t of each
     /// OT, secret, whose bit 0 is the OT's choice.
     ///

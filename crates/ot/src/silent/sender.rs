@@ -6,15 +6,14 @@ use rand_core::CryptoRng;
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::Outputs;
 use super::batch::{ANSWER_BYTES, REPLY_BYTES, Rounds, Sums};
-use super::params::BOOTSTRAP;
+use super::params::{BOOTSTRAP, Schedule};
 use crate::correlated::CotSender;
-use crate::{Delta, Error, Message, Security, SessionTag};
+use crate::{Delta, Error, Message, Outputs, Security, SessionTag};
 
 /// The half of the garbler between two batches: it has Δ, and gets q for each OT.
 pub struct SilentSender {
-    delta: Delta,
+    pub(super) delta: Delta,
     pub(super) rounds: Rounds,
 }
 
@@ -35,17 +34,21 @@ impl SilentSender {
     /// As [`CotSender::extend`].
     pub fn start(mut cot: CotSender, tag: &SessionTag, message: &[u8]) -> Result<Self, Error> {
         let mut q = Zeroizing::new(vec![Block::ZERO; BOOTSTRAP.inputs()]);
-        cot.extend_into(&mut q, message)?;
-        q.iter_mut().for_each(|q| *q = q.with_lsb(0.into()));
+        cot.extend_random(&mut q, message)?;
         Ok(Self {
             delta: cot.delta().clone(),
-            rounds: Rounds::new(*tag, cot.security(), q),
+            rounds: Rounds::new(*tag, cot.security(), Schedule::START, q),
         })
     }
 
     #[cfg(test)]
     pub(super) fn for_test(delta: Delta, rounds: Rounds) -> Self {
         Self { delta, rounds }
+    }
+
+    /// Where this half stands.
+    pub(crate) fn schedule(&self) -> Schedule {
+        self.rounds.schedule
     }
 
     /// How many OTs the first message of [`start`](Self::start) is for.
@@ -63,7 +66,7 @@ impl SilentSender {
     /// How many OTs the next batch gives: none for the first one.
     #[must_use]
     pub fn next_count(&self) -> usize {
-        self.rounds.next_count()
+        self.rounds.schedule.next_count()
     }
 
     /// What the receiver sends in reply to a batch, in bytes; nothing when semi-honest.
@@ -79,7 +82,7 @@ impl SilentSender {
     #[must_use]
     pub fn begin<R: CryptoRng + ?Sized>(self, rng: &mut R) -> (SenderBatch, Vec<u8>) {
         let params = self.rounds.params();
-        let mut message = vec![0; self.rounds.trees_bytes()];
+        let mut message = vec![0; self.rounds.schedule.trees_bytes()];
         let mut outputs = Zeroizing::new(vec![Block::ZERO; params.batch_outputs()]);
         let mut sums = self.rounds.check();
         let mut seed = Zeroizing::new([0; 32]);
@@ -107,6 +110,12 @@ impl SilentSender {
 }
 
 impl SenderBatch {
+    /// Size of the receiver's reply, in bytes; nothing when semi-honest.
+    #[must_use]
+    pub fn reply_bytes(&self) -> usize {
+        self.sender.reply_bytes()
+    }
+
     /// Takes the receiver's reply, empty when semi-honest. Returns the sender, the q of each OT,
     /// secret, bit 0 of which is clear, and the answer for the receiver, empty when semi-honest.
     ///

@@ -4,7 +4,7 @@ use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::batch::Rounds;
-use super::params::Params;
+use super::params::{Params, Schedule};
 use super::*;
 use crate::{Check, Delta, Error, PeerMisbehaved, Security, SessionTag};
 
@@ -17,15 +17,30 @@ const SMALL: Params = Params {
 const TAG: SessionTag = SessionTag::new([4; 32]);
 
 fn halves(seed: u128, security: Security) -> (Delta, SilentSender, SilentReceiver) {
+    halves_of(SMALL, seed, security)
+}
+
+fn halves_of(
+    params: Params,
+    seed: u128,
+    security: Security,
+) -> (Delta, SilentSender, SilentReceiver) {
     let mut prg = Prg::new(Block::from_u128(seed));
     let delta = Delta::random(&mut prg);
-    let mut q = vec![Block::ZERO; SMALL.inputs()];
+    let mut q = vec![Block::ZERO; params.inputs()];
     prg.fill_blocks(&mut q);
     q.iter_mut().for_each(|q| *q = q.with_lsb(0.into()));
     let t = q.iter();
     let t = t.map(|&q| q ^ delta.to_block().and_bit(prg.next_block().lsb()));
     let t = t.collect();
-    let rounds = |cots| Rounds::with_params(TAG, security, Zeroizing::new(cots), SMALL, SMALL);
+    let rounds = |cots| {
+        Rounds::new(
+            TAG,
+            security,
+            Schedule::new(params, params),
+            Zeroizing::new(cots),
+        )
+    };
     let receiver = SilentReceiver::for_test(rounds(t));
     let sender = SilentSender::for_test(delta.clone(), rounds(q));
     (delta, sender, receiver)
@@ -60,54 +75,102 @@ fn correlated_over_many_rounds() {
     }
 }
 
-/// One batch of a sender that adds 2 to the last correction of tree 0, which moves two sibling
-/// leaves, α and its neighbour, and that answers as is right if these are leaf `guess` and its
-/// sibling. Returns whether the guess is right, and what the receiver says.
-fn cheat(seed: u128, guess: usize) -> (bool, Result<(), Error>) {
-    let (delta, sender, receiver) = halves(seed, Security::Malicious);
+/// How a sender cheats in the first trees of a batch.
+#[derive(Clone, Copy, Debug)]
+enum Cheat {
+    /// It adds 2 to the last correction of this many trees, which moves two sibling leaves: α and
+    /// its neighbour.
+    LastCorrection(usize),
+    /// It makes this many trees under Δ ⊕ 2, and sums that open as they should for one α: leaf α
+    /// moves alone.
+    OtherDelta(usize),
+}
+
+/// One batch of a sender that cheats, and answers as is right if `guess` names the leaves that
+/// move. Returns whether it does in all trees, and what the receiver says.
+fn cheat(params: Params, cheat: Cheat, seed: u128, guess: usize) -> (bool, Result<(), Error>) {
+    let (delta, sender, receiver) = halves_of(params, seed, Security::Malicious);
     let mut sums = sender.rounds.check().unwrap();
     let mut roots = Prg::new(Block::from_u128(seed));
-    let mut trees = vec![0; sender.rounds.trees_bytes()];
-    let mut leaves = vec![Block::ZERO; SMALL.leaves()];
+    let mut trees = vec![0; sender.rounds.schedule.trees_bytes()];
+    let mut leaves = vec![Block::ZERO; params.leaves()];
     let (hash, _, q, _) = sender.rounds.parts();
-    let sent = trees.chunks_exact_mut(SMALL.depth * 16).enumerate();
-    for ((tree, sent), q) in sent.zip(q.chunks_exact(SMALL.depth)) {
-        hash.grow(roots.next_block(), delta.to_block(), q, &mut leaves, sent);
-        if tree == 0 {
-            sent[SMALL.depth * 16 - 16] ^= 2;
-            leaves[guess] ^= Block::from_u128(2);
-            leaves[guess ^ (SMALL.leaves() / 2)] ^= Block::from_u128(2);
+    let two = Block::from_u128(2);
+    let sent = trees.chunks_exact_mut(params.depth * 16).enumerate();
+    for ((tree, sent), q) in sent.zip(q.chunks_exact(params.depth)) {
+        match cheat {
+            Cheat::LastCorrection(wrong) if tree < wrong => {
+                hash.grow(roots.next_block(), delta.to_block(), q, &mut leaves, sent);
+                sent[params.depth * 16 - 16] ^= 2;
+                leaves[guess] ^= two;
+                leaves[guess ^ (params.leaves() / 2)] ^= two;
+            }
+            Cheat::OtherDelta(wrong) if tree < wrong => {
+                let other = delta.to_block() ^ two;
+                hash.grow(roots.next_block(), other, q, &mut leaves, sent);
+                leaves[guess] ^= two;
+                // The receiver opens sums with Δ where α's bit is clear.
+                for (level, sent) in sent.chunks_exact_mut(16).enumerate() {
+                    sent[0] ^= 2 * (1 ^ (guess >> level & 1) as u8);
+                }
+            }
+            _ => hash.grow(roots.next_block(), delta.to_block(), q, &mut leaves, sent),
         }
         sums.add_tree(sent, &leaves);
     }
-    let choices = receiver.rounds.batch_inputs().0[..SMALL.depth].iter();
-    let alpha = (0..).zip(choices).fold(0, |alpha, (level, t)| {
-        alpha | usize::from(1 - t.lsb().unwrap_u8()) << level
+    let (Cheat::LastCorrection(wrong) | Cheat::OtherDelta(wrong)) = cheat;
+    // The last bit does not matter: under another Δ the leaf that moves is then the sibling.
+    let same = params.leaves() / 2;
+    let choices = receiver.rounds.batch_inputs().0.chunks_exact(params.depth);
+    let right = choices.take(wrong).all(|choices| {
+        let alpha = (0..).zip(choices).fold(0, |alpha, (level, t)| {
+            alpha | usize::from(1 - t.lsb().unwrap_u8()) << level
+        });
+        alpha % same == guess % same
     });
     let (receiving, reply) = receiver.take(&trees).unwrap();
     let reply = Block::from_bytes(reply.try_into().unwrap());
     let cots = sender.rounds.batch_inputs().1;
     let answer = sums.answer(cots, Some((delta.to_block(), reply)));
-    let right = alpha % (SMALL.leaves() / 2) == guess % (SMALL.leaves() / 2);
     (right, receiving.finish(&answer).map(drop))
 }
 
-/// A wrong correction on the last of h levels passes with probability 2^-(h − 1).
+/// Trees of h levels: a wrong last correction, or another Δ, passes with probability 2^-(h − 1), and
+/// n wrong trees with the n-th power: exactly when all of α but its last bit is guessed.
 #[test]
 fn wrong_trees_pass_as_often_as_proven() {
-    let (runs, mut passed) = (1600, 0);
-    for seed in 0..runs {
-        let (right, result) = cheat(seed, seed as usize % SMALL.leaves());
-        assert_eq!(result.is_ok(), right);
-        if let Err(error) = result {
-            let check = Check::SilentTrees;
-            assert_eq!(error, PeerMisbehaved::CheckFailed { check }.into());
+    let tiny = Params {
+        trees: 80,
+        batch_trees: 40,
+        depth: 3,
+        log_secret: 4,
+    };
+    for (params, cheating, log_odds, runs) in [
+        (SMALL, Cheat::LastCorrection(1), 5, 1600_u32),
+        (SMALL, Cheat::OtherDelta(1), 5, 1600),
+        (tiny, Cheat::LastCorrection(1), 2, 400),
+        (tiny, Cheat::LastCorrection(2), 4, 1600),
+        (tiny, Cheat::OtherDelta(1), 2, 400),
+        (tiny, Cheat::OtherDelta(2), 4, 1600),
+    ] {
+        let mut passed = 0;
+        for run in 0..runs {
+            let guess = run as usize % params.leaves();
+            let (right, result) = cheat(params, cheating, run.into(), guess);
+            assert_eq!(result.is_ok(), right, "{cheating:?}");
+            if let Err(error) = result {
+                let check = Check::SilentTrees;
+                assert_eq!(error, PeerMisbehaved::CheckFailed { check }.into());
+            }
+            passed += u32::from(right);
         }
-        passed += u32::from(right);
+        let expected = f64::from(runs >> log_odds);
+        let deviations = (f64::from(passed) - expected).abs() / expected.sqrt();
+        assert!(
+            deviations < 4.0,
+            "{cheating:?}: {passed} passed, {expected} expected"
+        );
     }
-    let expected = f64::from(1600 / 32);
-    let deviations = (f64::from(passed) - expected).abs() / expected.sqrt();
-    assert!(deviations < 4.0, "{passed} passed, {expected} expected");
 }
 
 /// A change that the sender does not account for is caught wherever it is.
