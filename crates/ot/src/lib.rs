@@ -6,6 +6,8 @@
 //! | [`extension`] | punctured trees and small-field VOLE: the inside of the extension | Roy 2022 |
 //! | [`correlated`] | many correlated OTs under one Δ, with chosen choice bits | Roy 2022 |
 //! | [`silent`] | very many of them with random choices, from few bytes | Yang et al. 2020 |
+//! | [`precomputed`] | OTs made in advance, and used once in any form | Beaver 1995 |
+//! | [`source`] | OTs by number, made ahead of need by any extension, kept on disk | |
 //!
 //! How the parts meet: the *evaluator* is the sender of the base OTs and the receiver of the
 //! correlated ones; the *garbler* is the receiver of the base OTs, with the bits of Δ as its
@@ -43,8 +45,10 @@ pub mod correlated;
 mod delta;
 mod error;
 pub mod extension;
+pub mod precomputed;
 mod security;
 pub mod silent;
+pub mod source;
 mod state;
 mod tag;
 

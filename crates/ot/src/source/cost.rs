@@ -1,0 +1,280 @@
+//! What OTs cost, and which extension is the cheapest for a link.
+//!
+//! Bytes, messages and trips follow from the protocol and are exact. Times rest on what one
+//! machine needed (`cargo bench -p tacit-ot`): they choose between extensions, whose ratio differs
+//! little between machines, and predict no more than that.
+
+use core::fmt;
+use core::time::Duration;
+
+use super::CHUNK;
+use crate::correlated::message_bytes;
+use crate::extension::{FieldBits, first_bytes};
+use crate::silent::{ANSWER_BYTES, BOOTSTRAP, REPLY_BYTES, Schedule};
+use crate::{ApiMisuse, Security};
+
+/// How correlated OTs are made from base OTs. The same on both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// SoftSpoken with a small field: 128/k bits for each OT, symmetric cryptography only.
+    SoftSpoken(FieldBits),
+    /// Ferret: 0.21 bits for each OT, under learning parity with noise.
+    Silent,
+}
+
+impl Extension {
+    /// What both sides compare, as one byte: k, or 16 for silent.
+    #[must_use]
+    pub const fn id(self) -> u8 {
+        match self {
+            Self::SoftSpoken(field) => field.get() as u8,
+            Self::Silent => 16,
+        }
+    }
+
+    /// The extension with this [`id`](Self::id).
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse::UnknownExtension`].
+    pub fn from_id(id: u8) -> Result<Self, ApiMisuse> {
+        match (id, FieldBits::new(id.into())) {
+            (16, _) => Ok(Self::Silent),
+            (_, Ok(field)) => Ok(Self::SoftSpoken(field)),
+            _ => Err(ApiMisuse::UnknownExtension { id }),
+        }
+    }
+
+    /// The field of the first correlated OTs.
+    pub(super) const fn field(self) -> FieldBits {
+        match self {
+            Self::SoftSpoken(field) => field,
+            Self::Silent => FieldBits::LARGEST,
+        }
+    }
+}
+
+impl fmt::Display for Extension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SoftSpoken(field) => write!(f, "softspoken-{}", field.get()),
+            Self::Silent => f.write_str("silent"),
+        }
+    }
+}
+
+/// What a refill takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// OTs that it makes: as many as were asked for, or more.
+    pub made: u64,
+    /// Bytes from the sender.
+    pub sender_bytes: u64,
+    /// Bytes from the receiver.
+    pub receiver_bytes: u64,
+    /// Messages from the sender.
+    pub sender_messages: u64,
+    /// Messages from the receiver.
+    pub receiver_messages: u64,
+    /// Times that a message has to wait for one from the other side, counting the first: half
+    /// round trips.
+    pub trips: u64,
+}
+
+impl Cost {
+    /// The cost of the first refill of a source, for `count` OTs; base OTs apart.
+    #[must_use]
+    pub fn first_refill(extension: Extension, security: Security, count: usize) -> Self {
+        let field = extension.field();
+        let first = first_bytes(field, security);
+        match extension {
+            Extension::SoftSpoken(_) => Self::soft_spoken(field, security, first, count),
+            Extension::Silent => {
+                let mut cost = Self {
+                    receiver_bytes: (first + message_bytes(field, security, BOOTSTRAP.inputs()))
+                        as u64,
+                    receiver_messages: 1,
+                    trips: 1,
+                    ..Self::default()
+                };
+                cost.add_batches(Schedule::START, security, count);
+                cost
+            }
+        }
+    }
+
+    /// Bits on the wire, both ways, for each OT that is made.
+    #[must_use]
+    pub fn bits_per_ot(&self) -> f64 {
+        8.0 * (self.sender_bytes + self.receiver_bytes) as f64 / self.made as f64
+    }
+
+    pub(super) fn soft_spoken(
+        field: FieldBits,
+        security: Security,
+        first_bytes: usize,
+        count: usize,
+    ) -> Self {
+        let (whole, rest) = (count / CHUNK, count % CHUNK);
+        let mut bytes = first_bytes + whole * message_bytes(field, security, CHUNK);
+        if rest > 0 {
+            bytes += message_bytes(field, security, rest);
+        }
+        Self {
+            made: count as u64,
+            receiver_bytes: bytes as u64,
+            receiver_messages: count.div_ceil(CHUNK) as u64,
+            trips: 1,
+            ..Self::default()
+        }
+    }
+
+    /// Adds the batches that make `count` OTs from `schedule` on.
+    pub(super) fn add_batches(&mut self, mut schedule: Schedule, security: Security, count: usize) {
+        let before = self.sender_messages;
+        while self.made < count as u64 {
+            self.made += schedule.next_count() as u64;
+            self.sender_bytes += schedule.trees_bytes() as u64;
+            self.sender_messages += 1;
+            if security == Security::Malicious {
+                self.sender_bytes += ANSWER_BYTES as u64;
+                self.receiver_bytes += REPLY_BYTES as u64;
+                self.sender_messages += 1;
+                self.receiver_messages += 1;
+                self.trips += 2;
+            }
+            schedule.advance();
+        }
+        // The last answer, or all trees one after the other.
+        self.trips += u64::from(self.sender_messages > before);
+    }
+}
+
+/// A link between the parties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Time of a round trip.
+    pub round_trip: Duration,
+    /// Rate in each direction, in bits a second.
+    pub bits_per_s: u64,
+}
+
+/// An extension that was chosen by its cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The extension.
+    pub extension: Extension,
+    /// What it takes.
+    pub cost: Cost,
+    /// The time that it takes, roughly.
+    pub time: Duration,
+}
+
+impl Choice {
+    /// The extension that makes `count` OTs in the shortest time over `link`, base OTs apart.
+    /// Silent OT is considered where `allow_lpn` accepts its assumption.
+    #[must_use]
+    pub fn fastest(link: Link, security: Security, count: usize, allow_lpn: bool) -> Self {
+        let mut best = Self::told(
+            Extension::SoftSpoken(FieldBits::DEFAULT),
+            link,
+            security,
+            count,
+        );
+        let fields = [FieldBits::MIDDLE, FieldBits::LARGEST].map(Extension::SoftSpoken);
+        for extension in fields
+            .into_iter()
+            .chain(allow_lpn.then_some(Extension::Silent))
+        {
+            let other = Self::told(extension, link, security, count);
+            if other.time < best.time {
+                best = other;
+            }
+        }
+        best
+    }
+
+    /// The choice of an extension that is given.
+    #[must_use]
+    pub fn told(extension: Extension, link: Link, security: Security, count: usize) -> Self {
+        let cost = Cost::first_refill(extension, security, count);
+        let (start_ns, ns_per_ot) = compute_ns(extension, security);
+        let computing = start_ns + ns_per_ot * cost.made as f64;
+        let bits = 8.0 * cost.sender_bytes.max(cost.receiver_bytes) as f64;
+        let sending = bits * 1e9 / link.bits_per_s.max(1) as f64;
+        let waiting = link.round_trip.as_secs_f64() * 1e9 / 2.0 * cost.trips as f64;
+        let seconds = (computing.max(sending) + waiting) / 1e9;
+        let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        Self {
+            extension,
+            cost,
+            time,
+        }
+    }
+}
+
+/// Nanoseconds to begin and for each OT, of the slower party: an EPYC of the third generation at
+/// 2.2 GHz, one thread a party.
+fn compute_ns(extension: Extension, security: Security) -> (f64, f64) {
+    let malicious = security == Security::Malicious;
+    match extension {
+        Extension::Silent => (60e6, if malicious { 55.0 } else { 50.0 }),
+        Extension::SoftSpoken(field) => {
+            let streams = f64::from(1u32 << field.get()) / field.get() as f64;
+            let check = if malicious { 5.0 } else { 0.0 };
+            (1e4 * streams, 6.0 + streams + check)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(round_trip_ms: u64, bits_per_s: u64) -> Link {
+        let round_trip = Duration::from_millis(round_trip_ms);
+        Link {
+            round_trip,
+            bits_per_s,
+        }
+    }
+
+    #[test]
+    fn fast_links_take_few_calls_and_slow_ones_few_bytes() {
+        let security = Security::SemiHonest;
+        let best = |link, count, lpn| Choice::fastest(link, security, count, lpn).extension.id();
+        let (fast, slow) = (link(0, 20_000_000_000), link(60, 20_000_000));
+        assert_eq!(best(fast, 1 << 23, true), 2);
+        assert_eq!(best(slow, 1 << 23, true), 16);
+        assert_eq!(best(slow, 1 << 23, false), 8);
+        // Starting silent OT does not pay for a few OTs.
+        assert_ne!(best(slow, 10_000, true), 16);
+        assert_eq!(best(link(1, 2_000_000_000), 1 << 20, false), 4);
+    }
+
+    #[test]
+    fn a_dead_link_takes_for_ever_and_does_not_panic() {
+        let choice = Choice::fastest(link(u64::MAX, 0), Security::Malicious, 1 << 24, true);
+        assert!(choice.time > Duration::from_secs(1 << 30));
+    }
+
+    #[test]
+    fn silent_ots_take_less_than_three_tenths_of_a_bit() {
+        for security in [Security::SemiHonest, Security::Malicious] {
+            let cost = Cost::first_refill(Extension::Silent, security, 1 << 23);
+            let setup = Cost::first_refill(Extension::Silent, security, 1);
+            assert!(cost.bits_per_ot() < 0.5, "{cost:?}");
+            let bytes = |cost: Cost| (cost.sender_bytes + cost.receiver_bytes) as f64;
+            let later = 8.0 * (bytes(cost) - bytes(setup)) / (cost.made - setup.made) as f64;
+            assert!(later < 0.21, "{later}");
+        }
+    }
+
+    #[test]
+    fn ids_name_every_extension_once() {
+        let known = (0..=255).filter_map(|id| Extension::from_id(id).ok().map(|e| (id, e.id())));
+        let known: Vec<_> = known.collect();
+        assert_eq!(known.len(), 9);
+        assert!(known.iter().all(|(id, again)| id == again));
+    }
+}

@@ -1,0 +1,126 @@
+//! A source of correlated OTs: it makes them ahead of need and hands each out once, by number.
+//!
+//! Two halves, [`SourceSender`] and [`SourceReceiver`], over any [`Extension`]. A driver says how
+//! many OTs are wanted ([`refill`](SourceSender::refill), the same on both sides) and then moves
+//! messages, in the foreground or in the background, until both halves are idle:
+//!
+//! ```
+//! # use rand_core::CryptoRng;
+//! # use tacit_ot::{Error, source::{SourceReceiver, SourceSender, Turn}};
+//! fn refill<R: CryptoRng>(
+//!     sender: &mut SourceSender,
+//!     receiver: &mut SourceReceiver,
+//!     rng: &mut R,
+//! ) -> Result<(), Error> {
+//!     sender.refill(100_000)?;
+//!     receiver.refill(100_000)?;
+//!     let mut message = Vec::new();
+//!     loop {
+//!         // Over a network each half runs this loop alone: send, receive so many bytes, or stop.
+//!         if receiver.next(rng, &mut message)? == Turn::Send {
+//!             sender.receive(&message)?;
+//!         } else if sender.next(rng, &mut message)? == Turn::Send {
+//!             receiver.receive(&message)?;
+//!         } else {
+//!             return Ok(());
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! What is made is taken with [`take`](SourceSender::take), by number: a half refuses every number
+//! below its mark, and what is passed over is wiped. So parties that disagree where they are go on
+//! from the larger mark. The OTs come as [`SenderOts`](crate::precomputed::SenderOts) and
+//! [`ReceiverOts`](crate::precomputed::ReceiverOts), in all forms that those have.
+//!
+//! **Kept.** An idle half can be written as bytes and taken up again. Both halves step their keys
+//! after each refill, so state that is kept, or stolen, tells nothing of OTs that were made and
+//! taken before; but a silent receiver's tells the random choices of its present round. Halves go on together if their [`Position`]s are equal; if a crash left one of
+//! them a refill behind, both states are discarded and base OTs run anew under the same Δ, from the
+//! number that both have reached. OTs that were taken do not depend on the source any more.
+//!
+//! **Failed.** An error that the peer caused ends a half: its keys and all OTs that it has not
+//! handed out are wiped.
+
+mod cost;
+mod receiver;
+mod sender;
+mod shelf;
+mod stored;
+
+pub use cost::{Choice, Cost, Extension, Link};
+pub use receiver::SourceReceiver;
+pub use sender::SourceSender;
+
+use crate::ApiMisuse;
+
+/// How many OTs one refill may ask for.
+pub const MAX_REFILL: usize = 1 << 24;
+
+/// OTs of one message of SoftSpoken: few enough that both parties work at the same time.
+pub(crate) const CHUNK: usize = 1 << 16;
+
+/// What a half does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Send the message that was written.
+    Send,
+    /// Wait for a message of exactly this many bytes.
+    Receive {
+        /// Its length in bytes.
+        bytes: usize,
+    },
+    /// Nothing: what was asked for is made.
+    Idle,
+}
+
+/// How far a half has come: equal for two halves that can go on together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The number after the last OT that is made.
+    pub made: u64,
+    /// Refills that are done.
+    pub refills: u64,
+}
+
+/// What is left of a refill.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wanted {
+    /// OTs still to be made.
+    count: usize,
+    refills: u64,
+    ended: bool,
+}
+
+impl Wanted {
+    fn check(self) -> Result<(), ApiMisuse> {
+        if self.ended {
+            return Err(ApiMisuse::Ended);
+        }
+        Ok(())
+    }
+
+    /// Starts a refill.
+    fn ask(&mut self, count: usize, busy: bool) -> Result<(), ApiMisuse> {
+        self.check()?;
+        if busy || self.count > 0 {
+            return Err(ApiMisuse::Refilling);
+        }
+        if count > MAX_REFILL {
+            return Err(ApiMisuse::TooMany {
+                found: count,
+                limit: MAX_REFILL,
+            });
+        }
+        self.count = count;
+        Ok(())
+    }
+
+    /// Notes OTs that were made. Returns whether the refill is done with them.
+    fn made(&mut self, count: usize) -> bool {
+        self.count = self.count.saturating_sub(count);
+        let done = self.count == 0;
+        self.refills += u64::from(done);
+        done
+    }
+}

@@ -1,0 +1,258 @@
+//! The receiver's half of a source.
+
+use core::fmt;
+use core::ops::Range;
+
+use rand_core::CryptoRng;
+use tacit_kernels::Prg;
+use zeroize::Zeroizing;
+
+use super::cost::Extension;
+use super::shelf::Shelf;
+use super::{CHUNK, Position, Turn, Wanted};
+use crate::base::Key;
+use crate::correlated::CotReceiver;
+use crate::precomputed::ReceiverOts;
+use crate::silent::{ReceiverBatch, SilentReceiver};
+use crate::{ApiMisuse, Error, Security, SessionTag};
+
+/// The half of the evaluator: a random choice b, and t = q ⊕ bΔ for each OT.
+pub struct SourceReceiver {
+    pub(super) tag: SessionTag,
+    pub(super) extension: Extension,
+    pub(super) security: Security,
+    pub(super) engine: Engine,
+    pub(super) shelf: Shelf,
+    pub(super) wanted: Wanted,
+}
+
+/// What makes the OTs.
+pub(super) enum Engine {
+    SoftSpoken(CotReceiver),
+    /// Has the first correlated OTs of silent OT to send.
+    First(CotReceiver),
+    Silent(SilentReceiver),
+    /// A batch that was taken, and the reply to it as long as it is not sent.
+    Batch(ReceiverBatch, Option<Vec<u8>>),
+    Ended,
+}
+
+impl SourceReceiver {
+    /// A source whose first OT has the number `first`, with both keys of each base OT. All else is
+    /// as the sender's. The tag is no other source's.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse::WrongBaseCount`] if there are not
+    /// [`Delta::BITS`](crate::Delta::BITS) base OTs.
+    pub fn new(
+        base: Vec<[Key; 2]>,
+        tag: &SessionTag,
+        extension: Extension,
+        security: Security,
+        first: u64,
+    ) -> Result<Self, Error> {
+        let cot = CotReceiver::with_security(base, tag, extension.field(), security)?;
+        let engine = match extension {
+            Extension::SoftSpoken(_) => Engine::SoftSpoken(cot),
+            Extension::Silent => Engine::First(cot),
+        };
+        let shelf = Shelf::new(first, Default::default());
+        Ok(Self::from_parts(
+            *tag, extension, security, engine, shelf, 0,
+        ))
+    }
+
+    pub(super) fn from_parts(
+        tag: SessionTag,
+        extension: Extension,
+        security: Security,
+        engine: Engine,
+        shelf: Shelf,
+        refills: u64,
+    ) -> Self {
+        let wanted = Wanted {
+            refills,
+            ..Wanted::default()
+        };
+        Self {
+            tag,
+            extension,
+            security,
+            engine,
+            shelf,
+            wanted,
+        }
+    }
+
+    /// The numbers of the OTs that are made and not taken.
+    #[must_use]
+    pub fn available(&self) -> Range<u64> {
+        self.shelf.next()..self.shelf.made()
+    }
+
+    /// How far this half has come. The other's must be equal before a refill.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        Position {
+            made: self.shelf.made(),
+            refills: self.wanted.refills,
+        }
+    }
+
+    /// Asks for `count` more OTs or, where the extension makes many at once, as many more as that
+    /// takes. The other half asks for as many.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse`] if a refill is under way, this half has ended, or `count` is above
+    /// [`MAX_REFILL`](super::MAX_REFILL).
+    pub fn refill(&mut self, count: usize) -> Result<(), Error> {
+        self.wanted
+            .ask(count, matches!(self.engine, Engine::Batch(..)))?;
+        if let Extension::SoftSpoken(_) = self.extension {
+            self.shelf.reserve(count);
+        }
+        Ok(())
+    }
+
+    /// What this half does next. For [`Turn::Send`], `message` then holds what is to be sent;
+    /// messages go out in the order in which they were made.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse::UsedUp`] if the base OTs have given all that they may, which ends this half;
+    /// [`ApiMisuse::Ended`] after an error.
+    pub fn next<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        message: &mut Vec<u8>,
+    ) -> Result<Turn, Error> {
+        self.wanted.check()?;
+        if let Engine::Batch(batch, reply) = &mut self.engine {
+            if let Some(reply) = reply.take() {
+                *message = reply;
+                return Ok(Turn::Send);
+            }
+            let bytes = batch.answer_bytes();
+            return Ok(Turn::Receive { bytes });
+        }
+        if self.wanted.count == 0 {
+            return Ok(Turn::Idle);
+        }
+        if let Engine::Silent(silent) = &self.engine {
+            let bytes = silent.trees_bytes();
+            return Ok(Turn::Receive { bytes });
+        }
+        let result = self.write_message(rng, message);
+        if result.is_err() {
+            self.end();
+        }
+        result.map(|()| Turn::Send)
+    }
+
+    fn write_message<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        message: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        match core::mem::replace(&mut self.engine, Engine::Ended) {
+            Engine::SoftSpoken(mut cot) => {
+                let count = self.wanted.count.min(CHUNK);
+                let mut seed = Zeroizing::new([0; 32]);
+                rng.fill_bytes(&mut *seed);
+                let mut choices = Prg::from_seed(&seed);
+                cot.extend_random(&mut choices, self.shelf.grow(count), message)?;
+                if self.wanted.made(count) {
+                    cot.step_keys();
+                }
+                self.engine = Engine::SoftSpoken(cot);
+                Ok(())
+            }
+            Engine::First(cot) => {
+                let (silent, first) = SilentReceiver::start(cot, &self.tag, rng)?;
+                self.engine = Engine::Silent(silent);
+                *message = first;
+                Ok(())
+            }
+            _ => Err(ApiMisuse::Ended.into()),
+        }
+    }
+
+    /// Hands over the message that [`Turn::Receive`] asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved`](crate::PeerMisbehaved), which ends this half; [`ApiMisuse::NotItsTurn`].
+    pub fn receive(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.wanted.check()?;
+        let expects = match &self.engine {
+            Engine::Silent(_) => self.wanted.count > 0,
+            Engine::Batch(_, reply) => reply.is_none(),
+            _ => false,
+        };
+        if !expects {
+            return Err(ApiMisuse::NotItsTurn.into());
+        }
+        let result = self.take_message(message);
+        if result.is_err() {
+            self.end();
+        }
+        result
+    }
+
+    fn take_message(&mut self, message: &[u8]) -> Result<(), Error> {
+        match core::mem::replace(&mut self.engine, Engine::Ended) {
+            Engine::Silent(silent) => {
+                let (batch, reply) = silent.take(message)?;
+                if self.security == Security::SemiHonest {
+                    return self.end_batch(batch, &[]);
+                }
+                self.engine = Engine::Batch(batch, Some(reply));
+                Ok(())
+            }
+            Engine::Batch(batch, _) => self.end_batch(batch, message),
+            _ => Err(ApiMisuse::Ended.into()),
+        }
+    }
+
+    fn end_batch(&mut self, batch: ReceiverBatch, answer: &[u8]) -> Result<(), Error> {
+        let (silent, t) = batch.finish(answer)?;
+        self.engine = Engine::Silent(silent);
+        self.wanted.made(t.len());
+        self.shelf.append(t);
+        Ok(())
+    }
+
+    /// Takes the `count` OTs from number `first` on. Those before it that are left are wiped.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse`] if some of them are used, or not made yet, or this half has ended.
+    pub fn take(&mut self, first: u64, count: usize) -> Result<ReceiverOts, Error> {
+        self.wanted.check()?;
+        Ok(ReceiverOts::new(first, self.shelf.take(first, count)?))
+    }
+
+    /// Whether no refill is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        let waits = matches!(self.engine, Engine::Batch(..) | Engine::Ended);
+        self.wanted.count == 0 && !waits
+    }
+
+    fn end(&mut self) {
+        self.wanted.ended = true;
+        self.engine = Engine::Ended;
+        self.shelf.clear();
+    }
+}
+
+impl fmt::Debug for SourceReceiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "SourceReceiver {{ available: {:?}, .. }}",
+            self.available()
+        )
+    }
+}

@@ -1,0 +1,272 @@
+//! The sender's half of a source.
+
+use core::fmt;
+use core::ops::Range;
+
+use rand_core::CryptoRng;
+
+use super::cost::{Cost, Extension};
+use super::shelf::Shelf;
+use super::{CHUNK, Position, Turn, Wanted};
+use crate::base::Key;
+use crate::correlated::CotSender;
+use crate::precomputed::SenderOts;
+use crate::silent::{SenderBatch, SilentSender};
+use crate::{ApiMisuse, Delta, Error, Security, SessionTag};
+
+/// The half of the garbler: it has Δ, and q for each OT.
+pub struct SourceSender {
+    pub(super) tag: SessionTag,
+    pub(super) extension: Extension,
+    pub(super) security: Security,
+    pub(super) delta: Delta,
+    pub(super) engine: Engine,
+    pub(super) shelf: Shelf,
+    pub(super) wanted: Wanted,
+    /// A message that waits to be sent.
+    answer: Option<Vec<u8>>,
+}
+
+/// What makes the OTs.
+pub(super) enum Engine {
+    SoftSpoken(CotSender),
+    /// Waits for the first correlated OTs of silent OT.
+    First(CotSender),
+    Silent(Box<SilentSender>),
+    /// Waits for the reply to a batch.
+    Batch(Box<SenderBatch>),
+    Ended,
+}
+
+impl SourceSender {
+    /// A source under `delta` whose first OT has the number `first`, with the chosen keys of the
+    /// base OTs whose choices were [`Delta::choices`]. All else is as the receiver's. The tag is
+    /// no other source's.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse::WrongBaseCount`] if there are not [`Delta::BITS`] base OTs.
+    pub fn new(
+        delta: Delta,
+        base: Vec<Key>,
+        tag: &SessionTag,
+        extension: Extension,
+        security: Security,
+        first: u64,
+    ) -> Result<Self, Error> {
+        let field = extension.field();
+        let cot = CotSender::with_security(delta.clone(), base, tag, field, security)?;
+        let engine = match extension {
+            Extension::SoftSpoken(_) => Engine::SoftSpoken(cot),
+            Extension::Silent => Engine::First(cot),
+        };
+        let shelf = Shelf::new(first, Default::default());
+        Ok(Self::from_parts(
+            *tag, extension, security, delta, engine, shelf, 0,
+        ))
+    }
+
+    pub(super) fn from_parts(
+        tag: SessionTag,
+        extension: Extension,
+        security: Security,
+        delta: Delta,
+        engine: Engine,
+        shelf: Shelf,
+        refills: u64,
+    ) -> Self {
+        let wanted = Wanted {
+            refills,
+            ..Wanted::default()
+        };
+        Self {
+            tag,
+            extension,
+            security,
+            delta,
+            engine,
+            shelf,
+            wanted,
+            answer: None,
+        }
+    }
+
+    /// The offset of all OTs. Secret.
+    #[must_use]
+    pub fn delta(&self) -> &Delta {
+        &self.delta
+    }
+
+    /// The numbers of the OTs that are made and not taken.
+    #[must_use]
+    pub fn available(&self) -> Range<u64> {
+        self.shelf.next()..self.shelf.made()
+    }
+
+    /// How far this half has come. The other's must be equal before a refill.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        Position {
+            made: self.shelf.made(),
+            refills: self.wanted.refills,
+        }
+    }
+
+    /// What a refill for `count` OTs will take.
+    #[must_use]
+    pub fn cost(&self, count: usize) -> Cost {
+        match &self.engine {
+            Engine::SoftSpoken(cot) => {
+                let field = self.extension.field();
+                Cost::soft_spoken(field, self.security, cot.head_bytes(), count)
+            }
+            Engine::Silent(silent) => {
+                let mut cost = Cost::default();
+                cost.add_batches(silent.schedule(), self.security, count);
+                cost
+            }
+            _ => Cost::first_refill(self.extension, self.security, count),
+        }
+    }
+
+    /// Asks for `count` more OTs or, where the extension makes many at once, as many more as that
+    /// takes. The other half asks for as many.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse`] if a refill is under way, this half has ended, or `count` is above
+    /// [`MAX_REFILL`](super::MAX_REFILL).
+    pub fn refill(&mut self, count: usize) -> Result<(), Error> {
+        self.wanted.ask(count, self.answer.is_some())?;
+        if let Extension::SoftSpoken(_) = self.extension {
+            self.shelf.reserve(count);
+        }
+        Ok(())
+    }
+
+    /// What this half does next. For [`Turn::Send`], `message` then holds what is to be sent.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse::Ended`] after an error.
+    pub fn next<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        message: &mut Vec<u8>,
+    ) -> Result<Turn, Error> {
+        self.wanted.check()?;
+        if let Some(answer) = self.answer.take() {
+            *message = answer;
+            return Ok(Turn::Send);
+        }
+        if let Engine::Batch(batch) = &self.engine {
+            let bytes = batch.reply_bytes();
+            return Ok(Turn::Receive { bytes });
+        }
+        if self.wanted.count == 0 {
+            return Ok(Turn::Idle);
+        }
+        match core::mem::replace(&mut self.engine, Engine::Ended) {
+            Engine::Silent(silent) => {
+                let (batch, trees) = silent.begin(rng);
+                *message = trees;
+                if self.security == Security::SemiHonest {
+                    self.end_batch(batch, &[])?;
+                } else {
+                    self.engine = Engine::Batch(Box::new(batch));
+                }
+                Ok(Turn::Send)
+            }
+            engine => {
+                let bytes = match &engine {
+                    Engine::SoftSpoken(cot) => cot.message_len(self.wanted.count.min(CHUNK)),
+                    Engine::First(cot) => cot.message_len(SilentSender::base_count()),
+                    _ => return Err(ApiMisuse::Ended.into()),
+                };
+                self.engine = engine;
+                Ok(Turn::Receive { bytes })
+            }
+        }
+    }
+
+    /// Hands over the message that [`Turn::Receive`] asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved`](crate::PeerMisbehaved), which ends this half; [`ApiMisuse::NotItsTurn`].
+    pub fn receive(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.wanted.check()?;
+        let idle = self.wanted.count == 0 && !matches!(self.engine, Engine::Batch(_));
+        if idle || self.answer.is_some() || matches!(self.engine, Engine::Silent(_)) {
+            return Err(ApiMisuse::NotItsTurn.into());
+        }
+        let result = self.take_message(message);
+        if result.is_err() {
+            self.end();
+        }
+        result
+    }
+
+    fn take_message(&mut self, message: &[u8]) -> Result<(), Error> {
+        match core::mem::replace(&mut self.engine, Engine::Ended) {
+            Engine::SoftSpoken(mut cot) => {
+                let count = self.wanted.count.min(CHUNK);
+                cot.extend_random(self.shelf.grow(count), message)?;
+                if self.wanted.made(count) {
+                    cot.step_keys();
+                }
+                self.engine = Engine::SoftSpoken(cot);
+                Ok(())
+            }
+            Engine::First(cot) => {
+                let silent = SilentSender::start(cot, &self.tag, message)?;
+                self.engine = Engine::Silent(Box::new(silent));
+                Ok(())
+            }
+            Engine::Batch(batch) => self.end_batch(*batch, message),
+            Engine::Silent(_) | Engine::Ended => Err(ApiMisuse::Ended.into()),
+        }
+    }
+
+    fn end_batch(&mut self, batch: SenderBatch, reply: &[u8]) -> Result<(), Error> {
+        let (silent, q, answer) = batch.finish(reply)?;
+        self.engine = Engine::Silent(Box::new(silent));
+        self.answer = (!answer.is_empty()).then_some(answer);
+        self.wanted.made(q.len());
+        self.shelf.append(q);
+        Ok(())
+    }
+
+    /// Takes the `count` OTs from number `first` on. Those before it that are left are wiped.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse`] if some of them are used, or not made yet, or this half has ended.
+    pub fn take(&mut self, first: u64, count: usize) -> Result<SenderOts, Error> {
+        self.wanted.check()?;
+        let q = self.shelf.take(first, count)?;
+        Ok(SenderOts::new(first, self.delta.clone(), q))
+    }
+
+    /// Whether no refill is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        let waits = matches!(self.engine, Engine::Batch(_) | Engine::Ended);
+        self.wanted.count == 0 && self.answer.is_none() && !waits
+    }
+
+    fn end(&mut self) {
+        self.wanted.ended = true;
+        self.engine = Engine::Ended;
+        self.shelf.clear();
+    }
+}
+
+impl fmt::Debug for SourceSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "SourceSender {{ available: {:?}, .. }}",
+            self.available()
+        )
+    }
+}
