@@ -101,7 +101,7 @@ pub struct Program {
 
 impl Program {
     /// The compiler's version. A change of anything that it decides changes this number.
-    pub const VERSION: u16 = 1;
+    pub const VERSION: u16 = 2;
     /// Most AND gates in a batch.
     pub const MAX_BATCH_ANDS: usize = 1024;
     /// Most AND gates in a segment.

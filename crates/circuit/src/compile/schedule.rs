@@ -7,6 +7,10 @@
 //! batch a gate, and nothing else, and a wide circuit fills its batches without being read ahead
 //! further than the window.
 //!
+//! The XOR gates of a batch go by levels: first those that read no other XOR gate of the batch,
+//! then those that read the first ones, and so on. Whoever computes them one after the other then
+//! rarely waits for a result that was only just stored: garbling an AES-128 takes an eighth less.
+//!
 //! # Constants
 //!
 //! Chosen by measurement on one AES-128, 160 of them, SHA-256 and random circuits. A window of 2^14
@@ -60,7 +64,8 @@ impl Schedule {
             window: Window::new(netlist.inputs()),
             ready: BinaryHeap::new(),
             woken: Vec::new(),
-            open_xors: 0,
+            open_xors: Vec::new(),
+            ranks: Ranks::new(netlist),
         };
         scheduler.run();
         scheduler.done
@@ -102,7 +107,8 @@ struct Scheduler<'a> {
     /// Gates whose inputs are placed, not yet looked at.
     woken: Vec<u32>,
     /// XOR gates of the open batch.
-    open_xors: u32,
+    open_xors: Vec<u32>,
+    ranks: Ranks,
 }
 
 impl Scheduler<'_> {
@@ -111,15 +117,15 @@ impl Scheduler<'_> {
         self.admit();
         while !self.ready.is_empty() {
             self.take_batch(&mut batch);
-            self.emit_ands(&batch);
+            self.close_batch(&batch);
             for &node in &batch {
                 self.window.wake(node, &mut self.woken);
                 self.supply();
             }
             self.admit();
         }
-        if self.open_xors > 0 {
-            self.close_batch(0);
+        if !self.open_xors.is_empty() {
+            self.close_batch(&[]);
         }
     }
 
@@ -128,7 +134,7 @@ impl Scheduler<'_> {
         let end = self.netlist.len() as u32;
         loop {
             let Window { low, high, .. } = self.window;
-            if low < high && self.done.slots.is_placed(low) {
+            if low < high && self.ranks.is_taken(low) {
                 self.window.low += 1;
             } else if high < end && high - low < WINDOW {
                 self.admit_gate(high);
@@ -140,7 +146,7 @@ impl Scheduler<'_> {
 
     fn admit_gate(&mut self, node: u32) {
         let sources = operands(self.netlist.node(node)).map(Literal::node);
-        let waits = sources.map(|source| !self.done.slots.is_placed(source));
+        let waits = sources.map(|source| !self.ranks.is_taken(source));
         self.window.enter(node, sources, waits);
         if waits == [false; 2] {
             self.woken.push(node);
@@ -154,7 +160,7 @@ impl Scheduler<'_> {
         while let Some(node) = self.woken.pop() {
             match self.netlist.node(node) {
                 Node::Xor(a, b) => {
-                    self.emit_xor(node, a.node(), b.node());
+                    self.take_xor(node, [a.node(), b.node()]);
                     self.window.wake(node, &mut self.woken);
                 }
                 Node::And(..) => self.ready.push(Reverse(node)),
@@ -163,20 +169,11 @@ impl Scheduler<'_> {
         }
     }
 
-    fn emit_xor(&mut self, node: u32, a: u32, b: u32) {
-        let slots = &mut self.done.slots;
-        let inputs = [slots.slot(a), slots.slot(b)];
-        slots.release(a);
-        slots.release(b);
-        let out = slots.place_xor(node);
-        self.done.xors.push(XorGate {
-            a: inputs[0],
-            b: inputs[1],
-            out,
-        });
-        self.open_xors += 1;
-        if self.open_xors as usize == Program::MAX_SEGMENT_XORS {
-            self.close_batch(0);
+    fn take_xor(&mut self, node: u32, sources: [u32; 2]) {
+        self.ranks.take_xor(node, sources);
+        self.open_xors.push(node);
+        if self.open_xors.len() == Program::MAX_SEGMENT_XORS {
+            self.close_batch(&[]);
         }
     }
 
@@ -194,30 +191,91 @@ impl Scheduler<'_> {
         );
     }
 
-    fn emit_ands(&mut self, batch: &[u32]) {
-        let slots = &mut self.done.slots;
-        for &node in batch {
-            let negation = |literal: Literal| if literal.is_negated() { NEGATED } else { 0 };
-            let input = |literal: Literal| slots.slot(literal.node()) | negation(literal);
-            let [a, b] = operands(self.netlist.node(node)).map(input);
-            let out = slots.place_and(node);
-            self.done.ands.push(AndGate { a, b, out });
+    /// Closes the open batch with these AND gates: places its XOR gates, level by level, and them.
+    fn close_batch(&mut self, ands: &[u32]) {
+        let mut xors = core::mem::take(&mut self.open_xors);
+        xors.sort_by_key(|&node| self.ranks.of[node as usize]);
+        for &node in &xors {
+            self.place_xor(node);
         }
-        for &node in batch {
+        for &node in ands {
+            self.place_and(node);
+        }
+        let slots = &mut self.done.slots;
+        for &node in ands {
             for literal in operands(self.netlist.node(node)) {
                 slots.release(literal.node());
             }
         }
-        self.close_batch(batch.len() as u32);
-    }
-
-    fn close_batch(&mut self, ands: u32) {
         self.done.append_batch(Batch {
-            xors: self.open_xors,
-            ands,
+            xors: xors.len() as u32,
+            ands: ands.len() as u32,
         });
         self.done.slots.settle();
-        self.open_xors = 0;
+        self.ranks.close_batch(ands);
+        xors.clear();
+        self.open_xors = xors;
+    }
+
+    fn place_xor(&mut self, node: u32) {
+        let slots = &mut self.done.slots;
+        let sources = operands(self.netlist.node(node)).map(Literal::node);
+        let [a, b] = sources.map(|source| slots.slot(source));
+        for source in sources {
+            slots.release(source);
+        }
+        let out = slots.place_xor(node);
+        self.done.xors.push(XorGate { a, b, out });
+    }
+
+    fn place_and(&mut self, node: u32) {
+        let slots = &mut self.done.slots;
+        let negation = |literal: Literal| if literal.is_negated() { NEGATED } else { 0 };
+        let input = |literal: Literal| slots.slot(literal.node()) | negation(literal);
+        let [a, b] = operands(self.netlist.node(node)).map(input);
+        let out = slots.place_and(node);
+        self.done.ands.push(AndGate { a, b, out });
+    }
+}
+
+/// Which gates are taken into batches, and the order of a batch's XOR gates.
+struct Ranks {
+    /// The rank of each node, 0 before it is taken. That of a XOR gate is above the ranks of its
+    /// inputs and of whatever earlier batches hold.
+    of: Vec<u32>,
+    /// The highest rank of the batches before the open one.
+    floor: u32,
+    /// The highest rank of all.
+    top: u32,
+}
+
+impl Ranks {
+    fn new(netlist: &Netlist) -> Self {
+        let mut of = vec![0; netlist.len()];
+        of[..netlist.inputs() as usize].fill(1);
+        Self {
+            of,
+            floor: 1,
+            top: 1,
+        }
+    }
+
+    fn is_taken(&self, node: u32) -> bool {
+        self.of[node as usize] != 0
+    }
+
+    fn take_xor(&mut self, node: u32, [a, b]: [u32; 2]) {
+        let (a, b) = (self.of[a as usize], self.of[b as usize]);
+        let rank = 1 + a.max(b).max(self.floor);
+        self.of[node as usize] = rank;
+        self.top = self.top.max(rank);
+    }
+
+    fn close_batch(&mut self, ands: &[u32]) {
+        self.floor = self.top;
+        for &node in ands {
+            self.of[node as usize] = self.floor;
+        }
     }
 }
 

@@ -57,14 +57,12 @@ impl Slots {
         self.count
     }
 
-    /// Whether `node` was placed.
-    pub(super) fn is_placed(&self, node: u32) -> bool {
-        self.of[node as usize] != Self::NONE
-    }
-
     /// The slot of `node`, which was placed.
     pub(super) fn slot(&self, node: u32) -> u32 {
-        debug_assert!(self.is_placed(node), "node {node} has no slot yet");
+        debug_assert!(
+            self.of[node as usize] != Self::NONE,
+            "node {node} has no slot yet"
+        );
         self.of[node as usize]
     }
 
