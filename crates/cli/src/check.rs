@@ -31,8 +31,11 @@ pub(crate) fn check(folder: &Path, json: bool) -> Result<(), Failure> {
     crate::print(text.as_bytes())?;
     let failed = reports.iter().filter(|report| !report.is_good()).count();
     if failed > 0 {
+        let is_unreadable = |report: &&FileReport| matches!(report.finding, Finding::Unreadable(_));
+        let unreadable = reports.iter().filter(is_unreadable).count();
         return Err(Failure::Unproven {
-            failed,
+            wrong: failed - unreadable,
+            unreadable,
             checked: reports.len(),
         });
     }
@@ -46,9 +49,16 @@ fn finding(report: &FileReport) -> (&'static str, Option<String>) {
         Finding::Wrong { case } => ("wrong", Some(format!("known answer {case} differs"))),
         Finding::OtherPorts(error) => ("other-ports", Some(error.to_string())),
         Finding::NoKnownAnswer => ("no-known-answer", None),
+        Finding::Unreadable(_) if is_empty(&report.path) => {
+            ("unreadable", Some("the file is empty".to_owned()))
+        }
         Finding::Unreadable(error) => ("unreadable", Some(error.to_string())),
         _ => ("unknown", None),
     }
+}
+
+fn is_empty(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0)
 }
 
 fn file_name(report: &FileReport) -> String {

@@ -58,12 +58,15 @@ pub(crate) enum Failure {
     Signal(String),
     /// Public circuit files that do not compute what they should.
     #[error(
-        "{failed} of {checked} circuit files are not what their names say; get them again from \
+        "of {checked} circuit files {wrong} are not what their names say and {unreadable} cannot be \
+         read; get them again from \
          their publisher"
     )]
     Unproven {
-        /// Files that failed.
-        failed: usize,
+        /// Files that compute something else than their names say.
+        wrong: usize,
+        /// Files that are no circuit.
+        unreadable: usize,
         /// Files that were checked.
         checked: usize,
     },
@@ -180,7 +183,8 @@ mod tests {
             (Failure::write(&path, &io()), 3),
             (
                 Failure::Unproven {
-                    failed: 1,
+                    wrong: 1,
+                    unreadable: 1,
                     checked: 2,
                 },
                 3,

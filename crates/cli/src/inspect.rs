@@ -93,8 +93,10 @@ impl Subject {
         match &self.function {
             Some(function) => {
                 let inputs = function.inputs().iter();
+                let loads = function.loads().iter().map(|port| (port, Some("saved")));
                 inputs
                     .map(|input| (&input.port, Some(input.owner.name())))
+                    .chain(loads)
                     .collect()
             }
             None => {
@@ -111,8 +113,10 @@ impl Subject {
         match &self.function {
             Some(function) => {
                 let outputs = function.outputs().iter();
+                let saves = function.saves().iter().map(|port| (port, Some("saved")));
                 outputs
                     .map(|output| (&output.port, Some(output.recipient.name())))
+                    .chain(saves)
                     .collect()
             }
             None => {
@@ -194,6 +198,16 @@ impl Subject {
                 );
             }
             _ => {}
+        }
+        if self
+            .function
+            .as_ref()
+            .is_some_and(Function::has_saved_values)
+        {
+            let _ = writeln!(
+                text,
+                "saved values pass from run to run and are told to nobody; `direct` keeps none"
+            );
         }
         let _ = writeln!(text, "schemes, and the bytes of all tables under each");
         for rung in &LADDER {

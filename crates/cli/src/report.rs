@@ -134,7 +134,11 @@ pub(crate) fn costs_text(costs: &[Cost]) -> String {
     let Some(first) = costs.first() else {
         return String::new();
     };
-    let mut text = format!("{first}\n");
+    let mut text = String::new();
+    if costs.len() > 1 {
+        let _ = writeln!(text, "the first of {} runs:", costs.len());
+    }
+    let _ = writeln!(text, "{first}");
     if costs.len() > 1 {
         let mut runs: Vec<_> = costs.iter().map(run_wall).collect();
         runs.sort_unstable();

@@ -103,3 +103,19 @@ fn the_commands_that_only_inspect_run() {
     }
     assert!(ran >= 3, "the guide shows how to inspect");
 }
+
+#[test]
+fn the_digests_are_those_that_the_command_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let inspected = tacit(folder.path(), &["inspect", "millionaires", "--json"]).json();
+    let digest = inspected["function_digest"].as_str().expect("a digest");
+    for page in ["README.md", "docs/guide.md"] {
+        let text = read(page);
+        let words = text.split(|c: char| !c.is_ascii_hexdigit());
+        let found: Vec<&str> = words.filter(|word| word.len() == 64).collect();
+        assert!(!found.is_empty(), "{page} shows a run");
+        for found in found {
+            assert_eq!(found, digest, "{page} shows runs of millionaires alone");
+        }
+    }
+}

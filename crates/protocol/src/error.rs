@@ -125,7 +125,9 @@ pub enum Incompatibility {
     SameRole(&'static str),
     /// Another function.
     #[error(
-        "it wants function {theirs} and we were told {ours}; compare `tacit inspect` on both sides"
+        "it wants function {theirs} and we were told {ours}; give both sides the same function or \
+         file and the same --param, --owner, --result, --type and --bit-order, and compare what \
+         `tacit inspect` prints on each"
     )]
     Function {
         /// Our function's digest.
