@@ -151,11 +151,6 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: SchemeId,
     },
-    /// The parties' stocks are of different epochs.
-    #[error(
-        "its stock is of another epoch than ours; start a new one with `tacit stock new-epoch`"
-    )]
-    Epoch,
     /// A protocol or scheme that this version does not know.
     #[error("it wants a {0} that this version does not know")]
     Unknown(&'static str),

@@ -55,14 +55,20 @@ one_byte_enum! {
         BaseOtOffer = 17, "base OT offer";
         /// Extension of correlated OTs, from the party that chooses.
         CotExtension = 18, "OT extension";
-        /// What each party has of what a prepared run needs.
-        PreparedRanges = 19, "ranges of prepared material";
+        /// What the evaluator has leased for a prepared run.
+        Leases = 19, "leases";
         /// A new epoch of the stock.
         NewEpoch = 20, "new epoch";
         /// Tables of instances that are prepared.
         LotTables = 21, "prepared tables";
         /// The sender has its half of a lot on disk.
         LotStored = 22, "lot stored";
+        /// Whether the garbler has leased the same.
+        LeasesAnswered = 23, "leases, answered";
+        /// The sender's record of its stock.
+        StockMarks = 24, "stock marks";
+        /// The sender has recorded the meeting of the stocks.
+        StockMet = 25, "stocks met";
         /// Start point of the hashes and seed of the public labels.
         GarblingStart = 32, "garbling start";
         /// Garbled tables.

@@ -9,9 +9,10 @@
 //! tables; correlated OTs are made for random choices of the evaluator, with the Δ of the garbler.
 //! Both sides keep their half.
 //!
-//! *Agreement*: both walk the function ([`Demand`]) and say which numbers of what they have at
-//! hand, leased, so that nobody else uses them ([`Ranges`]). From there on every call knows its
-//! instance: the k-th call of a component takes the k-th number of the range.
+//! *Agreement*: both walk the function ([`Demand`]); the evaluator names the numbers that it has
+//! leased for the run, and the garbler leases the same ([`Leases`]). From there on every call
+//! knows its instance: the k-th call of a component takes the k-th number. No wire or instance
+//! numbers cross the network after that.
 //!
 //! ```text
 //! garbler                                             evaluator
@@ -39,8 +40,8 @@ mod evaluator;
 mod garbler;
 mod gathering;
 mod instance;
+mod leases;
 mod lot;
-mod ranges;
 #[cfg(test)]
 mod tests;
 
@@ -49,8 +50,8 @@ pub use evaluator::Evaluating;
 pub use garbler::Garbling;
 pub use gathering::{EarlyLinks, Gathering};
 pub use instance::{GarblerInstance, InstanceSeed, InstanceTables};
+pub use leases::{Leases, LeasesAnswer, MAX_SPANS, Span};
 pub use lot::{GarblingLot, LOT_FRAME_BYTES, ReceivingLot};
-pub use ranges::{Agreeing, EpochId, Range, Ranges};
 
 use tacit_circuit::Function;
 use tacit_kernels::Block;

@@ -376,60 +376,62 @@ fn corrections_are_checked() {
 }
 
 #[test]
-fn ranges_go_on_from_the_greater() {
-    let range = |first, count| Range { first, count };
-    assert_eq!(range(3, 4).common(range(5, 9)), range(5, 2));
-    assert_eq!(range(5, 9).common(range(3, 4)), range(5, 2));
-    assert_eq!(range(0, 3).common(range(7, 2)), range(7, 0));
-    assert_eq!(range(4, 4).common(range(4, 4)), range(4, 4));
-    assert_eq!(range(u64::MAX, 9).common(range(0, 1)).count, 0);
-}
-
-fn agreed(ours: Ranges, theirs: &[u8]) -> Result<Ranges, Error> {
-    let mut party = Agreeing::new(ours);
-    assert_eq!(
-        party.next(&mut Vec::new())?,
-        Action::Send(Kind::PreparedRanges)
-    );
-    party.receive(theirs)?;
-    party.finish()
+fn leases_are_read_back() {
+    let span = |first, count| Span { first, count };
+    let needed = [5, 0, 7];
+    let mut message = Vec::new();
+    for leases in [
+        Leases::Named(vec![
+            vec![span(0, 2), span(9, 3)],
+            Vec::new(),
+            vec![span(u64::MAX - 7, 7)],
+        ]),
+        Leases::Short(vec![5, 0, 1]),
+    ] {
+        leases.write(&mut message).expect("few spans");
+        assert!(message.len() <= Leases::max_bytes(3));
+        assert_eq!(Leases::parse(&message, &needed), Ok(leases));
+        for cut in 0..message.len() {
+            assert!(
+                Leases::parse(&message[..cut], &needed).is_err(),
+                "{cut} bytes"
+            );
+        }
+        message.push(0);
+        assert!(Leases::parse(&message, &needed).is_err());
+    }
+    for answer in [LeasesAnswer::Followed, LeasesAnswer::Behind(vec![1, 2, 3])] {
+        answer.write(&mut message);
+        assert!(message.len() <= LeasesAnswer::max_bytes(3));
+        assert_eq!(LeasesAnswer::parse(&message, 3), Ok(answer));
+        message.push(0);
+        assert!(LeasesAnswer::parse(&message, 3).is_err());
+    }
 }
 
 #[test]
-fn ranges_from_a_peer() {
-    let ours = || Ranges {
-        epoch: [9; 32],
-        kinds: vec![Range {
-            first: 10,
-            count: 10,
-        }],
-    };
-    let theirs = |epoch: u8, first: u64, count: u64| {
-        let mut bytes = vec![epoch; 32];
-        bytes.extend_from_slice(&first.to_le_bytes());
-        bytes.extend_from_slice(&count.to_le_bytes());
-        bytes
-    };
-    let common = agreed(ours(), &theirs(9, 12, 100)).expect("honest");
-    assert_eq!(
-        common.kinds,
-        [Range {
-            first: 12,
-            count: 8
-        }]
-    );
-    let epoch = agreed(ours(), &theirs(8, 12, 100));
-    assert_eq!(epoch, Err(crate::Incompatibility::Epoch.into()));
+fn leases_that_do_not_fit() {
+    let span = |first, count| Span { first, count };
+    let mut message = Vec::new();
     for bad in [
-        theirs(9, u64::MAX, 2),
-        theirs(9, 1, 1)[1..].to_vec(),
-        Vec::new(),
+        Leases::Named(vec![vec![span(0, 4)]]),
+        Leases::Named(vec![vec![span(0, 6)]]),
+        Leases::Named(vec![vec![span(3, 2), span(0, 3)]]),
+        Leases::Named(vec![vec![span(0, 3), span(2, 2)]]),
+        Leases::Named(vec![vec![span(0, 0), span(0, 5)]]),
+        Leases::Named(vec![vec![span(u64::MAX - 1, 5)]]),
+        Leases::Short(vec![6]),
     ] {
-        assert!(matches!(
-            agreed(ours(), &bad),
-            Err(Error::PeerMisbehaved(_))
-        ));
+        bad.write(&mut message).expect("few spans");
+        let read = Leases::parse(&message, &[5]);
+        assert!(matches!(read, Err(Error::PeerMisbehaved(_))), "{bad:?}");
     }
+    assert!(Leases::parse(&[2], &[]).is_err());
+    assert!(LeasesAnswer::parse(&[2], 0).is_err());
+    let announced = [&[0][..], &u32::MAX.to_le_bytes()].concat();
+    assert!(Leases::parse(&announced, &[5]).is_err());
+    let many = Leases::Named(vec![vec![span(0, 1); MAX_SPANS + 1]]);
+    assert!(many.write(&mut message).is_err());
 }
 
 /// A lot is the same on any number of threads, and each instance is what its seed garbles.

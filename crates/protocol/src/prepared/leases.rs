@@ -1,0 +1,218 @@
+//! Which prepared material a run takes: the evaluator names what it has leased, the garbler leases
+//! the same or says what is spent.
+//!
+//! Kinds of material come in an order that both know: OTs, then the function's components. In
+//! both messages numbers are little-endian.
+//!
+//! From the evaluator (`leases`):
+//!
+//! | byte | field |
+//! |---|---|
+//! | 0 | 0: named, 1: short |
+//! | 1.. | named: for each kind the number of its spans (4), and of each span the first number (8) and the count (8); short: for each kind how many instances are missing (8) |
+//!
+//! From the garbler (`leases, answered`), to `named`:
+//!
+//! | byte | field |
+//! |---|---|
+//! | 0 | 0: followed, 1: behind |
+//! | 1.. | followed: nothing; behind: for each kind the number below which all are spent (8) |
+
+use crate::message::Kind;
+use crate::{Error, Misbehaviour};
+
+/// Most spans of a kind in a message.
+pub const MAX_SPANS: usize = 1024;
+
+/// Numbers `first .. first + count` of one kind of prepared material.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The first.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+}
+
+/// What the evaluator has for a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leases {
+    /// For each kind the numbers that it has leased for the run.
+    Named(Vec<Vec<Span>>),
+    /// For each kind how many instances it lacks, to be prepared now.
+    Short(Vec<u64>),
+}
+
+/// What the garbler says to what was named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeasesAnswer {
+    /// It has leased the same.
+    Followed,
+    /// Some are spent on its side: for each kind the number to go on from.
+    Behind(Vec<u64>),
+}
+
+impl Leases {
+    /// Greatest size of a message about so many kinds.
+    #[must_use]
+    pub fn max_bytes(kinds: usize) -> usize {
+        1 + kinds * (4 + 16 * MAX_SPANS)
+    }
+
+    /// Writes the message.
+    ///
+    /// # Errors
+    ///
+    /// A kind has more than [`MAX_SPANS`] spans.
+    pub fn write(&self, message: &mut Vec<u8>) -> Result<(), Error> {
+        message.clear();
+        match self {
+            Self::Named(kinds) => {
+                message.push(0);
+                for spans in kinds {
+                    if spans.len() > MAX_SPANS {
+                        return Err(Error::ApiMisuse("a run takes at most 1024 spans of a kind"));
+                    }
+                    message.extend_from_slice(&(spans.len() as u32).to_le_bytes());
+                    for span in spans {
+                        message.extend_from_slice(&span.first.to_le_bytes());
+                        message.extend_from_slice(&span.count.to_le_bytes());
+                    }
+                }
+            }
+            Self::Short(missing) => {
+                message.push(1);
+                put_numbers(missing, message);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the message of a run that needs so many instances of each kind.
+    ///
+    /// # Errors
+    ///
+    /// It is malformed, names more or fewer than are needed, or lacks more.
+    pub fn parse(payload: &[u8], needed: &[u64]) -> Result<Self, Error> {
+        let mut fields = Fields(Kind::Leases, payload);
+        let leases = match fields.byte()? {
+            0 => {
+                let kinds = needed.iter().map(|needed| fields.spans(*needed));
+                Self::Named(kinds.collect::<Result<_, _>>()?)
+            }
+            1 => {
+                let missing = needed.iter().map(|needed| match fields.number()? {
+                    missing if missing <= *needed => Ok(missing),
+                    _ => Err(fields.invalid("number of missing instances")),
+                });
+                Self::Short(missing.collect::<Result<_, Error>>()?)
+            }
+            _ => return Err(fields.invalid("tag")),
+        };
+        fields.end()?;
+        Ok(leases)
+    }
+}
+
+impl LeasesAnswer {
+    /// Greatest size of a message about so many kinds.
+    #[must_use]
+    pub fn max_bytes(kinds: usize) -> usize {
+        1 + 8 * kinds
+    }
+
+    /// Writes the message.
+    pub fn write(&self, message: &mut Vec<u8>) {
+        message.clear();
+        match self {
+            Self::Followed => message.push(0),
+            Self::Behind(marks) => {
+                message.push(1);
+                put_numbers(marks, message);
+            }
+        }
+    }
+
+    /// Reads the message about so many kinds.
+    ///
+    /// # Errors
+    ///
+    /// It is malformed.
+    pub fn parse(payload: &[u8], kinds: usize) -> Result<Self, Error> {
+        let mut fields = Fields(Kind::LeasesAnswered, payload);
+        let answer = match fields.byte()? {
+            0 => Self::Followed,
+            1 => Self::Behind(
+                (0..kinds)
+                    .map(|_| fields.number())
+                    .collect::<Result<_, _>>()?,
+            ),
+            _ => return Err(fields.invalid("tag")),
+        };
+        fields.end()?;
+        Ok(answer)
+    }
+}
+
+fn put_numbers(numbers: &[u64], message: &mut Vec<u8>) {
+    message.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+}
+
+/// What is left of a message.
+struct Fields<'a>(Kind, &'a [u8]);
+
+impl Fields<'_> {
+    fn invalid(&self, field: &'static str) -> Error {
+        Misbehaviour::InvalidField {
+            kind: self.0,
+            field,
+        }
+        .into()
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let (field, rest) = self
+            .1
+            .split_first_chunk()
+            .ok_or_else(|| self.invalid("length"))?;
+        self.1 = rest;
+        Ok(*field)
+    }
+
+    fn byte(&mut self) -> Result<u8, Error> {
+        self.array().map(|[byte]| byte)
+    }
+
+    fn number(&mut self) -> Result<u64, Error> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// Spans in order, `needed` instances in all.
+    fn spans(&mut self, needed: u64) -> Result<Vec<Span>, Error> {
+        let count = self.array().map(u32::from_le_bytes)? as usize;
+        if count > MAX_SPANS {
+            return Err(self.invalid("number of spans"));
+        }
+        let (mut spans, mut next, mut named) = (Vec::with_capacity(count), 0_u64, 0_u64);
+        for _ in 0..count {
+            let (first, count) = (self.number()?, self.number()?);
+            let end = first.checked_add(count);
+            match end {
+                Some(end) if first >= next && count > 0 => next = end,
+                _ => return Err(self.invalid("span")),
+            }
+            named = named.saturating_add(count);
+            spans.push(Span { first, count });
+        }
+        if named != needed {
+            return Err(self.invalid("number of instances"));
+        }
+        Ok(spans)
+    }
+
+    fn end(&self) -> Result<(), Error> {
+        match self.1 {
+            [] => Ok(()),
+            _ => Err(self.invalid("length")),
+        }
+    }
+}
