@@ -1,13 +1,13 @@
 //! The evaluator of `prepared`.
 
-use tacit_circuit::{Call, Function, Outputs, Role, Values};
+use tacit_circuit::{Call, Function, Outputs, Role, Step, Values};
 use tacit_garble::{Evaluator, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{
     EarlyLinks, EvaluatorOts, FRAME_BYTES, InstanceTables, Instances, NOT_ASKED, NOT_DONE, SPENT,
-    pack_bits,
+    WORK, pack_bits,
 };
 use crate::message::{Kind, array, exactly};
 use crate::party::{Action, Party, Progress};
@@ -81,6 +81,16 @@ struct Arriving {
     number: u64,
 }
 
+/// Where following the links stopped.
+enum Followed {
+    /// At the function's end.
+    All,
+    /// At a call whose links have not come.
+    AsFarAsLinksReach,
+    /// To give way.
+    Paused,
+}
+
 /// When all links have been followed.
 struct Evaluated<'f, S: Scheme> {
     evaluator: S::Evaluator,
@@ -135,27 +145,35 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
         }
     }
 
-    /// Follows what has come, and the state after it.
-    fn follow(&mut self, mut run: Box<Run<'f, S, I>>) -> Result<State<'f, S, I>, Error> {
-        if !run.follow(&mut self.done_ands)? {
-            if run.late.due == 0 {
-                return Err(SPENT);
+    /// Follows what has come, for a bounded time: the state after it, and what to do.
+    fn follow(&mut self, mut run: Box<Run<'f, S, I>>) -> Result<(State<'f, S, I>, Action), Error> {
+        match run.follow(&mut self.done_ands)? {
+            Followed::Paused => Ok((State::Following(run), Action::Continue)),
+            Followed::All => Ok((self.after_links(*run), Action::Continue)),
+            Followed::AsFarAsLinksReach => {
+                if run.late.due == 0 {
+                    return Err(SPENT);
+                }
+                let (kind, max_bytes) = (Kind::Links, run.late.due.min(FRAME_BYTES));
+                Ok((State::Following(run), Action::Receive { kind, max_bytes }))
             }
-            return Ok(State::Following(run));
         }
+    }
+
+    fn after_links(&self, run: Run<'f, S, I>) -> State<'f, S, I> {
         let Run {
             evaluator,
             values,
             mut labels,
             ..
-        } = *run;
+        } = run;
         let outputs = values.outputs(|_| Carried::early(labels.next_block()));
         let evaluated = Box::new(Evaluated { evaluator, outputs });
-        Ok(if self.function.output_bits(Role::Evaluator) > 0 {
+        if self.function.output_bits(Role::Evaluator) > 0 {
             State::AwaitingDecoding(evaluated)
         } else {
             self.after_decoding(evaluated, Zeroizing::default())
-        })
+        }
     }
 
     fn after_decoding(
@@ -272,27 +290,32 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Run<'f, S, I> {
         Ok(())
     }
 
-    /// Evaluates as many calls as the links reach; whether that was the last.
-    fn follow(&mut self, done_ands: &mut u64) -> Result<bool, Error> {
+    /// Evaluates calls until the links end, the party is to give way, or there is none left.
+    fn follow(&mut self, done_ands: &mut u64) -> Result<Followed, Error> {
         let link_bytes = self.scheme.link_bytes();
-        loop {
+        let mut work = 0;
+        while work < WORK {
             let call = match self.pending.take() {
                 Some(call) => call,
                 None => {
                     let labels = &mut self.labels;
-                    let constant = |_| Carried::early(labels.next_block());
-                    match self.values.next_call(constant) {
-                        Some(call) => call,
-                        None => return Ok(true),
+                    match self.values.step(|_| Carried::early(labels.next_block())) {
+                        Step::Call(call) => call,
+                        Step::Assigned(bits) => {
+                            work += bits + 1;
+                            continue;
+                        }
+                        Step::End => return Ok(Followed::All),
                     }
                 }
             };
             let arguments = self.values.arguments();
             let late = arguments.iter().filter(|argument| argument.late).count();
+            let arguments_and_gates = arguments.len() + call.component.program().ands().len() + 1;
             let early = arguments.len() - late;
             if !self.late.has(late * link_bytes) {
                 self.pending = Some(call);
-                return Ok(false);
+                return Ok(Followed::AsFarAsLinksReach);
             }
             let side = |late| {
                 arguments
@@ -322,7 +345,9 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Run<'f, S, I> {
             let results = Zeroizing::new(results.collect::<Vec<_>>());
             self.values.finish_call(&results);
             *done_ands += program.ands().len() as u64;
+            work += arguments_and_gates;
         }
+        Ok(Followed::Paused)
     }
 }
 
@@ -345,10 +370,7 @@ impl<S: Scheme, I: Instances<Instance = InstanceTables>> Party for Evaluating<'_
                 State::AwaitingMask(run),
                 receive(Kind::Unmask, Block::BYTES),
             ),
-            State::Following(run) => {
-                let action = receive(Kind::Links, run.late.due.min(FRAME_BYTES));
-                (State::Following(run), action)
-            }
+            State::Following(run) => self.follow(run)?,
             State::AwaitingDecoding(evaluated) => {
                 let outputs = self.function.output_bits(Role::Evaluator);
                 let action = receive(Kind::Decoding, self.scheme.decoding_bytes(outputs));
@@ -369,11 +391,11 @@ impl<S: Scheme, I: Instances<Instance = InstanceTables>> Party for Evaluating<'_
         self.state = match std::mem::replace(&mut self.state, State::Spent) {
             State::AwaitingMask(mut run) => {
                 run.unmask(payload)?;
-                self.follow(run)?
+                State::Following(run)
             }
             State::Following(mut run) => {
                 run.late.take(payload)?;
-                self.follow(run)?
+                State::Following(run)
             }
             State::AwaitingDecoding(evaluated) => {
                 let outputs = self.function.output_bits(Role::Evaluator);

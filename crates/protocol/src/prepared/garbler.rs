@@ -1,12 +1,12 @@
 //! The garbler of `prepared`.
 
-use tacit_circuit::{Function, Outputs, Role, Values};
+use tacit_circuit::{Function, Outputs, Role, Step, Values};
 use tacit_garble::{Garbler, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{
-    Demand, FRAME_BYTES, GarblerInstance, GarblerOts, Instances, NOT_ASKED, NOT_DONE, SPENT,
+    Demand, FRAME_BYTES, GarblerInstance, GarblerOts, Instances, NOT_ASKED, NOT_DONE, SPENT, WORK,
     unpack_bits,
 };
 use crate::message::{Kind, exactly};
@@ -232,22 +232,31 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Run<'f, S
         message.extend_from_slice(&self.label_seed.to_bytes());
     }
 
-    /// Links until `message` is a full frame or the function ends, when nothing is left of
-    /// `values`.
+    /// Links until `message` is a full frame, the party is to give way, or the function ends, when
+    /// nothing is left of `values`.
     fn fill(&mut self, message: &mut Vec<u8>) -> Result<(), Error> {
         message.clear();
         let Some(mut values) = self.values.take() else {
             return Ok(());
         };
-        while message.len() < FRAME_BYTES {
+        let mut work = 0;
+        while message.len() < FRAME_BYTES && work < WORK {
             let (garbler, labels) = (&mut self.links.garbler, &mut self.labels);
             let mut constant =
                 |bit| Carried::known(garbler.wire_with_active(labels.next_block(), bit));
-            let Some(call) = values.next_call(&mut constant) else {
-                self.outputs = Some(values.outputs(constant));
-                self.mask(message);
-                return Ok(());
+            let call = match values.step(&mut constant) {
+                Step::Call(call) => call,
+                Step::Assigned(bits) => {
+                    work += bits + 1;
+                    continue;
+                }
+                Step::End => {
+                    self.outputs = Some(values.outputs(constant));
+                    self.mask(message);
+                    return Ok(());
+                }
             };
+            work += values.arguments().len() + 1;
             let instance = self.instances.next(call.component_index)?;
             self.from.clear();
             self.to.clear();
@@ -349,13 +358,11 @@ where
                 }
                 State::Linking(mut run) => {
                     run.fill(message)?;
-                    let action = (!message.is_empty()).then_some(Action::Send(Kind::Links));
-                    let ended = run.values.is_none();
-                    let state = match ended {
-                        true => self.after_links(run),
-                        false => State::Linking(run),
-                    };
-                    (state, action)
+                    let send = (!message.is_empty()).then_some(Action::Send(Kind::Links));
+                    match run.values {
+                        None => (self.after_links(run), send),
+                        Some(_) => (State::Linking(run), send.or(Some(Action::Continue))),
+                    }
                 }
                 State::AwaitingCorrections(run) => {
                     let (kind, max_bytes) = (Kind::Corrections, self.max_correction_bytes());

@@ -62,6 +62,10 @@ use crate::Error;
 /// Bytes of a frame of links, at least; each but the last of its kind is that long.
 const FRAME_BYTES: usize = 64 << 10;
 
+/// How much a party does before it gives way: AND gates, and bits that calls and assignments move.
+/// Some milliseconds; a call is finished first.
+const WORK: usize = 1 << 19;
+
 /// Most bytes of links that a run holds at once.
 const MAX_LINK_BYTES: u64 = 1 << 30;
 
