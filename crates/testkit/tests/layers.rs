@@ -10,6 +10,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("circuit", &[]),
     ("reference", &[]),
     ("net", &[]),
+    ("stock", &[]),
     ("garble", &["kernels", "circuit"]),
     ("ot", &["kernels"]),
     ("protocol", &["kernels", "circuit", "garble", "ot"]),

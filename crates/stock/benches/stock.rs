@@ -1,0 +1,4 @@
+//! Figures of the stock.
+#![forbid(unsafe_code)]
+
+fn main() {}

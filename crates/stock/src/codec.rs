@@ -1,0 +1,83 @@
+//! Records as bytes: little-endian fields in order, every length bounded, nothing left over.
+
+/// Why bytes are no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Malformed {
+    /// They end before the record does.
+    Short,
+    /// They go on after it.
+    Long,
+    /// A field has a value that none is written with.
+    Value(&'static str),
+}
+
+impl std::fmt::Display for Malformed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Short => f.write_str("too short"),
+            Self::Long => f.write_str("too long"),
+            Self::Value(field) => write!(f, "of an impossible {field}"),
+        }
+    }
+}
+
+/// Takes fields off the front of bytes.
+pub(crate) struct Fields<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn of(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(Malformed::Short)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (taken, rest) = self.rest.split_first_chunk().ok_or(Malformed::Short)?;
+        self.rest = rest;
+        Ok(*taken)
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, Malformed> {
+        self.array().map(|[byte]| byte)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, Malformed> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn end(self) -> Result<(), Malformed> {
+        match self.rest {
+            [] => Ok(()),
+            _ => Err(Malformed::Long),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_come_in_order_and_no_further() {
+        let mut fields = Fields::of(&[1, 2, 0, 3, 0, 0, 0, 9]);
+        assert_eq!(fields.u8(), Ok(1));
+        assert_eq!(fields.u16(), Ok(2));
+        assert_eq!(fields.u32(), Ok(3));
+        assert_eq!(fields.u64(), Err(Malformed::Short));
+        assert_eq!(Fields::of(&[0]).end(), Err(Malformed::Long));
+    }
+}

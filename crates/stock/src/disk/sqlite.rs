@@ -1,0 +1,137 @@
+//! The index in SQLite: one table of keys and values, write-ahead log, `synchronous=FULL`.
+//!
+//! With a write-ahead log a commit is one append and one `fsync`; FULL makes it durable before it
+//! returns (NORMAL would lose the last commits with the power, and give leased numbers out again).
+//! `BEGIN IMMEDIATE` takes the one writer's lock before anything is read, so that what a
+//! transaction reads is what it changes, between processes too.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
+
+use crate::StockError;
+use crate::storage::{Entries, Entry, Index, Work};
+
+/// How long a transaction waits for another process's. Theirs take milliseconds, and on a slow
+/// disk a fraction of a second.
+const WAIT: Duration = Duration::from_secs(20);
+
+pub(super) struct Database {
+    connection: Connection,
+    file: PathBuf,
+}
+
+impl Database {
+    pub(super) fn open(file: &Path) -> io::Result<Self> {
+        let connection = Connection::open(file).map_err(as_io)?;
+        connection.busy_timeout(WAIT).map_err(as_io)?;
+        let mode: String = connection
+            .query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))
+            .map_err(as_io)?;
+        if mode != "wal" {
+            let found = format!("SQLite keeps its journal as {mode:?} here, where WAL is needed");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, found));
+        }
+        connection
+            .execute_batch(
+                "PRAGMA synchronous=FULL;
+                 PRAGMA secure_delete=ON;
+                 PRAGMA cell_size_check=ON;
+                 CREATE TABLE IF NOT EXISTS entries
+                     (key BLOB PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;",
+            )
+            .map_err(as_io)?;
+        // The names of the file and its log must last for what is committed to them to last.
+        let folder = file.parent().unwrap_or(Path::new("."));
+        crate::storage::Storage::sync_folder(&super::Disk, folder)?;
+        Ok(Self {
+            connection,
+            file: file.to_owned(),
+        })
+    }
+}
+
+impl Index for Database {
+    fn update(&mut self, work: &mut Work<'_>) -> Result<(), StockError> {
+        let failed = |doing| {
+            let file = self.file.clone();
+            move |error| StockError::io(&file, doing)(as_io(error))
+        };
+        let (begin, commit) = (
+            failed("begin a transaction"),
+            failed("commit a transaction"),
+        );
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(begin)?;
+        work(&mut Rows(&transaction))?;
+        transaction.commit().map_err(commit)
+    }
+}
+
+struct Rows<'a>(&'a Connection);
+
+impl Entries for Rows<'_> {
+    fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let mut query = self
+            .0
+            .prepare_cached("SELECT value FROM entries WHERE key = ?1")
+            .map_err(as_io)?;
+        query
+            .query_row([key], |row| row.get(0))
+            .optional()
+            .map_err(as_io)
+    }
+
+    fn scan(&self, prefix: &[u8]) -> io::Result<Vec<Entry>> {
+        let mut query = self
+            .0
+            .prepare_cached(
+                "SELECT key, value FROM entries WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
+            )
+            .map_err(as_io)?;
+        // No key is longer than this, so that all with the prefix lie between.
+        let last = [prefix, &[0xff; crate::storage::MAX_KEY_BYTES]].concat();
+        let rows = query
+            .query_map([prefix, &last], |row| Ok((row.get(0)?, row.get(1)?)))
+            .map_err(as_io)?;
+        rows.collect::<Result<_, _>>().map_err(as_io)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> io::Result<()> {
+        let mut statement = self
+            .0
+            .prepare_cached(
+                "INSERT INTO entries VALUES (?1, ?2)
+                 ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            )
+            .map_err(as_io)?;
+        statement
+            .execute(params![key, value])
+            .map(drop)
+            .map_err(as_io)
+    }
+
+    fn remove(&mut self, key: &[u8]) -> io::Result<()> {
+        let mut statement = self
+            .0
+            .prepare_cached("DELETE FROM entries WHERE key = ?1")
+            .map_err(as_io)?;
+        statement.execute([key]).map(drop).map_err(as_io)
+    }
+}
+
+/// SQLite's errors in the operating system's terms.
+fn as_io(error: rusqlite::Error) -> io::Error {
+    let kind = match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => io::ErrorKind::StorageFull,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => io::ErrorKind::InvalidData,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => io::ErrorKind::TimedOut,
+        Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => io::ErrorKind::PermissionDenied,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error)
+}

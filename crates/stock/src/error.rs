@@ -1,0 +1,248 @@
+//! What can go wrong with a stock, said so that a person knows what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{ComponentDigest, EpochId, Span};
+
+/// A stock could not be used, or not in this way.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StockError {
+    /// Something on the disk is not what was written there. It was not used.
+    #[error(
+        "{}: {field} is {found}, expected {expected}; nothing of it was used. {remedy}",
+        file.display()
+    )]
+    Corrupted {
+        /// The file.
+        file: PathBuf,
+        /// What of it.
+        field: &'static str,
+        /// What stands there.
+        found: String,
+        /// What should.
+        expected: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A file is of another version of the format.
+    #[error(
+        "{} has stock format {found}, and this program reads format {expected}; use the program \
+         that wrote it, or prepare anew with `tacit stock new-epoch`",
+        file.display()
+    )]
+    Incompatible {
+        /// The file.
+        file: PathBuf,
+        /// Its version.
+        found: u32,
+        /// This program's.
+        expected: u32,
+    },
+    /// A stock belongs to somebody else.
+    #[error(
+        "{} belongs to another stock: its {field} is {found}, expected {expected}; run with the \
+         identity and peer that it was prepared with, or with another stock folder",
+        file.display()
+    )]
+    WrongStock {
+        /// The file.
+        file: PathBuf,
+        /// What differs.
+        field: &'static str,
+        /// What stands in the file.
+        found: String,
+        /// What was asked for.
+        expected: String,
+    },
+    /// There is no such stock.
+    #[error("there is no stock in {}; make one with `tacit prepare`", folder.display())]
+    Missing {
+        /// Where it would be.
+        folder: PathBuf,
+    },
+    /// The two records show that one party's stock was restored from an older copy.
+    #[error(
+        "{whose} stock is older than the other party's record of it: {what} is {found}, expected \
+         {expected}; it was restored from an old copy, and what was used since could be used \
+         again. Both parties drop it and begin anew with `tacit stock new-epoch`"
+    )]
+    RolledBack {
+        /// Whose stock is too old.
+        whose: Whose,
+        /// Which number of the record shows it.
+        what: String,
+        /// What the older stock says.
+        found: String,
+        /// What the other party knows.
+        expected: String,
+    },
+    /// The peer's stock is of another epoch.
+    #[error(
+        "this stock is of epoch {own}, the peer's of epoch {peer}: one of them was begun anew or \
+         restored from an old copy; both parties run `tacit stock new-epoch`"
+    )]
+    UnknownEpoch {
+        /// This stock's.
+        own: EpochId,
+        /// The peer's.
+        peer: EpochId,
+    },
+    /// This process works on an epoch that another process has ended.
+    #[error("epoch {epoch} of this stock was ended by another process; open the stock again")]
+    EpochEnded {
+        /// The epoch.
+        epoch: EpochId,
+    },
+    /// The peer said what no correct peer says.
+    #[error("the peer misbehaved: {what} is {found}, expected {expected}; end the session")]
+    PeerMisbehaved {
+        /// What of its message.
+        what: &'static str,
+        /// What it said.
+        found: String,
+        /// What is possible.
+        expected: String,
+    },
+    /// Instances below the mark were named: they are spent.
+    #[error(
+        "instances {asked} of component {kind} were named, and all below {mark} are spent; go on \
+         from {mark}"
+    )]
+    Behind {
+        /// The component.
+        kind: ComponentDigest,
+        /// What was named.
+        asked: Span,
+        /// The first number that is not spent.
+        mark: u64,
+    },
+    /// Less is in stock than was asked for.
+    #[error(
+        "{asked} instances of component {kind} were asked for and {available} are in stock; \
+         prepare more with `tacit prepare`"
+    )]
+    Exhausted {
+        /// The component.
+        kind: ComponentDigest,
+        /// How many were asked for.
+        asked: u64,
+        /// How many there are.
+        available: u64,
+    },
+    /// The stock would grow over its limit, or the disk is full.
+    #[error(
+        "{}: no room for {what}: {needed} bytes more than the {held} held, and the limit is \
+         {limit}; raise the limit, run `tacit stock compact`, or free disk space",
+        folder.display()
+    )]
+    Full {
+        /// The stock's folder.
+        folder: PathBuf,
+        /// What was to be stored.
+        what: String,
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes held.
+        held: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// Another process prepares with this peer.
+    #[error(
+        "another process holds {}; wait until it has finished preparing, or stop it",
+        file.display()
+    )]
+    Busy {
+        /// The lock.
+        file: PathBuf,
+    },
+    /// A caller's mistake.
+    #[error("the stock was used wrongly: {what}")]
+    ApiMisuse {
+        /// What was wrong, and what is right.
+        what: String,
+    },
+    /// The operating system failed.
+    #[error("{}: cannot {doing}: {reason}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// What the operating system says.
+        reason: io::Error,
+    },
+}
+
+/// One of the two parties, as seen from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// This party.
+    Ours,
+    /// The other one.
+    Peers,
+}
+
+impl std::fmt::Display for Whose {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Ours => "this party's",
+            Self::Peers => "the peer's",
+        })
+    }
+}
+
+/// What to do about material that is damaged: the rest of the stock is not.
+pub(crate) const CHECK: &str = "Run `tacit stock check`, which withdraws what is damaged";
+/// What to do about a stock that cannot be trusted as a whole.
+pub(crate) const BEGIN_ANEW: &str =
+    "See whether the disk is healthy, and begin anew with `tacit stock new-epoch`";
+
+impl StockError {
+    /// For `map_err`: what was tried on which file.
+    pub(crate) fn io(file: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |reason| match reason.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full {
+                folder: file.to_owned(),
+                what: format!("it on the disk ({doing})"),
+                needed: 0,
+                held: 0,
+                limit: 0,
+            },
+            io::ErrorKind::InvalidData => Self::corrupted(
+                file,
+                "its content",
+                reason.to_string(),
+                "what was written there",
+                BEGIN_ANEW,
+            ),
+            _ => Self::Io {
+                file: file.to_owned(),
+                doing,
+                reason,
+            },
+        }
+    }
+
+    pub(crate) fn corrupted(
+        file: &Path,
+        field: &'static str,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+        remedy: &'static str,
+    ) -> Self {
+        Self::Corrupted {
+            file: file.to_owned(),
+            field,
+            found: found.into(),
+            expected: expected.into(),
+            remedy,
+        }
+    }
+
+    pub(crate) fn misuse(what: impl Into<String>) -> Self {
+        Self::ApiMisuse { what: what.into() }
+    }
+}

@@ -1,0 +1,272 @@
+//! The key file: where keys are overwritten, which a database with a log cannot do.
+//!
+//! Each kind has two pages that hold the same [`Cover`], sealed under the epoch's key. Moving
+//! forward overwrites the one, waits until it is durable, and overwrites the other: at any instant
+//! one of them is whole, and when both are written no older cover is in the file. The caller holds
+//! the index's writer's lock.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use crate::codec::{Fields, Malformed};
+use crate::cover::{Cover, MAX_NODES};
+use crate::error::BEGIN_ANEW;
+use crate::records::FORMAT_VERSION;
+use crate::seal::{self, Key, NONCE_BYTES, TAG_BYTES};
+use crate::storage::{Storage, StoredFile};
+use crate::{ComponentDigest, EpochId, StockError};
+
+const MAGIC: [u8; 8] = *b"TACITKEY";
+/// A page is what a disk replaces at a time at most, so that a torn write spoils no other.
+const PAGE_BYTES: usize = 4096;
+const HEADER_BYTES: usize = 8 + 4 + 32 + 8 + 16;
+const NODES_BYTES: usize = MAX_NODES * 32;
+const SEALED_BYTES: usize = NONCE_BYTES + NODES_BYTES + TAG_BYTES;
+
+/// The key file of an epoch, open.
+pub(crate) struct KeyFile {
+    file: Box<dyn StoredFile>,
+    path: PathBuf,
+    header: [u8; HEADER_BYTES],
+    epoch_key: Key,
+}
+
+/// What stands in the two pages of a kind.
+pub(crate) struct Slot {
+    pub(crate) cover: Cover,
+    /// The page with it; the other is older or spoilt unless `settled`.
+    page: u64,
+    /// Both pages hold it.
+    pub(crate) settled: bool,
+}
+
+fn header(stock: &[u8; 32], epoch: &EpochId) -> [u8; HEADER_BYTES] {
+    let fields = [
+        &MAGIC[..],
+        &FORMAT_VERSION.to_le_bytes(),
+        stock,
+        &epoch.number.to_le_bytes(),
+        &epoch.nonce,
+    ];
+    fields
+        .concat()
+        .try_into()
+        .expect("the sum of their lengths")
+}
+
+impl KeyFile {
+    /// Writes the key file of a new epoch, durable but for its name.
+    pub(crate) fn create(
+        storage: &dyn Storage,
+        path: &Path,
+        stock_key: &Key,
+        stock: &[u8; 32],
+        epoch: &EpochId,
+    ) -> Result<Self, StockError> {
+        let failed = || StockError::io(path, "write it");
+        let header = header(stock, epoch);
+        let epoch_key = seal::random_key()?;
+        let sealed = seal::seal(stock_key, &header, &*epoch_key)?;
+        let mut page = vec![0; 2 * PAGE_BYTES];
+        page[..HEADER_BYTES].copy_from_slice(&header);
+        page[HEADER_BYTES..][..32].copy_from_slice(&Sha256::digest(header));
+        page[PAGE_BYTES..][..sealed.len()].copy_from_slice(&sealed);
+        let file = storage.create(path).map_err(failed())?;
+        file.write_at(&page, 0).map_err(failed())?;
+        file.sync().map_err(failed())?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            header,
+            epoch_key,
+        })
+    }
+
+    /// Opens the key file of an epoch.
+    pub(crate) fn open(
+        storage: &dyn Storage,
+        path: &Path,
+        stock_key: &Key,
+        stock: &[u8; 32],
+        epoch: &EpochId,
+    ) -> Result<Self, StockError> {
+        let bad = |field, found: &str, expected: &str| {
+            StockError::corrupted(path, field, found, expected, BEGIN_ANEW)
+        };
+        let file = storage.open(path).map_err(|reason| match reason.kind() {
+            std::io::ErrorKind::NotFound => bad("the file", "absent", "the key file of the epoch"),
+            _ => StockError::io(path, "open it")(reason),
+        })?;
+        let mut pages = vec![0; 2 * PAGE_BYTES];
+        file.read_at(&mut pages, 0)
+            .map_err(|reason| match reason.kind() {
+                std::io::ErrorKind::UnexpectedEof => {
+                    bad("the file", "too short", "at least two pages")
+                }
+                _ => StockError::io(path, "read it")(reason),
+            })?;
+        let (head, sealed) = pages.split_at(PAGE_BYTES);
+        Self::check_header(path, head, &header(stock, epoch))?;
+        let header = header(stock, epoch);
+        let sealed = &sealed[..NONCE_BYTES + 32 + TAG_BYTES];
+        let opened = seal::open(stock_key, &header, sealed).map_err(|_| {
+            bad(
+                "the epoch's key",
+                "not sealed under this root key",
+                "a key that opens",
+            )
+        })?;
+        let mut epoch_key = Key::default();
+        epoch_key.copy_from_slice(&opened);
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            header,
+            epoch_key,
+        })
+    }
+
+    fn check_header(
+        path: &Path,
+        page: &[u8],
+        expected: &[u8; HEADER_BYTES],
+    ) -> Result<(), StockError> {
+        let bad = |field, found: String, expected: String| {
+            StockError::corrupted(path, field, found, expected, BEGIN_ANEW)
+        };
+        let malformed = |error: Malformed| bad("the header", error.to_string(), "whole".to_owned());
+        let mut fields = Fields::of(page);
+        let found: [u8; HEADER_BYTES] = fields.array().map_err(malformed)?;
+        let sum: [u8; 32] = fields.array().map_err(malformed)?;
+        if found[..8] != MAGIC || sum[..] != Sha256::digest(found)[..] {
+            let expected = "one that begins with TACITKEY and has its checksum";
+            return Err(bad("the header", "damaged".to_owned(), expected.to_owned()));
+        }
+        let version = u32::from_le_bytes([found[8], found[9], found[10], found[11]]);
+        if version != FORMAT_VERSION {
+            return Err(StockError::Incompatible {
+                file: path.to_owned(),
+                found: version,
+                expected: FORMAT_VERSION,
+            });
+        }
+        if found != *expected {
+            return Err(StockError::WrongStock {
+                file: path.to_owned(),
+                field: "stock and epoch",
+                found: "another".to_owned(),
+                expected: "that of the index beside it".to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// A key of the epoch for one purpose.
+    pub(crate) fn derive(&self, purpose: &[u8], context: &[u8]) -> Key {
+        seal::derive(purpose, &self.epoch_key, context)
+    }
+
+    fn offset(slot: u32, page: u64) -> u64 {
+        (2 + 2 * u64::from(slot) + page) * PAGE_BYTES as u64
+    }
+
+    fn context(&self, kind: &ComponentDigest, mark: u64) -> Vec<u8> {
+        [&self.header[..], &kind.0, &mark.to_le_bytes()].concat()
+    }
+
+    /// The cover of a kind: that of the page which is further.
+    pub(crate) fn read(&self, slot: u32, kind: &ComponentDigest) -> Result<Slot, StockError> {
+        let pages = [0, 1].map(|page| self.read_page(slot, page, kind));
+        let [first, second] = pages;
+        let (first, second) = (first?, second?);
+        let marks = [&first, &second].map(|page| page.as_ref().map(Cover::mark));
+        let settled = marks[0].is_some() && marks[0] == marks[1];
+        let page = u64::from(marks[1] > marks[0]);
+        let cover = if page == 1 { second } else { first };
+        let cover = cover.ok_or_else(|| {
+            StockError::corrupted(
+                &self.path,
+                "the keys of a component",
+                format!("unreadable on both pages ({kind})"),
+                "whole on one of them",
+                BEGIN_ANEW,
+            )
+        })?;
+        Ok(Slot {
+            cover,
+            page,
+            settled,
+        })
+    }
+
+    fn read_page(
+        &self,
+        slot: u32,
+        page: u64,
+        kind: &ComponentDigest,
+    ) -> Result<Option<Cover>, StockError> {
+        let mut bytes = vec![0; PAGE_BYTES];
+        match self.file.read_at(&mut bytes, Self::offset(slot, page)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(StockError::io(&self.path, "read it")(error)),
+        }
+        let mut fields = Fields::of(&bytes);
+        let (Ok(mark), Ok(sealed)) = (fields.u64(), fields.bytes(SEALED_BYTES)) else {
+            return Ok(None);
+        };
+        let key = self.derive(b"tacit stock slots", &[]);
+        let Ok(nodes) = seal::open(&key, &self.context(kind, mark), sealed) else {
+            return Ok(None);
+        };
+        let mut keys = nodes
+            .as_chunks::<32>()
+            .0
+            .iter()
+            .map(|key| Zeroizing::new(*key));
+        Ok(Cover::from_mark(mark, || keys.next()))
+    }
+
+    /// Moves a kind forward, or begins it where `old` is none.
+    pub(crate) fn write(
+        &self,
+        slot: u32,
+        kind: &ComponentDigest,
+        cover: &Cover,
+        old: Option<&Slot>,
+    ) -> Result<(), StockError> {
+        let mut nodes = Zeroizing::new(vec![0; NODES_BYTES]);
+        for (place, key) in nodes.chunks_exact_mut(32).zip(cover.keys()) {
+            place.copy_from_slice(&**key);
+        }
+        let mark = cover.mark();
+        let key = self.derive(b"tacit stock slots", &[]);
+        let newest = old.map_or(1, |old| old.page);
+        for page in [1 - newest, newest] {
+            let sealed = seal::seal(&key, &self.context(kind, mark), &nodes)?;
+            let mut bytes = vec![0; PAGE_BYTES];
+            bytes[..8].copy_from_slice(&mark.to_le_bytes());
+            bytes[8..8 + SEALED_BYTES].copy_from_slice(&sealed);
+            let failed = || StockError::io(&self.path, "write it");
+            self.file
+                .write_at(&bytes, Self::offset(slot, page))
+                .map_err(failed())?;
+            self.file.sync().map_err(failed())?;
+        }
+        Ok(())
+    }
+}
+
+/// Overwrites the key of an epoch that has ended, so that nothing of it opens again.
+pub(crate) fn destroy(storage: &dyn Storage, path: &Path) -> Result<(), StockError> {
+    let file = match storage.open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(StockError::io(path, "open it")(error)),
+    };
+    let failed = || StockError::io(path, "write it");
+    file.write_at(&[0; 2 * PAGE_BYTES], 0).map_err(failed())?;
+    file.sync().map_err(failed())
+}

@@ -1,0 +1,86 @@
+//! The stock: what two parties have prepared together, durable at both, each piece used at most
+//! once.
+//!
+//! - **Open or make** a stock: [`Stocks::open`], [`Stocks::create`], [`Stocks::stock`].
+//! - **Meet** the peer: [`Stock::marks`], its answer to [`Stock::reconcile`], [`Stock::confirm`].
+//! - **Prepare**: [`Stock::prepare`], [`Preparation::begin_lot`], [`LotWriter::put`],
+//!   [`LotWriter::finish`], and when the peer has it, too, [`Stock::publish`].
+//! - **Use**: [`Stock::lease`] or [`Stock::lease_spans`], or a [`LeasePool`] filled ahead;
+//!   [`Lease::take`], [`Lease::instances`].
+//! - **Keep** values: [`Stock::save`], [`Stock::load_saved`], [`Stock::drop_saved`].
+//! - **Look after** it: [`Stock::summary`], [`Stock::check`], [`Stock::compact`],
+//!   [`Stock::new_epoch`], [`Stocks::remove`].
+//!
+//! Secrets are sealed under keys by number that only move forward (`cover`), which stand in a file
+//! that is overwritten in place (`keys`). What is where and what is spent stands in a database
+//! (`records`), the instances in files read by position (`lots`). All of it goes through
+//! [`Storage`]: [`Disk`] for programs, [`Memory`] for tests, which can lose power. docs/stock.md
+//! has the bytes of every file, the invariants, and the argument why no crash breaks them.
+//!
+//! ```
+//! use std::{path::Path, sync::Arc};
+//! use tacit_stock::*;
+//!
+//! # fn main() -> Result<(), StockError> {
+//! let stocks = Stocks::open(Arc::new(Memory::new()), Path::new("stocks"), RootKey::Beside)?;
+//! let id = StockId {
+//!     own: PeerId([1; 32]),
+//!     peer: PeerId([2; 32]),
+//!     role: Role::Garbler,
+//!     scheme: SchemeId(*b"demo"),
+//! };
+//! let stock = stocks.create(id, EpochId::generate(0)?, b"the offset", Limits::default())?;
+//!
+//! // Ten instances with 16 secret bytes each, which the peer has durable, too.
+//! let aes = ComponentDigest([7; 32]);
+//! let shape = Shape { secret_bytes: 16, table_bytes: 0 };
+//! let preparation = stock.prepare()?;
+//! let lot = preparation.begin_lot(aes, shape, Span { first: 0, count: 10 })?;
+//! lot.put(0, &[5; 160], &[])?;
+//! lot.finish()?;
+//! stock.publish(&aes, 0)?;
+//!
+//! // Ahead of need four are leased, and two of them used.
+//! let mut lease = stock.lease(&aes, 4)?;
+//! for instance in lease.take(2)?.instances() {
+//!     assert_eq!(instance?.secret(), [5; 16]);
+//! }
+//! assert_eq!(stock.available(&aes)?, 6);
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod codec;
+mod cover;
+mod disk;
+mod error;
+mod inspect;
+mod keys;
+mod lease;
+mod lots;
+mod marks;
+mod memory;
+mod names;
+mod records;
+mod saved;
+mod seal;
+mod stock;
+mod stocks;
+mod storage;
+
+pub use disk::Disk;
+pub use error::{StockError, Whose};
+pub use inspect::{Damage, KindSummary, Report, Summary};
+pub use lease::{Instances, Lease, LeasePool};
+pub use lots::{Instance, LotWriter, MAX_INSTANCE_BYTES, Preparation};
+pub use marks::{AgreedKind, Agreement, KindMarks, Marks};
+pub use memory::Memory;
+pub use names::{ComponentDigest, EpochId, PeerId, Role, SchemeId, Shape, Span, StockId};
+pub use records::{
+    FORMAT_VERSION, MAX_EPOCH_SECRET_BYTES, MAX_KINDS, MAX_NAME_BYTES, MAX_PENDING_LOTS,
+};
+pub use saved::MAX_SAVED_BYTES;
+pub use stock::{Limits, Stock};
+pub use stocks::{RootKey, Stocks};
+pub use storage::{Entries, Entry, Index, MAX_KEY_BYTES, Storage, StoredFile, Work};

@@ -1,0 +1,578 @@
+//! Lots: files of instances of one kind, written once, read by position.
+//!
+//! A lot goes through three steps, so that after a crash both parties find the same: it is written
+//! and made durable ([`LotWriter::finish`]: pending), the peer says that it has it durable too,
+//! and it is published ([`Stock::publish`]). Numbers are never given to a lot twice, also where
+//! the first was never finished.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use sha2::{Digest, Sha256};
+use zeroize::Zeroize;
+
+use crate::cover::{Cover, NUMBERS};
+use crate::error::CHECK;
+use crate::records::{
+    FORMAT_VERSION, KindRecord, LotRecord, LotState, MAX_KINDS, MAX_PENDING_LOTS, Records,
+};
+use crate::seal::{self, TAG_BYTES};
+use crate::stock::{Inner, LotFile};
+use crate::storage::StoredFile;
+use crate::{ComponentDigest, Marks, Shape, Span, Stock, StockError};
+
+const MAGIC: [u8; 8] = *b"TACITLOT";
+pub(crate) const HEADER_BYTES: usize = 8 + 4 + 4 + 32 + 8 + 16 + 32 + 8 + 8 + 4 + 4 + 12 + 20;
+const SUMMED_BYTES: usize = HEADER_BYTES - 20;
+
+/// Bytes of one instance at most, secret and tables together.
+pub const MAX_INSTANCE_BYTES: u64 = 1 << 28;
+
+impl Shape {
+    /// Bytes of a record in a lot's file.
+    pub(crate) fn record_bytes(&self) -> u64 {
+        u64::from(self.secret_bytes) + TAG_BYTES as u64 + u64::from(self.table_bytes)
+    }
+
+    pub(crate) fn lot_bytes(&self, count: u64) -> u64 {
+        (HEADER_BYTES as u64).saturating_add(self.record_bytes().saturating_mul(count))
+    }
+}
+
+/// The name of a lot's file in the folder of its epoch.
+pub(crate) fn file_name(slot: u32, first: u64) -> String {
+    format!("lot-{slot:04}-{first:010}.seg")
+}
+
+pub(crate) fn record_offset(shape: &Shape, lot: Span, number: u64) -> u64 {
+    HEADER_BYTES as u64 + (number - lot.first) * shape.record_bytes()
+}
+
+pub(crate) fn header(
+    inner: &Inner,
+    kind: &ComponentDigest,
+    shape: &Shape,
+    span: Span,
+    salt: &[u8; 12],
+) -> [u8; HEADER_BYTES] {
+    let fields = [
+        &MAGIC[..],
+        &FORMAT_VERSION.to_le_bytes(),
+        &[inner.id.role.byte(), 0, 0, 0],
+        inner.digest(),
+        &inner.epoch.number.to_le_bytes(),
+        &inner.epoch.nonce,
+        &kind.0,
+        &span.first.to_le_bytes(),
+        &span.count.to_le_bytes(),
+        &shape.secret_bytes.to_le_bytes(),
+        &shape.table_bytes.to_le_bytes(),
+        salt,
+    ]
+    .concat();
+    let mut header = [0; HEADER_BYTES];
+    header[..SUMMED_BYTES].copy_from_slice(&fields);
+    header[SUMMED_BYTES..].copy_from_slice(&Sha256::digest(&fields)[..20]);
+    header
+}
+
+/// The right to prepare: one process has it at a time, until this and every [`LotWriter`] from it
+/// are dropped.
+pub struct Preparation {
+    stock: Stock,
+    lock: Arc<dyn Send + Sync>,
+}
+
+impl std::fmt::Debug for Preparation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Preparation({:?})", self.stock)
+    }
+}
+
+impl Stock {
+    /// Begins to prepare; clears away what a crash left of unfinished lots.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Busy`] where another process prepares with this peer.
+    pub fn prepare(&self) -> Result<Preparation, StockError> {
+        let file = self.inner.lock_path();
+        let lock = self.inner.storage.try_lock(&file);
+        let lock = lock.map_err(StockError::io(&file, "lock it"))?;
+        let lock: Arc<dyn Send + Sync> = lock.ok_or(StockError::Busy { file })?.into();
+        let stock = self.clone();
+        stock.remove_strays()?;
+        Ok(Preparation { stock, lock })
+    }
+
+    /// Makes a pending lot part of the stock, durably: the peer has it durable, too. Lots of a
+    /// kind are published in the order of their numbers; one that is published stays so.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::ApiMisuse`] where no such lot is pending or an earlier one is.
+    pub fn publish(&self, kind: &ComponentDigest, first: u64) -> Result<(), StockError> {
+        self.inner.update(|records| publish(records, kind, first))
+    }
+
+    /// Removes files of lots that the index does not know. The caller has the lock to prepare.
+    fn remove_strays(&self) -> Result<(), StockError> {
+        let inner = &self.inner;
+        inner.update(|records| {
+            let mut known = Vec::new();
+            for (kind, record) in records.kinds()? {
+                let lots = records.lots(&kind)?.into_iter();
+                known.extend(lots.map(|lot| file_name(record.slot, lot.span.first)));
+            }
+            let names = inner.storage.names(&inner.folder);
+            let names = names.map_err(StockError::io(&inner.folder, "list it"))?;
+            let strays = names.into_iter().filter(|name| name.starts_with("lot-"));
+            for name in strays.filter(|name| !known.contains(name)) {
+                let path = inner.folder.join(name);
+                inner
+                    .storage
+                    .remove(&path)
+                    .map_err(StockError::io(&path, "remove it"))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+pub(crate) fn publish(
+    records: &mut Records<'_>,
+    kind: &ComponentDigest,
+    first: u64,
+) -> Result<(), StockError> {
+    let lots = records.lots(kind)?;
+    let mut pending = lots.iter().filter(|lot| lot.state == LotState::Pending);
+    let wanted = lots.iter().find(|lot| lot.span.first == first);
+    if wanted.is_some_and(|lot| lot.state != LotState::Pending) {
+        return Ok(());
+    }
+    let (Some(mut record), Some(mut lot)) = (records.kind(kind)?, pending.next().copied()) else {
+        return Err(StockError::misuse(format!("no lot of {kind} is pending")));
+    };
+    if lot.span.first != first {
+        let next = lot.span.first;
+        return Err(StockError::misuse(format!(
+            "lot {first} published before lot {next}"
+        )));
+    }
+    record.publish(lot.span);
+    lot.state = LotState::Published;
+    records.put_kind(kind, record)?;
+    records.put_lot(kind, lot)
+}
+
+impl Preparation {
+    /// The stock that is prepared.
+    #[must_use]
+    pub fn stock(&self) -> &Stock {
+        &self.stock
+    }
+
+    /// [`Stock::marks`], taken while no other process of this party prepares.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stock::marks`].
+    pub fn marks(&self) -> Result<Marks, StockError> {
+        self.stock.marks()
+    }
+
+    /// Where the next lot of a kind may begin: no lot ever began at or above it.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`], [`StockError::Corrupted`].
+    pub fn next_number(&self, kind: &ComponentDigest) -> Result<u64, StockError> {
+        let record = self.stock.inner.update(|records| records.kind(kind))?;
+        Ok(record.map_or(0, |record| record.reserved))
+    }
+
+    /// Begins a lot of `span`, whose numbers both parties agreed on: at or above
+    /// [`Preparation::next_number`] of both. The numbers are taken durably.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Full`], [`StockError::ApiMisuse`] where the numbers were given before, the
+    /// kind has another shape, or a bound is passed.
+    pub fn begin_lot(
+        &self,
+        kind: ComponentDigest,
+        shape: Shape,
+        span: Span,
+    ) -> Result<LotWriter, StockError> {
+        let inner = &self.stock.inner;
+        check_bounds(&shape, span)?;
+        let mut salt = [0; 12];
+        seal::randomness(&mut salt)?;
+        let (slot, cover) = inner.update(|records| {
+            check_room(inner, records, &shape, span)?;
+            let (mut record, cover) = reserve(inner, records, &kind, shape, span)?;
+            record.reserved = span.end();
+            records.put_kind(&kind, record)?;
+            Ok((record.slot, cover))
+        })?;
+        let path = inner.folder.join(file_name(slot, span.first));
+        let file = inner
+            .storage
+            .create(&path)
+            .map_err(StockError::io(&path, "make it"))?;
+        let writer = LotWriter {
+            stock: self.stock.clone(),
+            file,
+            path,
+            kind,
+            shape,
+            span,
+            salt,
+            cover,
+            written: Mutex::new(vec![0; (span.count as usize).div_ceil(64)]),
+            finished: false,
+            _lock: Arc::clone(&self.lock),
+        };
+        let header = header(inner, &kind, &shape, span, &salt);
+        writer.write(&header, 0)?;
+        Ok(writer)
+    }
+}
+
+fn check_bounds(shape: &Shape, span: Span) -> Result<(), StockError> {
+    if shape.record_bytes() > MAX_INSTANCE_BYTES {
+        return Err(StockError::misuse(format!(
+            "an instance of {} bytes, and at most {MAX_INSTANCE_BYTES} are kept",
+            shape.record_bytes()
+        )));
+    }
+    if span.count == 0 || span.count > 1 << 30 || span.end() > NUMBERS {
+        return Err(StockError::misuse(format!(
+            "a lot of instances {span}: it has 1 to 2^30, and numbers end at 2^32; a new epoch \
+             begins at 0"
+        )));
+    }
+    Ok(())
+}
+
+fn check_room(
+    inner: &Inner,
+    records: &Records<'_>,
+    shape: &Shape,
+    span: Span,
+) -> Result<(), StockError> {
+    let (needed, held) = (shape.lot_bytes(span.count), held_bytes(records)?);
+    let limit = inner.limits.max_bytes;
+    if held.saturating_add(needed) > limit {
+        return Err(StockError::Full {
+            folder: inner.folder.clone(),
+            what: format!("a lot of {} instances", span.count),
+            needed,
+            held,
+            limit,
+        });
+    }
+    Ok(())
+}
+
+/// Bytes of all lots and saved values.
+pub(crate) fn held_bytes(records: &Records<'_>) -> Result<u64, StockError> {
+    let mut held: u64 = 0;
+    for (kind, record) in records.kinds()? {
+        for lot in records.lots(&kind)? {
+            held = held.saturating_add(record.shape.lot_bytes(lot.span.count));
+        }
+    }
+    let saved = records.all_saved()?;
+    Ok(saved
+        .iter()
+        .fold(held, |held, saved| held.saturating_add(saved.2.bytes)))
+}
+
+/// The kind's record and the keys of `span`; a new kind gets its own pages of the key file.
+fn reserve(
+    inner: &Inner,
+    records: &Records<'_>,
+    kind: &ComponentDigest,
+    shape: Shape,
+    span: Span,
+) -> Result<(KindRecord, Cover), StockError> {
+    let Some((record, slot)) = inner.kind(records, kind)? else {
+        let slot = records.kinds()?.len();
+        if slot >= MAX_KINDS {
+            return Err(StockError::misuse(format!(
+                "more than {MAX_KINDS} kinds in an epoch"
+            )));
+        }
+        let record = KindRecord {
+            slot: slot as u32,
+            shape,
+            reserved: 0,
+            leased: 0,
+            published: 0,
+            chain: [0; 32],
+        };
+        let cover = Cover::from_root(seal::random_key()?);
+        inner.keys.write(record.slot, kind, &cover, None)?;
+        return Ok((record, cover.part(span)?));
+    };
+    if record.shape != shape {
+        return Err(StockError::misuse(format!(
+            "component {kind} has {:?}, not {shape:?}",
+            record.shape
+        )));
+    }
+    if span.first < record.reserved.max(record.leased) {
+        return Err(StockError::misuse(format!(
+            "a lot at {}, where numbers below {} were given before",
+            span.first, record.reserved
+        )));
+    }
+    let pending = records.lots(kind)?.into_iter();
+    if pending.filter(|lot| lot.state == LotState::Pending).count() >= MAX_PENDING_LOTS {
+        return Err(StockError::misuse(format!(
+            "more than {MAX_PENDING_LOTS} lots of {kind} wait for the peer; publish them first"
+        )));
+    }
+    Ok((record, slot.cover.part(span)?))
+}
+
+/// A lot that is being written, by as many threads as like. Dropped unfinished it leaves nothing.
+pub struct LotWriter {
+    stock: Stock,
+    file: Box<dyn StoredFile>,
+    path: PathBuf,
+    kind: ComponentDigest,
+    shape: Shape,
+    span: Span,
+    salt: [u8; 12],
+    cover: Cover,
+    /// A bit for each instance: a key seals once.
+    written: Mutex<Vec<u64>>,
+    finished: bool,
+    _lock: Arc<dyn Send + Sync>,
+}
+
+impl std::fmt::Debug for LotWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LotWriter({} of {})", self.span, self.kind)
+    }
+}
+
+impl LotWriter {
+    /// The lot's numbers.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.span
+    }
+
+    /// Writes consecutive instances from `first` on: their secrets and their tables, each of the
+    /// kind's [`Shape`], one after the other. Each instance is written once, in any order.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::ApiMisuse`] for lengths or numbers that do not fit; [`StockError::Full`].
+    pub fn put(&self, first: u64, secrets: &[u8], tables: &[u8]) -> Result<(), StockError> {
+        let shape = &self.shape;
+        let (secret_bytes, table_bytes) = (shape.secret_bytes as usize, shape.table_bytes as usize);
+        let count = match (secrets.len().checked_div(secret_bytes), table_bytes) {
+            (Some(count), _) => count,
+            (None, 1..) => tables.len() / table_bytes,
+            (None, 0) => 1,
+        };
+        let fits = Some(secrets.len()) == count.checked_mul(secret_bytes)
+            && Some(tables.len()) == count.checked_mul(table_bytes);
+        let span = Span {
+            first,
+            count: count as u64,
+        };
+        if !fits || count == 0 || first < self.span.first || span.end() > self.span.end() {
+            return Err(StockError::misuse(format!(
+                "{} secret bytes and {} of tables from instance {first} on, in a lot of {} with \
+                 {shape:?}",
+                secrets.len(),
+                tables.len(),
+                self.span
+            )));
+        }
+        self.claim(span)?;
+        let mut records = Vec::with_capacity(count * shape.record_bytes() as usize);
+        let mut place = 0;
+        self.cover.visit(span, |_, key| {
+            let start = records.len();
+            records.extend_from_slice(&secrets[place * secret_bytes..][..secret_bytes]);
+            records.extend_from_slice(&[0; TAG_BYTES]);
+            records.extend_from_slice(&tables[place * table_bytes..][..table_bytes]);
+            seal::seal_once(key, &self.salt, &mut records[start..], secret_bytes);
+            place += 1;
+            Ok::<(), StockError>(())
+        })?;
+        self.write(&records, record_offset(shape, self.span, first))
+    }
+
+    fn claim(&self, span: Span) -> Result<(), StockError> {
+        let mut written = self
+            .written
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let places = span.first - self.span.first..span.end() - self.span.first;
+        let bit = |place: u64| ((place / 64) as usize, 1 << (place % 64));
+        if places
+            .clone()
+            .map(bit)
+            .any(|(word, bit)| written[word] & bit != 0)
+        {
+            return Err(StockError::misuse(format!(
+                "an instance of {span} is written twice"
+            )));
+        }
+        places.map(bit).for_each(|(word, bit)| written[word] |= bit);
+        Ok(())
+    }
+
+    fn write(&self, bytes: &[u8], offset: u64) -> Result<(), StockError> {
+        self.file
+            .write_at(bytes, offset)
+            .map_err(StockError::io(&self.path, "write it"))
+    }
+
+    /// Makes the lot durable: pending until the peer has it, too. Returns its numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::ApiMisuse`] where instances are missing.
+    pub fn finish(mut self) -> Result<Span, StockError> {
+        let written: u64 = {
+            let written = self
+                .written
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            written
+                .iter()
+                .map(|word| u64::from(word.count_ones()))
+                .sum()
+        };
+        if written != self.span.count {
+            let count = self.span.count;
+            return Err(StockError::misuse(format!(
+                "a lot with {written} of {count} instances"
+            )));
+        }
+        let inner = &self.stock.inner;
+        self.file
+            .sync()
+            .map_err(StockError::io(&self.path, "write it"))?;
+        let folder = &inner.folder;
+        inner
+            .storage
+            .sync_folder(folder)
+            .map_err(StockError::io(folder, "write it"))?;
+        let (kind, span, salt) = (self.kind, self.span, self.salt);
+        inner.update(|records| {
+            let state = LotState::Pending;
+            records.put_lot(&kind, LotRecord { span, state, salt })
+        })?;
+        self.finished = true;
+        Ok(span)
+    }
+}
+
+impl Drop for LotWriter {
+    fn drop(&mut self) {
+        // The commit of `finish` may be durable although it failed: the file then stays for it.
+        let inner = &self.stock.inner;
+        let known = || inner.update(|records| records.lot(&self.kind, self.span.first));
+        if !self.finished && matches!(known(), Ok(None)) {
+            // What cannot be removed now is when the next preparation begins.
+            let _ = inner.storage.remove(&self.path);
+        }
+    }
+}
+
+/// An instance that was leased, opened. Its secret is wiped when it is dropped.
+pub struct Instance {
+    number: u64,
+    secret_bytes: usize,
+    record: Vec<u8>,
+}
+
+impl Instance {
+    /// Reads and opens consecutive instances of a lot with one read.
+    pub(crate) fn read(
+        LotFile { file, path }: &LotFile,
+        shape: &Shape,
+        lot: &LotRecord,
+        cover: &Cover,
+        span: Span,
+    ) -> Result<Vec<Self>, StockError> {
+        let record_bytes = shape.record_bytes() as usize;
+        let mut bytes = vec![0; record_bytes * span.count as usize];
+        let offset = record_offset(shape, lot.span, span.first);
+        file.read_at(&mut bytes, offset)
+            .map_err(|error| match error.kind() {
+                std::io::ErrorKind::UnexpectedEof => StockError::corrupted(
+                    path,
+                    "the file",
+                    format!("too short for instance {}", span.end() - 1),
+                    format!("{} instances", lot.span.count),
+                    CHECK,
+                ),
+                _ => StockError::io(path, "read it")(error),
+            })?;
+        let mut instances = Vec::with_capacity(span.count as usize);
+        let single = span.count == 1;
+        cover.visit(span, |number, key| {
+            let mut record = match single {
+                true => std::mem::take(&mut bytes),
+                false => bytes[instances.len() * record_bytes..][..record_bytes].to_vec(),
+            };
+            let secret_bytes = shape.secret_bytes as usize;
+            seal::open_once(key, &lot.salt, &mut record, secret_bytes).map_err(|_| {
+                StockError::corrupted(
+                    path,
+                    "an instance",
+                    format!("damaged (number {number})"),
+                    "what was sealed there",
+                    CHECK,
+                )
+            })?;
+            instances.push(Self {
+                number,
+                secret_bytes,
+                record,
+            });
+            Ok::<(), StockError>(())
+        })?;
+        Ok(instances)
+    }
+
+    /// Its number among its kind.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// What was sealed.
+    #[must_use]
+    pub fn secret(&self) -> &[u8] {
+        &self.record[..self.secret_bytes]
+    }
+
+    /// The tables, as they were written.
+    #[must_use]
+    pub fn tables(&self) -> &[u8] {
+        &self.record[self.secret_bytes + TAG_BYTES..]
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.record[..self.secret_bytes].zeroize();
+    }
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Instance({})", self.number)
+    }
+}

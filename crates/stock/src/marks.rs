@@ -1,0 +1,490 @@
+//! What the parties tell each other of their stocks when they meet, and what follows from it.
+//!
+//! *Lots.* Each party publishes a lot only when it knows that the peer has it durable, and lots of
+//! a kind in one order. So both have published prefixes of one sequence, and what either has
+//! published the other has at least pending: comparing a hash over the shorter party's lots,
+//! extended by its pending ones, with that of the longer shows it.
+//!
+//! *Marks.* Both go on from the maximum, so that what either has spent is spent.
+//!
+//! *Meetings.* Both count them: whoever once confirmed to have recorded meeting m and later says
+//! fewer was restored from an old copy.
+
+use crate::codec::{Fields, Malformed};
+use crate::lots;
+use crate::records::{KindRecord, LotState, MAX_KINDS, MAX_PENDING_LOTS, Records, chained};
+use crate::stock::Inner;
+use crate::{ComponentDigest, EpochId, Preparation, Span, Stock, StockError, Whose, cover, lease};
+
+/// Withdrawn lots of a kind in a message.
+const MAX_WITHDRAWN: usize = 1024;
+/// The message's version.
+const MESSAGE_VERSION: u8 = 1;
+
+/// A party's record, to be sent to the peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// The epoch.
+    pub epoch: EpochId,
+    /// The latest meeting recorded.
+    pub meeting: u64,
+    /// The latest meeting that the receiver of this message has confirmed to have recorded.
+    pub confirmed: u64,
+    /// By digest.
+    pub kinds: Vec<KindMarks>,
+}
+
+/// A party's record of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindMarks {
+    /// The kind.
+    pub kind: ComponentDigest,
+    /// No lot was ever begun at or above this number.
+    pub reserved: u64,
+    /// Every number below is spent.
+    pub leased: u64,
+    /// Lots ever published.
+    pub published: u64,
+    /// The hash over them.
+    pub chain: [u8; 32],
+    /// Lots that are durable here and wait for the receiver's acknowledgement, in order.
+    pub pending: Vec<Span>,
+    /// Published lots that are damaged here.
+    pub withdrawn: Vec<Span>,
+}
+
+/// What both parties have, after they met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agreement {
+    /// The number of the meeting; recorded here. When a later message shows that the peer has
+    /// recorded it, too: [`Stock::confirm`].
+    pub meeting: u64,
+    /// What can be leased of each kind that is not used up.
+    pub kinds: Vec<AgreedKind>,
+}
+
+/// What both parties have of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgreedKind {
+    /// The kind.
+    pub kind: ComponentDigest,
+    /// Every number below is spent at one of them at least.
+    pub mark: u64,
+    /// Instances that can be leased.
+    pub available: u64,
+    /// Where the next lot may begin at both.
+    pub next_number: u64,
+}
+
+impl Marks {
+    /// The message.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![MESSAGE_VERSION];
+        bytes.extend(self.epoch.number.to_le_bytes());
+        bytes.extend(self.epoch.nonce);
+        bytes.extend(self.meeting.to_le_bytes());
+        bytes.extend(self.confirmed.to_le_bytes());
+        bytes.extend((self.kinds.len() as u32).to_le_bytes());
+        for kind in &self.kinds {
+            bytes.extend(kind.kind.0);
+            bytes.extend(kind.reserved.to_le_bytes());
+            bytes.extend(kind.leased.to_le_bytes());
+            bytes.extend(kind.published.to_le_bytes());
+            bytes.extend(kind.chain);
+            for spans in [&kind.pending, &kind.withdrawn] {
+                bytes.extend((spans.len() as u16).to_le_bytes());
+                for span in spans {
+                    bytes.extend(span.first.to_le_bytes());
+                    bytes.extend(span.count.to_le_bytes());
+                }
+            }
+        }
+        bytes
+    }
+
+    /// Reads the peer's message, of any length that the channel let through.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::PeerMisbehaved`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, StockError> {
+        Self::fields(bytes).map_err(|malformed| StockError::PeerMisbehaved {
+            what: "its record of the stock",
+            found: malformed.to_string(),
+            expected: "a record of version 1 within its bounds".to_owned(),
+        })
+    }
+
+    fn fields(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut fields = Fields::of(bytes);
+        if fields.u8()? != MESSAGE_VERSION {
+            return Err(Malformed::Value("version"));
+        }
+        let epoch = EpochId {
+            number: fields.u64()?,
+            nonce: fields.array()?,
+        };
+        let (meeting, confirmed) = (fields.u64()?, fields.u64()?);
+        let count = fields.u32()? as usize;
+        if count > MAX_KINDS {
+            return Err(Malformed::Value("number of kinds"));
+        }
+        let mut kinds: Vec<KindMarks> = Vec::new();
+        for _ in 0..count {
+            let kind = KindMarks::fields(&mut fields)?;
+            if kinds.last().is_some_and(|last| last.kind >= kind.kind) {
+                return Err(Malformed::Value("order of kinds"));
+            }
+            kinds.push(kind);
+        }
+        fields.end()?;
+        Ok(Self {
+            epoch,
+            meeting,
+            confirmed,
+            kinds,
+        })
+    }
+}
+
+impl KindMarks {
+    fn none(kind: ComponentDigest) -> Self {
+        Self {
+            kind,
+            reserved: 0,
+            leased: 0,
+            published: 0,
+            chain: [0; 32],
+            pending: Vec::new(),
+            withdrawn: Vec::new(),
+        }
+    }
+
+    fn fields(fields: &mut Fields<'_>) -> Result<Self, Malformed> {
+        let marks = Self {
+            kind: ComponentDigest(fields.array()?),
+            reserved: fields.u64()?,
+            leased: fields.u64()?,
+            published: fields.u64()?,
+            chain: fields.array()?,
+            pending: spans(fields, MAX_PENDING_LOTS)?,
+            withdrawn: spans(fields, MAX_WITHDRAWN)?,
+        };
+        let ends = marks.pending.iter().chain(&marks.withdrawn).map(Span::end);
+        if marks.reserved > cover::NUMBERS
+            || marks.leased > marks.reserved
+            || ends.max() > Some(marks.reserved)
+        {
+            return Err(Malformed::Value("number of an instance"));
+        }
+        Ok(marks)
+    }
+}
+
+/// Spans in order that do not overlap.
+fn spans(fields: &mut Fields<'_>, limit: usize) -> Result<Vec<Span>, Malformed> {
+    let count = usize::from(fields.u16()?);
+    if count > limit {
+        return Err(Malformed::Value("number of lots"));
+    }
+    let mut spans = Vec::new();
+    let mut next = 0;
+    for _ in 0..count {
+        let span = Span {
+            first: fields.u64()?,
+            count: fields.u64()?,
+        };
+        if span.first < next || span.count == 0 {
+            return Err(Malformed::Value("order of lots"));
+        }
+        next = span
+            .first
+            .checked_add(span.count)
+            .ok_or(Malformed::Value("lot"))?;
+        spans.push(span);
+    }
+    Ok(spans)
+}
+
+impl Stock {
+    /// This party's record, for the peer.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`], [`StockError::Corrupted`].
+    pub fn marks(&self) -> Result<Marks, StockError> {
+        let inner = &self.inner;
+        inner.update(|records| {
+            let epoch = records.epoch()?;
+            let kinds = records.kinds()?.into_iter();
+            let kinds = kinds.map(|(kind, record)| own(records, kind, &record));
+            Ok(Marks {
+                epoch: epoch.id,
+                meeting: epoch.meeting,
+                confirmed: epoch.peer_confirmed,
+                kinds: kinds.collect::<Result<_, _>>()?,
+            })
+        })
+    }
+
+    /// Compares this record with the peer's and brings this stock to what both have: lots that
+    /// both have are published, marks are raised to the maximum, the meeting is recorded. Lots
+    /// that only this party has stay pending; [`Preparation::reconcile`] drops them.
+    ///
+    /// Both parties do so with each other's [`Stock::marks`], and both come to the same.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::UnknownEpoch`] and [`StockError::RolledBack`], with nothing changed;
+    /// [`StockError::PeerMisbehaved`].
+    pub fn reconcile(&self, peer: &Marks) -> Result<Agreement, StockError> {
+        self.meet(peer, false)
+    }
+
+    /// Records that the peer has recorded a meeting: a message that it sent after it did has come.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::ApiMisuse`] where there was no such meeting.
+    pub fn confirm(&self, meeting: u64) -> Result<(), StockError> {
+        self.inner.update(|records| {
+            let mut epoch = records.epoch()?;
+            if meeting > epoch.meeting {
+                let last = epoch.meeting;
+                return Err(StockError::misuse(format!(
+                    "meeting {meeting} confirmed after {last}"
+                )));
+            }
+            epoch.peer_confirmed = epoch.peer_confirmed.max(meeting);
+            records.put_epoch(&epoch)
+        })
+    }
+
+    fn meet(&self, peer: &Marks, drop_unmatched: bool) -> Result<Agreement, StockError> {
+        let inner = &self.inner;
+        if peer.epoch != inner.epoch {
+            return Err(StockError::UnknownEpoch {
+                own: inner.epoch,
+                peer: peer.epoch,
+            });
+        }
+        let (agreement, dropped) = inner.update(|records| {
+            let mut epoch = records.epoch()?;
+            check_meetings(&epoch, peer)?;
+            let mut dropped = Vec::new();
+            let mut kinds = Vec::new();
+            for (kind, record) in records.kinds()? {
+                let found = peer.kinds.binary_search_by(|marks| marks.kind.cmp(&kind));
+                let none = KindMarks::none(kind);
+                let theirs = found.map_or(&none, |place| &peer.kinds[place]);
+                let gone = meet_kind(inner, records, &record, theirs, drop_unmatched)?;
+                dropped.extend(
+                    gone.iter()
+                        .map(|lot| lots::file_name(record.slot, lot.first)),
+                );
+                kinds.push(agreed(records, kind, theirs)?);
+            }
+            check_absent(records, peer)?;
+            // Both parties compute the same.
+            epoch.meeting = epoch
+                .meeting
+                .max(peer.meeting)
+                .checked_add(1)
+                .ok_or_else(|| StockError::PeerMisbehaved {
+                    what: "its number of meetings",
+                    found: peer.meeting.to_string(),
+                    expected: "one that can be counted on from".to_owned(),
+                })?;
+            records.put_epoch(&epoch)?;
+            let meeting = epoch.meeting;
+            Ok((Agreement { meeting, kinds }, dropped))
+        })?;
+        for name in dropped {
+            let path = inner.folder.join(name);
+            match inner.storage.remove(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(StockError::io(&path, "remove it")(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(agreement)
+    }
+}
+
+impl Preparation {
+    /// As [`Stock::reconcile`], and drops lots that only this party has. The peer's record was
+    /// made by its own [`Preparation::marks`], this party's that the peer has by this one's.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stock::reconcile`].
+    pub fn reconcile(&self, peer: &Marks) -> Result<Agreement, StockError> {
+        self.stock().meet(peer, true)
+    }
+}
+
+fn own(
+    records: &Records<'_>,
+    kind: ComponentDigest,
+    record: &KindRecord,
+) -> Result<KindMarks, StockError> {
+    let lots = records.lots(&kind)?;
+    let of = |state| {
+        lots.iter()
+            .filter(move |lot| lot.state == state)
+            .map(|lot| lot.span)
+    };
+    let withdrawn = of(LotState::Withdrawn).filter(|lot| lot.end() > record.leased);
+    Ok(KindMarks {
+        kind,
+        reserved: record.reserved,
+        leased: record.leased,
+        published: record.published,
+        chain: record.chain,
+        pending: of(LotState::Pending).collect(),
+        withdrawn: withdrawn.take(MAX_WITHDRAWN).collect(),
+    })
+}
+
+fn check_meetings(epoch: &crate::records::EpochRecord, peer: &Marks) -> Result<(), StockError> {
+    let rolled_back = |whose, found: u64, expected: u64| StockError::RolledBack {
+        whose,
+        what: "the number of meetings".to_owned(),
+        found: found.to_string(),
+        expected: format!("at least {expected}"),
+    };
+    if peer.meeting < epoch.peer_confirmed {
+        return Err(rolled_back(
+            Whose::Peers,
+            peer.meeting,
+            epoch.peer_confirmed,
+        ));
+    }
+    if epoch.meeting < peer.confirmed {
+        return Err(rolled_back(Whose::Ours, epoch.meeting, peer.confirmed));
+    }
+    Ok(())
+}
+
+/// Kinds that the peer has and this party does not: the peer can have published nothing of them.
+fn check_absent(records: &Records<'_>, peer: &Marks) -> Result<(), StockError> {
+    for theirs in peer.kinds.iter().filter(|theirs| theirs.published > 0) {
+        if records.kind(&theirs.kind)?.is_none() {
+            return Err(lost_lots(Whose::Ours, &theirs.kind, 0, theirs.published));
+        }
+    }
+    Ok(())
+}
+
+fn lost_lots(whose: Whose, kind: &ComponentDigest, found: u64, expected: u64) -> StockError {
+    StockError::RolledBack {
+        whose,
+        what: format!("the lots of component {kind}"),
+        found: format!("{found} or others"),
+        expected: format!("{expected}, as the other party published them"),
+    }
+}
+
+/// The chain after `lots`, and whether it comes by `goal` after exactly `steps` of them.
+fn reaches(chain: [u8; 32], lots: &[Span], steps: u64, goal: &[u8; 32]) -> bool {
+    let steps = usize::try_from(steps).ok();
+    let Some(lots) = steps.and_then(|steps| lots.get(..steps)) else {
+        return false;
+    };
+    lots.iter().fold(chain, |chain, lot| chained(&chain, *lot)) == *goal
+}
+
+/// Publishes what both have of a kind and raises its mark; returns the lots dropped.
+fn meet_kind(
+    inner: &Inner,
+    records: &mut Records<'_>,
+    record: &KindRecord,
+    theirs: &KindMarks,
+    drop_unmatched: bool,
+) -> Result<Vec<Span>, StockError> {
+    let kind = theirs.kind;
+    let ours = own(records, kind, record)?;
+    // Whoever published fewer has the rest pending, or has lost it.
+    let (ahead, behind) = (theirs.published, ours.published);
+    let (mut own_rest, mut their_rest) = (&ours.pending[..], &theirs.pending[..]);
+    if ahead >= behind {
+        let steps = ahead - behind;
+        if !reaches(ours.chain, own_rest, steps, &theirs.chain) {
+            return Err(lost_lots(Whose::Ours, &kind, behind, ahead));
+        }
+        own_rest = &own_rest[steps as usize..];
+    } else {
+        let steps = behind - ahead;
+        if !reaches(theirs.chain, their_rest, steps, &ours.chain) {
+            return Err(lost_lots(Whose::Peers, &kind, ahead, behind));
+        }
+        their_rest = &their_rest[steps as usize..];
+    }
+    let same = own_rest
+        .iter()
+        .zip(their_rest)
+        .take_while(|(ours, theirs)| ours == theirs)
+        .count();
+    let published = ours.pending.len() - own_rest.len() + same;
+    for lot in &ours.pending[..published] {
+        lots::publish(records, &kind, lot.first)?;
+    }
+    for lost in &theirs.withdrawn {
+        withdraw(records, &kind, *lost)?;
+    }
+    lease::raise(inner, records, &kind, theirs.leased)?;
+    let unmatched = &ours.pending[published..];
+    if !drop_unmatched {
+        return Ok(Vec::new());
+    }
+    for lot in unmatched {
+        records.remove_lot(&kind, lot.first)?;
+    }
+    Ok(unmatched.to_vec())
+}
+
+/// Marks a published lot as given up.
+pub(crate) fn withdraw(
+    records: &mut Records<'_>,
+    kind: &ComponentDigest,
+    span: Span,
+) -> Result<(), StockError> {
+    if let Some(mut lot) = records.lot(kind, span.first)?
+        && lot.state == LotState::Published
+        && lot.span == span
+    {
+        lot.state = LotState::Withdrawn;
+        records.put_lot(kind, lot)?;
+    }
+    Ok(())
+}
+
+/// What both have of a kind now, with the peer's numbers taken as given.
+fn agreed(
+    records: &mut Records<'_>,
+    kind: ComponentDigest,
+    theirs: &KindMarks,
+) -> Result<AgreedKind, StockError> {
+    let mut record = records.kind(&kind)?.ok_or_else(|| {
+        StockError::misuse(format!("component {kind} has gone within a transaction"))
+    })?;
+    if theirs.reserved > record.reserved {
+        record.reserved = theirs.reserved;
+        records.put_kind(&kind, record)?;
+    }
+    let lots = records.lots(&kind)?.into_iter();
+    let published = lots.filter(|lot| lot.state == LotState::Published);
+    let left = published.map(|lot| {
+        lot.span
+            .end()
+            .saturating_sub(lot.span.first.max(record.leased))
+    });
+    Ok(AgreedKind {
+        kind,
+        mark: record.leased,
+        available: left.sum(),
+        next_number: record.reserved,
+    })
+}

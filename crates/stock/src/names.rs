@@ -1,0 +1,200 @@
+//! What names a stock and what is in it. Plain bytes: this crate knows nothing of circuits, schemes
+//! or identities.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use crate::StockError;
+
+/// A party, by the digest of its public key.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerId(pub [u8; 32]);
+
+/// What an instance is an instance of: a component, or another kind of material such as blocks of
+/// correlated OTs, by a digest that both parties compute alike.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ComponentDigest(pub [u8; 32]);
+
+impl ComponentDigest {
+    /// A kind of material that is no circuit, by a name such as `correlated OT, blocks of 128`.
+    #[must_use]
+    pub fn of_kind(name: &str) -> Self {
+        let hash = Sha256::new()
+            .chain_update(b"tacit stock kind")
+            .chain_update(name);
+        Self(hash.finalize().into())
+    }
+}
+
+/// A garbling scheme with its table layout and version.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SchemeId(pub [u8; 4]);
+
+/// Which half of the material a stock holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Seeds and labels of both values; no tables.
+    Garbler,
+    /// Garbled tables, and what was received for them.
+    Evaluator,
+}
+
+impl Role {
+    pub(crate) fn byte(self) -> u8 {
+        match self {
+            Self::Garbler => 0,
+            Self::Evaluator => 1,
+        }
+    }
+}
+
+/// The lifetime of one Δ. The number grows by at least one from epoch to epoch; the nonce tells
+/// apart two epochs that were begun under the same number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EpochId {
+    /// 1 for the first.
+    pub number: u64,
+    /// Random.
+    pub nonce: [u8; 16],
+}
+
+impl EpochId {
+    /// A new epoch after number `after` (0: the first), from the operating system's randomness.
+    ///
+    /// # Errors
+    ///
+    /// The operating system gives no randomness, or the numbers are used up.
+    pub fn generate(after: u64) -> Result<Self, StockError> {
+        let mut nonce = [0; 16];
+        crate::seal::randomness(&mut nonce)?;
+        let number = after.checked_add(1).ok_or_else(|| StockError::ApiMisuse {
+            what: "the last epoch has the highest number there is".to_owned(),
+        })?;
+        Ok(Self { number, nonce })
+    }
+}
+
+/// A stock: whose, with whom, which half, for which scheme. Its epochs follow one another inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StockId {
+    /// This party.
+    pub own: PeerId,
+    /// The other party.
+    pub peer: PeerId,
+    /// What this party is in the runs that use the stock.
+    pub role: Role,
+    /// The scheme that the material was garbled under.
+    pub scheme: SchemeId,
+}
+
+impl StockId {
+    /// What the files of the stock carry of it.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        Sha256::new()
+            .chain_update(b"tacit stock name")
+            .chain_update(self.own.0)
+            .chain_update(self.peer.0)
+            .chain_update([self.role.byte()])
+            .chain_update(self.scheme.0)
+            .finalize()
+            .into()
+    }
+}
+
+/// Instances with consecutive numbers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The first number.
+    pub first: u64,
+    /// How many, at least one in every span that this crate gives or takes.
+    pub count: u64,
+}
+
+impl Span {
+    /// The number after the last.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.first.saturating_add(self.count)
+    }
+
+    /// Whether `number` is one of them.
+    #[must_use]
+    pub fn contains(&self, number: u64) -> bool {
+        (self.first..self.end()).contains(&number)
+    }
+}
+
+/// How large an instance of a kind is at this party.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Bytes that are sealed: a garbler's seed and labels, an evaluator's choice bits.
+    pub secret_bytes: u32,
+    /// Bytes that are only protected against change: garbled tables.
+    pub table_bytes: u32,
+}
+
+fn hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+}
+
+impl fmt::Display for PeerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(f, &self.0)
+    }
+}
+
+impl fmt::Debug for PeerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PeerId({self})")
+    }
+}
+
+impl fmt::Display for ComponentDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(f, &self.0)
+    }
+}
+
+impl fmt::Debug for ComponentDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ComponentDigest({self})")
+    }
+}
+
+impl fmt::Display for SchemeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(f, &self.0)
+    }
+}
+
+impl fmt::Debug for SchemeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SchemeId({self})")
+    }
+}
+
+impl fmt::Display for EpochId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-", self.number)?;
+        hex(f, &self.nonce[..4])
+    }
+}
+
+impl fmt::Debug for EpochId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EpochId({self})")
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.first, self.end())
+    }
+}
+
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Span({self})")
+    }
+}

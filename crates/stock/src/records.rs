@@ -1,0 +1,464 @@
+//! The index's records: what is durable, of which kind, and what of it is spent.
+//!
+//! Keys begin with a letter; values are little-endian fields and end with eight bytes of SHA-256
+//! over key and value, since SQLite does not notice a flipped bit. docs/stock.md has the tables.
+
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::codec::{Fields, Malformed};
+use crate::error::BEGIN_ANEW;
+use crate::storage::{Entries, Entry};
+use crate::{ComponentDigest, EpochId, PeerId, SchemeId, Shape, Span, StockError, StockId};
+
+/// The version of every file and record of a stock.
+pub const FORMAT_VERSION: u32 = 1;
+/// Kinds in an epoch.
+pub const MAX_KINDS: usize = 4096;
+/// Lots of a kind that wait for the peer's acknowledgement.
+pub const MAX_PENDING_LOTS: usize = 64;
+/// Bytes of the name of a saved value.
+pub const MAX_NAME_BYTES: usize = 64;
+/// Bytes of an epoch's secret record.
+pub const MAX_EPOCH_SECRET_BYTES: usize = 64 * 1024;
+
+const CHECKSUM_BYTES: usize = 8;
+
+pub(crate) const STOCK_KEY: &[u8] = b"h";
+pub(crate) const EPOCH_KEY: &[u8] = b"e";
+
+/// What the stock is: written once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StockRecord {
+    pub(crate) version: u32,
+    pub(crate) own: PeerId,
+    pub(crate) peer: PeerId,
+    pub(crate) role: u8,
+    pub(crate) scheme: SchemeId,
+}
+
+/// The epoch that runs, and the meetings with the peer in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EpochRecord {
+    pub(crate) id: EpochId,
+    /// The latest meeting of the two parties that is recorded here.
+    pub(crate) meeting: u64,
+    /// The latest meeting that the peer has confirmed to have recorded.
+    pub(crate) peer_confirmed: u64,
+    /// The caller's secret of the epoch, sealed under the epoch's key.
+    pub(crate) sealed_secret: Vec<u8>,
+}
+
+/// A kind of material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KindRecord {
+    /// Which pages of the key file are its.
+    pub(crate) slot: u32,
+    pub(crate) shape: Shape,
+    /// No lot was ever begun at or above this number.
+    pub(crate) reserved: u64,
+    /// Every number below is spent.
+    pub(crate) leased: u64,
+    /// Lots ever published.
+    pub(crate) published: u64,
+    /// A hash over the published lots in their order.
+    pub(crate) chain: [u8; 32],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LotState {
+    /// Durable here; whether at the peer is not known.
+    Pending,
+    /// Durable at both.
+    Published,
+    /// Damaged at one party and given up by both.
+    Withdrawn,
+}
+
+/// A lot: one file of instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LotRecord {
+    pub(crate) span: Span,
+    pub(crate) state: LotState,
+    pub(crate) salt: [u8; 12],
+}
+
+/// A version of a saved value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SavedRecord {
+    /// Names the file.
+    pub(crate) file: u64,
+    pub(crate) bytes: u64,
+}
+
+impl StockRecord {
+    pub(crate) fn of(id: &StockId) -> Self {
+        Self {
+            version: FORMAT_VERSION,
+            own: id.own,
+            peer: id.peer,
+            role: id.role.byte(),
+            scheme: id.scheme,
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut fields = Fields::of(bytes);
+        let record = Self {
+            version: fields.u32()?,
+            own: PeerId(fields.array()?),
+            peer: PeerId(fields.array()?),
+            role: fields.u8()?,
+            scheme: SchemeId(fields.array()?),
+        };
+        fields.end()?;
+        Ok(record)
+    }
+
+    fn to_bytes(self) -> Vec<u8> {
+        let version = self.version.to_le_bytes();
+        [
+            &version[..],
+            &self.own.0,
+            &self.peer.0,
+            &[self.role],
+            &self.scheme.0,
+        ]
+        .concat()
+    }
+}
+
+impl EpochRecord {
+    fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut fields = Fields::of(bytes);
+        let id = EpochId {
+            number: fields.u64()?,
+            nonce: fields.array()?,
+        };
+        let (meeting, peer_confirmed) = (fields.u64()?, fields.u64()?);
+        let length = fields.u32()? as usize;
+        let sealed_secret = fields.bytes(length)?.to_vec();
+        fields.end()?;
+        Ok(Self {
+            id,
+            meeting,
+            peer_confirmed,
+            sealed_secret,
+        })
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let length = self.sealed_secret.len() as u32;
+        [
+            &self.id.number.to_le_bytes()[..],
+            &self.id.nonce,
+            &self.meeting.to_le_bytes(),
+            &self.peer_confirmed.to_le_bytes(),
+            &length.to_le_bytes(),
+            &self.sealed_secret,
+        ]
+        .concat()
+    }
+}
+
+impl KindRecord {
+    fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut fields = Fields::of(bytes);
+        let record = Self {
+            slot: fields.u32()?,
+            shape: Shape {
+                secret_bytes: fields.u32()?,
+                table_bytes: fields.u32()?,
+            },
+            reserved: fields.u64()?,
+            leased: fields.u64()?,
+            published: fields.u64()?,
+            chain: fields.array()?,
+        };
+        fields.end()?;
+        Ok(record)
+    }
+
+    fn to_bytes(self) -> Vec<u8> {
+        [
+            &self.slot.to_le_bytes()[..],
+            &self.shape.secret_bytes.to_le_bytes(),
+            &self.shape.table_bytes.to_le_bytes(),
+            &self.reserved.to_le_bytes(),
+            &self.leased.to_le_bytes(),
+            &self.published.to_le_bytes(),
+            &self.chain,
+        ]
+        .concat()
+    }
+
+    /// Counts one more published lot.
+    pub(crate) fn publish(&mut self, lot: Span) {
+        self.published += 1;
+        self.chain = chained(&self.chain, lot);
+    }
+}
+
+/// The hash over published lots, one lot further.
+pub(crate) fn chained(chain: &[u8; 32], lot: Span) -> [u8; 32] {
+    Sha256::new()
+        .chain_update(b"tacit stock lots")
+        .chain_update(chain)
+        .chain_update(lot.first.to_le_bytes())
+        .chain_update(lot.count.to_le_bytes())
+        .finalize()
+        .into()
+}
+
+impl LotRecord {
+    fn parse(first: u64, bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut fields = Fields::of(bytes);
+        let count = fields.u64()?;
+        let state = match fields.u8()? {
+            0 => LotState::Pending,
+            1 => LotState::Published,
+            2 => LotState::Withdrawn,
+            _ => return Err(Malformed::Value("state")),
+        };
+        let salt = fields.array()?;
+        fields.end()?;
+        Ok(Self {
+            span: Span { first, count },
+            state,
+            salt,
+        })
+    }
+
+    fn to_bytes(self) -> Vec<u8> {
+        let state = match self.state {
+            LotState::Pending => 0,
+            LotState::Published => 1,
+            LotState::Withdrawn => 2,
+        };
+        [&self.span.count.to_le_bytes()[..], &[state], &self.salt].concat()
+    }
+}
+
+impl SavedRecord {
+    fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut fields = Fields::of(bytes);
+        let (file, bytes) = (fields.u64()?, fields.u64()?);
+        fields.end()?;
+        Ok(Self { file, bytes })
+    }
+
+    fn to_bytes(self) -> Vec<u8> {
+        [self.file.to_le_bytes(), self.bytes.to_le_bytes()].concat()
+    }
+}
+
+fn kind_key(kind: &ComponentDigest) -> Vec<u8> {
+    [b"k", &kind.0[..]].concat()
+}
+
+fn lot_key(kind: &ComponentDigest, first: u64) -> Vec<u8> {
+    [b"l", &kind.0[..], &first.to_be_bytes()].concat()
+}
+
+fn saved_key(name: &str, version: u64) -> Vec<u8> {
+    [b"s", name.as_bytes(), &[0], &version.to_be_bytes()].concat()
+}
+
+fn checksum(key: &[u8], value: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    let length = (key.len() as u32).to_le_bytes();
+    let hash = Sha256::new()
+        .chain_update(length)
+        .chain_update(key)
+        .chain_update(value);
+    *hash.finalize().first_chunk().expect("32 bytes")
+}
+
+/// The index inside a transaction, in records.
+pub(crate) struct Records<'a> {
+    entries: &'a mut dyn Entries,
+    file: &'a Path,
+}
+
+impl<'a> Records<'a> {
+    pub(crate) fn new(entries: &'a mut dyn Entries, file: &'a Path) -> Self {
+        Self { entries, file }
+    }
+
+    fn parsed<T>(
+        &self,
+        key: &[u8],
+        value: &[u8],
+        parse: impl FnOnce(&[u8]) -> Result<T, Malformed>,
+    ) -> Result<T, StockError> {
+        let bad = |found: String| {
+            let letter = key.first().copied().unwrap_or_default() as char;
+            let expected = format!("a record of kind {letter:?} as it was written");
+            StockError::corrupted(self.file, "an entry", found, expected, BEGIN_ANEW)
+        };
+        let (value, sum) = value
+            .split_last_chunk::<CHECKSUM_BYTES>()
+            .ok_or_else(|| bad("too short".to_owned()))?;
+        if *sum != checksum(key, value) {
+            return Err(bad("damaged (its checksum differs)".to_owned()));
+        }
+        parse(value).map_err(|malformed| bad(malformed.to_string()))
+    }
+
+    fn get<T>(
+        &self,
+        key: &[u8],
+        parse: impl FnOnce(&[u8]) -> Result<T, Malformed>,
+    ) -> Result<Option<T>, StockError> {
+        let value = self
+            .entries
+            .get(key)
+            .map_err(StockError::io(self.file, "read it"))?;
+        value
+            .map(|value| self.parsed(key, &value, parse))
+            .transpose()
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StockError> {
+        let value = [value, &checksum(key, value)].concat();
+        self.entries
+            .put(key, &value)
+            .map_err(StockError::io(self.file, "write it"))
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Result<(), StockError> {
+        self.entries
+            .remove(key)
+            .map_err(StockError::io(self.file, "write it"))
+    }
+
+    fn scan(&self, prefix: &[u8]) -> Result<Vec<Entry>, StockError> {
+        self.entries
+            .scan(prefix)
+            .map_err(StockError::io(self.file, "read it"))
+    }
+
+    pub(crate) fn stock(&self) -> Result<Option<StockRecord>, StockError> {
+        self.get(STOCK_KEY, StockRecord::parse)
+    }
+
+    pub(crate) fn put_stock(&mut self, record: StockRecord) -> Result<(), StockError> {
+        self.put(STOCK_KEY, &record.to_bytes())
+    }
+
+    pub(crate) fn epoch(&self) -> Result<EpochRecord, StockError> {
+        let record = self.get(EPOCH_KEY, EpochRecord::parse)?;
+        record.ok_or_else(|| {
+            StockError::corrupted(self.file, "the epoch", "absent", "an epoch", BEGIN_ANEW)
+        })
+    }
+
+    pub(crate) fn put_epoch(&mut self, record: &EpochRecord) -> Result<(), StockError> {
+        self.put(EPOCH_KEY, &record.to_bytes())
+    }
+
+    pub(crate) fn kind(&self, kind: &ComponentDigest) -> Result<Option<KindRecord>, StockError> {
+        self.get(&kind_key(kind), KindRecord::parse)
+    }
+
+    pub(crate) fn put_kind(
+        &mut self,
+        kind: &ComponentDigest,
+        record: KindRecord,
+    ) -> Result<(), StockError> {
+        self.put(&kind_key(kind), &record.to_bytes())
+    }
+
+    pub(crate) fn kinds(&self) -> Result<Vec<(ComponentDigest, KindRecord)>, StockError> {
+        let parse = |(key, value): Entry| {
+            let record = self.parsed(&key, &value, KindRecord::parse)?;
+            Ok((ComponentDigest(self.tail(&key)?), record))
+        };
+        self.scan(b"k")?.into_iter().map(parse).collect()
+    }
+
+    pub(crate) fn lot(
+        &self,
+        kind: &ComponentDigest,
+        first: u64,
+    ) -> Result<Option<LotRecord>, StockError> {
+        self.get(&lot_key(kind, first), |bytes| {
+            LotRecord::parse(first, bytes)
+        })
+    }
+
+    pub(crate) fn put_lot(
+        &mut self,
+        kind: &ComponentDigest,
+        lot: LotRecord,
+    ) -> Result<(), StockError> {
+        self.put(&lot_key(kind, lot.span.first), &lot.to_bytes())
+    }
+
+    pub(crate) fn remove_lot(
+        &mut self,
+        kind: &ComponentDigest,
+        first: u64,
+    ) -> Result<(), StockError> {
+        self.remove(&lot_key(kind, first))
+    }
+
+    /// The lots of a kind, by number.
+    pub(crate) fn lots(&self, kind: &ComponentDigest) -> Result<Vec<LotRecord>, StockError> {
+        let parse = |(key, value): Entry| {
+            let first = u64::from_be_bytes(self.tail(&key)?);
+            self.parsed(&key, &value, |bytes| LotRecord::parse(first, bytes))
+        };
+        let lots = self.scan(&[b"l", &kind.0[..]].concat())?;
+        lots.into_iter().map(parse).collect()
+    }
+
+    pub(crate) fn saved(
+        &self,
+        name: &str,
+        version: u64,
+    ) -> Result<Option<SavedRecord>, StockError> {
+        self.get(&saved_key(name, version), SavedRecord::parse)
+    }
+
+    pub(crate) fn put_saved(
+        &mut self,
+        name: &str,
+        version: u64,
+        record: SavedRecord,
+    ) -> Result<(), StockError> {
+        self.put(&saved_key(name, version), &record.to_bytes())
+    }
+
+    pub(crate) fn remove_saved(&mut self, name: &str, version: u64) -> Result<(), StockError> {
+        self.remove(&saved_key(name, version))
+    }
+
+    /// All saved values, by name and version.
+    pub(crate) fn all_saved(&self) -> Result<Vec<(String, u64, SavedRecord)>, StockError> {
+        let parse = |(key, value): Entry| {
+            let record = self.parsed(&key, &value, SavedRecord::parse)?;
+            let version = u64::from_be_bytes(self.tail(&key)?);
+            let name = key.get(1..key.len().saturating_sub(9)).unwrap_or_default();
+            Ok((String::from_utf8_lossy(name).into_owned(), version, record))
+        };
+        self.scan(b"s")?.into_iter().map(parse).collect()
+    }
+
+    /// Removes all that belongs to an epoch.
+    pub(crate) fn clear(&mut self) -> Result<(), StockError> {
+        for prefix in [b"k", b"l", b"s"] {
+            for (key, _) in self.scan(prefix)? {
+                self.remove(&key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The end of a key, whose length was right when its checksum was.
+    fn tail<const N: usize>(&self, key: &[u8]) -> Result<[u8; N], StockError> {
+        key.last_chunk().copied().ok_or_else(|| {
+            StockError::corrupted(self.file, "a key", "too short", "a longer one", BEGIN_ANEW)
+        })
+    }
+}

@@ -1,0 +1,506 @@
+//! A stock: made, opened, healed after a crash, begun anew.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use zeroize::Zeroizing;
+
+use crate::error::{BEGIN_ANEW, CHECK};
+use crate::keys::{self, KeyFile, Slot};
+use crate::records::{
+    EpochRecord, FORMAT_VERSION, KindRecord, MAX_EPOCH_SECRET_BYTES, Records, StockRecord,
+};
+use crate::stocks::Place;
+use crate::storage::{Index, Storage, StoredFile};
+use crate::{ComponentDigest, EpochId, Role, StockError, StockId, Whose};
+use crate::{lots, saved, seal};
+
+const INDEX_NAME: &str = "index.db";
+const KEYS_NAME: &str = "keys";
+
+/// Bounds that the owner sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of lots and saved values together.
+    pub max_bytes: u64,
+}
+
+impl Default for Limits {
+    /// 100 GiB.
+    fn default() -> Self {
+        Self {
+            max_bytes: 100 << 30,
+        }
+    }
+}
+
+/// The material prepared with one peer in one epoch; clones are the same stock.
+#[derive(Clone)]
+pub struct Stock {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) folder: PathBuf,
+    pub(crate) id: StockId,
+    pub(crate) epoch: EpochId,
+    pub(crate) limits: Limits,
+    pub(crate) keys: KeyFile,
+    place: Place,
+    index: Mutex<Box<dyn Index>>,
+}
+
+impl fmt::Debug for Stock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (folder, epoch) = (self.inner.folder.display(), self.inner.epoch);
+        write!(f, "Stock({folder}, epoch {epoch})")
+    }
+}
+
+pub(crate) fn epoch_folder(stock: &Path, epoch: &EpochId) -> PathBuf {
+    let nonce: String = epoch
+        .nonce
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    stock.join(format!("epoch-{:020}-{nonce}", epoch.number))
+}
+
+impl Stock {
+    pub(crate) fn create(
+        storage: Arc<dyn Storage>,
+        place: Place,
+        id: StockId,
+        epoch: EpochId,
+        secret: &[u8],
+        limits: Limits,
+    ) -> Result<Self, StockError> {
+        let folder = &place.folder;
+        storage
+            .create_folder(folder)
+            .map_err(StockError::io(folder, "make it"))?;
+        let path = folder.join(INDEX_NAME);
+        let mut index = storage
+            .open_index(&path)
+            .map_err(StockError::io(&path, "open it"))?;
+        let mut keys = None;
+        index.update(&mut |entries| {
+            let mut records = Records::new(entries, &path);
+            if records.stock()?.is_some() {
+                let folder = folder.display();
+                return Err(StockError::misuse(format!(
+                    "{folder} has a stock already; open it"
+                )));
+            }
+            let made = begin_epoch(storage.as_ref(), &place, &epoch, secret)?;
+            records.put_stock(StockRecord::of(&id))?;
+            records.put_epoch(&made.1)?;
+            keys = Some(made.0);
+            Ok(())
+        })?;
+        let keys = keys.expect("the transaction ran");
+        Ok(Self::from_parts(
+            storage, place, id, epoch, limits, keys, index,
+        ))
+    }
+
+    pub(crate) fn open(
+        storage: Arc<dyn Storage>,
+        place: Place,
+        id: StockId,
+        limits: Limits,
+    ) -> Result<Self, StockError> {
+        let folder = place.folder.clone();
+        let path = folder.join(INDEX_NAME);
+        if !has_index(storage.as_ref(), &folder) {
+            return Err(StockError::Missing { folder });
+        }
+        let mut index = storage
+            .open_index(&path)
+            .map_err(StockError::io(&path, "open it"))?;
+        let mut opened = None;
+        index.update(&mut |entries| {
+            let mut records = Records::new(entries, &path);
+            let Some(found) = records.stock()? else {
+                let folder = folder.clone();
+                return Err(StockError::Missing { folder });
+            };
+            check_owner(&path, &found, &id)?;
+            let epoch = records.epoch()?.id;
+            let file = epoch_folder(&folder, &epoch).join(KEYS_NAME);
+            let keys = KeyFile::open(storage.as_ref(), &file, &place.key, &place.digest, &epoch)?;
+            settle(&mut records, &keys)?;
+            remove_other_epochs(storage.as_ref(), &folder, &epoch)?;
+            saved::remove_strays(storage.as_ref(), &epoch_folder(&folder, &epoch), &records)?;
+            opened = Some((epoch, keys));
+            Ok(())
+        })?;
+        let (epoch, keys) = opened.expect("the transaction ran");
+        Ok(Self::from_parts(
+            storage, place, id, epoch, limits, keys, index,
+        ))
+    }
+
+    fn from_parts(
+        storage: Arc<dyn Storage>,
+        place: Place,
+        id: StockId,
+        epoch: EpochId,
+        limits: Limits,
+        keys: KeyFile,
+        index: Box<dyn Index>,
+    ) -> Self {
+        let inner = Inner {
+            storage,
+            folder: epoch_folder(&place.folder, &epoch),
+            id,
+            epoch,
+            limits,
+            keys,
+            place,
+            index: Mutex::new(index),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// Whose stock this is, with whom, which half, for which scheme.
+    #[must_use]
+    pub fn id(&self) -> StockId {
+        self.inner.id
+    }
+
+    /// The epoch.
+    #[must_use]
+    pub fn epoch(&self) -> EpochId {
+        self.inner.epoch
+    }
+
+    /// The caller's secret record of the epoch.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Corrupted`].
+    pub fn epoch_secret(&self) -> Result<Zeroizing<Vec<u8>>, StockError> {
+        let sealed = self
+            .inner
+            .update(|records| Ok(records.epoch()?.sealed_secret))?;
+        let key = self.inner.keys.derive(b"tacit stock epoch", &[]);
+        seal::open(&key, b"", &sealed).map_err(|_| {
+            let expected = "what was sealed for this epoch";
+            let file = self.inner.index_path();
+            StockError::corrupted(&file, "the epoch's secret", "damaged", expected, BEGIN_ANEW)
+        })
+    }
+
+    /// Replaces the caller's secret record of the epoch, durably. The old one can be opened by who
+    /// has both an old copy of the index and the epoch's key.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::ApiMisuse`] where it is too long.
+    pub fn set_epoch_secret(&self, secret: &[u8]) -> Result<(), StockError> {
+        let sealed_secret = sealed_epoch_secret(&self.inner.keys, secret)?;
+        self.inner.update(|records| {
+            let mut epoch = records.epoch()?;
+            epoch.sealed_secret.clone_from(&sealed_secret);
+            records.put_epoch(&epoch)
+        })
+    }
+
+    /// Ends the epoch and begins another: everything prepared and saved is gone, its keys first.
+    /// The remedy after a rollback, and what follows when Δ is replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::ApiMisuse`] where `epoch` is not later than this one.
+    pub fn new_epoch(self, epoch: EpochId, secret: &[u8]) -> Result<Self, StockError> {
+        let inner = &self.inner;
+        if epoch.number <= inner.epoch.number {
+            let last = inner.epoch;
+            return Err(StockError::misuse(format!(
+                "epoch {epoch} after epoch {last}"
+            )));
+        }
+        let (storage, stock) = (inner.storage.as_ref(), &inner.place.folder);
+        inner.update(|records| {
+            let (_, record) = begin_epoch(storage, &inner.place, &epoch, secret)?;
+            records.clear()?;
+            records.put_epoch(&record)
+        })?;
+        keys::destroy(storage, &inner.folder.join(KEYS_NAME))?;
+        remove_other_epochs(storage, stock, &epoch)?;
+        let place = Place {
+            folder: stock.clone(),
+            key: inner.place.key.clone(),
+            digest: inner.place.digest,
+        };
+        Self::open(Arc::clone(&inner.storage), place, inner.id, inner.limits)
+    }
+}
+
+impl Inner {
+    pub(crate) fn index_path(&self) -> PathBuf {
+        self.place.folder.join(INDEX_NAME)
+    }
+
+    pub(crate) fn lock_path(&self) -> PathBuf {
+        self.place.folder.join("prepare.lock")
+    }
+
+    /// What the files of the stock carry of its name.
+    pub(crate) fn digest(&self) -> &[u8; 32] {
+        &self.place.digest
+    }
+
+    /// Runs `work` alone among all processes, and makes what it changed durable.
+    pub(crate) fn update<T>(
+        &self,
+        mut work: impl FnMut(&mut Records<'_>) -> Result<T, StockError>,
+    ) -> Result<T, StockError> {
+        let path = self.index_path();
+        let mut result = None;
+        locked(&self.index).update(&mut |entries| {
+            let mut records = Records::new(entries, &path);
+            if records.epoch()?.id != self.epoch {
+                return Err(StockError::EpochEnded { epoch: self.epoch });
+            }
+            result = Some(work(&mut records)?);
+            Ok(())
+        })?;
+        Ok(result.expect("the transaction ran"))
+    }
+
+    /// A kind's record, its mark at least that of its keys, and its keys. Inside a transaction.
+    pub(crate) fn kind(
+        &self,
+        records: &Records<'_>,
+        kind: &ComponentDigest,
+    ) -> Result<Option<(KindRecord, Slot)>, StockError> {
+        let Some(mut record) = records.kind(kind)? else {
+            return Ok(None);
+        };
+        let slot = self.keys.read(record.slot, kind)?;
+        record.leased = record.leased.max(slot.cover.mark());
+        Ok(Some((record, slot)))
+    }
+
+    /// Opens a lot's file.
+    pub(crate) fn open_lot(&self, slot: u32, first: u64) -> Result<LotFile, StockError> {
+        let path = self.folder.join(lots::file_name(slot, first));
+        match self.storage.open(&path) {
+            Ok(file) => Ok(LotFile { file, path }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let expected = "a file that the index knows";
+                Err(StockError::corrupted(
+                    &path, "the file", "absent", expected, CHECK,
+                ))
+            }
+            Err(error) => Err(StockError::io(&path, "open it")(error)),
+        }
+    }
+}
+
+/// A lot's file, open: it can be read until this is dropped, removed or not.
+pub(crate) struct LotFile {
+    pub(crate) file: Box<dyn StoredFile>,
+    pub(crate) path: PathBuf,
+}
+
+/// A panic under the lock spoils nothing: transactions are whole or not there.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn has_index(storage: &dyn Storage, folder: &Path) -> bool {
+    let names = storage.names(folder).unwrap_or_default();
+    names.iter().any(|name| name == INDEX_NAME)
+}
+
+fn sealed_epoch_secret(keys: &KeyFile, secret: &[u8]) -> Result<Vec<u8>, StockError> {
+    if secret.len() > MAX_EPOCH_SECRET_BYTES {
+        return Err(StockError::misuse(format!(
+            "an epoch's secret has {} bytes, and at most {MAX_EPOCH_SECRET_BYTES} are kept",
+            secret.len()
+        )));
+    }
+    seal::seal(&keys.derive(b"tacit stock epoch", &[]), b"", secret)
+}
+
+/// Makes the folder and the key file of an epoch durable; the caller commits the record.
+fn begin_epoch(
+    storage: &dyn Storage,
+    place: &Place,
+    epoch: &EpochId,
+    secret: &[u8],
+) -> Result<(KeyFile, EpochRecord), StockError> {
+    let folder = epoch_folder(&place.folder, epoch);
+    storage
+        .create_folder(&folder)
+        .map_err(StockError::io(&folder, "make it"))?;
+    let path = folder.join(KEYS_NAME);
+    // One that a crash left before its epoch began.
+    match storage.remove(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(StockError::io(&path, "remove it")(error));
+        }
+        _ => {}
+    }
+    let keys = KeyFile::create(storage, &path, &place.key, &place.digest, epoch)?;
+    storage
+        .sync_folder(&folder)
+        .map_err(StockError::io(&folder, "write it"))?;
+    let record = EpochRecord {
+        id: *epoch,
+        meeting: 0,
+        peer_confirmed: 0,
+        sealed_secret: sealed_epoch_secret(&keys, secret)?,
+    };
+    Ok((keys, record))
+}
+
+fn check_owner(path: &Path, found: &StockRecord, id: &StockId) -> Result<(), StockError> {
+    if found.version != FORMAT_VERSION {
+        return Err(StockError::Incompatible {
+            file: path.to_owned(),
+            found: found.version,
+            expected: FORMAT_VERSION,
+        });
+    }
+    let expected = StockRecord::of(id);
+    let fields = [
+        (
+            "own identity",
+            found.own.to_string(),
+            expected.own.to_string(),
+        ),
+        (
+            "peer's identity",
+            found.peer.to_string(),
+            expected.peer.to_string(),
+        ),
+        ("role", found.role.to_string(), expected.role.to_string()),
+        (
+            "scheme",
+            found.scheme.to_string(),
+            expected.scheme.to_string(),
+        ),
+    ];
+    for (field, found, expected) in fields {
+        if found != expected {
+            return Err(StockError::WrongStock {
+                file: path.to_owned(),
+                field,
+                found,
+                expected,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Heals what a crash in a lease left: keys are moved first, so the mark follows them.
+fn settle(records: &mut Records<'_>, keys: &KeyFile) -> Result<(), StockError> {
+    for (kind, mut record) in records.kinds()? {
+        let slot = keys.read(record.slot, &kind)?;
+        let mark = slot.cover.mark();
+        if mark < record.leased {
+            return Err(StockError::RolledBack {
+                whose: Whose::Ours,
+                what: format!("the key file's mark of component {kind}"),
+                found: mark.to_string(),
+                expected: format!("{}, the index's", record.leased),
+            });
+        }
+        if !slot.settled {
+            keys.write(record.slot, &kind, &slot.cover, Some(&slot))?;
+        }
+        if mark > record.leased {
+            record.leased = mark;
+            records.put_kind(&kind, record)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes epochs that have ended, and those that never began.
+fn remove_other_epochs(
+    storage: &dyn Storage,
+    stock: &Path,
+    epoch: &EpochId,
+) -> Result<(), StockError> {
+    let current = epoch_folder(stock, epoch);
+    let names = storage
+        .names(stock)
+        .map_err(StockError::io(stock, "list it"))?;
+    for name in names.iter().filter(|name| name.starts_with("epoch-")) {
+        let folder = stock.join(name);
+        if folder != current {
+            keys::destroy(storage, &folder.join(KEYS_NAME))?;
+            let failed = StockError::io(&folder, "remove it");
+            storage.remove_folder(&folder).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whose the stock in a folder is; `None` where a crash cut its making.
+pub(crate) fn identify(
+    storage: &dyn Storage,
+    folder: &Path,
+) -> Result<Option<StockId>, StockError> {
+    if !has_index(storage, folder) {
+        return Ok(None);
+    }
+    let path = folder.join(INDEX_NAME);
+    let mut index = storage
+        .open_index(&path)
+        .map_err(StockError::io(&path, "open it"))?;
+    let mut found = None;
+    index.update(&mut |entries| {
+        found = Records::new(entries, &path).stock()?;
+        Ok(())
+    })?;
+    let Some(record) = found else { return Ok(None) };
+    let role = match record.role {
+        0 => Role::Garbler,
+        1 => Role::Evaluator,
+        other => {
+            let found = other.to_string();
+            return Err(StockError::corrupted(
+                &path, "the role", found, "0 or 1", BEGIN_ANEW,
+            ));
+        }
+    };
+    Ok(Some(StockId {
+        own: record.own,
+        peer: record.peer,
+        role,
+        scheme: record.scheme,
+    }))
+}
+
+/// Removes a stock's folder, its keys first.
+pub(crate) fn remove(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
+    let lock_path = folder.join("prepare.lock");
+    let Ok(names) = storage.names(folder) else {
+        return Ok(());
+    };
+    let lock = storage
+        .try_lock(&lock_path)
+        .map_err(StockError::io(&lock_path, "lock it"))?;
+    if lock.is_none() {
+        return Err(StockError::Busy { file: lock_path });
+    }
+    for name in names.iter().filter(|name| name.starts_with("epoch-")) {
+        keys::destroy(storage, &folder.join(name).join(KEYS_NAME))?;
+    }
+    storage
+        .remove_folder(folder)
+        .map_err(StockError::io(folder, "remove it"))
+}

@@ -1,0 +1,247 @@
+//! The folder of all stocks of a party, and the root key that opens them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use crate::error::BEGIN_ANEW;
+use crate::records::FORMAT_VERSION;
+use crate::seal::{self, Key};
+use crate::storage::Storage;
+use crate::{EpochId, Limits, Stock, StockError, StockId};
+
+const MAGIC: [u8; 8] = *b"TACITROT";
+const FILE_NAME: &str = "root.key";
+const FILE_BYTES: usize = 8 + 4 + 32 + 32;
+
+/// Where the root key is, without which nothing in the stocks opens.
+pub enum RootKey {
+    /// In the file `root.key` of the folder, made when it is absent. Protects a copy of a stock
+    /// that lacks this file, and used material always; not against who takes the whole disk.
+    Beside,
+    /// The caller keeps it, for instance derived from the party's identity. Protects unused
+    /// material too, as well as the caller keeps the key.
+    Given(Zeroizing<[u8; 32]>),
+}
+
+/// The stocks of a party.
+#[derive(Clone)]
+pub struct Stocks {
+    storage: Arc<dyn Storage>,
+    folder: PathBuf,
+    root: Key,
+}
+
+impl Stocks {
+    /// Opens the folder, and makes it where there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`]; [`StockError::Corrupted`] where the root key is damaged or others can
+    /// read it.
+    pub fn open(
+        storage: Arc<dyn Storage>,
+        folder: &Path,
+        root: RootKey,
+    ) -> Result<Self, StockError> {
+        storage
+            .create_folder(folder)
+            .map_err(StockError::io(folder, "make the folder"))?;
+        let root = match root {
+            RootKey::Given(key) => key,
+            RootKey::Beside => root_key(storage.as_ref(), folder)?,
+        };
+        Ok(Self {
+            storage,
+            folder: folder.to_owned(),
+            root,
+        })
+    }
+
+    /// Makes a stock that does not exist, with its first epoch; `secret` is the caller's record of
+    /// the epoch (the garbler's Δ, the state of an OT source), at most
+    /// [`crate::MAX_EPOCH_SECRET_BYTES`].
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::ApiMisuse`] where the stock exists.
+    pub fn create(
+        &self,
+        id: StockId,
+        epoch: EpochId,
+        secret: &[u8],
+        limits: Limits,
+    ) -> Result<Stock, StockError> {
+        let place = self.place(&id);
+        Stock::create(Arc::clone(&self.storage), place, id, epoch, secret, limits)
+    }
+
+    /// Opens a stock, and heals what a crash left.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Missing`], [`StockError::WrongStock`], [`StockError::Incompatible`],
+    /// [`StockError::Corrupted`].
+    pub fn stock(&self, id: StockId, limits: Limits) -> Result<Stock, StockError> {
+        Stock::open(Arc::clone(&self.storage), self.place(&id), id, limits)
+    }
+
+    /// The names of the stocks here that this party has, with whomever.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`], [`StockError::Corrupted`].
+    pub fn list(&self) -> Result<Vec<StockId>, StockError> {
+        let failed = StockError::io(&self.folder, "list it");
+        let names = self.storage.names(&self.folder).map_err(failed)?;
+        let folders = names.iter().filter(|name| name.starts_with("stock-"));
+        let ids = folders
+            .map(|name| crate::stock::identify(self.storage.as_ref(), &self.folder.join(name)));
+        ids.filter_map(Result::transpose).collect()
+    }
+
+    /// Removes a stock, and destroys its keys first. `id` may name none.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Busy`] where a process prepares, [`StockError::Io`].
+    pub fn remove(&self, id: &StockId) -> Result<(), StockError> {
+        crate::stock::remove(self.storage.as_ref(), &self.place(id).folder)
+    }
+
+    fn place(&self, id: &StockId) -> Place {
+        let digest = id.digest();
+        let name: String = digest[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Place {
+            folder: self.folder.join(format!("stock-{name}")),
+            key: seal::derive(b"tacit stock root", &self.root, &digest),
+            digest,
+        }
+    }
+}
+
+impl std::fmt::Debug for Stocks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Stocks({})", self.folder.display())
+    }
+}
+
+/// Where a stock is and what opens it.
+pub(crate) struct Place {
+    pub(crate) folder: PathBuf,
+    pub(crate) key: Key,
+    pub(crate) digest: [u8; 32],
+}
+
+fn root_key(storage: &dyn Storage, folder: &Path) -> Result<Key, StockError> {
+    let path = folder.join(FILE_NAME);
+    // Two processes may begin at once: whoever has the lock writes, the other reads.
+    let lock_path = folder.join("root.lock");
+    let lock = storage
+        .try_lock(&lock_path)
+        .map_err(StockError::io(&lock_path, "lock it"))?;
+    match storage.open(&path) {
+        Ok(file) => {
+            let mut bytes = Zeroizing::new([0; FILE_BYTES]);
+            let read = file.read_at(&mut *bytes, 0);
+            if read.is_err() && lock.is_some() && unused(storage, folder)? {
+                // A crash cut its writing: no stock was ever sealed under it.
+                storage
+                    .remove(&path)
+                    .map_err(StockError::io(&path, "remove it"))?;
+                return make_root_key(storage, folder, &path);
+            }
+            if file
+                .exposed()
+                .map_err(StockError::io(&path, "read its mode"))?
+            {
+                return Err(StockError::corrupted(
+                    &path,
+                    "its mode",
+                    "open to others",
+                    "0600",
+                    "If you trust everyone on this machine run `chmod 600` on it, else begin anew \
+                     with `tacit stock new-epoch` after removing it",
+                ));
+            }
+            parse_root(&path, read, &bytes)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if lock.is_none() {
+                return Err(StockError::Busy { file: lock_path });
+            }
+            if !unused(storage, folder)? {
+                return Err(StockError::corrupted(
+                    &path,
+                    "the file",
+                    "absent",
+                    "the root key of the stocks beside it",
+                    "Restore it from where it was moved; without it the stocks do not open: \
+                     remove them and prepare anew",
+                ));
+            }
+            make_root_key(storage, folder, &path)
+        }
+        Err(error) => Err(StockError::io(&path, "open it")(error)),
+    }
+}
+
+/// Whether no stock stands in the folder.
+fn unused(storage: &dyn Storage, folder: &Path) -> Result<bool, StockError> {
+    let names = storage
+        .names(folder)
+        .map_err(StockError::io(folder, "list it"))?;
+    Ok(!names.iter().any(|name| name.starts_with("stock-")))
+}
+
+fn make_root_key(storage: &dyn Storage, folder: &Path, path: &Path) -> Result<Key, StockError> {
+    let key = seal::random_key()?;
+    let mut bytes = Zeroizing::new([0; FILE_BYTES]);
+    bytes[..8].copy_from_slice(&MAGIC);
+    bytes[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+    bytes[12..44].copy_from_slice(&*key);
+    let sum = Sha256::digest(&bytes[..44]);
+    bytes[44..].copy_from_slice(&sum);
+    let file = storage
+        .create(path)
+        .map_err(StockError::io(path, "make it"))?;
+    file.write_at(&*bytes, 0)
+        .map_err(StockError::io(path, "write it"))?;
+    file.sync().map_err(StockError::io(path, "write it"))?;
+    storage
+        .sync_folder(folder)
+        .map_err(StockError::io(folder, "write it"))?;
+    Ok(key)
+}
+
+fn parse_root(
+    path: &Path,
+    read: io::Result<()>,
+    bytes: &[u8; FILE_BYTES],
+) -> Result<Key, StockError> {
+    let damaged = |found: String| {
+        let expected = "76 bytes that begin with TACITROT and end with their checksum";
+        StockError::corrupted(path, "the root key", found, expected, BEGIN_ANEW)
+    };
+    read.map_err(|error| damaged(error.to_string()))?;
+    if bytes[..8] != MAGIC || bytes[44..] != Sha256::digest(&bytes[..44])[..] {
+        return Err(damaged("damaged".to_owned()));
+    }
+    let found = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
+    if found != FORMAT_VERSION {
+        return Err(StockError::Incompatible {
+            file: path.to_owned(),
+            found,
+            expected: FORMAT_VERSION,
+        });
+    }
+    let mut key = Key::default();
+    key.copy_from_slice(&bytes[12..44]);
+    Ok(key)
+}
