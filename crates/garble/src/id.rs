@@ -11,6 +11,7 @@
 //!
 //! In text it is the scheme's name, and where a scheme comes under several hashes the hash's
 //! after a slash: `prf-xor1-and3`, `half-gates/two-call`. A scheme's bare name means its default.
+//! The ordering is part of the name: `related-key-monotone`.
 
 use core::fmt;
 use core::str::FromStr;
@@ -26,6 +27,12 @@ pub enum SchemeName {
     HalfGates = 1,
     /// XOR in one ciphertext and AND in three rows, from a pseudorandom function alone.
     PrfXor1And3 = 2,
+    /// XOR free among wires of one offset, by an ordering of offsets: related keys.
+    RelatedKey = 5,
+    /// Free XOR and AND in three rows, under a hash keyed by labels: circular security.
+    CircularAnd3 = 6,
+    /// Free XOR and half-gates, under a hash keyed by labels: circular security.
+    CircularHalfGates = 7,
 }
 
 /// The hash under a scheme, and what it is built from.
@@ -48,6 +55,12 @@ pub enum Hash {
 pub enum Ordering {
     /// The scheme has none.
     None = 0,
+    /// Monotone: fewest translations, three rows an AND gate.
+    Monotone = 1,
+    /// Safe and monotone, from the least offset that a wire may have: two rows an AND gate.
+    SafeMon1 = 2,
+    /// Safe and monotone, from the greatest.
+    SafeMon2 = 3,
 }
 
 /// What a garbled table means: scheme, hash, ordering and layout version, in four bytes on the
@@ -86,6 +99,25 @@ impl SchemeId {
     pub const HALF_GATES_REKEYED: Self = Self::new(SchemeName::HalfGates, Hash::Rekeyed);
     /// The scheme that assumes a pseudorandom function alone.
     pub const PRF_XOR1_AND3: Self = Self::new(SchemeName::PrfXor1And3, Hash::LabelKeyed);
+
+    /// Related keys, by the monotone ordering.
+    pub const RELATED_KEY_MONOTONE: Self = Self::related_key(Ordering::Monotone);
+    /// Related keys, by the safe and monotone ordering from the least offsets.
+    pub const RELATED_KEY_SAFEMON1: Self = Self::related_key(Ordering::SafeMon1);
+    /// Related keys, by the safe and monotone ordering from the greatest offsets.
+    pub const RELATED_KEY_SAFEMON2: Self = Self::related_key(Ordering::SafeMon2);
+    /// Free XOR with three rows an AND gate, under a hash keyed by labels.
+    pub const CIRCULAR_AND3: Self = Self::new(SchemeName::CircularAnd3, Hash::LabelKeyed);
+    /// Free XOR with half-gates, under a hash keyed by labels.
+    pub const CIRCULAR_HALF_GATES: Self =
+        Self::new(SchemeName::CircularHalfGates, Hash::LabelKeyed);
+
+    const fn related_key(ordering: Ordering) -> Self {
+        Self {
+            ordering,
+            ..Self::new(SchemeName::RelatedKey, Hash::LabelKeyed)
+        }
+    }
 
     const fn new(name: SchemeName, hash: Hash) -> Self {
         Self {
@@ -129,7 +161,9 @@ impl FromStr for SchemeId {
     type Err = UnknownSchemeName;
 
     fn from_str(text: &str) -> Result<Self, UnknownSchemeName> {
-        let named = |id: SchemeId| id.to_string() == text || id.name.to_string() == text;
+        let named = |id: SchemeId| {
+            id.to_string() == text || id.ordering == Ordering::None && id.name.to_string() == text
+        };
         LADDER
             .iter()
             .map(|rung| rung.id)
@@ -146,6 +180,8 @@ impl fmt::Display for SchemeId {
         match self.name {
             SchemeName::HalfGates => write!(f, "/{}", self.hash),
             SchemeName::PrfXor1And3 => Ok(()),
+            SchemeName::RelatedKey => write!(f, "-{}", self.ordering),
+            SchemeName::CircularAnd3 | SchemeName::CircularHalfGates => Ok(()),
         }
     }
 }
@@ -155,6 +191,9 @@ impl fmt::Display for SchemeName {
         f.write_str(match self {
             Self::HalfGates => "half-gates",
             Self::PrfXor1And3 => "prf-xor1-and3",
+            Self::RelatedKey => "related-key",
+            Self::CircularAnd3 => "circular-and3",
+            Self::CircularHalfGates => "circular-half-gates",
         })
     }
 }
@@ -169,6 +208,17 @@ impl fmt::Display for Hash {
     }
 }
 
+impl fmt::Display for Ordering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Monotone => "monotone",
+            Self::SafeMon1 => "safemon1",
+            Self::SafeMon2 => "safemon2",
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,6 +228,11 @@ mod tests {
         assert_eq!(SchemeId::HALF_GATES_TWO_CALL.to_bytes(), [1, 1, 0, 1]);
         assert_eq!(SchemeId::HALF_GATES_REKEYED.to_bytes(), [1, 2, 0, 1]);
         assert_eq!(SchemeId::PRF_XOR1_AND3.to_bytes(), [2, 3, 0, 1]);
+        assert_eq!(SchemeId::RELATED_KEY_MONOTONE.to_bytes(), [5, 3, 1, 1]);
+        assert_eq!(SchemeId::RELATED_KEY_SAFEMON1.to_bytes(), [5, 3, 2, 1]);
+        assert_eq!(SchemeId::RELATED_KEY_SAFEMON2.to_bytes(), [5, 3, 3, 1]);
+        assert_eq!(SchemeId::CIRCULAR_AND3.to_bytes(), [6, 3, 0, 1]);
+        assert_eq!(SchemeId::CIRCULAR_HALF_GATES.to_bytes(), [7, 3, 0, 1]);
     }
 
     #[test]
@@ -185,7 +240,8 @@ mod tests {
         let mut known = 0;
         for number in 0..=u16::MAX {
             let [name, hash] = u16::to_le_bytes(number);
-            for bytes in [[name, hash, 0, 1], [name, hash, 1, 1], [name, hash, 0, 2]] {
+            for last in [[0, 1], [1, 1], [2, 1], [3, 1], [4, 1], [0, 2]] {
+                let bytes = [name, hash, last[0], last[1]];
                 match SchemeId::from_bytes(bytes) {
                     Ok(id) => {
                         assert_eq!(id.to_bytes(), bytes);
@@ -213,7 +269,13 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_refused_with_the_known_ones() {
-        for text in ["", "half-gates/", "half-gates/label-keyed", "Half-Gates"] {
+        for text in [
+            "",
+            "half-gates/",
+            "half-gates/label-keyed",
+            "Half-Gates",
+            "related-key",
+        ] {
             let error = text.parse::<SchemeId>().expect_err("it names no scheme");
             assert_eq!(error.found, text);
             assert!(

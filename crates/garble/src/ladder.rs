@@ -14,24 +14,31 @@ use crate::{SchemeId, UnknownScheme};
 pub enum Assumption {
     /// AES under a random key is a pseudorandom function.
     PseudorandomFunction,
+    /// It stays one under keys that differ by secret, random offsets.
+    RelatedKey,
+    /// The same where what it hides may depend on the offset of its keys.
+    Circular,
     /// AES is an ideal cipher: an independent random permutation for every key, also public ones.
     IdealCipher,
 }
 
 /// Text that names no assumption.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{found}` names no assumption; known are prf and ideal-cipher")]
+#[error("`{found}` names no assumption; known are prf, related-key, circular and ideal-cipher")]
 pub struct UnknownAssumption {
     /// The text, cut to its first 64 characters.
     pub found: String,
 }
 
 impl Assumption {
-    /// The best scheme that rests on this assumption alone.
+    /// The best scheme that rests on this assumption alone. Among the orderings of the related-key
+    /// rung, which one is smallest depends on the circuit: [`Assumption::scheme_for`] looks.
     #[must_use]
     pub fn default_scheme(self) -> SchemeId {
         match self {
             Self::PseudorandomFunction => SchemeId::PRF_XOR1_AND3,
+            Self::RelatedKey => SchemeId::RELATED_KEY_MONOTONE,
+            Self::Circular => SchemeId::CIRCULAR_HALF_GATES,
             Self::IdealCipher => SchemeId::HALF_GATES_TWO_CALL,
         }
     }
@@ -41,6 +48,8 @@ impl fmt::Display for Assumption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::PseudorandomFunction => "prf",
+            Self::RelatedKey => "related-key",
+            Self::Circular => "circular",
             Self::IdealCipher => "ideal-cipher",
         })
     }
@@ -52,6 +61,8 @@ impl FromStr for Assumption {
     fn from_str(text: &str) -> Result<Self, UnknownAssumption> {
         match text {
             "prf" => Ok(Self::PseudorandomFunction),
+            "related-key" => Ok(Self::RelatedKey),
+            "circular" => Ok(Self::Circular),
             "ideal-cipher" => Ok(Self::IdealCipher),
             _ => Err(UnknownAssumption {
                 found: text.chars().take(64).collect(),
@@ -92,7 +103,7 @@ impl GateCost {
 /// A scheme's costs. Negations are free in every scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Of a XOR gate.
+    /// Of a XOR gate; under an ordering of offsets, of each translation that its inputs need.
     pub xor: GateCost,
     /// Of an AND gate.
     pub and: GateCost,
@@ -115,7 +126,7 @@ pub struct Rung {
 }
 
 /// Every scheme of this version, the default first.
-pub const LADDER: [Rung; 3] = [
+pub const LADDER: [Rung; 8] = [
     Rung {
         id: SchemeId::HALF_GATES_TWO_CALL,
         assumption: Assumption::IdealCipher,
@@ -157,7 +168,75 @@ pub const LADDER: [Rung; 3] = [
         security: "a key has 127 bits, and at most two unknown keys are used at one point of the \
                    function, so that work on one gate helps against no other",
     },
+    related_key(SchemeId::RELATED_KEY_MONOTONE, LABEL_KEYED_ROWS),
+    related_key(SchemeId::RELATED_KEY_SAFEMON1, LABEL_KEYED_TWO_ROWS),
+    related_key(SchemeId::RELATED_KEY_SAFEMON2, LABEL_KEYED_TWO_ROWS),
+    circular(SchemeId::CIRCULAR_HALF_GATES, LABEL_KEYED_HALF_GATES),
+    circular(SchemeId::CIRCULAR_AND3, LABEL_KEYED_ROWS),
 ];
+
+/// AND in three rows under a hash keyed by labels.
+const LABEL_KEYED_ROWS: GateCost = GateCost {
+    bits: 384,
+    table_bytes: 48,
+    garbler_calls: 8,
+    garbler_key_schedules: 4,
+    evaluator_calls: 2,
+    evaluator_key_schedules: 2,
+};
+
+/// AND in two rows and a bit, which is packed at a segment's end.
+const LABEL_KEYED_TWO_ROWS: GateCost = GateCost {
+    bits: 257,
+    table_bytes: 32,
+    ..LABEL_KEYED_ROWS
+};
+
+/// AND as half-gates under a hash keyed by labels.
+const LABEL_KEYED_HALF_GATES: GateCost = GateCost {
+    bits: 256,
+    table_bytes: 32,
+    garbler_calls: 4,
+    ..LABEL_KEYED_ROWS
+};
+
+/// A scheme of the related-key rung. Its XOR gates cost what their translations do, each this.
+const fn related_key(id: SchemeId, and: GateCost) -> Rung {
+    let translation = GateCost {
+        bits: 127,
+        table_bytes: 16,
+        garbler_calls: 2,
+        garbler_key_schedules: 2,
+        evaluator_calls: 1,
+        evaluator_key_schedules: 1,
+    };
+    Rung {
+        id,
+        assumption: Assumption::RelatedKey,
+        cost: Cost {
+            xor: translation,
+            and,
+        },
+        security_bits: 126,
+        security: "a key has 127 bits, and at most two unknown keys are used at one point of the \
+                   function, so that work on one gate helps against no other",
+    }
+}
+
+/// A scheme of the circular rung.
+const fn circular(id: SchemeId, and: GateCost) -> Rung {
+    Rung {
+        id,
+        assumption: Assumption::Circular,
+        cost: Cost {
+            xor: GateCost::FREE,
+            and,
+        },
+        security_bits: 126,
+        security: "a key has 127 bits, and one unknown key is used at one point of the function, \
+                   so that work on one gate helps against no other",
+    }
+}
 
 /// Half-gates with so many cipher calls an AND gate, and key schedules.
 const fn half_gates_cost(garbler_calls: u8, evaluator_calls: u8, key_schedules: u8) -> Cost {
@@ -196,7 +275,12 @@ mod tests {
 
     #[test]
     fn an_assumption_leads_to_a_scheme_that_needs_no_more() {
-        for assumption in [Assumption::PseudorandomFunction, Assumption::IdealCipher] {
+        for assumption in [
+            Assumption::PseudorandomFunction,
+            Assumption::RelatedKey,
+            Assumption::Circular,
+            Assumption::IdealCipher,
+        ] {
             let rung = assumption
                 .default_scheme()
                 .rung()
@@ -215,7 +299,11 @@ mod tests {
                 found: "prayer".to_owned()
             }
         );
-        assert!(error.to_string().contains("known are prf and ideal-cipher"));
+        assert!(
+            error
+                .to_string()
+                .contains("known are prf, related-key, circular and ideal-cipher")
+        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! From a scheme's id to its type, where the scheme is chosen at run time.
 
+use tacit_circuit::OrderingRule;
 use tacit_kernels::Construction;
 
-use crate::{HalfGates, Hash, PrfXor1And3, Scheme, SchemeId, SchemeName, UnknownScheme};
+use crate::{HalfGates, Hash, OffsetForm, PrfXor1And3, WithOffsets};
+use crate::{Ordering, Scheme, SchemeId, SchemeName, UnknownScheme};
 
 /// Work to be done with a scheme that is only known at run time.
 pub trait SchemeVisitor {
@@ -28,6 +30,29 @@ pub fn with_scheme<V: SchemeVisitor>(id: SchemeId, visitor: V) -> Result<V::Outp
             Ok(visitor.visit(HalfGates::new(Construction::Rekeyed)))
         }
         (SchemeName::PrfXor1And3, Hash::LabelKeyed) => Ok(visitor.visit(PrfXor1And3::new())),
+        (SchemeName::RelatedKey, Hash::LabelKeyed) => {
+            let rule = id.ordering.rule().ok_or(UnknownScheme(id.to_bytes()))?;
+            Ok(visitor.visit(WithOffsets::new(OffsetForm::RelatedKey(rule))))
+        }
+        (SchemeName::CircularAnd3, Hash::LabelKeyed) => {
+            Ok(visitor.visit(WithOffsets::new(OffsetForm::CircularAnd3)))
+        }
+        (SchemeName::CircularHalfGates, Hash::LabelKeyed) => {
+            Ok(visitor.visit(WithOffsets::new(OffsetForm::CircularHalfGates)))
+        }
         _ => Err(UnknownScheme(id.to_bytes())),
+    }
+}
+
+impl Ordering {
+    /// The rule by which it is computed, if it is one.
+    #[must_use]
+    pub const fn rule(self) -> Option<OrderingRule> {
+        match self {
+            Self::None => None,
+            Self::Monotone => Some(OrderingRule::Monotone),
+            Self::SafeMon1 => Some(OrderingRule::SafeMon1),
+            Self::SafeMon2 => Some(OrderingRule::SafeMon2),
+        }
     }
 }

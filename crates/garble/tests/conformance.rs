@@ -1,8 +1,8 @@
 //! Every scheme through the conformance suite, on every backend that this CPU has.
 
-use tacit_circuit::Program;
+use tacit_circuit::{OrderingRule, Program};
 use tacit_garble::{Assumption, HalfGates, LADDER, PrfXor1And3, Scheme, SchemeId, SchemeVisitor};
-use tacit_garble::{UnknownScheme, with_scheme};
+use tacit_garble::{OffsetForm, UnknownScheme, WithOffsets, with_scheme};
 use tacit_kernels::{Construction, Cpu};
 use tacit_testkit::garbling::{circuits, conformance, refuses_other_labels};
 
@@ -34,6 +34,30 @@ fn prf_xor1_and3_decodes_no_label_but_the_garblers() {
     }
 }
 
+const WITH_OFFSETS: [OffsetForm; 5] = [
+    OffsetForm::RelatedKey(OrderingRule::Monotone),
+    OffsetForm::RelatedKey(OrderingRule::SafeMon1),
+    OffsetForm::RelatedKey(OrderingRule::SafeMon2),
+    OffsetForm::CircularAnd3,
+    OffsetForm::CircularHalfGates,
+];
+
+#[test]
+fn schemes_with_offsets_conform() {
+    for cpu in Cpu::available() {
+        for form in WITH_OFFSETS {
+            conformance(WithOffsets::on(cpu, form));
+        }
+    }
+}
+
+#[test]
+fn schemes_with_offsets_decode_no_label_but_the_garblers() {
+    for form in WITH_OFFSETS {
+        refuses_other_labels(WithOffsets::new(form));
+    }
+}
+
 /// Bytes of tables, as the ladder has them.
 struct TableBytes<'p>(&'p Program);
 
@@ -57,18 +81,20 @@ fn every_rung_is_a_scheme_with_tables_of_the_size_it_states() {
     for rung in &LADDER {
         let (id, bytes) = with_scheme(rung.id, TableBytes(&program)).expect("it is a scheme");
         assert_eq!(id, rung.id);
-        let of_xors = usize::from(rung.cost.xor.table_bytes) * program.xors().len();
+        let cost = rung.program_cost(&program);
+        assert_eq!(bytes as u64, cost.table_bytes, "{id}");
+        let translations = id.ordering.rule().map(|rule| {
+            let plan = program.ordering(rule);
+            plan.translations().len() + plan.bridges().len()
+        });
+        let xors = translations.unwrap_or(program.xors().len());
+        let of_xors = usize::from(rung.cost.xor.table_bytes) * xors;
         let of_ands = usize::from(rung.cost.and.table_bytes) * program.ands().len();
-        assert_eq!(bytes, of_xors + of_ands, "{id}");
-        assert!(
-            rung.cost.xor.bits <= 8 * u16::from(rung.cost.xor.table_bytes),
-            "{id}"
-        );
-        assert_eq!(
-            rung.cost.and.bits,
-            8 * u16::from(rung.cost.and.table_bytes),
-            "{id}"
-        );
+        // Bits beyond whole bytes are rounded up in each segment.
+        let beyond = usize::from(rung.cost.and.bits) - 8 * usize::from(rung.cost.and.table_bytes);
+        let least = of_xors + of_ands + (beyond * program.ands().len()).div_ceil(8);
+        let most = least + program.segments().len() - 1;
+        assert!((least..=most).contains(&bytes), "{id}: {bytes} bytes");
     }
 }
 

@@ -13,6 +13,7 @@ mod circuit;
 pub mod half_gates;
 pub mod prf_xor1_and3;
 mod tweak;
+pub mod with_offsets;
 
 pub use aes::aes_128;
 pub use circuit::{Circuit, Gate, Output, Pin};

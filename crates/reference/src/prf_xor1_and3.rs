@@ -7,15 +7,15 @@
 use crate::{Circuit, Garbled, Gate, Output, Use, aes_128, select_bit, times, tweak};
 
 /// Bits 1 to 127.
-const KEY: u128 = !1;
+pub(crate) const KEY: u128 = !1;
 
 /// F(k, x): AES keyed by a label without its select bit, at a public start point.
-fn f(start: u128, label: u128, x: u128) -> u128 {
+pub(crate) fn f(start: u128, label: u128, x: u128) -> u128 {
     aes_128(label & KEY, start ^ x)
 }
 
 /// A random key: AES in counter mode under one half of the seed, from the other half on.
-fn coin(seed: [u8; 32], counter: u128) -> u128 {
+pub(crate) fn coin(seed: [u8; 32], counter: u128) -> u128 {
     let (key, first) = seed.split_at(16);
     let number = |half: &[u8]| u128::from_le_bytes(half.try_into().expect("sixteen bytes"));
     aes_128(number(key), number(first) ^ counter) & KEY

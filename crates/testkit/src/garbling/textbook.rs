@@ -1,8 +1,9 @@
 //! The fast schemes against the textbook, bit for bit.
 
-use tacit_circuit::{NEGATED, Output, Program};
-use tacit_garble::{Garbler, Hash, Scheme, SchemeName};
-use tacit_reference::{Circuit, Gate, Pin, half_gates, prf_xor1_and3};
+use tacit_circuit::{NEGATED, OrderingRule, Output, Program, WireOrdering};
+use tacit_garble::{Garbler, Hash, Ordering, Scheme, SchemeId, SchemeName};
+use tacit_reference::{Circuit, Garbled as Expected, Gate, Pin};
+use tacit_reference::{half_gates, prf_xor1_and3, with_offsets};
 
 use super::circuits::Case;
 use super::garbled::{Garbled, Setting};
@@ -42,6 +43,11 @@ pub(super) fn agrees<S: Scheme>(scheme: S, case: &Case, program: &Program) {
             let decoding = prf_xor1_and3::decoding(start, setting.first_output, &expected.outputs);
             (expected, decoding)
         }
+        SchemeName::RelatedKey | SchemeName::CircularAnd3 | SchemeName::CircularHalfGates => {
+            let expected = garble_with_offsets(scheme.id(), &setting, program, &circuit, &inputs);
+            let decoding = prf_xor1_and3::decoding(start, setting.first_output, &expected.outputs);
+            (expected, decoding)
+        }
         other => panic!("the textbook has no {other}"),
     };
     let name = case.name;
@@ -58,6 +64,67 @@ pub(super) fn agrees<S: Scheme>(scheme: S, case: &Case, program: &Program) {
         garbled.decoding == decoding,
         "{name}: decoding as in the textbook"
     );
+}
+
+/// The textbook's garbling under a scheme with offsets, its tables put together as the program's
+/// segments have them.
+fn garble_with_offsets(
+    id: SchemeId,
+    setting: &Setting,
+    program: &Program,
+    circuit: &Circuit,
+    inputs: &[[u128; 2]],
+) -> Expected {
+    let ordering = id.ordering.rule().map(|rule| as_ordering(program, rule));
+    let two_rows = matches!(id.ordering, Ordering::SafeMon1 | Ordering::SafeMon2);
+    let garbled = with_offsets::Setting {
+        and: match id.name {
+            SchemeName::CircularHalfGates => with_offsets::And::HalfGates,
+            _ if two_rows => with_offsets::And::TwoRows,
+            _ => with_offsets::And::ThreeRows,
+        },
+        ordering: ordering.as_ref(),
+        seed: setting.seed,
+        start: setting.start.to_u128(),
+        instance: setting.instance,
+        delta: setting.delta.to_u128(),
+    }
+    .garble(circuit, inputs);
+    let mut tables = Vec::new();
+    for (number, segment) in program.segments().iter().enumerate() {
+        let bridges: &[u128] = if number == 0 { &garbled.bridges } else { &[] };
+        let xors = garbled.xors[segment.xors.clone()].iter().flatten();
+        let ands = garbled.ands[segment.ands.clone()].iter().flatten();
+        let blocks = bridges.iter().chain(xors).chain(ands);
+        tables.extend(blocks.flat_map(|block| block.to_le_bytes()));
+        let byte = |bits: &[bool]| (0..).zip(bits).map(|(i, bit)| u8::from(*bit) << i).sum();
+        let bits = garbled.bits[segment.ands.clone()].chunks(8);
+        tables.extend(bits.map(byte).filter(|_: &u8| two_rows));
+    }
+    Expected {
+        wires: garbled.wires,
+        outputs: garbled.outputs,
+        tables,
+    }
+}
+
+/// The ordering of a program as the textbook takes it.
+fn as_ordering(program: &Program, rule: OrderingRule) -> with_offsets::Ordering {
+    let plan = program.ordering(rule);
+    let bridges = plan.bridges().iter();
+    let mut xors = vec![[None; 2]; program.xors().len()];
+    for one in plan.translations() {
+        xors[one.xor as usize][usize::from(one.side())] = Some(one.offset as usize);
+    }
+    let named = |offset: &u32| (*offset != WireOrdering::UNNAMED).then_some(*offset as usize);
+    with_offsets::Ordering {
+        offsets: plan.offsets(),
+        bridges: bridges
+            .map(|bridge| (bridge.input as usize, bridge.offset as usize))
+            .collect(),
+        xors,
+        ands: plan.and_offsets().iter().map(named).collect(),
+    }
 }
 
 /// The program's gates, in its order, with a wire of its own for each value that a slot takes.
