@@ -312,6 +312,12 @@ impl Function {
         self.counts.calls
     }
 
+    /// For each of [`Function::components`], how many of the calls are its.
+    #[must_use]
+    pub fn component_calls(&self) -> &[u32] {
+        &self.counts.by_component
+    }
+
     /// Most bits of values that a run holds at once.
     #[must_use]
     pub fn live_bits(&self) -> usize {

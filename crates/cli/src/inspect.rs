@@ -5,7 +5,7 @@ mod optimise;
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
-use tacit::garble::{LADDER, Rung};
+use tacit::garble::{LADDER, ProgramCost, Rung};
 use tacit::{Component, Function, Port, Role, library};
 
 use crate::args::InspectArgs;
@@ -148,10 +148,14 @@ impl Subject {
         }
     }
 
-    /// Bytes of all tables under a scheme.
-    fn table_bytes(&self, rung: &Rung) -> u64 {
-        let (ands, xors) = self.gates();
-        ands * u64::from(rung.cost.and.table_bytes) + xors * u64::from(rung.cost.xor.table_bytes)
+    /// What all calls cost under a scheme.
+    fn cost(&self, rung: &Rung) -> ProgramCost {
+        let calls = self.function.as_ref().map(Function::component_calls);
+        let costs = self.components.iter().enumerate().map(|(i, component)| {
+            let calls = calls.map_or(1, |calls| calls[i]);
+            rung.program_cost(component.program()) * u64::from(calls)
+        });
+        costs.sum()
     }
 
     fn origin(&self) -> &'static str {
@@ -209,13 +213,20 @@ impl Subject {
                 "saved values pass from run to run and are told to nobody; `direct` keeps none"
             );
         }
-        let _ = writeln!(text, "schemes, and the bytes of all tables under each");
+        let _ = writeln!(
+            text,
+            "schemes\n  {:<22} {:>14} {:>27}  rests on",
+            "", "bytes of tables", "cipher calls, each side"
+        );
         for rung in &LADDER {
+            let cost = self.cost(rung);
             let _ = writeln!(
                 text,
-                "  {:<22} {:>12} bytes  rests on {}, {} bits",
+                "  {:<22} {:>15} {:>13} {:>13}  {}, {} bits",
                 rung.id.to_string(),
-                self.table_bytes(rung),
+                cost.table_bytes,
+                cost.garbler_calls,
+                cost.evaluator_calls,
                 rung.assumption,
                 rung.security_bits
             );
@@ -232,6 +243,7 @@ impl Subject {
 
     fn json(&self) -> Json {
         let scheme = |rung: &Rung| {
+            let cost = self.cost(rung);
             json!({
                 "name": rung.id.to_string(),
                 "assumption": rung.assumption.to_string(),
@@ -239,7 +251,11 @@ impl Subject {
                 "security": rung.security,
                 "bits_per_and": rung.cost.and.bits,
                 "bits_per_xor": rung.cost.xor.bits,
-                "table_bytes": self.table_bytes(rung),
+                "table_bytes": cost.table_bytes,
+                "garbler_calls": cost.garbler_calls,
+                "garbler_key_schedules": cost.garbler_key_schedules,
+                "evaluator_calls": cost.evaluator_calls,
+                "evaluator_key_schedules": cost.evaluator_key_schedules,
             })
         };
         let (ands, xors) = self.gates();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tacit::garble::{Assumption, Rung, SchemeId};
-use tacit::{Cost, Job, Role};
+use tacit::{Component, Cost, Function, Job, Role};
 
 use crate::args::{RoleArg, RunArgs};
 use crate::config::Config;
@@ -21,9 +21,9 @@ use crate::{cancel, function, inputs};
 /// Something of this party's, of the peer's or of the network's is not right.
 pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
-    let rung = scheme(args.scheme.as_deref())?;
     let mut party = Party::new(args, &config)?;
     let function = function::find(&args.function, &args.choice)?.function(&args.choice)?;
+    let rung = scheme(args.scheme.as_deref(), &function)?;
     if function.has_saved_values() {
         return Err(Failure::Usage(format!(
             "{} keeps values between runs, which `direct` cannot; run a function without them",
@@ -99,12 +99,17 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     Ok(())
 }
 
-/// The scheme of this name, or the best under the assumption of this name, or the default.
-fn scheme(name: Option<&str>) -> Result<&'static Rung, Failure> {
+/// The scheme of this name, or the best for `function` under the assumption of this name, or the
+/// default.
+fn scheme(name: Option<&str>, function: &Function) -> Result<&'static Rung, Failure> {
     let id = match name.map(|name| (name.parse::<SchemeId>(), name.parse::<Assumption>())) {
         None => SchemeId::HALF_GATES_TWO_CALL,
         Some((Ok(id), _)) => id,
-        Some((_, Ok(assumption))) => assumption.default_scheme(),
+        Some((_, Ok(assumption))) => {
+            let programs = function.components().iter().map(Component::program);
+            let calls = function.component_calls().iter().copied().map(u64::from);
+            assumption.scheme_for(&programs.zip(calls).collect::<Vec<_>>())
+        }
         Some((Err(error), _)) => {
             return Err(Failure::Usage(format!(
                 "--scheme: {error}; both parties give the same"

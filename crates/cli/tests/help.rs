@@ -138,6 +138,13 @@ fn costs_of_a_known_circuit() {
         .iter()
         .find(|scheme| scheme["name"] == "half-gates/two-call");
     assert_eq!(half_gates.unwrap()["table_bytes"], 6400 * 32);
+    assert_eq!(half_gates.unwrap()["garbler_calls"], 6400 * 8);
+    let monotone = schemes
+        .iter()
+        .find(|scheme| scheme["name"] == "related-key-monotone");
+    // 5280 translations for XOR gates, and 256 inputs that XOR gates read.
+    let ciphertexts = 3 * 6400 + 5280 + 256;
+    assert_eq!(monotone.unwrap()["table_bytes"], 16 * ciphertexts);
     assert_eq!(json["oblivious_transfers"], 128);
 }
 

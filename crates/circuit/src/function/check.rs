@@ -12,7 +12,7 @@ use super::source::MAX_LOOPS;
 use super::{Component, FunctionError, Place};
 
 /// What is counted on the way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     /// Calls of components.
     pub(super) calls: u32,
@@ -20,6 +20,8 @@ pub(super) struct Counts {
     pub(super) ands: u64,
     /// XOR gates over all calls, as compiled.
     pub(super) xors: u64,
+    /// Calls of each component.
+    pub(super) by_component: Vec<u32>,
 }
 
 type Counters = [i64; MAX_LOOPS];
@@ -42,7 +44,10 @@ pub(super) fn check(plan: &mut Plan, components: &[Component]) -> Result<Counts,
         written: vec![false; uses.len()],
         uses: &mut uses,
         touched: 0,
-        counts: Counts::default(),
+        counts: Counts {
+            by_component: vec![0; components.len()],
+            ..Counts::default()
+        },
     }
     .run(components)?;
     plan.uses = uses;
@@ -102,6 +107,7 @@ impl Walk<'_> {
                 self.counts.xors += program.xors().len() as u64;
                 // Fewer than 2^28 steps are run.
                 self.counts.calls += 1;
+                self.counts.by_component[component as usize] += 1;
             }
         }
         if let Some(head) = cursor.overflow(plan) {
