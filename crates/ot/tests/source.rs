@@ -50,6 +50,7 @@ fn every_extension_makes_what_it_is_asked_for() {
             let mut next = 7;
             for count in [3000, 1, 0, 129] {
                 let cost = sender.cost(count);
+                assert_eq!(receiver.cost(count), cost);
                 let mut sent = Cost::default();
                 refill(&mut sender, &mut receiver, count, |from_sender, message| {
                     let bytes = message.len() as u64;

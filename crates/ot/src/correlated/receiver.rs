@@ -90,6 +90,11 @@ impl CotReceiver {
         self.corrections.len() + message_bytes(self.field, self.security, count)
     }
 
+    /// Size of what only the first message carries, in bytes, as long as it is not sent.
+    pub(crate) fn head_bytes(&self) -> usize {
+        self.corrections.len()
+    }
+
     /// Makes the message for one OT for each of `choices`, which stay secret. Returns it with the
     /// t of each OT, secret, numbered from [`next_index`](Self::next_index) on. Messages must reach
     /// the sender in the order in which they were made, each once.

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::lpn::add_columns;
 use super::params::{CHECK_COTS, Params, Schedule};
 use super::tree::Hash;
-use crate::{Security, SessionTag};
+use crate::{Outputs, Security, SessionTag};
 
 const COLUMNS: &[u8; 32] = b"tacit silent OT v1 LPN columns  ";
 const TRANSCRIPT: &[u8; 32] = b"tacit silent OT v1 transcript   ";
@@ -34,6 +34,8 @@ pub(super) struct Rounds {
     pub(super) inputs: Zeroizing<Vec<Block>>,
     /// Inputs of the next round, as far as they are made.
     pub(super) reserve: Zeroizing<Vec<Block>>,
+    /// Memory for the next batch's outputs.
+    pub(super) spare: Outputs,
 }
 
 impl Rounds {
@@ -52,7 +54,19 @@ impl Rounds {
             schedule,
             inputs,
             reserve: Zeroizing::new(Vec::with_capacity(schedule.later().inputs())),
+            spare: Outputs::default(),
         }
+    }
+
+    /// Memory for this batch's outputs, with anything in it.
+    pub(super) fn outputs(&mut self) -> Outputs {
+        let count = self.params().batch_outputs();
+        let mut outputs = core::mem::take(&mut self.spare);
+        if outputs.capacity() < count {
+            outputs = Zeroizing::new(Vec::with_capacity(count));
+        }
+        outputs.resize(count, Block::ZERO);
+        outputs
     }
 
     pub(super) fn params(&self) -> Params {

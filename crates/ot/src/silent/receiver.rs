@@ -52,6 +52,16 @@ impl SilentReceiver {
         Self { rounds }
     }
 
+    /// Where this half stands.
+    pub(crate) fn schedule(&self) -> Schedule {
+        self.rounds.schedule
+    }
+
+    /// Gives memory of an earlier batch back, for the next one's OTs.
+    pub fn use_again(&mut self, outputs: Outputs) {
+        self.rounds.spare = outputs;
+    }
+
     /// How many OTs the next batch gives: none for the first one.
     #[must_use]
     pub fn next_count(&self) -> usize {
@@ -79,10 +89,10 @@ impl SilentReceiver {
     /// # Errors
     ///
     /// [`PeerMisbehaved::WrongLength`].
-    pub fn take(self, message: &[u8]) -> Result<(ReceiverBatch, Vec<u8>), Error> {
+    pub fn take(mut self, message: &[u8]) -> Result<(ReceiverBatch, Vec<u8>), Error> {
         super::check_length(Message::SilentTrees, self.trees_bytes(), message)?;
         let params = self.rounds.params();
-        let mut outputs = Zeroizing::new(vec![Block::ZERO; params.batch_outputs()]);
+        let mut outputs = self.rounds.outputs();
         let mut sums = self.rounds.check();
         let (hash, secret, t, mut columns) = self.rounds.parts();
         let sent = message.chunks_exact(params.depth * Block::BYTES);

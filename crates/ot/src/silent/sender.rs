@@ -63,6 +63,11 @@ impl SilentSender {
         &self.delta
     }
 
+    /// Gives memory of an earlier batch back, for the next one's OTs.
+    pub fn use_again(&mut self, outputs: Outputs) {
+        self.rounds.spare = outputs;
+    }
+
     /// How many OTs the next batch gives: none for the first one.
     #[must_use]
     pub fn next_count(&self) -> usize {
@@ -80,10 +85,10 @@ impl SilentSender {
 
     /// Makes the message for the next batch.
     #[must_use]
-    pub fn begin<R: CryptoRng + ?Sized>(self, rng: &mut R) -> (SenderBatch, Vec<u8>) {
+    pub fn begin<R: CryptoRng + ?Sized>(mut self, rng: &mut R) -> (SenderBatch, Vec<u8>) {
         let params = self.rounds.params();
         let mut message = vec![0; self.rounds.schedule.trees_bytes()];
-        let mut outputs = Zeroizing::new(vec![Block::ZERO; params.batch_outputs()]);
+        let mut outputs = self.rounds.outputs();
         let mut sums = self.rounds.check();
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *seed);

@@ -7,7 +7,7 @@ use rand_core::CryptoRng;
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
 
-use super::cost::Extension;
+use super::cost::{Cost, Extension};
 use super::shelf::Shelf;
 use super::{CHUNK, Position, Turn, Wanted};
 use crate::base::Key;
@@ -100,6 +100,23 @@ impl SourceReceiver {
         }
     }
 
+    /// What a refill for `count` OTs will take.
+    #[must_use]
+    pub fn cost(&self, count: usize) -> Cost {
+        match &self.engine {
+            Engine::SoftSpoken(cot) => {
+                let field = self.extension.field();
+                Cost::soft_spoken(field, self.security, cot.head_bytes(), count)
+            }
+            Engine::Silent(silent) => {
+                let mut cost = Cost::default();
+                cost.add_batches(silent.schedule(), self.security, count);
+                cost
+            }
+            _ => Cost::first_refill(self.extension, self.security, count),
+        }
+    }
+
     /// Asks for `count` more OTs or, where the extension makes many at once, as many more as that
     /// takes. The other half asks for as many.
     ///
@@ -110,9 +127,7 @@ impl SourceReceiver {
     pub fn refill(&mut self, count: usize) -> Result<(), Error> {
         self.wanted
             .ask(count, matches!(self.engine, Engine::Batch(..)))?;
-        if let Extension::SoftSpoken(_) = self.extension {
-            self.shelf.reserve(count);
-        }
+        self.shelf.reserve(self.cost(count).made as usize);
         Ok(())
     }
 
@@ -217,10 +232,11 @@ impl SourceReceiver {
     }
 
     fn end_batch(&mut self, batch: ReceiverBatch, answer: &[u8]) -> Result<(), Error> {
-        let (silent, t) = batch.finish(answer)?;
-        self.engine = Engine::Silent(silent);
+        let (mut silent, t) = batch.finish(answer)?;
         self.wanted.made(t.len());
-        self.shelf.append(t);
+        self.shelf.append(&t);
+        silent.use_again(t);
+        self.engine = Engine::Silent(silent);
         Ok(())
     }
 

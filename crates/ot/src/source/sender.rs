@@ -138,9 +138,7 @@ impl SourceSender {
     /// [`MAX_REFILL`](super::MAX_REFILL).
     pub fn refill(&mut self, count: usize) -> Result<(), Error> {
         self.wanted.ask(count, self.answer.is_some())?;
-        if let Extension::SoftSpoken(_) = self.extension {
-            self.shelf.reserve(count);
-        }
+        self.shelf.reserve(self.cost(count).made as usize);
         Ok(())
     }
 
@@ -229,11 +227,12 @@ impl SourceSender {
     }
 
     fn end_batch(&mut self, batch: SenderBatch, reply: &[u8]) -> Result<(), Error> {
-        let (silent, q, answer) = batch.finish(reply)?;
-        self.engine = Engine::Silent(Box::new(silent));
+        let (mut silent, q, answer) = batch.finish(reply)?;
         self.answer = (!answer.is_empty()).then_some(answer);
         self.wanted.made(q.len());
-        self.shelf.append(q);
+        self.shelf.append(&q);
+        silent.use_again(q);
+        self.engine = Engine::Silent(Box::new(silent));
         Ok(())
     }
 

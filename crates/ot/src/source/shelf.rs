@@ -5,19 +5,27 @@ use zeroize::Zeroizing;
 
 use crate::{ApiMisuse, Outputs};
 
-/// Blocks of consecutive numbers, the first of which are gone.
+/// Blocks of consecutive numbers, in memory that serves again when they are gone.
 pub(super) struct Shelf {
     /// Number of the first block that is left.
     next: u64,
+    /// Blocks that are gone, those that are left, and room; what is gone is zero.
     blocks: Outputs,
-    /// Blocks that are gone, and zero.
+    /// Where the blocks begin that are left.
     used: usize,
+    /// Where they end.
+    filled: usize,
 }
 
 impl Shelf {
     pub(super) fn new(next: u64, blocks: Outputs) -> Self {
-        let used = 0;
-        Self { next, blocks, used }
+        let filled = blocks.len();
+        Self {
+            next,
+            blocks,
+            used: 0,
+            filled,
+        }
     }
 
     /// The number after the last.
@@ -31,34 +39,35 @@ impl Shelf {
     }
 
     pub(super) fn left(&self) -> &[Block] {
-        &self.blocks[self.used..]
+        &self.blocks[self.used..self.filled]
     }
 
     /// Makes room for `count` more, so that adding them moves nothing.
     pub(super) fn reserve(&mut self, count: usize) {
-        if self.blocks.capacity() - self.blocks.len() < count {
+        if self.used == self.filled {
+            (self.used, self.filled) = (0, 0);
+        }
+        if self.blocks.capacity() - self.filled < count {
             let mut larger = Vec::with_capacity(self.left().len() + count);
             larger.extend_from_slice(self.left());
-            (self.blocks, self.used) = (Zeroizing::new(larger), 0);
+            let filled = larger.len();
+            (self.blocks, self.used, self.filled) = (Zeroizing::new(larger), 0, filled);
         }
     }
 
     /// `count` blocks at the end, to be written.
     pub(super) fn grow(&mut self, count: usize) -> &mut [Block] {
         self.reserve(count);
-        let old = self.blocks.len();
-        self.blocks.resize(old + count, Block::ZERO);
-        &mut self.blocks[old..]
+        let old = self.filled;
+        self.filled += count;
+        if self.blocks.len() < self.filled {
+            self.blocks.resize(self.filled, Block::ZERO);
+        }
+        &mut self.blocks[old..self.filled]
     }
 
-    pub(super) fn append(&mut self, mut blocks: Outputs) {
-        if self.left().is_empty() && blocks.len() > self.blocks.capacity() {
-            core::mem::swap(&mut self.blocks, &mut blocks);
-            self.used = 0;
-        } else {
-            self.reserve(blocks.len());
-            self.blocks.extend_from_slice(&blocks);
-        }
+    pub(super) fn append(&mut self, blocks: &[Block]) {
+        self.grow(blocks.len()).copy_from_slice(blocks);
     }
 
     /// Takes `count` from number `first` on, and wipes what is passed over.
@@ -72,8 +81,12 @@ impl Shelf {
         }
         let skipped = (first - next) as usize;
         self.next = first + count as u64;
-        if skipped == 0 && self.used == 0 && count == self.blocks.len() {
-            return Ok(core::mem::take(&mut self.blocks));
+        if skipped == 0 && self.used == 0 && count == self.filled && count > 0 {
+            self.filled = 0;
+            let mut all = core::mem::take(&mut self.blocks);
+            // Past what is left there are zeros.
+            all.truncate(count);
+            return Ok(all);
         }
         let start = self.used + skipped;
         let taken = Zeroizing::new(self.blocks[start..start + count].to_vec());
@@ -84,7 +97,7 @@ impl Shelf {
 
     /// Wipes everything.
     pub(super) fn clear(&mut self) {
-        (self.blocks, self.used) = (Outputs::default(), 0);
+        (self.blocks, self.used, self.filled) = (Outputs::default(), 0, 0);
     }
 }
 
@@ -109,12 +122,18 @@ mod tests {
         assert_eq!(numbers(shelf.take(110, 1).unwrap()), [110]);
         assert!(shelf.blocks[..11].iter().all(|&block| block == Block::ZERO));
         assert!(shelf.take(109, 1).is_err());
-        shelf.append(Zeroizing::new(vec![Block::from_u128(150)]));
+        shelf.append(&[Block::from_u128(150)]);
         let (first, end, made) = (149, 152, 151);
         let not_made = ApiMisuse::NotMade { first, end, made };
         assert_eq!(shelf.take(149, 3).unwrap_err(), not_made);
         assert_eq!(numbers(shelf.take(149, 2).unwrap()), [149, 150]);
         assert!(shelf.take(u64::MAX, 2).is_err());
         assert_eq!((shelf.next(), shelf.made()), (151, 151));
+        // The memory serves again.
+        let room = shelf.blocks.as_ptr();
+        shelf.append(&[Block::from_u128(151); 30]);
+        assert_eq!((room, shelf.made()), (shelf.blocks.as_ptr(), 181));
+        assert_eq!(numbers(shelf.take(151, 30).unwrap()), [151; 30]);
+        assert_eq!((shelf.next(), shelf.made()), (181, 181));
     }
 }
