@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use tacit::BaseOt;
 use tacit::formats::BitOrder;
 
 const ABOUT: &str = "\
@@ -259,6 +260,10 @@ pub(crate) struct RunArgs {
     /// The garbling scheme; both parties name the same
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<String>,
+    /// On what the session's oblivious transfer rests: ristretto255, or ml-kem-768 against quantum
+    /// computers; both parties name the same
+    #[arg(long, value_name = "NAME", value_parser = base_ot)]
+    pub(crate) base_ot: Option<BaseOt>,
     /// Longest wait for the peer, for each message and for the connection, such as 30s or 500ms
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
@@ -287,6 +292,14 @@ fn pair(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected NAME=VALUE".to_owned()),
     }
+}
+
+/// A kind of base OT by its name.
+pub(crate) fn base_ot(text: &str) -> Result<BaseOt, String> {
+    BaseOt::from_name(text).ok_or_else(|| {
+        let names = BaseOt::ALL.map(BaseOt::name).join(" or ");
+        format!("{text:?} is no kind of base OT; write {names}")
+    })
 }
 
 /// A time with its unit: `500ms`, `30s`, `5m`.

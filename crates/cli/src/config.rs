@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Deserializer};
-use tacit::Fingerprint;
+use tacit::{BaseOt, Fingerprint};
 
-use crate::args::duration;
+use crate::args::{base_ot, duration};
 use crate::failure::Failure;
 
 /// The JSON schema of the file, as published in `docs/`.
@@ -30,6 +30,9 @@ pub(crate) struct Config {
     /// This party's identity file.
     #[serde(default)]
     pub(crate) identity: Option<PathBuf>,
+    /// On what the oblivious transfer of sessions rests.
+    #[serde(default, deserialize_with = "kind")]
+    pub(crate) base_ot: Option<BaseOt>,
     /// Peers by name.
     #[serde(default)]
     pub(crate) peers: BTreeMap<String, Peer>,
@@ -68,6 +71,12 @@ pub(crate) struct Waits {
 fn fingerprint<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Error> {
     String::deserialize(from)?
         .parse()
+        .map_err(serde::de::Error::custom)
+}
+
+fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BaseOt>, D::Error> {
+    base_ot(&String::deserialize(from)?)
+        .map(Some)
         .map_err(serde::de::Error::custom)
 }
 
@@ -148,6 +157,9 @@ pub(crate) fn show(explicit: Option<&Path>) -> Result<(), Failure> {
     if let Some(identity) = &config.identity {
         let _ = writeln!(text, "identity: {}", identity.display());
     }
+    if let Some(kind) = config.base_ot {
+        let _ = writeln!(text, "base_ot: {kind}");
+    }
     for (name, peer) in &config.peers {
         let address = peer.address.as_deref().unwrap_or("no address");
         let _ = writeln!(text, "peer {name}: {} at {address}", peer.fingerprint);
@@ -169,6 +181,19 @@ mod tests {
     use super::*;
 
     const FINGERPRINT: Fingerprint = Fingerprint([7; 32]);
+
+    #[test]
+    fn kinds_of_base_ot_have_names() {
+        for kind in BaseOt::ALL {
+            let config = Config::parse(&format!("base_ot = \"{kind}\"")).unwrap();
+            assert_eq!(config.base_ot, Some(kind));
+        }
+        let refused = Config::parse("base_ot = \"rsa\"").unwrap_err();
+        assert!(
+            refused.contains("line 1") && refused.contains("ml-kem-768"),
+            "{refused}"
+        );
+    }
 
     #[test]
     fn everything_is_optional() {
@@ -219,7 +244,8 @@ mod tests {
             let object = schema.pointer(at).and_then(|at| at.as_object()).unwrap();
             object.keys().cloned().collect()
         };
-        assert_eq!(names("/properties"), ["identity", "peers", "timeouts"]);
+        let top = ["base_ot", "identity", "peers", "timeouts"];
+        assert_eq!(names("/properties"), top);
         assert_eq!(names("/$defs/peer/properties"), ["address", "fingerprint"]);
         assert_eq!(
             names("/$defs/timeouts/properties"),

@@ -48,6 +48,10 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     ));
 
     let mut session = party.meet(cancel::on_signal()?, log)?;
+    if let Some(kind) = args.base_ot.or(config.base_ot) {
+        session.set_base_ot(kind)?;
+    }
+    log.detail(format_args!("base OTs from {}", session.base_ot()));
     let peer = session.peer().map(|peer| peer.to_string());
     log.step(format_args!(
         "connected to {}",

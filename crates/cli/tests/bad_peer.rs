@@ -62,6 +62,17 @@ fn the_same_role_and_another_scheme() {
 }
 
 #[test]
+fn another_kind_of_base_ot() {
+    let parties = Parties::new();
+    let garbler = ["millionaires", "--role", "garbler", "--input", "a=1"];
+    let evaluator = ["millionaires", "--role", "evaluator", "--input", "b=1"];
+    let evaluator = [&evaluator[..], &["--base-ot", "ml-kem-768"]].concat();
+    for ended in parties.run(&garbler, &evaluator) {
+        ended.failed(5, &["ristretto255", "ml-kem-768", "--base-ot"]);
+    }
+}
+
+#[test]
 fn the_wrong_identity() {
     let parties = Parties::new();
     let stranger = tacit(parties.folder(), &["keygen", "--out", "eve.key", "--json"]).json();

@@ -139,6 +139,27 @@ fn the_other_scheme_and_owners_give_the_same() {
 }
 
 #[test]
+fn base_ots_from_ml_kem_give_the_same() {
+    let parties = Parties::new();
+    let garbler = ["millionaires", "--role", "garbler", "--input", "a=41"];
+    let evaluator = ["millionaires", "--role", "evaluator", "--input", "b=40"];
+    let with = |arguments: &[&'static str], cost: &[&'static str]| {
+        [arguments, &["--base-ot", "ml-kem-768"], cost].concat()
+    };
+    let [alice, bob] = parties.run(&with(&garbler, &["--cost"]), &with(&evaluator, &[]));
+    assert_eq!(alice.succeeded(), "a_is_richer = 1\n");
+    assert_eq!(bob.succeeded(), "a_is_richer = 1\n");
+    // 128 keys one way and 256 ciphertexts the other.
+    let setup = alice.stderr.lines().find(|line| line.starts_with("setup"));
+    let setup: Vec<&str> = setup
+        .expect("the setup's cost")
+        .split_whitespace()
+        .collect();
+    let bytes = [setup[3], setup[4]].map(|bytes| bytes.parse::<u64>().expect("bytes"));
+    assert!(bytes[0] > 159_744 && bytes[1] > 278_528, "{setup:?}");
+}
+
+#[test]
 fn aes_128_from_a_circuit_file() {
     let parties = Parties::new();
     let circuit = library::find("aes-128", &BTreeMap::new()).expect("AES-128");

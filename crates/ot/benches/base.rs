@@ -134,10 +134,10 @@ fn send(kind: BaseOt, threads: NonZeroUsize, party: &mut Timed) -> Vec<[Key; 2]>
             pairs.expect("the receiver is honest")
         }
         BaseOt::MlKem768 => {
-            let sender = party.work(|| ml_kem::Sender::new(Delta::BITS, &TAG));
+            let sender = party.work(|| ml_kem::Sender::start(Delta::BITS, &TAG, &mut rng));
             let message = party.wait();
             let sender = sender.expect("128 base OTs start");
-            let answered = party.work(|| sender.answer_on(threads, &message, &mut rng));
+            let answered = party.work(|| sender.answer_on(threads, &message));
             let (pairs, answer) = answered.expect("the receiver is honest");
             party.send(answer);
             pairs

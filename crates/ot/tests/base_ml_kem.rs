@@ -38,9 +38,9 @@ fn run_on(threads: usize, choices: &[bool], tags: [&SessionTag; 2]) -> Run {
     let (mut rng_s, mut rng_r) = (Seeded::new("base sender"), Seeded::new("base receiver"));
     let started = Receiver::start_on(threads, choices, tags[1], &mut rng_r);
     let (receiver, from_receiver) = started.unwrap();
-    let sender = Sender::new(choices.len(), tags[0]).unwrap();
+    let sender = Sender::start(choices.len(), tags[0], &mut rng_s).unwrap();
     assert_eq!(sender.expected_bytes(), from_receiver.len());
-    let answered = sender.answer_on(threads, &from_receiver, &mut rng_s);
+    let answered = sender.answer_on(threads, &from_receiver);
     let (pairs, from_sender) = answered.unwrap();
     assert_eq!(receiver.expected_bytes(), from_sender.len());
     let chosen = receiver.finish_on(threads, &from_sender).unwrap();
@@ -214,19 +214,19 @@ fn the_messages_of_both_choices_look_alike() {
 }
 
 fn send_to_sender(change: impl FnOnce(&mut Vec<u8>)) -> Error {
-    let sender = Sender::new(4, &TAG).unwrap();
     let mut rng = Seeded::new("base receiver");
+    let sender = Sender::start(4, &TAG, &mut rng).unwrap();
     let (_, mut message) = Receiver::start(&[true; 4], &TAG, &mut rng).unwrap();
     change(&mut message);
-    sender.answer(&message, &mut rng).unwrap_err()
+    sender.answer(&message).unwrap_err()
 }
 
 fn answered(change: impl FnOnce(&mut Vec<u8>)) -> (Vec<[Key; 2]>, Result<Vec<Key>, Error>) {
     let mut rng = Seeded::new("base receiver");
     let choices = [false, true, false, true];
     let (receiver, message) = Receiver::start(&choices, &TAG, &mut rng).unwrap();
-    let sender = Sender::new(4, &TAG).unwrap();
-    let (pairs, mut answer) = sender.answer(&message, &mut rng).unwrap();
+    let sender = Sender::start(4, &TAG, &mut rng).unwrap();
+    let (pairs, mut answer) = sender.answer(&message).unwrap();
     change(&mut answer);
     (pairs, receiver.finish(&answer))
 }
@@ -323,7 +323,7 @@ fn empty_and_huge_batches_are_refused() {
     for found in [0, MAX_COUNT + 1] {
         let limit = MAX_COUNT;
         let misuse = Error::from(ApiMisuse::BaseCount { found, limit });
-        assert_eq!(Sender::new(found, &TAG).unwrap_err(), misuse);
+        assert_eq!(Sender::start(found, &TAG, &mut rng).unwrap_err(), misuse);
         let choices = vec![false; found];
         let refused = Receiver::start(&choices, &TAG, &mut rng).unwrap_err();
         assert_eq!(refused, misuse);
@@ -333,7 +333,7 @@ fn empty_and_huge_batches_are_refused() {
 #[test]
 fn debug_prints_nothing_secret() {
     let mut rng = Seeded::new("debug");
-    let sender = Sender::new(1, &TAG).unwrap();
+    let sender = Sender::start(1, &TAG, &mut rng).unwrap();
     let (receiver, _) = Receiver::start(&[true], &TAG, &mut rng).unwrap();
     assert_eq!(format!("{sender:?}"), "Sender { count: 1, .. }");
     assert_eq!(format!("{receiver:?}"), "Receiver { count: 1, .. }");

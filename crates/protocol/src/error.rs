@@ -2,6 +2,7 @@
 
 use tacit_circuit::Digest;
 use tacit_garble::{DecodeError, SchemeId};
+use tacit_ot::base::BaseOt;
 use thiserror::Error;
 
 use crate::message::{AbortReason, Kind};
@@ -161,6 +162,16 @@ pub enum Incompatibility {
         ours: u8,
         /// The peer's.
         theirs: u8,
+    },
+    /// Base OTs that rest on something else.
+    #[error(
+        "it wants base OTs from {theirs} and we were told {ours}; give both the same --base-ot"
+    )]
+    BaseOt {
+        /// Our kind.
+        ours: BaseOt,
+        /// The peer's.
+        theirs: BaseOt,
     },
     /// The runs of the session are counted differently.
     #[error("it counts this as run {theirs} of the session and we as run {ours}")]

@@ -19,7 +19,7 @@
 //! | 0 | protocol |
 //! | 1 | sender's role: 1 garbler, 2 evaluator |
 //! | 2 | statistical security parameter s; 0 in a semi-honest protocol |
-//! | 3 | zero |
+//! | 3 | base OTs: 0 ristretto255, 1 ML-KEM-768 |
 //! | 4..8 | scheme id |
 //! | 8..16 | number of the run in the session, from 0, little-endian |
 //! | 16..48 | the function's digest |
@@ -29,6 +29,7 @@ use core::fmt;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Role};
 use tacit_garble::SchemeId;
+use tacit_ot::base::BaseOt;
 
 use crate::message::{Kind, array, one_byte_enum};
 use crate::{Error, Incompatibility, Misbehaviour};
@@ -122,6 +123,8 @@ pub struct Proposal {
     pub role: Role,
     /// Statistical security parameter, 0 in a semi-honest protocol.
     pub statistical_security_bits: u8,
+    /// On what the session's base OTs rest.
+    pub base_ot: BaseOt,
     /// Under which garbling scheme.
     pub scheme: SchemeId,
     /// Which run of the session it is.
@@ -141,6 +144,7 @@ impl Proposal {
         bytes[0] = self.protocol.byte();
         bytes[1] = role_byte(self.role);
         bytes[2] = self.statistical_security_bits;
+        bytes[3] = base_ot_byte(self.base_ot);
         bytes[4..8].copy_from_slice(&self.scheme.to_bytes());
         bytes[8..16].copy_from_slice(&self.run.to_le_bytes());
         bytes[16..].copy_from_slice(&self.function.0);
@@ -161,9 +165,10 @@ impl Proposal {
             2 => Role::Evaluator,
             _ => return Err(invalid("role").into()),
         };
-        if bytes[3] != 0 {
-            return Err(invalid("reserved byte").into());
-        }
+        let base_ot = BaseOt::ALL
+            .into_iter()
+            .find(|kind| base_ot_byte(*kind) == bytes[3])
+            .ok_or(Incompatibility::Unknown("kind of base OT"))?;
         let protocol =
             ProtocolId::from_byte(bytes[0]).ok_or(Incompatibility::Unknown("protocol"))?;
         let scheme: [u8; 4] = field(4..8).try_into().map_err(|_| invalid("scheme"))?;
@@ -173,6 +178,7 @@ impl Proposal {
             protocol,
             role,
             statistical_security_bits: bytes[2],
+            base_ot,
             scheme: SchemeId::from_bytes(scheme)
                 .map_err(|_| Incompatibility::Unknown("garbling scheme"))?,
             run: u64::from_le_bytes(run),
@@ -209,6 +215,10 @@ impl Proposal {
             );
             return Err(Incompatibility::StatisticalSecurity { ours, theirs });
         }
+        if theirs.base_ot != ours.base_ot {
+            let (ours, theirs) = (ours.base_ot, theirs.base_ot);
+            return Err(Incompatibility::BaseOt { ours, theirs });
+        }
         if theirs.run != ours.run {
             let (ours, theirs) = (ours.run, theirs.run);
             return Err(Incompatibility::RunNumber { ours, theirs });
@@ -221,6 +231,16 @@ fn role_byte(role: Role) -> u8 {
     match role {
         Role::Garbler => 1,
         Role::Evaluator => 2,
+    }
+}
+
+/// The kind's byte on the wire.
+fn base_ot_byte(kind: BaseOt) -> u8 {
+    match kind {
+        BaseOt::Ristretto255 => 0,
+        BaseOt::MlKem768 => 1,
+        // No kind of the library is left out of the wire: a test compares them.
+        _ => u8::MAX,
     }
 }
 
@@ -250,10 +270,10 @@ impl SessionTag {
 
     /// The tag of what a session does once between two roles, such as its base OTs.
     #[must_use]
-    pub fn setup(&self, connecting_role: Role) -> RunTag {
+    pub fn setup(&self, connecting_role: Role, base_ot: BaseOt) -> RunTag {
         let hash = Sha256::new_with_prefix(b"tacit setup 1\0")
             .chain_update(self.0)
-            .chain_update([role_byte(connecting_role)]);
+            .chain_update([role_byte(connecting_role), base_ot_byte(base_ot)]);
         RunTag(hash.finalize().into())
     }
 

@@ -1,13 +1,17 @@
 //! Base OTs, from which a session's correlated OTs grow.
 //!
-//! The garbler chooses with the bits of its Δ, the evaluator offers; the two messages do not
-//! depend on each other and cross on the wire. What comes out serves every run of the session in
-//! these roles, and is discarded with the session's first error.
+//! The garbler chooses with the bits of its Δ, the evaluator offers. On ristretto255 the two
+//! messages do not depend on each other and cross on the wire; from ML-KEM the evaluator's answers
+//! the garbler's. What comes out serves every run of the session in these roles, and is discarded
+//! with the session's first error.
+
+use core::num::NonZeroUsize;
 
 use rand_core::CryptoRng;
 use tacit_kernels::Block;
+use tacit_ot::base::{BaseOt, ml_kem, ristretto};
 use tacit_ot::correlated::{CotReceiver, CotSender};
-use tacit_ot::{Delta, FieldBits, SessionTag, base};
+use tacit_ot::{Delta, FieldBits, SessionTag};
 
 use crate::message::Kind;
 use crate::party::{Action, Party};
@@ -85,10 +89,30 @@ impl EvaluatorOt {
     }
 }
 
-/// What a side of the setup does next; both sides send and then wait.
+/// How a session's base OTs are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BaseOts {
+    /// On what they rest; both parties say the same, see [`Proposal`](crate::session::Proposal).
+    pub kind: BaseOt,
+    /// On how many threads this party works at most.
+    pub threads: NonZeroUsize,
+}
+
+impl Default for BaseOts {
+    /// The default kind on one thread.
+    fn default() -> Self {
+        Self {
+            kind: BaseOt::default(),
+            threads: NonZeroUsize::MIN,
+        }
+    }
+}
+
+/// What a side of the setup does next.
 enum Stage<W, D> {
     Sending(W, Vec<u8>),
     Waiting(W),
+    Replying(D, Vec<u8>),
     Done(D),
     Spent,
 }
@@ -99,27 +123,65 @@ pub struct GarblerSetup(Stage<GarblerWaiting, GarblerOt>);
 struct GarblerWaiting {
     tag: SessionTag,
     delta: Delta,
-    receiver: base::Receiver,
+    threads: NonZeroUsize,
+    receiver: BaseReceiver,
+}
+
+enum BaseReceiver {
+    Ristretto255(Box<ristretto::Receiver>),
+    MlKem768(Box<ml_kem::Receiver>),
+}
+
+impl BaseReceiver {
+    fn expected_bytes(&self) -> usize {
+        match self {
+            Self::Ristretto255(_) => ristretto::Sender::MESSAGE_BYTES,
+            Self::MlKem768(receiver) => receiver.expected_bytes(),
+        }
+    }
 }
 
 impl GarblerSetup {
-    /// A setup with a fresh Δ.
+    /// A setup with a fresh Δ and the default base OTs.
     ///
     /// # Errors
     ///
     /// None that the caller could cause.
     pub fn new<R: CryptoRng + ?Sized>(tag: &RunTag, rng: &mut R) -> Result<Self, Error> {
+        Self::with(BaseOts::default(), tag, rng)
+    }
+
+    /// A setup with a fresh Δ. Its message, most of its work, is made here.
+    ///
+    /// # Errors
+    ///
+    /// None that the caller could cause.
+    pub fn with<R: CryptoRng + ?Sized>(
+        base: BaseOts,
+        tag: &RunTag,
+        rng: &mut R,
+    ) -> Result<Self, Error> {
         let tag = SessionTag::new(*tag.as_bytes());
         let delta = Delta::random(rng);
-        let (receiver, message) = base::Receiver::start(&delta.choices(), &tag, rng)?;
-        Ok(Self(Stage::Sending(
-            GarblerWaiting {
-                tag,
-                delta,
-                receiver,
-            },
-            message,
-        )))
+        let (threads, choices) = (base.threads, delta.choices());
+        let (receiver, message) = match base.kind {
+            BaseOt::Ristretto255 => {
+                let started = ristretto::Receiver::start_on(threads, &choices, &tag, rng)?;
+                (BaseReceiver::Ristretto255(Box::new(started.0)), started.1)
+            }
+            BaseOt::MlKem768 => {
+                let started = ml_kem::Receiver::start_on(threads, &choices, &tag, rng)?;
+                (BaseReceiver::MlKem768(Box::new(started.0)), started.1)
+            }
+            _ => return Err(UNKNOWN_BASE_OT),
+        };
+        let waiting = GarblerWaiting {
+            tag,
+            delta,
+            threads,
+            receiver,
+        };
+        Ok(Self(Stage::Sending(waiting, message)))
     }
 
     /// The OTs.
@@ -140,22 +202,61 @@ pub struct EvaluatorSetup(Stage<EvaluatorWaiting, EvaluatorOt>);
 
 struct EvaluatorWaiting {
     tag: SessionTag,
-    sender: base::Sender,
+    threads: NonZeroUsize,
+    sender: BaseSender,
+}
+
+enum BaseSender {
+    Ristretto255(Box<ristretto::Sender>),
+    MlKem768(Box<ml_kem::Sender>),
+}
+
+impl BaseSender {
+    fn expected_bytes(&self) -> usize {
+        match self {
+            Self::Ristretto255(sender) => sender.expected_bytes(),
+            Self::MlKem768(sender) => sender.expected_bytes(),
+        }
+    }
 }
 
 impl EvaluatorSetup {
-    /// A setup.
+    /// A setup with the default base OTs.
     ///
     /// # Errors
     ///
     /// None that the caller could cause.
     pub fn new<R: CryptoRng + ?Sized>(tag: &RunTag, rng: &mut R) -> Result<Self, Error> {
+        Self::with(BaseOts::default(), tag, rng)
+    }
+
+    /// A setup.
+    ///
+    /// # Errors
+    ///
+    /// None that the caller could cause.
+    pub fn with<R: CryptoRng + ?Sized>(
+        base: BaseOts,
+        tag: &RunTag,
+        rng: &mut R,
+    ) -> Result<Self, Error> {
         let tag = SessionTag::new(*tag.as_bytes());
-        let (sender, message) = base::Sender::start(Delta::BITS, &tag, rng)?;
-        Ok(Self(Stage::Sending(
-            EvaluatorWaiting { tag, sender },
-            message,
-        )))
+        let waiting = |sender| EvaluatorWaiting {
+            tag,
+            threads: base.threads,
+            sender,
+        };
+        Ok(Self(match base.kind {
+            BaseOt::Ristretto255 => {
+                let (sender, message) = ristretto::Sender::start(Delta::BITS, &tag, rng)?;
+                Stage::Sending(waiting(BaseSender::Ristretto255(Box::new(sender))), message)
+            }
+            BaseOt::MlKem768 => {
+                let sender = ml_kem::Sender::start(Delta::BITS, &tag, rng)?;
+                Stage::Waiting(waiting(BaseSender::MlKem768(Box::new(sender))))
+            }
+            _ => return Err(UNKNOWN_BASE_OT),
+        }))
     }
 
     /// The OTs.
@@ -172,6 +273,7 @@ impl EvaluatorSetup {
 }
 
 const NOT_DONE: Error = Error::ApiMisuse("a setup is finished when it is done");
+const UNKNOWN_BASE_OT: Error = Error::ApiMisuse("the setup does not know this kind of base OT");
 
 impl<W, D> Stage<W, D> {
     fn next(
@@ -189,6 +291,10 @@ impl<W, D> Stage<W, D> {
                 let action = wait(&waiting);
                 (Self::Waiting(waiting), action)
             }
+            Self::Replying(done, payload) => {
+                *message = payload;
+                (Self::Done(done), Action::Send(send))
+            }
             Self::Done(done) => (Self::Done(done), Action::Done),
             Self::Spent => return Err(Error::ApiMisuse("the setup has failed before")),
         };
@@ -196,10 +302,17 @@ impl<W, D> Stage<W, D> {
         Ok(action)
     }
 
-    fn receive(&mut self, finish: impl FnOnce(W) -> Result<D, Error>) -> Result<(), Error> {
+    /// What `finish` makes of a message is done with, after the reply if there is one.
+    fn receive(
+        &mut self,
+        finish: impl FnOnce(W) -> Result<(D, Option<Vec<u8>>), Error>,
+    ) -> Result<(), Error> {
         match std::mem::replace(self, Self::Spent) {
             Self::Waiting(waiting) => {
-                *self = Self::Done(finish(waiting)?);
+                *self = match finish(waiting)? {
+                    (done, None) => Self::Done(done),
+                    (done, Some(reply)) => Self::Replying(done, reply),
+                };
                 Ok(())
             }
             _ => Err(Error::ApiMisuse("no message was asked for")),
@@ -209,46 +322,104 @@ impl<W, D> Stage<W, D> {
 
 impl Party for GarblerSetup {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        self.0
-            .next(message, Kind::BaseOtChoice, |_| Action::Receive {
-                kind: Kind::BaseOtOffer,
-                max_bytes: base::Sender::MESSAGE_BYTES,
-            })
+        let wait = |waiting: &GarblerWaiting| Action::Receive {
+            kind: Kind::BaseOtOffer,
+            max_bytes: waiting.receiver.expected_bytes(),
+        };
+        self.0.next(message, Kind::BaseOtChoice, wait)
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.0.receive(
-            |GarblerWaiting {
-                 tag,
-                 delta,
-                 receiver,
-             }| {
-                let keys = receiver.finish(payload)?;
-                let block = delta.to_block();
-                Ok(GarblerOt {
-                    delta: block,
-                    sender: CotSender::new(delta, keys, &tag, FIELD)?,
-                })
-            },
-        )
+        self.0.receive(|waiting| {
+            let GarblerWaiting {
+                tag,
+                delta,
+                threads,
+                receiver,
+            } = waiting;
+            let keys = match receiver {
+                BaseReceiver::Ristretto255(receiver) => receiver.finish_on(threads, payload)?,
+                BaseReceiver::MlKem768(receiver) => receiver.finish_on(threads, payload)?,
+            };
+            let block = delta.to_block();
+            let ot = GarblerOt {
+                delta: block,
+                sender: CotSender::new(delta, keys, &tag, FIELD)?,
+            };
+            Ok((ot, None))
+        })
     }
 }
 
 impl Party for EvaluatorSetup {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        self.0
-            .next(message, Kind::BaseOtOffer, |waiting| Action::Receive {
-                kind: Kind::BaseOtChoice,
-                max_bytes: waiting.sender.expected_bytes(),
-            })
+        let wait = |waiting: &EvaluatorWaiting| Action::Receive {
+            kind: Kind::BaseOtChoice,
+            max_bytes: waiting.sender.expected_bytes(),
+        };
+        self.0.next(message, Kind::BaseOtOffer, wait)
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.0.receive(|EvaluatorWaiting { tag, sender }| {
-            let keys = sender.finish(payload)?;
-            Ok(EvaluatorOt {
-                receiver: CotReceiver::new(keys, &tag, FIELD)?,
-            })
+        self.0.receive(|waiting| {
+            let EvaluatorWaiting {
+                tag,
+                threads,
+                sender,
+            } = waiting;
+            let (keys, reply) = match sender {
+                BaseSender::Ristretto255(sender) => (sender.finish_on(threads, payload)?, None),
+                BaseSender::MlKem768(sender) => {
+                    let (keys, reply) = sender.answer_on(threads, payload)?;
+                    (keys, Some(reply))
+                }
+            };
+            let receiver = CotReceiver::new(keys, &tag, FIELD)?;
+            Ok((EvaluatorOt { receiver }, reply))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use rand_core::UnwrapErr;
+    use tacit_ot::base::BaseOt;
+
+    use tacit_kernels::Block;
+
+    use super::{BaseOts, EvaluatorSetup, GarblerSetup};
+    use crate::party::run_in_memory;
+    use crate::session::{Hello, SessionTag};
+
+    #[test]
+    fn every_kind_gives_correlated_ots() {
+        let (a, b) = (Hello { nonce: [1; 32] }, Hello { nonce: [2; 32] });
+        let session = SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b));
+        let mut rng = UnwrapErr(getrandom::SysRng);
+        for kind in BaseOt::ALL {
+            let tag = session.setup(tacit_circuit::Role::Garbler, kind);
+            let base = |threads| BaseOts {
+                kind,
+                threads: NonZeroUsize::new(threads).unwrap(),
+            };
+            let mut garbler = GarblerSetup::with(base(1), &tag, &mut rng).unwrap();
+            let mut evaluator = EvaluatorSetup::with(base(2), &tag, &mut rng).unwrap();
+            run_in_memory(&mut garbler, &mut evaluator).unwrap();
+            let (mut garbler, mut evaluator) =
+                (garbler.finish().unwrap(), evaluator.finish().unwrap());
+            let choices = [true, false, true, true];
+            let (mut received, mut kept) = ([Block::ZERO; 4], [Block::ZERO; 4]);
+            let mut message = Vec::new();
+            evaluator
+                .extend(&choices, &mut received, &mut message)
+                .unwrap();
+            garbler.extend(&mut kept, &message).unwrap();
+            for ((t, q), c) in received.iter().zip(kept.iter()).zip(choices) {
+                let expected = if c { *q ^ garbler.delta() } else { *q };
+                assert_eq!(*t, expected, "{kind}");
+            }
+        }
     }
 }

@@ -25,7 +25,7 @@ fn session() -> SessionTag {
 }
 
 fn ots() -> (GarblerOt, EvaluatorOt) {
-    let tag = session().setup(Role::Garbler);
+    let tag = session().setup(Role::Garbler, Default::default());
     let mut rng = UnwrapErr(getrandom::SysRng);
     let mut garbler = GarblerSetup::new(&tag, &mut rng).unwrap();
     let mut evaluator = EvaluatorSetup::new(&tag, &mut rng).unwrap();
@@ -38,6 +38,7 @@ fn run_tag(function: &Function) -> RunTag {
         protocol: ProtocolId::Direct,
         role: Role::Garbler,
         statistical_security_bits: 0,
+        base_ot: Default::default(),
         scheme: SchemeId::HALF_GATES_TWO_CALL,
         run: 0,
         function: function.digest(),

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::cost::{Cost, Phase, PhaseCost, peak_memory_bytes};
 use crate::driver::drive;
-use crate::{Error, Session};
+use crate::{BaseOt, Error, Session};
 
 /// One run of a function by one party: what is computed, in which role, on which inputs.
 pub struct Job<'f> {
@@ -124,7 +124,8 @@ impl<'f> Job<'f> {
         let outputs = session.guarded(|session| {
             session.channel().set_time_limit(self.time_limit);
             let (begun, meter) = (Instant::now(), session.channel().meter());
-            let tag = session.agree(|run| self.proposal(run))?;
+            let base_ot = session.base_ot();
+            let tag = session.agree(|run| self.proposal(run, base_ot))?;
             let (agreed, agreement) = (Instant::now(), session.channel().meter());
             let setup = session.set_up(role)?;
             let (ran, before) = (Instant::now(), session.channel().meter());
@@ -161,11 +162,12 @@ impl<'f> Job<'f> {
         Ok(Outcome { outputs, cost })
     }
 
-    fn proposal(&self, run: u64) -> Proposal {
+    fn proposal(&self, run: u64, base_ot: BaseOt) -> Proposal {
         Proposal {
             protocol: ProtocolId::Direct,
             role: self.role,
             statistical_security_bits: 0,
+            base_ot,
             scheme: self.scheme,
             run,
             function: self.function.digest(),

@@ -47,4 +47,5 @@ pub use tacit_garble as garble;
 pub use tacit_net::{
     CancelHandle, Channel, Fingerprint, Identity, Link, Meter, NetError, Settings, memory,
 };
+pub use tacit_ot::base::BaseOt;
 pub use tacit_protocol::party::Progress;

@@ -1,6 +1,7 @@
 //! Sessions: an authenticated connection between two parties, over which they run functions.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use rand_core::UnwrapErr;
@@ -10,11 +11,11 @@ use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{Hello, Proposal, RunTag, SessionTag};
-use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
+use tacit_protocol::setup::{BaseOts, EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
 
-use crate::Error;
 use crate::cost::{Phase, PhaseCost};
 use crate::driver::{abort, drive, receive, send};
+use crate::{BaseOt, Error};
 
 /// Which end of the connection a party is. It decides who speaks first and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,7 @@ pub struct Session {
     channel: Channel,
     side: Side,
     tag: SessionTag,
+    base_ots: BaseOts,
     runs: u64,
     garbler_ot: Option<GarblerOt>,
     evaluator_ot: Option<EvaluatorOt>,
@@ -160,6 +162,10 @@ impl Session {
                 channel,
                 side,
                 tag,
+                base_ots: BaseOts {
+                    kind: BaseOt::default(),
+                    threads: base_ot_threads(),
+                },
                 runs: 0,
                 garbler_ot: None,
                 evaluator_ot: None,
@@ -186,6 +192,28 @@ impl Session {
     #[must_use]
     pub fn peer(&self) -> Option<Fingerprint> {
         self.channel.peer()
+    }
+
+    /// On what the session's base OTs rest.
+    #[must_use]
+    pub fn base_ot(&self) -> BaseOt {
+        self.base_ots.kind
+    }
+
+    /// Chooses on what the session's base OTs rest; both parties must choose the same. Without it
+    /// they rest on ristretto255.
+    ///
+    /// # Errors
+    ///
+    /// A function ran over the session already.
+    pub fn set_base_ot(&mut self, kind: BaseOt) -> Result<(), Error> {
+        if self.runs > 0 && kind != self.base_ots.kind {
+            return Err(Error::ApiMisuse(
+                "base OTs are chosen before a session's first run; open a new session",
+            ));
+        }
+        self.base_ots.kind = kind;
+        Ok(())
     }
 
     /// What the session has carried so far.
@@ -264,17 +292,17 @@ impl Session {
             Side::Connecting => role,
             Side::Listening => role.other(),
         };
-        let tag = self.tag.setup(connecting_role);
+        let tag = self.tag.setup(connecting_role, self.base_ots.kind);
         let mut rng = UnwrapErr(getrandom::SysRng);
         let watch: &mut dyn FnMut(Progress) = &mut |_| ();
         match role {
             Role::Garbler => {
-                let mut setup = GarblerSetup::new(&tag, &mut rng)?;
+                let mut setup = GarblerSetup::with(self.base_ots, &tag, &mut rng)?;
                 drive(&mut self.channel, &mut setup, watch)?;
                 self.garbler_ot = Some(setup.finish()?);
             }
             Role::Evaluator => {
-                let mut setup = EvaluatorSetup::new(&tag, &mut rng)?;
+                let mut setup = EvaluatorSetup::with(self.base_ots, &tag, &mut rng)?;
                 drive(&mut self.channel, &mut setup, watch)?;
                 self.evaluator_ot = Some(setup.finish()?);
             }
@@ -310,6 +338,14 @@ impl Session {
     pub(crate) fn keep_evaluator_ot(&mut self, ot: EvaluatorOt) {
         self.evaluator_ot = Some(ot);
     }
+}
+
+/// Base OTs take milliseconds and both parties need them: more threads than this help little.
+const MAX_BASE_OT_THREADS: usize = 8;
+
+fn base_ot_threads() -> NonZeroUsize {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    NonZeroUsize::new(cores.min(MAX_BASE_OT_THREADS)).unwrap_or(NonZeroUsize::MIN)
 }
 
 fn greet(

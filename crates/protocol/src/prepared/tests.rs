@@ -18,6 +18,7 @@ fn tag(function: &Function, scheme: tacit_garble::SchemeId) -> RunTag {
         protocol: ProtocolId::Prepared,
         role: Role::Garbler,
         statistical_security_bits: 0,
+        base_ot: Default::default(),
         scheme,
         run: 0,
         function: function.digest(),

@@ -68,7 +68,7 @@ mod sender;
 mod vector;
 
 pub use receiver::Receiver;
-pub use sender::Sender;
+pub use sender::{Answers, Sender};
 
 /// Size of an encoded t̂ or T, in bytes.
 const VECTOR_BYTES: usize = 1152;

@@ -16,30 +16,45 @@ use crate::{Error, Message, PeerMisbehaved, SessionTag};
 
 /// A sender who waits for the receiver's message.
 pub struct Sender {
-    count: usize,
     oracles: Oracles,
+    /// What each OT's two encapsulations are made from.
+    randomness: Zeroizing<Vec<[[u8; 32]; 2]>>,
 }
 
 /// Both keys of an OT and its two ciphertexts.
 type Answer = ([Key; 2], [[u8; CIPHERTEXT_BYTES]; 2]);
 
+/// Both keys of each OT, and the message for the receiver.
+pub type Answers = (Vec<[Key; 2]>, Vec<u8>);
+
 impl Sender {
-    /// A sender of `count` OTs.
+    /// A sender of `count` OTs, with all the randomness that its answer takes.
     ///
     /// # Errors
     ///
     /// [`ApiMisuse::BaseCount`](crate::ApiMisuse::BaseCount) if `count` is zero or above
     /// [`MAX_COUNT`](crate::base::MAX_COUNT).
-    pub fn new(count: usize, tag: &SessionTag) -> Result<Self, Error> {
+    pub fn start<R: CryptoRng + ?Sized>(
+        count: usize,
+        tag: &SessionTag,
+        rng: &mut R,
+    ) -> Result<Self, Error> {
         check_count(count)?;
+        let mut randomness = Zeroizing::new(vec![[[0; 32]; 2]; count]);
+        for seed in randomness.iter_mut().flatten() {
+            rng.fill_bytes(seed);
+        }
         let oracles = Oracles::new(tag);
-        Ok(Self { count, oracles })
+        Ok(Self {
+            oracles,
+            randomness,
+        })
     }
 
     /// Size of the receiver's message that this sender waits for, in bytes.
     #[must_use]
     pub fn expected_bytes(&self) -> usize {
-        self.count * PHI_BYTES
+        self.randomness.len() * PHI_BYTES
     }
 
     /// Takes the receiver's message. Returns both keys of each OT, (r_0, r_1), and the message for
@@ -49,12 +64,8 @@ impl Sender {
     ///
     /// [`PeerMisbehaved`] if the message has the wrong length, a T of it has a coefficient that is
     /// not below q, or a (T, ρ) stands twice.
-    pub fn answer<R: CryptoRng + ?Sized>(
-        self,
-        message: &[u8],
-        rng: &mut R,
-    ) -> Result<(Vec<[Key; 2]>, Vec<u8>), Error> {
-        self.answer_on(NonZeroUsize::MIN, message, rng)
+    pub fn answer(self, message: &[u8]) -> Result<Answers, Error> {
+        self.answer_on(NonZeroUsize::MIN, message)
     }
 
     /// [`answer`](Self::answer) on up to `threads` threads, with the same result.
@@ -62,28 +73,20 @@ impl Sender {
     /// # Errors
     ///
     /// Those of [`answer`](Self::answer).
-    pub fn answer_on<R: CryptoRng + ?Sized>(
-        self,
-        threads: NonZeroUsize,
-        message: &[u8],
-        rng: &mut R,
-    ) -> Result<(Vec<[Key; 2]>, Vec<u8>), Error> {
+    pub fn answer_on(self, threads: NonZeroUsize, message: &[u8]) -> Result<Answers, Error> {
         check_length(Message::BaseReceiver, self.expected_bytes(), message)?;
         let (phis, _) = message.as_chunks::<PHI_BYTES>();
         refuse_repetitions(
             Message::BaseReceiver,
             phis.iter().map(|phi| &phi[..KEY_BYTES]),
         )?;
-        let mut randomness = Zeroizing::new(vec![[[0; 32]; 2]; self.count]);
-        for seed in randomness.iter_mut().flatten() {
-            rng.fill_bytes(seed);
-        }
-        let answers = in_parts(self.count, threads, |range| {
-            let one = |i: usize| self.encapsulate(i, &phis[i], &randomness[i]);
+        let count = self.randomness.len();
+        let answers = in_parts(count, threads, |range| {
+            let one = |i: usize| self.encapsulate(i, &phis[i]);
             range.map(one).collect::<Result<Vec<_>, _>>()
         })?;
-        let mut pairs = Vec::with_capacity(self.count);
-        let mut reply = Vec::with_capacity(self.count * 2 * CIPHERTEXT_BYTES);
+        let mut pairs = Vec::with_capacity(count);
+        let mut reply = Vec::with_capacity(count * 2 * CIPHERTEXT_BYTES);
         for (keys, ciphertexts) in answers {
             pairs.push(keys);
             reply.extend_from_slice(ciphertexts.as_flattened());
@@ -92,12 +95,8 @@ impl Sender {
     }
 
     /// Both keys of OT `index`.
-    fn encapsulate(
-        &self,
-        index: usize,
-        phi: &[u8; PHI_BYTES],
-        randomness: &[[u8; 32]; 2],
-    ) -> Result<Answer, PeerMisbehaved> {
+    fn encapsulate(&self, index: usize, phi: &[u8; PHI_BYTES]) -> Result<Answer, PeerMisbehaved> {
+        let randomness = &self.randomness[index];
         let message = Message::BaseReceiver;
         let i = index as u32;
         let (mut t_bytes, mut s) = ([0; VECTOR_BYTES], [0; MASK_BYTES]);
@@ -127,6 +126,6 @@ impl Sender {
 
 impl fmt::Debug for Sender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Sender {{ count: {}, .. }}", self.count)
+        write!(f, "Sender {{ count: {}, .. }}", self.randomness.len())
     }
 }
