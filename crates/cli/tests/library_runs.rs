@@ -1,0 +1,150 @@
+//! Every function of the library, run by two processes under `direct` on random inputs, gives
+//! both what the plain evaluation gives.
+//!
+//! All of them, at small sizes, take some ten seconds:
+//! `cargo test -p tacit-cli --test library_runs`.
+
+mod process;
+
+use std::collections::BTreeMap;
+
+use process::{Ended, Parties, Running, tacit};
+use serde_json::{Map, Value as Json};
+use tacit::{Function, Role, Value, library};
+
+/// Every so many functions run over TLS, the others over plain loopback.
+const TLS_EVERY: usize = 8;
+
+/// Bits that look random: SplitMix64, from a name.
+struct Bits(u64);
+
+impl Bits {
+    fn new(name: &str) -> Self {
+        let mix = |seed: u64, byte: u8| (seed ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        Self(name.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
+    }
+
+    fn next(&mut self) -> bool {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31) & 1 == 1
+    }
+}
+
+/// Every name that `tacit inspect --list` shows, with small values for its parameters.
+fn listed(parties: &Parties) -> Vec<(String, BTreeMap<String, u64>)> {
+    let list = tacit(parties.folder(), &["inspect", "--list", "--json"]).json();
+    let functions = list["functions"].as_array().expect("a list");
+    let small = |parameter: &Json| {
+        let name = parameter["name"].as_str().expect("a name").to_owned();
+        let value = match name.as_str() {
+            "bits" | "key_bits" | "value_bits" => 8,
+            "symbol_bits" => 4,
+            "bytes" | "key_bytes" => 5,
+            _ => 3,
+        };
+        let bound = |key: &str| parameter[key].as_u64().expect("a bound");
+        (name, value.clamp(bound("minimum"), bound("maximum")))
+    };
+    let one = |function: &Json| {
+        let parameters = function["parameters"].as_array().expect("a list");
+        let name = function["name"].as_str().expect("a name").to_owned();
+        (name, parameters.iter().map(small).collect())
+    };
+    functions.iter().map(one).collect()
+}
+
+/// Random inputs of each party as JSON, and the results by plain evaluation.
+fn plainly(function: &Function, bits: &mut Bits) -> ([String; 2], Map<String, Json>) {
+    let mut all = Vec::new();
+    let mut inputs = [Map::new(), Map::new()];
+    for input in function.inputs() {
+        let ty = &input.port.ty;
+        let value: Vec<bool> = (0..ty.width()).map(|_| bits.next()).collect();
+        let json = Value::from_bits(ty, &value)
+            .expect("as wide as its type")
+            .to_json();
+        all.extend(value);
+        inputs[usize::from(input.owner == Role::Evaluator)].insert(input.port.name.clone(), json);
+    }
+    let results = function.evaluate(&all);
+    let mut rest = results.as_slice();
+    let mut outputs = Map::new();
+    for output in function.outputs() {
+        let (value, after) = rest.split_at(output.port.ty.width());
+        rest = after;
+        let value = Value::from_bits(&output.port.ty, value).expect("as wide as its type");
+        outputs.insert(output.port.name.clone(), value.to_json());
+    }
+    (inputs.map(|one| Json::Object(one).to_string()), outputs)
+}
+
+/// Runs the function by two processes; what each left.
+fn run(parties: &Parties, function: &[&str], inputs: [&str; 2], is_tls: bool) -> [Ended; 2] {
+    let with = |more: &[&'static str]| [function, &["--json", "--input-file", "-"], more].concat();
+    let (garbler, evaluator) = (with(&["--role", "garbler"]), with(&["--role", "evaluator"]));
+    if is_tls {
+        let (alice, address) = parties.alice_listens(&garbler, inputs[0]);
+        let bob = parties.bob_connects(&address, &evaluator, inputs[1]);
+        return [alice.end(), bob];
+    }
+    let plain = |args: &[&str], more: [&str; 2], input: &str| {
+        let args = [&["run", "--plain-loopback"], args, &more].concat();
+        Running::start(parties.folder(), &args, input)
+    };
+    let mut alice = plain(&garbler, ["--listen", "127.0.0.1:0"], inputs[0]);
+    let address = alice.line_after("listening on ");
+    let bob = plain(&evaluator, ["--connect", &address], inputs[1]);
+    [alice.end(), bob.end()]
+}
+
+fn run_and_compare(
+    parties: &Parties,
+    name: &str,
+    parameters: &BTreeMap<String, u64>,
+    is_tls: bool,
+) {
+    let function = library::function(name, parameters).expect("a function of the library");
+    let (inputs, expected) = plainly(&function, &mut Bits::new(name));
+    let given: Vec<String> = parameters
+        .iter()
+        .map(|(n, v)| format!("--param={n}={v}"))
+        .collect();
+    let mut args = vec![name];
+    args.extend(given.iter().map(String::as_str));
+    let ended = run(parties, &args, [&inputs[0], &inputs[1]], is_tls);
+    for (ended, role) in ended.iter().zip([Role::Garbler, Role::Evaluator]) {
+        assert_eq!(ended.code, 0, "{name}: {ended:?}");
+        let json = ended.json();
+        let digest = function.digest().to_string();
+        assert_eq!(json["function"]["digest"], digest, "{name}");
+        let mine = function
+            .outputs()
+            .iter()
+            .filter(|o| o.recipient.includes(role));
+        let mine: Map<_, _> = mine
+            .map(|output| {
+                let name = output.port.name.clone();
+                let value = expected[&name].clone();
+                (name, value)
+            })
+            .collect();
+        assert_eq!(
+            json["outputs"],
+            Json::Object(mine),
+            "{name} as {}",
+            role.name()
+        );
+    }
+}
+
+#[test]
+fn every_function_of_the_library_gives_both_parties_what_it_should() {
+    let parties = Parties::new();
+    let listed = listed(&parties);
+    assert!(listed.len() >= library::list().len() + library::shipped::names().count());
+    for (index, (name, parameters)) in listed.iter().enumerate() {
+        run_and_compare(&parties, name, parameters, index % TLS_EVERY == 0);
+    }
+}
