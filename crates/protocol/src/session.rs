@@ -298,3 +298,31 @@ impl RunTag {
         &self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_base_ot_has_a_byte_of_its_own() {
+        let mut proposal = Proposal {
+            protocol: ProtocolId::Direct,
+            role: Role::Garbler,
+            statistical_security_bits: 0,
+            base_ot: BaseOt::default(),
+            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            run: 7,
+            function: Digest([9; 32]),
+        };
+        for kind in BaseOt::ALL {
+            proposal.base_ot = kind;
+            let bytes = proposal.to_bytes();
+            let parsed = Proposal::parse(Kind::Propose, &bytes).unwrap();
+            assert_eq!(parsed.base_ot, kind);
+            let mut unknown = bytes;
+            unknown[3] = u8::MAX;
+            let refused = Proposal::parse(Kind::Propose, &unknown).unwrap_err();
+            assert!(refused.to_string().contains("kind of base OT"), "{refused}");
+        }
+    }
+}
