@@ -164,7 +164,7 @@ fn a_folder_of_circuit_files_is_checked() {
     );
     std::fs::write(path.join("adder64.txt"), and).unwrap();
     let ended = tacit(path, &check);
-    ended.failed(3, &["1 of 2"]);
+    ended.failed(3, &["of 2 circuit files 1 are not"]);
     assert!(ended.stdout.contains("other-ports"), "{ended:?}");
     let text = tacit(path, &check[..3]);
     assert!(
