@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use tacit_circuit::{Circuit, Gate, Port, Program, Type, library};
-use tacit_garble::{Evaluator, Garbler, HalfGates, PrfXor1And3, Scheme};
+use tacit_garble::{Evaluator, Garbler, HalfGates, Prf, PrfXor1And3, PrfXor3And3, Scheme};
 use tacit_kernels::{Block, Construction, Cpu, Prg};
 
 /// How long each figure is measured for.
@@ -114,7 +114,9 @@ fn main() {
             for construction in [Construction::TwoCall, Construction::Rekeyed] {
                 measure(name, cpu, &program, HalfGates::on(cpu, construction));
             }
+            measure(name, cpu, &program, Prf::on(cpu));
             measure(name, cpu, &program, PrfXor1And3::on(cpu));
+            measure(name, cpu, &program, PrfXor3And3::on(cpu));
         }
     }
 }

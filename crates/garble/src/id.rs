@@ -33,6 +33,10 @@ pub enum SchemeName {
     CircularAnd3 = 6,
     /// Free XOR and half-gates, under a hash keyed by labels: circular security.
     CircularHalfGates = 7,
+    /// XOR in one ciphertext and AND in two, from a pseudorandom function alone.
+    Prf = 3,
+    /// XOR and AND in three ciphertexts each, from a pseudorandom function alone.
+    PrfXor3And3 = 4,
 }
 
 /// The hash under a scheme, and what it is built from.
@@ -97,8 +101,15 @@ impl SchemeId {
     pub const HALF_GATES_TWO_CALL: Self = Self::new(SchemeName::HalfGates, Hash::TwoCall);
     /// Half-gates under the re-keyed hash, for circuits that are chains rather than wide.
     pub const HALF_GATES_REKEYED: Self = Self::new(SchemeName::HalfGates, Hash::Rekeyed);
-    /// The scheme that assumes a pseudorandom function alone.
-    pub const PRF_XOR1_AND3: Self = Self::new(SchemeName::PrfXor1And3, Hash::LabelKeyed);
+    /// The default of the schemes that assume a pseudorandom function alone.
+    pub const PRF: Self = Self::new(SchemeName::Prf, Hash::LabelKeyed);
+    /// The same with AND gates of three rows. Its first layout knew no G′.
+    pub const PRF_XOR1_AND3: Self = Self {
+        layout: 2,
+        ..Self::new(SchemeName::PrfXor1And3, Hash::LabelKeyed)
+    };
+    /// The same with XOR gates of three rows as well.
+    pub const PRF_XOR3_AND3: Self = Self::new(SchemeName::PrfXor3And3, Hash::LabelKeyed);
 
     /// Related keys, by the monotone ordering.
     pub const RELATED_KEY_MONOTONE: Self = Self::related_key(Ordering::Monotone);
@@ -179,7 +190,7 @@ impl fmt::Display for SchemeId {
         self.name.fmt(f)?;
         match self.name {
             SchemeName::HalfGates => write!(f, "/{}", self.hash),
-            SchemeName::PrfXor1And3 => Ok(()),
+            SchemeName::Prf | SchemeName::PrfXor1And3 | SchemeName::PrfXor3And3 => Ok(()),
             SchemeName::RelatedKey => write!(f, "-{}", self.ordering),
             SchemeName::CircularAnd3 | SchemeName::CircularHalfGates => Ok(()),
         }
@@ -194,6 +205,8 @@ impl fmt::Display for SchemeName {
             Self::RelatedKey => "related-key",
             Self::CircularAnd3 => "circular-and3",
             Self::CircularHalfGates => "circular-half-gates",
+            Self::Prf => "prf",
+            Self::PrfXor3And3 => "prf-xor3-and3",
         })
     }
 }
@@ -227,12 +240,14 @@ mod tests {
     fn bytes_are_frozen() {
         assert_eq!(SchemeId::HALF_GATES_TWO_CALL.to_bytes(), [1, 1, 0, 1]);
         assert_eq!(SchemeId::HALF_GATES_REKEYED.to_bytes(), [1, 2, 0, 1]);
-        assert_eq!(SchemeId::PRF_XOR1_AND3.to_bytes(), [2, 3, 0, 1]);
         assert_eq!(SchemeId::RELATED_KEY_MONOTONE.to_bytes(), [5, 3, 1, 1]);
         assert_eq!(SchemeId::RELATED_KEY_SAFEMON1.to_bytes(), [5, 3, 2, 1]);
         assert_eq!(SchemeId::RELATED_KEY_SAFEMON2.to_bytes(), [5, 3, 3, 1]);
         assert_eq!(SchemeId::CIRCULAR_AND3.to_bytes(), [6, 3, 0, 1]);
         assert_eq!(SchemeId::CIRCULAR_HALF_GATES.to_bytes(), [7, 3, 0, 1]);
+        assert_eq!(SchemeId::PRF_XOR1_AND3.to_bytes(), [2, 3, 0, 2]);
+        assert_eq!(SchemeId::PRF.to_bytes(), [3, 3, 0, 1]);
+        assert_eq!(SchemeId::PRF_XOR3_AND3.to_bytes(), [4, 3, 0, 1]);
     }
 
     #[test]
@@ -265,6 +280,7 @@ mod tests {
             Ok(SchemeId::HALF_GATES_REKEYED)
         );
         assert_eq!("prf-xor1-and3".parse(), Ok(SchemeId::PRF_XOR1_AND3));
+        assert_eq!("prf".parse(), Ok(SchemeId::PRF));
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl Assumption {
     #[must_use]
     pub fn default_scheme(self) -> SchemeId {
         match self {
-            Self::PseudorandomFunction => SchemeId::PRF_XOR1_AND3,
+            Self::PseudorandomFunction => SchemeId::PRF,
             Self::RelatedKey => SchemeId::RELATED_KEY_MONOTONE,
             Self::Circular => SchemeId::CIRCULAR_HALF_GATES,
             Self::IdealCipher => SchemeId::HALF_GATES_TWO_CALL,
@@ -76,7 +76,8 @@ impl FromStr for Assumption {
 pub struct GateCost {
     /// Ciphertext bits, as papers count them.
     pub bits: u16,
-    /// Bytes in the tables.
+    /// Whole bytes in the tables. What [`GateCost::bits`] has beyond them is packed bit by bit at
+    /// a segment's end.
     pub table_bytes: u8,
     /// Cipher calls of the garbler, without those that draw its random keys.
     pub garbler_calls: u8,
@@ -126,7 +127,7 @@ pub struct Rung {
 }
 
 /// Every scheme of this version, the default first.
-pub const LADDER: [Rung; 8] = [
+pub const LADDER: [Rung; 10] = [
     Rung {
         id: SchemeId::HALF_GATES_TWO_CALL,
         assumption: Assumption::IdealCipher,
@@ -144,39 +145,62 @@ pub const LADDER: [Rung; 8] = [
                    one gate helps against no other",
     },
     Rung {
-        id: SchemeId::PRF_XOR1_AND3,
+        id: SchemeId::PRF,
         assumption: Assumption::PseudorandomFunction,
         cost: Cost {
-            xor: GateCost {
-                bits: 127,
-                table_bytes: 16,
-                garbler_calls: 4,
-                garbler_key_schedules: 4,
-                evaluator_calls: 2,
-                evaluator_key_schedules: 2,
-            },
+            xor: ONE_ROW,
             and: GateCost {
-                bits: 384,
-                table_bytes: 48,
-                garbler_calls: 8,
-                garbler_key_schedules: 4,
-                evaluator_calls: 2,
-                evaluator_key_schedules: 2,
+                bits: 258,
+                table_bytes: 32,
+                ..THREE_ROWS
             },
         },
         security_bits: 126,
-        security: "a key has 127 bits, and at most two unknown keys are used at one point of the \
-                   function, so that work on one gate helps against no other",
+        security: LABEL_KEYED_SECURITY,
     },
-    related_key(SchemeId::RELATED_KEY_MONOTONE, LABEL_KEYED_ROWS),
+    Rung {
+        id: SchemeId::PRF_XOR1_AND3,
+        assumption: Assumption::PseudorandomFunction,
+        cost: Cost {
+            xor: ONE_ROW,
+            and: THREE_ROWS,
+        },
+        security_bits: 126,
+        security: LABEL_KEYED_SECURITY,
+    },
+    Rung {
+        id: SchemeId::PRF_XOR3_AND3,
+        assumption: Assumption::PseudorandomFunction,
+        cost: Cost {
+            xor: THREE_ROWS,
+            and: THREE_ROWS,
+        },
+        security_bits: 126,
+        security: LABEL_KEYED_SECURITY,
+    },
+    related_key(SchemeId::RELATED_KEY_MONOTONE, THREE_ROWS),
     related_key(SchemeId::RELATED_KEY_SAFEMON1, LABEL_KEYED_TWO_ROWS),
     related_key(SchemeId::RELATED_KEY_SAFEMON2, LABEL_KEYED_TWO_ROWS),
     circular(SchemeId::CIRCULAR_HALF_GATES, LABEL_KEYED_HALF_GATES),
-    circular(SchemeId::CIRCULAR_AND3, LABEL_KEYED_ROWS),
+    circular(SchemeId::CIRCULAR_AND3, THREE_ROWS),
 ];
 
-/// AND in three rows under a hash keyed by labels.
-const LABEL_KEYED_ROWS: GateCost = GateCost {
+/// Where the security of the schemes comes from whose keys are random labels.
+const LABEL_KEYED_SECURITY: &str = "a key has 127 bits, and at most two unknown keys are used at one point \
+                            of the function, so that work on one gate helps against no other";
+
+/// A XOR gate in one ciphertext, by procedure G; by G′ the garbler has one call less.
+const ONE_ROW: GateCost = GateCost {
+    bits: 127,
+    table_bytes: 16,
+    garbler_calls: 4,
+    garbler_key_schedules: 4,
+    evaluator_calls: 2,
+    evaluator_key_schedules: 2,
+};
+
+/// A gate in three ciphertexts under label-keyed AES.
+const THREE_ROWS: GateCost = GateCost {
     bits: 384,
     table_bytes: 48,
     garbler_calls: 8,
@@ -189,7 +213,7 @@ const LABEL_KEYED_ROWS: GateCost = GateCost {
 const LABEL_KEYED_TWO_ROWS: GateCost = GateCost {
     bits: 257,
     table_bytes: 32,
-    ..LABEL_KEYED_ROWS
+    ..THREE_ROWS
 };
 
 /// AND as half-gates under a hash keyed by labels.
@@ -197,7 +221,7 @@ const LABEL_KEYED_HALF_GATES: GateCost = GateCost {
     bits: 256,
     table_bytes: 32,
     garbler_calls: 4,
-    ..LABEL_KEYED_ROWS
+    ..THREE_ROWS
 };
 
 /// A scheme of the related-key rung. Its XOR gates cost what their translations do, each this.
@@ -218,8 +242,7 @@ const fn related_key(id: SchemeId, and: GateCost) -> Rung {
             and,
         },
         security_bits: 126,
-        security: "a key has 127 bits, and at most two unknown keys are used at one point of the \
-                   function, so that work on one gate helps against no other",
+        security: LABEL_KEYED_SECURITY,
     }
 }
 

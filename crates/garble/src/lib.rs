@@ -7,21 +7,27 @@ mod id;
 mod label_keyed;
 mod ladder;
 mod link;
+mod prf;
 mod prf_xor1_and3;
+mod prf_xor3_and3;
 mod program_cost;
 mod scheme;
 mod visit;
 mod with_offsets;
+mod without_offset;
 
 pub use half_gates::{HalfGates, HalfGatesEvaluator, HalfGatesGarbler};
 pub use id::{Hash, Ordering, SchemeId, SchemeName, UnknownScheme, UnknownSchemeName};
 pub use label_keyed::LabelPair;
 pub use ladder::{Assumption, Cost, GateCost, LADDER, Rung, UnknownAssumption};
-pub use prf_xor1_and3::{PrfXor1And3, PrfXor1And3Evaluator, PrfXor1And3Garbler};
+pub use prf::Prf;
+pub use prf_xor1_and3::PrfXor1And3;
+pub use prf_xor3_and3::PrfXor3And3;
 pub use program_cost::ProgramCost;
 pub use scheme::{Evaluator, Garbler, Scheme, StartPoint};
 pub use visit::{SchemeVisitor, with_scheme};
 pub use with_offsets::{OffsetForm, WithOffsets, WithOffsetsEvaluator, WithOffsetsGarbler};
+pub use without_offset::{WithoutOffset, WithoutOffsetEvaluator, WithoutOffsetGarbler};
 
 /// Decoding information does not fit the labels it should decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use tacit_circuit::OrderingRule;
 use tacit_kernels::Construction;
 
-use crate::{HalfGates, Hash, OffsetForm, PrfXor1And3, WithOffsets};
+use crate::{HalfGates, Hash, OffsetForm, Prf, PrfXor1And3, PrfXor3And3, WithOffsets};
 use crate::{Ordering, Scheme, SchemeId, SchemeName, UnknownScheme};
 
 /// Work to be done with a scheme that is only known at run time.
@@ -29,6 +29,8 @@ pub fn with_scheme<V: SchemeVisitor>(id: SchemeId, visitor: V) -> Result<V::Outp
         (SchemeName::HalfGates, Hash::Rekeyed) => {
             Ok(visitor.visit(HalfGates::new(Construction::Rekeyed)))
         }
+        (SchemeName::Prf, Hash::LabelKeyed) => Ok(visitor.visit(Prf::new())),
+        (SchemeName::PrfXor3And3, Hash::LabelKeyed) => Ok(visitor.visit(PrfXor3And3::new())),
         (SchemeName::PrfXor1And3, Hash::LabelKeyed) => Ok(visitor.visit(PrfXor1And3::new())),
         (SchemeName::RelatedKey, Hash::LabelKeyed) => {
             let rule = id.ordering.rule().ok_or(UnknownScheme(id.to_bytes()))?;

@@ -1,8 +1,10 @@
 //! Every scheme through the conformance suite, on every backend that this CPU has.
 
 use tacit_circuit::{OrderingRule, Program};
-use tacit_garble::{Assumption, HalfGates, LADDER, PrfXor1And3, Scheme, SchemeId, SchemeVisitor};
-use tacit_garble::{OffsetForm, UnknownScheme, WithOffsets, with_scheme};
+use tacit_garble::{
+    Assumption, LADDER, Scheme, SchemeId, SchemeVisitor, UnknownScheme, with_scheme,
+};
+use tacit_garble::{HalfGates, OffsetForm, Prf, PrfXor1And3, PrfXor3And3, WithOffsets};
 use tacit_kernels::{Construction, Cpu};
 use tacit_testkit::garbling::{circuits, conformance, refuses_other_labels};
 
@@ -21,16 +23,26 @@ fn half_gates_under_the_rekeyed_hash_conforms() {
 }
 
 #[test]
-fn prf_xor1_and3_conforms() {
+fn prf_conforms() {
     for cpu in Cpu::available() {
-        conformance(PrfXor1And3::on(cpu));
+        conformance(Prf::on(cpu));
+        refuses_other_labels(Prf::on(cpu));
     }
 }
 
 #[test]
-fn prf_xor1_and3_decodes_no_label_but_the_garblers() {
+fn prf_xor1_and3_conforms() {
     for cpu in Cpu::available() {
+        conformance(PrfXor1And3::on(cpu));
         refuses_other_labels(PrfXor1And3::on(cpu));
+    }
+}
+
+#[test]
+fn prf_xor3_and3_conforms() {
+    for cpu in Cpu::available() {
+        conformance(PrfXor3And3::on(cpu));
+        refuses_other_labels(PrfXor3And3::on(cpu));
     }
 }
 
@@ -104,5 +116,5 @@ fn an_id_that_is_no_scheme_reaches_no_visitor() {
     id.layout = 9;
     let program = Program::compile(&circuits::named("majority"));
     let refused = with_scheme(id, TableBytes(&program));
-    assert_eq!(refused, Err(UnknownScheme([2, 3, 0, 9])));
+    assert_eq!(refused, Err(UnknownScheme([3, 3, 0, 9])));
 }

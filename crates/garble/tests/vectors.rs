@@ -64,7 +64,19 @@ fn half_gates_rekeyed() {
 }
 
 #[test]
+fn prf() {
+    check("garbling-prf-majority.txt");
+    check("garbling-prf-aes-128.txt");
+}
+
+#[test]
 fn prf_xor1_and3() {
     check("garbling-prf-xor1-and3-majority.txt");
     check("garbling-prf-xor1-and3-aes-128.txt");
+}
+
+#[test]
+fn prf_xor3_and3() {
+    check("garbling-prf-xor3-and3-majority.txt");
+    check("garbling-prf-xor3-and3-aes-128.txt");
 }

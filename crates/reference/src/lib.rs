@@ -11,7 +11,7 @@
 mod aes;
 mod circuit;
 pub mod half_gates;
-pub mod prf_xor1_and3;
+pub mod prf;
 mod tweak;
 pub mod with_offsets;
 

@@ -4,7 +4,7 @@
 //!
 //! An ordering is given: which inputs of XOR gates are translated, and to which offset.
 
-use crate::prf_xor1_and3::{KEY, coin, f};
+use crate::prf::{KEY, coin, f};
 use crate::{Circuit, Gate, Output, Use, select_bit, times, tweak};
 
 /// How an AND gate is garbled.

@@ -1,6 +1,6 @@
 //! The reference computes what its circuits say, for every input and many permute bits.
 
-use tacit_reference::{Circuit, Garbled, Gate, Output, Pin, aes_128, half_gates, prf_xor1_and3};
+use tacit_reference::{Circuit, Garbled, Gate, Output, Pin, aes_128, half_gates, prf};
 
 const START: u128 = 0x5354_4152_545f_5354_4152_545f_5354_4152;
 const INSTANCE: u32 = 5;
@@ -101,36 +101,96 @@ fn pairs(labels: &[u128]) -> Vec<[u128; 2]> {
     labels.iter().map(|&label| [label; 2]).collect()
 }
 
+/// Labels for 0 and 1 with random keys and these permute bits.
+fn input_pairs(run: usize, permute: usize) -> Vec<[u128; 2]> {
+    let pair = |i: usize| {
+        let permute = (permute >> i & 1) as u128;
+        [
+            random(6 * run + 2 * i) & !1 | permute,
+            random(6 * run + 2 * i + 1) & !1 | permute ^ 1,
+        ]
+    };
+    (0..3).map(pair).collect()
+}
+
+const PRF_ROWS: [(prf::Xor, prf::And); 3] = [
+    (prf::Xor::One, prf::And::Two),
+    (prf::Xor::One, prf::And::Three),
+    (prf::Xor::Three, prf::And::Three),
+];
+
 #[test]
-fn prf_xor1_and3_computes_the_circuit_and_refuses_other_labels() {
-    let circuit = circuit();
-    for run in 0..24 {
-        let pair = |i: usize| {
-            let permute = random(500 + 3 * run + i) & 1;
-            [
-                random(6 * run + 2 * i) & !1 | permute,
-                random(6 * run + 2 * i + 1) & !1 | permute ^ 1,
-            ]
-        };
-        let inputs: Vec<[u128; 2]> = (0..3).map(pair).collect();
-        let garbled = prf_xor1_and3::garble(&circuit, [run as u8; 32], START, INSTANCE, &inputs);
-        assert_eq!(garbled.tables.len(), 5 * 48 + 3 * 16);
-        let decoding = prf_xor1_and3::decoding(START, 7, &garbled.outputs);
-        for number in 0..8 {
-            let bits = inputs_of(number);
-            let labels: Vec<u128> = (0..3).map(|i| inputs[i][usize::from(bits[i])]).collect();
-            let outputs =
-                prf_xor1_and3::evaluate(&circuit, START, INSTANCE, &garbled.tables, &labels);
-            let expected = plain(&circuit, &bits);
-            assert_labels(&garbled, &outputs, &expected);
-            let decoded = prf_xor1_and3::decode(START, 7, &outputs, &decoding);
-            assert_eq!(
-                decoded,
-                expected.iter().map(|&bit| Some(bit)).collect::<Vec<_>>()
-            );
-            let wrong: Vec<u128> = outputs.iter().map(|label| label ^ 2).collect();
-            let refused = prf_xor1_and3::decode(START, 7, &wrong, &decoding);
-            assert!(refused.iter().all(Option::is_none));
+fn prf_schemes_compute_the_circuit_and_refuse_other_labels() {
+    let mut circuit = circuit();
+    // Some wires have one use, so that XOR gates are of both kinds, G and G′.
+    circuit.outputs.retain(|output| match output {
+        Output::Wire(pin) => pin.wire >= 8,
+        Output::Constant(_) => true,
+    });
+    for (rows, bytes) in PRF_ROWS
+        .into_iter()
+        .zip([5 * 32 + 3 * 16, 5 * 48 + 3 * 16, 8 * 48])
+    {
+        for run in 0..24 {
+            let inputs = input_pairs(run, run);
+            let seed = [run as u8; 32];
+            let (garbled, gates) = prf::garble(&circuit, rows, seed, START, INSTANCE, &inputs);
+            assert_eq!(garbled.tables.len(), bytes);
+            let decoding = prf::decoding(START, 7, &garbled.outputs);
+            for number in 0..8 {
+                let bits = inputs_of(number);
+                let labels: Vec<u128> = (0..3).map(|i| inputs[i][usize::from(bits[i])]).collect();
+                let outputs = prf::evaluate(&circuit, rows, START, INSTANCE, &gates, &labels);
+                let expected = plain(&circuit, &bits);
+                assert_labels(&garbled, &outputs, &expected);
+                let decoded = prf::decode(START, 7, &outputs, &decoding);
+                let some: Vec<_> = expected.iter().map(|&bit| Some(bit)).collect();
+                assert_eq!(decoded, some);
+                let wrong: Vec<u128> = outputs.iter().map(|label| label ^ 2).collect();
+                let refused = prf::decode(START, 7, &wrong, &decoding);
+                assert!(refused.iter().all(Option::is_none));
+            }
         }
     }
+}
+
+/// Every s (negations and permute bits), input, permute bit of the output and use of the inputs,
+/// for one gate of each kind.
+#[test]
+fn every_gate_under_every_s_and_input() {
+    let mut output_permute_bits = [0; 2];
+    for rows in PRF_ROWS {
+        for case in 0..1 << 7 {
+            let bit = |i: usize| case >> i & 1 == 1;
+            let gate = if bit(0) {
+                Gate::And(pin(3, bit(1)), pin(4, bit(2)))
+            } else {
+                Gate::Xor(3, 4)
+            };
+            // Wires 3 and 4 are gates' outputs that take every value; whether 3 is used again decides
+            // which input of a XOR gate stays untranslated.
+            let gates = vec![
+                Gate::Xor(0, 2),
+                Gate::Xor(1, 2),
+                gate,
+                Gate::Xor(if bit(3) { 3 } else { 0 }, 1),
+            ];
+            let circuit = Circuit {
+                inputs: 3,
+                gates,
+                outputs: vec![Output::Wire(pin(5, false)), Output::Wire(pin(6, true))],
+            };
+            let inputs = input_pairs(case, case >> 4);
+            let seed = [case as u8; 32];
+            let (garbled, gates) = prf::garble(&circuit, rows, seed, START, INSTANCE, &inputs);
+            output_permute_bits[(garbled.wires[5][0] & 1) as usize] += 1;
+            for number in 0..8 {
+                let bits = inputs_of(number);
+                let labels: Vec<u128> = (0..3).map(|i| inputs[i][usize::from(bits[i])]).collect();
+                let outputs = prf::evaluate(&circuit, rows, START, INSTANCE, &gates, &labels);
+                assert_labels(&garbled, &outputs, &plain(&circuit, &bits));
+            }
+        }
+    }
+    assert!(output_permute_bits.iter().all(|count| *count > 50));
 }

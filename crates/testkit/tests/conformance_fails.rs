@@ -3,15 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tacit_circuit::Program;
-use tacit_garble::{
-    DecodeError, Evaluator, Garbler, PrfXor1And3, PrfXor1And3Evaluator, PrfXor1And3Garbler, Scheme,
-    SchemeId, StartPoint,
-};
+use tacit_garble::{DecodeError, Evaluator, Garbler, Prf, Scheme, SchemeId, StartPoint};
 use tacit_kernels::Block;
 use tacit_testkit::garbling::{conformance, refuses_other_labels};
 use zeroize::Zeroizing;
 
-type Wire = <PrfXor1And3 as Scheme>::Wire;
+type Wire = <Prf as Scheme>::Wire;
 
 /// What is wrong with a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +38,9 @@ enum Fault {
 #[derive(Clone, Copy)]
 struct Faulty(Fault);
 
-struct FaultyGarbler(PrfXor1And3Garbler, Fault, u32);
+struct FaultyGarbler(<Prf as Scheme>::Garbler, Fault, u32);
 
-struct FaultyEvaluator(PrfXor1And3Evaluator, Fault);
+struct FaultyEvaluator(<Prf as Scheme>::Evaluator, Fault);
 
 impl Scheme for Faulty {
     type Wire = Wire;
@@ -51,16 +48,15 @@ impl Scheme for Faulty {
     type Evaluator = FaultyEvaluator;
 
     fn id(self) -> SchemeId {
-        PrfXor1And3::new().id()
+        Prf::new().id()
     }
 
     fn table_bytes(self, program: &Program, segment: usize) -> usize {
-        PrfXor1And3::new().table_bytes(program, segment)
-            + usize::from(self.0 == Fault::LongerTables)
+        Prf::new().table_bytes(program, segment) + usize::from(self.0 == Fault::LongerTables)
     }
 
     fn decoding_bytes(self, outputs: usize) -> usize {
-        PrfXor1And3::new().decoding_bytes(outputs)
+        Prf::new().decoding_bytes(outputs)
     }
 
     fn garbler(self, seed: [u8; 32], start: StartPoint, delta: Block) -> FaultyGarbler {
@@ -69,7 +65,7 @@ impl Scheme for Faulty {
         } else {
             start
         };
-        FaultyGarbler(PrfXor1And3::new().garbler(seed, start, delta), self.0, 0)
+        FaultyGarbler(Prf::new().garbler(seed, start, delta), self.0, 0)
     }
 
     fn evaluator(self, start: StartPoint) -> FaultyEvaluator {
@@ -78,7 +74,7 @@ impl Scheme for Faulty {
         } else {
             start
         };
-        FaultyEvaluator(PrfXor1And3::new().evaluator(start), self.0)
+        FaultyEvaluator(Prf::new().evaluator(start), self.0)
     }
 }
 

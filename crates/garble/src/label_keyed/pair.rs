@@ -48,6 +48,31 @@ impl LabelPair {
         Block::conditional_swap(&mut with_0, &mut with_1, self.permute_bit());
         [with_0, with_1]
     }
+
+    /// The label with this select bit, which is public, and the value that it stands for.
+    pub(crate) fn with_select(&self, select: bool) -> (Block, bool) {
+        let select = Choice::from(u8::from(select));
+        let [with_0, with_1] = self.by_select();
+        let label = Block::conditional_select(&with_0, &with_1, select);
+        (label, (self.permute_bit() ^ select).into())
+    }
+
+    /// The keys in the order of the select bit, each with the value that it stands for in bit 0.
+    /// The keys are then where an evaluator's point says, with no choice by a secret.
+    pub(crate) fn to_slot(self) -> [Block; 2] {
+        let [with_0, with_1] = self.by_select();
+        let value = self.permute_bit();
+        [with_0.with_lsb(value), with_1.with_lsb(!value)]
+    }
+
+    /// The pair that [`LabelPair::to_slot`] makes into this.
+    pub(crate) fn from_slot([with_0, with_1]: [Block; 2]) -> Self {
+        let value_of_0 = with_0.lsb();
+        let mut zero = with_0.with_lsb(Choice::from(0));
+        let mut one = with_1.with_lsb(Choice::from(1));
+        Block::conditional_swap(&mut zero, &mut one, value_of_0);
+        Self([zero, one])
+    }
 }
 
 impl Zeroize for LabelPair {
@@ -90,6 +115,12 @@ impl Coins {
 
     /// The keys for things numbered `first…`.
     pub(crate) fn fill(&self, usage: Use, instance: u32, first: u64, coins: &mut [Block]) {
+        self.draw(usage, instance, first, coins);
+        coins.iter_mut().for_each(|coin| *coin = *coin & KEY);
+    }
+
+    /// All 128 bits of what [`Coins::fill`] makes into keys.
+    pub(crate) fn draw(&self, usage: Use, instance: u32, first: u64, coins: &mut [Block]) {
         for (number, coin) in (first..).zip(&mut *coins) {
             let counter = Tweak {
                 usage,
@@ -101,6 +132,5 @@ impl Coins {
             *coin = *self.first ^ counter.to_block();
         }
         self.cipher.encrypt_blocks(coins);
-        coins.iter_mut().for_each(|coin| *coin = *coin & KEY);
     }
 }

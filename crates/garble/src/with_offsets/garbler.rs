@@ -1,6 +1,6 @@
 //! The garbler: both labels of each wire.
 
-use subtle::{Choice, ConditionallySelectable};
+use subtle::Choice;
 use tacit_circuit::{AndGate, NEGATED, Output, Program, Translation, WireOrdering, XorGate};
 use tacit_kernels::{Block, Cpu, Use, encrypt_each, encrypt_each_twice};
 use zeroize::Zeroizing;
@@ -366,9 +366,6 @@ impl Garbler for WithOffsetsGarbler {
     }
 
     fn label_with_select(&self, wire: &LabelPair, select: bool) -> (Block, bool) {
-        let select = Choice::from(u8::from(select));
-        let [with_0, with_1] = wire.by_select();
-        let label = Block::conditional_select(&with_0, &with_1, select);
-        (label, (wire.permute_bit() ^ select).into())
+        wire.with_select(select)
     }
 }

@@ -3,7 +3,7 @@
 use tacit_circuit::{NEGATED, OrderingRule, Output, Program, WireOrdering};
 use tacit_garble::{Garbler, Hash, Ordering, Scheme, SchemeId, SchemeName};
 use tacit_reference::{Circuit, Garbled as Expected, Gate, Pin};
-use tacit_reference::{half_gates, prf_xor1_and3, with_offsets};
+use tacit_reference::{half_gates, prf, with_offsets};
 
 use super::circuits::Case;
 use super::garbled::{Garbled, Setting};
@@ -20,7 +20,7 @@ pub(super) fn agrees<S: Scheme>(scheme: S, case: &Case, program: &Program) {
         if bit { [other, label] } else { [label, other] }
     };
     let inputs: Vec<[u128; 2]> = garbled.inputs.iter().map(pair).collect();
-    let circuit = as_reference(program);
+    let mut circuit = as_reference(program, Order::Program);
     let start = setting.start.to_u128();
     let (expected, decoding) = match scheme.id().name {
         SchemeName::HalfGates => {
@@ -37,15 +37,22 @@ pub(super) fn agrees<S: Scheme>(scheme: S, case: &Case, program: &Program) {
                 half_gates::decoding(hash, start, setting.first_output, &expected.outputs);
             (expected, decoding)
         }
-        SchemeName::PrfXor1And3 => {
-            let expected =
-                prf_xor1_and3::garble(&circuit, setting.seed, start, setting.instance, &inputs);
-            let decoding = prf_xor1_and3::decoding(start, setting.first_output, &expected.outputs);
+        name @ (SchemeName::Prf | SchemeName::PrfXor1And3 | SchemeName::PrfXor3And3) => {
+            circuit = as_reference(program, Order::Levels);
+            let rows = match name {
+                SchemeName::Prf => (prf::Xor::One, prf::And::Two),
+                SchemeName::PrfXor1And3 => (prf::Xor::One, prf::And::Three),
+                _ => (prf::Xor::Three, prf::And::Three),
+            };
+            let (seed, instance) = (setting.seed, setting.instance);
+            let (mut expected, gates) = prf::garble(&circuit, rows, seed, start, instance, &inputs);
+            expected.tables = by_segment(program, &gates);
+            let decoding = prf::decoding(start, setting.first_output, &expected.outputs);
             (expected, decoding)
         }
         SchemeName::RelatedKey | SchemeName::CircularAnd3 | SchemeName::CircularHalfGates => {
             let expected = garble_with_offsets(scheme.id(), &setting, program, &circuit, &inputs);
-            let decoding = prf_xor1_and3::decoding(start, setting.first_output, &expected.outputs);
+            let decoding = prf::decoding(start, setting.first_output, &expected.outputs);
             (expected, decoding)
         }
         other => panic!("the textbook has no {other}"),
@@ -127,11 +134,40 @@ fn as_ordering(program: &Program, rule: OrderingRule) -> with_offsets::Ordering 
     }
 }
 
-/// The program's gates, in its order, with a wire of its own for each value that a slot takes.
-fn as_reference(program: &Program) -> Circuit {
+/// The tables of all segments: the rows gate after gate, then the bits of a segment's gates.
+fn by_segment(program: &Program, gates: &[prf::GateTable]) -> Vec<u8> {
+    let (mut tables, mut done) = (Vec::new(), 0);
+    for segment in program.segments() {
+        let gates = &gates[done..done + segment.xors.len() + segment.ands.len()];
+        done += gates.len();
+        tables.extend(gates.iter().flat_map(|gate| &gate.rows));
+        let bits: Vec<bool> = gates.iter().flat_map(|gate| gate.bits.clone()).collect();
+        let byte = |bits: &[bool]| {
+            (0..)
+                .zip(bits)
+                .map(|(i, bit)| u8::from(*bit) << i)
+                .sum::<u8>()
+        };
+        tables.extend(bits.chunks(8).map(byte));
+    }
+    tables
+}
+
+/// In which order a scheme takes the XOR gates of a batch.
+enum Order {
+    Program,
+    Levels,
+}
+
+/// The program's gates, with a wire of its own for each value that a slot takes.
+fn as_reference(program: &Program, order: Order) -> Circuit {
+    let xors = match order {
+        Order::Program => program.xors(),
+        Order::Levels => program.xor_levels().gates(),
+    };
     let mut wire_in: Vec<usize> = (0..program.slots()).collect();
     let mut gates = Vec::new();
-    let (mut xors, mut ands) = (program.xors().iter(), program.ands().iter());
+    let (mut xors, mut ands) = (xors.iter(), program.ands().iter());
     for batch in program.batches() {
         for gate in xors.by_ref().take(batch.xors as usize) {
             gates.push(Gate::Xor(

@@ -1,0 +1,159 @@
+//! A run of gates as vectors see it: labels in slots, and points at which F is called.
+
+use tacit_circuit::NEGATED;
+use tacit_kernels::{Block, Simd, Use};
+
+use crate::label_keyed::{KEY, Points};
+
+/// Bit 0 of a block.
+pub(super) const ONE: Block = Block::from_u128(1);
+/// Most lanes of a vector.
+pub(super) const MAX_LANES: usize = 4;
+/// Most vectors of gates in a step.
+pub(super) const MAX_VECTORS: usize = 4;
+/// Most gates in a step.
+pub(super) const MAX_STEP: usize = MAX_LANES * MAX_VECTORS;
+
+/// The blocks zero and one.
+const BITS: [Block; 2] = [Block::ZERO, ONE];
+/// Numbers from zero, in the high half of a block.
+const NUMBERS: [Block; MAX_STEP + 1] = {
+    let mut numbers = [Block::ZERO; MAX_STEP + 1];
+    let mut i = 0;
+    while i <= MAX_STEP {
+        numbers[i] = Block::from_u128((i as u128) << 64);
+        i += 1;
+    }
+    numbers
+};
+
+/// The slots of a program, and the points of the gates of one kind from a certain number on.
+pub struct Frame<'a, S: Simd> {
+    pub(super) simd: S,
+    /// Labels. The garbler has two blocks a slot, and two more that nobody reads.
+    pub(super) slots: &'a mut [Block],
+    /// The point of gate 0, row 0 and side 0 in each lane.
+    base: S::Vector,
+    /// The number of the next gate, in the high half of each lane.
+    number: S::Vector,
+}
+
+impl<'a, S: Simd> Frame<'a, S> {
+    #[inline(always)]
+    pub(super) fn new(
+        simd: S,
+        slots: &'a mut [Block],
+        points: Points,
+        usage: Use,
+        first: usize,
+    ) -> Self {
+        Self {
+            simd,
+            slots,
+            base: simd.splat(points.at(usage, 0, 0, 0)),
+            number: simd.splat(Block::from_u128((first as u128) << 64)),
+        }
+    }
+
+    /// The point of row 0 on `side` for the gates with these numbers; a row is added by XOR.
+    #[inline(always)]
+    pub(super) fn point(&self, row: u8, side: u8, numbers: S::Vector) -> S::Vector {
+        let place = self.simd.splat(tweak_place(row, side));
+        let base = self.simd.xor(self.base, place);
+        self.simd.xor(base, numbers)
+    }
+
+    /// The numbers of the gates of a step, where lane `l` of vector `v` is gate `place(v, l)`.
+    #[inline(always)]
+    pub(super) fn numbers<const V: usize>(
+        &self,
+        place: impl Fn(usize, usize) -> usize,
+    ) -> [S::Vector; V] {
+        // Loops and no closures over vectors here and in the kernels: what is not inlined is not
+        // compiled for the vectors' instructions.
+        let mut numbers = [self.number; V];
+        for (v, number) in numbers.iter_mut().enumerate() {
+            let offsets = self.simd.gather(&NUMBERS, |lane| place(v, lane));
+            *number = self.simd.add_halves(*number, offsets);
+        }
+        numbers
+    }
+
+    /// Both labels (the garbler's) of the slots that `slot` says lane by lane.
+    #[inline(always)]
+    pub(super) fn pair(&self, slot: impl Fn(usize) -> u32) -> [S::Vector; 2] {
+        [self.pair_label(0, &slot), self.pair_label(1, &slot)]
+    }
+
+    /// Moves on by `count` gates, of which a step has no more than [`MAX_STEP`].
+    #[inline(always)]
+    pub(super) fn advance(&mut self, count: usize) {
+        let step = self.simd.splat(NUMBERS[count]);
+        self.number = self.simd.add_halves(self.number, step);
+    }
+
+    /// The labels with `select` (the garbler's) of the slots that `slot` says lane by lane.
+    #[inline(always)]
+    fn pair_label(&self, select: usize, slot: impl Fn(usize) -> u32) -> S::Vector {
+        let index = |lane| 2 * (slot(lane) & !NEGATED) as usize + select;
+        self.simd.gather(self.slots, index)
+    }
+
+    /// The labels (the evaluator's) of the slots that `slot` says lane by lane.
+    #[inline(always)]
+    pub(super) fn label(&self, slot: impl Fn(usize) -> u32) -> S::Vector {
+        let index = |lane| (slot(lane) & !NEGATED) as usize;
+        self.simd.gather(self.slots, index)
+    }
+
+    /// Bit 0 in the lanes for which `bit` says so. It is public.
+    #[inline(always)]
+    pub(super) fn public_bits(&self, bit: impl Fn(usize) -> bool) -> S::Vector {
+        self.simd.gather(&BITS, |lane| usize::from(bit(lane)))
+    }
+
+    /// Only bits 1 to 127.
+    #[inline(always)]
+    pub(super) fn key(&self, label: S::Vector) -> S::Vector {
+        self.simd.and(label, self.simd.splat(KEY))
+    }
+
+    /// Only bit 0.
+    #[inline(always)]
+    pub(super) fn bit(&self, label: S::Vector) -> S::Vector {
+        self.simd.and(label, self.simd.splat(ONE))
+    }
+
+    /// Bit 0 flipped.
+    #[inline(always)]
+    pub(super) fn flip(&self, label: S::Vector) -> S::Vector {
+        self.simd.xor(label, self.simd.splat(ONE))
+    }
+
+    /// Writes a pair of labels; lanes without a slot write what nobody reads.
+    #[inline(always)]
+    pub(super) fn write_pair(
+        &mut self,
+        labels: [S::Vector; 2],
+        slot: impl Fn(usize) -> Option<u32>,
+    ) {
+        let spare = self.slots.len() - 2;
+        for (select, label) in labels.into_iter().enumerate() {
+            let index = |lane| slot(lane).map_or(spare, |slot| 2 * slot as usize) + select;
+            self.simd.scatter(label, self.slots, index);
+        }
+    }
+
+    /// Writes labels of the evaluator; lanes without a slot write what nobody reads.
+    #[inline(always)]
+    pub(super) fn write(&mut self, label: S::Vector, slot: impl Fn(usize) -> Option<u32>) {
+        let spare = self.slots.len() - 1;
+        let index = |lane| slot(lane).map_or(spare, |slot| slot as usize);
+        self.simd.scatter(label, self.slots, index);
+    }
+}
+
+/// The bits of a point that say the row and the side; fields of [`tacit_kernels::Tweak`].
+pub(super) const fn tweak_place(row: u8, side: u8) -> Block {
+    Block::from_u128((row as u128) << 8 | (side as u128) << 16)
+}
