@@ -18,6 +18,7 @@
 //! | `family`, `lower` | from a source and parameters to a plan |
 //! | `plan`, `check` | operations and loops; what can be wrong shows before anything runs |
 //! | `values` | a run over values of any kind |
+//! | `graph` | the calls of a run and what each reads, to be shown |
 //! | `shipped` | the function files that come with Tacit |
 //!
 //! **Limits**, each an error of its own: a file of 1 MiB, 2^16 steps as written, 8 loops in each
@@ -32,6 +33,7 @@ mod error;
 mod expression;
 mod family;
 mod file;
+mod graph;
 mod lexer;
 mod lower;
 mod plan;
@@ -49,6 +51,7 @@ use zeroize::Zeroizing;
 pub use builder::FunctionBuilder;
 pub use error::{FunctionError, Place};
 pub use family::FunctionFamily;
+pub use graph::{Graph, GraphCall, GraphSource};
 pub use values::{Call, Outputs, Step, Values};
 
 use crate::{Circuit, Digest, Port, Program};

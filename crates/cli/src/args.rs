@@ -45,7 +45,9 @@ Examples:
   tacit inspect aes-128
   tacit inspect millionaires --param bits=64
   tacit inspect adder64.txt --type in0=u64 --type in1=u64 --type out0=u64 --bit-order as-given
+  tacit inspect levenshtein --param n=8,m=8 --svg levenshtein.svg
   tacit inspect adder64.txt --optimise --out smaller.txt
+  tacit inspect aes-128 --out aes.txt   the circuit in Bristol Fashion
   tacit inspect --check circuits/       public circuit files against known answers";
 
 const RUN_EXAMPLES: &str = "\
@@ -167,7 +169,7 @@ pub(crate) struct KeygenArgs {
 }
 
 /// Which function: from the library or from a file.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct FunctionArgs {
     /// A parameter of a function; `tacit inspect --list` shows those of the library
     #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
@@ -189,6 +191,16 @@ pub(crate) struct FunctionArgs {
     pub(crate) bit_order: Option<BitOrder>,
 }
 
+impl FunctionArgs {
+    /// The same where the bit order is that of a file to be written.
+    pub(crate) fn without_bit_order(&self) -> Self {
+        Self {
+            bit_order: None,
+            ..self.clone()
+        }
+    }
+}
+
 /// Arguments of `tacit inspect`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").required(true).args(["function", "list", "check"]))]
@@ -204,14 +216,20 @@ pub(crate) struct InspectArgs {
     /// Check the public circuit files in a folder against known answers and list their digests
     #[arg(long, value_name = "DIR")]
     pub(crate) check: Option<PathBuf>,
+    /// Draw the function's graph into this new file, as SVG: calls, who owns what they read, results
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "check", "optimise"])]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print the function's graph as text: components and how often each is called, and the steps
+    #[arg(long, conflicts_with_all = ["list", "check", "optimise", "json"])]
+    pub(crate) graph: bool,
     /// Make the circuit smaller without changing what it computes, and say what each pass gained.
     /// The result is another circuit with another digest, so that a run with it needs it on both
     /// sides
     #[arg(long, conflicts_with_all = ["list", "check"])]
     pub(crate) optimise: bool,
-    /// Write the optimised circuit into this new file, in Bristol Fashion and in the bit order that
-    /// --bit-order says, or that of byte strings
-    #[arg(long, value_name = "FILE", requires = "optimise")]
+    /// Write the circuit, optimised if that is asked for, into this new file, in Bristol Fashion and
+    /// in the bit order that --bit-order says, or that of byte strings
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "check"])]
     pub(crate) out: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

@@ -37,15 +37,23 @@ pub(crate) enum Origin {
     File,
 }
 
+/// Whether the library has something of this name.
+pub(crate) fn is_in_library(name: &str) -> bool {
+    is_component(name) || library::shipped::names().any(|shipped| shipped == name)
+}
+
+fn is_component(name: &str) -> bool {
+    library::list().iter().any(|entry| entry.name == name)
+}
+
 /// What `name` means.
 ///
 /// # Errors
 ///
 /// There is nothing of that name, it cannot be read, or the parameters do not suit it.
 pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> {
-    let is_component = library::list().iter().any(|entry| entry.name == name);
-    if is_component || library::shipped::names().any(|shipped| shipped == name) {
-        return in_library(name, is_component, choice);
+    if is_in_library(name) {
+        return in_library(name, is_component(name), choice);
     }
     let path = Path::new(name);
     if !path.is_file() && !looks_like_a_path(name) {

@@ -1,17 +1,22 @@
 //! `tacit inspect`: what a function takes, gives, costs and rests on.
 
+mod graph;
 mod optimise;
+mod picture;
 
 use std::fmt::Write as _;
+use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use serde_json::{Value as Json, json};
+use tacit::formats::{BristolFormat, write_bristol};
 use tacit::garble::{LADDER, ProgramCost, Rung};
-use tacit::{Component, Function, Port, Role, library};
+use tacit::{Circuit, Component, Function, Port, Role, library};
 
 use crate::args::InspectArgs;
 use crate::check;
 use crate::failure::Failure;
-use crate::function::{self, Found, Origin};
+use crate::function::{self, Found, FoundCircuit, Origin};
 use crate::log::Log;
 use crate::report::{JSON_VERSION, pretty};
 
@@ -27,20 +32,92 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     let Some(name) = &args.function else {
         return list(args.json);
     };
-    let found = function::find(name, &args.choice)?;
+    let choice = match &args.out {
+        Some(_) if function::is_in_library(name) => &args.choice.without_bit_order(),
+        _ => &args.choice,
+    };
+    let found = function::find(name, choice)?;
     if args.optimise {
-        return optimise::optimise(found, args);
+        return optimise::optimise(&found, args);
+    }
+    if let Some(path) = &args.out {
+        let found = circuit_of(&found)?;
+        write_circuit(&found.circuit, found, path, args)?;
     }
     let subject = Subject::new(found, args)?;
     log.step(format_args!(
         "compiled {} components",
         subject.components.len()
     ));
+    if let Some(path) = &args.svg {
+        picture::draw(subject.function_to_show()?, path)?;
+    }
+    if args.graph {
+        return crate::print(graph::text(subject.function_to_show()?).as_bytes());
+    }
     if args.json {
         crate::print(pretty(&subject.json()).as_bytes())
     } else {
         crate::print(subject.text().as_bytes())
     }
+}
+
+/// What was found, if it is a circuit.
+fn circuit_of(found: &Found) -> Result<&FoundCircuit, Failure> {
+    match found {
+        Found::Circuit(found) => Ok(found),
+        Found::Function(function, _) => {
+            let components = function.components().iter();
+            let names: Vec<&str> = components.map(Component::name).collect();
+            Err(Failure::Usage(format!(
+                "--optimise and --out take a circuit, and {} is a function of calls; its \
+                 components are {}",
+                function.name(),
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+/// Writes a file that was not there before, whole or not at all.
+fn write_new(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let failed = |error: &std::io::Error| Failure::write(path, error);
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
+    content(&mut file)?;
+    let persisted = file.persist_noclobber(path);
+    persisted.map_err(|error| failed(&error.error))?;
+    Ok(())
+}
+
+/// Writes `circuit`, which is `found` or was made of it, in Bristol Fashion into a new file.
+fn write_circuit(
+    circuit: &Circuit,
+    found: &FoundCircuit,
+    path: &Path,
+    args: &InspectArgs,
+) -> Result<(), Failure> {
+    let mut ports = circuit.inputs().iter().chain(circuit.outputs());
+    let has_number = ports.any(|port| port.ty.to_string().starts_with(['u', 'i', 'f']));
+    if found.origin == Origin::Library && has_number && args.choice.bit_order.is_none() {
+        return Err(Failure::Usage(format!(
+            "{} has numbers among its ports, and a file does not say how it numbers their bits; \
+             say so with --bit-order, which is as-given for public files of arithmetic",
+            found.name
+        )));
+    }
+    let order = args.choice.bit_order.unwrap_or_default();
+    write_new(path, |file| {
+        let file = BufWriter::new(file);
+        let written = write_bristol(circuit, file, BristolFormat::Fashion, order);
+        Ok(written.map_err(tacit::Error::from)?)
+    })
 }
 
 /// What is inspected: components and, where owners and recipients are known, a function of them.
@@ -77,6 +154,17 @@ impl Subject {
             origin,
             components,
             function: Some(function),
+        })
+    }
+
+    /// The function; a circuit without owners and recipients has none.
+    fn function_to_show(&self) -> Result<&Function, Failure> {
+        self.function.as_ref().ok_or_else(|| {
+            Failure::Usage(format!(
+                "--svg and --graph show functions, and {} is a circuit that does not say whose its \
+                 inputs are; say so with --owner and --result",
+                self.name
+            ))
         })
     }
 

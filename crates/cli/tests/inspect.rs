@@ -78,6 +78,93 @@ fn only_circuits_are_optimised() {
     let folder = folder_with_two_products();
     let of_calls = ["inspect", "levenshtein", "--optimise"];
     tacit(folder.path(), &of_calls).failed(2, &["levenshtein", "cell"]);
-    tacit(folder.path(), &["inspect", "two.txt", "--out", "x.txt"]).failed(2, &["--optimise"]);
+    let written = ["inspect", "levenshtein", "--out", "x.txt"];
+    tacit(folder.path(), &written).failed(2, &["--out", "cell"]);
     tacit(folder.path(), &["inspect", "--list", "--optimise"]).failed(2, &["--optimise"]);
+}
+
+#[test]
+fn components_are_written_as_circuit_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let adder = ["inspect", "adder", "--param", "bits=8"];
+    let out = ["--bit-order", "as-given", "--out", "adder.txt"];
+    tacit(folder.path(), &[&adder[..], &out[2..]].concat()).failed(2, &["--bit-order"]);
+    tacit(folder.path(), &[&adder[..], &out].concat()).succeeded();
+    let import = Import {
+        order: BitOrder::AsGiven,
+        ..Import::default()
+    };
+    let read = read_bristol_file(&folder.path().join("adder.txt"), &import).unwrap();
+    let adder = tacit::library::function("adder", &[("bits".into(), 8)].into()).unwrap();
+    let adder = adder.components()[0].circuit();
+    assert_eq!(adder.compare(&read, 0), Ok(1 << 16));
+}
+
+#[test]
+fn pictures_show_every_call_and_who_owns_what() {
+    let folder = folder_with_two_products();
+    let draw = |name: &str, more: &[&str]| {
+        let file = format!("{name}.svg");
+        let ended = tacit(
+            folder.path(),
+            &[&["inspect", name, "--svg", &file], more].concat(),
+        );
+        ended.succeeded();
+        tacit(folder.path(), &["inspect", name, "--svg", &file]).failed(3, &[&file]);
+        std::fs::read_to_string(folder.path().join(file)).unwrap()
+    };
+    let count = |svg: &str, word: &str| svg.matches(word).count();
+    let svg = draw("levenshtein", &["--param", "n=8,m=8"]);
+    assert_eq!(count(&svg, ">cell<"), 64);
+    // Each cell reads the one before it, the one above, and the one before that.
+    assert_eq!(count(&svg, "<path d='M"), 1 + 2 * 8 * 7 + 7 * 7);
+    assert_eq!((count(&svg, ">x[3]<"), count(&svg, ">y[3]<")), (8, 8));
+    assert_eq!(count(&svg, "→ distance"), 1);
+    let svg = draw("aes-128-cbc-rounds", &[]);
+    assert_eq!(
+        (count(&svg, ">round<"), count(&svg, ">last_round<")),
+        (90, 10)
+    );
+    assert_eq!(count(&svg, ">initialization_vector<"), 1);
+    // What is too large is shown by its loops.
+    let svg = draw("sha-256-chain", &["--param", "n=100000"]);
+    assert!(svg.contains("for each ") && svg.len() < 20_000, "{svg}");
+    let arguments = ["inspect", "two.txt", "--svg", "two.svg"];
+    tacit(folder.path(), &arguments).failed(2, &["--owner"]);
+}
+
+#[test]
+fn a_graph_as_text_has_the_steps_and_the_calls_of_each_component() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = tacit(folder.path(), &["inspect", "aes-128-cbc-rounds", "--graph"]);
+    for line in [
+        "  expand once, 1280 AND",
+        "  round 90 times, 512 AND each, 46080 in all",
+        "  for b in 0..blocks",
+        "    for i in 0..9",
+        "      state[b][i+1] = round(state[b][i], round_keys[i])",
+        "of the garbler",
+        "to both",
+    ] {
+        assert!(told.succeeded().contains(line), "{line}: {told:?}");
+    }
+}
+
+#[test]
+fn names_are_escaped_in_pictures() {
+    let folder = folder_with_two_products();
+    let odd = "a<b>&\u{7}.txt";
+    let [from, to] = ["two.txt", odd].map(|name| folder.path().join(name));
+    std::fs::rename(from, to).unwrap();
+    let whose = [
+        "--owner",
+        "in0=garbler,in1=evaluator",
+        "--result",
+        "out0=both",
+    ];
+    let args = [&["inspect", odd, "--svg", "odd.svg"], &whose[..]].concat();
+    tacit(folder.path(), &args).succeeded();
+    let svg = std::fs::read_to_string(folder.path().join("odd.svg")).unwrap();
+    assert!(svg.contains("a&lt;b&gt;&amp;\u{fffd}"), "{svg}");
+    assert!(!svg.contains("a<b") && !svg.contains('\u{7}'));
 }

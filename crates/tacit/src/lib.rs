@@ -40,8 +40,8 @@ pub use job::{Job, Outcome};
 pub use session::{Listener, PlainListener, Session, Side};
 pub use tacit_circuit::{
     Circuit, CircuitError, Component, Digest, Function, FunctionBuilder, FunctionError,
-    FunctionFamily, FunctionParameter, Optimised, Pass, Port, Recipient, Role, Size, Statistics,
-    Type, Value, builder, formats, wipe_json,
+    FunctionFamily, FunctionParameter, Graph, GraphCall, GraphSource, Optimised, Pass, Port,
+    Recipient, Role, Size, Statistics, Type, Value, builder, formats, wipe_json,
 };
 pub use tacit_garble as garble;
 pub use tacit_net::{

@@ -141,6 +141,15 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         })
     }
 
+    /// The counters of the loops around the call that was given last, by name, outermost first.
+    pub(super) fn counters(&self) -> Vec<(String, i64)> {
+        let names = self
+            .pending
+            .map_or(&[][..], |operation| &operation.counters);
+        let counters = self.cursor.counters().iter().copied();
+        names.iter().cloned().zip(counters).collect()
+    }
+
     /// The arguments of the call that [`next_call`](Self::next_call) gave, in the order of its
     /// component's input bits.
     #[must_use]

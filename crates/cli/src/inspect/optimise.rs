@@ -1,13 +1,12 @@
 //! `tacit inspect --optimise`: a smaller circuit, and what each pass gained.
 
 use std::fmt::Write as _;
-use std::io::BufWriter;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use tacit::formats::{BristolFormat, write_bristol};
 use tacit::{Circuit, Optimised, Size};
 
+use super::{circuit_of, write_circuit};
 use crate::args::InspectArgs;
 use crate::failure::Failure;
 use crate::function::Found;
@@ -21,35 +20,24 @@ const COMPARED_PASSES: usize = 16;
 /// # Errors
 ///
 /// What was found is a function of many calls, or the result cannot be written.
-pub(super) fn optimise(found: Found, args: &InspectArgs) -> Result<(), Failure> {
-    let (name, circuit) = match found {
-        Found::Circuit(found) => (found.name, found.circuit),
-        Found::Function(function, _) => {
-            let components = function.components().iter();
-            let names: Vec<&str> = components.map(|component| component.name()).collect();
-            return Err(Failure::Usage(format!(
-                "--optimise takes a circuit, and {} is a function of calls; optimise its \
-                 components instead: {}",
-                function.name(),
-                names.join(", ")
-            )));
-        }
-    };
+pub(super) fn optimise(found: &Found, args: &InspectArgs) -> Result<(), Failure> {
+    let found = circuit_of(found)?;
+    let circuit = &found.circuit;
     let optimised = circuit.optimise();
     let compared = circuit.compare(&optimised.circuit, COMPARED_PASSES);
     let compared = compared.map_err(|_| Failure::WrongResult {
         what: "the optimised circuit",
     })?;
-    if let Some(path) = &args.out {
-        write(&optimised.circuit, path, args)?;
-    }
     let outcome = Outcome {
-        name,
+        name: &found.name,
         circuit,
         optimised,
         compared,
         path: args.out.as_deref(),
     };
+    if let Some(path) = outcome.path {
+        write_circuit(&outcome.optimised.circuit, found, path, args)?;
+    }
     if args.json {
         crate::print(pretty(&outcome.json()).as_bytes())
     } else {
@@ -57,31 +45,10 @@ pub(super) fn optimise(found: Found, args: &InspectArgs) -> Result<(), Failure> 
     }
 }
 
-/// Writes a file that was not there before, whole or not at all.
-fn write(circuit: &Circuit, path: &Path, args: &InspectArgs) -> Result<(), Failure> {
-    let failed = |error: &std::io::Error| Failure::write(path, error);
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
-    let order = args.choice.bit_order.unwrap_or_default();
-    write_bristol(
-        circuit,
-        BufWriter::new(&mut file),
-        BristolFormat::Fashion,
-        order,
-    )
-    .map_err(tacit::Error::from)?;
-    let persisted = file.persist_noclobber(path);
-    persisted.map_err(|error| failed(&error.error))?;
-    Ok(())
-}
-
 /// What is told.
 struct Outcome<'a> {
-    name: String,
-    circuit: Circuit,
+    name: &'a str,
+    circuit: &'a Circuit,
     optimised: Optimised,
     /// Inputs on which both gave the same.
     compared: u64,
