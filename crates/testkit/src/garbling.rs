@@ -3,12 +3,14 @@
 //! [`conformance`] is what every scheme must pass, on every backend: it computes what the circuit
 //! says for every circuit of [`circuits`], bit for bit as the textbook has it, and is the function
 //! of its arguments that the interface promises. [`refuses_other_labels`] is for schemes whose
-//! decoding answers ⊥.
+//! decoding answers ⊥. [`relations::no_relation`] looks for sums of what an evaluator knows that are
+//! secret.
 //!
 //! Everything is deterministic: randomness comes from a fixed seed, so that a failure repeats.
 
 pub mod circuits;
 mod garbled;
+pub mod relations;
 mod textbook;
 
 pub use garbled::{Garbled, Setting, bytes_of};

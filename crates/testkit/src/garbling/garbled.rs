@@ -129,6 +129,15 @@ pub(super) fn evaluate<S: Scheme>(
     outputs
 }
 
+/// Both labels of a wire, by value.
+pub(super) fn labels<G: Garbler>(garbler: &G, wire: &G::Wire) -> [u128; 2] {
+    let [(first, value), (second, _)] =
+        [false, true].map(|select| garbler.label_with_select(wire, select));
+    let mut labels = [first.to_u128(), second.to_u128()];
+    labels.swap(0, usize::from(value));
+    labels
+}
+
 /// All tables and then the decoding information of `program` under a fixed setting: what a
 /// frozen vector has the digest of.
 #[must_use]

@@ -1,41 +1,70 @@
 //! The fast schemes against the textbook, bit for bit.
 
 use tacit_circuit::{NEGATED, OrderingRule, Output, Program, WireOrdering};
-use tacit_garble::{Garbler, Hash, Ordering, Scheme, SchemeId, SchemeName};
+use tacit_garble::{Hash, Ordering, Scheme, SchemeId, SchemeName};
 use tacit_reference::{Circuit, Garbled as Expected, Gate, Pin};
 use tacit_reference::{half_gates, prf, with_offsets};
 
 use super::circuits::Case;
-use super::garbled::{Garbled, Setting};
+use super::garbled::{self, Garbled, Setting};
+
+/// A program garbled as the textbook has it.
+pub(super) struct Book {
+    /// All labels, and the tables of all segments.
+    pub(super) garbled: Expected,
+    /// The program's gates, in the order in which the scheme takes them.
+    pub(super) circuit: Circuit,
+    /// The decoding information of the outputs.
+    pub(super) decoding: Vec<u8>,
+}
 
 /// Passes if `scheme` garbles `program` to the very tables, labels and decoding information that
 /// the textbook's garbling of the same gates has.
 pub(super) fn agrees<S: Scheme>(scheme: S, case: &Case, program: &Program) {
     let setting = Setting::numbered(7);
     let garbled = Garbled::new(scheme, &setting, program);
-    let pair = |wire: &S::Wire| {
-        let (label, bit) = garbled.garbler.label_with_select(wire, false);
-        let (other, _) = garbled.garbler.label_with_select(wire, true);
-        let (label, other) = (label.to_u128(), other.to_u128());
-        if bit { [other, label] } else { [label, other] }
-    };
-    let inputs: Vec<[u128; 2]> = garbled.inputs.iter().map(pair).collect();
+    let labels = |wire: &S::Wire| garbled::labels(&garbled.garbler, wire);
+    let inputs: Vec<[u128; 2]> = garbled.inputs.iter().map(labels).collect();
+    let book = garble(scheme.id(), &setting, program, &inputs);
+    let name = case.name;
+    assert!(
+        garbled.tables.concat() == book.garbled.tables,
+        "{name}: tables as in the textbook"
+    );
+    let outputs: Vec<[u128; 2]> = garbled.outputs.iter().map(labels).collect();
+    assert!(
+        outputs == book.garbled.outputs,
+        "{name}: output labels as in the textbook"
+    );
+    assert!(
+        garbled.decoding == book.decoding,
+        "{name}: decoding as in the textbook"
+    );
+}
+
+/// Garbles `program` on inputs with these labels as the textbook of the scheme has it.
+pub(super) fn garble(
+    id: SchemeId,
+    setting: &Setting,
+    program: &Program,
+    inputs: &[[u128; 2]],
+) -> Book {
     let mut circuit = as_reference(program, Order::Program);
     let start = setting.start.to_u128();
-    let (expected, decoding) = match scheme.id().name {
+    let (garbled, decoding) = match id.name {
         SchemeName::HalfGates => {
-            let hash = match scheme.id().hash {
+            let hash = match id.hash {
                 Hash::TwoCall => half_gates::Hash::TwoCall,
                 Hash::Rekeyed => half_gates::Hash::Rekeyed,
                 other => panic!("the textbook has no half-gates under {other}"),
             };
             let zeros: Vec<u128> = inputs.iter().map(|labels| labels[0]).collect();
             let delta = setting.delta.to_u128();
-            let expected =
+            let garbled =
                 half_gates::garble(&circuit, hash, start, setting.instance, delta, &zeros);
             let decoding =
-                half_gates::decoding(hash, start, setting.first_output, &expected.outputs);
-            (expected, decoding)
+                half_gates::decoding(hash, start, setting.first_output, &garbled.outputs);
+            (garbled, decoding)
         }
         name @ (SchemeName::Prf | SchemeName::PrfXor1And3 | SchemeName::PrfXor3And3) => {
             circuit = as_reference(program, Order::Levels);
@@ -45,32 +74,23 @@ pub(super) fn agrees<S: Scheme>(scheme: S, case: &Case, program: &Program) {
                 _ => (prf::Xor::Three, prf::And::Three),
             };
             let (seed, instance) = (setting.seed, setting.instance);
-            let (mut expected, gates) = prf::garble(&circuit, rows, seed, start, instance, &inputs);
-            expected.tables = by_segment(program, &gates);
-            let decoding = prf::decoding(start, setting.first_output, &expected.outputs);
-            (expected, decoding)
+            let (mut garbled, gates) = prf::garble(&circuit, rows, seed, start, instance, inputs);
+            garbled.tables = by_segment(program, &gates);
+            let decoding = prf::decoding(start, setting.first_output, &garbled.outputs);
+            (garbled, decoding)
         }
         SchemeName::RelatedKey | SchemeName::CircularAnd3 | SchemeName::CircularHalfGates => {
-            let expected = garble_with_offsets(scheme.id(), &setting, program, &circuit, &inputs);
-            let decoding = prf::decoding(start, setting.first_output, &expected.outputs);
-            (expected, decoding)
+            let garbled = garble_with_offsets(id, setting, program, &circuit, inputs);
+            let decoding = prf::decoding(start, setting.first_output, &garbled.outputs);
+            (garbled, decoding)
         }
         other => panic!("the textbook has no {other}"),
     };
-    let name = case.name;
-    assert!(
-        garbled.tables.concat() == expected.tables,
-        "{name}: tables as in the textbook"
-    );
-    let outputs: Vec<[u128; 2]> = garbled.outputs.iter().map(pair).collect();
-    assert!(
-        outputs == expected.outputs,
-        "{name}: output labels as in the textbook"
-    );
-    assert!(
-        garbled.decoding == decoding,
-        "{name}: decoding as in the textbook"
-    );
+    Book {
+        garbled,
+        circuit,
+        decoding,
+    }
 }
 
 /// The textbook's garbling under a scheme with offsets, its tables put together as the program's
