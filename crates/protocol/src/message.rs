@@ -57,7 +57,7 @@ one_byte_enum! {
         CotExtension = 18, "OT extension";
         /// What the evaluator has leased for a prepared run.
         Leases = 19, "leases";
-        /// A new epoch of the stock.
+        /// The name of a new epoch of the stock.
         NewEpoch = 20, "new epoch";
         /// Tables of instances that are prepared.
         LotTables = 21, "prepared tables";

@@ -56,6 +56,8 @@ one_byte_enum! {
         Direct = 1, "direct";
         /// Link components that were garbled before; semi-honest.
         Prepared = 2, "prepared";
+        /// Fill the stock for later runs of `prepared`.
+        Prepare = 3, "prepare";
     }
 }
 

@@ -161,8 +161,21 @@ impl GarblerSetup {
         tag: &RunTag,
         rng: &mut R,
     ) -> Result<Self, Error> {
+        Self::with_delta(base, tag, Delta::random(rng), rng)
+    }
+
+    /// A setup under the Δ that prepared material has already.
+    ///
+    /// # Errors
+    ///
+    /// None that the caller could cause.
+    pub fn with_delta<R: CryptoRng + ?Sized>(
+        base: BaseOts,
+        tag: &RunTag,
+        delta: Delta,
+        rng: &mut R,
+    ) -> Result<Self, Error> {
         let tag = SessionTag::new(*tag.as_bytes());
-        let delta = Delta::random(rng);
         let (threads, choices) = (base.threads, delta.choices());
         let (receiver, message) = match base.kind {
             BaseOt::Ristretto255 => {

@@ -1,9 +1,11 @@
 //! What a run took: time, bytes, rounds, memory.
 
 use core::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tacit_net::Meter;
+
+use crate::Session;
 
 /// A part of a run that is timed apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +15,10 @@ pub enum Phase {
     Agreement,
     /// Base OTs, once a session and role.
     Setup,
-    /// OT extension, garbling or evaluating, and the results.
+    /// What `prepared` does before the evaluator's inputs matter: meeting of the stocks, leases,
+    /// what the stock lacks, and at the evaluator the links that its inputs do not decide.
+    Preparation,
+    /// OT extension, garbling or evaluating, and the results; under `prepared` the online stage.
     Run,
 }
 
@@ -24,6 +29,7 @@ impl Phase {
         match self {
             Self::Agreement => "agree",
             Self::Setup => "setup",
+            Self::Preparation => "prepare",
             Self::Run => "run",
         }
     }
@@ -40,6 +46,35 @@ pub struct PhaseCost {
     pub traffic: Meter,
 }
 
+/// The beginning of a phase.
+pub(crate) struct Clock {
+    begun: Instant,
+    carried: Meter,
+}
+
+impl Clock {
+    pub(crate) fn start(session: &Session) -> Self {
+        Self {
+            begun: Instant::now(),
+            carried: session.traffic(),
+        }
+    }
+
+    /// What has passed since.
+    pub(crate) fn stop(&self, phase: Phase, session: &Session) -> PhaseCost {
+        self.until(phase, &Self::start(session))
+    }
+
+    /// What passed until `end`.
+    pub(crate) fn until(&self, phase: Phase, end: &Self) -> PhaseCost {
+        PhaseCost {
+            phase,
+            wall: end.begun - self.begun,
+            traffic: end.carried - self.carried,
+        }
+    }
+}
+
 /// What a run took on this side.
 #[derive(Clone, Debug)]
 pub struct Cost {
@@ -47,6 +82,9 @@ pub struct Cost {
     pub phases: Vec<PhaseCost>,
     /// AND gates of the function.
     pub and_gates: u64,
+    /// AND gates that were garbled in the run although its protocol takes them from the stock,
+    /// since the stock had too little.
+    pub and_gates_on_the_spot: u64,
     /// Peak memory of this process so far, in bytes, where the system tells it.
     pub peak_memory_bytes: Option<u64>,
 }
@@ -88,6 +126,10 @@ impl fmt::Display for Cost {
             )?;
         }
         write!(f, "{} AND gates", self.and_gates)?;
+        if self.and_gates_on_the_spot > 0 {
+            let missing = self.and_gates_on_the_spot;
+            write!(f, ", {missing} of them garbled on the spot")?;
+        }
         if let Some(bytes) = self.peak_memory_bytes {
             write!(
                 f,

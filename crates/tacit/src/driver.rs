@@ -6,26 +6,14 @@ use tacit_net::{CancelHandle, Channel, NetError};
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::party::{Action, Party, Progress, admit};
 
-use crate::Error;
+use crate::{Category, Error};
 
 /// Runs `party` over `channel` to its end, and reports progress as it goes.
 ///
 /// # Errors
 ///
-/// The party's error or the channel's. The peer is told that we stopped, as far as it still hears.
+/// The party's error or the channel's. The session tells the peer.
 pub(crate) fn drive(
-    channel: &mut Channel,
-    party: &mut dyn Party,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<(), Error> {
-    let result = steps(channel, party, watch);
-    if let Err(error) = &result {
-        abort(channel, error);
-    }
-    result
-}
-
-fn steps(
     channel: &mut Channel,
     party: &mut dyn Party,
     watch: &mut dyn FnMut(Progress),
@@ -88,13 +76,12 @@ const ABORT_AT_MOST: Duration = Duration::from_secs(2);
 pub(crate) fn abort(channel: &mut Channel, error: &Error) {
     let reason = match error {
         Error::PeerAborted(_) => return,
-        Error::PeerMisbehaved(_) => AbortReason::Misbehaved,
+        error if error.category() == Category::Peer => AbortReason::Misbehaved,
         Error::PeerIncompatible(_) => AbortReason::Incompatible,
         Error::Network(NetError::Cancelled { .. }) => AbortReason::Cancelled,
         Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. }) => {
             AbortReason::TimedOut
         }
-        Error::Network(NetError::TooLong { .. }) => AbortReason::Misbehaved,
         _ => AbortReason::Failed,
     };
     let (timeout, cancel) = (channel.timeout(), channel.cancel_handle());

@@ -5,6 +5,7 @@ use tacit_circuit::{CircuitError, FunctionError};
 use tacit_net::NetError;
 use tacit_protocol::message::AbortReason;
 use tacit_protocol::{Incompatibility, Misbehaviour};
+use tacit_stock::StockError;
 use thiserror::Error;
 
 /// Why something did not work.
@@ -49,6 +50,9 @@ pub enum Error {
         /// The value's name.
         value: String,
     },
+    /// The stock of prepared material.
+    #[error(transparent)]
+    Stock(Box<StockError>),
     /// Prepared material could not be had when it was due.
     #[error("prepared material is missing: {0}")]
     Material(String),
@@ -112,6 +116,11 @@ impl Error {
             }
             Self::Network(error) => network_category(error),
             Self::PeerAborted(_) | Self::Randomness(_) => Category::Network,
+            Self::Stock(error) => match **error {
+                StockError::PeerMisbehaved { .. } => Category::Peer,
+                StockError::ApiMisuse { .. } => Category::Usage,
+                _ => Category::Stock,
+            },
             Self::Material(_) => Category::Stock,
             Self::SavedValue { .. }
             | Self::TransfersUsedUp { .. }
@@ -133,6 +142,12 @@ fn network_category(error: &NetError) -> Category {
         | NetError::IdentityFile { .. }
         | NetError::IdentityMalformed { .. } => Category::Input,
         _ => Category::Network,
+    }
+}
+
+impl From<StockError> for Error {
+    fn from(error: StockError) -> Self {
+        Self::Stock(Box::new(error))
     }
 }
 

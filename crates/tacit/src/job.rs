@@ -1,25 +1,29 @@
 //! A job: one run of a function by one party.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Function, Role, Value};
 use tacit_garble::{Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_protocol::direct::{self, Evaluating, Garbling};
 use tacit_protocol::party::Progress;
+use tacit_protocol::prepared;
 use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
 use zeroize::Zeroizing;
 
-use crate::cost::{Cost, Phase, PhaseCost, peak_memory_bytes};
+use crate::cost::{Clock, Cost, Phase, PhaseCost, peak_memory_bytes};
 use crate::driver::drive;
-use crate::{BaseOt, Error, Session};
+use crate::stock::{OpenedStock, PreparedRun};
+use crate::{BaseOt, Error, Session, Stocks};
 
 /// One run of a function by one party: what is computed, in which role, on which inputs.
 pub struct Job<'f> {
     function: &'f Function,
     role: Role,
     scheme: SchemeId,
+    /// Where `prepared` takes its material from; nothing under `direct`.
+    stocks: Option<Stocks>,
     inputs: BTreeMap<String, Value>,
     watch: Box<dyn FnMut(Progress) + Send + 'f>,
     time_limit: Option<Duration>,
@@ -42,6 +46,7 @@ impl<'f> Job<'f> {
             function,
             role,
             scheme: SchemeId::HALF_GATES_TWO_CALL,
+            stocks: None,
             inputs: BTreeMap::new(),
             watch: Box::new(|_| ()),
             time_limit: None,
@@ -59,6 +64,14 @@ impl<'f> Job<'f> {
     #[must_use]
     pub fn scheme(mut self, scheme: SchemeId) -> Self {
         self.scheme = scheme;
+        self
+    }
+
+    /// Runs by `prepared`, with what the stock of the peer, role and scheme holds; what it lacks
+    /// is garbled on the spot. The parties must be authenticated to each other.
+    #[must_use]
+    pub fn prepared(mut self, stocks: &Stocks) -> Self {
+        self.stocks = Some(stocks.clone());
         self
     }
 
@@ -117,54 +130,89 @@ impl<'f> Job<'f> {
     ///
     /// What is wrong with the inputs, or whatever ends the run; the session is then spent.
     pub fn run(mut self, session: &mut Session) -> Result<Outcome, Error> {
-        direct::check(self.function)?;
+        match &self.stocks {
+            Some(_) => prepared::check(self.function)?,
+            None => direct::check(self.function)?,
+        }
         let inputs = self.input_bits()?;
-        let (id, role) = (self.scheme, self.role);
-        let mut phases = Vec::new();
-        let outputs = session.guarded(|session| {
+        let (bits, phases, and_gates_on_the_spot) = session.guarded(|session| {
             session.channel().set_time_limit(self.time_limit);
-            let (begun, meter) = (Instant::now(), session.channel().meter());
+            let clock = Clock::start(session);
             let base_ot = session.base_ot();
             let tag = session.agree(|run| self.proposal(run, base_ot))?;
-            let (agreed, agreement) = (Instant::now(), session.channel().meter());
-            let setup = session.set_up(role)?;
-            let (ran, before) = (Instant::now(), session.channel().meter());
-            let visitor = Run {
-                job: &mut self,
-                session,
-                tag,
-                inputs: &inputs,
+            let agreement = clock.stop(Phase::Agreement, session);
+            let (bits, phases, on_the_spot) = match self.stocks.clone() {
+                Some(stocks) => self.run_prepared(session, &stocks, tag, &inputs)?,
+                None => self.run_direct(session, tag, &inputs)?,
             };
-            let outputs = with_scheme(id, visitor)
-                .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))??;
-            phases.push(PhaseCost {
-                phase: Phase::Agreement,
-                wall: agreed - begun,
-                traffic: agreement - meter,
-            });
-            phases.extend(setup);
-            let traffic = session.channel().meter() - before;
-            phases.push(PhaseCost {
-                phase: Phase::Run,
-                wall: ran.elapsed(),
-                traffic,
-            });
             session.channel().set_time_limit(None);
-            Ok(outputs)
+            let phases = std::iter::once(agreement).chain(phases).collect();
+            Ok((bits, phases, on_the_spot))
         })?;
-        let outputs = self.outputs(&outputs)?;
-        let and_gates = self.function.and_gates();
+        let outputs = self.outputs(&bits)?;
         let cost = Cost {
             phases,
-            and_gates,
+            and_gates: self.function.and_gates(),
+            and_gates_on_the_spot,
             peak_memory_bytes: peak_memory_bytes(),
         };
         Ok(Outcome { outputs, cost })
     }
 
+    fn run_direct(
+        &mut self,
+        session: &mut Session,
+        tag: RunTag,
+        inputs: &[bool],
+    ) -> Result<Ran, Error> {
+        let mut phases: Vec<_> = session.set_up(self.role)?.into_iter().collect();
+        let clock = Clock::start(session);
+        let visitor = DirectRun {
+            function: self.function,
+            role: self.role,
+            session,
+            tag,
+            inputs,
+            watch: &mut self.watch,
+        };
+        let outputs = with_scheme(self.scheme, visitor).map_err(|_| NOT_OFFERED)??;
+        phases.push(clock.stop(Phase::Run, session));
+        Ok((outputs, phases, 0))
+    }
+
+    fn run_prepared(
+        &mut self,
+        session: &mut Session,
+        stocks: &Stocks,
+        tag: RunTag,
+        inputs: &[bool],
+    ) -> Result<Ran, Error> {
+        let preparation = Clock::start(session);
+        let mut opened = OpenedStock::open(session, stocks, self.role, self.scheme)?;
+        let visitor = PreparedRun {
+            session,
+            opened: &mut opened,
+            function: self.function,
+            tag,
+            inputs,
+            watch: &mut self.watch,
+        };
+        let outcome = with_scheme(self.scheme, visitor).map_err(|_| NOT_OFFERED)??;
+        let online = outcome.online;
+        let phases = vec![
+            preparation.until(Phase::Preparation, &online),
+            online.stop(Phase::Run, session),
+        ];
+        session.keep_stock(opened);
+        Ok((outcome.outputs, phases, outcome.ands_on_the_spot))
+    }
+
     fn proposal(&self, run: u64, base_ot: BaseOt) -> Proposal {
         Proposal {
-            protocol: ProtocolId::Direct,
+            protocol: match self.stocks {
+                Some(_) => ProtocolId::Prepared,
+                None => ProtocolId::Direct,
+            },
             role: self.role,
             statistical_security_bits: 0,
             base_ot,
@@ -211,39 +259,48 @@ impl<'f> Job<'f> {
     }
 }
 
-/// A run once its scheme is a type.
-struct Run<'a, 'f> {
-    job: &'a mut Job<'f>,
+/// A run's output bits, its phases, and the AND gates that were garbled on the spot.
+type Ran = (Zeroizing<Vec<bool>>, Vec<PhaseCost>, u64);
+
+const NOT_OFFERED: Error = Error::ApiMisuse("this scheme is not offered by any protocol");
+
+/// A run of `direct` once its scheme is a type.
+struct DirectRun<'a> {
+    function: &'a Function,
+    role: Role,
     session: &'a mut Session,
     tag: RunTag,
     inputs: &'a [bool],
+    watch: &'a mut dyn FnMut(Progress),
 }
 
-impl SchemeVisitor for Run<'_, '_> {
+impl SchemeVisitor for DirectRun<'_> {
     type Output = Result<Zeroizing<Vec<bool>>, Error>;
 
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
         let Self {
-            job,
+            function,
+            role,
             session,
             tag,
             inputs,
+            watch,
         } = self;
-        match job.role {
+        match role {
             Role::Garbler => {
                 let mut seed = Zeroizing::new([0; 32]);
                 UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
                 let ot = session.take_garbler_ot()?;
-                let mut party = Garbling::new(scheme, job.function, tag, inputs, ot, &seed)?;
-                drive(session.channel(), &mut party, &mut job.watch)?;
+                let mut party = Garbling::new(scheme, function, tag, inputs, ot, &seed)?;
+                drive(session.channel(), &mut party, watch)?;
                 let (outputs, ot) = party.finish()?;
                 session.keep_garbler_ot(ot);
                 Ok(outputs)
             }
             Role::Evaluator => {
                 let ot = session.take_evaluator_ot()?;
-                let mut party = Evaluating::new(scheme, job.function, tag, inputs, ot)?;
-                drive(session.channel(), &mut party, &mut job.watch)?;
+                let mut party = Evaluating::new(scheme, function, tag, inputs, ot)?;
+                drive(session.channel(), &mut party, watch)?;
                 let (outputs, ot) = party.finish()?;
                 session.keep_evaluator_ot(ot);
                 Ok(outputs)

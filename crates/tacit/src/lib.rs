@@ -24,6 +24,7 @@
 //! | [`Identity`], [`Fingerprint`] | who the parties are to each other |
 //! | [`Session`], [`Listener`] | an authenticated connection between two of them |
 //! | [`Job`], [`Outcome`], [`Cost`] | one run of a function, its results and what it took |
+//! | [`Stocks`], [`Preparation`] | what two parties have prepared, and how they prepare more |
 //! | [`Error`] | what went wrong, whose fault it is and what to do |
 #![forbid(unsafe_code)]
 
@@ -33,11 +34,16 @@ mod error;
 mod job;
 pub mod library;
 mod session;
+mod stock;
 
 pub use cost::{Cost, Phase, PhaseCost};
 pub use error::{Category, Error};
 pub use job::{Job, Outcome};
 pub use session::{Listener, PlainListener, Session, Side};
+pub use stock::{
+    ComponentDigest, Damage, EpochId, Preparation, Prepared, PreparedKind, Report, Span,
+    StockError, StockName, StockSummary, StockedKind, Stocks,
+};
 pub use tacit_circuit::{
     Circuit, CircuitError, Component, Digest, Function, FunctionBuilder, FunctionError,
     FunctionFamily, FunctionParameter, Graph, GraphCall, GraphSource, Optimised, Pass, Port,

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::time::Instant;
 
 use rand_core::UnwrapErr;
 use tacit_circuit::Role;
+use tacit_garble::SchemeId;
 use tacit_net::{Channel, Fingerprint, Identity, Meter, NetError, Settings, plain, tls};
 use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::message::Kind;
@@ -13,8 +13,9 @@ use tacit_protocol::party::Progress;
 use tacit_protocol::session::{Hello, Proposal, RunTag, SessionTag};
 use tacit_protocol::setup::{BaseOts, EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
 
-use crate::cost::{Phase, PhaseCost};
+use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::{abort, drive, receive, send};
+use crate::stock::OpenedStock;
 use crate::{BaseOt, Error};
 
 /// Which end of the connection a party is. It decides who speaks first and nothing else.
@@ -31,11 +32,14 @@ pub enum Side {
 pub struct Session {
     channel: Channel,
     side: Side,
+    own: Option<Fingerprint>,
     tag: SessionTag,
     base_ots: BaseOts,
     runs: u64,
     garbler_ot: Option<GarblerOt>,
     evaluator_ot: Option<EvaluatorOt>,
+    /// Stocks that both parties have opened in this session.
+    stocks: Vec<OpenedStock>,
     spent: bool,
 }
 
@@ -161,6 +165,7 @@ impl Session {
             Ok(tag) => Ok(Self {
                 channel,
                 side,
+                own: own.copied(),
                 tag,
                 base_ots: BaseOts {
                     kind: BaseOt::default(),
@@ -169,6 +174,7 @@ impl Session {
                 runs: 0,
                 garbler_ot: None,
                 evaluator_ot: None,
+                stocks: Vec::new(),
                 spent: false,
             }),
             Err(error) => {
@@ -194,6 +200,11 @@ impl Session {
         self.channel.peer()
     }
 
+    /// Who this party is, where the channel is authenticated.
+    pub(crate) fn own(&self) -> Option<Fingerprint> {
+        self.own
+    }
+
     /// On what the session's base OTs rest.
     #[must_use]
     pub fn base_ot(&self) -> BaseOt {
@@ -216,6 +227,11 @@ impl Session {
         Ok(())
     }
 
+    /// How base OTs are made in this session.
+    pub(crate) fn base_ots(&self) -> BaseOts {
+        self.base_ots
+    }
+
     /// What the session has carried so far.
     #[must_use]
     pub fn traffic(&self) -> Meter {
@@ -227,7 +243,8 @@ impl Session {
         &mut self.channel
     }
 
-    /// Runs `work` if the session is whole, and marks it spent if `work` fails.
+    /// Runs `work` if the session is whole. If it fails, the session is spent and the peer told, as
+    /// far as it still hears.
     pub(crate) fn guarded<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, Error>,
@@ -238,20 +255,18 @@ impl Session {
             ));
         }
         let result = work(self);
-        self.spent = result.is_err();
+        match &result {
+            Ok(_) => self.spent = false,
+            Err(error) => abort(&mut self.channel, error),
+        }
         result
     }
 
     /// Agrees on the next run and returns its tag.
     pub(crate) fn agree(&mut self, wanted: impl FnOnce(u64) -> Proposal) -> Result<RunTag, Error> {
         let ours = wanted(self.runs);
-        let tag = match self.propose(&ours) {
-            Ok(proposed) => self.tag.run(&proposed),
-            Err(error) => {
-                abort(&mut self.channel, &error);
-                return Err(error);
-            }
-        };
+        let proposed = self.propose(&ours)?;
+        let tag = self.tag.run(&proposed);
         self.runs += 1;
         Ok(tag)
     }
@@ -287,7 +302,7 @@ impl Session {
         if there {
             return Ok(None);
         }
-        let (begun, meter) = (Instant::now(), self.channel.meter());
+        let clock = Clock::start(self);
         let connecting_role = match self.side {
             Side::Connecting => role,
             Side::Listening => role.other(),
@@ -307,12 +322,7 @@ impl Session {
                 self.evaluator_ot = Some(setup.finish()?);
             }
         }
-        let traffic = self.channel.meter() - meter;
-        Ok(Some(PhaseCost {
-            phase: Phase::Setup,
-            wall: begun.elapsed(),
-            traffic,
-        }))
+        Ok(Some(clock.stop(Phase::Setup, self)))
     }
 
     /// Takes the garbler's OTs for a run, which gives them back if it succeeds.
@@ -337,6 +347,18 @@ impl Session {
     /// Keeps the evaluator's OTs for the next run.
     pub(crate) fn keep_evaluator_ot(&mut self, ot: EvaluatorOt) {
         self.evaluator_ot = Some(ot);
+    }
+
+    /// Takes the stock that the parties have opened in these roles under this scheme, if they have.
+    pub(crate) fn take_stock(&mut self, role: Role, scheme: SchemeId) -> Option<OpenedStock> {
+        let mut stocks = self.stocks.iter();
+        let there = stocks.position(|stock| stock.role == role && stock.scheme == scheme)?;
+        Some(self.stocks.swap_remove(there))
+    }
+
+    /// Keeps a stock open for the next run.
+    pub(crate) fn keep_stock(&mut self, stock: OpenedStock) {
+        self.stocks.push(stock);
     }
 }
 

@@ -16,7 +16,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("protocol", &["kernels", "circuit", "garble", "ot"]),
     (
         "tacit",
-        &["kernels", "circuit", "garble", "ot", "protocol", "net"],
+        &[
+            "kernels", "circuit", "garble", "ot", "protocol", "net", "stock",
+        ],
     ),
     ("cli", &["tacit"]),
     (

@@ -13,7 +13,7 @@ pub const FRAME_BYTES: usize = 64 << 10;
 const WORK: usize = 1 << 20;
 
 /// Most OTs that one message extends, so that no message is larger than some 512 KiB.
-pub(super) const EXTENSION_OTS: usize = 1 << 16;
+pub(crate) const EXTENSION_OTS: usize = 1 << 16;
 
 /// The largest frame that an honest garbler sends for `function`.
 pub(super) fn max_frame_bytes<S: Scheme>(scheme: S, function: &Function) -> usize {

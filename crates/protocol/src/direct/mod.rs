@@ -28,5 +28,6 @@ mod frames;
 mod garbler;
 
 pub use evaluator::Evaluating;
+pub(crate) use frames::EXTENSION_OTS;
 pub use frames::{FRAME_BYTES, check};
 pub use garbler::Garbling;

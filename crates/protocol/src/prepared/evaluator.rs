@@ -114,7 +114,8 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
         instances: I,
     ) -> Result<Self, Error> {
         let count = function.input_bits(Role::Evaluator);
-        if [inputs.len(), ots.choices.len(), ots.labels.len()] != [count; 3] {
+        let theirs = [ots.numbers.len(), ots.choices.len(), ots.labels.len()];
+        if inputs.len() != count || theirs != [count; 3] {
             return Err(TOO_FEW);
         }
         let pairs = inputs.iter().zip(&ots.choices);
@@ -248,13 +249,13 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Run<'f, S, I> {
         } = early;
         let evaluator = scheme.evaluator(start);
         let mut labels = Prg::new(label_seed);
-        let mut received = (ots.first..).zip(&ots.labels).zip(inputs);
+        let mut received = ots.numbers.iter().zip(&ots.labels).zip(inputs);
         let values = Values::new(function, |port| {
             Ok::<_, Error>(match function.inputs()[port].owner {
                 Role::Garbler => Carried::early(labels.next_block()),
                 Role::Evaluator => {
                     let ((index, t), bit) = received.next().ok_or(TOO_FEW)?;
-                    let label = evaluator.label_from_cot(index, *t, *bit);
+                    let label = evaluator.label_from_cot(*index, *t, *bit);
                     Carried { label, late: true }
                 }
             })

@@ -125,7 +125,9 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
         demand.early_bytes(scheme.link_bytes())?;
         demand.late_bytes(scheme.link_bytes())?;
         let input_bits = function.input_bits(Role::Evaluator);
-        if inputs.len() != function.input_bits(Role::Garbler) || ots.q.len() != input_bits {
+        if inputs.len() != function.input_bits(Role::Garbler)
+            || [ots.numbers.len(), ots.q.len()] != [input_bits; 2]
+        {
             return Err(TOO_FEW);
         }
         let mut prg = Prg::from_seed(seed);
@@ -305,10 +307,10 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Run<'f, S
         let (Some(corrections), Some(outputs)) = (&self.corrections, self.outputs) else {
             return Err(SPENT);
         };
-        let offers = (self.ots.first..).zip(&self.ots.q);
+        let offers = self.ots.numbers.iter().zip(&self.ots.q);
         let inputs = offers.zip(corrections.iter()).map(|((index, q), d)| {
             let q = *q ^ self.delta.and_bit(u8::from(*d).into());
-            self.links.garbler.wire_from_cot(index, q)
+            self.links.garbler.wire_from_cot(*index, q)
         });
         let inputs = Zeroizing::new(inputs.collect());
         Ok(Box::new(Late {

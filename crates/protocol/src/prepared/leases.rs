@@ -9,7 +9,7 @@
 //! | byte | field |
 //! |---|---|
 //! | 0 | 0: named, 1: short |
-//! | 1.. | named: for each kind the number of its spans (4), and of each span the first number (8) and the count (8); short: for each kind how many instances are missing (8) |
+//! | 1.. | named: for each kind the number of its spans (4), and of each span the first number (8) and the count (8); short: nothing |
 //!
 //! From the garbler (`leases, answered`), to `named`:
 //!
@@ -38,8 +38,8 @@ pub struct Span {
 pub enum Leases {
     /// For each kind the numbers that it has leased for the run.
     Named(Vec<Vec<Span>>),
-    /// For each kind how many instances it lacks, to be prepared now.
-    Short(Vec<u64>),
+    /// It has too little: what the run needs is to be prepared now.
+    Short,
 }
 
 /// What the garbler says to what was named.
@@ -79,10 +79,7 @@ impl Leases {
                     }
                 }
             }
-            Self::Short(missing) => {
-                message.push(1);
-                put_numbers(missing, message);
-            }
+            Self::Short => message.push(1),
         }
         Ok(())
     }
@@ -91,7 +88,7 @@ impl Leases {
     ///
     /// # Errors
     ///
-    /// It is malformed, names more or fewer than are needed, or lacks more.
+    /// It is malformed, or names more or fewer than are needed.
     pub fn parse(payload: &[u8], needed: &[u64]) -> Result<Self, Error> {
         let mut fields = Fields(Kind::Leases, payload);
         let leases = match fields.byte()? {
@@ -99,13 +96,7 @@ impl Leases {
                 let kinds = needed.iter().map(|needed| fields.spans(*needed));
                 Self::Named(kinds.collect::<Result<_, _>>()?)
             }
-            1 => {
-                let missing = needed.iter().map(|needed| match fields.number()? {
-                    missing if missing <= *needed => Ok(missing),
-                    _ => Err(fields.invalid("number of missing instances")),
-                });
-                Self::Short(missing.collect::<Result<_, Error>>()?)
-            }
+            1 => Self::Short,
             _ => return Err(fields.invalid("tag")),
         };
         fields.end()?;
@@ -127,7 +118,7 @@ impl LeasesAnswer {
             Self::Followed => message.push(0),
             Self::Behind(marks) => {
                 message.push(1);
-                put_numbers(marks, message);
+                message.extend(marks.iter().flat_map(|mark| mark.to_le_bytes()));
             }
         }
     }
@@ -151,10 +142,6 @@ impl LeasesAnswer {
         fields.end()?;
         Ok(answer)
     }
-}
-
-fn put_numbers(numbers: &[u64], message: &mut Vec<u8>) {
-    message.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
 }
 
 /// What is left of a message.

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use super::{InstanceSeed, InstanceTables, NOT_ASKED, SPENT};
 use crate::message::Kind;
-use crate::party::{Action, Party};
+use crate::party::{Action, Party, Progress};
 use crate::{Error, Misbehaviour};
 
 /// Bytes of a frame of a lot's tables, at most; each but the last is that long.
@@ -126,11 +126,21 @@ impl<S: Scheme> Party for GarblingLot<'_, S> {
     fn receive(&mut self, _payload: &[u8]) -> Result<(), Error> {
         Err(NOT_ASKED)
     }
+
+    fn progress(&self) -> Progress {
+        let ands = self.program.ands().len() as u64;
+        Progress {
+            done_ands: ands * self.done as u64,
+            total_ands: ands * self.seeds.len() as u64,
+        }
+    }
 }
 
 /// The evaluator's side of a lot. Each whole instance goes to `keep` as it comes.
 pub struct ReceivingLot<K> {
     size: usize,
+    ands: u64,
+    count: u64,
     due: u64,
     partial: Vec<u8>,
     keep: K,
@@ -154,6 +164,8 @@ impl<K: FnMut(&[u8]) -> Result<(), Error>> ReceivingLot<K> {
         let due = size.checked_mul(count).ok_or(TOO_LARGE)?;
         Ok(Self {
             size: usize::try_from(size).map_err(|_| TOO_LARGE)?,
+            ands: program.ands().len() as u64,
+            count,
             due,
             partial: Vec::new(),
             keep,
@@ -214,5 +226,13 @@ impl<K: FnMut(&[u8]) -> Result<(), Error>> Party for ReceivingLot<K> {
         let taken = self.take(payload);
         self.spent = taken.is_err();
         taken
+    }
+
+    fn progress(&self) -> Progress {
+        let left = self.due.div_ceil(self.size.max(1) as u64);
+        Progress {
+            done_ands: self.ands * self.count.saturating_sub(left),
+            total_ands: self.ands * self.count,
+        }
     }
 }

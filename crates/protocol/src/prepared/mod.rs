@@ -42,6 +42,7 @@ mod gathering;
 mod instance;
 mod leases;
 mod lot;
+mod ots;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +53,7 @@ pub use gathering::{EarlyLinks, Gathering};
 pub use instance::{GarblerInstance, InstanceSeed, InstanceTables};
 pub use leases::{Leases, LeasesAnswer, MAX_SPANS, Span};
 pub use lot::{GarblingLot, LOT_FRAME_BYTES, ReceivingLot};
+pub use ots::{ChoosingOts, OfferingOts};
 
 use tacit_circuit::Function;
 use tacit_kernels::Block;
@@ -85,9 +87,9 @@ pub trait Instances {
 /// The garbler's half of prepared OTs.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct GarblerOts {
-    /// The number of the first.
+    /// The number of each.
     #[zeroize(skip)]
-    pub first: u64,
+    pub numbers: Vec<u64>,
     /// q of each.
     pub q: Vec<Block>,
 }
@@ -95,9 +97,9 @@ pub struct GarblerOts {
 /// The evaluator's half of prepared OTs.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct EvaluatorOts {
-    /// The number of the first.
+    /// The number of each.
     #[zeroize(skip)]
-    pub first: u64,
+    pub numbers: Vec<u64>,
     /// The random choice b of each.
     pub choices: Vec<bool>,
     /// t = q ⊕ bΔ of each.

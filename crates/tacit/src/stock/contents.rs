@@ -1,0 +1,166 @@
+//! What a party has in stock, in the words of this crate.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tacit_circuit::Role;
+use tacit_garble::SchemeId;
+use tacit_net::Fingerprint;
+use tacit_stock::{ComponentDigest, EpochId, PeerId, StockId};
+
+use super::{OT_BLOCK, Stocks, ot_kind};
+use crate::Error;
+
+/// The name of OTs among what is in stock.
+pub(super) const OTS: &str = "OTs";
+
+/// No component's name is longer than this in the list of names.
+const MAX_NAME_BYTES: u64 = 256;
+
+/// Which stock: one for each pair of parties, role and garbling scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StockName {
+    /// This party.
+    pub own: Fingerprint,
+    /// The other one.
+    pub peer: Fingerprint,
+    /// What this party is in the runs that use the stock.
+    pub role: Role,
+    /// The scheme that its components are garbled under.
+    pub scheme: SchemeId,
+}
+
+/// What a stock holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StockSummary {
+    /// The stock.
+    pub name: StockName,
+    /// Its epoch: the lifetime of one Δ.
+    pub epoch: EpochId,
+    /// Bytes on the disk.
+    pub bytes: u64,
+    /// Most bytes that it may take.
+    pub max_bytes: u64,
+    /// What is there of each kind.
+    pub kinds: Vec<StockedKind>,
+}
+
+/// What a stock holds of one kind. For OTs all counts are of OTs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StockedKind {
+    /// The component's name as it was prepared, or `OTs`.
+    pub name: String,
+    /// The component's digest.
+    pub digest: ComponentDigest,
+    /// Instances that a run can use.
+    pub available: u64,
+    /// Instances that the peer has not acknowledged; the next meeting does, or drops them.
+    pub pending: u64,
+    /// Instances that are damaged at one of the parties.
+    pub withdrawn: u64,
+    /// Bytes on the disk, of used ones as well until they are compacted.
+    pub bytes: u64,
+}
+
+impl StockName {
+    pub(super) fn id(&self) -> StockId {
+        StockId {
+            own: PeerId(self.own.0),
+            peer: PeerId(self.peer.0),
+            role: match self.role {
+                Role::Garbler => tacit_stock::Role::Garbler,
+                Role::Evaluator => tacit_stock::Role::Evaluator,
+            },
+            scheme: tacit_stock::SchemeId(self.scheme.to_bytes()),
+        }
+    }
+
+    fn of(id: &StockId) -> Result<Self, Error> {
+        let scheme = SchemeId::from_bytes(id.scheme.0).map_err(|_| {
+            Error::Material(
+                "a stock is of a garbling scheme that this version does not know; use the \
+                 version that prepared it"
+                    .to_owned(),
+            )
+        })?;
+        Ok(Self {
+            own: Fingerprint(id.own.0),
+            peer: Fingerprint(id.peer.0),
+            role: match id.role {
+                tacit_stock::Role::Garbler => Role::Garbler,
+                tacit_stock::Role::Evaluator => Role::Evaluator,
+            },
+            scheme,
+        })
+    }
+}
+
+impl Stocks {
+    /// The stocks that there are.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read.
+    pub fn list(&self) -> Result<Vec<StockName>, Error> {
+        self.stocks.list()?.iter().map(StockName::of).collect()
+    }
+
+    /// What a stock holds.
+    ///
+    /// # Errors
+    ///
+    /// It is not there, or cannot be read.
+    pub fn summary(&self, name: &StockName) -> Result<StockSummary, Error> {
+        let summary = self.stocks.stock(name.id(), self.limits)?.summary()?;
+        let kinds = summary.kinds.iter().map(|kind| {
+            let unit = if kind.kind == ot_kind() { OT_BLOCK } else { 1 };
+            StockedKind {
+                name: self.name_of(&kind.kind),
+                digest: kind.kind,
+                available: kind.available * unit,
+                pending: kind.pending * unit,
+                withdrawn: kind.withdrawn * unit,
+                bytes: kind.bytes,
+            }
+        });
+        Ok(StockSummary {
+            name: *name,
+            epoch: summary.epoch,
+            bytes: summary.bytes,
+            max_bytes: summary.max_bytes,
+            kinds: kinds.collect(),
+        })
+    }
+
+    fn name_file(&self, kind: &ComponentDigest) -> PathBuf {
+        let digest: String = kind.0.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join("names").join(digest)
+    }
+
+    /// Notes a kind's name for people to read. Nothing rests on it, so that it may fail.
+    pub(super) fn note_name(&self, kind: &ComponentDigest, name: &str) {
+        let path = self.name_file(kind);
+        if path.exists() {
+            return;
+        }
+        let _ = path.parent().map_or(Ok(()), fs::create_dir_all);
+        let _ = fs::write(path, name);
+    }
+
+    /// The name that was noted, or the beginning of the digest.
+    fn name_of(&self, kind: &ComponentDigest) -> String {
+        if *kind == ot_kind() {
+            return OTS.to_owned();
+        }
+        read_name(&self.name_file(kind)).unwrap_or_else(|| kind.to_string())
+    }
+}
+
+fn read_name(path: &Path) -> Option<String> {
+    if fs::metadata(path).ok()?.len() > MAX_NAME_BYTES {
+        return None;
+    }
+    let name = fs::read_to_string(path).ok()?;
+    let plain = !name.is_empty() && !name.chars().any(char::is_control);
+    plain.then_some(name)
+}

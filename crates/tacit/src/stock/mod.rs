@@ -1,0 +1,103 @@
+//! What has been prepared with a peer, and the runs that use it.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `contents` | what a party has in stock |
+//! | `opened` | a stock in a session: its kinds, its epoch, how the parties' records meet |
+//! | `prepare` | fills the stock: lots of OTs and of garbled components |
+//! | `supply` | leases for a run, and the material that they give |
+//! | `run` | a run of `prepared` |
+//!
+//! The bytes on disk and their invariants are those of the crate `tacit_stock`; what crosses the
+//! network stands in `docs/protocols/prepared.md`.
+
+mod contents;
+mod opened;
+mod prepare;
+mod run;
+mod supply;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tacit_stock::{Disk, Limits, RootKey};
+
+use crate::Error;
+
+pub use contents::{StockName, StockSummary, StockedKind};
+pub(crate) use opened::OpenedStock;
+pub use prepare::{Preparation, Prepared, PreparedKind};
+pub(crate) use run::PreparedRun;
+pub(crate) use supply::Supplies;
+pub use tacit_stock::{ComponentDigest, Damage, EpochId, Report, Span, StockError};
+
+/// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough
+/// that what is stored around them is small.
+const OT_BLOCK: u64 = 64;
+
+/// The kind under which correlated OTs are kept, [`OT_BLOCK`] in an instance.
+fn ot_kind() -> ComponentDigest {
+    ComponentDigest::of_kind("correlated OTs, 64 an instance")
+}
+
+/// The stocks of this party, in one folder: one for each peer, role and garbling scheme.
+#[derive(Clone)]
+pub struct Stocks {
+    stocks: tacit_stock::Stocks,
+    folder: PathBuf,
+    limits: Limits,
+}
+
+impl Stocks {
+    /// Opens the folder, and makes it where there is none. No stock in it grows beyond
+    /// `max_bytes`.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be made, or its key is damaged or open to others.
+    pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, Error> {
+        let stocks = tacit_stock::Stocks::open(Arc::new(Disk), folder, RootKey::Beside)?;
+        let limits = Limits { max_bytes };
+        Ok(Self {
+            stocks,
+            folder: folder.to_owned(),
+            limits,
+        })
+    }
+
+    /// Reads everything in a stock, reports what is damaged, and withdraws it: no run will use it.
+    ///
+    /// # Errors
+    ///
+    /// It is not there, or cannot be read at all.
+    pub fn check(&self, name: &StockName) -> Result<Report, Error> {
+        Ok(self.stocks.stock(name.id(), self.limits)?.check()?)
+    }
+
+    /// Frees the room of what is used, and returns how many bytes that gives.
+    ///
+    /// # Errors
+    ///
+    /// It is not there, or cannot be written.
+    pub fn compact(&self, name: &StockName) -> Result<u64, Error> {
+        Ok(self.stocks.stock(name.id(), self.limits)?.compact()?)
+    }
+
+    /// Destroys a stock, its keys first. Once the peer has done the same, the next preparation
+    /// begins a new epoch with a new Δ: the remedy when one of the stocks was restored from an old
+    /// copy, or its machine was cloned.
+    ///
+    /// # Errors
+    ///
+    /// Another process prepares, or the folder cannot be written.
+    pub fn end_epoch(&self, name: &StockName) -> Result<(), Error> {
+        Ok(self.stocks.remove(&name.id())?)
+    }
+}
+
+impl fmt::Debug for Stocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.stocks.fmt(f)
+    }
+}

@@ -1,0 +1,307 @@
+//! A stock in a session: whose it is, its epoch, and how the two parties' records meet.
+
+use std::path::PathBuf;
+
+use rand_core::UnwrapErr;
+use tacit_circuit::{Component, Role};
+use tacit_garble::{Scheme, SchemeId};
+use tacit_kernels::Block;
+use tacit_ot::Delta;
+use tacit_protocol::message::Kind;
+use tacit_protocol::prepared::{InstanceSeed, InstanceTables};
+use tacit_stock::{
+    Agreement, ComponentDigest, EpochId, Marks, Preparation, Shape, Stock, StockError, StockId,
+};
+use zeroize::Zeroizing;
+
+use super::{OT_BLOCK, StockName, Stocks, ot_kind};
+use crate::driver::{receive, send};
+use crate::{Error, Session};
+
+/// Most bytes of a record of marks.
+const MAX_MARKS_BYTES: usize = 1 << 24;
+
+/// Bytes of an epoch's name on the wire.
+const EPOCH_BYTES: usize = 24;
+
+/// A stock that both parties have open, in the same epoch.
+pub(crate) struct OpenedStock {
+    pub(crate) stock: Stock,
+    pub(crate) role: Role,
+    pub(crate) scheme: SchemeId,
+    folder: PathBuf,
+    /// What both have, as of the last meeting.
+    pub(crate) agreement: Agreement,
+}
+
+/// What an instance of a kind is on one side.
+pub(crate) fn ot_shape(role: Role) -> Shape {
+    let choices = match role {
+        Role::Garbler => 0,
+        Role::Evaluator => OT_BLOCK as usize / 8,
+    };
+    Shape {
+        secret_bytes: (OT_BLOCK as usize * Block::BYTES + choices) as u32,
+        table_bytes: 0,
+    }
+}
+
+/// What an instance of a component is on one side.
+///
+/// # Errors
+///
+/// The component's tables are too large for a stock.
+pub(crate) fn component_shape<S: Scheme>(
+    scheme: S,
+    role: Role,
+    component: &Component,
+) -> Result<Shape, Error> {
+    Ok(match role {
+        Role::Garbler => Shape {
+            secret_bytes: InstanceSeed::BYTES as u32,
+            table_bytes: 0,
+        },
+        Role::Evaluator => {
+            let size = InstanceTables::size(scheme, component.program());
+            let too_large = || {
+                Error::Material(format!(
+                    "an instance of {} takes {size} bytes, and a stock keeps at most {} of one; \
+                     run the function by the protocol direct",
+                    component.name(),
+                    u32::MAX
+                ))
+            };
+            Shape {
+                secret_bytes: 0,
+                table_bytes: u32::try_from(size).map_err(|_| too_large())?,
+            }
+        }
+    })
+}
+
+impl OpenedStock {
+    /// The name of the session's stock.
+    fn id(session: &Session, role: Role, scheme: SchemeId) -> Result<StockId, Error> {
+        let (Some(own), Some(peer)) = (session.own(), session.peer()) else {
+            return Err(Error::ApiMisuse(
+                "prepared material is used between authenticated parties only",
+            ));
+        };
+        Ok(StockName {
+            own,
+            peer,
+            role,
+            scheme,
+        }
+        .id())
+    }
+
+    /// The session's stock, which the parties let meet the first time. Where neither has one, the
+    /// garbler names an epoch and both begin it. The caller gives it back with
+    /// [`Session::keep_stock`].
+    pub(crate) fn open(
+        session: &mut Session,
+        stocks: &Stocks,
+        role: Role,
+        scheme: SchemeId,
+    ) -> Result<Self, Error> {
+        if let Some(opened) = session.take_stock(role, scheme) {
+            return match opened.folder == stocks.folder {
+                true => Ok(opened),
+                false => Err(Error::ApiMisuse(
+                    "a session uses the stocks of one folder; open a new session for others",
+                )),
+            };
+        }
+        let (stock, theirs) = Self::meet(session, stocks, role, scheme)?;
+        let agreement = stock.reconcile(&theirs)?;
+        confirm(session, &stock, &agreement)?;
+        Ok(Self {
+            stock,
+            role,
+            scheme,
+            folder: stocks.folder.clone(),
+            agreement,
+        })
+    }
+
+    /// The stock and what the peer has of it. Where the parties are not in the same epoch and
+    /// nothing was ever published in either's, both begin another.
+    fn meet(
+        session: &mut Session,
+        stocks: &Stocks,
+        role: Role,
+        scheme: SchemeId,
+    ) -> Result<(Stock, Marks), Error> {
+        let id = Self::id(session, role, scheme)?;
+        let own = match stocks.stocks.stock(id, stocks.limits) {
+            Ok(stock) => Some(stock),
+            Err(StockError::Missing { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let record = own.as_ref().map(|stock| stock.marks()).transpose()?;
+        let theirs = exchange_marks(session, role, record.as_ref())?;
+        let stock = match (own, theirs) {
+            (Some(stock), Some(theirs)) if stock.epoch() == theirs.epoch => {
+                return Ok((stock, theirs));
+            }
+            (stock, theirs) => {
+                may_begin(record.as_ref(), theirs.as_ref())?;
+                let records = record.iter().chain(&theirs);
+                let last = records.map(|marks| marks.epoch.number).max();
+                Self::begin(session, stocks, id, stock, (role, last.unwrap_or(0)))?
+            }
+        };
+        let theirs = exchange_marks(session, role, Some(&stock.marks()?))?;
+        Ok((stock, theirs.ok_or_else(|| one_sided(true))?))
+    }
+
+    /// Begins an epoch at both parties, after the one with the number `last`.
+    fn begin(
+        session: &mut Session,
+        stocks: &Stocks,
+        id: StockId,
+        old: Option<Stock>,
+        (role, last): (Role, u64),
+    ) -> Result<Stock, Error> {
+        let (epoch, secret) = match role {
+            Role::Garbler => {
+                let epoch = EpochId::generate(last)?;
+                let mut message = epoch.number.to_le_bytes().to_vec();
+                message.extend_from_slice(&epoch.nonce);
+                send(session.channel(), Kind::NewEpoch, &message)?;
+                let delta = Delta::random(&mut UnwrapErr(getrandom::SysRng));
+                let delta = Zeroizing::new(delta.to_block().to_bytes());
+                (epoch, Zeroizing::new(delta.to_vec()))
+            }
+            Role::Evaluator => {
+                let payload = receive(session.channel(), Kind::NewEpoch, EPOCH_BYTES)?;
+                let (number, nonce) = payload
+                    .split_first_chunk()
+                    .and_then(|(number, nonce)| Some((number, nonce.first_chunk()?)))
+                    .filter(|_| payload.len() == EPOCH_BYTES)
+                    .ok_or(tacit_protocol::Misbehaviour::InvalidField {
+                        kind: Kind::NewEpoch,
+                        field: "length",
+                    })?;
+                let (number, nonce) = (u64::from_le_bytes(*number), *nonce);
+                (EpochId { number, nonce }, Zeroizing::default())
+            }
+        };
+        Ok(match old {
+            Some(stock) => stock.new_epoch(epoch, &secret)?,
+            None => stocks.stocks.create(id, epoch, &secret, stocks.limits)?,
+        })
+    }
+
+    /// Lets the records meet again, while no other process of this party prepares: both drop what
+    /// only one of them has.
+    pub(crate) fn meet_to_prepare(
+        &mut self,
+        session: &mut Session,
+        preparation: &Preparation,
+    ) -> Result<(), Error> {
+        let record = preparation.marks()?;
+        let theirs = exchange_marks(session, self.role, Some(&record))?;
+        let theirs = theirs.ok_or_else(|| one_sided(true))?;
+        self.agreement = preparation.reconcile(&theirs)?;
+        confirm(session, &self.stock, &self.agreement)
+    }
+
+    /// The garbler's Δ of this epoch.
+    pub(crate) fn delta(&self) -> Result<Delta, Error> {
+        let secret = self.stock.epoch_secret()?;
+        let bytes = secret
+            .first_chunk()
+            .filter(|_| secret.len() == Block::BYTES);
+        let delta = bytes.and_then(|bytes| Delta::from_block(Block::from_bytes(*bytes)).ok());
+        delta.ok_or_else(|| Error::Material("the stock's record of its epoch has no offset".into()))
+    }
+
+    /// How many instances of a kind both have and neither has spent, as of the last meeting.
+    pub(crate) fn agreed(&self, kind: &ComponentDigest) -> u64 {
+        let kinds = self.agreement.kinds.iter();
+        kinds
+            .filter(|agreed| agreed.kind == *kind)
+            .map(|agreed| agreed.available)
+            .sum()
+    }
+
+    /// Where the next lot of a kind begins, as of the last meeting.
+    pub(crate) fn next_number(&self, kind: &ComponentDigest) -> u64 {
+        let kinds = self.agreement.kinds.iter();
+        kinds
+            .filter(|agreed| agreed.kind == *kind)
+            .map(|agreed| agreed.next_number)
+            .sum()
+    }
+}
+
+/// The kind under which a component's instances are kept.
+pub(crate) fn kind_of(component: &Component) -> ComponentDigest {
+    ComponentDigest(component.digest().0)
+}
+
+/// The kinds that a function takes: OTs, then its components in order.
+pub(crate) fn kinds_of(components: &[Component]) -> Vec<ComponentDigest> {
+    let components = components.iter().map(kind_of);
+    std::iter::once(ot_kind()).chain(components).collect()
+}
+
+/// The evaluator sends its record first, so that two long ones never wait for each other.
+fn exchange_marks(
+    session: &mut Session,
+    role: Role,
+    ours: Option<&Marks>,
+) -> Result<Option<Marks>, Error> {
+    let message = ours.map(Marks::to_bytes).unwrap_or_default();
+    if role == Role::Evaluator {
+        send(session.channel(), Kind::StockMarks, &message)?;
+    }
+    let theirs = match receive(session.channel(), Kind::StockMarks, MAX_MARKS_BYTES)? {
+        [] => None,
+        payload => Some(Marks::parse(payload)?),
+    };
+    if role == Role::Garbler {
+        send(session.channel(), Kind::StockMarks, &message)?;
+    }
+    Ok(theirs)
+}
+
+/// Tells the peer that the meeting is recorded, and records that the peer did.
+fn confirm(session: &mut Session, stock: &Stock, agreement: &Agreement) -> Result<(), Error> {
+    send(session.channel(), Kind::StockMet, &[])?;
+    receive(session.channel(), Kind::StockMet, 0)?;
+    Ok(stock.confirm(agreement.meeting)?)
+}
+
+/// Only epochs in which nothing was ever published may be ended unasked.
+fn may_begin(ours: Option<&Marks>, theirs: Option<&Marks>) -> Result<(), Error> {
+    let mut kinds = ours
+        .into_iter()
+        .chain(theirs)
+        .flat_map(|marks| &marks.kinds);
+    if kinds.all(|kind| kind.published == 0) {
+        return Ok(());
+    }
+    Err(match (ours, theirs) {
+        (Some(ours), Some(theirs)) => StockError::UnknownEpoch {
+            own: ours.epoch,
+            peer: theirs.epoch,
+        }
+        .into(),
+        _ => one_sided(ours.is_some()),
+    })
+}
+
+fn one_sided(ours: bool) -> Error {
+    let (whose, lacks) = match ours {
+        true => ("this party has", "the other party has none"),
+        false => ("the other party has", "this party has none"),
+    };
+    Error::Material(format!(
+        "{whose} a stock with this peer, role and scheme, and {lacks}: one was removed or is in \
+         another folder; use the folder that it was prepared in, or drop both halves with `tacit \
+         stock new-epoch`"
+    ))
+}

@@ -1,0 +1,523 @@
+//! Filling the stock: lots of OTs and of garbled components, each durable at both parties before
+//! either counts it.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
+
+use rand_core::{Rng, UnwrapErr};
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::{Component, Digest, Function, Role};
+use tacit_garble::{Scheme, SchemeId, SchemeVisitor, with_scheme};
+use tacit_net::Meter;
+use tacit_ot::Delta;
+use tacit_protocol::message::Kind;
+use tacit_protocol::party::Progress;
+use tacit_protocol::prepared::{
+    ChoosingOts, Demand, GarblingLot, InstanceSeed, InstanceTables, OfferingOts, ReceivingLot,
+};
+use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
+use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
+use tacit_stock::{ComponentDigest, LotWriter, Shape, Span};
+use zeroize::Zeroizing;
+
+use super::contents::OTS;
+use super::opened::{component_shape, kind_of, kinds_of, ot_shape};
+use super::{OT_BLOCK, OpenedStock, Stocks, ot_kind};
+use crate::driver::{drive, receive, send};
+use crate::{Error, Session};
+
+/// Bytes of a lot's tables, about: small enough that a cut costs little.
+const LOT_BYTES: u64 = 64 << 20;
+/// Most instances of a lot.
+const LOT_INSTANCES: u64 = 1 << 14;
+
+/// What a stock is to hold.
+#[derive(Clone)]
+pub(crate) struct Wanted {
+    /// What people call it.
+    name: String,
+    /// The component; nothing for OTs.
+    component: Option<Component>,
+    /// Instances that are to be there, unspent.
+    level: u64,
+}
+
+impl Wanted {
+    /// AND gates of an instance.
+    fn and_gates(&self) -> u64 {
+        let component = self.component.as_ref();
+        component.map_or(0, |component| component.program().ands().len() as u64)
+    }
+}
+
+/// What is wanted of each kind, in the order of their digests.
+pub(crate) type Levels = BTreeMap<ComponentDigest, Wanted>;
+
+/// An order to fill the stock with a peer: both parties give the same, each in its role.
+///
+/// ```no_run
+/// # use tacit::{Error, Function, Preparation, Role, Session, Stocks};
+/// # fn prepare(session: &mut Session, stocks: &Stocks, function: &Function) -> Result<(), Error> {
+/// let order = Preparation::new(Role::Garbler).enough_for(function, 20)?;
+/// let prepared = order.run(session, stocks)?;
+/// println!("{} kinds", prepared.kinds.len());
+/// # Ok(())
+/// # }
+/// ```
+pub struct Preparation<'w> {
+    role: Role,
+    scheme: SchemeId,
+    levels: Levels,
+    threads: NonZeroUsize,
+    watch: Box<dyn FnMut(Progress) + Send + 'w>,
+}
+
+/// What a preparation did.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// Each kind that was asked for.
+    pub kinds: Vec<PreparedKind>,
+    /// Wall time.
+    pub wall: Duration,
+    /// Bytes, messages and rounds.
+    pub traffic: Meter,
+}
+
+/// What a preparation did for one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedKind {
+    /// The component's name, or `OTs`.
+    pub name: String,
+    /// Instances that were made; for OTs the OTs.
+    pub made: u64,
+    /// Instances that can be used now; for OTs the OTs.
+    pub available: u64,
+    /// AND gates of an instance.
+    pub and_gates: u64,
+}
+
+impl<'w> Preparation<'w> {
+    /// An order for nothing yet, of a party in this role.
+    #[must_use]
+    pub fn new(role: Role) -> Self {
+        Self {
+            role,
+            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            levels: Levels::new(),
+            threads: NonZeroUsize::MIN,
+            watch: Box::new(|_| ()),
+        }
+    }
+
+    /// Under this garbling scheme; the default is half-gates.
+    #[must_use]
+    pub fn scheme(mut self, scheme: SchemeId) -> Self {
+        self.scheme = scheme;
+        self
+    }
+
+    /// Garbles on so many threads; the default is one.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Calls `watch` as the preparation goes on.
+    #[must_use]
+    pub fn watch(mut self, watch: impl FnMut(Progress) + Send + 'w) -> Self {
+        self.watch = Box::new(watch);
+        self
+    }
+
+    /// Enough for `runs` runs of `function`, in addition to what was asked for before.
+    ///
+    /// # Errors
+    ///
+    /// The function has saved values.
+    pub fn enough_for(mut self, function: &Function, runs: u64) -> Result<Self, Error> {
+        let demand = Demand::of(function)?;
+        let blocks = demand.ots.div_ceil(OT_BLOCK);
+        let needed = std::iter::once(blocks).chain(demand.instances);
+        let needed: Vec<_> = needed.map(|count| count.saturating_mul(runs)).collect();
+        add_all(&mut self.levels, function, &needed);
+        Ok(self)
+    }
+
+    /// `count` instances of a component, in addition to what was asked for before.
+    #[must_use]
+    pub fn component(mut self, component: Component, count: u64) -> Self {
+        let name = component.name().to_owned();
+        add(
+            &mut self.levels,
+            kind_of(&component),
+            (name, Some(component)),
+            count,
+        );
+        self
+    }
+
+    /// `count` OTs, rounded up, in addition to what was asked for before: one for each input bit
+    /// of the evaluator.
+    #[must_use]
+    pub fn ots(mut self, count: u64) -> Self {
+        let ots = (OTS.to_owned(), None);
+        add(&mut self.levels, ot_kind(), ots, count.div_ceil(OT_BLOCK));
+        self
+    }
+
+    /// AND gates of everything that was asked for.
+    #[must_use]
+    pub fn and_gates(&self) -> u64 {
+        let kinds = self.levels.values();
+        kinds
+            .map(|wanted| wanted.and_gates().saturating_mul(wanted.level))
+            .fold(0, u64::saturating_add)
+    }
+
+    /// Makes what is missing, over `session`; the peer gives the same order in the other role.
+    /// What was made before an error stays, and the next preparation goes on from there.
+    ///
+    /// # Errors
+    ///
+    /// Whatever ends it; the session is then spent.
+    pub fn run(self, session: &mut Session, stocks: &Stocks) -> Result<Prepared, Error> {
+        let Self {
+            role,
+            scheme,
+            levels,
+            threads,
+            mut watch,
+        } = self;
+        let (begun, meter) = (Instant::now(), session.channel().meter());
+        let kinds = session.guarded(|session| {
+            let base_ot = session.base_ot();
+            let tag = session.agree(|run| Proposal {
+                protocol: ProtocolId::Prepare,
+                role,
+                statistical_security_bits: 0,
+                base_ot,
+                scheme,
+                run,
+                function: order_digest(&levels),
+            })?;
+            let mut opened = OpenedStock::open(session, stocks, role, scheme)?;
+            for (kind, wanted) in &levels {
+                stocks.note_name(kind, &wanted.name);
+            }
+            let made = fill(session, &mut opened, tag, &levels, threads, &mut watch)?;
+            session.keep_stock(opened);
+            Ok(made)
+        })?;
+        Ok(Prepared {
+            kinds,
+            wall: begun.elapsed(),
+            traffic: session.channel().meter() - meter,
+        })
+    }
+}
+
+/// What both parties compare before they prepare.
+fn order_digest(levels: &Levels) -> Digest {
+    let mut hash = Sha256::new_with_prefix(b"tacit preparation 1\0");
+    for (kind, wanted) in levels {
+        hash.update(kind.0);
+        hash.update(wanted.level.to_le_bytes());
+    }
+    Digest(hash.finalize().into())
+}
+
+/// Makes what is missing of each kind up to its level.
+pub(crate) fn fill(
+    session: &mut Session,
+    opened: &mut OpenedStock,
+    tag: RunTag,
+    levels: &Levels,
+    threads: NonZeroUsize,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Vec<PreparedKind>, Error> {
+    let visitor = Fill {
+        session,
+        opened,
+        tag,
+        levels,
+        threads,
+        watch,
+    };
+    with_scheme(visitor.opened.scheme, visitor)
+        .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))?
+}
+
+struct Fill<'a> {
+    session: &'a mut Session,
+    opened: &'a mut OpenedStock,
+    tag: RunTag,
+    levels: &'a Levels,
+    threads: NonZeroUsize,
+    watch: &'a mut dyn FnMut(Progress),
+}
+
+impl SchemeVisitor for Fill<'_> {
+    type Output = Result<Vec<PreparedKind>, Error>;
+
+    fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
+        let preparation = self.opened.stock.prepare()?;
+        self.opened.meet_to_prepare(self.session, &preparation)?;
+        let (opened, role) = (&*self.opened, self.opened.role);
+        let missing: Vec<u64> = self
+            .levels
+            .iter()
+            .map(|(kind, wanted)| wanted.level.saturating_sub(opened.agreed(kind)))
+            .collect();
+        let wanted = self.levels.values().zip(&missing);
+        let total_ands = wanted.map(|(wanted, missing)| wanted.and_gates() * missing);
+        let total_ands = total_ands.sum();
+        let mut makers = Makers {
+            scheme,
+            delta: match role {
+                Role::Garbler => Some(opened.delta()?),
+                Role::Evaluator => None,
+            },
+            tag: self.tag,
+            threads: self.threads,
+            ots: None,
+            done_ands: 0,
+            total_ands,
+            watch: self.watch,
+        };
+        let mut made = Vec::new();
+        for ((kind, wanted), missing) in self.levels.iter().zip(missing) {
+            let shape = match &wanted.component {
+                Some(component) => component_shape(scheme, role, component)?,
+                None => ot_shape(role),
+            };
+            let mut first = opened.next_number(kind);
+            let mut left = missing;
+            while left > 0 {
+                let count = left.min(lot_instances(scheme, wanted.component.as_ref()));
+                let span = Span { first, count };
+                let lot = preparation.begin_lot(*kind, shape, span)?;
+                makers.make(self.session, wanted.component.as_ref(), &lot, shape)?;
+                lot.finish()?;
+                send(self.session.channel(), Kind::LotStored, &[])?;
+                receive(self.session.channel(), Kind::LotStored, 0)?;
+                opened.stock.publish(kind, first)?;
+                (first, left) = (first + count, left - count);
+            }
+            let unit = if wanted.component.is_some() {
+                1
+            } else {
+                OT_BLOCK
+            };
+            made.push(PreparedKind {
+                name: wanted.name.clone(),
+                made: missing * unit,
+                available: opened.stock.available(kind)? * unit,
+                and_gates: wanted.and_gates(),
+            });
+        }
+        Ok(made)
+    }
+}
+
+/// Instances of one lot: as both parties compute it.
+fn lot_instances<S: Scheme>(scheme: S, component: Option<&Component>) -> u64 {
+    let fitting = component.map_or(LOT_INSTANCES, |component| {
+        LOT_BYTES / InstanceTables::size(scheme, component.program()).max(1)
+    });
+    fitting.clamp(1, LOT_INSTANCES)
+}
+
+/// The OTs of a setup for this preparation.
+enum Ots {
+    Garbler(GarblerOt),
+    Evaluator(EvaluatorOt),
+}
+
+/// What makes lots.
+struct Makers<'a, S> {
+    scheme: S,
+    /// The garbler's.
+    delta: Option<Delta>,
+    tag: RunTag,
+    threads: NonZeroUsize,
+    ots: Option<Ots>,
+    done_ands: u64,
+    total_ands: u64,
+    watch: &'a mut dyn FnMut(Progress),
+}
+
+impl<S: Scheme> Makers<'_, S> {
+    fn make(
+        &mut self,
+        session: &mut Session,
+        component: Option<&Component>,
+        lot: &LotWriter,
+        shape: Shape,
+    ) -> Result<(), Error> {
+        match component {
+            Some(component) => self.make_instances(session, component, lot),
+            None => self.make_ots(session, lot, shape),
+        }
+    }
+
+    fn make_instances(
+        &mut self,
+        session: &mut Session,
+        component: &Component,
+        lot: &LotWriter,
+    ) -> Result<(), Error> {
+        let (program, span) = (component.program(), lot.span());
+        let (done, total_ands) = (self.done_ands, self.total_ands);
+        let watch = &mut *self.watch;
+        let mut watch = |lot: Progress| {
+            watch(Progress {
+                done_ands: done + lot.done_ands,
+                total_ands,
+            });
+        };
+        match &self.delta {
+            Some(delta) => {
+                let mut rng = UnwrapErr(getrandom::SysRng);
+                let seeds = (0..span.count).map(|_| InstanceSeed::random(&mut rng));
+                let seeds: Vec<_> = seeds.collect();
+                let mut secrets = Zeroizing::new(Vec::new());
+                for seed in &seeds {
+                    secrets.extend_from_slice(&*seed.to_bytes());
+                }
+                lot.put(span.first, &secrets, &[])?;
+                let threads = self.threads.get();
+                let mut party =
+                    GarblingLot::new(self.scheme, program, delta.to_block(), &seeds, threads)?;
+                drive(session.channel(), &mut party, &mut watch)?;
+            }
+            None => {
+                let mut next = span.first;
+                let mut failed = None;
+                let keep = |tables: &[u8]| match lot.put(next, &[], tables) {
+                    Ok(()) => {
+                        next += 1;
+                        Ok(())
+                    }
+                    Err(error) => {
+                        let text = error.to_string();
+                        failed = Some(error);
+                        Err(tacit_protocol::Error::Material(text))
+                    }
+                };
+                let mut party = ReceivingLot::new(self.scheme, program, span.count, keep)?;
+                let driven = drive(session.channel(), &mut party, &mut watch);
+                drop(party);
+                if let Some(error) = failed {
+                    return Err(error.into());
+                }
+                driven?;
+            }
+        }
+        self.done_ands += program.ands().len() as u64 * span.count;
+        Ok(())
+    }
+
+    fn make_ots(
+        &mut self,
+        session: &mut Session,
+        lot: &LotWriter,
+        shape: Shape,
+    ) -> Result<(), Error> {
+        let span = lot.span();
+        let count = (span.count * OT_BLOCK) as usize;
+        let mut watch = |_: Progress| ();
+        let mut secrets = Zeroizing::new(Vec::with_capacity(
+            span.count as usize * shape.secret_bytes as usize,
+        ));
+        match self.ots(session)? {
+            Ots::Garbler(ot) => {
+                let mut party = OfferingOts::new(ot, count);
+                drive(session.channel(), &mut party, &mut watch)?;
+                let q = party.finish()?;
+                secrets.extend(q.iter().flat_map(|q| q.to_bytes()));
+            }
+            Ots::Evaluator(ot) => {
+                let mut random = Zeroizing::new(vec![0; count / 8]);
+                UnwrapErr(getrandom::SysRng).fill_bytes(&mut random);
+                let choices = (0..count).map(|i| random[i / 8] >> (i % 8) & 1 == 1);
+                let mut party = ChoosingOts::new(ot, Zeroizing::new(choices.collect()));
+                drive(session.channel(), &mut party, &mut watch)?;
+                let labels = party.finish()?;
+                let blocks = labels.chunks(OT_BLOCK as usize);
+                for (labels, choices) in blocks.zip(random.chunks(OT_BLOCK as usize / 8)) {
+                    secrets.extend(labels.iter().flat_map(|label| label.to_bytes()));
+                    secrets.extend_from_slice(choices);
+                }
+            }
+        }
+        Ok(lot.put(span.first, &secrets, &[])?)
+    }
+
+    /// The OTs of this preparation, from base OTs the first time.
+    fn ots(&mut self, session: &mut Session) -> Result<&mut Ots, Error> {
+        if self.ots.is_none() {
+            let watch: &mut dyn FnMut(Progress) = &mut |_| ();
+            let mut rng = UnwrapErr(getrandom::SysRng);
+            let base = session.base_ots();
+            self.ots = Some(match &self.delta {
+                Some(delta) => {
+                    let delta = delta.clone();
+                    let mut setup = GarblerSetup::with_delta(base, &self.tag, delta, &mut rng)?;
+                    drive(session.channel(), &mut setup, watch)?;
+                    Ots::Garbler(setup.finish()?)
+                }
+                None => {
+                    let mut setup = EvaluatorSetup::with(base, &self.tag, &mut rng)?;
+                    drive(session.channel(), &mut setup, watch)?;
+                    Ots::Evaluator(setup.finish()?)
+                }
+            });
+        }
+        self.ots
+            .as_mut()
+            .ok_or(Error::ApiMisuse("the OTs were just made"))
+    }
+}
+
+/// Raises what is wanted of a kind by `count`.
+fn add(
+    levels: &mut Levels,
+    kind: ComponentDigest,
+    (name, component): (String, Option<Component>),
+    count: u64,
+) {
+    let wanted = levels.entry(kind).or_insert(Wanted {
+        name,
+        component,
+        level: 0,
+    });
+    wanted.level = wanted.level.saturating_add(count);
+}
+
+/// Raises what is wanted by what `function` needs of OTs and each of its components, in order.
+fn add_all(levels: &mut Levels, function: &Function, needed: &[u64]) {
+    let ots = (OTS.to_owned(), None);
+    let components = function.components().iter().map(|component| {
+        let name = format!("{}/{}", function.name(), component.name());
+        (name, Some(component.clone()))
+    });
+    let named = std::iter::once(ots).chain(components);
+    let kinds = kinds_of(function.components());
+    for ((kind, named), count) in kinds.into_iter().zip(named).zip(needed) {
+        add(levels, kind, named, *count);
+    }
+}
+
+/// Levels that hold what a run of `function` needs: OTs, then its components in order.
+pub(crate) fn levels_for(function: &Function, needed: &[u64]) -> Levels {
+    let mut levels = Levels::new();
+    add_all(&mut levels, function, needed);
+    levels
+}
+
+/// How many instances of each kind are wanted.
+pub(crate) fn counts(levels: &Levels) -> impl Iterator<Item = (&ComponentDigest, u64)> {
+    levels.iter().map(|(kind, wanted)| (kind, wanted.level))
+}
