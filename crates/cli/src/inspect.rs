@@ -1,17 +1,19 @@
 //! `tacit inspect`: what a function takes, gives, costs and rests on.
 
 mod graph;
+mod list;
 mod optimise;
 mod picture;
 
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tacit::formats::{BristolFormat, write_bristol};
 use tacit::garble::{LADDER, ProgramCost, Rung};
-use tacit::{Circuit, Component, Function, Port, Role, library};
+use tacit::{Circuit, Component, Function, Port, Role, TimeEstimate};
 
 use crate::args::InspectArgs;
 use crate::check;
@@ -19,6 +21,9 @@ use crate::failure::Failure;
 use crate::function::{self, Found, FoundCircuit, Origin};
 use crate::log::Log;
 use crate::report::{JSON_VERSION, pretty};
+
+/// How long each side of each scheme is tried out, over all components.
+const PATIENCE: Duration = Duration::from_millis(6);
 
 /// Runs the command.
 ///
@@ -30,7 +35,7 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         return check::check(folder, args.json);
     }
     let Some(name) = &args.function else {
-        return list(args.json);
+        return list::list(args.json);
     };
     let choice = match &args.out {
         Some(_) if function::is_in_library(name) => &args.choice.without_bit_order(),
@@ -246,6 +251,22 @@ impl Subject {
         costs.sum()
     }
 
+    /// What all calls take on this machine under a scheme: seconds of the garbler, and of the
+    /// evaluator.
+    fn seconds(&self, rung: &Rung) -> [f64; 2] {
+        let calls = self.function.as_ref().map(Function::component_calls);
+        let patience = PATIENCE / self.components.len().max(1) as u32;
+        let mut seconds = [0.0; 2];
+        for (i, component) in self.components.iter().enumerate() {
+            let calls = f64::from(calls.map_or(1, |calls| calls[i]));
+            let time = TimeEstimate::measure(rung.id, component.program(), patience);
+            let time = time.expect("a rung is a scheme of this version");
+            seconds[0] += calls * time.garbler.as_secs_f64();
+            seconds[1] += calls * time.evaluator.as_secs_f64();
+        }
+        seconds
+    }
+
     fn origin(&self) -> &'static str {
         match self.origin {
             Origin::Library => "library",
@@ -301,24 +322,7 @@ impl Subject {
                 "saved values pass from run to run and are told to nobody; `direct` keeps none"
             );
         }
-        let _ = writeln!(
-            text,
-            "schemes\n  {:<22} {:>14} {:>27}  rests on",
-            "", "bytes of tables", "cipher calls, each side"
-        );
-        for rung in &LADDER {
-            let cost = self.cost(rung);
-            let _ = writeln!(
-                text,
-                "  {:<22} {:>15} {:>13} {:>13}  {}, {} bits",
-                rung.id.to_string(),
-                cost.table_bytes,
-                cost.garbler_calls,
-                cost.evaluator_calls,
-                rung.assumption,
-                rung.security_bits
-            );
-        }
+        self.schemes_text(&mut text);
         if let Some(function) = &self.function {
             let _ = writeln!(
                 text,
@@ -329,9 +333,33 @@ impl Subject {
         text
     }
 
+    fn schemes_text(&self, text: &mut String) {
+        let _ = writeln!(
+            text,
+            "schemes\n  {:<22} {:>14} {:>23} {:>20}  rests on",
+            "", "bytes of tables", "cipher calls, each side", "time here, each side"
+        );
+        for rung in &LADDER {
+            let cost = self.cost(rung);
+            let [garbler, evaluator] = self.seconds(rung).map(shown_seconds);
+            let _ = writeln!(
+                text,
+                "  {:<22} {:>15} {:>11} {:>11} {garbler:>10} {evaluator:>9}  {}, {} bits",
+                rung.id.to_string(),
+                cost.table_bytes,
+                cost.garbler_calls,
+                cost.evaluator_calls,
+                rung.assumption,
+                rung.security_bits
+            );
+        }
+        text.push_str("  times are of one core of this machine, without network and OTs\n");
+    }
+
     fn json(&self) -> Json {
         let scheme = |rung: &Rung| {
             let cost = self.cost(rung);
+            let [garbler_seconds, evaluator_seconds] = self.seconds(rung);
             json!({
                 "name": rung.id.to_string(),
                 "assumption": rung.assumption.to_string(),
@@ -344,6 +372,8 @@ impl Subject {
                 "garbler_key_schedules": cost.garbler_key_schedules,
                 "evaluator_calls": cost.evaluator_calls,
                 "evaluator_key_schedules": cost.evaluator_key_schedules,
+                "garbler_seconds": garbler_seconds,
+                "evaluator_seconds": evaluator_seconds,
             })
         };
         let (ands, xors) = self.gates();
@@ -362,6 +392,21 @@ impl Subject {
             "schemes": LADDER.iter().map(scheme).collect::<Vec<_>>(),
         })
     }
+}
+
+/// Seconds with the unit that suits them, to three figures.
+fn shown_seconds(seconds: f64) -> String {
+    let (number, unit) = match seconds {
+        s if s < 1e-3 => (s * 1e6, "µs"),
+        s if s < 1.0 => (s * 1e3, "ms"),
+        s => (s, "s"),
+    };
+    let places = match number {
+        n if n < 10.0 => 2,
+        n if n < 100.0 => 1,
+        _ => 0,
+    };
+    format!("{number:.places$} {unit}")
 }
 
 fn ports_text(text: &mut String, title: &str, unsaid: &str, ports: &[NamedPort<'_>]) {
@@ -430,94 +475,4 @@ fn component_json(component: &Component) -> Json {
             "slots": program.slots(),
         },
     })
-}
-
-/// A function of the library, as the list shows it.
-struct Listed {
-    name: String,
-    description: String,
-    parameters: Vec<Json>,
-}
-
-fn listed() -> Result<Vec<Listed>, Failure> {
-    let parameter = |name: &str, description: &str, range: (u64, u64), default: Option<u64>| {
-        json!({
-            "name": name,
-            "description": description,
-            "minimum": range.0,
-            "maximum": range.1,
-            "default": default,
-        })
-    };
-    let components = library::list().iter().map(|entry| {
-        let parameters = entry.parameters.iter();
-        let parameters =
-            parameters.map(|p| parameter(p.name, p.description, (p.minimum, p.maximum), p.default));
-        Ok(Listed {
-            name: entry.name.to_owned(),
-            description: entry.description.to_owned(),
-            parameters: parameters.collect(),
-        })
-    });
-    let functions = library::shipped::names().filter_map(|name| {
-        let family = library::shipped::find(name)
-            .map_err(tacit::Error::from)
-            .transpose()?;
-        Some(family.map(|family| {
-            let parameters = family.parameters().iter();
-            let parameters = parameters
-                .map(|p| parameter(&p.name, &p.description, (p.minimum, p.maximum), p.default));
-            Listed {
-                name: name.to_owned(),
-                description: family.description().to_owned(),
-                parameters: parameters.collect(),
-            }
-        }))
-    });
-    Ok(components
-        .chain(functions)
-        .collect::<Result<_, tacit::Error>>()?)
-}
-
-/// `tacit inspect --list`.
-fn list(json: bool) -> Result<(), Failure> {
-    let listed = listed()?;
-    if json {
-        let function = |one: &Listed| {
-            json!({
-                "name": one.name,
-                "description": one.description,
-                "parameters": one.parameters,
-            })
-        };
-        let functions: Vec<Json> = listed.iter().map(function).collect();
-        let text = pretty(&json!({ "version": JSON_VERSION, "functions": functions }));
-        return crate::print(text.as_bytes());
-    }
-    let width = listed.iter().map(|one| one.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for Listed {
-        name,
-        description,
-        parameters,
-    } in &listed
-    {
-        let _ = writeln!(text, "{name:<width$}  {description}");
-        for p in parameters {
-            let default = match p["default"].as_u64() {
-                Some(default) => format!("{default} unless given"),
-                None => "to be given".to_owned(),
-            };
-            let _ = writeln!(
-                text,
-                "{:<width$}    --param {}=…  {}, {} to {}, {default}",
-                "",
-                p["name"].as_str().unwrap_or_default(),
-                p["description"].as_str().unwrap_or_default(),
-                p["minimum"],
-                p["maximum"]
-            );
-        }
-    }
-    crate::print(text.as_bytes())
 }

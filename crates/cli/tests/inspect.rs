@@ -168,3 +168,18 @@ fn names_are_escaped_in_pictures() {
     assert!(svg.contains("a&lt;b&gt;&amp;\u{fffd}"), "{svg}");
     assert!(!svg.contains("a<b") && !svg.contains('\u{7}'));
 }
+
+#[test]
+fn every_scheme_is_shown_with_its_time_on_this_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = tacit(folder.path(), &["inspect", "aes-128", "--json"]).json();
+    let schemes = json["schemes"].as_array().unwrap();
+    assert_eq!(schemes.len(), tacit::garble::LADDER.len());
+    for scheme in schemes {
+        for side in ["garbler_seconds", "evaluator_seconds"] {
+            assert!(scheme[side].as_f64().unwrap() > 0.0, "{scheme}");
+        }
+    }
+    let told = tacit(folder.path(), &["inspect", "aes-128"]);
+    assert!(told.succeeded().contains("time here"), "{told:?}");
+}

@@ -31,6 +31,7 @@
 mod cost;
 mod driver;
 mod error;
+mod estimate;
 mod job;
 pub mod library;
 mod session;
@@ -38,6 +39,7 @@ mod stock;
 
 pub use cost::{Cost, Phase, PhaseCost};
 pub use error::{Category, Error};
+pub use estimate::TimeEstimate;
 pub use job::{Job, Outcome};
 pub use session::{Listener, PlainListener, Session, Side};
 pub use stock::{

@@ -1,0 +1,99 @@
+//! `tacit inspect --list`: what the library has.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+use tacit::library;
+
+use crate::failure::Failure;
+use crate::report::{JSON_VERSION, pretty};
+
+/// A function of the library, as the list shows it.
+struct Listed {
+    name: String,
+    description: String,
+    parameters: Vec<Json>,
+}
+
+fn listed() -> Result<Vec<Listed>, Failure> {
+    let parameter = |name: &str, description: &str, range: (u64, u64), default: Option<u64>| {
+        json!({
+            "name": name,
+            "description": description,
+            "minimum": range.0,
+            "maximum": range.1,
+            "default": default,
+        })
+    };
+    let components = library::list().iter().map(|entry| {
+        let parameters = entry.parameters.iter();
+        let parameters =
+            parameters.map(|p| parameter(p.name, p.description, (p.minimum, p.maximum), p.default));
+        Ok(Listed {
+            name: entry.name.to_owned(),
+            description: entry.description.to_owned(),
+            parameters: parameters.collect(),
+        })
+    });
+    let functions = library::shipped::names().filter_map(|name| {
+        let family = library::shipped::find(name)
+            .map_err(tacit::Error::from)
+            .transpose()?;
+        Some(family.map(|family| {
+            let parameters = family.parameters().iter();
+            let parameters = parameters
+                .map(|p| parameter(&p.name, &p.description, (p.minimum, p.maximum), p.default));
+            Listed {
+                name: name.to_owned(),
+                description: family.description().to_owned(),
+                parameters: parameters.collect(),
+            }
+        }))
+    });
+    Ok(components
+        .chain(functions)
+        .collect::<Result<_, tacit::Error>>()?)
+}
+
+/// `tacit inspect --list`.
+pub(super) fn list(json: bool) -> Result<(), Failure> {
+    let listed = listed()?;
+    if json {
+        let function = |one: &Listed| {
+            json!({
+                "name": one.name,
+                "description": one.description,
+                "parameters": one.parameters,
+            })
+        };
+        let functions: Vec<Json> = listed.iter().map(function).collect();
+        let text = pretty(&json!({ "version": JSON_VERSION, "functions": functions }));
+        return crate::print(text.as_bytes());
+    }
+    let width = listed.iter().map(|one| one.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for Listed {
+        name,
+        description,
+        parameters,
+    } in &listed
+    {
+        let _ = writeln!(text, "{name:<width$}  {description}");
+        for p in parameters {
+            let default = match p["default"].as_u64() {
+                Some(default) => format!("{default} unless given"),
+                None => "to be given".to_owned(),
+            };
+            let _ = writeln!(
+                text,
+                "{:<width$}    --param {}=…  {}, {} to {}, {default}",
+                "",
+                p["name"].as_str().unwrap_or_default(),
+                p["description"].as_str().unwrap_or_default(),
+                p["minimum"],
+                p["maximum"]
+            );
+        }
+    }
+    crate::print(text.as_bytes())
+}

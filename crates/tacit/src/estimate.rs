@@ -1,0 +1,161 @@
+//! How long garbling takes on this machine, from garbling some of it.
+//!
+//! A scheme's cost in cipher calls says little of its time: key schedules, memory and the CPU's AES
+//! unit weigh in. So a program, or the first segments of a large one, is garbled and evaluated for
+//! a few milliseconds on random labels, and what was not garbled is taken to cost the same.
+
+use std::time::{Duration, Instant};
+
+use tacit_circuit::Program;
+use tacit_garble::{Evaluator, Garbler, Scheme, SchemeId, SchemeVisitor, UnknownScheme};
+use tacit_kernels::{Block, Prg};
+
+/// Segments that are timed at least, of small programs several times the same.
+const LEAST_SEGMENTS: usize = 5;
+
+/// The time that the tables of a program take on this machine, on one core, without a network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeEstimate {
+    /// Time of the garbler.
+    pub garbler: Duration,
+    /// Time of the evaluator.
+    pub evaluator: Duration,
+}
+
+impl TimeEstimate {
+    /// Measures for about `patience` on each side, or for as long as a few segments of the program
+    /// take. Other work on the machine makes the estimate worse.
+    ///
+    /// # Errors
+    ///
+    /// The id's fields form no scheme of this version.
+    pub fn measure(
+        scheme: SchemeId,
+        program: &Program,
+        patience: Duration,
+    ) -> Result<Self, UnknownScheme> {
+        tacit_garble::with_scheme(scheme, Measure { program, patience })
+    }
+}
+
+struct Measure<'p> {
+    program: &'p Program,
+    patience: Duration,
+}
+
+impl SchemeVisitor for Measure<'_> {
+    type Output = TimeEstimate;
+
+    fn visit<S: Scheme>(self, scheme: S) -> TimeEstimate {
+        let program = self.program;
+        // Nothing here is a secret: the labels belong to no one, and nobody gets the tables.
+        let mut prg = Prg::new(Block::ONES);
+        let (start, delta) = (prg.next_block(), prg.next_block().with_lsb(1.into()));
+        let labels: Vec<Block> = (0..program.inputs()).map(|_| prg.next_block()).collect();
+        let weights: Vec<u64> = program
+            .segments()
+            .iter()
+            .enumerate()
+            .map(|(number, segment)| {
+                (scheme.table_bytes(program, number) + segment.xors.len()) as u64
+            })
+            .collect();
+        let longest = (0..weights.len()).map(|segment| scheme.table_bytes(program, segment));
+        let mut tables = vec![0; longest.max().unwrap_or(0)];
+        let mut garbler = scheme.garbler([1; 32], start, delta);
+        let mut evaluator = scheme.evaluator(start);
+        let wires: Vec<S::Wire> = labels
+            .iter()
+            .map(|&label| garbler.wire_with_active(label, false))
+            .collect();
+        TimeEstimate {
+            garbler: self.of_pass(&weights, |instance, segment| match segment {
+                None => garbler.begin(instance, program, &wires),
+                Some(segment) => {
+                    let bytes = scheme.table_bytes(program, segment);
+                    garbler.garble(program, segment, &mut tables[..bytes]);
+                }
+            }),
+            evaluator: self.of_pass(&weights, |instance, segment| match segment {
+                None => evaluator.begin(instance, program, &labels),
+                Some(segment) => {
+                    let bytes = scheme.table_bytes(program, segment);
+                    evaluator.evaluate(program, segment, &tables[..bytes]);
+                }
+            }),
+        }
+    }
+}
+
+impl Measure<'_> {
+    /// The time of a pass over segments of these weights, by the median time for a unit of weight,
+    /// which a pause of this process does not move. `step` begins a pass, or does one segment.
+    fn of_pass(&self, weights: &[u64], mut step: impl FnMut(u32, Option<usize>)) -> Duration {
+        let begun = Instant::now();
+        let mut least_begin = Duration::MAX;
+        let mut seconds = Vec::new();
+        'passes: for instance in 0_u32.. {
+            let begin = Instant::now();
+            step(instance, None);
+            least_begin = least_begin.min(begin.elapsed());
+            for (segment, &weight) in weights.iter().enumerate() {
+                let at = Instant::now();
+                step(instance, Some(segment));
+                seconds.push(at.elapsed().as_secs_f64() / weight.max(1) as f64);
+                if seconds.len() >= LEAST_SEGMENTS && begun.elapsed() >= self.patience {
+                    break 'passes;
+                }
+            }
+            if weights.is_empty() {
+                break;
+            }
+        }
+        seconds.sort_by(f64::total_cmp);
+        let median = seconds.get(seconds.len() / 2).copied().unwrap_or(0.0);
+        let total: u64 = weights.iter().sum();
+        least_begin + Duration::from_secs_f64(median * total as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use tacit_circuit::library;
+    use tacit_garble::LADDER;
+
+    use super::*;
+
+    #[test]
+    fn every_scheme_is_measured_with_and_without_patience() {
+        let parameters = BTreeMap::from([("copies".to_owned(), 4)]);
+        let circuit = library::find("aes-128-copies", &parameters).unwrap();
+        let program = Program::compile(&circuit);
+        for rung in &LADDER {
+            for patience in [Duration::ZERO, Duration::from_millis(1)] {
+                let time = TimeEstimate::measure(rung.id, &program, patience).unwrap();
+                assert!(time.garbler > Duration::ZERO && time.garbler < Duration::MAX);
+                assert!(time.evaluator > Duration::ZERO && time.evaluator < Duration::MAX);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_measured_takes_the_same_time_for_its_weight() {
+        let circuit = library::find("xor", &BTreeMap::new()).unwrap();
+        let program = Program::compile(&circuit);
+        let measure = Measure {
+            program: &program,
+            patience: Duration::ZERO,
+        };
+        let nap = Duration::from_millis(1);
+        let mut steps = 0;
+        let time = measure.of_pass(&[2; 20], |_, segment| {
+            steps += usize::from(segment.is_some());
+            std::thread::sleep(nap);
+        });
+        assert_eq!(steps, LEAST_SEGMENTS);
+        assert!(time >= 20 * nap);
+        measure.of_pass(&[], |_, segment| assert_eq!(segment, None));
+    }
+}
