@@ -2,7 +2,7 @@
 //! all others (`crates/testkit/src/garbling/relations.rs`). Each is named and argued on the
 //! scheme's page, under *Public relations*.
 
-use crate::{SchemeId, SchemeName};
+use crate::{Hash, SchemeId, SchemeName};
 
 /// A relation among hidden labels that the evaluator knows, and may know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,13 +20,16 @@ impl SchemeId {
     /// The relations among hidden labels that this scheme makes public.
     #[must_use]
     pub const fn public_relations(self) -> &'static [PublicRelation] {
-        match self.name {
-            SchemeName::HalfGates
-            | SchemeName::RelatedKey
-            | SchemeName::CircularAnd3
-            | SchemeName::CircularHalfGates => &[PublicRelation::EqualOffsets],
-            SchemeName::Prf | SchemeName::PrfXor1And3 => &[PublicRelation::UntranslatedInput],
-            _ => &[],
+        match (self.name, self.hash) {
+            (SchemeName::Prf | SchemeName::PrfXor1And3, _) => &[PublicRelation::UntranslatedInput],
+            (SchemeName::PrfXor3And3, _) => &[],
+            (
+                SchemeName::RelatedKey | SchemeName::CircularAnd3 | SchemeName::CircularHalfGates,
+                _,
+            )
+            // A hash under public keys is what free XOR asks for.
+            | (_, Hash::TwoCall | Hash::Rekeyed) => &[PublicRelation::EqualOffsets],
+            (_, Hash::LabelKeyed) => &[],
         }
     }
 }

@@ -92,6 +92,15 @@ impl OpenWire {
         self.labels[usize::from(!self.value)]
     }
 
+    /// The sum with a wire of the same offset.
+    fn plus(&self, other: &Self) -> Self {
+        let zero = self.labels[0] ^ other.labels[0];
+        Self {
+            labels: [zero, self.labels[0] ^ other.labels[1]],
+            value: self.value ^ other.value,
+        }
+    }
+
     /// The sum of the labels, without the select bit.
     #[must_use]
     pub fn offset(&self) -> u128 {

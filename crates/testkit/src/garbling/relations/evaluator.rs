@@ -2,7 +2,7 @@
 
 use core::iter;
 
-use tacit_garble::{Hash, PublicRelation};
+use tacit_garble::{Cost, Hash, PublicRelation};
 use tacit_kernels::{Aes128, Block, Cpu, Tweak, Use, hash};
 use tacit_reference::Gate;
 
@@ -13,7 +13,12 @@ impl Scene {
     /// Looks for relations, given the inputs.
     pub(super) fn check(&self, shape: &Shape, bits: usize) {
         let wires = self.values(bits);
-        for parts in [Parts::Whole, Parts::Halves] {
+        let modes: &[Parts] = if self.is_sliced() {
+            &[Parts::Halves]
+        } else {
+            &[Parts::Whole, Parts::Halves]
+        };
+        for parts in modes.iter().copied() {
             let one_gate = self.parts.len() == 1 && shape.one_gate;
             let view = self.view(&wires, parts);
             // Of more than a gate there are often more halves than fit.
@@ -53,13 +58,31 @@ impl Scene {
         view
     }
 
+    /// Whether the tables are of halves of labels.
+    fn is_sliced(&self) -> bool {
+        let row = usize::from(self.cost().and.table_bytes);
+        self.id.hash != Hash::LabelKeyed && !row.is_multiple_of(Block::BYTES)
+    }
+
+    fn cost(&self) -> Cost {
+        self.id.rung().expect("it is on the ladder").cost
+    }
+
     /// Adds tables, links and decoding information.
     fn know_what_is_sent(&self, view: &mut View) {
         let mut table = 0;
         for part in &self.parts {
-            for block in part.tables.as_chunks().0 {
-                view.know(Known::Table(table), u128::from_le_bytes(*block));
-                table += 1;
+            if self.is_sliced() {
+                let gates = part.tables.chunks(self.cost().and.table_bytes.into());
+                for half in gates.flat_map(|gate| gate.as_chunks().0) {
+                    view.know_half(Known::Table(table), u64::from_le_bytes(*half));
+                    table += 1;
+                }
+            } else {
+                for block in part.tables.as_chunks().0 {
+                    view.know(Known::Table(table), u128::from_le_bytes(*block));
+                    table += 1;
+                }
             }
             if self.id.hash == Hash::LabelKeyed {
                 for (number, block) in part.decoding.as_chunks().0.iter().enumerate() {
@@ -116,59 +139,34 @@ impl Scene {
     /// Each label with the points at which a call on it could matter.
     fn callers(&self, wires: &[OpenWire]) -> Vec<Caller> {
         let mut callers = Vec::new();
-        let keyed = self.id.hash == Hash::LabelKeyed;
-        let cost = self.id.rung().expect("it is on the ladder").cost;
+        let (of_xor, of_and) = (self.calls(Use::Xor), self.calls(Use::And));
         for part in &self.parts {
-            let (mut xors, mut ands) = (0, 0);
-            // By a wire's number in the scene.
-            let mut call = |wire: usize, usage, number, a, b| {
+            let mut call = |wire, open, usage, number, [a, b]: [u8; 2]| {
                 let instance = part.instance;
-                let tweak = Tweak {
-                    usage,
-                    instance,
-                    number,
-                    a,
-                    b,
-                };
-                callers.push(Caller {
-                    wire,
-                    open: wires[wire],
-                    tweak,
-                });
+                let tweak = tweak(usage, instance, number, [a, b]);
+                callers.push(Caller { wire, open, tweak });
             };
+            let (mut xors, mut ands) = (0, 0);
             for gate in &part.circuit.gates {
-                match *gate {
-                    Gate::Xor(i, j) => {
-                        let rows = if cost.xor.bits > 128 { 4 } else { 2 };
-                        let sides = if cost.xor.bits == 0 {
-                            [].as_slice()
-                        } else {
-                            &[(0, i), (1, j)]
-                        };
-                        for (side, wire) in sides {
-                            (0..rows).for_each(|row| {
-                                call(part.wires[*wire], Use::Xor, xors, row, *side)
-                            });
-                        }
-                        xors += 1;
-                    }
-                    Gate::And(i, j) => {
-                        for (side, pin) in [(0, i), (1, j)] {
-                            if keyed {
-                                (0..4).for_each(|row| {
-                                    call(part.wires[pin.wire], Use::And, ands, row, side)
-                                });
-                            } else {
-                                call(part.wires[pin.wire], Use::And, ands, side, 0);
-                            }
-                        }
-                        ands += 1;
-                    }
+                let (usage, calls, number, [i, j]) = match *gate {
+                    Gate::Xor(i, j) => (Use::Xor, &of_xor, &mut xors, [i, j]),
+                    Gate::And(i, j) => (Use::And, &of_and, &mut ands, [i.wire, j.wire]),
+                };
+                let [i, j] = [part.wires[i], part.wires[j]];
+                for (point, input) in calls {
+                    let (wire, open) = match input {
+                        Input::First => (i, wires[i]),
+                        Input::Second => (j, wires[j]),
+                        Input::Sum => (i, wires[i].plus(&wires[j])),
+                    };
+                    call(wire, open, usage, *number, *point);
                 }
+                *number += 1;
             }
-            for (input, wire) in part.inputs.iter().enumerate() {
-                if part.wires[input] != *wire {
-                    (0..2).for_each(|row| call(*wire, Use::Xor, input as u64, row, BRIDGE_SIDE));
+            for (number, wire) in (0..).zip(&part.inputs) {
+                let translated = part.wires[number as usize] != *wire;
+                for select in (0..2).filter(|_| translated) {
+                    call(*wire, wires[*wire], Use::Xor, number, [select, BRIDGE_SIDE]);
                 }
             }
         }
@@ -176,35 +174,45 @@ impl Scene {
         callers
     }
 
+    /// The fields a and b of the tweaks at which a gate of a kind calls, and on which of its inputs.
+    fn calls(&self, usage: Use) -> Vec<([u8; 2], Input)> {
+        let keyed = self.id.hash == Hash::LabelKeyed;
+        let rows = match usage {
+            Use::And if keyed => 0..4,
+            Use::And => {
+                let mut calls = vec![([0, 0], Input::First), ([1, 0], Input::Second)];
+                calls.extend(self.is_sliced().then_some(([2, 0], Input::Sum)));
+                return calls;
+            }
+            // A XOR is free, takes one ciphertext by select bits, or rows.
+            _ => match self.cost().xor.bits {
+                0 => 0..0,
+                1..=128 => 0..2,
+                _ => 0..4,
+            },
+        };
+        let both = |row| [([row, 0], Input::First), ([row, 1], Input::Second)];
+        rows.flat_map(both).collect()
+    }
+
     /// The labels that decoding and links call on.
     fn callers_of_outputs(&self, wires: &[OpenWire], callers: &mut Vec<Caller>) {
         let keyed = self.id.hash == Hash::LabelKeyed;
-        let mut call = |wire: usize, usage, number, a| {
-            let tweak = Tweak {
-                usage,
-                instance: 0,
-                number,
-                a,
-                b: 0,
-            };
-            callers.push(Caller {
+        let selects = if keyed { 0..2 } else { 0..1 };
+        let mut calls = |wire: usize, usage, number| {
+            callers.extend(selects.clone().map(|select| Caller {
                 wire,
                 open: wires[wire],
-                tweak,
-            });
+                tweak: tweak(usage, 0, number, [select, 0]),
+            }));
         };
-        let selects = 0..1 + u8::from(keyed);
         for part in &self.parts {
             for (number, (wire, _)) in (part.first_output..).zip(&part.outputs) {
-                selects
-                    .clone()
-                    .for_each(|select| call(*wire, Use::Out, number, select));
+                calls(*wire, Use::Out, number);
             }
         }
         for (number, wire) in (0..).zip(self.linked.iter().filter(|_| keyed)) {
-            selects
-                .clone()
-                .for_each(|select| call(*wire, Use::Link, number, select));
+            calls(*wire, Use::Link, number);
         }
     }
 
@@ -237,6 +245,24 @@ struct Caller {
     wire: usize,
     open: OpenWire,
     tweak: Tweak,
+}
+
+/// What a gate calls the hash on.
+#[derive(Clone, Copy)]
+enum Input {
+    First,
+    Second,
+    Sum,
+}
+
+fn tweak(usage: Use, instance: u32, number: u64, [a, b]: [u8; 2]) -> Tweak {
+    Tweak {
+        usage,
+        instance,
+        number,
+        a,
+        b,
+    }
 }
 
 /// The side in the point of a bridged input.
