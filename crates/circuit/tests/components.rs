@@ -7,7 +7,7 @@ mod plain;
 use oracle::{Bits, Random, agrees, agrees_on, outputs};
 use plain::{aes, hashes, strings};
 use sha2::block_api::{compress256, compress512};
-use sha2::{Digest, Sha512};
+use sha2::{Digest, Sha256, Sha512};
 use tacit_circuit::{Circuit, library};
 
 fn component(name: &str, parameters: &[(&str, u64)]) -> Circuit {
@@ -113,6 +113,13 @@ fn aes_parts_on_random_inputs() {
             )]
         });
     }
+    let copies = component("aes-128-copies", &[("copies", 2)]);
+    agrees("aes-128-copies", &copies, |ports| {
+        let (keys, blocks) = (ports[0].bytes(), ports[1].bytes());
+        let pairs = keys.chunks(16).zip(blocks.chunks(16));
+        let each = pairs.map(|(key, block)| aes.encrypt(key, block));
+        vec![Bits::of_bytes(&each.collect::<Vec<_>>().concat())]
+    });
     agrees(
         "aes-128-expand",
         &component("aes-128-expand", &[]),
@@ -210,6 +217,13 @@ fn hash_known_answers() {
 
 #[test]
 fn hashes_on_random_inputs() {
+    for bytes in [1, 55, 64] {
+        agrees(
+            "sha-256",
+            &component("sha-256", &[("bytes", bytes)]),
+            |ports| vec![Bits::of_bytes(&Sha256::digest(ports[0].bytes()))],
+        );
+    }
     for bytes in [1, 111, 112] {
         agrees(
             "sha-512",

@@ -83,6 +83,24 @@ fn wide_millionaires() {
 }
 
 #[test]
+fn integers_on_random_inputs() {
+    for bits in [1, 7, 32, 64] {
+        let of = |name| component(name, &[("bits", bits)]);
+        agrees("adder", &of("adder"), |ports| {
+            let sum = ports[0].uint() + ports[1].uint();
+            vec![Bits::of(sum, bits as usize)]
+        });
+        agrees("comparator", &of("comparator"), |ports| {
+            let (a, b) = (ports[0].uint(), ports[1].uint());
+            [a < b, a == b, a > b].map(|bit| Bits(vec![bit])).to_vec()
+        });
+        agrees("millionaires", &of("millionaires"), |ports| {
+            vec![Bits(vec![ports[0].uint() > ports[1].uint()])]
+        });
+    }
+}
+
+#[test]
 fn keyed_databases() {
     for (entries, key_bits, value_bits) in [(1, 3, 5), (7, 2, 9), (64, 32, 64)] {
         let parameters = [

@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 
 use process::tacit;
 
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 8] = [
     "README.md",
     "SECURITY.md",
+    "docs/circuits.md",
+    "docs/components.md",
+    "docs/functions.md",
     "docs/guide.md",
     "docs/ot.md",
     "docs/protocols/direct.md",

@@ -264,10 +264,10 @@ impl<R: Read> Lexer<R> {
     }
 }
 
-/// The number of one to seven digits at `start`, which `end` must follow, and where that ends.
+/// The number of one to nine digits at `start`, which `end` must follow, and where that ends.
 ///
 /// Eight bytes at once: the digits are found by the first byte that is none, moved to the upper
-/// bytes, and added up in pairs, fours and eights.
+/// bytes, and added up in pairs, fours and eights. A ninth digit is for the largest circuits.
 #[inline(always)]
 fn short_number(window: &[u8; MAX_TOKEN], start: usize, end: u8) -> Option<(u32, usize)> {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -276,14 +276,26 @@ fn short_number(window: &[u8; MAX_TOKEN], start: usize, end: u8) -> Option<(u32,
     // A byte from 0 to 9 plus 0x76 stays below 0x80. A carry reaches later bytes only.
     let others = (digits.wrapping_add(ONES * 0x76) | digits) & (ONES * 0x80);
     let bits = others.trailing_zeros() & !7;
-    if bits == 0 || bits == 64 || (bytes >> bits) as u8 != end {
+    let length = bits as usize / 8;
+    if bits == 0 {
         return None;
     }
-    let digits = digits << (64 - bits);
+    let value = eight_digits(digits << (64 - bits));
+    let next = *window.get(start + length)?;
+    if next == end {
+        return Some((value, start + length + 1));
+    }
+    let ninth = next.wrapping_sub(b'0');
+    let ends = length == 8 && ninth <= 9 && *window.get(start + 9)? == end;
+    ends.then_some((10 * value + u32::from(ninth), start + 10))
+}
+
+/// The number of these digits, a byte each, the most significant in the lowest byte.
+#[inline(always)]
+fn eight_digits(digits: u64) -> u32 {
     let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
-    let value = (fours * 10_000 + (fours >> 32)) as u32;
-    Some((value, start + bits as usize / 8 + 1))
+    (fours * 10_000 + (fours >> 32)) as u32
 }
 
 #[cfg(test)]
@@ -385,6 +397,12 @@ mod tests {
                 GateKind::And,
             ),
             (
+                "2 1 12345678 123456789 999999999 XOR\n",
+                [12_345_678, 123_456_789],
+                999_999_999,
+                GateKind::Xor,
+            ),
+            (
                 "1 1 100 9999999 INV\n",
                 [100, 100],
                 9_999_999,
@@ -399,7 +417,7 @@ mod tests {
             );
         }
         let others = [
-            "2 1 0 1 12345678 XOR\n",
+            "2 1 0 1 1234567890 XOR\n",
             "2 1 0 1 2 XOR \n",
             "2 1 0 1 2 XOR\r\n",
             "2 1 0  1 2 XOR\n",
@@ -425,7 +443,7 @@ mod tests {
             let mut window = [b' '; MAX_TOKEN];
             window[3..3 + length].copy_from_slice(&digits.as_bytes()[..length]);
             let value = digits[..length].parse().unwrap_or(0);
-            let expected = (length <= 7).then_some((value, length + 4));
+            let expected = (length <= 9).then_some((value, length + 4));
             assert_eq!(short_number(&window, 3, b' '), expected);
             assert_eq!(short_number(&window, 3, b'\n'), None);
         }
