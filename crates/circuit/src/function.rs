@@ -16,6 +16,7 @@
 //! | `file`, `builder` | from JSON and from Rust to a source |
 //! | `source` | a function as it is written; canonical text and digests |
 //! | `family`, `lower` | from a source and parameters to a plan |
+//! | `cache` | components that were compiled before |
 //! | `plan`, `check` | operations and loops; what can be wrong shows before anything runs |
 //! | `values` | a run over values of any kind |
 //! | `graph` | the calls of a run and what each reads, to be shown |
@@ -28,6 +29,7 @@
 //! takes 8 bytes for each, and one value for each bit live at once.
 
 mod builder;
+mod cache;
 mod check;
 mod error;
 mod expression;
@@ -49,6 +51,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 pub use builder::FunctionBuilder;
+pub use cache::ComponentCache;
 pub use error::{FunctionError, Place};
 pub use family::FunctionFamily;
 pub use graph::{Graph, GraphCall, GraphSource};
@@ -144,6 +147,12 @@ impl Component {
             circuit: Arc::new(circuit),
             program,
         }
+    }
+
+    /// The same component under another name.
+    fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
     }
 
     /// Its name, for people.

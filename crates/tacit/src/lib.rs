@@ -47,9 +47,9 @@ pub use stock::{
     StockError, StockName, StockSummary, StockedKind, Stocks,
 };
 pub use tacit_circuit::{
-    Circuit, CircuitError, Component, Digest, Function, FunctionBuilder, FunctionError,
-    FunctionFamily, FunctionParameter, Graph, GraphCall, GraphSource, Optimised, Pass, Port,
-    Recipient, Role, Size, Statistics, Type, Value, builder, formats, wipe_json,
+    Circuit, CircuitError, Component, ComponentCache, Digest, Function, FunctionBuilder,
+    FunctionError, FunctionFamily, FunctionParameter, Graph, GraphCall, GraphSource, Optimised,
+    Pass, Port, Recipient, Role, Size, Statistics, Type, Value, builder, formats, wipe_json,
 };
 pub use tacit_garble as garble;
 pub use tacit_net::{

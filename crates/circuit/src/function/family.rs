@@ -12,11 +12,11 @@ use super::source::{
 };
 use super::syntax::{Assigned, Assignment, Item, Reference, TypeExpression};
 use super::{
-    Component, Function, FunctionError, FunctionInput, FunctionOutput, FunctionParameter, Place,
-    Recipient, Role,
+    Component, ComponentCache, Function, FunctionError, FunctionInput, FunctionOutput,
+    FunctionParameter, Place, Recipient, Role,
 };
 use crate::formats::{Import, read_bristol_file};
-use crate::{Circuit, CircuitError, Port, library};
+use crate::{Circuit, CircuitError, Port};
 
 /// Largest circuit file of a component: some 2^26 gates.
 const MAX_CIRCUIT_FILE_BYTES: u64 = 1 << 30;
@@ -76,12 +76,14 @@ impl FunctionParameter {
 #[derive(Clone, Debug)]
 pub struct FunctionFamily {
     pub(super) source: Source,
+    cache: ComponentCache,
 }
 
 impl FunctionFamily {
     pub(super) fn of_source(source: Source) -> Result<Self, FunctionError> {
         source.check()?;
-        Ok(Self { source })
+        let cache = ComponentCache::default();
+        Ok(Self { source, cache })
     }
 
     /// A plain circuit as a function of one call; see [`Function::of_circuit`].
@@ -132,6 +134,14 @@ impl FunctionFamily {
         let component = ComponentSource::Given(Component::new(name, circuit));
         source.components.push(("circuit".to_owned(), component));
         Self::of_source(source)
+    }
+
+    /// The same family, which takes compiled components from `cache` and leaves them there. A
+    /// clone of a family shares its cache.
+    #[must_use]
+    pub fn with_cache(mut self, cache: &ComponentCache) -> Self {
+        self.cache = cache.clone();
+        self
     }
 
     /// Its name, for people.
@@ -262,12 +272,11 @@ impl FunctionFamily {
                         })?;
                     numbers.insert(parameter.clone(), number);
                 }
-                let circuit =
-                    library::find(library, &numbers).map_err(|error| FunctionError::Library {
-                        component: name.to_owned(),
-                        error: Box::new(error),
-                    })?;
-                Ok(Component::new(name, circuit))
+                let component = self.cache.of_library(name, library, &numbers);
+                component.map_err(|error| FunctionError::Library {
+                    component: name.to_owned(),
+                    error: Box::new(error),
+                })
             }
             ComponentSource::File { path, order } => {
                 let beside = Path::new(path);
@@ -291,7 +300,7 @@ impl FunctionFamily {
                     component: name.to_owned(),
                     error: Box::new(error),
                 })?;
-                Ok(Component::new(name, circuit))
+                Ok(self.cache.component(name, circuit))
             }
         }
     }
