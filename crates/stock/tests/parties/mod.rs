@@ -1,0 +1,195 @@
+//! Two parties with a stock each, and what they do with them from meeting to compacting.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use tacit_stock::{
+    Agreement, ComponentDigest, EpochId, Lease, LeasePool, Limits, PeerId, Role, RootKey, SchemeId,
+    Shape, Span, Stock, StockError, StockId, Stocks, Storage,
+};
+
+pub(crate) const TABLES: ComponentDigest = ComponentDigest([7; 32]);
+pub(crate) const OTS: ComponentDigest = ComponentDigest([9; 32]);
+pub(crate) const EPOCH: EpochId = EpochId {
+    number: 1,
+    nonce: [3; 16],
+};
+
+pub(crate) fn id(role: Role) -> StockId {
+    let (own, peer) = match role {
+        Role::Garbler => (PeerId([1; 32]), PeerId([2; 32])),
+        Role::Evaluator => (PeerId([2; 32]), PeerId([1; 32])),
+    };
+    StockId {
+        own,
+        peer,
+        role,
+        scheme: SchemeId(*b"test"),
+    }
+}
+
+pub(crate) fn shape(role: Role, kind: &ComponentDigest) -> Shape {
+    let table_bytes = if role == Role::Evaluator && *kind == TABLES {
+        1500
+    } else {
+        0
+    };
+    Shape {
+        secret_bytes: 16,
+        table_bytes,
+    }
+}
+
+/// Every number that a party was ever given, over all restarts.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    given: BTreeSet<(Role, ComponentDigest, u64)>,
+    pub(crate) used: u64,
+}
+
+impl Ledger {
+    pub(crate) fn record(
+        &mut self,
+        role: Role,
+        kind: ComponentDigest,
+        spans: impl Iterator<Item = Span>,
+    ) {
+        for number in spans.flat_map(|span| span.first..span.end()) {
+            let new = self.given.insert((role, kind, number));
+            assert!(new, "{role:?} was given instance {number} of {kind} twice");
+        }
+    }
+}
+
+pub(crate) fn open(
+    storage: Arc<dyn Storage>,
+    folder: &Path,
+    role: Role,
+) -> Result<Stock, StockError> {
+    let stocks = Stocks::open(storage, folder, RootKey::Beside)?;
+    match stocks.stock(id(role), Limits::default()) {
+        Err(StockError::Missing { .. }) => {
+            stocks.create(id(role), EPOCH, b"the epoch's secret", Limits::default())
+        }
+        result => result,
+    }
+}
+
+fn by_kind(agreement: &Agreement) -> BTreeMap<ComponentDigest, (u64, u64)> {
+    let kinds = agreement
+        .kinds
+        .iter()
+        .filter(|kind| kind.mark + kind.available > 0);
+    kinds
+        .map(|kind| (kind.kind, (kind.mark, kind.available)))
+        .collect()
+}
+
+/// Writes a lot at both and publishes it; `tag` tells it from any other.
+pub(crate) fn prepare_lot(
+    both: [&tacit_stock::Preparation; 2],
+    kind: ComponentDigest,
+    count: u64,
+    tag: u64,
+) -> Result<(), StockError> {
+    let [garbler, evaluator] = both;
+    let first = garbler
+        .next_number(&kind)?
+        .max(evaluator.next_number(&kind)?);
+    for preparation in both {
+        let shape = shape(preparation.stock().id().role, &kind);
+        let lot = preparation.begin_lot(kind, shape, Span { first, count })?;
+        for number in first..first + count {
+            let secret = [tag.to_le_bytes(), number.to_le_bytes()].concat();
+            lot.put(
+                number,
+                &secret,
+                &vec![tag as u8; shape.table_bytes as usize],
+            )?;
+        }
+        lot.finish()?;
+    }
+    garbler.stock().publish(&kind, first)?;
+    evaluator.stock().publish(&kind, first)
+}
+
+/// Reads both halves of the same instances and compares them.
+pub(crate) fn use_both(
+    garbler: Lease,
+    evaluator: Lease,
+    ledger: &mut Ledger,
+) -> Result<(), StockError> {
+    for (ours, theirs) in garbler.instances().zip(evaluator.instances()) {
+        let (ours, theirs) = (ours?, theirs?);
+        assert_eq!(ours.number(), theirs.number());
+        assert_eq!(
+            ours.secret(),
+            theirs.secret(),
+            "halves of different instances"
+        );
+        assert!(
+            theirs
+                .tables()
+                .iter()
+                .all(|byte| *byte == theirs.secret()[0])
+        );
+        ledger.used += 1;
+    }
+    Ok(())
+}
+
+/// Meeting, preparing, leasing, using, saving, compacting.
+pub(crate) fn run(
+    garbler: &Stock,
+    evaluator: &Stock,
+    ledger: &mut Ledger,
+    tag: u64,
+) -> Result<(), StockError> {
+    {
+        let (ours, theirs) = (garbler.prepare()?, evaluator.prepare()?);
+        let (our_marks, their_marks) = (ours.marks()?, theirs.marks()?);
+        let at_garbler = ours.reconcile(&their_marks)?;
+        let at_evaluator = theirs.reconcile(&our_marks)?;
+        assert_eq!(at_garbler.meeting, at_evaluator.meeting);
+        assert_eq!(
+            by_kind(&at_garbler),
+            by_kind(&at_evaluator),
+            "after the parties met"
+        );
+        garbler.confirm(at_garbler.meeting)?;
+        evaluator.confirm(at_evaluator.meeting)?;
+        let both = [&ours, &theirs];
+        prepare_lot(both, TABLES, 4, tag)?;
+        prepare_lot(both, OTS, 9, tag + 1)?;
+        prepare_lot(both, TABLES, 3, tag + 2)?;
+    }
+    for kind in [TABLES, OTS] {
+        let (mut ours, mut theirs) = (LeasePool::new(), LeasePool::new());
+        let spans = theirs.fill(evaluator, &kind, 5)?;
+        ledger.record(Role::Evaluator, kind, spans.iter().copied());
+        ours.follow(garbler, &kind, &spans)?;
+        ledger.record(Role::Garbler, kind, spans.iter().copied());
+        let taken = theirs.take(&kind, 2)?;
+        let named: Vec<Span> = taken.spans().collect();
+        let mut followed = Lease::empty(kind);
+        for span in named {
+            followed.extend(ours.take_span(&kind, span)?)?;
+        }
+        use_both(followed, taken, ledger)?;
+    }
+    let version = evaluator
+        .saved_versions("sum")?
+        .last()
+        .map_or(0, |last| last + 1);
+    evaluator.save("sum", version, b"value")?;
+    if version > 0 {
+        evaluator.drop_saved("sum", version - 1)?;
+    }
+    assert_eq!(evaluator.load_saved("sum", version)?.as_slice(), b"value");
+    garbler.compact()?;
+    evaluator.compact()?;
+    assert_eq!(garbler.epoch_secret()?.as_slice(), b"the epoch's secret");
+    Ok(())
+}
