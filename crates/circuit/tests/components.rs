@@ -545,7 +545,7 @@ fn substrings_symbol_by_symbol() {
         let width = step.outputs()[1].ty.width();
         let mut random = Random(len as u64);
         // 64 texts at a time, and as many steps as make the random inputs.
-        for _ in 0..oracle::RANDOM_INPUTS / 64 / 12 + 1 {
+        for _ in 0..oracle::random_inputs() / 64 / 12 + 1 {
             let texts: Vec<Vec<u128>> = (0..64)
                 .map(|_| random.bits(len * symbol_bits).numbers(symbol_bits))
                 .collect();

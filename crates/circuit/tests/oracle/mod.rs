@@ -5,8 +5,16 @@
 
 use tacit_circuit::{Circuit, Kind, Type};
 
-/// Random inputs that each circuit is compared on, at least.
-pub(crate) const RANDOM_INPUTS: usize = 10_000;
+/// Random inputs that each circuit is compared on: 10,000, or more where `TACIT_RANDOM_INPUTS` says
+/// so, for a long run now and then. Each number of inputs begins with other ones.
+pub(crate) fn random_inputs() -> usize {
+    const LEAST: usize = 10_000;
+    let asked = std::env::var("TACIT_RANDOM_INPUTS").map(|text| text.parse());
+    match asked {
+        Ok(asked) => LEAST.max(asked.expect("TACIT_RANDOM_INPUTS is a number")),
+        Err(_) => LEAST,
+    }
+}
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): random enough for test inputs, and repeatable.
 pub(crate) struct Random(pub(crate) u64);
@@ -169,8 +177,8 @@ pub(crate) fn agrees_on(
     draw: impl Fn(&mut Random) -> Vec<Bits>,
     plain: impl Fn(&[Bits]) -> Vec<Bits>,
 ) {
-    let mut random = Random(circuit.gate_count() as u64);
-    let mut left = RANDOM_INPUTS;
+    let mut left = random_inputs();
+    let mut random = Random(circuit.gate_count() as u64 ^ (left as u64) << 32);
     while left > 0 {
         let size = left.min(64);
         let instances: Vec<Vec<Bits>> = (0..size).map(|_| draw(&mut random)).collect();
