@@ -6,11 +6,13 @@ use tacit_circuit::{AndGate, Output, Program, XorGate, XorLevel};
 use tacit_kernels::{Block, Cpu, Kernel, Simd, Use};
 use zeroize::Zeroizing;
 
-use super::frame::Frame;
+use super::frame::{Frame, blocks_for};
 use super::{AndRows, Gates, XorRows, bits_bytes, cot_label};
 use crate::label_keyed::{Points, decode};
 use crate::{DecodeError, Evaluator, StartPoint};
 
+/// Labels that the evaluator has of a wire.
+const LABELS: usize = 1;
 /// What a caller broke who gave tables of another size.
 const TABLES: &str = "exactly as many bytes as the segment's tables have";
 
@@ -20,7 +22,7 @@ pub struct WithoutOffsetEvaluator<G> {
     points: Points,
     /// The segment whose turn it is.
     segment: usize,
-    /// A label a slot, and one that nobody reads.
+    /// A label a slot, of [`blocks_for`] slots.
     slots: Zeroizing<Vec<Block>>,
     gates: PhantomData<fn() -> G>,
 }
@@ -53,7 +55,7 @@ impl<G: Gates> Kernel for Xors<'_, G> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let mut frame = Frame::new(simd, self.slots, self.points, Use::Xor, self.first);
+        let mut frame = Frame::new(simd, self.slots, LABELS, self.points, Use::Xor, self.first);
         let (mut gates, mut tables) = (self.gates, self.tables);
         for level in self.levels {
             for (private, count) in [(true, level.private), (false, level.shared)] {
@@ -84,7 +86,7 @@ impl<G: Gates> Kernel for Ands<'_, G> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let mut frame = Frame::new(simd, self.slots, self.points, Use::And, self.first);
+        let mut frame = Frame::new(simd, self.slots, LABELS, self.points, Use::And, self.first);
         G::And::evaluate(&mut frame, self.gates, self.rows, self.bits, self.at);
     }
 }
@@ -102,7 +104,7 @@ impl<G: Gates> Evaluator for WithoutOffsetEvaluator<G> {
         );
         self.points.instance = instance;
         self.segment = 0;
-        let blocks = program.slots() + 1;
+        let blocks = blocks_for(program.slots(), LABELS);
         if self.slots.len() < blocks {
             // A new vector, since growing the old one would leave labels behind in memory.
             self.slots = Zeroizing::new(vec![Block::ZERO; blocks]);

@@ -1,7 +1,7 @@
 //! A run of gates as vectors see it: labels in slots, and points at which F is called.
 
-use tacit_circuit::NEGATED;
-use tacit_kernels::{Block, Simd, Use};
+use tacit_circuit::{AndGate, XorGate};
+use tacit_kernels::{Block, Simd, SlotView, Use};
 
 use crate::label_keyed::{KEY, Points};
 
@@ -27,11 +27,41 @@ const NUMBERS: [Block; MAX_STEP + 1] = {
     numbers
 };
 
+/// Blocks for a program with this many slots of so many labels each: a power of two, the last slot
+/// being one that no program uses.
+pub(super) const fn blocks_for(slots: usize, labels: usize) -> usize {
+    (labels * (slots + 1)).next_power_of_two()
+}
+
+/// A gate, to be taken in steps that are always full.
+pub(super) trait Gate: Copy {
+    /// One that reads and writes `slot` alone.
+    fn idle(slot: u32) -> Self;
+}
+
+impl Gate for XorGate {
+    #[inline(always)]
+    fn idle(slot: u32) -> Self {
+        let (a, b, out) = (slot, slot, slot);
+        Self { a, b, out }
+    }
+}
+
+impl Gate for AndGate {
+    #[inline(always)]
+    fn idle(slot: u32) -> Self {
+        let (a, b, out) = (slot, slot, slot);
+        Self { a, b, out }
+    }
+}
+
 /// The slots of a program, and the points of the gates of one kind from a certain number on.
 pub struct Frame<'a, S: Simd> {
     pub(super) simd: S,
-    /// Labels. The garbler has two blocks a slot, and two more that nobody reads.
-    pub(super) slots: &'a mut [Block],
+    /// Labels; the garbler has two blocks a slot. Flags above a slot's number fall away.
+    slots: SlotView<'a>,
+    /// The slot that no program uses.
+    spare: u32,
     /// The point of gate 0, row 0 and side 0 in each lane.
     base: S::Vector,
     /// The number of the next gate, in the high half of each lane.
@@ -39,17 +69,22 @@ pub struct Frame<'a, S: Simd> {
 }
 
 impl<'a, S: Simd> Frame<'a, S> {
+    /// A frame over `blocks`, which are as many as [`blocks_for`] says, with so many labels a slot.
     #[inline(always)]
     pub(super) fn new(
         simd: S,
-        slots: &'a mut [Block],
+        blocks: &'a mut [Block],
+        labels: usize,
         points: Points,
         usage: Use,
         first: usize,
     ) -> Self {
+        let slots = SlotView::new(blocks);
+        let spare = (slots.count() / labels - 1) as u32;
         Self {
             simd,
             slots,
+            spare,
             base: simd.splat(points.at(usage, 0, 0, 0)),
             number: simd.splat(Block::from_u128((first as u128) << 64)),
         }
@@ -95,15 +130,33 @@ impl<'a, S: Simd> Frame<'a, S> {
     /// The labels with `select` (the garbler's) of the slots that `slot` says lane by lane.
     #[inline(always)]
     fn pair_label(&self, select: usize, slot: impl Fn(usize) -> u32) -> S::Vector {
-        let index = |lane| 2 * (slot(lane) & !NEGATED) as usize + select;
-        self.simd.gather(self.slots, index)
+        let index = |lane| 2 * slot(lane) as usize + select;
+        self.simd.gather(&self.slots, index)
     }
 
     /// The labels (the evaluator's) of the slots that `slot` says lane by lane.
     #[inline(always)]
     pub(super) fn label(&self, slot: impl Fn(usize) -> u32) -> S::Vector {
-        let index = |lane| (slot(lane) & !NEGATED) as usize;
-        self.simd.gather(self.slots, index)
+        self.simd.gather(&self.slots, |lane| slot(lane) as usize)
+    }
+
+    /// These gates, and idle ones as many as a step lacks.
+    #[inline(always)]
+    pub(super) fn fill_up<G: Gate>(&self, gates: &[G]) -> [G; MAX_STEP] {
+        let mut filled = [G::idle(self.spare); MAX_STEP];
+        filled[..gates.len()].copy_from_slice(gates);
+        filled
+    }
+
+    /// The random blocks of a vector of gates; lanes beyond them have zero.
+    #[inline(always)]
+    pub(super) fn coins(&self, coins: &[Block]) -> S::Vector {
+        if coins.len() == S::LANES {
+            return self.simd.load(coins);
+        }
+        let mut padded = [Block::ZERO; MAX_LANES];
+        padded[..coins.len()].copy_from_slice(coins);
+        self.simd.load(&padded)
     }
 
     /// Bit 0 in the lanes for which `bit` says so. It is public.
@@ -130,26 +183,20 @@ impl<'a, S: Simd> Frame<'a, S> {
         self.simd.xor(label, self.simd.splat(ONE))
     }
 
-    /// Writes a pair of labels; lanes without a slot write what nobody reads.
+    /// Writes pairs of labels (the garbler's) to the slots that `slot` says lane by lane.
     #[inline(always)]
-    pub(super) fn write_pair(
-        &mut self,
-        labels: [S::Vector; 2],
-        slot: impl Fn(usize) -> Option<u32>,
-    ) {
-        let spare = self.slots.len() - 2;
+    pub(super) fn write_pair(&mut self, labels: [S::Vector; 2], slot: impl Fn(usize) -> u32) {
         for (select, label) in labels.into_iter().enumerate() {
-            let index = |lane| slot(lane).map_or(spare, |slot| 2 * slot as usize) + select;
-            self.simd.scatter(label, self.slots, index);
+            let index = |lane| 2 * slot(lane) as usize + select;
+            self.simd.scatter(label, &mut self.slots, index);
         }
     }
 
-    /// Writes labels of the evaluator; lanes without a slot write what nobody reads.
+    /// Writes labels (the evaluator's) to the slots that `slot` says lane by lane.
     #[inline(always)]
-    pub(super) fn write(&mut self, label: S::Vector, slot: impl Fn(usize) -> Option<u32>) {
-        let spare = self.slots.len() - 1;
-        let index = |lane| slot(lane).map_or(spare, |slot| slot as usize);
-        self.simd.scatter(label, self.slots, index);
+    pub(super) fn write(&mut self, label: S::Vector, slot: impl Fn(usize) -> u32) {
+        self.simd
+            .scatter(label, &mut self.slots, |lane| slot(lane) as usize);
     }
 }
 

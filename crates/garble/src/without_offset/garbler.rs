@@ -7,11 +7,13 @@ use tacit_circuit::{AndGate, Output, Program, XorGate, XorLevel};
 use tacit_kernels::{Block, Cpu, Kernel, Simd, Use};
 use zeroize::Zeroizing;
 
-use super::frame::Frame;
+use super::frame::{Frame, blocks_for};
 use super::{AndRows, Gates, XorRows, bits_bytes, cot_label};
 use crate::label_keyed::{Coins, LabelPair, Points, decoding};
 use crate::{Garbler, StartPoint};
 
+/// Labels that the garbler has of a wire.
+const LABELS: usize = 2;
 /// What a caller broke who gave tables of another size.
 const ROOM: &str = "exactly as many bytes as the segment's tables have";
 
@@ -25,7 +27,7 @@ pub struct WithoutOffsetGarbler<G> {
     active_wires: u64,
     /// The segment whose turn it is.
     segment: usize,
-    /// Two blocks a slot, as [`LabelPair::to_slot`] has them, and two that nobody reads.
+    /// Two blocks a slot, as [`LabelPair::to_slot`] has them, of [`blocks_for`] slots.
     slots: Zeroizing<Vec<Block>>,
     /// Room for the random blocks of a batch's gates of one kind.
     random: Zeroizing<Vec<Block>>,
@@ -71,7 +73,7 @@ impl<G: Gates> Kernel for Xors<'_, G> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let mut frame = Frame::new(simd, self.slots, self.points, Use::Xor, self.first);
+        let mut frame = Frame::new(simd, self.slots, LABELS, self.points, Use::Xor, self.first);
         let (mut gates, mut tables, mut random) = (self.gates, self.tables, self.random);
         for level in self.levels {
             for (private, count) in [(true, level.private), (false, level.shared)] {
@@ -105,7 +107,7 @@ impl<G: Gates> Kernel for Ands<'_, G> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let mut frame = Frame::new(simd, self.slots, self.points, Use::And, self.first);
+        let mut frame = Frame::new(simd, self.slots, LABELS, self.points, Use::And, self.first);
         G::And::garble(
             &mut frame,
             self.gates,
@@ -140,7 +142,7 @@ impl<G: Gates> Garbler for WithoutOffsetGarbler<G> {
         );
         self.points.instance = instance;
         self.segment = 0;
-        let blocks = 2 * (program.slots() + 1);
+        let blocks = blocks_for(program.slots(), LABELS);
         if self.slots.len() < blocks {
             // A new vector, since growing the old one would leave labels behind in memory.
             self.slots = Zeroizing::new(vec![Block::ZERO; blocks]);

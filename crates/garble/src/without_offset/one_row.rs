@@ -98,9 +98,18 @@ fn garble_step<S: Simd, const V: usize, const C: usize, const F: usize>(
 ) {
     const { assert!(V * C == 4 * F && V.is_multiple_of(2)) };
     let simd = frame.simd;
+    let filled;
+    let (count, gates) = (
+        gates.len(),
+        if gates.len() == V * S::LANES {
+            gates
+        } else {
+            filled = frame.fill_up(gates);
+            &filled[..V * S::LANES]
+        },
+    );
     let zero = simd.splat(Block::ZERO);
-    let last = gates.len() - 1;
-    let gate = |v: usize, lane: usize| &gates[paired::<S>(v, lane).min(last)];
+    let gate = |v: usize, lane: usize| &gates[paired::<S>(v, lane)];
     let numbers: [S::Vector; V] = frame.numbers(paired::<S>);
     let mut keys = [[zero; 4]; F];
     let mut points = [[[zero]; 4]; F];
@@ -136,14 +145,10 @@ fn garble_step<S: Simd, const V: usize, const C: usize, const F: usize>(
             simd.xor(with_0, values[v]),
             frame.flip(simd.xor(with_1, values[v])),
         ];
-        let slot = |lane| {
-            let place = paired::<S>(v, lane);
-            (place <= last).then(|| gates[place].out)
-        };
-        frame.write_pair(pair, slot);
+        frame.write_pair(pair, |lane| gate(v, lane).out);
     }
     write_blocks(simd, ciphertexts, table);
-    frame.advance(gates.len());
+    frame.advance(count);
 }
 
 /// Writes vectors of ciphertexts, two by two lane for lane, as many as there is room for.
@@ -177,9 +182,18 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
 ) {
     const { assert!(2 * V == 4 * F) };
     let simd = frame.simd;
+    let filled;
+    let (count, gates) = (
+        gates.len(),
+        if gates.len() == V * S::LANES {
+            gates
+        } else {
+            filled = frame.fill_up(gates);
+            &filled[..V * S::LANES]
+        },
+    );
     let zero = simd.splat(Block::ZERO);
-    let last = gates.len() - 1;
-    let gate = |v: usize, lane: usize| &gates[paired::<S>(v, lane).min(last)];
+    let gate = |v: usize, lane: usize| &gates[paired::<S>(v, lane)];
     let numbers: [S::Vector; V] = frame.numbers(paired::<S>);
     let row_1 = simd.splat(tweak_place(1, 0));
     let mut keys = [[zero; 4]; F];
@@ -214,13 +228,9 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
         };
         let key = frame.key(simd.xor(f[2 * v][0], translated));
         let label = simd.xor(key, frame.bit(simd.xor(i, j)));
-        let slot = |lane| {
-            let place = paired::<S>(v, lane);
-            (place <= last).then(|| gates[place].out)
-        };
-        frame.write(label, slot);
+        frame.write(label, |lane| gate(v, lane).out);
     }
-    frame.advance(gates.len());
+    frame.advance(count);
 }
 
 /// Reads what [`write_blocks`] wrote.

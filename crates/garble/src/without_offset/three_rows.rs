@@ -116,8 +116,17 @@ fn garble_step<S: Simd>(
     rows: &mut [u8],
 ) {
     let simd = frame.simd;
-    let last = gates.len() - 1;
-    let gate = |lane: usize| &gates[lane.min(last)];
+    let filled;
+    let (count, gates) = (
+        gates.len(),
+        if gates.len() == S::LANES {
+            gates
+        } else {
+            filled = frame.fill_up(gates);
+            &filled[..S::LANES]
+        },
+    );
+    let gate = |lane: usize| &gates[lane];
     let [numbers] = frame.numbers(|_, lane| lane);
     let i = frame.pair(|lane| gate(lane).a);
     let j = frame.pair(|lane| gate(lane).b);
@@ -156,7 +165,7 @@ fn garble_step<S: Simd>(
         }
         Kind::Xor => (simd.xor(pi_i, pi_j), [ones, ones, zeros]),
     };
-    let coin = simd.gather(coins, |lane| lane.min(last));
+    let coin = frame.coins(coins);
     let other = simd.xor(frame.key(coin), frame.flip(frame.bit(k_0)));
     let between = simd.xor(k_0, other);
     for (index, (k, differs)) in k.into_iter().zip(differs).enumerate() {
@@ -176,8 +185,8 @@ fn garble_step<S: Simd>(
         simd.xor(with_0, value_of_0),
         frame.flip(simd.xor(simd.xor(with_0, between), value_of_0)),
     ];
-    frame.write_pair(pair, |lane| (lane <= last).then(|| gates[lane].out));
-    frame.advance(gates.len());
+    frame.write_pair(pair, |lane| gate(lane).out);
+    frame.advance(count);
 }
 
 /// Evaluates gates of a step of at most four vectors.
@@ -198,8 +207,15 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
     rows: &[u8],
 ) {
     let simd = frame.simd;
-    let last = gates.len() - 1;
+    let filled;
+    let (count, gates) = if gates.len() == V * S::LANES {
+        (gates.len(), gates)
+    } else {
+        filled = frame.fill_up(gates);
+        (gates.len(), &filled[..V * S::LANES])
+    };
     let (keys, masks) = call_ands::<S, V, F>(frame, gates);
+    frame.advance(count);
     let mut blocks = [Block::ZERO; 3 * MAX_STEP];
     for (block, row) in blocks.iter_mut().zip(rows.as_chunks().0) {
         *block = Block::from_bytes(*row);
@@ -215,10 +231,6 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
                 let row = simd.gather(&blocks, |lane| 3 * (v * S::LANES + lane) + t);
                 simd.xor(label, simd.and(taken, row))
             });
-        let slot = |lane: usize| {
-            let place = v * S::LANES + lane;
-            (place <= last).then(|| gates[place].out)
-        };
-        frame.write(label, slot);
+        frame.write(label, |lane| gates[v * S::LANES + lane].out);
     }
 }

@@ -80,9 +80,9 @@ impl AndRows for TwoRows {
             let gates = gates.split_off(..count).expect("gates are left");
             let rows = rows.split_off(..BYTES * count).expect("rows for each");
             if count > 2 * S::LANES {
-                evaluate_step::<S, 4, 2>(frame, gates, rows, bits, at);
+                evaluate_step::<S, 4, 2>(frame, gates, rows, step_bits(bits, at));
             } else {
-                evaluate_step::<S, 2, 1>(frame, gates, rows, bits, at);
+                evaluate_step::<S, 2, 1>(frame, gates, rows, step_bits(bits, at));
             }
             at += count;
         }
@@ -98,8 +98,17 @@ fn garble_step<S: Simd>(
     rows: &mut [u8],
 ) -> [Block; MAX_LANES] {
     let simd = frame.simd;
-    let last = gates.len() - 1;
-    let gate = |lane: usize| &gates[lane.min(last)];
+    let filled;
+    let (count, gates) = (
+        gates.len(),
+        if gates.len() == S::LANES {
+            gates
+        } else {
+            filled = frame.fill_up(gates);
+            &filled[..S::LANES]
+        },
+    );
+    let gate = |lane: usize| &gates[lane];
     let [numbers] = frame.numbers(in_order::<S>);
     let i = frame.pair(|lane| gate(lane).a);
     let j = frame.pair(|lane| gate(lane).b);
@@ -135,7 +144,7 @@ fn garble_step<S: Simd>(
     let t_2 = simd.xor(simd.xor(k_0, k_2), simd.and(pi_j, d_row));
 
     // K_0 stands for [s = 0] and has this select bit; X has the other.
-    let pi = frame.bit(simd.gather(coins, |lane| lane.min(last)));
+    let pi = frame.bit(frame.coins(coins));
     let value = frame.bit(simd.and(pi_i, pi_j));
     let select = simd.xor(pi, value);
     let swap = simd.and(simd.lsb_mask(select), d_key);
@@ -144,7 +153,7 @@ fn garble_step<S: Simd>(
         simd.xor(with_0, pi),
         frame.flip(simd.xor(simd.xor(with_0, d_key), pi)),
     ];
-    frame.write_pair(pair, |lane| (lane <= last).then(|| gates[lane].out));
+    frame.write_pair(pair, |lane| gate(lane).out);
 
     let c_0 = simd.xor(frame.bit(k_0), select);
     let c_3 = frame.flip(frame.bit(d));
@@ -157,7 +166,7 @@ fn garble_step<S: Simd>(
         simd.store_pairs(t_1, t_2, &mut padded);
         rows.copy_from_slice(&padded[..rows.len()]);
     }
-    frame.advance(gates.len());
+    frame.advance(count);
     extra
 }
 
@@ -167,14 +176,20 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
     frame: &mut Frame<'_, S>,
     gates: &[AndGate],
     rows: &[u8],
-    bits: &[u8],
-    at: usize,
+    bits: u64,
 ) {
     let simd = frame.simd;
-    let last = gates.len() - 1;
+    let filled;
+    let (count, gates) = if gates.len() == V * S::LANES {
+        (gates.len(), gates)
+    } else {
+        filled = frame.fill_up(gates);
+        (gates.len(), &filled[..V * S::LANES])
+    };
     let (keys, masks) = call_ands::<S, V, F>(frame, gates);
+    frame.advance(count);
     let mut padded;
-    let rows = if rows.len() == BYTES * V * S::LANES {
+    let rows = if count == V * S::LANES {
         rows
     } else {
         padded = [0; BYTES * MAX_STEP];
@@ -184,33 +199,38 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
     for (v, rows) in rows.chunks_exact(BYTES * S::LANES).take(V).enumerate() {
         let [a, b] = masks[v];
         let (t_1, t_2) = simd.load_pairs(rows);
-        let bit = |lane: usize, bit: usize| {
-            let number = at + in_order::<S>(v, lane).min(last);
-            bits[number / 4] >> (number % 4 * BITS + bit) & 1 == 1
-        };
+        let bit = |lane: usize, bit: usize| bits >> (in_order::<S>(v, lane) * BITS + bit) & 1 == 1;
         let c_0 = frame.public_bits(|lane| bit(lane, 0));
         let c_3 = frame.public_bits(|lane| bit(lane, 1));
         let label = simd.xor(keys[v], simd.xor(c_0, simd.and(simd.and(a, b), c_3)));
         let row = simd.xor(simd.and(b, t_1), simd.and(a, t_2));
-        let slot = |lane| {
-            let place = in_order::<S>(v, lane);
-            (place <= last).then(|| gates[place].out)
-        };
-        frame.write(simd.xor(label, row), slot);
+        frame.write(simd.xor(label, row), |lane| {
+            gates[in_order::<S>(v, lane)].out
+        });
     }
 }
 
-/// K_α of up to `V` vectors of gates, and the masks of λ_i and λ_j, for their evaluator.
+/// The bits of a step's gates, of which the first is number `at` of its segment, from bit 0 on.
+#[inline(always)]
+fn step_bits(bits: &[u8], at: usize) -> u64 {
+    const { assert!(BITS * (MAX_STEP + 3) <= 64) };
+    let bits = &bits[at * BITS / 8..];
+    let mut word = [0; 8];
+    let length = bits.len().min(8);
+    word[..length].copy_from_slice(&bits[..length]);
+    u64::from_le_bytes(word) >> (at * BITS % 8)
+}
+
+/// K_α of `V` vectors of gates, and the masks of λ_i and λ_j, for their evaluator.
 #[inline(always)]
 pub(super) fn call_ands<S: Simd, const V: usize, const F: usize>(
-    frame: &mut Frame<'_, S>,
+    frame: &Frame<'_, S>,
     gates: &[AndGate],
 ) -> ([S::Vector; V], [[S::Vector; 2]; V]) {
     const { assert!(2 * V == 4 * F) };
     let simd = frame.simd;
     let zero = simd.splat(Block::ZERO);
-    let last = gates.len() - 1;
-    let gate = |v: usize, lane: usize| &gates[in_order::<S>(v, lane).min(last)];
+    let gate = |v: usize, lane: usize| &gates[in_order::<S>(v, lane)];
     let numbers: [S::Vector; V] = frame.numbers(in_order::<S>);
     let (row_1, row_2) = (simd.splat(tweak_place(1, 0)), simd.splat(tweak_place(2, 0)));
     let mut keys = [[zero; 4]; F];
@@ -229,7 +249,6 @@ pub(super) fn call_ands<S: Simd, const V: usize, const F: usize>(
     }
     let f = simd.encrypt_rekeyed(keys, points);
     let f = f.as_flattened();
-    frame.advance(gates.len());
     let mut keys = [zero; V];
     for (v, key) in keys.iter_mut().enumerate() {
         *key = simd.xor(f[2 * v][0], f[2 * v + 1][0]);
