@@ -1,12 +1,13 @@
 //! The commands, their arguments and their help.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use tacit::BaseOt;
 use tacit::formats::BitOrder;
+use tacit::{BaseOt, Role};
 
 const ABOUT: &str = "\
 Tacit lets two parties compute a function of their private inputs and learn only its result.
@@ -73,8 +74,31 @@ Examples, one line in each of two terminals (identities from `tacit keygen`):
 Arguments show in the list of processes and in your shell's history. A secret that others on this \
 machine must not see goes through `name=@FILE`, `name=-` or --input-file.
 
-Protocol `direct` is secure against semi-honest parties: both follow the protocol. `tacit inspect` \
-says what a scheme rests on.";
+  With what `tacit prepare` has put in stock, on both sides:
+  tacit run aes-128-rounds --protocol prepared …
+
+The protocols `direct` and `prepared` are secure against semi-honest parties: both follow the \
+protocol. `tacit inspect` says what a scheme rests on.";
+
+const PREPARE_EXAMPLES: &str = "\
+Examples, one line in each of two terminals:
+  tacit prepare aes-128-rounds --runs 20 --role garbler --listen 127.0.0.1:7000 \\
+      --identity alice.key --peer BOBS-FINGERPRINT
+  tacit prepare aes-128-rounds --runs 20 --role evaluator --connect 127.0.0.1:7000 \\
+      --identity bob.key --peer ALICES-FINGERPRINT
+
+  Components, whatever they will serve:
+  tacit prepare --component aes-round@900 --component xor@100 --ots 12800 --role garbler …
+
+Both parties order the same. What is in stock already counts, so that the same command fills up \
+what was used, and goes on where it was cut. Nothing in stock is used twice.";
+
+const STOCK_EXAMPLES: &str = "\
+Examples:
+  tacit stock list
+  tacit stock list --peer bob --json
+  tacit stock check
+  tacit stock new-epoch --peer bob";
 
 /// The `tacit` command.
 #[derive(Debug, Parser)]
@@ -106,6 +130,12 @@ pub(crate) enum Command {
     /// Run a function with a peer, each party on its own private inputs
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
+    /// Garble components with a peer before function and inputs are known, and keep them
+    #[command(after_help = PREPARE_EXAMPLES)]
+    Prepare(Box<PrepareArgs>),
+    /// What is in stock, whether it is whole, and how to begin anew
+    #[command(after_help = STOCK_EXAMPLES)]
+    Stock(StockCommandArgs),
     /// The configuration file
     Config {
         #[command(subcommand)]
@@ -132,6 +162,8 @@ impl Command {
             Self::Keygen(args) => args.json,
             Self::Inspect(args) => args.json,
             Self::Run(args) => args.json,
+            Self::Prepare(args) => args.json,
+            Self::Stock(args) => args.json,
             Self::Config { .. } | Self::Completions { .. } | Self::Man { .. } => false,
         }
     }
@@ -169,7 +201,7 @@ pub(crate) struct KeygenArgs {
 }
 
 /// Which function: from the library or from a file.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct FunctionArgs {
     /// A parameter of a function; `tacit inspect --list` shows those of the library
     #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
@@ -245,17 +277,29 @@ pub(crate) enum RoleArg {
     Evaluator,
 }
 
-/// Arguments of `tacit run`.
+/// A protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtocolArg {
+    /// Garbles, sends and evaluates when inputs are there
+    Direct,
+    /// Links what `tacit prepare` has put in stock: one round trip; what is missing is garbled on
+    /// the spot
+    Prepared,
+}
+
+impl ProtocolArg {
+    /// Its name in the literature and on the wire.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Prepared => "prepared",
+        }
+    }
+}
+
+/// How this party meets its peer.
 #[derive(Debug, Args)]
-pub(crate) struct RunArgs {
-    /// A name from the library, a function file (JSON), or a circuit file (Bristol Fashion or the
-    /// old Bristol format)
-    pub(crate) function: String,
-    #[command(flatten)]
-    pub(crate) choice: FunctionArgs,
-    /// Which role this party plays; the other party plays the other
-    #[arg(long, value_enum)]
-    pub(crate) role: RoleArg,
+pub(crate) struct MeetArgs {
     /// Wait for the peer at this address; port 0 takes a free one and tells it
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "connect")]
     pub(crate) listen: Option<String>,
@@ -268,6 +312,130 @@ pub(crate) struct RunArgs {
     /// The peer's fingerprint, or its name in tacit.toml
     #[arg(long, value_name = "FINGERPRINT|NAME")]
     pub(crate) peer: Option<String>,
+    /// On what the session's oblivious transfer rests: ristretto255, or ml-kem-768 against quantum
+    /// computers; both parties name the same
+    #[arg(long, value_name = "NAME", value_parser = base_ot)]
+    pub(crate) base_ot: Option<BaseOt>,
+    /// Longest wait for the peer, for each message and for the connection, such as 30s or 500ms
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// Where this party's stock is.
+#[derive(Debug, Args)]
+pub(crate) struct StockArgs {
+    /// The folder of this party's stocks; without it the one in tacit.toml, or tacit/stock in your
+    /// data folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) stock: Option<PathBuf>,
+}
+
+/// Arguments of `tacit prepare`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("wanted").required(true).multiple(true).args(["function", "components", "ots"]))]
+pub(crate) struct PrepareArgs {
+    /// Prepare for this function: a name from the library, a function file (JSON), or a circuit
+    /// file (Bristol Fashion or the old Bristol format)
+    pub(crate) function: Option<String>,
+    #[command(flatten)]
+    pub(crate) choice: FunctionArgs,
+    /// For how many runs of the function there is to be enough
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "function")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) runs: u64,
+    /// So many instances of a component of the library or of a circuit file, such as aes-round@90
+    /// or levenshtein-tile:side=10@36
+    #[arg(long = "component", value_name = "NAME[:PARAM=VALUE,…]@COUNT")]
+    #[arg(value_parser = counted)]
+    pub(crate) components: Vec<Counted>,
+    /// So many oblivious transfers beside, one for each input bit of the evaluator
+    #[arg(long, value_name = "N")]
+    pub(crate) ots: Option<u64>,
+    /// The role that this party will play in the runs; the other party plays the other
+    #[arg(long, value_enum)]
+    pub(crate) role: RoleArg,
+    #[command(flatten)]
+    pub(crate) meet: MeetArgs,
+    /// The garbling scheme; both parties name the same
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scheme: Option<String>,
+    #[command(flatten)]
+    pub(crate) stock: StockArgs,
+    /// Garble on so many threads
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
+    pub(crate) threads: NonZeroUsize,
+    /// Meet again so often when the connection breaks, each time after a longer pause
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) retries: u32,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `tacit stock`.
+#[derive(Debug, Args)]
+pub(crate) struct StockCommandArgs {
+    #[command(subcommand)]
+    pub(crate) command: StockCommand,
+    /// The folder of this party's stocks; without it the one in tacit.toml, or tacit/stock in your
+    /// data folder
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) stock: Option<PathBuf>,
+    /// Only stocks with this peer: its fingerprint, or its name in tacit.toml
+    #[arg(long, global = true, value_name = "FINGERPRINT|NAME")]
+    pub(crate) peer: Option<String>,
+    /// Only stocks for this role
+    #[arg(long, global = true, value_enum)]
+    pub(crate) role: Option<RoleArg>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What `tacit stock` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub(crate) enum StockCommand {
+    /// What is in stock with whom
+    List,
+    /// Read everything, name what is damaged and withdraw it
+    Check,
+    /// Free the room of what is used
+    Compact,
+    /// Destroy stocks; once the peer has done the same, the next preparation begins anew under a
+    /// new Δ. The remedy for a stock restored from an old copy and for a cloned machine
+    NewEpoch,
+}
+
+/// A component and how many instances of it are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) name: String,
+    pub(crate) params: Vec<(String, String)>,
+    pub(crate) count: u64,
+}
+
+impl From<RoleArg> for Role {
+    fn from(role: RoleArg) -> Self {
+        match role {
+            RoleArg::Garbler => Self::Garbler,
+            RoleArg::Evaluator => Self::Evaluator,
+        }
+    }
+}
+
+/// Arguments of `tacit run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// A name from the library, a function file (JSON), or a circuit file (Bristol Fashion or the
+    /// old Bristol format)
+    pub(crate) function: String,
+    #[command(flatten)]
+    pub(crate) choice: FunctionArgs,
+    /// Which role this party plays; the other party plays the other
+    #[arg(long, value_enum)]
+    pub(crate) role: RoleArg,
+    #[command(flatten)]
+    pub(crate) meet: MeetArgs,
     /// An input of this party: a value, `@FILE`, or `-` for standard input. Values in arguments
     /// show in the list of processes
     #[arg(long = "input", value_name = "NAME=VALUE")]
@@ -278,13 +446,11 @@ pub(crate) struct RunArgs {
     /// The garbling scheme; both parties name the same
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<String>,
-    /// On what the session's oblivious transfer rests: ristretto255, or ml-kem-768 against quantum
-    /// computers; both parties name the same
-    #[arg(long, value_name = "NAME", value_parser = base_ot)]
-    pub(crate) base_ot: Option<BaseOt>,
-    /// Longest wait for the peer, for each message and for the connection, such as 30s or 500ms
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) timeout: Option<Duration>,
+    /// The protocol; both parties name the same
+    #[arg(long, value_enum, default_value_t = ProtocolArg::Direct)]
+    pub(crate) protocol: ProtocolArg,
+    #[command(flatten)]
+    pub(crate) stock: StockArgs,
     /// Longest time for each run, from its first message to its result, such as 10m; without it
     /// only the waits are bounded, each by itself
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -300,7 +466,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// No TLS and no identities, on loopback addresses only: for measurements
-    #[arg(long, conflicts_with_all = ["identity", "peer"])]
+    #[arg(long, conflicts_with_all = ["identity", "peer", "stock"])]
     pub(crate) plain_loopback: bool,
 }
 
@@ -309,6 +475,25 @@ fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+/// `name:param=value,param=value@count`.
+fn counted(text: &str) -> Result<Counted, String> {
+    let wrong = "expected NAME@COUNT or NAME:PARAM=VALUE,…@COUNT, such as aes-round@90";
+    let (what, count) = text.rsplit_once('@').ok_or(wrong)?;
+    let count = count.parse().map_err(|_| wrong)?;
+    let (name, params) = match what.rsplit_once(':') {
+        Some((name, params)) => (name, params.split(',').map(pair).collect::<Result<_, _>>()?),
+        None => (what, Vec::new()),
+    };
+    match name {
+        "" => Err(wrong.to_owned()),
+        _ => Ok(Counted {
+            name: name.to_owned(),
+            params,
+            count,
+        }),
     }
 }
 
@@ -368,6 +553,20 @@ mod tests {
             "0s",
         ] {
             assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn components_have_counts() {
+        let params = vec![("side".to_owned(), "10".to_owned())];
+        let counted_tile = Counted {
+            name: "levenshtein-tile".to_owned(),
+            params,
+            count: 36,
+        };
+        assert_eq!(counted("levenshtein-tile:side=10@36"), Ok(counted_tile));
+        for wrong in ["", "xor", "xor@", "xor@-1", "@5", ":side=1@5", "xor:side@5"] {
+            assert!(counted(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -36,9 +36,24 @@ pub(crate) struct Config {
     /// Peers by name.
     #[serde(default)]
     pub(crate) peers: BTreeMap<String, Peer>,
+    /// Where prepared material lies.
+    #[serde(default)]
+    pub(crate) stock: StockPlace,
     /// How long to wait.
     #[serde(default)]
     pub(crate) timeouts: Waits,
+}
+
+/// Where prepared material lies and how much of it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StockPlace {
+    /// The folder of all stocks.
+    #[serde(default)]
+    pub(crate) folder: Option<PathBuf>,
+    /// Most GiB of each stock.
+    #[serde(default)]
+    pub(crate) limit_gib: Option<u64>,
 }
 
 /// A peer that this party knows.
@@ -113,10 +128,12 @@ impl Config {
         }
         let text = fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
         let mut config = Self::parse(&text).map_err(failed)?;
-        config.identity = config.identity.map(|identity| match path.parent() {
-            Some(folder) => folder.join(identity),
-            None => identity,
-        });
+        let beside = |file: PathBuf| match path.parent() {
+            Some(folder) => folder.join(file),
+            None => file,
+        };
+        config.identity = config.identity.map(beside);
+        config.stock.folder = config.stock.folder.map(beside);
         Ok(config)
     }
 
@@ -163,6 +180,12 @@ pub(crate) fn show(explicit: Option<&Path>) -> Result<(), Failure> {
     for (name, peer) in &config.peers {
         let address = peer.address.as_deref().unwrap_or("no address");
         let _ = writeln!(text, "peer {name}: {} at {address}", peer.fingerprint);
+    }
+    if let Some(folder) = &config.stock.folder {
+        let _ = writeln!(text, "stock folder: {}", folder.display());
+    }
+    if let Some(limit) = config.stock.limit_gib {
+        let _ = writeln!(text, "stock limit: {limit} GiB");
     }
     for (name, wait) in [
         ("connect", config.timeouts.connect),
@@ -244,8 +267,9 @@ mod tests {
             let object = schema.pointer(at).and_then(|at| at.as_object()).unwrap();
             object.keys().cloned().collect()
         };
-        let top = ["base_ot", "identity", "peers", "timeouts"];
+        let top = ["base_ot", "identity", "peers", "stock", "timeouts"];
         assert_eq!(names("/properties"), top);
+        assert_eq!(names("/$defs/stock/properties"), ["folder", "limit_gib"]);
         assert_eq!(names("/$defs/peer/properties"), ["address", "fingerprint"]);
         assert_eq!(
             names("/$defs/timeouts/properties"),

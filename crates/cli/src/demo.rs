@@ -13,14 +13,12 @@ use tacit::{
     library,
 };
 
-use crate::args::DemoArgs;
+use crate::args::{DemoArgs, ProtocolArg};
 use crate::cancel;
 use crate::failure::Failure;
 use crate::log::Log;
 use crate::progress::Bar;
-use crate::report::{
-    JSON_VERSION, PROTOCOL, THREAT_MODEL, cost_json, outputs_json, outputs_text, pretty,
-};
+use crate::report::{JSON_VERSION, THREAT_MODEL, cost_json, outputs_json, outputs_text, pretty};
 
 /// FIPS 197, appendix C.1, so that anybody can look the result up.
 const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -239,7 +237,7 @@ fn tell(
         };
         let text = pretty(&json!({
             "version": JSON_VERSION,
-            "protocol": PROTOCOL,
+            "protocol": ProtocolArg::Direct.name(),
             "threat_model": THREAT_MODEL,
             "scheme": rung.id.to_string(),
             "assumption": rung.assumption.to_string(),
@@ -251,7 +249,7 @@ fn tell(
         return crate::print(text.as_bytes());
     }
     let mut text = format!(
-        "protocol  {PROTOCOL}, secure against {THREAT_MODEL} parties\n\
+        "protocol  direct, secure against {THREAT_MODEL} parties\n\
          scheme    {}, rests on {} ({} bits)\n\
          Alice     {}\nBob       {}\n\n",
         rung.id, rung.assumption, rung.security_bits, fingerprints.0, fingerprints.1

@@ -70,6 +70,12 @@ pub(crate) enum Failure {
         /// Files that were checked.
         checked: usize,
     },
+    /// Something in stock is damaged; it was said what.
+    #[error(
+        "something in stock is damaged; no run will use what is withdrawn, and `tacit prepare` \
+         replaces it"
+    )]
+    Damaged,
     /// Two computations that must agree differ: garbled and plain, or given and optimised.
     #[error(
         "{what} came out wrong: two computations that must agree differ; please report this, it is \
@@ -126,6 +132,7 @@ impl Failure {
             | Self::WrongResult { .. }
             | Self::Output(_)
             | Self::OutputClosed => Category::Input,
+            Self::Damaged => Category::Stock,
         }
     }
 

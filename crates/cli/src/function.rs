@@ -158,7 +158,7 @@ fn file_name(path: &str) -> String {
     }
 }
 
-fn parameters(choice: &FunctionArgs) -> Result<BTreeMap<String, u64>, Failure> {
+pub(crate) fn parameters(choice: &FunctionArgs) -> Result<BTreeMap<String, u64>, Failure> {
     let mut parameters = BTreeMap::new();
     for (name, value) in &choice.params {
         let value = value.parse().map_err(|_| {

@@ -3,7 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
-//! | [`demo`], [`keygen`], [`inspect`], [`check`], [`run`], [`config`] | one command each |
+//! | [`demo`], [`keygen`], [`inspect`], [`check`], [`run`], [`prepare`], [`stock`], [`config`] | one command each |
 //! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
 //! | [`report`], [`progress`], [`log`] | what people and programs see of a run |
 //! | [`failure`] | every error, what to do about it, and the exit code |
@@ -23,9 +23,11 @@ mod keygen;
 mod log;
 mod owners;
 mod party;
+mod prepare;
 mod progress;
 mod report;
 mod run;
+mod stock;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -57,6 +59,8 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Inspect(args) => inspect::inspect(&args, log),
         Command::Run(args) => run::run(&args, config.as_deref(), log),
+        Command::Prepare(args) => prepare::prepare(&args, config.as_deref(), log),
+        Command::Stock(args) => stock::stock(&args, config.as_deref()),
         Command::Config {
             command: ConfigCommand::Schema,
         } => print(config::SCHEMA.as_bytes()),

@@ -8,7 +8,7 @@ use tacit::{
     CancelHandle, Fingerprint, Identity, Listener, NetError, PlainListener, Session, Settings,
 };
 
-use crate::args::RunArgs;
+use crate::args::MeetArgs;
 use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::keygen;
@@ -45,7 +45,7 @@ impl Party {
     /// # Errors
     ///
     /// Something is missing, or the identity cannot be used.
-    pub(crate) fn new(args: &RunArgs, config: &Config) -> Result<Self, Failure> {
+    pub(crate) fn new(args: &MeetArgs, plain: bool, config: &Config) -> Result<Self, Failure> {
         let named = args.peer.as_deref().and_then(|peer| config.peers.get(peer));
         let place = match (&args.listen, &args.connect) {
             (Some(address), None) => Place::Listen(address.clone()),
@@ -61,7 +61,7 @@ impl Party {
                 }
             },
         };
-        let trust = if args.plain_loopback {
+        let trust = if plain {
             Trust::Plain
         } else {
             let peer = match (args.peer.as_deref(), named) {
@@ -72,8 +72,7 @@ impl Party {
                             .to_owned(),
                     ));
                 }
-                (Some(_), Some(peer)) => peer.fingerprint,
-                (Some(text), None) => fingerprint(text)?,
+                (Some(text), _) => fingerprint(text, config)?,
             };
             let identity = Identity::load(&identity_path(args, config)?);
             Trust::Pinned(Box::new(identity.map_err(tacit::Error::from)?), peer)
@@ -148,7 +147,15 @@ fn refusal(number: u64, from: SocketAddr, reason: &NetError, log: Log) {
     }
 }
 
-fn fingerprint(text: &str) -> Result<Fingerprint, Failure> {
+/// A peer's fingerprint, or that of the peer of this name in the configuration.
+///
+/// # Errors
+///
+/// It is neither.
+pub(crate) fn fingerprint(text: &str, config: &Config) -> Result<Fingerprint, Failure> {
+    if let Some(peer) = config.peers.get(text) {
+        return Ok(peer.fingerprint);
+    }
     text.parse().map_err(|error| {
         if text.starts_with("tacit:") {
             Failure::Usage(format!("--peer {text}: {error}"))
@@ -162,7 +169,7 @@ fn fingerprint(text: &str) -> Result<Fingerprint, Failure> {
     })
 }
 
-fn identity_path(args: &RunArgs, config: &Config) -> Result<PathBuf, Failure> {
+fn identity_path(args: &MeetArgs, config: &Config) -> Result<PathBuf, Failure> {
     if let Some(path) = args.identity.as_ref().or(config.identity.as_ref()) {
         return Ok(path.clone());
     }

@@ -28,7 +28,10 @@ impl Bar {
 
     /// Shows how far the run is.
     pub(crate) fn show(&self, progress: Progress) {
-        self.0.set_position(progress.done_ands);
+        if progress.total_ands > 0 {
+            self.0.set_length(progress.total_ands);
+            self.0.set_position(progress.done_ands);
+        }
     }
 }
 
@@ -38,7 +41,7 @@ impl Drop for Bar {
     }
 }
 
-const TEMPLATE: &str = "{msg} [{bar:24}] {human_pos}/{human_len} AND, {eta} left";
+const TEMPLATE: &str = "{msg} [{bar:24}] {human_pos}/{human_len} AND, {per_sec}, {eta} left";
 
 #[cfg(test)]
 mod tests {

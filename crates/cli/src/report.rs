@@ -11,12 +11,12 @@ use serde_json::{Map, Value as Json, json};
 use tacit::garble::Rung;
 use tacit::{Cost, Function, Phase, PhaseCost, Role, Value};
 
+use crate::args::ProtocolArg;
+
 /// The version of every JSON object that the command prints.
 pub(crate) const JSON_VERSION: u32 = 1;
 
-/// The only protocol that there is yet, and its threat model.
-pub(crate) const PROTOCOL: &str = "direct";
-/// As the literature names it.
+/// The threat model of all protocols that there are yet, as the literature names it.
 pub(crate) const THREAT_MODEL: &str = "semi-honest";
 /// The connection without TLS, wherever a fingerprint would stand.
 pub(crate) const UNAUTHENTICATED: &str = "nobody in particular (plain loopback, not authenticated)";
@@ -25,6 +25,7 @@ pub(crate) const UNAUTHENTICATED: &str = "nobody in particular (plain loopback, 
 pub(crate) struct Setting<'a> {
     pub(crate) function: &'a Function,
     pub(crate) role: Role,
+    pub(crate) protocol: ProtocolArg,
     pub(crate) rung: &'static Rung,
     /// The peer's fingerprint, or nothing where the connection is not authenticated.
     pub(crate) peer: Option<String>,
@@ -35,11 +36,12 @@ impl Setting<'_> {
     pub(crate) fn text(&self) -> String {
         let peer = self.peer.as_deref().unwrap_or(UNAUTHENTICATED);
         format!(
-            "protocol  {PROTOCOL}, secure against {THREAT_MODEL} parties\n\
+            "protocol  {}, secure against {THREAT_MODEL} parties\n\
              scheme    {}, rests on {} ({} bits)\n\
              function  {} {}\n\
              role      {}\n\
              peer      {peer}\n",
+            self.protocol.name(),
             self.rung.id,
             self.rung.assumption,
             self.rung.security_bits,
@@ -53,7 +55,7 @@ impl Setting<'_> {
     pub(crate) fn json(&self, outputs: &BTreeMap<String, Value>, costs: Option<&[Cost]>) -> Json {
         let mut object = json!({
             "version": JSON_VERSION,
-            "protocol": PROTOCOL,
+            "protocol": self.protocol.name(),
             "threat_model": THREAT_MODEL,
             "scheme": self.rung.id.to_string(),
             "assumption": self.rung.assumption.to_string(),
@@ -104,6 +106,7 @@ fn costs_json(costs: &[Cost]) -> Json {
 pub(crate) fn cost_json(cost: &Cost) -> Json {
     json!({
         "and_gates": cost.and_gates,
+        "and_gates_on_the_spot": cost.and_gates_on_the_spot,
         "wall_us": micros(cost.wall()),
         "phases": cost.phases.iter().map(phase_json).collect::<Vec<_>>(),
     })

@@ -5,14 +5,14 @@ use std::path::Path;
 use tacit::garble::{Assumption, Rung, SchemeId};
 use tacit::{Component, Cost, Function, Job, Role};
 
-use crate::args::{RoleArg, RunArgs};
+use crate::args::{ProtocolArg, RunArgs};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::log::Log;
 use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{Setting, costs_text, outputs_text, pretty};
-use crate::{cancel, function, inputs};
+use crate::{cancel, function, inputs, stock};
 
 /// Runs the command. Everything of this party's is checked before the peer hears of it.
 ///
@@ -21,13 +21,14 @@ use crate::{cancel, function, inputs};
 /// Something of this party's, of the peer's or of the network's is not right.
 pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
-    let mut party = Party::new(args, &config)?;
+    let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
     let function = function::find(&args.function, &args.choice)?.function(&args.choice)?;
-    let rung = scheme(args.scheme.as_deref(), &function)?;
+    let rung = scheme(args.scheme.as_deref(), Some(&function))?;
     if function.has_saved_values() {
         return Err(Failure::Usage(format!(
-            "{} keeps values between runs, which `direct` cannot; run a function without them",
-            function.name()
+            "{} keeps values between runs, which `{}` cannot; run a function without them",
+            function.name(),
+            args.protocol.name()
         )));
     }
     log.step(format_args!(
@@ -35,9 +36,17 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         function.name(),
         function.digest()
     ));
-    let role = match args.role {
-        RoleArg::Garbler => Role::Garbler,
-        RoleArg::Evaluator => Role::Evaluator,
+    let role = Role::from(args.role);
+    let stocks = match args.protocol {
+        ProtocolArg::Direct => None,
+        ProtocolArg::Prepared if args.plain_loopback => {
+            return Err(Failure::Usage(
+                "what is in stock belongs to two identities, and --plain-loopback has none; give \
+                 --identity and --peer"
+                    .to_owned(),
+            ));
+        }
+        ProtocolArg::Prepared => Some(stock::open(args.stock.stock.as_deref(), &config)?),
     };
     let values = inputs::gather(&function, role, args)?;
     log.detail(format_args!(
@@ -48,7 +57,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     ));
 
     let mut session = party.meet(cancel::on_signal()?, log)?;
-    if let Some(kind) = args.base_ot.or(config.base_ot) {
+    if let Some(kind) = args.meet.base_ot.or(config.base_ot) {
         session.set_base_ot(kind)?;
     }
     log.detail(format_args!("base OTs from {}", session.base_ot()));
@@ -60,6 +69,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     let setting = Setting {
         function: &function,
         role,
+        protocol: args.protocol,
         rung,
         peer,
     };
@@ -76,11 +86,21 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         if let Some(limit) = args.time_limit.or(config.timeouts.run) {
             job = job.time_limit(limit);
         }
+        if let Some(stocks) = &stocks {
+            job = job.prepared(stocks);
+        }
         for (name, value) in &values {
             job = job.input(name, value.clone());
         }
         let outcome = job.run(&mut session)?;
         log.step(format_args!("run {run} took {:?}", outcome.cost.wall()));
+        let missing = outcome.cost.and_gates_on_the_spot;
+        if stocks.is_some() && missing > 0 {
+            eprintln!(
+                "the stock had too little: {missing} AND gates were garbled on the spot; `tacit \
+                 prepare` fills it"
+            );
+        }
         costs.push(outcome.cost);
         outputs = Some(outcome.outputs);
     }
@@ -105,11 +125,20 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
 
 /// The scheme of this name, or the best for `function` under the assumption of this name, or the
 /// default.
-fn scheme(name: Option<&str>, function: &Function) -> Result<&'static Rung, Failure> {
+pub(crate) fn scheme(
+    name: Option<&str>,
+    function: Option<&Function>,
+) -> Result<&'static Rung, Failure> {
     let id = match name.map(|name| (name.parse::<SchemeId>(), name.parse::<Assumption>())) {
         None => SchemeId::HALF_GATES_TWO_CALL,
         Some((Ok(id), _)) => id,
         Some((_, Ok(assumption))) => {
+            let Some(function) = function else {
+                return Err(Failure::Usage(format!(
+                    "--scheme: the best scheme under {assumption} depends on the function; name \
+                     the scheme, as `tacit inspect` lists them"
+                )));
+            };
             let programs = function.components().iter().map(Component::program);
             let calls = function.component_calls().iter().copied().map(u64::from);
             assumption.scheme_for(&programs.zip(calls).collect::<Vec<_>>())

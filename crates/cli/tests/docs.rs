@@ -68,7 +68,9 @@ fn links_lead_somewhere() {
 fn flags_and_commands_exist() {
     let folder = tempfile::tempdir().unwrap();
     let mut help = String::new();
-    for command in ["demo", "keygen", "inspect", "run", "man", "config"] {
+    for command in [
+        "demo", "keygen", "inspect", "run", "prepare", "stock", "man", "config",
+    ] {
         help += tacit(folder.path(), &[command, "--help"]).succeeded();
     }
     for page in ["README.md", "docs/guide.md"] {

@@ -4,11 +4,13 @@ mod process;
 
 use process::tacit;
 
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 9] = [
     "demo",
     "keygen",
     "inspect",
     "run",
+    "prepare",
+    "stock",
     "config",
     "completions",
     "man",
@@ -30,7 +32,7 @@ fn every_command_teaches() {
             "{help:?}"
         );
     }
-    for command in &COMMANDS[..4] {
+    for command in &COMMANDS[..6] {
         let help = tacit(folder.path(), &[command, "--help"]);
         assert!(help.stdout.contains("Examples"), "{help:?}");
     }

@@ -201,10 +201,13 @@ impl Parties {
         path
     }
 
-    /// Alice listens with these arguments and standard input.
+    /// Alice listens with these arguments of `tacit run` and standard input.
     pub(crate) fn alice_listens(&self, args: &[&str], stdin: &str) -> (Running, String) {
-        let mut all = vec!["run"];
-        all.extend(args);
+        self.alice_starts(&[&["run"], args].concat(), stdin)
+    }
+
+    fn alice_starts(&self, args: &[&str], stdin: &str) -> (Running, String) {
+        let mut all = args.to_vec();
         all.extend(["--listen", "127.0.0.1:0", "--identity", "alice.key"]);
         all.extend(["--peer", &self.fingerprints[1]]);
         let mut alice = Running::start(self.folder(), &all, stdin);
@@ -212,19 +215,27 @@ impl Parties {
         (alice, address)
     }
 
-    /// Bob connects to `address` with these arguments and standard input.
+    /// Bob connects to `address` with these arguments of `tacit run` and standard input.
     pub(crate) fn bob_connects(&self, address: &str, args: &[&str], stdin: &str) -> Ended {
-        let mut all = vec!["run"];
-        all.extend(args);
+        self.bob_starts(address, &[&["run"], args].concat(), stdin)
+    }
+
+    fn bob_starts(&self, address: &str, args: &[&str], stdin: &str) -> Ended {
+        let mut all = args.to_vec();
         all.extend(["--connect", address, "--identity", "bob.key"]);
         all.extend(["--peer", &self.fingerprints[0]]);
         Running::start(self.folder(), &all, stdin).end()
     }
 
-    /// Alice listens and Bob connects, each with its own arguments; what each left.
+    /// Alice listens and Bob connects, each with its own arguments of `tacit run`; what each left.
     pub(crate) fn run(&self, alice: &[&str], bob: &[&str]) -> [Ended; 2] {
-        let (alice, address) = self.alice_listens(alice, "");
-        let bob = self.bob_connects(&address, bob, "");
+        self.act(&[&["run"], alice].concat(), &[&["run"], bob].concat())
+    }
+
+    /// Alice listens and Bob connects, each with its own command and arguments; what each left.
+    pub(crate) fn act(&self, alice: &[&str], bob: &[&str]) -> [Ended; 2] {
+        let (alice, address) = self.alice_starts(alice, "");
+        let bob = self.bob_starts(&address, bob, "");
         [alice.end(), bob]
     }
 }

@@ -1,0 +1,193 @@
+//! `tacit prepare`: one party of a preparation, which meets its peer again when the connection
+//! breaks.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+use tacit::{Category, Component, Error, Preparation, Prepared, Role, Session, Stocks};
+
+use crate::args::{Counted, FunctionArgs, PrepareArgs};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::function::Found;
+use crate::log::Log;
+use crate::party::Party;
+use crate::progress::Bar;
+use crate::report::{JSON_VERSION, pretty};
+use crate::{cancel, function, run, stock};
+
+/// The first pause before the parties meet again; each is twice as long as the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Something of this party's, of the peer's or of the network's is not right.
+pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
+    let config = Config::load(config)?;
+    let mut party = Party::new(&args.meet, false, &config)?;
+    let stocks = stock::open(args.stock.stock.as_deref(), &config)?;
+    let wanted = Wanted::new(args)?;
+    let cancel = cancel::on_signal()?;
+    let begun = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    let mut retries = args.retries;
+    let prepared = loop {
+        let attempt = party.meet(cancel.clone(), log).and_then(|mut session| {
+            if let Some(kind) = args.meet.base_ot.or(config.base_ot) {
+                session.set_base_ot(kind)?;
+            }
+            log.step(format_args!("connected"));
+            Ok(wanted.once(args, &stocks, session)?)
+        });
+        match attempt {
+            Ok(prepared) => break prepared,
+            Err(failure) if failure.category() == Category::Network && retries > 0 => {
+                retries -= 1;
+                eprintln!("{failure}; meeting again, and going on from there");
+                thread::sleep(pause);
+                pause = LONGEST_PAUSE.min(pause * 2);
+            }
+            Err(failure) => return Err(failure),
+        }
+    };
+    let wall = begun.elapsed();
+    match args.json {
+        true => crate::print(pretty(&wanted.json(&prepared, wall)).as_bytes()),
+        false => crate::print(text(&prepared, wall).as_bytes()),
+    }
+}
+
+/// What the arguments ask for.
+struct Wanted {
+    role: Role,
+    scheme: tacit::garble::SchemeId,
+    function: Option<(tacit::Function, u64)>,
+    components: Vec<(Component, u64)>,
+    ots: u64,
+}
+
+impl Wanted {
+    fn new(args: &PrepareArgs) -> Result<Self, Failure> {
+        let function = match &args.function {
+            None => None,
+            Some(name) => {
+                let function = function::find(name, &args.choice)?.function(&args.choice)?;
+                Some((function, args.runs))
+            }
+        };
+        let components = args.components.iter().map(component);
+        let rung = run::scheme(args.scheme.as_deref(), function.as_ref().map(|(f, _)| f))?;
+        Ok(Self {
+            role: args.role.into(),
+            scheme: rung.id,
+            function,
+            components: components.collect::<Result<_, _>>()?,
+            ots: args.ots.unwrap_or(0),
+        })
+    }
+
+    fn order(&self) -> Result<Preparation<'static>, Error> {
+        let mut order = Preparation::new(self.role).scheme(self.scheme);
+        if let Some((function, runs)) = &self.function {
+            order = order.enough_for(function, *runs)?;
+        }
+        for (component, count) in &self.components {
+            order = order.component(component.clone(), *count);
+        }
+        Ok(order.ots(self.ots))
+    }
+
+    /// Prepares over one session.
+    fn once(
+        &self,
+        args: &PrepareArgs,
+        stocks: &Stocks,
+        mut session: Session,
+    ) -> Result<Prepared, Error> {
+        let order = self.order()?.threads(args.threads);
+        let bar = Bar::new("prepare", order.and_gates(), !args.json);
+        let prepared = order
+            .watch(move |at| bar.show(at))
+            .run(&mut session, stocks)?;
+        // Both have everything; a peer that has already left takes nothing from it.
+        let _ = session.close();
+        Ok(prepared)
+    }
+
+    fn json(&self, prepared: &Prepared, wall: Duration) -> Json {
+        let kinds = prepared.kinds.iter().map(|kind| {
+            json!({
+                "name": kind.name,
+                "made": kind.made,
+                "usable": kind.available,
+                "and_gates": kind.and_gates,
+            })
+        });
+        let traffic = &prepared.traffic;
+        json!({
+            "version": JSON_VERSION,
+            "role": self.role.name(),
+            "scheme": self.scheme.to_string(),
+            "kinds": kinds.collect::<Vec<_>>(),
+            "wall_us": u64::try_from(wall.as_micros()).unwrap_or(u64::MAX),
+            "preparing_us": u64::try_from(prepared.wall.as_micros()).unwrap_or(u64::MAX),
+            "bytes_sent": traffic.sent.bytes,
+            "bytes_received": traffic.received.bytes,
+        })
+    }
+}
+
+/// A component of the library or of a circuit file, and how many of it.
+fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
+    let choice = FunctionArgs {
+        params: wanted.params.clone(),
+        ..FunctionArgs::default()
+    };
+    let name = &wanted.name;
+    match function::find(name, &choice)? {
+        Found::Circuit(found) => Ok((Component::new(found.name, found.circuit), wanted.count)),
+        Found::Function(..) => Err(Failure::Usage(format!(
+            "{name} is a function and --component takes circuits; prepare for it with `tacit \
+             prepare {name} --runs N`"
+        ))),
+    }
+}
+
+fn text(prepared: &Prepared, wall: Duration) -> String {
+    let mut text = format!(
+        "{:>10} {:>10} {:>10}  component\n",
+        "made", "usable", "AND gates"
+    );
+    for kind in &prepared.kinds {
+        let (made, usable) = (kind.made, kind.available);
+        let _ = writeln!(
+            text,
+            "{made:>10} {usable:>10} {:>10}  {}",
+            kind.and_gates, kind.name
+        );
+    }
+    let ands: u64 = prepared
+        .kinds
+        .iter()
+        .map(|kind| kind.made * kind.and_gates)
+        .sum();
+    let seconds = prepared.wall.as_secs_f64();
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let _ = writeln!(
+        text,
+        "{ands} AND gates in {seconds:.2} s ({:.1} million a second), {:.1} MiB sent, {:.1} MiB \
+         received; {:.1} s with waiting",
+        ands as f64 / seconds.max(1e-9) / 1e6,
+        mib(prepared.traffic.sent.bytes),
+        mib(prepared.traffic.received.bytes),
+        wall.as_secs_f64(),
+    );
+    text
+}

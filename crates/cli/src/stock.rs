@@ -1,0 +1,194 @@
+//! `tacit stock`: what is in stock with whom, whether it is whole, and how to begin anew; and where
+//! the stock lies for all commands that use it.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy;
+use serde_json::{Value as Json, json};
+use tacit::{Damage, Role, StockName, StockSummary, Stocks};
+
+use crate::args::{StockCommand, StockCommandArgs};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::party;
+use crate::report::{JSON_VERSION, pretty};
+
+/// Most bytes of a stock, unless the configuration says otherwise.
+const DEFAULT_LIMIT_GIB: u64 = 20;
+
+/// This party's stocks: in `explicit`, or where the configuration says, or in the usual folder.
+///
+/// # Errors
+///
+/// The system names no home directory, or the folder cannot be used.
+pub(crate) fn open(explicit: Option<&Path>, config: &Config) -> Result<Stocks, Failure> {
+    let folder = match explicit.or(config.stock.folder.as_deref()) {
+        Some(folder) => folder.to_owned(),
+        None => usual_folder()?,
+    };
+    let limit = config.stock.limit_gib.unwrap_or(DEFAULT_LIMIT_GIB);
+    Ok(Stocks::open(&folder, limit.saturating_mul(1 << 30))?)
+}
+
+fn usual_folder() -> Result<PathBuf, Failure> {
+    let base = etcetera::choose_base_strategy().map_err(|_| Failure::NoHome)?;
+    Ok(base.data_dir().join("tacit").join("stock"))
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// There is no such stock, or it cannot be used.
+pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<(), Failure> {
+    let config = Config::load(config)?;
+    let stocks = open(args.stock.as_deref(), &config)?;
+    let peer = args.peer.as_deref();
+    let peer = peer
+        .map(|peer| party::fingerprint(peer, &config))
+        .transpose()?;
+    let role = args.role.map(Role::from);
+    let mut names = stocks.list()?;
+    names.retain(|name| peer.is_none_or(|peer| name.peer == peer));
+    names.retain(|name| role.is_none_or(|role| name.role == role));
+    if args.command == StockCommand::NewEpoch {
+        if peer.is_none() {
+            return Err(Failure::Usage(
+                "new-epoch destroys what is in stock; say with whom by --peer, and agree with that \
+                 party, which does the same"
+                    .to_owned(),
+            ));
+        }
+        if names.is_empty() {
+            return Err(Failure::Usage(
+                "there is no stock with this peer; `tacit stock list` lists those that there are"
+                    .to_owned(),
+            ));
+        }
+    }
+    let mut told = Vec::new();
+    for name in &names {
+        told.push(match args.command {
+            StockCommand::List => list(&stocks.summary(name)?),
+            StockCommand::Check => check(&stocks, name)?,
+            StockCommand::Compact => {
+                let freed = stocks.compact(name)?;
+                let text = format!("freed {freed} bytes\n");
+                (text, json!({ "freed_bytes": freed }))
+            }
+            StockCommand::NewEpoch => {
+                stocks.end_epoch(name)?;
+                let text = "destroyed; the next preparation begins a new epoch\n".to_owned();
+                (text, json!({ "destroyed": true }))
+            }
+        });
+    }
+    let damaged = told
+        .iter()
+        .any(|(_, json)| json["damaged"] != json!([]) && json["damaged"].is_array());
+    print(args.json, &names, told)?;
+    match damaged {
+        true => Err(Failure::Damaged),
+        false => Ok(()),
+    }
+}
+
+fn print(json: bool, names: &[StockName], told: Vec<(String, Json)>) -> Result<(), Failure> {
+    let told = names.iter().zip(told);
+    if json {
+        let stocks: Vec<_> = told
+            .map(|(name, (_, mut json))| {
+                json["peer"] = name.peer.to_string().into();
+                json["role"] = name.role.name().into();
+                json["scheme"] = name.scheme.to_string().into();
+                json
+            })
+            .collect();
+        let json = json!({ "version": JSON_VERSION, "stocks": stocks });
+        return crate::print(pretty(&json).as_bytes());
+    }
+    let mut text = String::new();
+    for (name, (told, _)) in told {
+        let _ = writeln!(
+            text,
+            "{} with {}, {}",
+            name.role.name(),
+            name.peer,
+            name.scheme
+        );
+        for line in told.lines() {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    if text.is_empty() {
+        text.push_str("nothing is in stock; `tacit prepare` puts something there\n");
+    }
+    crate::print(text.as_bytes())
+}
+
+fn list(summary: &StockSummary) -> (String, Json) {
+    let mut text = String::new();
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let _ = writeln!(
+        text,
+        "epoch {}, {:.1} of {:.0} MiB",
+        summary.epoch,
+        mib(summary.bytes),
+        mib(summary.max_bytes)
+    );
+    if !summary.kinds.is_empty() {
+        let _ = writeln!(
+            text,
+            "{:>10} {:>10} {:>12}  component",
+            "usable", "damaged", "bytes"
+        );
+    }
+    for kind in &summary.kinds {
+        let (usable, damaged) = (kind.available, kind.withdrawn);
+        let _ = write!(
+            text,
+            "{usable:>10} {damaged:>10} {:>12}  {}",
+            kind.bytes, kind.name
+        );
+        if kind.pending > 0 {
+            let _ = write!(text, " ({} more wait for the next meeting)", kind.pending);
+        }
+        text.push('\n');
+    }
+    let kinds = summary.kinds.iter().map(|kind| {
+        json!({
+            "name": kind.name,
+            "digest": kind.digest.to_string(),
+            "usable": kind.available,
+            "pending": kind.pending,
+            "damaged": kind.withdrawn,
+            "bytes": kind.bytes,
+        })
+    });
+    let json = json!({
+        "epoch": summary.epoch.to_string(),
+        "bytes": summary.bytes,
+        "max_bytes": summary.max_bytes,
+        "kinds": kinds.collect::<Vec<_>>(),
+    });
+    (text, json)
+}
+
+fn check(stocks: &Stocks, name: &StockName) -> Result<(String, Json), Failure> {
+    let report = stocks.check(name)?;
+    let mut text = format!("{} instances are whole\n", report.whole);
+    let mut damaged = Vec::new();
+    for Damage {
+        error, withdrawn, ..
+    } in &report.damaged
+    {
+        let fate = match withdrawn {
+            true => "withdrawn, so that no run uses it",
+            false => "used already, or given up before",
+        };
+        let _ = writeln!(text, "damaged, {fate}: {error}");
+        damaged.push(json!({ "error": error.to_string(), "withdrawn": withdrawn }));
+    }
+    Ok((text, json!({ "whole": report.whole, "damaged": damaged })))
+}

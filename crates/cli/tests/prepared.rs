@@ -1,0 +1,198 @@
+//! Two processes that prepare, keep what they prepared on disk, and run with it.
+
+mod process;
+
+use process::{Ended, Parties, tacit};
+
+const KEY: &str = "key=000102030405060708090a0b0c0d0e0f";
+const BLOCK: &str = "block=00112233445566778899aabbccddeeff";
+/// FIPS 197, appendix C.1.
+const CIPHERTEXT: &str = "ciphertext = 69c4e0d86a7b0430d8cdb78070b4c55a\n";
+
+fn prepare(parties: &Parties, what: &[&str]) -> [Ended; 2] {
+    let arguments = |role, stock| {
+        let mut all = vec!["prepare"];
+        all.extend(what);
+        all.extend(["--role", role, "--stock", stock]);
+        all
+    };
+    parties.act(&arguments("garbler", "a"), &arguments("evaluator", "b"))
+}
+
+fn run(parties: &Parties) -> [Ended; 2] {
+    let arguments = |role, stock, input| {
+        let prepared = ["run", "aes-128-rounds", "--protocol", "prepared", "--cost"];
+        [
+            &prepared[..],
+            &["--role", role, "--stock", stock, "--input", input],
+        ]
+        .concat()
+    };
+    parties.act(
+        &arguments("garbler", "a", KEY),
+        &arguments("evaluator", "b", BLOCK),
+    )
+}
+
+#[test]
+fn what_was_prepared_is_there_for_later_runs_and_used_once() {
+    let parties = Parties::new();
+    let enough_for_two = ["aes-128-rounds", "--runs", "2", "--threads", "2"];
+    for ended in prepare(&parties, &enough_for_two) {
+        let told = ended.succeeded();
+        assert!(
+            told.contains("        18         18        512  aes-128-rounds/round"),
+            "{ended:?}"
+        );
+        assert!(told.contains("12800 AND gates in "), "{ended:?}");
+    }
+    for on_the_spot in [false, false, true] {
+        for ended in run(&parties) {
+            assert_eq!(ended.succeeded(), CIPHERTEXT);
+            assert_eq!(
+                ended.stderr.contains("on the spot"),
+                on_the_spot,
+                "{ended:?}"
+            );
+            assert!(ended.stderr.contains("protocol  prepared"), "{ended:?}");
+        }
+    }
+    for ended in prepare(&parties, &enough_for_two) {
+        assert!(
+            ended
+                .succeeded()
+                .contains("        18         18        512"),
+            "{ended:?}"
+        );
+    }
+    // Components of the library are those of its functions.
+    let components = [
+        "--component",
+        "aes-round@20",
+        "--component",
+        "xor:bytes=4@3",
+        "--ots",
+        "64",
+    ];
+    let [alice, _] = prepare(&parties, &[&components[..], &["--json"]].concat());
+    let kinds = alice.json()["kinds"].clone();
+    let of = |name: &str| {
+        let kinds = kinds.as_array().expect("a list");
+        let kind = kinds.iter().find(|kind| kind["name"] == name);
+        let kind = kind.unwrap_or_else(|| panic!("{name}: {kinds:?}"));
+        (kind["made"].as_u64(), kind["usable"].as_u64())
+    };
+    assert_eq!(of("aes-round"), (Some(2), Some(20)));
+    assert_eq!(of("xor"), (Some(3), Some(3)));
+    assert_eq!(of("OTs"), (Some(0), Some(256)));
+}
+
+#[test]
+fn a_stock_can_be_listed_checked_compacted_and_ended() {
+    let parties = Parties::new();
+    for ended in prepare(&parties, &["--component", "aes-round@5", "--ots", "1"]) {
+        ended.succeeded();
+    }
+    let stock = |args: &[&str]| {
+        tacit(
+            parties.folder(),
+            &[&["stock", "--stock", "b"], args].concat(),
+        )
+    };
+    let listed = stock(&["list", "--json"]).json();
+    assert_eq!(listed["stocks"][0]["role"], "evaluator");
+    assert_eq!(listed["stocks"][0]["peer"], parties.fingerprints()[0]);
+    assert_eq!(
+        listed["stocks"][0]["kinds"].as_array().map(Vec::len),
+        Some(2)
+    );
+    assert!(stock(&["list"]).succeeded().contains("  aes-round\n"));
+    assert!(
+        stock(&["check"])
+            .succeeded()
+            .contains("6 instances are whole")
+    );
+    assert!(stock(&["compact"]).succeeded().contains("freed 0 bytes"));
+    assert!(
+        stock(&["list", "--role", "garbler"])
+            .succeeded()
+            .contains("nothing is in stock")
+    );
+
+    // A damaged byte is found, named, and never used.
+    let lot = lots(&parties.folder().join("b"))
+        .into_iter()
+        .max_by_key(|path| std::fs::metadata(path).map_or(0, |file| file.len()))
+        .expect("a lot");
+    let mut bytes = std::fs::read(&lot).expect("a file");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&lot, bytes).expect("a file");
+    stock(&["check"]).failed(7, &["damaged", "withdrawn"]);
+    let listed = stock(&["list", "--json"]).json();
+    let kinds = listed["stocks"][0]["kinds"].as_array().expect("a list");
+    assert!(
+        kinds
+            .iter()
+            .any(|kind| kind["damaged"] == 5 && kind["usable"] == 0),
+        "{kinds:?}"
+    );
+
+    stock(&["new-epoch"]).failed(2, &["--peer"]);
+    let alice = parties.fingerprints()[0];
+    assert!(
+        stock(&["new-epoch", "--peer", alice])
+            .succeeded()
+            .contains("destroyed")
+    );
+    // The other half is still there: both say what to do.
+    for ended in run(&parties) {
+        assert!([6, 7].contains(&ended.code), "{ended:?}");
+    }
+    let bob = parties.fingerprints()[1];
+    tacit(
+        parties.folder(),
+        &["stock", "new-epoch", "--stock", "a", "--peer", bob],
+    )
+    .succeeded();
+    for ended in run(&parties) {
+        assert_eq!(ended.succeeded(), CIPHERTEXT);
+    }
+}
+
+#[test]
+fn there_is_no_stock_without_identities() {
+    let parties = Parties::new();
+    let arguments = [
+        "run",
+        "aes-128-rounds",
+        "--protocol",
+        "prepared",
+        "--role",
+        "garbler",
+    ];
+    let plain = [
+        "--plain-loopback",
+        "--listen",
+        "127.0.0.1:0",
+        "--input",
+        KEY,
+    ];
+    let ended = tacit(parties.folder(), &[&arguments[..], &plain].concat());
+    ended.failed(2, &["identities"]);
+    let nothing = ["prepare", "--role", "garbler", "--listen", "127.0.0.1:0"];
+    tacit(parties.folder(), &nothing).failed(2, &["--component"]);
+}
+
+fn lots(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(lots(&path));
+        } else if path.to_string_lossy().contains("lot") {
+            found.push(path);
+        }
+    }
+    found
+}
