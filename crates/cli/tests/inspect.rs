@@ -126,6 +126,7 @@ fn pictures_show_every_call_and_who_owns_what() {
         (90, 10)
     );
     assert_eq!(count(&svg, ">initialization_vector<"), 1);
+    assert_eq!(count(&svg, ">→ ciphertext["), 10);
     // What is too large is shown by its loops.
     let svg = draw("sha-256-chain", &["--param", "n=100000"]);
     assert!(svg.contains("for each ") && svg.len() < 20_000, "{svg}");

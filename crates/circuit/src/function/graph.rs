@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use zeroize::Zeroize;
 
 use super::{Function, Values};
-use crate::{Kind, Port};
+use crate::{Kind, Port, Type};
 
 /// Where a part of an argument or result comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,8 +38,9 @@ pub struct GraphCall {
 pub struct Graph {
     /// The calls, in order.
     pub calls: Vec<GraphCall>,
-    /// For each result, and then for each saved value, where it comes from.
-    pub results: Vec<Vec<GraphSource>>,
+    /// For each element of each result, as `digests[3]`, and then of each saved value, where it comes
+    /// from.
+    pub results: Vec<(String, Vec<GraphSource>)>,
 }
 
 /// The origin of one bit: 0 is a constant; else the source's number plus one, inputs first and
@@ -97,12 +98,16 @@ impl Function {
         let bits = values.outputs(|_| Bit::default());
         let mut rest = bits.all();
         let ports = self.outputs.iter().map(|output| &output.port);
-        let results = ports.chain(&self.saves).map(|port| {
+        let mut results = Vec::new();
+        for port in ports.chain(&self.saves) {
             let (bits, after) = rest.split_at(port.ty.width());
             rest = after;
-            self.origins(&calls, bits)
-        });
-        let results = results.collect();
+            let width = innermost(&port.ty).width();
+            for (number, bits) in bits.chunks(width).enumerate() {
+                let name = element(std::slice::from_ref(port), number * width);
+                results.push((name, self.origins(&calls, bits)));
+            }
+        }
         Some(Graph { calls, results })
     }
 
@@ -139,6 +144,14 @@ impl Function {
     }
 }
 
+/// The type that an array, perhaps of arrays, is made of.
+fn innermost(ty: &Type) -> &Type {
+    match ty.kind() {
+        Kind::Array(of, _) => innermost(of),
+        _ => ty,
+    }
+}
+
 /// The element of the ports in which a bit is: `x[3]`, or the port's name where it is no array.
 fn element(ports: &[Port], mut bit: usize) -> String {
     for port in ports {
@@ -157,4 +170,52 @@ fn element(ports: &[Port], mut bit: usize) -> String {
         return name;
     }
     String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{FunctionBuilder, Recipient, Role};
+
+    #[test]
+    fn each_call_has_what_it_reads_and_each_result_where_it_comes_from() {
+        let mut builder = FunctionBuilder::new("sums");
+        builder
+            .library("add", "adder", &[("bits", "8")])
+            .input("x", "u8[3]", Role::Garbler)
+            .value("partial", "u8[3]")
+            .value("result", "u8[4]")
+            .step("partial[0] = 0")
+            .repeat("i in 0..2", |each| {
+                each.step("partial[i+1] = add(partial[i], x[i+1])");
+                each.step("result[i] = partial[i+1]");
+            })
+            .step("result[2] = x[0]")
+            .step("result[3] = 7")
+            .output("result", "u8[4]", Recipient::Both, "result");
+        let function = builder.finish().unwrap();
+        let function = function.instantiate(&BTreeMap::new()).unwrap();
+        assert_eq!(function.graph(1), None);
+        let graph = function.graph(2).unwrap();
+        let input = |name: &str| GraphSource::Input(0, name.to_owned());
+        let sum = |call| GraphSource::Call(call, "sum".to_owned());
+        let call = |turn, reads: [GraphSource; 2]| GraphCall {
+            component: 0,
+            counters: vec![("i".to_owned(), turn)],
+            reads: reads.to_vec(),
+        };
+        assert_eq!(
+            graph.calls,
+            [
+                call(0, [GraphSource::Constant, input("x[1]")]),
+                call(1, [sum(0), input("x[2]")]),
+            ]
+        );
+        let sources = [sum(0), sum(1), input("x[0]"), GraphSource::Constant];
+        let results = (0..4).map(|i| format!("result[{i}]"));
+        let results: Vec<_> = results.zip(sources.map(|source| vec![source])).collect();
+        assert_eq!(graph.results, results);
+    }
 }

@@ -100,7 +100,7 @@ pub(super) fn nodes(function: &Function, graph: &Graph) -> Vec<Node> {
         });
     }
     mark_shared(graph, &arrows, &mut nodes);
-    mark_results(function, graph, &mut nodes);
+    mark_results(graph, &mut nodes);
     nodes
 }
 
@@ -130,20 +130,23 @@ fn mark_shared(graph: &Graph, arrows: &[(usize, usize)], nodes: &mut [Node]) {
 }
 
 /// Marks the calls whose values are results.
-fn mark_results(function: &Function, graph: &Graph, nodes: &mut [Node]) {
-    let names = function.outputs().iter().map(|output| &output.port.name);
-    let names = names.chain(function.saves().iter().map(|port| &port.name));
-    for (name, sources) in names.zip(&graph.results) {
+fn mark_results(graph: &Graph, nodes: &mut [Node]) {
+    let mut marks: Vec<Vec<Mark>> = vec![Vec::new(); nodes.len()];
+    for (name, sources) in &graph.results {
         for source in sources {
             let GraphSource::Call(from, _) = source else {
                 continue;
             };
-            let mark = (format!("→ {name}"), RESULT);
-            let marks = &mut nodes[*from as usize].marks;
-            if !marks.contains(&mark) {
+            let (mark, marks) = ((name.clone(), RESULT), &mut marks[*from as usize]);
+            if marks.last() != Some(&mark) {
                 marks.push(mark);
             }
         }
+    }
+    for (node, marks) in nodes.iter_mut().zip(marks) {
+        let marks = gathered(marks).into_iter();
+        node.marks
+            .extend(marks.map(|(name, colour)| (format!("→ {name}"), colour)));
     }
 }
 
