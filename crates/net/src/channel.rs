@@ -232,6 +232,13 @@ impl Channel {
         })
     }
 
+    /// [`Channel::meter`], from which on rounds are counted by themselves: the next message begins
+    /// one, whichever way the last went.
+    pub fn mark(&mut self) -> Meter {
+        self.counter.forget_direction();
+        self.meter()
+    }
+
     /// What this channel has carried.
     #[must_use]
     pub fn meter(&self) -> Meter {

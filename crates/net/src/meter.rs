@@ -88,6 +88,11 @@ impl FrameCounter {
         self.turn(Direction::In);
     }
 
+    /// Lets the next frame begin a round.
+    pub(crate) fn forget_direction(&mut self) {
+        self.last = None;
+    }
+
     fn turn(&mut self, direction: Direction) {
         if self.last != Some(direction) {
             self.rounds += 1;
@@ -140,5 +145,9 @@ mod tests {
         let cost = counter.snapshot(&wire) - earlier;
         assert_eq!((cost.rounds, cost.sent.frames, cost.sent.bytes), (1, 1, 7));
         assert_eq!(cost.received, Traffic::default());
+        counter.forget_direction();
+        let earlier = counter.snapshot(&wire);
+        counter.count_sent(7);
+        assert_eq!((counter.snapshot(&wire) - earlier).rounds, 1);
     }
 }
