@@ -27,7 +27,7 @@ pub use prf_xor3_and3::PrfXor3And3;
 pub use program_cost::ProgramCost;
 pub use relations::PublicRelation;
 pub use scheme::{Evaluator, Garbler, Scheme, StartPoint};
-pub use visit::{SchemeVisitor, with_scheme};
+pub use visit::{SchemeVisitor, with_scheme, with_scheme_on};
 pub use with_offsets::{OffsetForm, WithOffsets, WithOffsetsEvaluator, WithOffsetsGarbler};
 pub use without_offset::{WithoutOffset, WithoutOffsetEvaluator, WithoutOffsetGarbler};
 

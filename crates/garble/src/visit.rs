@@ -1,7 +1,7 @@
 //! From a scheme's id to its type, where the scheme is chosen at run time.
 
 use tacit_circuit::OrderingRule;
-use tacit_kernels::Construction;
+use tacit_kernels::{Construction, Cpu};
 
 use crate::{HalfGates, Hash, OffsetForm, Prf, PrfXor1And3, PrfXor3And3, WithOffsets};
 use crate::{Ordering, Scheme, SchemeId, SchemeName, UnknownScheme};
@@ -21,29 +21,43 @@ pub trait SchemeVisitor {
 ///
 /// The id's fields form no scheme of this version.
 pub fn with_scheme<V: SchemeVisitor>(id: SchemeId, visitor: V) -> Result<V::Output, UnknownScheme> {
+    with_scheme_on(Cpu::detect(), id, visitor)
+}
+
+/// Gives the scheme named `id`, on the backend that `cpu` stands for, to `visitor`. For
+/// measurements and tests: the result is the same on each.
+///
+/// # Errors
+///
+/// The id's fields form no scheme of this version.
+pub fn with_scheme_on<V: SchemeVisitor>(
+    cpu: Cpu,
+    id: SchemeId,
+    visitor: V,
+) -> Result<V::Output, UnknownScheme> {
     id.rung()?;
-    match (id.name, id.hash) {
+    Ok(match (id.name, id.hash) {
         (SchemeName::HalfGates, Hash::TwoCall) => {
-            Ok(visitor.visit(HalfGates::new(Construction::TwoCall)))
+            visitor.visit(HalfGates::on(cpu, Construction::TwoCall))
         }
         (SchemeName::HalfGates, Hash::Rekeyed) => {
-            Ok(visitor.visit(HalfGates::new(Construction::Rekeyed)))
+            visitor.visit(HalfGates::on(cpu, Construction::Rekeyed))
         }
-        (SchemeName::Prf, Hash::LabelKeyed) => Ok(visitor.visit(Prf::new())),
-        (SchemeName::PrfXor3And3, Hash::LabelKeyed) => Ok(visitor.visit(PrfXor3And3::new())),
-        (SchemeName::PrfXor1And3, Hash::LabelKeyed) => Ok(visitor.visit(PrfXor1And3::new())),
+        (SchemeName::Prf, Hash::LabelKeyed) => visitor.visit(Prf::on(cpu)),
+        (SchemeName::PrfXor3And3, Hash::LabelKeyed) => visitor.visit(PrfXor3And3::on(cpu)),
+        (SchemeName::PrfXor1And3, Hash::LabelKeyed) => visitor.visit(PrfXor1And3::on(cpu)),
         (SchemeName::RelatedKey, Hash::LabelKeyed) => {
             let rule = id.ordering.rule().ok_or(UnknownScheme(id.to_bytes()))?;
-            Ok(visitor.visit(WithOffsets::new(OffsetForm::RelatedKey(rule))))
+            visitor.visit(WithOffsets::on(cpu, OffsetForm::RelatedKey(rule)))
         }
         (SchemeName::CircularAnd3, Hash::LabelKeyed) => {
-            Ok(visitor.visit(WithOffsets::new(OffsetForm::CircularAnd3)))
+            visitor.visit(WithOffsets::on(cpu, OffsetForm::CircularAnd3))
         }
         (SchemeName::CircularHalfGates, Hash::LabelKeyed) => {
-            Ok(visitor.visit(WithOffsets::new(OffsetForm::CircularHalfGates)))
+            visitor.visit(WithOffsets::on(cpu, OffsetForm::CircularHalfGates))
         }
-        _ => Err(UnknownScheme(id.to_bytes())),
-    }
+        _ => return Err(UnknownScheme(id.to_bytes())),
+    })
 }
 
 impl Ordering {
