@@ -9,6 +9,8 @@ use clap_complete::Shell;
 use tacit::formats::BitOrder;
 use tacit::{BaseOt, Role};
 
+use crate::bench::BenchArgs;
+
 const ABOUT: &str = "\
 Tacit lets two parties compute a function of their private inputs and learn only its result.
 
@@ -136,6 +138,12 @@ pub(crate) enum Command {
     /// What is in stock, whether it is whole, and how to begin anew
     #[command(after_help = STOCK_EXAMPLES)]
     Stock(StockCommandArgs),
+    /// Measure this machine: kernels, schemes, oblivious transfer, whole functions
+    #[command(after_help = crate::bench::EXAMPLES)]
+    Bench(BenchArgs),
+    /// One of the two parties that `bench` measures; tasks on standard input
+    #[command(hide = true)]
+    BenchParty,
     /// The configuration file
     Config {
         #[command(subcommand)]
@@ -164,6 +172,8 @@ impl Command {
             Self::Run(args) => args.json,
             Self::Prepare(args) => args.json,
             Self::Stock(args) => args.json,
+            // Records are lines of their own.
+            Self::Bench(_) | Self::BenchParty => false,
             Self::Config { .. } | Self::Completions { .. } | Self::Man { .. } => false,
         }
     }

@@ -3,7 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
-//! | [`demo`], [`keygen`], [`inspect`], [`check`], [`run`], [`prepare`], [`stock`], [`config`] | one command each |
+//! | [`demo`], [`keygen`], [`inspect`], [`check`], [`run`], [`prepare`], [`stock`], [`bench`], [`config`] | one command each |
 //! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
 //! | [`report`], [`progress`], [`log`] | what people and programs see of a run |
 //! | [`failure`] | every error, what to do about it, and the exit code |
@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bench;
 mod cancel;
 mod check;
 mod config;
@@ -61,6 +62,8 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args, config.as_deref(), log),
         Command::Prepare(args) => prepare::prepare(&args, config.as_deref(), log),
         Command::Stock(args) => stock::stock(&args, config.as_deref()),
+        Command::Bench(args) => bench::bench(&args),
+        Command::BenchParty => bench::party(),
         Command::Config {
             command: ConfigCommand::Schema,
         } => print(config::SCHEMA.as_bytes()),

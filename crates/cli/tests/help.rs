@@ -4,13 +4,14 @@ mod process;
 
 use process::tacit;
 
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "demo",
     "keygen",
     "inspect",
     "run",
     "prepare",
     "stock",
+    "bench",
     "config",
     "completions",
     "man",
@@ -32,7 +33,7 @@ fn every_command_teaches() {
             "{help:?}"
         );
     }
-    for command in &COMMANDS[..6] {
+    for command in &COMMANDS[..7] {
         let help = tacit(folder.path(), &[command, "--help"]);
         assert!(help.stdout.contains("Examples"), "{help:?}");
     }

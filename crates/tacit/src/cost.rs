@@ -97,8 +97,9 @@ impl Cost {
     }
 }
 
-/// The process's peak resident set, from `/proc/self/status`.
-pub(crate) fn peak_memory_bytes() -> Option<u64> {
+/// The most memory that this process has held so far, in bytes, where the system tells it.
+#[must_use]
+pub fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status
         .lines()

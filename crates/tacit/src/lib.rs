@@ -37,7 +37,7 @@ pub mod library;
 mod session;
 mod stock;
 
-pub use cost::{Cost, Phase, PhaseCost};
+pub use cost::{Cost, Phase, PhaseCost, peak_memory_bytes};
 pub use error::{Category, Error};
 pub use estimate::TimeEstimate;
 pub use job::{Job, Outcome};

@@ -20,7 +20,11 @@ const LAYERS: &[(&str, &[&str])] = &[
             "kernels", "circuit", "garble", "ot", "protocol", "net", "stock",
         ],
     ),
-    ("cli", &["tacit"]),
+    (
+        "bench",
+        &["kernels", "circuit", "garble", "ot", "net", "tacit"],
+    ),
+    ("cli", &["tacit", "bench"]),
     (
         "testkit",
         &[

@@ -1,0 +1,236 @@
+//! Base OTs: 128 of each kind, from the first byte until both parties have their keys.
+
+use core::num::NonZeroUsize;
+use std::time::{Duration, Instant};
+
+use getrandom::SysRng;
+use rand_core::UnwrapErr;
+use serde::{Deserialize, Serialize};
+use tacit_net::Channel;
+use tacit_ot::base::{self, BaseOt, Key, ml_kem};
+use tacit_ot::{Delta, SessionTag};
+
+use crate::parties::{Both, Exchange, Memory, Party, Step, Wire, both};
+use crate::record::{Traffic, slower_ms};
+use crate::spread::Spread;
+use crate::table::{Column, Row, number, short, text};
+use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
+
+/// A batch of base OTs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BaseOtFigures {
+    /// On what they rest.
+    pub kind: String,
+    /// How many there are in the batch.
+    pub count: usize,
+    /// Threads of each party.
+    pub threads: usize,
+    /// `loopback`, or the link.
+    pub link: String,
+    /// From the common start until both parties have their keys.
+    pub elapsed_ms: Spread,
+    /// The garbler's own work, without waiting.
+    pub garbler_work_ms: Spread,
+    /// The evaluator's own work, without waiting.
+    pub evaluator_work_ms: Spread,
+    /// Bytes and rounds.
+    pub traffic: Traffic,
+    /// Peak memory of each party.
+    pub memory: Memory,
+}
+
+impl Row for BaseOtFigures {
+    const TITLE: &'static str = "128 base OTs, from the start until both parties have them";
+    const COLUMNS: &'static [Column] = &[
+        text("rests on", 12),
+        number("threads", 7),
+        text("link", 12),
+        number("ms", 6),
+        number("± %", 5),
+        number("garbler ms", 10),
+        number("evaluator ms", 12),
+        number("bytes g→e", 9),
+        number("bytes e→g", 9),
+        number("rounds", 6),
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.kind.clone(),
+            self.threads.to_string(),
+            self.link.clone(),
+            short(self.elapsed_ms.median),
+            format!("{:.1}", self.elapsed_ms.deviation_percent()),
+            short(self.garbler_work_ms.median),
+            short(self.evaluator_work_ms.median),
+            self.traffic.garbler_bytes.to_string(),
+            self.traffic.evaluator_bytes.to_string(),
+            self.traffic.rounds.to_string(),
+        ]
+    }
+}
+
+/// What the parties do: so many batches, one after the other.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Exchanged {
+    kind: String,
+    threads: NonZeroUsize,
+    batches: usize,
+}
+
+#[cfg(test)]
+impl Exchanged {
+    /// The least task.
+    pub(crate) fn of_one_batch() -> Self {
+        Self {
+            kind: BaseOt::default().name().to_owned(),
+            threads: NonZeroUsize::MIN,
+            batches: 1,
+        }
+    }
+}
+
+/// A party's batches, and its own work in each.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Report {
+    steps: Vec<Step>,
+    work_seconds: Vec<f64>,
+}
+
+/// Measures all kinds at all places.
+pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    let one = NonZeroUsize::MIN;
+    for place in options.places(&USUAL_LINKS) {
+        for kind in BaseOt::ALL {
+            for threads in [one, one.saturating_add(1)] {
+                let name = format!("base-ot {kind} threads-{threads} {}", place.name());
+                if !options.wants(&name) {
+                    continue;
+                }
+                let task = Exchanged {
+                    kind: kind.name().to_owned(),
+                    threads,
+                    batches: if options.quick { 9 } else { 25 },
+                };
+                let done = both(&task, place, options)?;
+                tell(Figures::BaseOt(figures(&task, place.name(), done)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn figures(task: &Exchanged, link: String, done: Both<Report>) -> BaseOtFigures {
+    let work = |seconds: &[f64]| Spread::of(seconds).scaled(1e3);
+    let (garbler_work_ms, evaluator_work_ms) = (
+        work(&done.garbler.work_seconds),
+        work(&done.evaluator.work_seconds),
+    );
+    let steps = Both {
+        garbler: done.garbler.steps,
+        evaluator: done.evaluator.steps,
+        memory: done.memory,
+    };
+    BaseOtFigures {
+        kind: task.kind.clone(),
+        count: Delta::BITS,
+        threads: task.threads.get(),
+        link,
+        elapsed_ms: Spread::of(&slower_ms(&steps)),
+        garbler_work_ms,
+        evaluator_work_ms,
+        traffic: Traffic::of(&steps.garbler[0], &steps.evaluator[0]),
+        memory: done.memory,
+    }
+}
+
+impl Exchange for Exchanged {
+    type Report = Report;
+
+    fn play(&self, party: Party, mut wire: Wire) -> Result<Report, Error> {
+        let kind = BaseOt::from_name(&self.kind).unwrap_or_default();
+        let (mut steps, mut work_seconds) = (Vec::new(), Vec::new());
+        // The first batch warms up.
+        for batch in 0..=self.batches {
+            let mut work = Work::default();
+            let ((), step) = wire.step(|channel| {
+                match party {
+                    Party::Garbler => {
+                        let delta = Delta::random(&mut UnwrapErr(SysRng));
+                        receive(kind, self.threads, &delta, channel, &mut work)?;
+                    }
+                    Party::Evaluator => {
+                        send(kind, self.threads, channel, &mut work)?;
+                    }
+                }
+                Ok(())
+            })?;
+            if batch > 0 {
+                steps.push(step);
+                work_seconds.push(work.0.as_secs_f64());
+            }
+        }
+        Ok(Report {
+            steps,
+            work_seconds,
+        })
+    }
+}
+
+/// A clock that runs while a party works and stands still while it waits.
+#[derive(Debug, Default)]
+pub(crate) struct Work(Duration);
+
+impl Work {
+    fn on<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let begun = Instant::now();
+        let done = work();
+        self.0 += begun.elapsed();
+        done
+    }
+}
+
+const TAG: SessionTag = SessionTag::new([1; 32]);
+
+/// The garbler's half: the receiver, whose choices are the bits of Δ.
+pub(crate) fn receive(
+    kind: BaseOt,
+    threads: NonZeroUsize,
+    delta: &Delta,
+    channel: &mut Channel,
+    work: &mut Work,
+) -> Result<Vec<Key>, Error> {
+    let mut rng = UnwrapErr(SysRng);
+    let choices = delta.choices();
+    if kind == BaseOt::MlKem768 {
+        let started = work.on(|| ml_kem::Receiver::start_on(threads, &choices, &TAG, &mut rng))?;
+        channel.send(0, &started.1)?;
+        let answer = channel.receive(started.0.expected_bytes())?;
+        return Ok(work.on(|| started.0.finish_on(threads, answer.payload))?);
+    }
+    let started = work.on(|| base::Receiver::start_on(threads, &choices, &TAG, &mut rng))?;
+    channel.send(0, &started.1)?;
+    let offer = channel.receive(base::Sender::MESSAGE_BYTES)?;
+    Ok(work.on(|| started.0.finish_on(threads, offer.payload))?)
+}
+
+/// The evaluator's half: the sender.
+pub(crate) fn send(
+    kind: BaseOt,
+    threads: NonZeroUsize,
+    channel: &mut Channel,
+    work: &mut Work,
+) -> Result<Vec<[Key; 2]>, Error> {
+    let mut rng = UnwrapErr(SysRng);
+    if kind == BaseOt::MlKem768 {
+        let sender = work.on(|| ml_kem::Sender::start(Delta::BITS, &TAG, &mut rng))?;
+        let choice = channel.receive(sender.expected_bytes())?;
+        let (pairs, answer) = work.on(|| sender.answer_on(threads, choice.payload))?;
+        channel.send(0, &answer)?;
+        return Ok(pairs);
+    }
+    let (sender, offer) = work.on(|| base::Sender::start(Delta::BITS, &TAG, &mut rng))?;
+    channel.send(0, &offer)?;
+    let choice = channel.receive(sender.expected_bytes())?;
+    Ok(work.on(|| sender.finish_on(threads, choice.payload))?)
+}

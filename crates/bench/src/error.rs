@@ -1,0 +1,58 @@
+//! What can go wrong while something is measured.
+
+use tacit_net::NetError;
+
+/// Why there is no figure.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// One of the two parties that are measured has failed.
+    #[error("the measured {party} failed: {reason}; run the suite again, alone on the machine")]
+    Party {
+        /// Which party.
+        party: &'static str,
+        /// What it said last.
+        reason: String,
+    },
+    /// Both have: one of them because the other did.
+    #[error("{garbler}. And: {evaluator}")]
+    BothParties {
+        /// The garbler's error.
+        garbler: String,
+        /// The evaluator's error.
+        evaluator: String,
+    },
+    /// A process for a party cannot be started.
+    #[error("cannot start a process for the {party}: {reason}; see whether more may be started")]
+    Start {
+        /// Which party.
+        party: &'static str,
+        /// What the system says.
+        reason: std::io::Error,
+    },
+    /// A party cannot be kept on a core.
+    #[error("cannot pin a party to core {core}: {reason}; name cores that this machine has")]
+    Pin {
+        /// The core.
+        core: usize,
+        /// What the system says.
+        reason: String,
+    },
+    /// The connection between the parties failed.
+    #[error(transparent)]
+    Network(#[from] NetError),
+    /// The library failed.
+    #[error(transparent)]
+    Tacit(#[from] tacit::Error),
+    /// Oblivious transfer failed between two honest halves.
+    #[error(
+        "oblivious transfer between honest parties failed: {0}; please report this, it is a bug"
+    )]
+    Ot(#[from] tacit_ot::Error),
+    /// A record or a task is not what was expected.
+    #[error("not a record or task of this version: {0}; use one build for both")]
+    Json(#[from] serde_json::Error),
+    /// Records cannot be written.
+    #[error("cannot write records: {0}; see whether the disk is full")]
+    Output(#[from] std::io::Error),
+}

@@ -1,0 +1,172 @@
+//! Measurements of Tacit: every figure that is claimed, one command away.
+//!
+//! A [`Suite`] measures one layer and gives [`Record`]s, one a case, which carry the machine, the
+//! build and every parameter, so that records of many machines and days can be thrown together.
+//!
+//! | suite | what it measures |
+//! |---|---|
+//! | [`kernels`] | AES, hashes, generators and transpose on each backend: the ceiling of all else |
+//! | [`schemes`] | garbling and evaluating under each scheme, and its share of that ceiling |
+//! | [`ot`], [`base_ot`] | oblivious transfer: each extension, security and form, and the base OTs |
+//! | [`direct`] | whole functions between two parties |
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`measure`], [`spread`] | the clock, and what a set of samples says |
+//! | [`machine`], [`record`], [`table`] | where a figure is from, and how programs and people get it |
+//! | [`parties`] | two parties as processes, pinned if wanted, over loopback or a shaped link |
+//!
+//! The shaped link delays and slows bytes and does nothing else: no loss, no slow start, no queue
+//! that drops. Over a real link of that delay and rate nothing is faster than here.
+#![forbid(unsafe_code)]
+
+pub mod base_ot;
+pub mod direct;
+mod error;
+pub mod kernels;
+pub mod machine;
+pub mod measure;
+pub mod ot;
+pub mod parties;
+pub mod record;
+pub mod schemes;
+pub mod spread;
+pub mod table;
+
+use core::fmt;
+use core::str::FromStr;
+use std::ffi::OsString;
+
+pub use error::Error;
+pub use machine::Machine;
+pub use record::{Figures, Record};
+use tacit_net::Link;
+
+use crate::measure::Patience;
+use crate::parties::Place;
+
+/// What is measured together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suite {
+    /// The kernels on each backend.
+    Kernels,
+    /// Garbling schemes.
+    Schemes,
+    /// Oblivious transfer.
+    Ot,
+    /// Functions under `direct`.
+    Direct,
+}
+
+impl Suite {
+    /// Every suite, from the lowest layer up.
+    pub const ALL: [Self; 4] = [Self::Kernels, Self::Schemes, Self::Ot, Self::Direct];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kernels => "kernels",
+            Self::Schemes => "schemes",
+            Self::Ot => "ot",
+            Self::Direct => "direct",
+        }
+    }
+}
+
+impl fmt::Display for Suite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Suite {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|suite| suite.name() == text);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("{text:?} is no suite; there are {names}")
+        })
+    }
+}
+
+/// How to measure.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Few cases and short runs, for a first look.
+    pub quick: bool,
+    /// Links to imitate instead of those that a suite takes by itself.
+    pub links: Vec<Link>,
+    /// Words that must all occur in a case's name for it to be measured.
+    pub only: Vec<String>,
+    /// The cores on which the garbler and the evaluator stay; `kernels` and `schemes` take the
+    /// first.
+    pub pin: Option<[usize; 2]>,
+    /// The command of a process that calls [`parties::party`] on its standard input and output.
+    /// Without it the parties are threads of this process, which share their peak memory.
+    pub party_command: Option<Vec<OsString>>,
+}
+
+impl Options {
+    fn patience(&self) -> Patience {
+        if self.quick {
+            Patience::QUICK
+        } else {
+            Patience::FULL
+        }
+    }
+
+    /// Whether a case of this name is wanted.
+    fn wants(&self, name: &str) -> bool {
+        self.only.iter().all(|word| name.contains(word.as_str()))
+    }
+
+    /// The links that were asked for, or loopback, or in a full run loopback and `usual`.
+    fn places(&self, usual: &[&str]) -> Vec<Place> {
+        if !self.links.is_empty() {
+            return self.links.iter().map(|link| Place(Some(*link))).collect();
+        }
+        let usual = usual.iter().filter(|_| !self.quick);
+        let usual = usual.map(|link| Place(link.parse().ok()));
+        [Place(None)].into_iter().chain(usual).collect()
+    }
+}
+
+/// The links that papers in the field measure over: a local network, and two wide ones.
+const USUAL_LINKS: [&str; 3] = ["500us,1gbit", "40ms,100mbit", "33ms,50mbit"];
+
+/// Measures `suite` and gives each record to `tell` as soon as it is there.
+///
+/// # Errors
+///
+/// A party failed, or `tell` did.
+pub fn run(
+    suite: Suite,
+    options: &Options,
+    tell: &mut dyn FnMut(Record) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if let (Suite::Kernels | Suite::Schemes, Some([core, _])) = (suite, options.pin) {
+        parties::pin(core)?;
+    }
+    let machine = Machine::this();
+    let quick = options.quick;
+    let tell = &mut |figures| {
+        tell(Record {
+            version: record::VERSION,
+            machine: machine.clone(),
+            quick,
+            figures,
+        })
+    };
+    match suite {
+        Suite::Kernels => kernels::run(options, tell),
+        Suite::Schemes => schemes::run(options, tell),
+        Suite::Ot => base_ot::run(options, tell).and_then(|()| ot::run(options, tell)),
+        Suite::Direct => direct::run(options, tell),
+    }
+}
+
+/// Where a suite puts its figures.
+pub(crate) type Tell<'a> = &'a mut dyn FnMut(Figures) -> Result<(), Error>;

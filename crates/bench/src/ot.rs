@@ -1,0 +1,333 @@
+//! Correlated OTs by every extension, in every form, one thread a party.
+//!
+//! Each case is set up several times: base OTs on ristretto255, and OTs until both parties hold
+//! their first. Then the last setup's source is refilled, once to warm memory up and then several
+//! times with a clock, and what a refill made is brought into the case's form.
+
+mod form;
+mod half;
+
+use serde::{Deserialize, Serialize};
+use tacit_ot::source::Extension;
+use tacit_ot::{FieldBits, Security};
+
+pub use form::Form;
+
+use self::half::{EvaluatorHalf, GarblerHalf};
+use crate::parties::{Both, Exchange, Memory, Party, Place, Step, Wire, both};
+use crate::record::{Traffic, slower_ms};
+use crate::spread::Spread;
+use crate::table::{Column, Row, mebibytes, number, short, text};
+use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
+
+/// Correlated OTs by an extension, and a form of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OtFigures {
+    /// The extension: `softspoken-2`, `silent`.
+    pub extension: String,
+    /// Whom it withstands: `semi-honest` or `malicious`.
+    pub security: String,
+    /// What the OTs are used for.
+    pub form: Form,
+    /// `loopback`, or the link.
+    pub link: String,
+    /// How many OTs are asked for and used.
+    pub count: usize,
+    /// How many a refill makes, which is more where an extension makes many at a time.
+    pub made: u64,
+    /// From nothing until both parties hold their first correlated OT, base OTs included.
+    pub setup_ms: Spread,
+    /// Its bytes and rounds.
+    pub setup_traffic: Traffic,
+    /// A refill.
+    pub making_ms: Spread,
+    /// Its bytes and rounds.
+    pub making_traffic: Traffic,
+    /// Bringing the OTs into their form; for correlated OTs, taking them out of the source.
+    pub using_ms: Spread,
+    /// Its bytes and rounds.
+    pub using_traffic: Traffic,
+    /// Millions of correlated OTs a second, from the median.
+    pub made_million_per_s: f64,
+    /// Millions of OTs a second in their form, making included.
+    pub used_million_per_s: f64,
+    /// Bits on the link, both ways, for each OT that is made.
+    pub made_bits_per_ot: f64,
+    /// Bits on the link, both ways, for each OT in its form, making included.
+    pub used_bits_per_ot: f64,
+    /// Time that the garbler's thread was on a core in a refill, where the system tells it.
+    pub garbler_busy_ms: Option<Spread>,
+    /// Time that the evaluator's thread was.
+    pub evaluator_busy_ms: Option<Spread>,
+    /// Peak memory of each party.
+    pub memory: Memory,
+}
+
+impl Row for OtFigures {
+    const TITLE: &'static str = "Correlated OTs, one thread a party; setup from nothing to the \
+                                 first OT, on ristretto255; rates and bits of the form include \
+                                 making";
+    const COLUMNS: &'static [Column] = &[
+        text("extension", 12),
+        text("security", 11),
+        text("form", 10),
+        text("link", 12),
+        number("OTs", 8),
+        number("setup ms", 8),
+        number("KB", 5),
+        number("made M/s", 8),
+        number("± %", 4),
+        number("bits", 6),
+        number("form M/s", 8),
+        number("bits", 6),
+        number("rounds", 6),
+        number("MiB g", 5),
+        number("MiB e", 5),
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.extension.clone(),
+            self.security.clone(),
+            self.form.name().to_owned(),
+            self.link.clone(),
+            self.count.to_string(),
+            short(self.setup_ms.median),
+            short(self.setup_traffic.bytes() as f64 / 1e3),
+            short(self.made_million_per_s),
+            format!("{:.1}", self.making_ms.deviation_percent()),
+            short(self.made_bits_per_ot),
+            short(self.used_million_per_s),
+            short(self.used_bits_per_ot),
+            (self.making_traffic.rounds + self.using_traffic.rounds).to_string(),
+            mebibytes(self.memory.garbler_bytes),
+            mebibytes(self.memory.evaluator_bytes),
+        ]
+    }
+}
+
+/// What the parties do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Exchanged {
+    /// The extension's number ([`Extension::id`]).
+    extension: u8,
+    malicious: bool,
+    form: Form,
+    count: usize,
+    setups: usize,
+    refills: usize,
+}
+
+/// A party's steps.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Report {
+    setups: Vec<Step>,
+    making: Vec<Step>,
+    using: Vec<Step>,
+    made: u64,
+}
+
+/// Measures every extension in every form.
+pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    for place in options.places(&USUAL_LINKS) {
+        for form in Form::ALL {
+            for extension in extensions() {
+                for malicious in [false, true] {
+                    let case = Case {
+                        extension,
+                        malicious,
+                        form,
+                        place,
+                    };
+                    if case.is_usual(options) && options.wants(&case.name()) {
+                        tell(Figures::Ot(Box::new(case.measure(options)?)))?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The extensions that are measured.
+fn extensions() -> impl Iterator<Item = Extension> {
+    let fields = [1, 2, 4, 8]
+        .into_iter()
+        .filter_map(|k| FieldBits::new(k).ok());
+    let soft_spoken = fields.map(Extension::SoftSpoken);
+    soft_spoken.chain([Extension::Silent])
+}
+
+struct Case {
+    extension: Extension,
+    malicious: bool,
+    form: Form,
+    place: Place,
+}
+
+impl Case {
+    fn security(&self) -> &'static str {
+        if self.malicious {
+            "malicious"
+        } else {
+            "semi-honest"
+        }
+    }
+
+    fn name(&self) -> String {
+        let (form, place) = (self.form.name(), self.place.name());
+        format!("ot {} {} {form} {place}", self.extension, self.security())
+    }
+
+    /// Forms do not depend on how the OTs were made, and links matter where OTs are made: a first
+    /// look takes forms of one extension, and no run takes them over links unless it is told to.
+    fn is_usual(&self, options: &Options) -> bool {
+        let told = !options.only.is_empty() || !options.links.is_empty();
+        let default = self.extension == Extension::SoftSpoken(FieldBits::DEFAULT);
+        self.form == Form::Correlated
+            || told
+            || self.place == Place(None) && (!options.quick || default && !self.malicious)
+    }
+
+    fn exchanged(&self, options: &Options) -> Exchanged {
+        let loopback = self.place == Place(None);
+        let log_count = match (options.quick, self.form) {
+            (false, Form::Correlated) if loopback => 23,
+            (true, _) => 19,
+            _ => 20,
+        };
+        let (setups, refills) = match (options.quick, loopback) {
+            (true, _) => (3, 3),
+            (false, true) => (9, 9),
+            (false, false) => (6, 6),
+        };
+        Exchanged {
+            extension: self.extension.id(),
+            malicious: self.malicious,
+            form: self.form,
+            count: 1 << log_count,
+            setups,
+            refills,
+        }
+    }
+
+    fn measure(&self, options: &Options) -> Result<OtFigures, Error> {
+        let task = self.exchanged(options);
+        let done = both(&task, self.place, options)?;
+        let made = done.garbler.made;
+        let steps = |of: fn(&Report) -> &Vec<Step>| Both {
+            garbler: of(&done.garbler).clone(),
+            evaluator: of(&done.evaluator).clone(),
+            memory: done.memory,
+        };
+        let last = |steps: &Both<Vec<Step>>| match (steps.garbler.last(), steps.evaluator.last()) {
+            (Some(garbler), Some(evaluator)) => Traffic::of(garbler, evaluator),
+            _ => Traffic::default(),
+        };
+        let [setups, making, using] = [
+            steps(|report| &report.setups),
+            steps(|report| &report.making),
+            steps(|report| &report.using),
+        ];
+        let [setup_ms, making_ms, using_ms] =
+            [&setups, &making, &using].map(|steps| Spread::of(&slower_ms(steps)));
+        let [setup_traffic, making_traffic, using_traffic] = [&setups, &making, &using].map(last);
+        let share = task.count as f64 / made as f64;
+        let made_bits_per_ot = 8.0 * making_traffic.bytes() as f64 / made as f64;
+        let using_bits_per_ot = 8.0 * using_traffic.bytes() as f64 / task.count as f64;
+        Ok(OtFigures {
+            extension: self.extension.to_string(),
+            security: self.security().to_owned(),
+            form: self.form,
+            link: self.place.name(),
+            count: task.count,
+            made,
+            setup_ms,
+            setup_traffic,
+            making_ms,
+            making_traffic,
+            using_ms,
+            using_traffic,
+            made_million_per_s: made as f64 / making_ms.median / 1e3,
+            used_million_per_s: task.count as f64
+                / (making_ms.median * share + using_ms.median)
+                / 1e3,
+            made_bits_per_ot,
+            used_bits_per_ot: made_bits_per_ot + using_bits_per_ot,
+            garbler_busy_ms: busy_ms(&making.garbler),
+            evaluator_busy_ms: busy_ms(&making.evaluator),
+            memory: done.memory,
+        })
+    }
+}
+
+fn busy_ms(steps: &[Step]) -> Option<Spread> {
+    let busy: Option<Vec<f64>> = steps.iter().map(|step| step.busy_seconds).collect();
+    busy.map(|busy| Spread::of(&busy).scaled(1e3))
+}
+
+impl Exchange for Exchanged {
+    type Report = Report;
+
+    fn play(&self, party: Party, mut wire: Wire) -> Result<Report, Error> {
+        let extension = Extension::from_id(self.extension).map_err(tacit_ot::Error::from)?;
+        let security = if self.malicious {
+            Security::Malicious
+        } else {
+            Security::SemiHonest
+        };
+        match party {
+            Party::Garbler => {
+                let set_up = |channel: &mut _| GarblerHalf::set_up(extension, security, channel);
+                let use_up = |half: &mut GarblerHalf, channel: &mut _| {
+                    form::send(self.form, half, self.count, channel)
+                };
+                self.steps(&mut wire, set_up, use_up)
+            }
+            Party::Evaluator => {
+                let set_up = |channel: &mut _| EvaluatorHalf::set_up(extension, security, channel);
+                let use_up = |half: &mut EvaluatorHalf, channel: &mut _| {
+                    form::receive(self.form, half, self.count, channel)
+                };
+                self.steps(&mut wire, set_up, use_up)
+            }
+        }
+    }
+}
+
+impl Exchanged {
+    /// One party's steps, given how it is set up and how it uses what was made.
+    fn steps<H: half::Half>(
+        &self,
+        wire: &mut Wire,
+        set_up: impl Fn(&mut tacit_net::Channel) -> Result<H, Error>,
+        use_up: impl Fn(&mut H, &mut tacit_net::Channel) -> Result<form::Used, Error>,
+    ) -> Result<Report, Error> {
+        let mut report = Report {
+            setups: Vec::new(),
+            making: Vec::new(),
+            using: Vec::new(),
+            made: 0,
+        };
+        // The first setup warms up, and so does the first refill.
+        let (mut half, _) = wire.step(&set_up)?;
+        for _ in 0..self.setups {
+            let (again, step) = wire.step(&set_up)?;
+            half = again;
+            report.setups.push(step);
+        }
+        for refill in 0..=self.refills {
+            half.drop_all()?;
+            let before = half.end();
+            let ((), making) = wire.step(|channel| half::refill(&mut half, self.count, channel))?;
+            report.made = half.end() - before;
+            let (used, using) = wire.step(|channel| use_up(&mut half, channel))?;
+            drop(used);
+            if refill > 0 {
+                report.making.push(making);
+                report.using.push(using);
+            }
+        }
+        Ok(report)
+    }
+}

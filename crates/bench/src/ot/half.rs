@@ -1,0 +1,129 @@
+//! A party's half of a source, and how it is driven over a channel.
+
+use core::num::NonZeroUsize;
+
+use getrandom::SysRng;
+use rand_core::UnwrapErr;
+use tacit_net::Channel;
+use tacit_ot::base::BaseOt;
+use tacit_ot::source::{Extension, SourceReceiver, SourceSender, Turn};
+use tacit_ot::{Delta, Security, SessionTag};
+
+use crate::Error;
+use crate::base_ot::{self, Work};
+
+pub(super) const TAG: SessionTag = SessionTag::new([1; 32]);
+
+/// Either half.
+pub(super) trait Half {
+    fn ask(&mut self, count: usize) -> Result<(), tacit_ot::Error>;
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Turn, tacit_ot::Error>;
+    fn hear(&mut self, message: &[u8]) -> Result<(), tacit_ot::Error>;
+    /// The number after the last OT that is made.
+    fn end(&self) -> u64;
+    /// Wipes what is left.
+    fn drop_all(&mut self) -> Result<(), tacit_ot::Error>;
+}
+
+/// The garbler's.
+pub(crate) struct GarblerHalf(pub(super) SourceSender);
+
+/// The evaluator's.
+pub(crate) struct EvaluatorHalf(pub(super) SourceReceiver);
+
+impl GarblerHalf {
+    /// From nothing to the first OT.
+    pub(super) fn set_up(
+        extension: Extension,
+        security: Security,
+        channel: &mut Channel,
+    ) -> Result<Self, Error> {
+        let delta = Delta::random(&mut UnwrapErr(SysRng));
+        let (kind, one, mut work) = (BaseOt::default(), NonZeroUsize::MIN, Work::default());
+        let keys = base_ot::receive(kind, one, &delta, channel, &mut work)?;
+        let source = SourceSender::new(delta, keys, &TAG, extension, security, 0);
+        let mut half = Self(source?);
+        refill(&mut half, 1, channel)?;
+        Ok(half)
+    }
+}
+
+impl EvaluatorHalf {
+    /// From nothing to the first OT.
+    pub(super) fn set_up(
+        extension: Extension,
+        security: Security,
+        channel: &mut Channel,
+    ) -> Result<Self, Error> {
+        let (kind, one, mut work) = (BaseOt::default(), NonZeroUsize::MIN, Work::default());
+        let keys = base_ot::send(kind, one, channel, &mut work)?;
+        let source = SourceReceiver::new(keys, &TAG, extension, security, 0);
+        let mut half = Self(source?);
+        refill(&mut half, 1, channel)?;
+        Ok(half)
+    }
+}
+
+impl Half for GarblerHalf {
+    fn ask(&mut self, count: usize) -> Result<(), tacit_ot::Error> {
+        self.0.refill(count)
+    }
+
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Turn, tacit_ot::Error> {
+        self.0.next(&mut UnwrapErr(SysRng), message)
+    }
+
+    fn hear(&mut self, message: &[u8]) -> Result<(), tacit_ot::Error> {
+        self.0.receive(message)
+    }
+
+    fn end(&self) -> u64 {
+        self.0.available().end
+    }
+
+    fn drop_all(&mut self) -> Result<(), tacit_ot::Error> {
+        self.0.take(self.end(), 0).map(drop)
+    }
+}
+
+impl Half for EvaluatorHalf {
+    fn ask(&mut self, count: usize) -> Result<(), tacit_ot::Error> {
+        self.0.refill(count)
+    }
+
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Turn, tacit_ot::Error> {
+        self.0.next(&mut UnwrapErr(SysRng), message)
+    }
+
+    fn hear(&mut self, message: &[u8]) -> Result<(), tacit_ot::Error> {
+        self.0.receive(message)
+    }
+
+    fn end(&self) -> u64 {
+        self.0.available().end
+    }
+
+    fn drop_all(&mut self) -> Result<(), tacit_ot::Error> {
+        self.0.take(self.end(), 0).map(drop)
+    }
+}
+
+/// Makes `count` OTs over `channel`.
+pub(super) fn refill(
+    half: &mut impl Half,
+    count: usize,
+    channel: &mut Channel,
+) -> Result<(), Error> {
+    half.ask(count)?;
+    let mut message = Vec::new();
+    loop {
+        match half.next(&mut message)? {
+            Turn::Send => channel.send(0, &message)?,
+            Turn::Receive { bytes } => half.hear(channel.receive(bytes)?.payload)?,
+            Turn::Idle => {
+                channel.flush()?;
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Two parties that are measured: a process or a thread each, joined by a link.
+//!
+//! Each party has two connections to the other, both plain TCP on loopback: one that is measured,
+//! shaped where a link is imitated, and one by which they start each step together, which is not.
+//! A step takes as long as the slower party takes. A process is started anew for each task, so
+//! that its peak memory is the task's; threads, which tests use, share one figure.
+
+mod launch;
+mod task;
+#[cfg(test)]
+mod tests;
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tacit_net::{Channel, Meter, NetError};
+
+pub use launch::party;
+pub(crate) use launch::{Place, both, pin};
+pub(crate) use task::Task;
+
+use crate::Error;
+
+/// One of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Party {
+    /// The sender of correlated OTs.
+    Garbler,
+    /// The receiver of correlated OTs.
+    Evaluator,
+}
+
+impl Party {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Garbler => "garbler",
+            Self::Evaluator => "evaluator",
+        }
+    }
+}
+
+/// What both parties do together, and what each reports of it.
+pub(crate) trait Exchange: Clone + Into<Task> {
+    /// One party's report.
+    type Report: Serialize + for<'de> Deserialize<'de>;
+
+    /// Plays one party.
+    fn play(&self, party: Party, wire: Wire) -> Result<Self::Report, Error>;
+}
+
+/// What both parties reported.
+#[derive(Debug)]
+pub(crate) struct Both<R> {
+    pub(crate) garbler: R,
+    pub(crate) evaluator: R,
+    pub(crate) memory: Memory,
+}
+
+/// The most memory that each party's process held, in bytes, where the system tells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// The garbler's.
+    pub garbler_bytes: Option<u64>,
+    /// The evaluator's.
+    pub evaluator_bytes: Option<u64>,
+}
+
+/// A party's connections to the other.
+pub(crate) struct Wire {
+    /// The one that is measured.
+    pub(crate) channel: Channel,
+    /// The one by which steps start together.
+    control: Control,
+}
+
+/// The connection by which steps start together.
+pub(crate) struct Control(Channel);
+
+impl Control {
+    /// Waits until the other party is here too.
+    pub(crate) fn meet(&mut self) -> Result<(), NetError> {
+        self.0.send(0, &[])?;
+        // The other party's word may be here already, and then nothing waits for a flush.
+        self.0.flush()?;
+        self.0.receive(1)?;
+        Ok(())
+    }
+}
+
+/// Longest wait of a party for the other: a step over a slow link takes minutes.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// What one step took one party.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Step {
+    /// From the common start to this party's end.
+    pub(crate) seconds: f64,
+    /// What it sent.
+    pub(crate) sent_bytes: u64,
+    /// Messages in one direction without one in the other, as this party saw them.
+    pub(crate) rounds: u64,
+    /// Time that this party's thread was on a core, where the system tells it.
+    pub(crate) busy_seconds: Option<f64>,
+}
+
+impl Wire {
+    fn new(channel: Channel, control: Channel) -> Self {
+        let mut ends = [channel, control];
+        for end in &mut ends {
+            end.set_timeout(TIMEOUT);
+        }
+        let [channel, control] = ends;
+        let control = Control(control);
+        Self { channel, control }
+    }
+
+    /// The two connections apart, for a party that measures by itself.
+    pub(crate) fn split(self) -> (Channel, Control) {
+        (self.channel, self.control)
+    }
+
+    /// Does `work` once both parties are here, and measures it.
+    pub(crate) fn step<T>(
+        &mut self,
+        work: impl FnOnce(&mut Channel) -> Result<T, Error>,
+    ) -> Result<(T, Step), Error> {
+        self.control.meet()?;
+        let (meter, busy, begun) = (self.channel.mark(), busy(), Instant::now());
+        let done = work(&mut self.channel)?;
+        self.channel.flush()?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let busy_seconds = self::busy().zip(busy);
+        let Meter { sent, rounds, .. } = self.channel.meter() - meter;
+        let step = Step {
+            seconds,
+            sent_bytes: sent.bytes,
+            rounds,
+            busy_seconds: busy_seconds.map(|(now, then)| (now - then).as_secs_f64()),
+        };
+        Ok((done, step))
+    }
+}
+
+/// How long this thread has been on a core.
+fn busy() -> Option<Duration> {
+    let read = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanos = read.split(' ').next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanos))
+}

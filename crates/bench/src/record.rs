@@ -1,0 +1,82 @@
+//! Records: what a program gets, one JSON object a line.
+//!
+//! Each stands for itself. Fields keep their meaning while the version stays, and new ones may
+//! come. A unit is the last word of a field's name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base_ot::BaseOtFigures;
+use crate::direct::DirectFigures;
+use crate::kernels::KernelFigures;
+use crate::machine::Machine;
+use crate::ot::OtFigures;
+use crate::parties::{Both, Step};
+use crate::schemes::SchemeFigures;
+
+/// The version of every record.
+pub const VERSION: u32 = 1;
+
+/// One measured case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What it was measured on, and with which build.
+    pub machine: Machine,
+    /// Whether it is a first look only.
+    pub quick: bool,
+    /// The case and its figures.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// The figures of a case, by what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "measured", rename_all = "kebab-case")]
+pub enum Figures {
+    /// A kernel on a backend.
+    Kernel(KernelFigures),
+    /// A role under a scheme.
+    Scheme(SchemeFigures),
+    /// A batch of base OTs.
+    BaseOt(BaseOtFigures),
+    /// Correlated OTs and a form of them.
+    Ot(Box<OtFigures>),
+    /// A function between two parties.
+    Direct(DirectFigures),
+}
+
+/// What went over the link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// From the garbler to the evaluator, with the 5 bytes before each message.
+    pub garbler_bytes: u64,
+    /// From the evaluator to the garbler.
+    pub evaluator_bytes: u64,
+    /// Changes of direction, and one: a message and its answer are two. Where both parties send at
+    /// once they may see different orders; this is the longer.
+    pub rounds: u64,
+}
+
+impl Traffic {
+    /// What went over the link in a step.
+    pub(crate) fn of(garbler: &Step, evaluator: &Step) -> Self {
+        Self {
+            garbler_bytes: garbler.sent_bytes,
+            evaluator_bytes: evaluator.sent_bytes,
+            rounds: garbler.rounds.max(evaluator.rounds),
+        }
+    }
+
+    /// Both ways.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.garbler_bytes + self.evaluator_bytes
+    }
+}
+
+/// The times of a step's runs, each that of the slower party, in milliseconds.
+pub(crate) fn slower_ms(steps: &Both<Vec<Step>>) -> Vec<f64> {
+    let pairs = steps.garbler.iter().zip(&steps.evaluator);
+    pairs.map(|(a, b)| 1e3 * a.seconds.max(b.seconds)).collect()
+}

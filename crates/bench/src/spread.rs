@@ -1,0 +1,148 @@
+//! What a set of samples says: the median, and how sure it is.
+//!
+//! Times on a machine have a floor and a long tail, so that everything here rests on order alone:
+//! the median, the median absolute deviation, and the interval between two order statistics that
+//! covers the true median with 95 % (David and Nagaraja, *Order Statistics*, section 7.1; no
+//! assumption on the distribution but that samples are independent).
+
+use serde::{Deserialize, Serialize};
+
+/// A measured quantity. Its unit is in the name of the field that it stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// How many samples there are.
+    pub samples: usize,
+    /// Their median.
+    pub median: f64,
+    /// The median of the distances from the median.
+    pub deviation: f64,
+    /// Where the true median lies with 95 %; nothing below six samples, which cannot tell.
+    pub interval_95: Option<[f64; 2]>,
+    /// The least sample: what the work takes when nothing else has the machine.
+    pub least: f64,
+}
+
+impl Spread {
+    /// What `samples` say.
+    ///
+    /// # Panics
+    ///
+    /// If there are none.
+    #[must_use]
+    pub fn of(samples: &[f64]) -> Self {
+        assert!(!samples.is_empty(), "a spread of no samples");
+        let mut sorted = samples.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let center = median(&sorted);
+        let mut distances: Vec<f64> = sorted.iter().map(|x| (x - center).abs()).collect();
+        distances.sort_by(f64::total_cmp);
+        let rank = rank_95(sorted.len());
+        Self {
+            samples: sorted.len(),
+            median: center,
+            deviation: median(&distances),
+            interval_95: rank.map(|rank| [sorted[rank], sorted[sorted.len() - 1 - rank]]),
+            least: sorted[0],
+        }
+    }
+
+    /// What they say of each sample times `factor`, which is positive.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self {
+            median: self.median * factor,
+            deviation: self.deviation * factor,
+            interval_95: self.interval_95.map(|ends| ends.map(|end| end * factor)),
+            least: self.least * factor,
+            ..self
+        }
+    }
+
+    /// The deviation in percent of the median.
+    #[must_use]
+    pub fn deviation_percent(&self) -> f64 {
+        if self.median == 0.0 {
+            0.0
+        } else {
+            100.0 * self.deviation / self.median
+        }
+    }
+}
+
+/// Of samples in order.
+fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    if sorted.len().is_multiple_of(2) {
+        (sorted[middle - 1] + sorted[middle]) / 2.0
+    } else {
+        sorted[middle]
+    }
+}
+
+/// The greatest rank such that the median lies between the samples of that rank from both ends
+/// with at least 95 %: each sample is below the median with 1/2, so that the number below is
+/// binomial.
+fn rank_95(samples: usize) -> Option<usize> {
+    // Beyond this the binomial is a normal distribution for every purpose here.
+    const EXACT: usize = 500;
+    if samples > EXACT {
+        let samples = samples as f64;
+        return Some((samples / 2.0 - 0.98 * samples.sqrt()).floor() as usize);
+    }
+    // The chance of at most `rank` samples below, which is the chance to miss on one side.
+    let (mut chance, mut sum, mut rank) = (0.5_f64.powi(samples as i32), 0.0, None);
+    for below in 0..samples / 2 {
+        sum += chance;
+        if sum > 0.025 {
+            break;
+        }
+        rank = Some(below);
+        chance *= (samples - below) as f64 / (below + 1) as f64;
+    }
+    rank
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_set() {
+        let spread = Spread::of(&[9.0, 1.0, 2.0, 4.0, 3.0, 100.0, 5.0]);
+        assert_eq!((spread.samples, spread.median, spread.least), (7, 4.0, 1.0));
+        // Distances 3, 2, 1, 0, 1, 5, 96.
+        assert_eq!(spread.deviation, 2.0);
+        assert_eq!(spread.interval_95, Some([1.0, 100.0]));
+        let doubled = spread.scaled(2.0);
+        assert_eq!(
+            (doubled.median, doubled.interval_95),
+            (8.0, Some([2.0, 200.0]))
+        );
+        assert_eq!(Spread::of(&[1.0, 2.0]).median, 1.5);
+    }
+
+    #[test]
+    fn ranks_are_those_of_the_tables() {
+        // Conover, Practical Nonparametric Statistics: the sign test's intervals.
+        let known = [
+            (5, None),
+            (6, Some(0)),
+            (8, Some(0)),
+            (9, Some(1)),
+            (15, Some(3)),
+        ];
+        for (samples, rank) in known.into_iter().chain([(20, Some(5)), (50, Some(17))]) {
+            assert_eq!(rank_95(samples), rank, "{samples}");
+        }
+        // Where the exact sum ends, the approximation goes on.
+        let (exact, normal) = (rank_95(500).unwrap(), rank_95(501).unwrap());
+        assert!(exact.abs_diff(normal) <= 1, "{exact} {normal}");
+    }
+
+    #[test]
+    fn one_sample_is_its_own_median_and_claims_no_interval() {
+        let spread = Spread::of(&[3.0]);
+        assert_eq!((spread.median, spread.deviation), (3.0, 0.0));
+        assert_eq!(spread.interval_95, None);
+    }
+}

@@ -1,0 +1,136 @@
+//! Every suite measures something, and its records go through JSON and into a table.
+
+use std::collections::BTreeSet;
+
+use tacit_bench::table::Table;
+use tacit_bench::{Figures, Options, Record, Suite, run};
+
+/// The records of the cases of a suite with these words in their names.
+fn records(suite: Suite, only: &[&str]) -> Vec<Record> {
+    let options = Options {
+        quick: true,
+        only: only.iter().map(|word| (*word).to_owned()).collect(),
+        ..Options::default()
+    };
+    let mut records = Vec::new();
+    run(suite, &options, &mut |record| {
+        records.push(record);
+        Ok(())
+    })
+    .expect("the suite runs");
+    let mut table = Table::default();
+    for record in &records {
+        let json = serde_json::to_string(record).expect("JSON");
+        assert!(!json.contains('\n'));
+        let read: Record = serde_json::from_str(&json).expect("a record");
+        assert_eq!(&read, record);
+        assert!(table.add(record).ends_with('\n'));
+    }
+    records
+}
+
+#[test]
+fn kernels_have_all_backends() {
+    let records = records(Suite::Kernels, &["aes-one-key"]);
+    let backends: BTreeSet<String> = records
+        .iter()
+        .map(|record| match &record.figures {
+            Figures::Kernel(figures) => figures.backend.clone(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(backends.len(), records[0].machine.backends.len());
+}
+
+#[test]
+fn schemes_are_both_roles_and_below_the_ceiling() {
+    let records = records(Suite::Schemes, &["half-gates/two-call", "aes-128 "]);
+    for record in &records {
+        let Figures::Scheme(figures) = &record.figures else {
+            panic!("{record:?}");
+        };
+        assert_eq!((figures.ands, figures.table_bytes), (6_400, 6_400 * 32));
+        let calls = if figures.role == "garbler" { 8 } else { 4 };
+        assert_eq!(figures.cipher_calls, figures.ands * calls);
+        assert!(figures.ceiling_share > 0.0, "{figures:?}");
+    }
+    assert_eq!(records.len(), 2 * records[0].machine.backends.len());
+}
+
+#[test]
+fn correlated_ots_have_the_bytes_that_they_should() {
+    let records = records(Suite::Ot, &["ot softspoken-2 semi-honest", "loopback"]);
+    // One for each form.
+    assert_eq!(records.len(), 5);
+    for record in &records {
+        let Figures::Ot(figures) = &record.figures else {
+            panic!("{record:?}");
+        };
+        assert_eq!(figures.made, figures.count as u64);
+        assert!(
+            (64.0..64.1).contains(&figures.made_bits_per_ot),
+            "{figures:?}"
+        );
+        // 64 bytes and one offer each way for base OTs, corrections and a block of rows.
+        assert_eq!(figures.setup_traffic.garbler_bytes, 8_192 + 5);
+        assert_eq!(
+            figures.setup_traffic.evaluator_bytes,
+            32 + 5 + 2_048 + 1_024 + 5
+        );
+    }
+}
+
+#[test]
+fn base_ots_have_the_bytes_that_they_should() {
+    let records = records(Suite::Ot, &["base-ot", "threads-1"]);
+    let bytes: Vec<_> = records
+        .iter()
+        .map(|record| match &record.figures {
+            Figures::BaseOt(figures) => {
+                let traffic = figures.traffic;
+                (
+                    figures.kind.as_str(),
+                    traffic.garbler_bytes,
+                    traffic.evaluator_bytes,
+                )
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let header = 5;
+    let expected = [
+        ("ristretto255", 8_192 + header, 32 + header),
+        ("ml-kem-768", 159_744 + header, 278_528 + header),
+    ];
+    assert_eq!(bytes, expected);
+}
+
+#[test]
+fn functions_run_over_a_shaped_link() {
+    let options = Options {
+        quick: true,
+        links: vec!["1ms,1gbit".parse().expect("a link")],
+        only: vec!["millionaires".to_owned()],
+        ..Options::default()
+    };
+    let mut seen = 0;
+    run(Suite::Direct, &options, &mut |record| {
+        let Figures::Direct(figures) = &record.figures else {
+            panic!("{record:?}");
+        };
+        assert_eq!((figures.link.as_str(), figures.ands), ("1ms,1gbit", 64));
+        // A trip each way at least, whatever the machine does meanwhile.
+        assert!(figures.run_ms.least >= 2.0, "{figures:?}");
+        seen += 1;
+        Ok(())
+    })
+    .expect("the suite runs");
+    assert_eq!(seen, 1);
+}
+
+#[test]
+fn words_that_no_case_has_measure_nothing() {
+    for suite in Suite::ALL {
+        assert!(records(suite, &["no-such-case"]).is_empty());
+    }
+}

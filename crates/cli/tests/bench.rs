@@ -1,0 +1,86 @@
+//! `tacit bench`: records for programs, tables for people, parties as processes.
+
+mod process;
+
+use process::tacit;
+
+#[test]
+fn a_record_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--only", "transpose", "--quick", "--json"];
+    let ended = tacit(folder.path(), &[&["bench", "kernels"][..], &words].concat());
+    let mut backends = Vec::new();
+    for line in ended.succeeded().lines() {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(
+            (&record["version"], &record["measured"]),
+            (&1.into(), &"kernel".into())
+        );
+        assert_eq!(record["kernel"], "transpose");
+        assert!(
+            record["block_ns"]["median"]
+                .as_f64()
+                .is_some_and(|ns| ns > 0.0),
+            "{record}"
+        );
+        assert!(record["machine"]["commit"].is_string());
+        backends.push(record["backend"].as_str().unwrap().to_owned());
+    }
+    assert!(backends.contains(&"portable".to_owned()), "{backends:?}");
+}
+
+#[test]
+fn both_parties_are_processes_with_memory_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = [
+        "--only",
+        "ristretto255 threads-1",
+        "--link",
+        "1ms,1gbit",
+        "--quick",
+        "--json",
+    ];
+    let ended = tacit(folder.path(), &[&["bench", "ot"][..], &words].concat());
+    let record: serde_json::Value = serde_json::from_str(ended.succeeded()).unwrap();
+    assert_eq!(record["link"], "1ms,1gbit");
+    assert_eq!(record["traffic"]["garbler_bytes"], 8_197);
+    for party in ["garbler_bytes", "evaluator_bytes"] {
+        let memory = &record["memory"][party];
+        assert!(
+            memory.is_null() || memory.as_u64() > Some(100_000),
+            "{record}"
+        );
+    }
+}
+
+#[test]
+fn a_table_with_a_title() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = [
+        "bench",
+        "kernels",
+        "--quick",
+        "--only",
+        "aes-one-key portable",
+    ];
+    let ended = tacit(folder.path(), &words);
+    let lines: Vec<_> = ended.succeeded().lines().collect();
+    assert!(lines[0].contains("cores"), "{ended:?}");
+    let row = lines.last().unwrap();
+    assert!(
+        row.starts_with("aes-one-key") && row.contains("portable"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |words: &[&str]| tacit(folder.path(), &[&["bench"], words].concat());
+    refused(&["kernels", "--quick", "--only", "rot13"]).failed(2, &["rot13", "--quick"]);
+    refused(&["lunch"]).failed(2, &["lunch", "kernels, schemes, ot, direct"]);
+    refused(&["ot", "--link", "33ms"]).failed(2, &["33ms,50mbit"]);
+    refused(&["ot", "--pin", "0"]).failed(2, &["0,1"]);
+    let words = ["ot", "--quick", "--only", "base-ot", "--pin", "1000000,0"];
+    refused(&words).failed(3, &["core 1000000"]);
+}
