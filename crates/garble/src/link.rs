@@ -1,7 +1,9 @@
 //! Links: how the label of one garbling's output becomes the label of another's input.
 //!
 //! *Under one Δ*, for schemes with free XOR: W_out^0 ⊕ W_in^0, one label. Both wires have the same
-//! offset, so that the sum takes either label to its like.
+//! offset, so that the sum takes either label to its like. It tells the evaluator no more than a
+//! free XOR does: the labels that it lacks differ by Δ from those that it has, on both wires. Where
+//! a garbler knows both labels of its wires, it checks that their offset is Δ ([`share_offset`]).
 //!
 //! *Without a shared Δ*: two ciphertexts in the order of the select bit. Row λ is
 //! `AES_k(tweak) ⊕ label`, k bits 1 to 127 of the output's label whose select bit is λ, and
@@ -10,11 +12,11 @@
 //! labels would give the difference of two offsets away. Assumption: AES under a random key is a
 //! pseudorandom function. Cost: 256 bits, two cipher calls for the garbler, one for the evaluator.
 
-use subtle::{Choice, ConditionallySelectable};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use tacit_kernels::{Block, Cpu, Tweak, Use, encrypt_each};
 use zeroize::Zeroizing;
 
-use crate::{Garbler, StartPoint};
+use crate::{Garbler, LabelPair, StartPoint};
 
 /// Size of a link between wires that share Δ.
 pub(crate) const OFFSET_LINK_BYTES: usize = Block::BYTES;
@@ -23,6 +25,15 @@ pub(crate) const HASHED_LINK_BYTES: usize = 2 * Block::BYTES;
 
 /// The key in a label: bits 1 to 127.
 const KEY: Block = Block::from_u128(!1);
+
+/// Whether the two labels of every wire differ by `delta`.
+pub(crate) fn share_offset(wires: &[LabelPair], delta: Block) -> Choice {
+    let have = |wire: &LabelPair| (wire.of(false) ^ wire.of(true)).ct_eq(&delta);
+    wires
+        .iter()
+        .map(have)
+        .fold(Choice::from(1), |all, this| all & this)
+}
 
 /// Appends the links from the wires with labels `from` for 0 to those with labels `to`, all under
 /// one Δ.

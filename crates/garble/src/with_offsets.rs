@@ -33,6 +33,9 @@
 //! each translation, by gate and side; the rows of each AND gate; and for two rows a bit for each
 //! AND gate, eight a byte. A ciphertext has 16 bytes with bit 0 zero, ignored by the evaluator.
 //!
+//! **Links** are one label under the circular schemes, whose wires all have Δ, and two hashed
+//! ciphertexts under the related-key ones, whose wires do not.
+//!
 //! **Cost** of a translation: 127 bits, 2 cipher calls and key schedules for the garbler, 1 for
 //! the evaluator; of an AND: 384 bits (three rows) or 257 (two), 8 calls and 4 key schedules, and
 //! 2 and 2; as half-gates 256 bits, 4 calls and key schedules, and 2 and 2.
@@ -51,6 +54,7 @@ use tacit_circuit::{OrderingRule, Program};
 use tacit_kernels::{Block, Cpu};
 
 use crate::label_keyed::DECODING_BYTES;
+use crate::link::{HASHED_LINK_BYTES, OFFSET_LINK_BYTES};
 use crate::{LabelPair, Scheme, SchemeId, StartPoint};
 
 /// Bytes of a translation's ciphertext.
@@ -104,6 +108,11 @@ impl OffsetForm {
             Self::RelatedKey(rule) => Some(rule),
             Self::CircularAnd3 | Self::CircularHalfGates => None,
         }
+    }
+
+    /// Whether all wires have the offset Δ.
+    const fn is_circular(self) -> bool {
+        self.rule().is_none()
     }
 
     const fn and(self) -> AndForm {
@@ -191,6 +200,14 @@ impl Scheme for WithOffsets {
 
     fn decoding_bytes(self, outputs: usize) -> usize {
         DECODING_BYTES * outputs
+    }
+
+    fn link_bytes(self) -> usize {
+        if self.form.is_circular() {
+            OFFSET_LINK_BYTES
+        } else {
+            HASHED_LINK_BYTES
+        }
     }
 
     fn garbler(self, seed: [u8; 32], start: StartPoint, delta: Block) -> WithOffsetsGarbler {

@@ -1,6 +1,7 @@
 //! Links between wires, under every scheme of the ladder.
 
-use tacit_garble::{Evaluator, Garbler, LADDER, Scheme, SchemeVisitor, with_scheme};
+use tacit_garble::{Assumption, Evaluator, Garbler, LADDER, OffsetForm, Scheme, SchemeVisitor};
+use tacit_garble::{WithOffsets, with_scheme};
 use tacit_kernels::{Block, Prg};
 
 const WIRES: usize = 67;
@@ -71,6 +72,90 @@ impl SchemeVisitor for EveryWireArrives {
 fn every_wire_arrives() {
     for rung in &LADDER {
         with_scheme(rung.id, EveryWireArrives).expect("it is on the ladder");
+    }
+}
+
+/// Only where all wires have one Δ is a link one label; elsewhere that would tell how offsets differ.
+#[test]
+fn a_link_is_one_label_only_where_wires_share_an_offset() {
+    struct LinkBytes;
+    impl SchemeVisitor for LinkBytes {
+        type Output = usize;
+        fn visit<S: Scheme>(self, scheme: S) -> usize {
+            scheme.link_bytes()
+        }
+    }
+    for rung in &LADDER {
+        let expected = match rung.assumption {
+            Assumption::PseudorandomFunction | Assumption::RelatedKey => 32,
+            _ => 16,
+        };
+        let found = with_scheme(rung.id, LinkBytes).expect("it is on the ladder");
+        assert_eq!(found, expected, "{}", rung.id);
+    }
+}
+
+#[test]
+#[should_panic(expected = "wires of garblers with different Δ are not linked")]
+fn wires_of_different_offsets_are_not_linked_by_one_label() {
+    let scheme = WithOffsets::new(OffsetForm::CircularHalfGates);
+    let [mut one, mut other] = [5, 7].map(|delta| {
+        let delta = Block::from_u128(delta);
+        scheme.garbler([1; 32], Block::ZERO, delta)
+    });
+    let from = one.wire_with_active(Block::ONES, false);
+    let to = other.wire_with_active(Block::ZERO, false);
+    one.link(Block::ZERO, 0, &[from], &[to], &mut Vec::new());
+}
+
+/// XORs of a hashed link's ciphertexts and of the labels they lead to, which must have no pad left.
+struct NoPadTwice;
+
+impl SchemeVisitor for NoPadTwice {
+    type Output = ();
+
+    fn visit<S: Scheme>(self, scheme: S) {
+        let delta = Block::from_u128(0x1234_5679);
+        let mut garbler = scheme.garbler([4; 32], Block::ONES, delta);
+        let mut prg = Prg::new(Block::from_u128(12));
+        let mut wire = || garbler.wire_with_active(prg.next_block(), false);
+        let (from, to) = (wire(), [wire(), wire()]);
+        let mut links = Vec::new();
+        for (number, to) in (0..).zip(to) {
+            let from = std::slice::from_ref(&from);
+            garbler.link(Block::ONES, number, from, &[to], &mut links);
+        }
+        let rows: Vec<Block> = links
+            .as_chunks()
+            .0
+            .iter()
+            .map(|row| Block::from_bytes(*row))
+            .collect();
+        let of = |wire| [false, true].map(|select| garbler.label_with_select(wire, select).0);
+        let labels: Vec<Block> = to.iter().flat_map(of).collect();
+        for (i, row) in rows.iter().enumerate() {
+            for other in &rows[i + 1..] {
+                let difference = *row ^ *other;
+                let mut targets = labels.iter().flat_map(|a| labels.iter().map(|b| *a ^ *b));
+                assert!(
+                    targets.all(|target| target != difference),
+                    "{}",
+                    scheme.id()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wire_that_is_linked_twice_repeats_no_pad() {
+    for rung in &LADDER {
+        if matches!(
+            rung.assumption,
+            Assumption::PseudorandomFunction | Assumption::RelatedKey
+        ) {
+            with_scheme(rung.id, NoPadTwice).expect("it is on the ladder");
+        }
     }
 }
 

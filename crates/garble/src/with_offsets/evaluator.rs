@@ -8,6 +8,7 @@ use super::garbler::BRIDGE_SIDE;
 use super::rows::{evaluate_and, follow_translation};
 use super::{AndForm, CIPHERTEXT_BYTES, Layout, OffsetForm, TOGETHER};
 use crate::label_keyed::{KEY, Points, decode};
+use crate::link::{follow_hashed_links, follow_offset_links};
 use crate::{DecodeError, Evaluator, StartPoint};
 
 /// What a caller broke who gave tables of another size.
@@ -236,6 +237,14 @@ impl Evaluator for WithOffsetsEvaluator {
             Output::Constant(_) => Block::ZERO,
         };
         outputs.extend(program.outputs().iter().map(label));
+    }
+
+    fn follow_links(&self, start: StartPoint, first: u64, labels: &mut [Block], links: &[u8]) {
+        if self.form.is_circular() {
+            follow_offset_links(labels, links);
+        } else {
+            follow_hashed_links(start, first, labels, links);
+        }
     }
 
     /// The values, with ⊥ where a label fits neither decoding value, or both.

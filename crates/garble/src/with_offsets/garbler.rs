@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 use super::rows::{ROW_POINTS, half_gates, row_keys, three_rows, translate, two_rows};
 use super::{AndForm, CIPHERTEXT_BYTES, Layout, OffsetForm, TOGETHER};
 use crate::label_keyed::{Coins, KEY, LabelPair, Points, decoding};
+use crate::link::{hashed_links, offset_links, share_offset};
 use crate::{Garbler, StartPoint};
 
 /// What a caller broke who gave tables of another size.
@@ -367,5 +368,28 @@ impl Garbler for WithOffsetsGarbler {
 
     fn label_with_select(&self, wire: &LabelPair, select: bool) -> (Block, bool) {
         wire.with_select(select)
+    }
+
+    fn link(
+        &self,
+        start: StartPoint,
+        first: u64,
+        from: &[LabelPair],
+        to: &[LabelPair],
+        out: &mut Vec<u8>,
+    ) {
+        if !self.form.is_circular() {
+            return hashed_links(self, start, first, from, to, out);
+        }
+        let share = share_offset(from, *self.delta) & share_offset(to, *self.delta);
+        assert!(
+            bool::from(share),
+            "wires of garblers with different Δ are not linked by one label"
+        );
+        let zeros = |wires: &[LabelPair]| {
+            let zeros = wires.iter().map(|wire| wire.of(false));
+            Zeroizing::new(zeros.collect::<Vec<_>>())
+        };
+        offset_links(&zeros(from), &zeros(to), out);
     }
 }
