@@ -186,8 +186,8 @@ pub const LADDER: [Rung; 10] = [
 ];
 
 /// Where the security of the schemes comes from whose keys are random labels.
-const LABEL_KEYED_SECURITY: &str = "a key has 127 bits, and at most two unknown keys are used at one point \
-                            of the function, so that work on one gate helps against no other";
+const LABEL_KEYED_SECURITY: &str = "a key has 127 bits, and every point of the function meets one \
+                                    key, so that work on one gate helps against no other";
 
 /// A XOR gate in one ciphertext, by procedure G; by G′ the garbler has one call less.
 const ONE_ROW: GateCost = GateCost {

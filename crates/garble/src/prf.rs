@@ -22,9 +22,9 @@
 //! **Cost** of a XOR: 127 ciphertext bits, 4 cipher calls for the garbler (3 in G′), 2 for the
 //! evaluator, each with a key schedule; of an AND: 258 bits, 8 calls with 4 key schedules, and 2.
 //!
-//! **Concrete security**: 126 bits. No two gates share a tweak, and at most two keys unknown to
-//! the evaluator are used with one, so that work on one gate helps against no other. That AES is a
-//! permutation shows after f calls under one key with probability f²/2^129, f a wire's fan-out.
+//! **Concrete security**: 126 bits. No two gates share a tweak, and every tweak meets one key, so
+//! that work on one gate helps against no other. That AES is a permutation shows after f calls
+//! under one key with probability f²/2^129, f being the calls of the gates that a wire feeds.
 
 use crate::SchemeId;
 use crate::without_offset::{Gates, OneRow, TwoRows, WithoutOffset};
