@@ -2,7 +2,7 @@
 //! thread.
 //!
 //! Arguments, if any, are words that must all occur in a record for it to be measured: `cargo bench
-//! -p tacit-garble -- two-call vaes-256 evaluator`. Prints a JSON record a line. Each figure is the best of many short runs, which is what the
+//! -p tacit-garble -- two-call vaes-256 evaluator`. A circuit's name keeps to that circuit. Prints a JSON record a line. Each figure is the best of many short runs, which is what the
 //! scheme does when nothing else has the core.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,9 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use tacit_circuit::{Circuit, Gate, Port, Program, Type, library};
-use tacit_garble::{Evaluator, Garbler, HalfGates, Prf, PrfXor1And3, PrfXor3And3, Scheme};
+use tacit_garble::{
+    Evaluator, Garbler, HalfGates, Prf, PrfXor1And3, PrfXor3And3, Scheme, ThreeHalves,
+};
 use tacit_kernels::{Block, Construction, Cpu, Prg};
 
 /// How long each figure is measured for.
@@ -53,7 +55,8 @@ fn measure(name: &str, cpu: Cpu, program: &Program, scheme: impl Scheme) {
         let words = std::env::args()
             .skip(1)
             .filter(|word| !word.starts_with('-'));
-        if words.into_iter().all(|word| what.contains(&word)) {
+        let asked = |word: String| names_circuit(&word) || what.contains(&word);
+        if words.into_iter().all(asked) {
             let and_ns = best(run).as_secs_f64() * 1e9 / program.ands().len() as f64;
             println!("{{{what},\"and_ns\":{and_ns:.2}}}");
         }
@@ -98,22 +101,53 @@ fn chain(length: u32) -> Circuit {
     .expect("a chain is a circuit")
 }
 
+/// Layers of AND gates that do not wait for each other, 2^20 gates in all. Each reads two gates of
+/// the layer before.
+fn wide() -> Circuit {
+    let (width, layers) = (4096, 256);
+    let gates = (0..width * layers).map(|i| {
+        let (layer, place) = (i / width * width, i % width);
+        Gate::And(layer + place, layer + (place * 5 + 1) % width)
+    });
+    Circuit::new(
+        vec![Port::new("in", Type::bits(width as usize))],
+        vec![Port::new("out", Type::bits(width as usize))],
+        gates,
+        (width * layers..width * (layers + 1)).collect(),
+    )
+    .expect("layers are a circuit")
+}
+
+/// A circuit's name and how to get it.
+type Named = (&'static str, fn() -> Circuit);
+
+const CIRCUITS: [Named; 5] = [
+    ("aes-128", || component("aes-128", &[])),
+    ("aes-128-copies-100", || {
+        component("aes-128-copies", &[("copies", 100)])
+    }),
+    ("sha-256-compress", || component("sha-256-compress", &[])),
+    ("wide-1m", wide),
+    ("chain", || chain(20_000)),
+];
+
+/// Whether this argument names a circuit.
+fn names_circuit(word: &str) -> bool {
+    CIRCUITS.iter().any(|(name, _)| *name == word)
+}
+
 fn main() {
-    let circuits = [
-        ("aes-128", component("aes-128", &[])),
-        (
-            "aes-128-copies-16",
-            component("aes-128-copies", &[("copies", 16)]),
-        ),
-        ("sha-256-compress", component("sha-256-compress", &[])),
-        ("chain", chain(20_000)),
-    ];
-    for (name, circuit) in &circuits {
-        let program = Program::compile(circuit);
+    for (name, build) in CIRCUITS {
+        let mut words = std::env::args().skip(1);
+        if words.any(|word| names_circuit(&word) && word != name) {
+            continue;
+        }
+        let program = Program::compile(&build());
         for cpu in Cpu::available() {
             for construction in [Construction::TwoCall, Construction::Rekeyed] {
                 measure(name, cpu, &program, HalfGates::on(cpu, construction));
             }
+            measure(name, cpu, &program, ThreeHalves::on(cpu));
             measure(name, cpu, &program, Prf::on(cpu));
             measure(name, cpu, &program, PrfXor1And3::on(cpu));
             measure(name, cpu, &program, PrfXor3And3::on(cpu));

@@ -29,7 +29,7 @@
 pub(crate) mod evaluator;
 pub(crate) mod garbler;
 pub(crate) mod gates;
-mod hashing;
+pub(crate) mod hashing;
 
 pub use evaluator::HalfGatesEvaluator;
 pub use garbler::HalfGatesGarbler;

@@ -37,6 +37,8 @@ pub enum SchemeName {
     Prf = 3,
     /// XOR and AND in three ciphertexts each, from a pseudorandom function alone.
     PrfXor3And3 = 4,
+    /// Free XOR and AND in one and a half ciphertexts, in the ideal-cipher model.
+    ThreeHalves = 8,
 }
 
 /// The hash under a scheme, and what it is built from.
@@ -101,6 +103,8 @@ impl SchemeId {
     pub const HALF_GATES_TWO_CALL: Self = Self::new(SchemeName::HalfGates, Hash::TwoCall);
     /// Half-gates under the re-keyed hash, for circuits that are chains rather than wide.
     pub const HALF_GATES_REKEYED: Self = Self::new(SchemeName::HalfGates, Hash::Rekeyed);
+    /// Three halves under the two-call hash, the fewest bytes of all.
+    pub const THREE_HALVES: Self = Self::new(SchemeName::ThreeHalves, Hash::TwoCall);
     /// The default of the schemes that assume a pseudorandom function alone.
     pub const PRF: Self = Self::new(SchemeName::Prf, Hash::LabelKeyed);
     /// The same with AND gates of three rows. Its first layout knew no G′.
@@ -190,9 +194,8 @@ impl fmt::Display for SchemeId {
         self.name.fmt(f)?;
         match self.name {
             SchemeName::HalfGates => write!(f, "/{}", self.hash),
-            SchemeName::Prf | SchemeName::PrfXor1And3 | SchemeName::PrfXor3And3 => Ok(()),
             SchemeName::RelatedKey => write!(f, "-{}", self.ordering),
-            SchemeName::CircularAnd3 | SchemeName::CircularHalfGates => Ok(()),
+            _ => Ok(()),
         }
     }
 }
@@ -207,6 +210,7 @@ impl fmt::Display for SchemeName {
             Self::CircularHalfGates => "circular-half-gates",
             Self::Prf => "prf",
             Self::PrfXor3And3 => "prf-xor3-and3",
+            Self::ThreeHalves => "three-halves",
         })
     }
 }
@@ -248,6 +252,7 @@ mod tests {
         assert_eq!(SchemeId::PRF_XOR1_AND3.to_bytes(), [2, 3, 0, 2]);
         assert_eq!(SchemeId::PRF.to_bytes(), [3, 3, 0, 1]);
         assert_eq!(SchemeId::PRF_XOR3_AND3.to_bytes(), [4, 3, 0, 1]);
+        assert_eq!(SchemeId::THREE_HALVES.to_bytes(), [8, 1, 0, 1]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use tacit_circuit::OrderingRule;
 use tacit_kernels::{Construction, Cpu};
 
-use crate::{HalfGates, Hash, OffsetForm, Prf, PrfXor1And3, PrfXor3And3, WithOffsets};
+use crate::{HalfGates, Hash, OffsetForm, Prf, PrfXor1And3, PrfXor3And3, ThreeHalves, WithOffsets};
 use crate::{Ordering, Scheme, SchemeId, SchemeName, UnknownScheme};
 
 /// Work to be done with a scheme that is only known at run time.
@@ -56,6 +56,7 @@ pub fn with_scheme_on<V: SchemeVisitor>(
         (SchemeName::CircularHalfGates, Hash::LabelKeyed) => {
             visitor.visit(WithOffsets::on(cpu, OffsetForm::CircularHalfGates))
         }
+        (SchemeName::ThreeHalves, Hash::TwoCall) => visitor.visit(ThreeHalves::on(cpu)),
         _ => return Err(UnknownScheme(id.to_bytes())),
     })
 }

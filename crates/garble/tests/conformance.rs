@@ -4,7 +4,9 @@ use tacit_circuit::{OrderingRule, Program};
 use tacit_garble::{
     Assumption, LADDER, Scheme, SchemeId, SchemeVisitor, UnknownScheme, with_scheme,
 };
-use tacit_garble::{HalfGates, OffsetForm, Prf, PrfXor1And3, PrfXor3And3, WithOffsets};
+use tacit_garble::{
+    HalfGates, OffsetForm, Prf, PrfXor1And3, PrfXor3And3, ThreeHalves, WithOffsets,
+};
 use tacit_kernels::{Construction, Cpu};
 use tacit_testkit::garbling::{circuits, conformance, refuses_other_labels};
 
@@ -19,6 +21,13 @@ fn half_gates_under_the_two_call_hash_conforms() {
 fn half_gates_under_the_rekeyed_hash_conforms() {
     for cpu in Cpu::available() {
         conformance(HalfGates::on(cpu, Construction::Rekeyed));
+    }
+}
+
+#[test]
+fn three_halves_conforms() {
+    for cpu in Cpu::available() {
+        conformance(ThreeHalves::on(cpu));
     }
 }
 
@@ -103,7 +112,8 @@ fn every_rung_is_a_scheme_with_tables_of_the_size_it_states() {
         let of_xors = usize::from(rung.cost.xor.table_bytes) * xors;
         let of_ands = usize::from(rung.cost.and.table_bytes) * program.ands().len();
         // Bits beyond whole bytes are rounded up in each segment.
-        let beyond = usize::from(rung.cost.and.bits) - 8 * usize::from(rung.cost.and.table_bytes);
+        let whole_bytes = 8 * usize::from(rung.cost.and.table_bytes);
+        let beyond = usize::from(rung.cost.and.bits).saturating_sub(whole_bytes);
         let least = of_xors + of_ands + (beyond * program.ands().len()).div_ceil(8);
         let most = least + program.segments().len() - 1;
         assert!((least..=most).contains(&bytes), "{id}: {bytes} bytes");

@@ -80,3 +80,9 @@ fn prf_xor3_and3() {
     check("garbling-prf-xor3-and3-majority.txt");
     check("garbling-prf-xor3-and3-aes-128.txt");
 }
+
+#[test]
+fn three_halves() {
+    check("garbling-three-halves-majority.txt");
+    check("garbling-three-halves-aes-128.txt");
+}

@@ -81,9 +81,20 @@ pub fn two_call<S: Simd, const N: usize, const M: usize>(
     tweaks: [[S::Vector; M]; N],
     x: [[S::Vector; M]; N],
 ) -> [[S::Vector; M]; N] {
-    let schedules = [permutation; N];
-    let inner = simd.encrypt(schedules, x);
-    let outer = simd.encrypt(schedules, xor_all(simd, inner, tweaks));
+    let inner = simd.encrypt([permutation; N], x);
+    second_call(simd, permutation, tweaks, inner)
+}
+
+/// [`two_call`] of vectors whose first calls, π(x), are made: what stands between them and the
+/// second keeps the CPU busy while it waits.
+#[inline(always)]
+pub fn second_call<S: Simd, const N: usize, const M: usize>(
+    simd: S,
+    permutation: &S::Schedule,
+    tweaks: [[S::Vector; M]; N],
+    inner: [[S::Vector; M]; N],
+) -> [[S::Vector; M]; N] {
+    let outer = simd.encrypt([permutation; N], xor_all(simd, inner, tweaks));
     xor_all(simd, outer, inner)
 }
 

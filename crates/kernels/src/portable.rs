@@ -106,6 +106,23 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
+    fn load_rows<const BYTES: usize>(self, rows: &[[u8; BYTES]], at: usize) -> [Block; 4] {
+        array::from_fn(|lane| read_block(&rows[lane][at..], 0))
+    }
+
+    #[inline(always)]
+    fn store_rows<const BYTES: usize>(
+        self,
+        vector: [Block; 4],
+        rows: &mut [[u8; BYTES]],
+        at: usize,
+    ) {
+        for (row, block) in rows[..4].iter_mut().zip(vector) {
+            row[at..at + Block::BYTES].copy_from_slice(&block.to_bytes());
+        }
+    }
+
+    #[inline(always)]
     fn xor(self, a: [Block; 4], b: [Block; 4]) -> [Block; 4] {
         array::from_fn(|lane| a[lane] ^ b[lane])
     }
@@ -118,6 +135,29 @@ impl Simd for Portable {
     #[inline(always)]
     fn lsb_mask(self, a: [Block; 4]) -> [Block; 4] {
         a.map(|block| Block::ONES.and_bit(block.lsb()))
+    }
+
+    #[inline(always)]
+    fn msb_masks_of_halves(self, a: [Block; 4]) -> [Block; 4] {
+        a.map(|block| {
+            let masks = [low(block), high(block)].map(|half| (half >> 63).wrapping_neg());
+            Block::from_u128(u128::from(masks[0]) | u128::from(masks[1]) << 64)
+        })
+    }
+
+    #[inline(always)]
+    fn low_twice(self, a: [Block; 4]) -> [Block; 4] {
+        a.map(|block| Block::from_u128(u128::from(low(block)) * (1 | 1 << 64)))
+    }
+
+    #[inline(always)]
+    fn high_twice(self, a: [Block; 4]) -> [Block; 4] {
+        a.map(|block| Block::from_u128(u128::from(high(block)) * (1 | 1 << 64)))
+    }
+
+    #[inline(always)]
+    fn swap_halves(self, a: [Block; 4]) -> [Block; 4] {
+        a.map(|block| Block::from_u128(block.to_u128().rotate_left(64)))
     }
 
     #[inline(always)]

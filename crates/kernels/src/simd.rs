@@ -71,6 +71,25 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
     /// If `into` has fewer bytes.
     fn store_pairs(self, first: Self::Vector, second: Self::Vector, into: &mut [u8]);
 
+    /// Reads 16 bytes a lane: lane `i` is those from byte `at` of row `i` on.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer than [`Simd::LANES`] rows, or fewer bytes in one.
+    fn load_rows<const BYTES: usize>(self, rows: &[[u8; BYTES]], at: usize) -> Self::Vector;
+
+    /// Writes 16 bytes a lane, as [`Simd::load_rows`] reads them.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer than [`Simd::LANES`] rows, or fewer bytes in one.
+    fn store_rows<const BYTES: usize>(
+        self,
+        vector: Self::Vector,
+        rows: &mut [[u8; BYTES]],
+        at: usize,
+    );
+
     /// Exclusive or.
     fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
@@ -79,6 +98,18 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
 
     /// All ones in each lane whose bit 0 is set, all zeros in the others.
     fn lsb_mask(self, a: Self::Vector) -> Self::Vector;
+
+    /// All ones in each 64-bit half whose bit 63 is set, all zeros in the others.
+    fn msb_masks_of_halves(self, a: Self::Vector) -> Self::Vector;
+
+    /// The low 64-bit half of each lane, in both its halves.
+    fn low_twice(self, a: Self::Vector) -> Self::Vector;
+
+    /// The high 64-bit half of each lane, in both its halves.
+    fn high_twice(self, a: Self::Vector) -> Self::Vector;
+
+    /// The 64-bit halves of each lane exchanged.
+    fn swap_halves(self, a: Self::Vector) -> Self::Vector;
 
     /// Sum of the 64-bit halves, each modulo 2^64.
     fn add_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
@@ -122,4 +153,71 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
         keys: [[Self::Vector; 4]; G],
         blocks: [[[Self::Vector; M]; 4]; G],
     ) -> [[[Self::Vector; M]; 4]; G];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cpu, Kernel};
+
+    /// Four lanes of what looks random.
+    const LANES: [u128; 4] = [
+        0x8f3a_0000_1111_2222_7333_4444_5555_6661,
+        0x0123_4567_89ab_cdef_8edc_ba98_7654_3210,
+        0xffff_0000_ffff_0000_f000_0000_0000_000f,
+        0x7000_0000_0000_0000_0000_0000_0000_0000,
+    ];
+
+    /// What the operations on halves make of the first lanes, and lanes through rows.
+    struct Halves;
+
+    impl Kernel for Halves {
+        type Output = Vec<[u128; 6]>;
+
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> Vec<[u128; 6]> {
+            let a = simd.load(&LANES.map(Block::from_u128));
+            let mut rows = [[0; 21]; 4];
+            simd.store_rows(a, &mut rows, 5);
+            let found = [
+                simd.msb_masks_of_halves(a),
+                simd.low_twice(a),
+                simd.high_twice(a),
+                simd.swap_halves(a),
+                simd.sigma(a),
+                simd.load_rows(&rows, 5),
+            ];
+            let lanes = found.map(|vector| {
+                let mut lanes = [Block::ZERO; 4];
+                simd.store(vector, &mut lanes);
+                lanes
+            });
+            for (row, lane) in rows.iter().zip(LANES).take(S::LANES) {
+                assert_eq!(row[..5], [0; 5]);
+                assert_eq!(row[5..], lane.to_le_bytes());
+            }
+            (0..S::LANES)
+                .map(|lane| lanes.map(|lanes| lanes[lane].to_u128()))
+                .collect()
+        }
+    }
+
+    #[test]
+    fn halves_and_rows_are_the_same_on_every_backend() {
+        for cpu in Cpu::available() {
+            for (found, lane) in cpu.dispatch(Halves).into_iter().zip(LANES) {
+                let (low, high) = (lane & u128::from(u64::MAX), lane >> 64);
+                let mask = |half: u128| (half >> 63) * u128::from(u64::MAX);
+                let expected = [
+                    mask(low) | mask(high) << 64,
+                    low | low << 64,
+                    high | high << 64,
+                    high | low << 64,
+                    high | (low ^ high) << 64,
+                    lane,
+                ];
+                assert_eq!(found, expected, "{cpu:?}");
+            }
+        }
+    }
 }

@@ -51,17 +51,28 @@ pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
     fn load_pairs(self, from: &[u8]) -> (Self::Vector, Self::Vector);
     /// See [`Simd::store_pairs`].
     fn store_pairs(self, first: Self::Vector, second: Self::Vector, into: &mut [u8]);
+    /// See [`Simd::load_rows`].
+    fn load_rows<const BYTES: usize>(self, rows: &[[u8; BYTES]], at: usize) -> Self::Vector;
+    /// See [`Simd::store_rows`].
+    fn store_rows<const BYTES: usize>(
+        self,
+        vector: Self::Vector,
+        rows: &mut [[u8; BYTES]],
+        at: usize,
+    );
     /// Exclusive or.
     fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Conjunction.
     fn and(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// See [`Simd::lsb_mask`].
     fn lsb_mask(self, a: Self::Vector) -> Self::Vector;
+    /// See [`Simd::msb_masks_of_halves`].
+    fn msb_masks_of_halves(self, a: Self::Vector) -> Self::Vector;
     /// See [`Simd::add_halves`].
     fn add_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Carry-less product of a 64-bit half of `a`, by bit 0 of `HALVES`, and one of `b`, by bit 4.
     fn multiply<const HALVES: i32>(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// The 64-bit halves of each lane exchanged.
+    /// See [`Simd::swap_halves`].
     fn swap_halves(self, a: Self::Vector) -> Self::Vector;
     /// A round of AES: AESENC.
     fn round(self, state: Self::Vector, key: Self::Vector) -> Self::Vector;
@@ -83,6 +94,18 @@ pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
     fn up_one_column(self, a: Self::Vector) -> Self::Vector;
     /// Each column moved up two places, zeros moved in.
     fn up_two_columns(self, a: Self::Vector) -> Self::Vector;
+}
+
+/// The 16 bytes of a row from byte `at` on.
+#[inline(always)]
+fn in_row<const BYTES: usize>(row: &[u8; BYTES], at: usize) -> &[u8; 16] {
+    row[at..].first_chunk().expect("16 bytes of a row")
+}
+
+/// [`in_row`], to write.
+#[inline(always)]
+fn in_row_mut<const BYTES: usize>(row: &mut [u8; BYTES], at: usize) -> &mut [u8; 16] {
+    row[at..].first_chunk_mut().expect("16 bytes of a row")
 }
 
 /// Round constants of the key schedule (FIPS 197, section 5.2), in all four columns.
@@ -324,6 +347,21 @@ impl<L: Lanes> Simd for L {
     }
 
     #[inline(always)]
+    fn load_rows<const BYTES: usize>(self, rows: &[[u8; BYTES]], at: usize) -> Self::Vector {
+        Lanes::load_rows(self, rows, at)
+    }
+
+    #[inline(always)]
+    fn store_rows<const BYTES: usize>(
+        self,
+        vector: Self::Vector,
+        rows: &mut [[u8; BYTES]],
+        at: usize,
+    ) {
+        Lanes::store_rows(self, vector, rows, at);
+    }
+
+    #[inline(always)]
     fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
         Lanes::xor(self, a, b)
     }
@@ -336,6 +374,26 @@ impl<L: Lanes> Simd for L {
     #[inline(always)]
     fn lsb_mask(self, a: Self::Vector) -> Self::Vector {
         Lanes::lsb_mask(self, a)
+    }
+
+    #[inline(always)]
+    fn msb_masks_of_halves(self, a: Self::Vector) -> Self::Vector {
+        Lanes::msb_masks_of_halves(self, a)
+    }
+
+    #[inline(always)]
+    fn low_twice(self, a: Self::Vector) -> Self::Vector {
+        self.low_halves(a, a)
+    }
+
+    #[inline(always)]
+    fn high_twice(self, a: Self::Vector) -> Self::Vector {
+        self.high_halves(a, a)
+    }
+
+    #[inline(always)]
+    fn swap_halves(self, a: Self::Vector) -> Self::Vector {
+        Lanes::swap_halves(self, a)
     }
 
     #[inline(always)]
@@ -365,7 +423,7 @@ impl<L: Lanes> Simd for L {
     #[inline(always)]
     fn sigma(self, a: Self::Vector) -> Self::Vector {
         let high = Lanes::and(self, a, Lanes::splat(self, HIGH_HALF));
-        Lanes::xor(self, self.swap_halves(a), high)
+        Lanes::xor(self, Lanes::swap_halves(self, a), high)
     }
 
     #[inline(always)]

@@ -14,16 +14,25 @@ pub enum Hash {
 
 /// What the hash of a gate depends on besides the label.
 #[derive(Clone, Copy)]
-struct Place {
+pub(crate) struct Place {
     hash: Hash,
     start: u128,
-    instance: u32,
-    gate: u64,
+    pub(crate) instance: u32,
+    pub(crate) gate: u64,
 }
 
 impl Place {
+    pub(crate) fn new(hash: Hash, start: u128, instance: u32, gate: u64) -> Self {
+        Self {
+            hash,
+            start,
+            instance,
+            gate,
+        }
+    }
+
     /// H(x) for half gate `half` of this gate.
-    fn hash(self, x: u128, half: u8) -> u128 {
+    pub(crate) fn hash(self, x: u128, half: u8) -> u128 {
         self.hash_under(tweak(Use::And, self.instance, self.gate, half, 0), x)
     }
 

@@ -1,6 +1,8 @@
 //! The reference computes what its circuits say, for every input and many permute bits.
 
-use tacit_reference::{Circuit, Garbled, Gate, Output, Pin, aes_128, half_gates, prf};
+use tacit_reference::{
+    Circuit, Garbled, Gate, Output, Pin, aes_128, half_gates, prf, three_halves,
+};
 
 const START: u128 = 0x5354_4152_545f_5354_4152_545f_5354_4152;
 const INSTANCE: u32 = 5;
@@ -94,6 +96,35 @@ fn half_gates_compute_the_circuit_under_both_hashes() {
             }
         }
     }
+}
+
+#[test]
+fn three_halves_computes_the_circuit_for_all_permute_bits() {
+    let circuit = circuit();
+    let mut permute_bits = [0; 8];
+    for run in 0..64 {
+        let delta = random(2000 + run) | 1;
+        let zeros: Vec<u128> = (0..3).map(|i| random(3000 + 3 * run + i)).collect();
+        permute_bits[zeros
+            .iter()
+            .fold(0, |all, zero| 2 * all + (*zero as usize & 1))] += 1;
+        let seed = [run as u8; 32];
+        let garbled = three_halves::garble(&circuit, seed, START, INSTANCE, delta, &zeros);
+        assert_eq!(garbled.tables.len(), 5 * 25);
+        for number in 0..8 {
+            let bits = inputs_of(number);
+            let labels: Vec<u128> = (0..3)
+                .map(|i| garbled.wires[i][usize::from(bits[i])])
+                .collect();
+            let outputs =
+                three_halves::evaluate(&circuit, START, INSTANCE, &garbled.tables, &labels);
+            assert_labels(&garbled, &outputs, &plain(&circuit, &bits));
+        }
+    }
+    assert!(
+        permute_bits.iter().all(|runs| *runs > 0),
+        "{permute_bits:?}"
+    );
 }
 
 /// Each label twice, as if it stood for both values.

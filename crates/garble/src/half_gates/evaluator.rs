@@ -21,14 +21,14 @@ const STEP: usize = EVALUATED * MAX_LANES;
 #[derive(ZeroizeOnDrop)]
 pub struct HalfGatesEvaluator {
     #[zeroize(skip)]
-    cpu: Cpu,
+    pub(crate) cpu: Cpu,
     #[zeroize(skip)]
     construction: Construction,
-    start: StartPoint,
-    instance: u32,
+    pub(crate) start: StartPoint,
+    pub(crate) instance: u32,
     /// The segment that comes next.
     next: usize,
-    slots: Slots,
+    pub(crate) slots: Slots,
 }
 
 impl HalfGatesEvaluator {
@@ -41,6 +41,12 @@ impl HalfGatesEvaluator {
             next: 0,
             slots: Slots::new(),
         }
+    }
+
+    /// Takes up the next segment, which this must be.
+    pub(crate) fn enter(&mut self, segment: usize) {
+        assert_eq!(segment, self.next, "segments are evaluated in order");
+        self.next += 1;
     }
 }
 
@@ -56,8 +62,7 @@ impl Evaluator for HalfGatesEvaluator {
     }
 
     fn evaluate(&mut self, program: &Program, segment: usize, tables: &[u8]) {
-        assert_eq!(segment, self.next, "segments are evaluated in order");
-        self.next += 1;
+        self.enter(segment);
         self.cpu.dispatch(Evaluate {
             construction: self.construction,
             start: self.start,

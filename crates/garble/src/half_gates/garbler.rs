@@ -20,15 +20,15 @@ const STEP: usize = GARBLED * MAX_LANES;
 #[derive(ZeroizeOnDrop)]
 pub struct HalfGatesGarbler {
     #[zeroize(skip)]
-    cpu: Cpu,
+    pub(crate) cpu: Cpu,
     #[zeroize(skip)]
     construction: Construction,
-    start: StartPoint,
-    delta: Block,
-    instance: u32,
+    pub(crate) start: StartPoint,
+    pub(crate) delta: Block,
+    pub(crate) instance: u32,
     /// The segment that comes next.
     next: usize,
-    slots: Slots,
+    pub(crate) slots: Slots,
 }
 
 impl HalfGatesGarbler {
@@ -51,6 +51,12 @@ impl HalfGatesGarbler {
             next: 0,
             slots: Slots::new(),
         }
+    }
+
+    /// Takes up the next segment, which this must be.
+    pub(crate) fn enter(&mut self, segment: usize) {
+        assert_eq!(segment, self.next, "segments are garbled in order");
+        self.next += 1;
     }
 
     /// The wire with this label of value 0, negated if `negated` (which is public).
@@ -77,8 +83,7 @@ impl Garbler for HalfGatesGarbler {
     }
 
     fn garble(&mut self, program: &Program, segment: usize, tables: &mut [u8]) {
-        assert_eq!(segment, self.next, "segments are garbled in order");
-        self.next += 1;
+        self.enter(segment);
         self.cpu.dispatch(Garble {
             construction: self.construction,
             start: self.start,

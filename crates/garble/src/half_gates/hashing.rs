@@ -3,11 +3,11 @@
 use tacit_kernels::{Block, Simd, Tweak, Use, hash};
 
 /// Vectors of gates in one step of the garbler: four labels each, so eight in flight.
-pub(super) const GARBLED: usize = 2;
+pub(crate) const GARBLED: usize = 2;
 /// Vectors of gates in one step of the evaluator: two labels each, so eight in flight.
-pub(super) const EVALUATED: usize = 4;
+pub(crate) const EVALUATED: usize = 4;
 /// Lanes of the widest vector.
-pub(super) const MAX_LANES: usize = 4;
+pub(crate) const MAX_LANES: usize = 4;
 
 /// The tweak field that tells the evaluator's half from the garbler's.
 const SECOND_HALF: Block = Block::from_u128(1 << 8);
@@ -26,7 +26,7 @@ fn first_half(instance: u32, number: u64) -> Tweak {
 /// Hashes for the gates of one segment.
 ///
 /// `number` is the number of the gate in lane 0 of the first vector.
-pub(super) trait Hashing<S: Simd> {
+pub(crate) trait Hashing<S: Simd> {
     /// Whether keys are expanded for a whole vector of gates, in which a gate's lane is then its
     /// number modulo the lanes.
     const ALIGNED: bool;
@@ -83,7 +83,7 @@ fn tweaks<S: Simd, const N: usize>(simd: S, instance: u32, number: u64) -> [[S::
 }
 
 /// The two-call hash.
-pub(super) struct TwoCall<S: Simd> {
+pub(crate) struct TwoCall<S: Simd> {
     start: Block,
     instance: u32,
     /// One past the last gate that the permutation serves.
@@ -92,6 +92,39 @@ pub(super) struct TwoCall<S: Simd> {
 }
 
 impl<S: Simd> TwoCall<S> {
+    /// The first of the two calls, for labels of `N` vectors of gates.
+    #[inline(always)]
+    pub(crate) fn first_call<const N: usize, const M: usize>(
+        &self,
+        simd: S,
+        x: [[S::Vector; M]; N],
+    ) -> [[S::Vector; M]; N] {
+        simd.encrypt([&self.permutation; N], x)
+    }
+
+    /// The hashes whose first calls these are: of `N` vectors of gates from `number` on, label `m`
+    /// of each at place `places[m]`.
+    #[inline(always)]
+    pub(crate) fn second_call<const N: usize, const M: usize>(
+        &self,
+        simd: S,
+        number: u64,
+        places: [u8; M],
+        inner: [[S::Vector; M]; N],
+    ) -> [[S::Vector; M]; N] {
+        let mut first = hash::counting_tweaks(simd, first_half(self.instance, number));
+        let step = hash::number_step(simd, S::LANES);
+        let mut tweaks = inner;
+        for tweaks in &mut tweaks {
+            for (tweak, place) in tweaks.iter_mut().zip(places) {
+                let place = simd.splat(Block::from_u128(u128::from(place) << 8));
+                *tweak = simd.xor(first, place);
+            }
+            first = simd.add_halves(first, step);
+        }
+        hash::second_call(simd, &self.permutation, tweaks, inner)
+    }
+
     #[inline(always)]
     fn four_of<const N: usize>(
         &self,

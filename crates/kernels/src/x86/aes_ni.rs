@@ -5,7 +5,7 @@
 use core::arch::x86_64::*;
 use std::arch::is_x86_feature_detected;
 
-use super::{Lanes, ROTATED_WORDS};
+use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
 use crate::cpu::Kernel;
 use crate::simd::Sealed;
 use crate::{Block, Numbered};
@@ -102,6 +102,20 @@ impl Lanes for AesNi {
     }
 
     #[inline(always)]
+    fn load_rows<const BYTES: usize>(self, rows: &[[u8; BYTES]], at: usize) -> __m128i {
+        let lane = in_row(&rows[0], at);
+        // SAFETY: `self` proves the features; the lane has 16 bytes.
+        unsafe { _mm_loadu_si128(lane.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store_rows<const BYTES: usize>(self, vector: __m128i, rows: &mut [[u8; BYTES]], at: usize) {
+        let lane = in_row_mut(&mut rows[0], at);
+        // SAFETY: `self` proves the features; the lane has 16 bytes.
+        unsafe { _mm_storeu_si128(lane.as_mut_ptr().cast(), vector) }
+    }
+
+    #[inline(always)]
     fn xor(self, a: __m128i, b: __m128i) -> __m128i {
         // SAFETY: `self` proves the features.
         unsafe { _mm_xor_si128(a, b) }
@@ -120,6 +134,12 @@ impl Lanes for AesNi {
             let low = _mm_shuffle_epi32::<0>(a);
             _mm_srai_epi32::<31>(_mm_slli_epi32::<31>(low))
         }
+    }
+
+    #[inline(always)]
+    fn msb_masks_of_halves(self, a: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_srai_epi32::<31>(_mm_shuffle_epi32::<0b11_11_01_01>(a)) }
     }
 
     #[inline(always)]

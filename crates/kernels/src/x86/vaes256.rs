@@ -5,7 +5,7 @@
 use core::arch::x86_64::*;
 use std::arch::is_x86_feature_detected;
 
-use super::{Lanes, ROTATED_WORDS};
+use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
 use crate::cpu::Kernel;
 use crate::simd::Sealed;
 use crate::{Block, Numbered};
@@ -125,6 +125,31 @@ impl Lanes for Vaes256 {
     }
 
     #[inline(always)]
+    fn load_rows<const BYTES: usize>(self, rows: &[[u8; BYTES]], at: usize) -> __m256i {
+        let rows: &[_] = &rows[..2];
+        let [lane0, lane1] = [in_row(&rows[0], at), in_row(&rows[1], at)];
+        // SAFETY: `self` proves the features; a lane has 16 bytes.
+        unsafe {
+            let low = _mm256_castsi128_si256(_mm_loadu_si128(lane0.as_ptr().cast()));
+            _mm256_inserti128_si256::<1>(low, _mm_loadu_si128(lane1.as_ptr().cast()))
+        }
+    }
+
+    #[inline(always)]
+    fn store_rows<const BYTES: usize>(self, vector: __m256i, rows: &mut [[u8; BYTES]], at: usize) {
+        let rows: &mut [_] = &mut rows[..2];
+        let lane = in_row_mut(&mut rows[0], at);
+        // SAFETY: `self` proves the features; a lane has 16 bytes.
+        unsafe { _mm_storeu_si128(lane.as_mut_ptr().cast(), _mm256_castsi256_si128(vector)) }
+        let lane = in_row_mut(&mut rows[1], at);
+        // SAFETY: `self` proves the features; a lane has 16 bytes.
+        unsafe {
+            let high = _mm256_extracti128_si256::<1>(vector);
+            _mm_storeu_si128(lane.as_mut_ptr().cast(), high);
+        }
+    }
+
+    #[inline(always)]
     fn xor(self, a: __m256i, b: __m256i) -> __m256i {
         // SAFETY: `self` proves the features.
         unsafe { _mm256_xor_si256(a, b) }
@@ -143,6 +168,12 @@ impl Lanes for Vaes256 {
             let low = _mm256_shuffle_epi32::<0>(a);
             _mm256_srai_epi32::<31>(_mm256_slli_epi32::<31>(low))
         }
+    }
+
+    #[inline(always)]
+    fn msb_masks_of_halves(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_srai_epi32::<31>(_mm256_shuffle_epi32::<0b11_11_01_01>(a)) }
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@
 use core::arch::x86_64::*;
 use std::arch::is_x86_feature_detected;
 
-use super::{Lanes, ROTATED_WORDS};
+use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
 use crate::cpu::Kernel;
 use crate::simd::Sealed;
 use crate::{Block, Numbered};
@@ -164,6 +164,38 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
+    fn load_rows<const BYTES: usize>(self, rows: &[[u8; BYTES]], at: usize) -> __m512i {
+        let rows: &[_] = &rows[..4];
+        let lanes: [&[u8; 16]; 4] = core::array::from_fn(|i| in_row(&rows[i], at));
+        // SAFETY: `self` proves the features; a lane has 16 bytes.
+        unsafe {
+            let [a, b, c, d] = lanes.map(|lane| _mm_loadu_si128(lane.as_ptr().cast()));
+            let low = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b);
+            let high = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(c), d);
+            _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+        }
+    }
+
+    #[inline(always)]
+    fn store_rows<const BYTES: usize>(self, vector: __m512i, rows: &mut [[u8; BYTES]], at: usize) {
+        let rows: &mut [_] = &mut rows[..4];
+        // SAFETY: `self` proves the features.
+        let lanes = unsafe {
+            [
+                _mm512_castsi512_si128(vector),
+                _mm512_extracti32x4_epi32::<1>(vector),
+                _mm512_extracti32x4_epi32::<2>(vector),
+                _mm512_extracti32x4_epi32::<3>(vector),
+            ]
+        };
+        for (row, lane) in rows.iter_mut().zip(lanes) {
+            let into = in_row_mut(row, at);
+            // SAFETY: `self` proves the features; `into` has 16 bytes.
+            unsafe { _mm_storeu_si128(into.as_mut_ptr().cast(), lane) }
+        }
+    }
+
+    #[inline(always)]
     fn xor(self, a: __m512i, b: __m512i) -> __m512i {
         // SAFETY: `self` proves the features.
         unsafe { _mm512_xor_si512(a, b) }
@@ -182,6 +214,12 @@ impl Lanes for Vaes512 {
             let low = _mm512_unpacklo_epi64(a, a);
             _mm512_srai_epi64::<63>(_mm512_slli_epi64::<63>(low))
         }
+    }
+
+    #[inline(always)]
+    fn msb_masks_of_halves(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_srai_epi64::<63>(a) }
     }
 
     #[inline(always)]

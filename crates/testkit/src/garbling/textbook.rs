@@ -3,7 +3,7 @@
 use tacit_circuit::{NEGATED, OrderingRule, Output, Program, WireOrdering};
 use tacit_garble::{Hash, Ordering, Scheme, SchemeId, SchemeName};
 use tacit_reference::{Circuit, Garbled as Expected, Gate, Pin};
-use tacit_reference::{half_gates, prf, with_offsets};
+use tacit_reference::{half_gates, prf, three_halves, with_offsets};
 
 use super::circuits::Case;
 use super::garbled::{self, Garbled, Setting};
@@ -77,6 +77,15 @@ pub(super) fn garble(
             let (mut garbled, gates) = prf::garble(&circuit, rows, seed, start, instance, inputs);
             garbled.tables = by_segment(program, &gates);
             let decoding = prf::decoding(start, setting.first_output, &garbled.outputs);
+            (garbled, decoding)
+        }
+        SchemeName::ThreeHalves => {
+            let zeros: Vec<u128> = inputs.iter().map(|labels| labels[0]).collect();
+            let (delta, instance) = (setting.delta.to_u128(), setting.instance);
+            let garbled =
+                three_halves::garble(&circuit, setting.seed, start, instance, delta, &zeros);
+            let (hash, first) = (half_gates::Hash::TwoCall, setting.first_output);
+            let decoding = half_gates::decoding(hash, start, first, &garbled.outputs);
             (garbled, decoding)
         }
         SchemeName::RelatedKey | SchemeName::CircularAnd3 | SchemeName::CircularHalfGates => {

@@ -9,6 +9,9 @@ use tacit_reference::Gate;
 use super::scene::{Scene, Source};
 use super::{Known, OpenWire, Parts, Shape, View};
 
+/// Where the halves stand in a table of three halves, whose byte 16 is of control bits.
+const HALVES_AT: [usize; 3] = [0, 8, 17];
+
 impl Scene {
     /// Looks for relations, given the inputs.
     pub(super) fn check(&self, shape: &Shape, bits: usize) {
@@ -74,7 +77,8 @@ impl Scene {
         for part in &self.parts {
             if self.is_sliced() {
                 let gates = part.tables.chunks(self.cost().and.table_bytes.into());
-                for half in gates.flat_map(|gate| gate.as_chunks().0) {
+                for (gate, at) in gates.flat_map(|gate| HALVES_AT.map(|at| (gate, at))) {
+                    let half = gate[at..].first_chunk().expect("8 bytes of a gate");
                     view.know_half(Known::Table(table), u64::from_le_bytes(*half));
                     table += 1;
                 }
