@@ -186,6 +186,25 @@ fn damaged_messages_are_caught() {
     }
 }
 
+/// A receiver that lies in its reply spoils its own check, since the answer then depends on Δ, and
+/// changes nothing of what the sender gets.
+#[test]
+fn a_wrong_reply_spoils_the_check_of_who_sent_it() {
+    for seed in 0..60 {
+        let finished = |lie: u8| {
+            let (_, sender, receiver) = halves(seed, Security::Malicious);
+            let (sending, trees) = sender.begin(&mut Prg::new(Block::from_u128(seed)));
+            let (receiving, mut reply) = receiver.take(&trees).unwrap();
+            reply[seed as usize % 16] ^= lie;
+            let (_, q, answer) = sending.finish(&reply).unwrap();
+            (q.to_vec(), receiving.finish(&answer).is_ok())
+        };
+        let ((honest, passes), (lied, still_passes)) = (finished(0), finished(1));
+        assert!(passes && !still_passes);
+        assert!(honest == lied);
+    }
+}
+
 #[test]
 fn wrong_lengths_are_refused() {
     let wrong = |result: Result<(), Error>| {

@@ -44,9 +44,9 @@ fn halves(k: usize, run: u32) -> (u128, CotSender, CotReceiver) {
     (delta, sender, receiver)
 }
 
-/// The message for 128 OTs of a receiver that flips choice 5 in `groups`, and answers the check
-/// as is right if Δ has the bits `guess` there.
-fn cheat(receiver: &mut CotReceiver, groups: &[usize], guess: usize) -> Vec<u8> {
+/// The message for 128 OTs of a receiver that flips the choices `flipped` in `groups`, and answers
+/// the check as is right if Δ has the bits `guess` there.
+fn cheat(receiver: &mut CotReceiver, groups: &[usize], flipped: u128, guess: usize) -> Vec<u8> {
     let mut message = vec![0; receiver.message_len(128)];
     let corrections = core::mem::take(&mut receiver.corrections);
     let (head, rest) = message.split_at_mut(corrections.len());
@@ -59,10 +59,13 @@ fn cheat(receiver: &mut CotReceiver, groups: &[usize], guess: usize) -> Vec<u8> 
     let (sent, proof) = rest.split_at_mut(receiver.field.groups() * Block::BYTES);
     receiver.fold_lot(1, &choices, &mut lot, sent);
     for &group in groups {
-        sent[16 * group] ^= 1 << 5;
+        let row = &mut sent[16 * group..][..16];
+        let flips = flipped.to_le_bytes();
+        row.iter_mut()
+            .zip(flips)
+            .for_each(|(byte, flip)| *byte ^= flip);
         for (bit, row) in receiver.field.group(group).enumerate() {
-            let difference = Block::from_u128((guess as u128 >> bit & 1) << 5);
-            lot.rows[row] ^= difference;
+            lot.rows[row] ^= Block::from_u128((guess as u128 >> bit & 1) * flipped);
         }
     }
     check.absorb(sent);
@@ -72,22 +75,24 @@ fn cheat(receiver: &mut CotReceiver, groups: &[usize], guess: usize) -> Vec<u8> 
     message
 }
 
-/// Different choices in n groups pass with probability 2^-kn: exactly when the guess is right.
+/// Different choices in n groups pass with probability 2^-kn: exactly when the guess is right,
+/// however many choices differ in a group.
 #[test]
 fn choices_that_differ_pass_as_often_as_proven() {
-    for (k, groups, runs) in [
-        (1, &[7][..], 400),
-        (1, &[7, 8, 100], 800),
-        (2, &[3], 800),
-        (2, &[3, 9], 1600),
-        (3, &[5], 800),
-        (4, &[31], 1600),
+    for (k, groups, flipped, runs) in [
+        (1, &[7][..], 1 << 5, 400),
+        (1, &[7, 8, 100], 1 << 5, 800),
+        (2, &[3], 1 << 5, 800),
+        (2, &[3], u128::MAX, 800),
+        (2, &[3, 9], 1 << 5, 1600),
+        (3, &[5], 1 << 127 | 1, 800),
+        (4, &[31], 1 << 5, 1600),
     ] {
         let mut passed = 0;
         for run in 0..runs {
             let (delta, mut sender, mut receiver) = halves(k, run);
             let guess = run as usize % (1 << k);
-            let message = cheat(&mut receiver, groups, guess);
+            let message = cheat(&mut receiver, groups, flipped, guess);
             let right = |&group: &usize| (delta >> (group * k)) as usize % (1 << k) == guess;
             let result = sender.extend(128, &message);
             assert_eq!(result.is_ok(), groups.iter().all(right));
