@@ -15,6 +15,7 @@ macro_rules! shipped {
 const FILES: &[(&str, &str)] = &[
     shipped!("aes-128-rounds"),
     shipped!("aes-128-cbc-rounds"),
+    shipped!("aes-128-cbc-blocks"),
     shipped!("levenshtein"),
     shipped!("levenshtein-tiles"),
     shipped!("sha-256-chain"),
