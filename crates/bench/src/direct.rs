@@ -75,7 +75,7 @@ impl Row for DirectFigures {
     }
 }
 
-fn full_name(function: &str, parameters: &BTreeMap<String, u64>) -> String {
+pub(crate) fn full_name(function: &str, parameters: &BTreeMap<String, u64>) -> String {
     let parameters = parameters
         .iter()
         .map(|(name, value)| format!(" {name}={value}"));

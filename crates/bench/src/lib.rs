@@ -9,6 +9,7 @@
 //! | [`schemes`] | garbling and evaluating under each scheme, and its share of that ceiling |
 //! | [`ot`], [`base_ot`] | oblivious transfer: each extension, security and form, and the base OTs |
 //! | [`direct`] | whole functions between two parties |
+//! | [`prepared`] | the same from the stock, beside `naive`: CompGC's table |
 //!
 //! | module | what it does |
 //! |---|---|
@@ -28,6 +29,7 @@ pub mod machine;
 pub mod measure;
 pub mod ot;
 pub mod parties;
+pub mod prepared;
 pub mod record;
 pub mod schemes;
 pub mod spread;
@@ -56,11 +58,19 @@ pub enum Suite {
     Ot,
     /// Functions under `direct`.
     Direct,
+    /// Functions under `prepared`.
+    Prepared,
 }
 
 impl Suite {
     /// Every suite, from the lowest layer up.
-    pub const ALL: [Self; 4] = [Self::Kernels, Self::Schemes, Self::Ot, Self::Direct];
+    pub const ALL: [Self; 5] = [
+        Self::Kernels,
+        Self::Schemes,
+        Self::Ot,
+        Self::Direct,
+        Self::Prepared,
+    ];
 
     /// Its name on the command line.
     #[must_use]
@@ -70,6 +80,7 @@ impl Suite {
             Self::Schemes => "schemes",
             Self::Ot => "ot",
             Self::Direct => "direct",
+            Self::Prepared => "prepared",
         }
     }
 }
@@ -165,6 +176,7 @@ pub fn run(
         Suite::Schemes => schemes::run(options, tell),
         Suite::Ot => base_ot::run(options, tell).and_then(|()| ot::run(options, tell)),
         Suite::Direct => direct::run(options, tell),
+        Suite::Prepared => prepared::run(options, tell),
     }
 }
 

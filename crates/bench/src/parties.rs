@@ -38,6 +38,13 @@ impl Party {
             Self::Evaluator => "evaluator",
         }
     }
+
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Garbler => Self::Evaluator,
+            Self::Evaluator => Self::Garbler,
+        }
+    }
 }
 
 /// What both parties do together, and what each reports of it.

@@ -11,6 +11,7 @@ use crate::kernels::KernelFigures;
 use crate::machine::Machine;
 use crate::ot::OtFigures;
 use crate::parties::{Both, Step};
+use crate::prepared::PreparedFigures;
 use crate::schemes::SchemeFigures;
 
 /// The version of every record.
@@ -44,6 +45,8 @@ pub enum Figures {
     Ot(Box<OtFigures>),
     /// A function between two parties.
     Direct(DirectFigures),
+    /// A function under `prepared` beside `naive`.
+    Prepared(Box<PreparedFigures>),
 }
 
 /// What went over the link.

@@ -69,6 +69,42 @@ impl Spread {
     }
 }
 
+/// The mean of samples, where a published table has one: no median can be set beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mean {
+    /// The mean.
+    pub mean: f64,
+    /// Half of the interval around it that covers the true mean with 95 %, by the normal
+    /// distribution.
+    pub half_interval_95: f64,
+}
+
+impl Mean {
+    /// What `samples` say.
+    ///
+    /// # Panics
+    ///
+    /// If there are none.
+    #[must_use]
+    pub fn of(samples: &[f64]) -> Self {
+        assert!(!samples.is_empty(), "a mean of no samples");
+        let count = samples.len() as f64;
+        let mean = samples.iter().sum::<f64>() / count;
+        let squares: f64 = samples.iter().map(|x| (x - mean).powi(2)).sum();
+        let variance = squares / (count - 1.0).max(1.0);
+        Self {
+            mean,
+            half_interval_95: 1.96 * (variance / count).sqrt(),
+        }
+    }
+}
+
+impl core::fmt::Display for Mean {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{:.2} ± {:.2}", self.mean, self.half_interval_95)
+    }
+}
+
 /// Of samples in order.
 fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
@@ -137,6 +173,16 @@ mod tests {
         // Where the exact sum ends, the approximation goes on.
         let (exact, normal) = (rank_95(500).unwrap(), rank_95(501).unwrap());
         assert!(exact.abs_diff(normal) <= 1, "{exact} {normal}");
+    }
+
+    #[test]
+    fn a_known_mean() {
+        // Squared distances from 5: 9, 1, 1, 1, 0, 0, 4, 16; variance 32/7.
+        let mean = Mean::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
+        let half = 1.96 * (32.0_f64 / 7.0 / 8.0).sqrt();
+        assert_eq!((mean.mean, mean.half_interval_95), (5.0, half));
+        assert_eq!(mean.to_string(), "5.00 ± 1.48");
+        assert_eq!(Mean::of(&[3.0]).half_interval_95, 0.0);
     }
 
     #[test]

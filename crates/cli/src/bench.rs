@@ -29,7 +29,7 @@ start and no queue that drops: a real link of that delay and rate is no faster."
 /// Arguments of `tacit bench`.
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// What to measure: kernels, schemes, ot, direct; all of them where none is named
+    /// What to measure: kernels, schemes, ot, direct, prepared; all of them where none is named
     #[arg(value_name = "SUITE")]
     pub(crate) suites: Vec<Suite>,
     /// Few cases and short runs: a first look

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{Exchange, Party, Wire};
-use crate::{Error, base_ot, direct, ot};
+use crate::{Error, base_ot, direct, ot, prepared};
 
 /// A task of any suite.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -16,6 +16,8 @@ pub(crate) enum Task {
     Ot(ot::Exchanged),
     /// A function under `direct`.
     Direct(direct::Exchanged),
+    /// A function under `prepared`.
+    Prepared(prepared::Exchanged),
 }
 
 impl Task {
@@ -28,6 +30,7 @@ impl Task {
             Self::BaseOt(task) => report(task, party, wire),
             Self::Ot(task) => report(task, party, wire),
             Self::Direct(task) => report(task, party, wire),
+            Self::Prepared(task) => report(task, party, wire),
         }
     }
 }
@@ -47,5 +50,11 @@ impl From<ot::Exchanged> for Task {
 impl From<direct::Exchanged> for Task {
     fn from(task: direct::Exchanged) -> Self {
         Self::Direct(task)
+    }
+}
+
+impl From<prepared::Exchanged> for Task {
+    fn from(task: prepared::Exchanged) -> Self {
+        Self::Prepared(task)
     }
 }

@@ -1,0 +1,446 @@
+//! Functions under `prepared` beside `naive`: the tables of CompGC's experiment again.
+//!
+//! CompGC (Groce, Ledger, Malozemoff, Yerukhimovich), Table 2: the evaluator's time from its first
+//! online byte to its result, where what is prepared lies on disk. `naive` sends the tables online;
+//! here it is `direct` in a session that is open and has its base OTs. Parties meet over TLS, since
+//! prepared material belongs to two identities; the link is shaped under it.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use tacit::{
+    Cost, Fingerprint, Function, Identity, Job, Listener, Phase, Preparation, Role, Session,
+    Settings, Stocks, Value, library,
+};
+use tacit_net::{Channel, Link};
+
+use crate::direct::full_name;
+use crate::parties::{Both, Exchange, Memory, Party, Place, Wire, both};
+use crate::spread::{Mean, Spread};
+use crate::table::{Column, Row, number, short, text};
+use crate::{Error, Figures, Options, Tell};
+
+/// A function under `prepared` and under `naive`. Times are the evaluator's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PreparedFigures {
+    /// The function.
+    pub function: String,
+    /// Its parameters.
+    pub parameters: BTreeMap<String, u64>,
+    /// The garbling scheme.
+    pub scheme: String,
+    /// `loopback`, or the link.
+    pub link: String,
+    /// AND gates.
+    pub ands: u64,
+    /// Calls of components.
+    pub calls: u64,
+    /// From the first online byte to the decoded result, function agreed and garbler's inputs known
+    /// beforehand.
+    pub online_ms: Spread,
+    /// Its mean, as the paper states it.
+    pub online_mean_ms: Mean,
+    /// The same and before it agreement, leases on disk and the links that no input of the
+    /// evaluator decides.
+    pub agreed_online_ms: Spread,
+    /// A session from nothing: TLS, the meeting of the stocks, one run.
+    pub cold_ms: f64,
+    /// A run of `naive` in an open session, function agreed beforehand.
+    pub naive_ms: Spread,
+    /// Its mean.
+    pub naive_mean_ms: Mean,
+    /// Round trip, bytes that depend on the evaluator's inputs, and evaluation as measured on
+    /// loopback.
+    pub floor_ms: Option<f64>,
+    /// Bytes that the evaluator receives from the garbler for a run, those included that do not
+    /// depend on its inputs.
+    pub received_bytes: u64,
+    /// Those of them that depend on its inputs.
+    pub late_bytes: u64,
+    /// Bytes that the evaluator sends for a run.
+    pub sent_bytes: u64,
+    /// Bytes that it receives under `naive`.
+    pub naive_received_bytes: u64,
+    /// Seconds that it took to prepare a run, on one thread a party.
+    pub offline_s: f64,
+    /// Instances of components garbled, sent and stored a second.
+    pub offline_instances_per_s: f64,
+    /// Bytes that the evaluator received to prepare a run.
+    pub offline_bytes: u64,
+    /// What the paper has.
+    pub paper: Option<Paper>,
+    /// Peak memory of each party.
+    pub memory: Memory,
+}
+
+/// A row of the paper's table, over 33 ms and 50 Mbit/s.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paper {
+    /// Online, milliseconds.
+    pub online_ms: f64,
+    /// Received online, Mbit.
+    pub online_mbit: f64,
+    /// Naive, milliseconds.
+    pub naive_ms: f64,
+    /// Received naively, Mbit.
+    pub naive_mbit: f64,
+}
+
+impl Row for PreparedFigures {
+    const TITLE: &'static str = "Functions under prepared, semi-honest, over TLS, evaluator's times; \
+                                 paper: CompGC, Table 2; floor: round trip, dependent bytes, evaluation; \
+                                 offline: components a second, and MB for a run";
+    const COLUMNS: &'static [Column] = &[
+        text("function", 44),
+        text("link", 12),
+        number("AND", 7),
+        number("calls", 5),
+        number("online ms", 9),
+        number("mean ± 95 %", 16),
+        number("floor", 7),
+        number("paper", 6),
+        number("agreed ms", 9),
+        number("cold ms", 8),
+        number("naive ms", 9),
+        number("KB in", 7),
+        number("late", 6),
+        number("paper", 7),
+        number("naive KB", 8),
+        number("offline/s", 9),
+        number("MB", 6),
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        let kilobytes = |bytes: u64| short(bytes as f64 / 1e3);
+        let paper =
+            |of: fn(&Paper) -> f64| self.paper.as_ref().map_or("".into(), |row| short(of(row)));
+        vec![
+            full_name(&self.function, &self.parameters),
+            self.link.clone(),
+            self.ands.to_string(),
+            self.calls.to_string(),
+            short(self.online_ms.median),
+            self.online_mean_ms.to_string(),
+            self.floor_ms.map_or("".into(), short),
+            paper(|row| row.online_ms),
+            short(self.agreed_online_ms.median),
+            short(self.cold_ms),
+            short(self.naive_ms.median),
+            kilobytes(self.received_bytes),
+            kilobytes(self.late_bytes),
+            paper(|row| row.online_mbit * 1e3 / 8.0),
+            kilobytes(self.naive_received_bytes),
+            short(self.offline_instances_per_s),
+            short(self.offline_bytes as f64 / 1e6),
+        ]
+    }
+}
+
+/// A row of the paper's table by our cut of its function.
+type Case = (&'static str, &'static [(&'static str, u64)], Option<Paper>);
+
+/// The rows of the paper's table.
+const FUNCTIONS: [Case; 6] = [
+    ("aes-128-rounds", &[], paper(134.0, 0.656, 543.0, 24.0)),
+    (
+        "aes-128-cbc-rounds",
+        &[("blocks", 10)],
+        paper(321.0, 7.4, 4800.0, 235.0),
+    ),
+    (
+        "aes-128-cbc-blocks",
+        &[("blocks", 10)],
+        paper(321.0, 7.4, 4800.0, 235.0),
+    ),
+    (
+        "levenshtein-tiles",
+        &[("rows", 3), ("columns", 3), ("side", 10)],
+        paper(371.0, 10.0, 2200.0, 108.0),
+    ),
+    (
+        "levenshtein-tiles",
+        &[("rows", 6), ("columns", 6), ("side", 10)],
+        paper(1120.0, 44.0, 10600.0, 524.0),
+    ),
+    (
+        "levenshtein",
+        &[("n", 60), ("m", 60)],
+        paper(1120.0, 44.0, 10600.0, 524.0),
+    ),
+];
+
+const fn paper(online_ms: f64, online_mbit: f64, naive_ms: f64, naive_mbit: f64) -> Option<Paper> {
+    Some(Paper {
+        online_ms,
+        online_mbit,
+        naive_ms,
+        naive_mbit,
+    })
+}
+
+/// The paper's link, its 33 ms read as one way and as a round trip.
+const LINKS: [&str; 2] = ["33ms,50mbit", "16500us,50mbit"];
+
+/// What the parties do: so many runs over one session, prepared before.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Exchanged {
+    function: String,
+    parameters: BTreeMap<String, u64>,
+    runs: u64,
+    link: Option<String>,
+}
+
+/// What a party measured.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Report {
+    runs: Vec<Timed>,
+    naive: Vec<Timed>,
+    cold_ms: f64,
+    offline_s: f64,
+    offline_bytes: u64,
+}
+
+/// What a run took a party.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Timed {
+    online_ms: f64,
+    whole_ms: f64,
+    online_received: u64,
+    received: u64,
+    sent: u64,
+}
+
+impl Timed {
+    fn of(cost: &Cost) -> Self {
+        let ms = |phase: &tacit::PhaseCost| 1e3 * phase.wall.as_secs_f64();
+        let online = cost.phases.iter().find(|phase| phase.phase == Phase::Run);
+        let of_run = cost
+            .phases
+            .iter()
+            .filter(|phase| phase.phase != Phase::Setup);
+        Self {
+            online_ms: online.map_or(0.0, ms),
+            whole_ms: of_run.clone().map(ms).sum(),
+            online_received: online.map_or(0, |phase| phase.traffic.received.bytes),
+            received: of_run
+                .clone()
+                .map(|phase| phase.traffic.received.bytes)
+                .sum(),
+            sent: of_run.map(|phase| phase.traffic.sent.bytes).sum(),
+        }
+    }
+}
+
+/// Measures all functions at all places, loopback first: the floor of the others needs it.
+pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    let mut evaluation_ms = BTreeMap::new();
+    let mut places = options.places(&LINKS);
+    if !places.contains(&Place(None)) {
+        places.insert(0, Place(None));
+    }
+    for place in places {
+        for (function, parameters, paper) in FUNCTIONS {
+            let given = parameters
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), *value));
+            let parameters: BTreeMap<_, _> = given.collect();
+            let name = full_name(function, &parameters);
+            if !options.wants(&format!("prepared {name} {}", place.name())) {
+                continue;
+            }
+            let task = Exchanged {
+                function: function.to_owned(),
+                parameters,
+                runs: if options.quick { 6 } else { 100 },
+                link: place.0.map(|link| link.to_string()),
+            };
+            let done = both(&task, Place(None), options)?;
+            let mut figures = figures(task, place, done)?;
+            match place.0 {
+                None => {
+                    evaluation_ms.insert(name, figures.online_ms.least);
+                }
+                Some(link) => {
+                    let evaluation = evaluation_ms.get(&name);
+                    figures.floor_ms = evaluation.map(|ms| ms + floor_ms(link, figures.late_bytes));
+                }
+            }
+            figures.paper = paper;
+            tell(Figures::Prepared(Box::new(figures)))?;
+        }
+    }
+    Ok(())
+}
+
+fn unmeasured() -> Error {
+    Error::Party {
+        party: Party::Evaluator.name(),
+        reason: "it reported no run".to_owned(),
+    }
+}
+
+/// A round trip and the time that `bytes` take.
+fn floor_ms(link: Link, bytes: u64) -> f64 {
+    let rate = link.rate_bits_per_s() as f64;
+    2e3 * link.one_way_delay().as_secs_f64() + 8e3 * bytes as f64 / rate
+}
+
+fn figures(task: Exchanged, place: Place, done: Both<Report>) -> Result<PreparedFigures, Error> {
+    let function = task.function()?;
+    let (garbler, evaluator) = (done.garbler, done.evaluator);
+    let of = |runs: &[Timed], what: fn(&Timed) -> f64| runs.iter().map(what).collect::<Vec<_>>();
+    let offline_s = garbler.offline_s.max(evaluator.offline_s);
+    let online = of(&evaluator.runs, |run| run.online_ms);
+    let naive = of(&evaluator.naive, |run| run.online_ms);
+    let last = evaluator.runs.last().ok_or_else(unmeasured)?;
+    let naively = evaluator.naive.last().ok_or_else(unmeasured)?;
+    Ok(PreparedFigures {
+        scheme: tacit::garble::SchemeId::HALF_GATES_TWO_CALL.to_string(),
+        link: place.name(),
+        ands: function.and_gates(),
+        calls: function.call_count().into(),
+        online_ms: Spread::of(&online),
+        online_mean_ms: Mean::of(&online),
+        agreed_online_ms: Spread::of(&of(&evaluator.runs, |run| run.whole_ms)),
+        cold_ms: evaluator.cold_ms,
+        naive_ms: Spread::of(&naive),
+        naive_mean_ms: Mean::of(&naive),
+        floor_ms: None,
+        received_bytes: last.received,
+        late_bytes: last.online_received,
+        sent_bytes: last.sent,
+        naive_received_bytes: naively.received,
+        offline_s,
+        offline_instances_per_s: f64::from(function.call_count()) / offline_s,
+        offline_bytes: evaluator.offline_bytes,
+        paper: None,
+        memory: done.memory,
+        function: task.function,
+        parameters: task.parameters,
+    })
+}
+
+impl Exchanged {
+    fn function(&self) -> Result<Function, Error> {
+        Ok(library::function(&self.function, &self.parameters)?)
+    }
+}
+
+impl Exchange for Exchanged {
+    type Report = Report;
+
+    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+        let function = self.function()?;
+        let role = match party {
+            Party::Garbler => Role::Garbler,
+            Party::Evaluator => Role::Evaluator,
+        };
+        let (mut plain, _control) = wire.split();
+        let settings = Settings {
+            link: self.link.as_deref().and_then(|link| link.parse().ok()),
+            ..Settings::default()
+        };
+        let mut meeting = Meeting::arrange(&mut plain, party, settings)?;
+        let folder = tempfile::tempdir()?;
+        let stocks = Stocks::open(folder.path(), 64 << 30)?;
+
+        let mut session = meeting.session()?;
+        // One run warms up, and one is cold.
+        let order = Preparation::new(role).enough_for(&function, self.runs + 2)?;
+        let prepared = order.run(&mut session, &stocks)?;
+        let job = |stocks: Option<&Stocks>| -> Result<Job<'_>, Error> {
+            let mut job = Job::new(&function, role);
+            if let Some(stocks) = stocks {
+                job = job.prepared(stocks);
+            }
+            for input in function.inputs().iter().filter(|input| input.owner == role) {
+                let zeros = vec![false; input.port.ty.width()];
+                let value = Value::from_bits(&input.port.ty, &zeros);
+                job = job.input(&input.port.name, value.map_err(tacit::Error::from)?);
+            }
+            Ok(job)
+        };
+        let mut timed = |stocks| -> Result<Vec<Timed>, Error> {
+            let runs =
+                (0..=self.runs).map(|_| Ok(Timed::of(&job(stocks)?.run(&mut session)?.cost)));
+            Ok(runs.collect::<Result<Vec<_>, Error>>()?.split_off(1))
+        };
+        let runs = timed(Some(&stocks))?;
+        let naive = timed(None)?;
+        // Either party may have left when the other closes.
+        let _ = session.close();
+
+        let begun = Instant::now();
+        let mut session = meeting.session()?;
+        job(Some(&stocks))?.run(&mut session)?;
+        let cold_ms = 1e3 * begun.elapsed().as_secs_f64();
+        let _ = session.close();
+        let prepared_runs = (self.runs + 2) as f64;
+        Ok(Report {
+            runs,
+            naive,
+            cold_ms,
+            offline_s: prepared.wall.as_secs_f64() / prepared_runs,
+            offline_bytes: prepared.traffic.received.bytes / (self.runs + 2),
+        })
+    }
+}
+
+/// How the parties meet over TLS.
+struct Meeting {
+    identity: Identity,
+    peer: Fingerprint,
+    settings: Settings,
+    place: MeetingPlace,
+}
+
+enum MeetingPlace {
+    Here(Listener),
+    There(String),
+}
+
+impl Meeting {
+    /// Tells the other party, in the clear, who this one is and where it listens.
+    fn arrange(plain: &mut Channel, party: Party, settings: Settings) -> Result<Self, Error> {
+        let identity = Identity::generate()?;
+        let listener = match party {
+            Party::Garbler => Some(Listener::bind("127.0.0.1:0")?),
+            Party::Evaluator => None,
+        };
+        let address = listener
+            .as_ref()
+            .map(|listener| listener.local_address().to_string());
+        plain.send(0, identity.fingerprint().to_string().as_bytes())?;
+        plain.send(0, address.unwrap_or_default().as_bytes())?;
+        plain.flush()?;
+        let mut hear = || -> Result<String, Error> {
+            let frame = plain.receive(MAX_TEXT_BYTES)?;
+            Ok(String::from_utf8_lossy(frame.payload).into_owned())
+        };
+        let (peer, address) = (hear()?, hear()?);
+        Ok(Self {
+            identity,
+            peer: peer.parse().map_err(|error| Error::Party {
+                party: party.other().name(),
+                reason: format!("its fingerprint is {peer:?}: {error}"),
+            })?,
+            settings,
+            place: match listener {
+                Some(listener) => MeetingPlace::Here(listener),
+                None => MeetingPlace::There(address),
+            },
+        })
+    }
+
+    fn session(&mut self) -> Result<Session, Error> {
+        let (identity, peer, settings) = (&self.identity, &self.peer, &self.settings);
+        Ok(match &self.place {
+            MeetingPlace::Here(listener) => listener.accept(identity, peer, settings)?,
+            MeetingPlace::There(address) => Session::connect(address, identity, peer, settings)?,
+        })
+    }
+}
+
+/// Longest text by which parties meet.
+const MAX_TEXT_BYTES: usize = 256;
