@@ -1,4 +1,5 @@
-//! Garbling and evaluating, on one thread, under each scheme of the ladder.
+//! Garbling and evaluating, on one thread, under each scheme of the ladder, and under fixed-key
+//! half-gates, which no protocol offers, for comparison.
 //!
 //! Beside each time stands the share of it that its cipher calls would take at the speed of the
 //! bare AES kernels, measured around it in the same run: 100 % is the ceiling. Bytes and calls are
@@ -10,7 +11,10 @@ use std::hint::black_box;
 use serde::{Deserialize, Serialize};
 use tacit_circuit::library::{self, LibraryError};
 use tacit_circuit::{Circuit, Gate, Port, Program, Type};
-use tacit_garble::{Evaluator, Garbler, LADDER, Rung, Scheme, SchemeVisitor, with_scheme_on};
+use tacit_garble::hazmat::{FixedKeyEvaluator, FixedKeyGarbler, fixed_key_table_bytes};
+use tacit_garble::{
+    Evaluator, Garbler, LADDER, ProgramCost, Scheme, SchemeVisitor, with_scheme_on,
+};
 use tacit_kernels::{Aes128, Block, Cpu, Prg, encrypt_each, encrypt_each_twice};
 
 use crate::measure::Patience;
@@ -53,7 +57,7 @@ impl Row for SchemeFigures {
     const TITLE: &'static str =
         "Garbling schemes, one thread; the ceiling is AES alone, measured in between";
     const COLUMNS: &'static [Column] = &[
-        text("scheme", 21),
+        text("scheme", 27),
         text("circuit", 17),
         text("backend", 8),
         text("role", 9),
@@ -102,8 +106,25 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                 continue;
             }
             for rung in &LADDER {
-                measure(case, cpu, rung, options, tell)?;
+                let cost = rung.program_cost(&case.program);
+                let scheme = Measured {
+                    name: rung.id.to_string(),
+                    assumption: rung.assumption.to_string(),
+                    cost,
+                };
+                measure(case, cpu, &scheme, options, tell, |timing| {
+                    with_scheme_on(cpu, rung.id, timing)
+                        .expect("a rung is a scheme of this version")
+                })?;
             }
+            measure(
+                case,
+                cpu,
+                &fixed_key(&case.program),
+                options,
+                tell,
+                |timing| timing.of_fixed_key(cpu),
+            )?;
         }
     }
     Ok(())
@@ -112,19 +133,22 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
 /// Those circuits of which some case is wanted.
 fn cases(options: &Options) -> Result<Vec<Case>, LibraryError> {
     type Make = fn() -> Result<Circuit, LibraryError>;
-    let circuits: [(&str, Make); 5] = [
+    let circuits: [(&str, Make); 6] = [
         ("aes-128", || component("aes-128", &[])),
         ("sha-256-compress", || component("sha-256-compress", &[])),
         ("min-cut-250k", || component("min-cut-250k-synthetic", &[])),
         ("chain", || Ok(chain(20_000))),
+        ("wide-1m", || Ok(wide())),
         ("aes-128-copies-16", || {
             component("aes-128-copies", &[("copies", 16)])
         }),
     ];
     let possible = |name: &str| {
         let mut names = Cpu::available().flat_map(|cpu| {
-            LADDER.iter().flat_map(move |rung| {
-                ["garbler", "evaluator"].map(|role| case_name(rung, name, cpu, role))
+            let ladder = LADDER.iter().map(|rung| rung.id.to_string());
+            let schemes = ladder.chain([FIXED_KEY.to_owned()]);
+            schemes.flat_map(move |scheme| {
+                ["garbler", "evaluator"].map(|role| case_name(&scheme, name, cpu, role))
             })
         });
         names.any(|name| options.wants(&name))
@@ -161,32 +185,73 @@ fn chain(length: u32) -> Circuit {
     .expect("a chain is a circuit")
 }
 
-fn case_name(rung: &Rung, circuit: &str, cpu: Cpu, role: &str) -> String {
-    format!("{} {circuit} {} {role}", rung.id, cpu.backend())
+/// Layers of AND gates that do not wait for each other, 2^20 gates in all. Each reads two gates of
+/// the layer before.
+fn wide() -> Circuit {
+    let (width, layers) = (4096, 256);
+    let gates = (0..width * layers).map(|i| {
+        let (layer, place) = (i / width * width, i % width);
+        Gate::And(layer + place, layer + (place * 5 + 1) % width)
+    });
+    Circuit::new(
+        vec![Port::new("in", Type::bits(width as usize))],
+        vec![Port::new("out", Type::bits(width as usize))],
+        gates,
+        (width * layers..width * (layers + 1)).collect(),
+    )
+    .expect("layers are a circuit")
+}
+
+fn case_name(scheme: &str, circuit: &str, cpu: Cpu, role: &str) -> String {
+    format!("{scheme} {circuit} {} {role}", cpu.backend())
+}
+
+/// What a scheme is called, assumes, and costs for a program.
+struct Measured {
+    name: String,
+    assumption: String,
+    cost: ProgramCost,
+}
+
+/// The name of half-gates under one key for all gates.
+const FIXED_KEY: &str = "hazmat-fixed-key-half-gates";
+
+fn fixed_key(program: &Program) -> Measured {
+    let ands = program.ands().len() as u64;
+    Measured {
+        name: FIXED_KEY.to_owned(),
+        assumption: "random-permutation".to_owned(),
+        cost: ProgramCost {
+            table_bytes: fixed_key_table_bytes(program) as u64,
+            garbler_calls: 4 * ands,
+            evaluator_calls: 2 * ands,
+            ..ProgramCost::default()
+        },
+    }
 }
 
 fn measure(
     case: &Case,
     cpu: Cpu,
-    rung: &Rung,
+    scheme: &Measured,
     options: &Options,
     tell: Tell<'_>,
+    time: impl FnOnce(Timing<'_>) -> [Option<Spread>; 2],
 ) -> Result<(), Error> {
-    let name = |role| case_name(rung, case.name, cpu, role);
+    let name = |role| case_name(&scheme.name, case.name, cpu, role);
     let wanted = ["garbler", "evaluator"].map(|role| options.wants(&name(role)));
     if wanted == [false; 2] {
         return Ok(());
     }
     let patience = options.patience();
     let mut ceiling = Ceiling::measure(cpu, patience);
-    let timing = Timing {
+    let times = time(Timing {
         program: &case.program,
         wanted,
         patience,
-    };
-    let times = with_scheme_on(cpu, rung.id, timing).expect("a rung is a scheme of this version");
+    });
     ceiling = ceiling.with(Ceiling::measure(cpu, patience));
-    let cost = rung.program_cost(&case.program);
+    let cost = scheme.cost;
     let (ands, xors) = (case.program.ands().len(), case.program.xors().len());
     let roles = [
         ("garbler", cost.garbler_calls, cost.garbler_key_schedules),
@@ -199,8 +264,8 @@ fn measure(
     for ((role, cipher_calls, key_schedules), seconds) in roles.into_iter().zip(times) {
         let Some(seconds) = seconds else { continue };
         tell(Figures::Scheme(SchemeFigures {
-            scheme: rung.id.to_string(),
-            assumption: rung.assumption.to_string(),
+            scheme: scheme.name.clone(),
+            assumption: scheme.assumption.clone(),
             circuit: case.name.to_owned(),
             ands: ands as u64,
             xors: xors as u64,
@@ -279,6 +344,32 @@ struct Timing<'p> {
     program: &'p Program,
     wanted: [bool; 2],
     patience: Patience,
+}
+
+impl Timing<'_> {
+    /// Times fixed-key half-gates, which are no scheme that could be visited.
+    fn of_fixed_key(self, cpu: Cpu) -> [Option<Spread>; 2] {
+        let program = self.program;
+        let mut prg = Prg::new(Block::ONES);
+        let (key, delta) = (prg.next_block(), prg.next_block().with_lsb(1.into()));
+        let mut garbler = FixedKeyGarbler::new(cpu, key, delta);
+        let mut evaluator = FixedKeyEvaluator::new(cpu, key);
+        let labels: Vec<Block> = (0..program.inputs()).map(|_| prg.next_block()).collect();
+        let mut tables = vec![0; fixed_key_table_bytes(program)];
+        let mut outputs = Vec::new();
+        let spread = |wanted: bool, work: &mut dyn FnMut()| {
+            wanted.then(|| Spread::of(&self.patience.time(work)))
+        };
+        let garbling = spread(self.wanted[0], &mut || {
+            outputs.clear();
+            garbler.garble(program, &labels, black_box(&mut tables), &mut outputs);
+        });
+        let evaluating = spread(self.wanted[1], &mut || {
+            outputs.clear();
+            evaluator.evaluate(program, &labels, black_box(&tables), &mut outputs);
+        });
+        [garbling, evaluating]
+    }
 }
 
 impl SchemeVisitor for Timing<'_> {

@@ -3,6 +3,7 @@
 
 mod decoding;
 mod half_gates;
+pub mod hazmat;
 mod id;
 mod label_keyed;
 mod ladder;

@@ -129,13 +129,13 @@ impl fmt::Debug for HalfGatesEvaluator {
 }
 
 /// The evaluation of one segment.
-pub(super) struct Evaluate<'a> {
-    pub(super) construction: Construction,
-    pub(super) start: StartPoint,
-    pub(super) instance: u32,
-    pub(super) slots: &'a mut [Block],
-    pub(super) gates: Gates<'a>,
-    pub(super) tables: &'a [u8],
+pub(crate) struct Evaluate<'a> {
+    pub(crate) construction: Construction,
+    pub(crate) start: StartPoint,
+    pub(crate) instance: u32,
+    pub(crate) slots: &'a mut [Block],
+    pub(crate) gates: Gates<'a>,
+    pub(crate) tables: &'a [u8],
 }
 
 impl Kernel for Evaluate<'_> {
@@ -152,7 +152,7 @@ impl Kernel for Evaluate<'_> {
 
 impl Evaluate<'_> {
     #[inline(always)]
-    fn walk<S: Simd, H: Hashing<S>>(self, simd: S) {
+    pub(crate) fn walk<S: Simd, H: Hashing<S>>(self, simd: S) {
         let Self {
             mut gates,
             mut tables,

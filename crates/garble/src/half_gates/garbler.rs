@@ -138,14 +138,14 @@ impl fmt::Debug for HalfGatesGarbler {
 }
 
 /// The garbling of one segment.
-pub(super) struct Garble<'a> {
-    pub(super) construction: Construction,
-    pub(super) start: StartPoint,
-    pub(super) instance: u32,
-    pub(super) delta: Block,
-    pub(super) slots: &'a mut [Block],
-    pub(super) gates: Gates<'a>,
-    pub(super) tables: &'a mut [u8],
+pub(crate) struct Garble<'a> {
+    pub(crate) construction: Construction,
+    pub(crate) start: StartPoint,
+    pub(crate) instance: u32,
+    pub(crate) delta: Block,
+    pub(crate) slots: &'a mut [Block],
+    pub(crate) gates: Gates<'a>,
+    pub(crate) tables: &'a mut [u8],
 }
 
 impl Kernel for Garble<'_> {
@@ -162,7 +162,7 @@ impl Kernel for Garble<'_> {
 
 impl Garble<'_> {
     #[inline(always)]
-    fn walk<S: Simd, H: Hashing<S>>(self, simd: S) {
+    pub(crate) fn walk<S: Simd, H: Hashing<S>>(self, simd: S) {
         let Self {
             mut gates,
             mut tables,

@@ -208,6 +208,89 @@ impl<S: Simd> Hashing<S> for TwoCall<S> {
     }
 }
 
+/// The one-call hash under one key for all gates: H(x, i) = π(σ(x) ⊕ i) ⊕ σ(x) ⊕ i. For
+/// [`hazmat`](crate::hazmat) alone.
+pub(crate) struct FixedKey<S: Simd> {
+    instance: u32,
+    permutation: S::Schedule,
+}
+
+impl<S: Simd> FixedKey<S> {
+    /// Hashes of `N` vectors of gates, label `m` of each under tweak `halves[m]` of its gate.
+    #[inline(always)]
+    fn all<const N: usize, const M: usize>(
+        &self,
+        simd: S,
+        number: u64,
+        halves: [usize; M],
+        mut x: [[S::Vector; M]; N],
+    ) -> [[S::Vector; M]; N] {
+        let tweaks = tweaks::<S, N>(simd, self.instance, number);
+        for (x, tweaks) in x.iter_mut().zip(tweaks) {
+            for (x, half) in x.iter_mut().zip(halves) {
+                *x = simd.xor(simd.sigma(*x), tweaks[half]);
+            }
+        }
+        let mut hashes = simd.encrypt([&self.permutation; N], x);
+        for (hashes, x) in hashes.iter_mut().zip(x) {
+            for (hash, x) in hashes.iter_mut().zip(x) {
+                *hash = simd.xor(*hash, x);
+            }
+        }
+        hashes
+    }
+}
+
+impl<S: Simd> Hashing<S> for FixedKey<S> {
+    const ALIGNED: bool = false;
+
+    /// Begins at a segment; `start` is the key.
+    #[inline(always)]
+    fn new(simd: S, start: Block, instance: u32) -> Self {
+        Self {
+            instance,
+            permutation: simd.expand(simd.splat(start)),
+        }
+    }
+
+    #[inline(always)]
+    fn keys_for(&mut self, _simd: S, _number: u64) -> usize {
+        usize::MAX
+    }
+
+    #[inline(always)]
+    fn four(
+        &self,
+        simd: S,
+        number: u64,
+        x: [[S::Vector; 4]; GARBLED],
+    ) -> [[S::Vector; 4]; GARBLED] {
+        self.all(simd, number, [0, 0, 1, 1], x)
+    }
+
+    #[inline(always)]
+    fn two(
+        &self,
+        simd: S,
+        number: u64,
+        x: [[S::Vector; 2]; EVALUATED],
+    ) -> [[S::Vector; 2]; EVALUATED] {
+        self.all(simd, number, [0, 1], x)
+    }
+
+    #[inline(always)]
+    fn four_soon(&mut self, simd: S, number: u64, x: [S::Vector; 4]) -> [S::Vector; 4] {
+        let [hashes] = self.all(simd, number, [0, 0, 1, 1], [x]);
+        hashes
+    }
+
+    #[inline(always)]
+    fn two_soon(&mut self, simd: S, number: u64, x: [S::Vector; 2]) -> [S::Vector; 2] {
+        let [hashes] = self.all(simd, number, [0, 1], [x]);
+        hashes
+    }
+}
+
 /// Gates whose keys [`Rekeyed`] expands ahead, in vectors.
 const AHEAD: usize = 2;
 
