@@ -22,7 +22,7 @@ pub struct Machine {
     /// Processes that wanted a core on average over the last minute, before anything was measured:
     /// well below 1 on an idle machine.
     pub load_average: Option<f64>,
-    /// The commit that was built, `+changes` where files differed from it.
+    /// The commit that was built, `+changes` where the measured code differed from it.
     pub commit: String,
     /// Whether the compiler optimised as for a release.
     pub optimised: bool,
