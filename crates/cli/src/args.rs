@@ -1,6 +1,6 @@
 //! The commands, their arguments and their help.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -322,11 +322,12 @@ pub(crate) struct MeetArgs {
     /// The peer's fingerprint, or its name in tacit.toml
     #[arg(long, value_name = "FINGERPRINT|NAME")]
     pub(crate) peer: Option<String>,
-    /// On what the session's oblivious transfer rests: ristretto255, or ml-kem-768 against quantum
-    /// computers; both parties name the same
+    /// On what the session's oblivious transfer rests: ristretto255, which is the default, or
+    /// ml-kem-768 against quantum computers; both parties name the same
     #[arg(long, value_name = "NAME", value_parser = base_ot)]
     pub(crate) base_ot: Option<BaseOt>,
-    /// Longest wait for the peer, for each message and for the connection, such as 30s or 500ms
+    /// Longest wait for the peer, for each message and for the connection, such as 30s or 500ms;
+    /// without it 60s for the peer to be there and 30s for a message
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
 }
@@ -358,7 +359,7 @@ pub(crate) struct PrepareArgs {
     #[arg(long = "component", value_name = "NAME[:PARAM=VALUE,…]@COUNT")]
     #[arg(value_parser = counted)]
     pub(crate) components: Vec<Counted>,
-    /// So many oblivious transfers beside, one for each input bit of the evaluator
+    /// So many oblivious transfers beside, rounded up: one for each input bit of the evaluator
     #[arg(long, value_name = "N")]
     pub(crate) ots: Option<u64>,
     /// The role that this party will play in the runs; the other party plays the other
@@ -366,7 +367,8 @@ pub(crate) struct PrepareArgs {
     pub(crate) role: RoleArg,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
-    /// The garbling scheme; both parties name the same
+    /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`
+    /// lists both. half-gates unless given; both parties name the same
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<String>,
     #[command(flatten)]
@@ -374,7 +376,8 @@ pub(crate) struct PrepareArgs {
     /// Garble on so many threads
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
     pub(crate) threads: NonZeroUsize,
-    /// Meet again so often when the connection breaks, each time after a longer pause
+    /// Meet again so often when the connection breaks, each time after a longer pause; a peer that
+    /// was never there is not waited for again
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) retries: u32,
     /// Print JSON
@@ -453,7 +456,8 @@ pub(crate) struct RunArgs {
     /// This party's inputs as a JSON object of names and values; `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) input_file: Option<PathBuf>,
-    /// The garbling scheme; both parties name the same
+    /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`
+    /// lists both. half-gates unless given; both parties name the same
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<String>,
     /// The protocol; both parties name the same
@@ -465,7 +469,8 @@ pub(crate) struct RunArgs {
     /// only the waits are bounded, each by itself
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) time_limit: Option<Duration>,
-    /// Run so many times over one connection, on the same inputs, to measure
+    /// Run so many times over one connection, on the same inputs, to measure; both parties say the
+    /// same
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) repeat: u32,
@@ -492,7 +497,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 fn counted(text: &str) -> Result<Counted, String> {
     let wrong = "expected NAME@COUNT or NAME:PARAM=VALUE,…@COUNT, such as aes-round@90";
     let (what, count) = text.rsplit_once('@').ok_or(wrong)?;
-    let count = count.parse().map_err(|_| wrong)?;
+    let count: NonZeroU64 = count.parse().map_err(|_| wrong)?;
     let (name, params) = match what.rsplit_once(':') {
         Some((name, params)) => (name, params.split(',').map(pair).collect::<Result<_, _>>()?),
         None => (what, Vec::new()),
@@ -502,7 +507,7 @@ fn counted(text: &str) -> Result<Counted, String> {
         _ => Ok(Counted {
             name: name.to_owned(),
             params,
-            count,
+            count: count.get(),
         }),
     }
 }
@@ -575,7 +580,16 @@ mod tests {
             count: 36,
         };
         assert_eq!(counted("levenshtein-tile:side=10@36"), Ok(counted_tile));
-        for wrong in ["", "xor", "xor@", "xor@-1", "@5", ":side=1@5", "xor:side@5"] {
+        for wrong in [
+            "",
+            "xor",
+            "xor@",
+            "xor@0",
+            "xor@-1",
+            "@5",
+            ":side=1@5",
+            "xor:side@5",
+        ] {
             assert!(counted(wrong).is_err(), "{wrong}");
         }
     }

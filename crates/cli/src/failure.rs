@@ -50,6 +50,15 @@ pub(crate) enum Failure {
         /// What the system says.
         reason: String,
     },
+    /// A file that was to be new is there.
+    #[error(
+        "{} already exists and is not overwritten; choose another name, or remove it first",
+        path.display()
+    )]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
     /// The system names no home directory.
     #[error("this system names no home directory to look for tacit.toml in; give --config FILE")]
     NoHome,
@@ -116,6 +125,16 @@ impl Failure {
         }
     }
 
+    /// The failure of writing a file at `path` that was not to be there.
+    pub(crate) fn write_new(path: &Path, reason: &io::Error) -> Self {
+        match reason.kind() {
+            io::ErrorKind::AlreadyExists => Self::Exists {
+                path: path.to_owned(),
+            },
+            _ => Self::write(path, reason),
+        }
+    }
+
     /// The failure of writing to standard output.
     pub(crate) fn from_output(error: io::Error) -> Self {
         match error.kind() {
@@ -138,6 +157,7 @@ impl Failure {
             Self::Input(_)
             | Self::Read { .. }
             | Self::Write { .. }
+            | Self::Exists { .. }
             | Self::Unproven { .. }
             | Self::WrongResult { .. }
             | Self::Output(_)
@@ -198,6 +218,10 @@ mod tests {
             (Failure::Input("this; do that".to_owned()), 3),
             (Failure::read("input a", io()), 3),
             (Failure::write(&path, &io()), 3),
+            (
+                Failure::write_new(&path, &io::ErrorKind::AlreadyExists.into()),
+                3,
+            ),
             (
                 Failure::Unproven {
                     wrong: 1,

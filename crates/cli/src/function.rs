@@ -128,9 +128,12 @@ fn refuse(choice: &FunctionArgs, name: &str, what: &str, flags: &[&str]) -> Resu
         _ => choice.bit_order.is_some(),
     };
     match flags.iter().find(|flag| given(flag)) {
-        Some(flag) => Err(Failure::Usage(format!(
+        Some(flag) if is_in_library(name) => Err(Failure::Usage(format!(
             "{flag} has no meaning here, since {name} is {what}; leave it out, or write ./{name} \
              for a file of that name"
+        ))),
+        Some(flag) => Err(Failure::Usage(format!(
+            "{flag} has no meaning here, since {name} is {what}; leave it out"
         ))),
         None => Ok(()),
     }

@@ -89,12 +89,16 @@ fn write_new(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let failed = |error: &std::io::Error| Failure::write(path, error);
+    let failed = |error: &std::io::Error| Failure::write_new(path, error);
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
+    let mut file = tempfile::Builder::new();
+    // Nothing in it is secret: it is a file as any other, within the umask.
+    #[cfg(unix)]
+    file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = file.tempfile_in(folder).map_err(|error| failed(&error))?;
     content(&mut file)?;
     let persisted = file.persist_noclobber(path);
     persisted.map_err(|error| failed(&error.error))?;
@@ -241,12 +245,16 @@ impl Subject {
         }
     }
 
+    /// How often component number `i` is called.
+    fn calls(&self, i: usize) -> u32 {
+        let function = self.function.as_ref();
+        function.map_or(1, |function| function.component_calls()[i])
+    }
+
     /// What all calls cost under a scheme.
     fn cost(&self, rung: &Rung) -> ProgramCost {
-        let calls = self.function.as_ref().map(Function::component_calls);
         let costs = self.components.iter().enumerate().map(|(i, component)| {
-            let calls = calls.map_or(1, |calls| calls[i]);
-            rung.program_cost(component.program()) * u64::from(calls)
+            rung.program_cost(component.program()) * u64::from(self.calls(i))
         });
         costs.sum()
     }
@@ -254,11 +262,10 @@ impl Subject {
     /// What all calls take on this machine under a scheme: seconds of the garbler, and of the
     /// evaluator.
     fn seconds(&self, rung: &Rung) -> [f64; 2] {
-        let calls = self.function.as_ref().map(Function::component_calls);
         let patience = PATIENCE / self.components.len().max(1) as u32;
         let mut seconds = [0.0; 2];
         for (i, component) in self.components.iter().enumerate() {
-            let calls = f64::from(calls.map_or(1, |calls| calls[i]));
+            let calls = f64::from(self.calls(i));
             let time = TimeEstimate::measure(rung.id, component.program(), patience);
             let time = time.expect("a rung is a scheme of this version");
             seconds[0] += calls * time.garbler.as_secs_f64();
@@ -298,8 +305,12 @@ impl Subject {
             "recipient to be said with --result",
             &self.outputs(),
         );
-        for component in &self.components {
-            component_text(&mut text, component, self.plain().is_some());
+        for (i, component) in self.components.iter().enumerate() {
+            let calls = match self.plain() {
+                Some(_) => None,
+                None => Some(self.calls(i)),
+            };
+            component_text(&mut text, component, calls);
         }
         let (ands, xors) = self.gates();
         match &self.function {
@@ -322,29 +333,39 @@ impl Subject {
                 "saved values pass from run to run and are told to nobody; `direct` keeps none"
             );
         }
-        self.schemes_text(&mut text);
         if let Some(function) = &self.function {
             let _ = writeln!(
                 text,
-                "  and {} oblivious transfers, one for each input bit of the evaluator",
+                "oblivious transfers\n  {}, one for each input bit of the evaluator",
                 function.input_bits(Role::Evaluator)
             );
         }
+        self.schemes_text(&mut text);
         text
     }
 
     fn schemes_text(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "schemes\n  {:<22} {:>14} {:>23} {:>20}  rests on",
-            "", "bytes of tables", "cipher calls, each side", "time here, each side"
+            "schemes\n  {:<20} {:>14}  {:>23}  {:>20}\n  {:<20} {:>14}  {:>11} {:>11}  {:>10} \
+             {:>9}  rests on",
+            "",
+            "tables,",
+            "cipher calls",
+            "time here",
+            "",
+            "bytes",
+            "garbler",
+            "evaluator",
+            "garbler",
+            "evaluator"
         );
         for rung in &LADDER {
             let cost = self.cost(rung);
             let [garbler, evaluator] = self.seconds(rung).map(shown_seconds);
             let _ = writeln!(
                 text,
-                "  {:<22} {:>15} {:>11} {:>11} {garbler:>10} {evaluator:>9}  {}, {} bits",
+                "  {:<20} {:>14}  {:>11} {:>11}  {garbler:>10} {evaluator:>9}  {}, {} bits",
                 rung.id.to_string(),
                 cost.table_bytes,
                 cost.garbler_calls,
@@ -377,6 +398,8 @@ impl Subject {
             })
         };
         let (ands, xors) = self.gates();
+        let components = self.components.iter().enumerate();
+        let components = components.map(|(i, one)| component_json(one, self.calls(i)));
         json!({
             "version": JSON_VERSION,
             "name": self.name,
@@ -384,7 +407,7 @@ impl Subject {
             "function_digest": self.function.as_ref().map(|f| f.digest().to_string()),
             "inputs": ports_json("owner", &self.inputs()),
             "results": ports_json("recipient", &self.outputs()),
-            "components": self.components.iter().map(component_json).collect::<Vec<_>>(),
+            "components": components.collect::<Vec<_>>(),
             "calls": self.function.as_ref().map_or(1, Function::call_count),
             "compiled": { "and": ands, "xor": xors },
             "oblivious_transfers":
@@ -435,18 +458,22 @@ fn ports_json(key: &str, ports: &[NamedPort<'_>]) -> Json {
     ports.iter().map(port).collect()
 }
 
-fn component_text(text: &mut String, component: &Component, alone: bool) {
+/// A component and how often it is called, unless it is all that there is.
+fn component_text(text: &mut String, component: &Component, calls: Option<u32>) {
     let (program, statistics) = (component.program(), component.circuit().statistics());
-    if alone {
-        let _ = writeln!(text, "gates");
-    } else {
-        let _ = writeln!(
+    let _ = match calls {
+        None => writeln!(text, "gates"),
+        Some(calls) => writeln!(
             text,
-            "component {}\n  {}",
+            "component {}, called {}\n  {}",
             component.name(),
+            match calls {
+                1 => "once".to_owned(),
+                _ => format!("{calls} times"),
+            },
             component.digest()
-        );
-    }
+        ),
+    };
     let _ = writeln!(
         text,
         "  {} AND, {} XOR, {} INV; depth {}, AND-depth {}",
@@ -461,10 +488,11 @@ fn component_text(text: &mut String, component: &Component, alone: bool) {
     );
 }
 
-fn component_json(component: &Component) -> Json {
+fn component_json(component: &Component, calls: u32) -> Json {
     let (program, statistics) = (component.program(), component.circuit().statistics());
     json!({
         "name": component.name(),
+        "calls": calls,
         "circuit_digest": component.digest().to_string(),
         "gates": { "and": statistics.and, "xor": statistics.xor, "inv": statistics.inv },
         "depth": statistics.depth,

@@ -75,7 +75,13 @@ impl Party {
                 (Some(text), _) => fingerprint(text, config)?,
             };
             let identity = Identity::load(&identity_path(args, config)?);
-            Trust::Pinned(Box::new(identity.map_err(tacit::Error::from)?), peer)
+            let identity = identity.map_err(tacit::Error::from)?;
+            if identity.fingerprint() == peer {
+                return Err(Failure::Usage(format!(
+                    "--peer {peer} is this party's own fingerprint; give that of the other party"
+                )));
+            }
+            Trust::Pinned(Box::new(identity), peer)
         };
         let mut settings = Settings::default();
         let connect = args.timeout.or(config.timeouts.connect);

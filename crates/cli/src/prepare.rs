@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
+use tacit::garble::Rung;
 use tacit::{Category, Component, Error, Preparation, Prepared, Role, Session, Stocks};
 
 use crate::args::{Counted, FunctionArgs, PrepareArgs};
@@ -16,7 +17,7 @@ use crate::function::Found;
 use crate::log::Log;
 use crate::party::Party;
 use crate::progress::Bar;
-use crate::report::{JSON_VERSION, pretty};
+use crate::report::{JSON_VERSION, pretty, shown_bytes};
 use crate::{cancel, function, run, stock};
 
 /// The first pause before the parties meet again; each is twice as long as the one before.
@@ -34,12 +35,15 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let mut party = Party::new(&args.meet, false, &config)?;
     let stocks = stock::open(args.stock.stock.as_deref(), &config)?;
     let wanted = Wanted::new(args)?;
+    wanted.check_room(stock::limit_bytes(&config))?;
     let cancel = cancel::on_signal()?;
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
     let mut retries = args.retries;
+    let mut met = false;
     let prepared = loop {
         let attempt = party.meet(cancel.clone(), log).and_then(|mut session| {
+            met = true;
             if let Some(kind) = args.meet.base_ot.or(config.base_ot) {
                 session.set_base_ot(kind)?;
             }
@@ -48,7 +52,8 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         });
         match attempt {
             Ok(prepared) => break prepared,
-            Err(failure) if failure.category() == Category::Network && retries > 0 => {
+            // A peer that never came is not there; one that was comes back.
+            Err(failure) if met && failure.category() == Category::Network && retries > 0 => {
                 retries -= 1;
                 eprintln!("{failure}; meeting again, and going on from there");
                 thread::sleep(pause);
@@ -67,7 +72,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
 /// What the arguments ask for.
 struct Wanted {
     role: Role,
-    scheme: tacit::garble::SchemeId,
+    rung: &'static Rung,
     function: Option<(tacit::Function, u64)>,
     components: Vec<(Component, u64)>,
     ots: u64,
@@ -86,15 +91,49 @@ impl Wanted {
         let rung = run::scheme(args.scheme.as_deref(), function.as_ref().map(|(f, _)| f))?;
         Ok(Self {
             role: args.role.into(),
-            scheme: rung.id,
+            rung,
             function,
             components: components.collect::<Result<_, _>>()?,
             ots: args.ots.unwrap_or(0),
         })
     }
 
+    /// Bytes of the tables of everything that is asked for.
+    fn table_bytes(&self) -> u64 {
+        let tables = |component: &Component, count: u64| {
+            let cost = self.rung.program_cost(component.program());
+            cost.table_bytes.saturating_mul(count)
+        };
+        let mut sum = 0_u64;
+        if let Some((function, runs)) = &self.function {
+            let calls = function.component_calls().iter();
+            for (component, &calls) in function.components().iter().zip(calls) {
+                let count = u64::from(calls).saturating_mul(*runs);
+                sum = sum.saturating_add(tables(component, count));
+            }
+        }
+        for (component, count) in &self.components {
+            sum = sum.saturating_add(tables(component, *count));
+        }
+        sum
+    }
+
+    /// Refuses an order whose tables alone, which the evaluator keeps, are more than a stock takes.
+    fn check_room(&self, limit: u64) -> Result<(), Failure> {
+        let bytes = self.table_bytes();
+        if self.role == Role::Evaluator && bytes > limit {
+            return Err(Failure::Usage(format!(
+                "the order has {} of tables, which the evaluator keeps, and a stock takes at most \
+                 {}; order less at both parties, or raise limit_gib under [stock] in tacit.toml",
+                shown_bytes(bytes),
+                shown_bytes(limit)
+            )));
+        }
+        Ok(())
+    }
+
     fn order(&self) -> Result<Preparation<'static>, Error> {
-        let mut order = Preparation::new(self.role).scheme(self.scheme);
+        let mut order = Preparation::new(self.role).scheme(self.rung.id);
         if let Some((function, runs)) = &self.function {
             order = order.enough_for(function, *runs)?;
         }
@@ -134,7 +173,7 @@ impl Wanted {
         json!({
             "version": JSON_VERSION,
             "role": self.role.name(),
-            "scheme": self.scheme.to_string(),
+            "scheme": self.rung.id.to_string(),
             "kinds": kinds.collect::<Vec<_>>(),
             "wall_us": u64::try_from(wall.as_micros()).unwrap_or(u64::MAX),
             "preparing_us": u64::try_from(prepared.wall.as_micros()).unwrap_or(u64::MAX),
@@ -178,15 +217,12 @@ fn text(prepared: &Prepared, wall: Duration) -> String {
         .iter()
         .map(|kind| kind.made * kind.and_gates)
         .sum();
-    let seconds = prepared.wall.as_secs_f64();
-    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let _ = writeln!(
         text,
-        "{ands} AND gates in {seconds:.2} s ({:.1} million a second), {:.1} MiB sent, {:.1} MiB \
-         received; {:.1} s with waiting",
-        ands as f64 / seconds.max(1e-9) / 1e6,
-        mib(prepared.traffic.sent.bytes),
-        mib(prepared.traffic.received.bytes),
+        "{ands} AND gates in {:.2} s, {} sent, {} received; {:.1} s with waiting",
+        prepared.wall.as_secs_f64(),
+        shown_bytes(prepared.traffic.sent.bytes),
+        shown_bytes(prepared.traffic.received.bytes),
         wall.as_secs_f64(),
     );
     text

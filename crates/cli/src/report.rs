@@ -143,19 +143,48 @@ pub(crate) fn costs_text(costs: &[Cost]) -> String {
     }
     let _ = writeln!(text, "{first}");
     if costs.len() > 1 {
-        let mut runs: Vec<_> = costs.iter().map(run_wall).collect();
-        runs.sort_unstable();
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        let _ = writeln!(
-            text,
-            "{} runs, setup apart: fastest {:.2} ms, median {:.2} ms, slowest {:.2} ms",
-            runs.len(),
-            ms(runs[0]),
-            ms(runs[runs.len() / 2]),
-            ms(runs[runs.len() - 1]),
-        );
+        let runs: Vec<_> = costs.iter().map(run_wall).collect();
+        let _ = writeln!(text, "{} runs, setup apart: {}", runs.len(), spread(runs));
+        let online: Vec<_> = costs.iter().filter_map(online_wall).collect();
+        if !online.is_empty() {
+            let _ = writeln!(text, "of that the phase run: {}", spread(online));
+        }
     }
     text
+}
+
+/// The fastest, median and slowest of `times`, of which there is one at least.
+fn spread(mut times: Vec<Duration>) -> String {
+    times.sort_unstable();
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    format!(
+        "fastest {:.2} ms, median {:.2} ms, slowest {:.2} ms",
+        ms(times[0]),
+        ms(times[times.len() / 2]),
+        ms(times[times.len() - 1]),
+    )
+}
+
+/// Wall time of the online stage of a run from the stock.
+fn online_wall(cost: &Cost) -> Option<Duration> {
+    let phases = &cost.phases;
+    let prepared = phases.iter().any(|one| one.phase == Phase::Preparation);
+    let online = phases.iter().find(|one| one.phase == Phase::Run);
+    online.filter(|_| prepared).map(|one| one.wall)
+}
+
+/// Bytes for a person, to three figures with the unit that suits them.
+pub(crate) fn shown_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1024 {
+        return format!("{bytes} bytes");
+    }
+    let (mut number, mut unit) = (bytes as f64 / 1024.0, 0);
+    while number >= 1023.5 && unit + 1 < UNITS.len() {
+        (number, unit) = (number / 1024.0, unit + 1);
+    }
+    let places = usize::from(number < 99.95 && number.fract() != 0.0);
+    format!("{number:.places$} {}", UNITS[unit])
 }
 
 /// Wall time of a run without the setup that only a session's first has.
@@ -170,4 +199,25 @@ fn run_wall(cost: &Cost) -> Duration {
 /// JSON as text with a line's end.
 pub(crate) fn pretty(json: &Json) -> String {
     format!("{json:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_the_unit_that_suits_them() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (1023, "1023 bytes"),
+            (1024, "1 KiB"),
+            (1536, "1.5 KiB"),
+            (150 << 10, "150 KiB"),
+            ((1 << 20) - 1, "1.0 MiB"),
+            (20 << 30, "20 GiB"),
+            (u64::MAX, "16777216 TiB"),
+        ] {
+            assert_eq!(shown_bytes(bytes), text);
+        }
+    }
 }

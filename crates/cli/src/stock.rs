@@ -12,7 +12,7 @@ use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::party;
-use crate::report::{JSON_VERSION, pretty};
+use crate::report::{JSON_VERSION, pretty, shown_bytes};
 
 /// Most bytes of a stock, unless the configuration says otherwise.
 const DEFAULT_LIMIT_GIB: u64 = 20;
@@ -27,8 +27,13 @@ pub(crate) fn open(explicit: Option<&Path>, config: &Config) -> Result<Stocks, F
         Some(folder) => folder.to_owned(),
         None => usual_folder()?,
     };
+    Ok(Stocks::open(&folder, limit_bytes(config))?)
+}
+
+/// Most bytes of a stock.
+pub(crate) fn limit_bytes(config: &Config) -> u64 {
     let limit = config.stock.limit_gib.unwrap_or(DEFAULT_LIMIT_GIB);
-    Ok(Stocks::open(&folder, limit.saturating_mul(1 << 30))?)
+    limit.saturating_mul(1 << 30)
 }
 
 fn usual_folder() -> Result<PathBuf, Failure> {
@@ -62,7 +67,8 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         }
         if names.is_empty() {
             return Err(Failure::Usage(
-                "there is no stock with this peer; `tacit stock list` lists those that there are"
+                "there is no stock with this peer, so that nothing is to be destroyed; `tacit \
+                 stock list` lists those that there are"
                     .to_owned(),
             ));
         }
@@ -74,7 +80,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
             StockCommand::Check => check(&stocks, name)?,
             StockCommand::Compact => {
                 let freed = stocks.compact(name)?;
-                let text = format!("freed {freed} bytes\n");
+                let text = format!("freed {}\n", shown_bytes(freed));
                 (text, json!({ "freed_bytes": freed }))
             }
             StockCommand::NewEpoch => {
@@ -129,13 +135,12 @@ fn print(json: bool, names: &[StockName], told: Vec<(String, Json)>) -> Result<(
 
 fn list(summary: &StockSummary) -> (String, Json) {
     let mut text = String::new();
-    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let _ = writeln!(
         text,
-        "epoch {}, {:.1} of {:.0} MiB",
+        "epoch {}, {} of {}",
         summary.epoch,
-        mib(summary.bytes),
-        mib(summary.max_bytes)
+        shown_bytes(summary.bytes),
+        shown_bytes(summary.max_bytes)
     );
     if !summary.kinds.is_empty() {
         let _ = writeln!(

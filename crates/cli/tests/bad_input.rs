@@ -103,7 +103,7 @@ fn secrets_stay_out_of_errors() {
 #[test]
 fn usage_errors_exit_with_2() {
     let parties = Parties::new();
-    let peer = parties.fingerprints()[0];
+    let [peer, own] = parties.fingerprints();
     let run = ["run", "millionaires", "--role", "garbler", "--input", "a=1"];
     let identity = ["--identity", "bob.key"];
     let connect = ["--connect", "127.0.0.1:9"];
@@ -136,6 +136,10 @@ fn usage_errors_exit_with_2() {
         (
             [&run[..], &connect, &["--peer", peer]].concat(),
             &["tacit keygen"],
+        ),
+        (
+            [&run[..], &identity, &connect, &["--peer", own]].concat(),
+            &["own fingerprint", "the other party"],
         ),
         (
             [&run[..], &connect, &["--peer", peer, "--plain-loopback"]].concat(),

@@ -7,15 +7,18 @@ use std::path::{Path, PathBuf};
 
 use process::tacit;
 
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 11] = [
     "README.md",
     "SECURITY.md",
+    "docs/bench.md",
     "docs/circuits.md",
     "docs/components.md",
     "docs/functions.md",
     "docs/guide.md",
     "docs/ot.md",
     "docs/protocols/direct.md",
+    "docs/protocols/prepared.md",
+    "docs/stock.md",
 ];
 
 fn root() -> PathBuf {

@@ -90,6 +90,8 @@ fn components_are_written_as_circuit_files() {
     let out = ["--bit-order", "as-given", "--out", "adder.txt"];
     tacit(folder.path(), &[&adder[..], &out[2..]].concat()).failed(2, &["--bit-order"]);
     tacit(folder.path(), &[&adder[..], &out].concat()).succeeded();
+    let again = tacit(folder.path(), &[&adder[..], &out].concat());
+    again.failed(3, &["adder.txt already exists", "another name"]);
     let import = Import {
         order: BitOrder::AsGiven,
         ..Import::default()

@@ -161,6 +161,40 @@ fn a_stock_can_be_listed_checked_compacted_and_ended() {
 }
 
 #[test]
+fn orders_that_differ_or_are_too_large_say_what_to_do() {
+    let parties = Parties::new();
+    let arguments = |role, stock, runs| {
+        let order = ["prepare", "aes-128-rounds", "--runs", runs];
+        [&order[..], &["--role", role, "--stock", stock]].concat()
+    };
+    let differ = parties.act(
+        &arguments("garbler", "a", "2"),
+        &arguments("evaluator", "b", "3"),
+    );
+    for ended in differ {
+        ended.failed(5, &["it orders", "we order", "--runs", "--component"]);
+    }
+    // Nobody has to be there for an order that fits into no stock to be refused.
+    alone(&parties, &["aes-128-rounds", "--runs", "1000000"])
+        .failed(2, &["191 GiB of tables", "at most 20 GiB", "limit_gib"]);
+}
+
+#[test]
+fn a_peer_that_never_came_is_not_waited_for_again() {
+    let ended = alone(&Parties::new(), &["--ots", "1", "--timeout", "300ms"]);
+    ended.failed(6, &["could not reach"]);
+    assert!(!ended.stderr.contains("meeting again"), "{ended:?}");
+}
+
+/// Bob's side of a preparation with nobody at the other end.
+fn alone(parties: &Parties, what: &[&str]) -> Ended {
+    let alice = parties.fingerprints()[0];
+    let bob = "prepare --role evaluator --stock b --connect 127.0.0.1:9 --identity bob.key --peer";
+    let bob: Vec<&str> = bob.split(' ').collect();
+    tacit(parties.folder(), &[&bob[..], &[alice], what].concat())
+}
+
+#[test]
 fn there_is_no_stock_without_identities() {
     let parties = Parties::new();
     let arguments = [

@@ -188,7 +188,11 @@ pub enum NetError {
         reason: io::Error,
     },
     /// An address is malformed, unknown, or taken.
-    #[error("cannot use the address {address}: {reason}; an address is HOST:PORT")]
+    #[error(
+        "cannot use the address {address}: {reason}; an address is HOST:PORT, where HOST is this \
+         machine's own to listen at and a name or number that leads to the other party to connect \
+         to"
+    )]
     Address {
         /// The address as it was given.
         address: String,
@@ -226,7 +230,11 @@ pub enum NetError {
         mode: u32,
     },
     /// An identity file could not be read or written.
-    #[error("cannot read or write the identity file {}: {reason}", path.display())]
+    #[error(
+        "cannot read or write the identity file {}: {reason}; see whether it is there and its \
+         folder may be used, or make an identity with `tacit keygen`",
+        path.display()
+    )]
     IdentityFile {
         /// The file.
         path: PathBuf,

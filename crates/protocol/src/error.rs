@@ -136,8 +136,22 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: Digest,
     },
+    /// Another order of a preparation.
+    #[error(
+        "it orders {theirs} and we order {ours}, which are digests of components and how many of \
+         each; give both sides the same function or file, --param, --runs, --component and --ots"
+    )]
+    Order {
+        /// Our order's digest.
+        ours: Digest,
+        /// The peer's.
+        theirs: Digest,
+    },
     /// Another protocol.
-    #[error("it wants protocol {theirs} and we were told {ours}")]
+    #[error(
+        "it wants protocol {theirs} and we were told {ours}; give both the same command and the \
+         same --protocol"
+    )]
     Protocol {
         /// Our protocol.
         ours: ProtocolId,

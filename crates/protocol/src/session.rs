@@ -203,8 +203,12 @@ impl Proposal {
             return Err(Incompatibility::Protocol { ours, theirs });
         }
         if theirs.function != ours.function {
+            let protocol = ours.protocol;
             let (ours, theirs) = (ours.function, theirs.function);
-            return Err(Incompatibility::Function { ours, theirs });
+            return Err(match protocol {
+                ProtocolId::Prepare => Incompatibility::Order { ours, theirs },
+                _ => Incompatibility::Function { ours, theirs },
+            });
         }
         if theirs.scheme != ours.scheme {
             let (ours, theirs) = (ours.scheme, theirs.scheme);

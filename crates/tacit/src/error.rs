@@ -1,5 +1,7 @@
 //! What went wrong, whose fault it is and what to do.
 
+use std::io;
+
 use tacit_circuit::library::LibraryError;
 use tacit_circuit::{CircuitError, FunctionError};
 use tacit_net::NetError;
@@ -136,7 +138,10 @@ fn network_category(error: &NetError) -> Category {
         NetError::TooLong { .. } => Category::Peer,
         NetError::WrongIdentity { .. } | NetError::Refused { .. } => Category::Incompatible,
         NetError::OnlyOthers { reason, .. } => network_category(reason),
-        NetError::NotLoopback { .. } | NetError::Address { .. } => Category::Usage,
+        NetError::NotLoopback { .. } => Category::Usage,
+        NetError::Address { reason, .. } if reason.kind() == io::ErrorKind::InvalidInput => {
+            Category::Usage
+        }
         NetError::IdentityExists { .. }
         | NetError::IdentityExposed { .. }
         | NetError::IdentityFile { .. }
@@ -171,5 +176,21 @@ impl From<tacit_protocol::Error> for Error {
             Protocol::ApiMisuse(what) => Self::ApiMisuse(what),
             _ => Self::ApiMisuse("an error of the protocol that this crate does not know"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_nobody_knows_is_the_networks_and_no_address_is_the_callers() {
+        let category = |kind: io::ErrorKind| {
+            let address = String::new();
+            let reason = kind.into();
+            Error::from(NetError::Address { address, reason }).category()
+        };
+        assert_eq!(category(io::ErrorKind::InvalidInput), Category::Usage);
+        assert_eq!(category(io::ErrorKind::Other), Category::Network);
     }
 }
