@@ -1,6 +1,7 @@
 //! Conformance suite, tampering peer and known answers (tests only).
 #![forbid(unsafe_code)]
 
+pub mod disassembly;
 pub mod garbling;
 pub mod tamper;
 pub mod vectors;

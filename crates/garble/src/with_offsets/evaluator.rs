@@ -136,7 +136,7 @@ impl WithOffsetsEvaluator {
             let inputs = [gate.a, gate.b].map(|pin| label(&self.slots, pin));
             let [a, b] = inputs.map(|label| label.lsb().unwrap_u8());
             let row = match form {
-                AndForm::ThreeRows | AndForm::TwoRows => 2 * a + b,
+                AndForm::ThreeRows | AndForm::TwoRows => a << 1 | b,
                 AndForm::HalfGates => 0,
             };
             for (side, label) in [0, 1].into_iter().zip(inputs) {

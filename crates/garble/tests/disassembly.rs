@@ -1,0 +1,227 @@
+//! No conditional jump of a VAES kernel depends on a secret, and no address: see
+//! [`tacit_testkit::disassembly`]. (On AES-NI and the portable backend valgrind looks on, in
+//! `tests/timing.rs`.) Where `objdump` is not installed this says so and passes; with
+//! `TACIT_REQUIRE_OBJDUMP=1` it fails.
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+use std::env;
+use std::hint::black_box;
+
+use tacit_circuit::Program;
+use tacit_garble::{Evaluator, LADDER, Scheme, SchemeVisitor, with_scheme};
+use tacit_kernels::{Block, Cpu, Numbered, Simd, SlotView};
+use tacit_testkit::disassembly::{Kernel, kernels};
+use tacit_testkit::garbling::{Garbled, Setting, circuits};
+
+/// What the names of kernels begin with that must be there: if one is not found, this test has gone
+/// blind. (Kernels of several schemes that compile to the same code have the name of one of them.)
+const KERNELS: &[&str] = &[
+    "tacit_garble::half_gates::evaluator::Evaluate",
+    "tacit_garble::half_gates::garbler::Garble",
+    "tacit_garble::without_offset::evaluator::Ands<",
+    "tacit_garble::without_offset::evaluator::Xors<",
+    "tacit_garble::without_offset::garbler::Ands<",
+    "tacit_garble::without_offset::garbler::Xors<",
+    "tacit_kernels::aes::Encrypt",
+    "tacit_kernels::aes::EncryptEach<1, 2>",
+    "tacit_kernels::aes::EncryptEach<2, 1>",
+    "tacit_kernels::aes::Expand",
+    "tacit_kernels::hash::HashEpoch<1>",
+    "tacit_kernels::hash::HashEpoch<2>",
+];
+
+/// Kernels whose only bytes are those of tables, which are public: two rows have bits beside them.
+const PUBLIC_BYTES: &[&str] =
+    &["tacit_garble::without_offset::evaluator::Ands<tacit_garble::prf::PrfGates>"];
+
+const BACKENDS: [&str; 2] = ["Vaes256", "Vaes512"];
+
+/// This program's kernels, if `objdump` is installed.
+fn own_kernels() -> Option<Vec<Kernel>> {
+    // So that the kernels are part of this program.
+    for rung in &LADDER {
+        with_scheme(rung.id, Garbles).expect("it is on the ladder");
+    }
+    for cpu in Cpu::available() {
+        plant(cpu);
+    }
+    let program = env::current_exe().expect("this program has a path");
+    let found = kernels(&program, &BACKENDS).expect("objdump reads this program");
+    if found.is_none() {
+        let required = env::var_os("TACIT_REQUIRE_OBJDUMP").is_some();
+        assert!(!required, "objdump is required and not installed");
+        eprintln!("SKIPPED: objdump is not installed, so nothing is known of VAES kernels here");
+    }
+    found
+}
+
+struct Garbles;
+
+impl SchemeVisitor for Garbles {
+    type Output = ();
+
+    fn visit<S: Scheme>(self, scheme: S) {
+        let program = Program::compile(&circuits::named("majority"));
+        let setting = Setting::numbered(1);
+        let garbled = Garbled::new(scheme, &setting, &program);
+        let labels = garbled.input_labels(&[true, false, true]);
+        let mut evaluator = scheme.evaluator(setting.start);
+        evaluator.begin(setting.instance, &program, &labels);
+        evaluator.evaluate(&program, 0, &garbled.tables[0]);
+        let mut outputs = Vec::new();
+        evaluator.finish(&program, &mut outputs);
+        black_box(outputs);
+    }
+}
+
+#[test]
+fn no_vaes_kernel_jumps_or_addresses_by_a_secret() {
+    let Some(found) = own_kernels() else {
+        return;
+    };
+    for backend in BACKENDS {
+        for name in KERNELS {
+            let there =
+                |kernel: &&Kernel| kernel.backend == backend && kernel.name.starts_with(name);
+            let kernel = found.iter().find(there);
+            let jumps = kernel.map(Kernel::conditional_jumps);
+            assert!(jumps.is_some(), "{name} for {backend} is not found");
+            println!(
+                "{name} for {backend}: {} conditional jumps",
+                jumps.unwrap_or(0)
+            );
+        }
+    }
+    for kernel in found
+        .iter()
+        .filter(|kernel| !kernel.name.contains("Planted"))
+    {
+        let Kernel { name, backend, .. } = kernel;
+        let findings = kernel.findings(PUBLIC_BYTES.contains(&name.as_str()));
+        assert!(findings.is_empty(), "{name} for {backend}: {findings:#?}");
+    }
+}
+
+#[test]
+fn planted_jumps_and_indices_are_found() {
+    let Some(found) = own_kernels() else {
+        return;
+    };
+    for backend in BACKENDS {
+        for planted in [
+            "PlantedBranchOnLabel",
+            "PlantedBranchOnVector",
+            "PlantedBranchOnTable",
+            "PlantedIndex",
+        ] {
+            let there =
+                |kernel: &&Kernel| kernel.backend == backend && kernel.name.ends_with(planted);
+            let kernel = found.iter().find(there);
+            let kernel = kernel.unwrap_or_else(|| panic!("{planted} is part of this program"));
+            let findings = kernel.findings(false);
+            println!("{planted} for {backend}: {findings:?}");
+            assert!(!findings.is_empty(), "{planted} for {backend} is found");
+        }
+    }
+}
+
+/// Gates that read slots, as a scheme's kernel does.
+struct Gates<'a> {
+    slots: SlotView<'a>,
+    gates: &'a [[u32; 3]],
+}
+
+impl<'a> Gates<'a> {
+    fn new(blocks: &'a mut [Block], gates: &'a [[u32; 3]]) -> Self {
+        let slots = SlotView::new(blocks);
+        Self { slots, gates }
+    }
+}
+
+/// Branches on the select bit of a label.
+struct PlantedBranchOnLabel<'a>(Gates<'a>);
+/// Branches on the select bit of a label that is in a vector.
+struct PlantedBranchOnVector<'a>(Gates<'a>);
+/// Adds up table rows that select bits choose, by branches.
+struct PlantedBranchOnTable<'a>(Gates<'a>);
+/// Takes a row by a select bit.
+struct PlantedIndex<'a>(Gates<'a>);
+
+impl tacit_kernels::Kernel for PlantedBranchOnLabel<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> u64 {
+        let Gates { slots, gates } = self.0;
+        let mut ones = 0;
+        for gate in gates {
+            if bool::from(slots.at(gate[0] as usize).lsb()) {
+                ones = black_box(ones + 1);
+            }
+        }
+        ones
+    }
+}
+
+impl tacit_kernels::Kernel for PlantedBranchOnVector<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> u64 {
+        let Gates { slots, gates } = self.0;
+        let mut ones = 0;
+        for gate in gates {
+            let label = simd.gather(&slots, |_| gate[0] as usize);
+            let other = simd.gather(&slots, |_| gate[1] as usize);
+            let mut sum = [Block::ZERO; 4];
+            simd.store(simd.xor(label, other), &mut sum);
+            if bool::from(sum[0].lsb()) {
+                ones = black_box(ones + 1);
+            }
+        }
+        ones
+    }
+}
+
+impl tacit_kernels::Kernel for PlantedBranchOnTable<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> u64 {
+        let Gates { mut slots, gates } = self.0;
+        let delta = simd.splat(*slots.at(0));
+        for gate in gates {
+            let mut label = simd.gather(&slots, |_| gate[0] as usize);
+            if bool::from(slots.at(gate[1] as usize).lsb()) {
+                label = black_box(simd.xor(label, delta));
+            }
+            simd.scatter(label, &mut slots, |_| gate[2] as usize);
+        }
+        slots.at(1).to_u128() as u64
+    }
+}
+
+impl tacit_kernels::Kernel for PlantedIndex<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> u64 {
+        let Gates { mut slots, gates } = self.0;
+        for gate in gates {
+            let label = slots.at(gate[0] as usize).to_u128();
+            let row = simd.gather(&slots, |_| gate[1] as usize ^ (label & 1) as usize);
+            simd.scatter(row, &mut slots, |_| gate[2] as usize);
+        }
+        slots.at(1).to_u128() as u64
+    }
+}
+
+/// Makes the planted kernels part of this program.
+fn plant(cpu: Cpu) {
+    let gates = black_box([[1, 2, 3], [2, 3, 1]]);
+    let mut blocks = black_box([Block::ONES; 4]);
+    black_box(cpu.dispatch(PlantedBranchOnLabel(Gates::new(&mut blocks, &gates))));
+    black_box(cpu.dispatch(PlantedBranchOnVector(Gates::new(&mut blocks, &gates))));
+    black_box(cpu.dispatch(PlantedBranchOnTable(Gates::new(&mut blocks, &gates))));
+    black_box(cpu.dispatch(PlantedIndex(Gates::new(&mut blocks, &gates))));
+}

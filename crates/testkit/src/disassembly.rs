@@ -1,0 +1,162 @@
+//! Kernels as they are compiled: whether a jump or an address depends on a secret.
+//!
+//! For backends that no checker of undefined memory can run: valgrind knows no VAES. In a kernel
+//! secrets are blocks, and blocks live in vector registers and in arrays. So what an instruction
+//! takes out of a vector or a mask register, or loads from an array of blocks, is held for secret
+//! and followed through registers and the stack ([`flow`]); a conditional jump on such a value, or
+//! an address made from one, is a finding. What is left are jumps on counters, lengths and flags
+//! of the program, which both parties know.
+//!
+//! The code is that of the program at hand, by `objdump`.
+
+mod flow;
+mod instruction;
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use flow::Flow;
+use instruction::Instruction;
+
+/// A kernel, compiled for a backend.
+pub struct Kernel {
+    /// The kernel's type.
+    pub name: String,
+    /// The backend's token.
+    pub backend: String,
+    instructions: Vec<Instruction>,
+}
+
+impl Kernel {
+    /// How many conditional jumps it has.
+    #[must_use]
+    pub fn conditional_jumps(&self) -> usize {
+        let instructions = self.instructions.iter();
+        instructions.filter(|one| one.is_conditional_jump()).count()
+    }
+
+    /// The instructions that jump or address memory by what may be a secret. If `byte_addresses`,
+    /// a byte of an array may make an address: then the kernel's only bytes are public.
+    #[must_use]
+    pub fn findings(&self, byte_addresses: bool) -> Vec<String> {
+        let mut flow = Flow::new(byte_addresses);
+        let mut findings = Vec::new();
+        for instruction in &self.instructions {
+            if let Some(what) = flow.step(instruction) {
+                findings.push(format!("{what} at {instruction}"));
+            }
+        }
+        findings
+    }
+}
+
+/// The kernels in `program` whose backend's token is one of `backends`, and the functions that they
+/// call; none if `objdump` is not installed.
+///
+/// # Errors
+///
+/// `objdump` cannot be run, or says nothing of use.
+pub fn kernels(program: &Path, backends: &[&str]) -> io::Result<Option<Vec<Kernel>>> {
+    if Command::new("objdump").arg("--version").output().is_err() {
+        return Ok(None);
+    }
+    let of_kernels: Names = names(program)?
+        .into_iter()
+        .filter(|(_, (backend, _))| backends.contains(&backend.as_str()))
+        .collect();
+    let (mut kernels, called) = functions(program, &of_kernels)?;
+    kernels.extend(functions(program, &called)?.0);
+    Ok(Some(kernels))
+}
+
+/// From a function's symbol to the backend that it is compiled for, and what it is.
+type Names = HashMap<String, (String, String)>;
+
+/// The functions with these symbols, and what they call.
+fn functions(program: &Path, names: &Names) -> io::Result<(Vec<Kernel>, Names)> {
+    let mut kernels: Vec<Kernel> = Vec::new();
+    let mut called = Names::new();
+    let mut inside = false;
+    lines(
+        program,
+        &["-d", "-M", "intel", "--no-show-raw-insn"],
+        |line| {
+            if let Some((_, symbol)) = line
+                .strip_suffix(">:")
+                .and_then(|line| line.split_once('<'))
+            {
+                let found = names.get(symbol);
+                inside = found.is_some();
+                kernels.extend(found.map(|(backend, name)| Kernel {
+                    name: name.clone(),
+                    backend: backend.clone(),
+                    instructions: Vec::new(),
+                }));
+            } else if let Some(kernel) = kernels.last_mut().filter(|_| inside) {
+                kernel.instructions.extend(Instruction::parse(line));
+                if let Some(symbol) = callee(line).filter(|symbol| !names.contains_key(*symbol)) {
+                    let name = format!("{symbol}, which {} calls", kernel.name);
+                    called.insert(symbol.to_owned(), (kernel.backend.clone(), name));
+                }
+            }
+        },
+    )?;
+    Ok((kernels, called))
+}
+
+/// The symbol that a line calls, if it does, and not to give up.
+fn callee(line: &str) -> Option<&str> {
+    let (_, target) = line.split_once("\tcall ")?;
+    let symbol = target.split_once('<')?.1.strip_suffix('>')?;
+    let gives_up = ["panic", "fail", "DYNAMIC"];
+    (!gives_up.iter().any(|word| symbol.contains(word))).then_some(symbol)
+}
+
+/// From the symbol of a function that a backend runs a kernel in to the backend and the kernel's
+/// type, which is in the debugging information alone.
+fn names(program: &Path) -> io::Result<Names> {
+    let mut names = Names::new();
+    let mut symbol = None;
+    lines(program, &["--dwarf=info"], |line| {
+        let value = |line: &str| line.rsplit_once(": ").map(|(_, value)| value.to_owned());
+        if line.contains("DW_AT_linkage_name") {
+            symbol = value(line).filter(|symbol| symbol.contains("with_features"));
+        } else if line.contains("DW_AT_name") {
+            let Some(symbol) = symbol.take() else {
+                return;
+            };
+            let name = line.split_once("with_features<");
+            let name = name.and_then(|(_, name)| name.trim_end().strip_suffix('>'));
+            if let (Some(backend), Some(name)) = (backend(&symbol), name) {
+                names.insert(symbol, (backend, name.to_owned()));
+            }
+        }
+    })?;
+    Ok(names)
+}
+
+/// The token in the symbol of `Token::run::with_features`.
+fn backend(symbol: &str) -> Option<String> {
+    let tokens = ["Vaes512", "Vaes256", "AesNi"];
+    let token = tokens.into_iter().find(|token| symbol.contains(token))?;
+    Some(token.to_owned())
+}
+
+/// Hands each line of what `objdump` prints to `take`.
+fn lines(program: &Path, arguments: &[&str], mut take: impl FnMut(&str)) -> io::Result<()> {
+    let mut child = Command::new("objdump")
+        .args(arguments)
+        .arg(program)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let output = child.stdout.take().expect("it is piped");
+    for line in BufReader::new(output).lines() {
+        take(&line?);
+    }
+    let status = child.wait()?;
+    let failed = || io::Error::other(format!("objdump on {}: {status}", program.display()));
+    status.success().then_some(()).ok_or_else(failed)
+}

@@ -1,0 +1,222 @@
+//! How secrets flow through a kernel's registers.
+//!
+//! Instructions are taken in the order in which they stand: what a register has at a jump's target
+//! is held for what it had in the line before. A secret is
+//! - what is moved from a vector or mask register to a general one, or to the flags;
+//! - what is loaded from a block in an array: by an address that has the block's number times
+//!   sixteen in it, or eight bytes by an address of two registers (slot numbers have four);
+//! - one byte that is tested in memory, unless it is a field of the kernel or on the stack;
+//! - what is loaded from the stack where a vector was put since the last jump, but for four bytes:
+//!   gates are copied there by vectors, too.
+//!
+//! A byte may make an address where that is asked for: then it is one of the tables, which are
+//! public.
+
+use std::collections::HashSet;
+
+use super::instruction::{ARGUMENT, Instruction, Memory, Operand};
+
+/// How a value may be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Secrecy {
+    /// As one likes.
+    #[default]
+    Public,
+    /// Not in jumps, and in addresses if that is asked for: a byte of an array.
+    Byte,
+    /// In neither.
+    Secret,
+}
+
+/// What is held for secret.
+pub(super) struct Flow {
+    /// The most secret value that may make an address.
+    address: Secrecy,
+    registers: [Secrecy; 16],
+    /// Registers that have the place of a block, or its distance from the first one.
+    places: [bool; 16],
+    flags: Secrecy,
+    /// Bytes of the stack, by their distance from the stack pointer.
+    stack: HashSet<i64>,
+}
+
+impl Flow {
+    /// Nothing is secret yet.
+    pub(super) fn new(byte_addresses: bool) -> Self {
+        Self {
+            address: if byte_addresses {
+                Secrecy::Byte
+            } else {
+                Secrecy::Public
+            },
+            registers: [Secrecy::Public; 16],
+            places: [false; 16],
+            flags: Secrecy::Public,
+            stack: HashSet::new(),
+        }
+    }
+
+    /// Follows an instruction. Returns what is wrong with it, if anything is.
+    pub(super) fn step(&mut self, instruction: &Instruction) -> Option<&'static str> {
+        let secret_address = instruction.operands.iter().any(|operand| match operand {
+            Operand::Memory(memory) => self.of_address(memory) > self.address,
+            _ => false,
+        });
+        // What a `lea` computes is no address yet.
+        if secret_address && instruction.name != "lea" {
+            self.follow(instruction);
+            self.follow_places(instruction);
+            return Some("an address from a secret");
+        }
+        if instruction.name.starts_with('j') {
+            // The stack's places serve other values in other branches.
+            self.stack.clear();
+        }
+        if instruction.is_conditional_jump() {
+            return (self.flags > Secrecy::Public).then_some("a jump on a secret");
+        }
+        self.follow(instruction);
+        self.follow_places(instruction);
+        None
+    }
+
+    fn of_address(&self, memory: &Memory) -> Secrecy {
+        let registers = memory.registers.iter();
+        let secrecy = registers.map(|register| self.registers[*register]);
+        secrecy.max().unwrap_or_default()
+    }
+
+    fn is_in_block(&self, memory: &Memory) -> bool {
+        memory
+            .registers
+            .iter()
+            .any(|register| self.places[*register])
+    }
+
+    /// Notes which registers have places of blocks once `instruction` is done.
+    fn follow_places(&mut self, instruction: &Instruction) {
+        let Some(Operand::General(target)) = instruction.operands.first() else {
+            return;
+        };
+        let is_place = |operand: &Operand| match operand {
+            Operand::General(register) => self.places[*register],
+            Operand::Memory(memory) if instruction.name == "lea" => self.is_in_block(memory),
+            _ => false,
+        };
+        let name = instruction.name.as_str();
+        self.places[*target] = match name {
+            "mov" | "lea" => instruction.operands[1..].iter().any(is_place),
+            "add" | "or" | "and" | "sub" => instruction.operands.iter().any(is_place),
+            "cmp" | "test" => return,
+            _ => instruction.counts_blocks(),
+        };
+    }
+
+    /// The secrecy of what an operand has.
+    fn of(&self, operand: &Operand) -> Secrecy {
+        match operand {
+            Operand::General(register) => self.registers[*register],
+            Operand::Vector => Secrecy::Secret,
+            Operand::Memory(memory) => self.of_memory(memory),
+            Operand::Other => Secrecy::Public,
+        }
+    }
+
+    fn of_memory(&self, memory: &Memory) -> Secrecy {
+        if let Some(place) = memory.on_stack() {
+            if memory.bytes == 4 {
+                return Secrecy::Public;
+            }
+            let mut bytes = place..place + memory.bytes as i64;
+            return if bytes.any(|byte| self.stack.contains(&byte)) {
+                Secrecy::Secret
+            } else {
+                Secrecy::Public
+            };
+        }
+        let is_field = memory.registers == [ARGUMENT];
+        let in_array = memory.registers.len() > 1 && !memory.in_stack_array();
+        match memory.bytes {
+            8 if in_array => Secrecy::Secret,
+            _ if self.is_in_block(memory) => Secrecy::Secret,
+            1 if !is_field && !memory.in_stack_array() => Secrecy::Byte,
+            _ => Secrecy::Public,
+        }
+    }
+
+    fn follow(&mut self, instruction: &Instruction) {
+        let name = instruction.name.as_str();
+        let operands = &instruction.operands[..];
+        let all = operands.iter().map(|operand| self.of(operand)).max();
+        let all = all.unwrap_or_default();
+        let tests = [
+            "cmp", "test", "bt", "vptest", "ptest", "vtest", "kortest", "ktest",
+        ];
+        if tests.iter().any(|test| name.starts_with(test)) {
+            let of_masks = name.starts_with('k');
+            self.flags = if of_masks { Secrecy::Secret } else { all };
+            return;
+        }
+        if ["comis", "ucomis", "vcomis", "vucomis"]
+            .iter()
+            .any(|test| name.starts_with(test))
+        {
+            self.flags = Secrecy::Secret;
+            return;
+        }
+        let (Some(target), sources) = (operands.first(), operands.get(1..).unwrap_or_default())
+        else {
+            return;
+        };
+        let of_sources = sources.iter().map(|operand| self.of(operand)).max();
+        let of_sources = of_sources.unwrap_or_default();
+        let moves = name.starts_with("mov") || name == "pop";
+        let result = if name == "lea" {
+            match &sources[0] {
+                Operand::Memory(memory) => self.of_address(memory),
+                _ => Secrecy::Public,
+            }
+        } else if name.starts_with("set") {
+            self.flags
+        } else if name.starts_with("cmov") {
+            all.max(self.flags)
+        } else if moves || sources.contains(&Operand::Vector) {
+            of_sources
+        } else if ["xor", "sub"].contains(&name)
+            && operands.len() == 2
+            && operands[0] == operands[1]
+        {
+            self.flags = Secrecy::Public;
+            Secrecy::Public
+        } else if name == "call" {
+            return;
+        } else {
+            // Arithmetic on general registers and memory sets the flags.
+            if name != "push" && *target != Operand::Vector {
+                self.flags = all;
+            }
+            all
+        };
+        self.write(target, result);
+    }
+
+    fn write(&mut self, target: &Operand, secrecy: Secrecy) {
+        match target {
+            Operand::General(register) => self.registers[*register] = secrecy,
+            Operand::Memory(memory) => {
+                let Some(place) = memory.on_stack() else {
+                    return;
+                };
+                let bytes = place..place + memory.bytes as i64;
+                if secrecy == Secrecy::Secret {
+                    self.stack.extend(bytes);
+                } else {
+                    bytes.for_each(|byte| {
+                        self.stack.remove(&byte);
+                    });
+                }
+            }
+            Operand::Vector | Operand::Other => {}
+        }
+    }
+}
