@@ -132,9 +132,10 @@ pub const LADDER: [Rung; 11] = [
         id: SchemeId::HALF_GATES_TWO_CALL,
         assumption: Assumption::IdealCipher,
         cost: half_gates_cost(8, 4, 0),
-        security_bits: 118,
-        security: "128 bits less the 10 of the 2^10 AND gates that share a cipher key; it does \
-                   not fall with the number of gates",
+        security_bits: 117,
+        security: "128 bits less the 11 of the 2^11 hashes, of 2^10 AND gates and as many outputs, \
+                   that can be aimed at under one cipher key; it does not fall with the number \
+                   of gates",
     },
     Rung {
         id: SchemeId::HALF_GATES_REKEYED,
