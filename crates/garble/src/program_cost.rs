@@ -8,7 +8,9 @@ use core::ops::{Add, Mul};
 
 use tacit_circuit::Program;
 
-use crate::{Assumption, LADDER, Rung, Scheme, SchemeId, SchemeVisitor, with_scheme};
+use crate::{
+    Assumption, LADDER, PublicRelation, Rung, Scheme, SchemeId, SchemeVisitor, with_scheme,
+};
 
 /// Totals over a program, or over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,17 +91,35 @@ impl Rung {
         let (xors, ands) = (xors as u64, program.ands().len() as u64);
         let (xor, and) = (self.cost.xor, self.cost.and);
         let total = |of_xor: u8, of_and: u8| u64::from(of_xor) * xors + u64::from(of_and) * ands;
+        // A call and its key schedule are saved for each input that is not translated.
+        let saved = self.untranslated_inputs(program);
         ProgramCost {
             table_bytes: with_scheme(self.id, TableBytes(program))
                 .expect("a rung is a scheme of this version"),
-            garbler_calls: total(xor.garbler_calls, and.garbler_calls),
-            garbler_key_schedules: total(xor.garbler_key_schedules, and.garbler_key_schedules),
+            garbler_calls: total(xor.garbler_calls, and.garbler_calls) - saved,
+            garbler_key_schedules: total(xor.garbler_key_schedules, and.garbler_key_schedules)
+                - saved,
             evaluator_calls: total(xor.evaluator_calls, and.evaluator_calls),
             evaluator_key_schedules: total(
                 xor.evaluator_key_schedules,
                 and.evaluator_key_schedules,
             ),
         }
+    }
+
+    /// How many of the program's XOR gates take an input as it is (procedure G′).
+    fn untranslated_inputs(&self, program: &Program) -> u64 {
+        let public = self.id.public_relations();
+        if !public.contains(&PublicRelation::UntranslatedInput) {
+            return 0;
+        }
+        let levels = program.xor_levels();
+        let batches = 0..program.batches().len();
+        let of_batch = |batch| levels.levels(batch).iter();
+        let private = batches
+            .flat_map(of_batch)
+            .map(|level| u64::from(level.private));
+        private.sum()
     }
 }
 
@@ -124,5 +144,30 @@ impl Assumption {
         orderings
             .min_by_key(bytes)
             .map_or(self.default_scheme(), |rung| rung.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn an_aes_128_costs_what_the_pages_say() {
+        let circuit = tacit_circuit::library::find("aes-128", &BTreeMap::new());
+        let program = Program::compile(&circuit.expect("the library has it"));
+        let cost = |id: SchemeId| {
+            let rung = id.rung().expect("it is on the ladder");
+            let cost = rung.program_cost(&program);
+            let calls = [cost.garbler_calls, cost.evaluator_calls];
+            (cost.table_bytes, calls, cost.garbler_key_schedules)
+        };
+        assert_eq!(cost(SchemeId::PRF), (574_016, [132_684, 58_752], 107_084));
+        let monotone = cost(SchemeId::RELATED_KEY_MONOTONE);
+        assert_eq!((monotone.0, monotone.1), (395_776, [62_272, 18_336]));
+        let safemon1 = cost(SchemeId::RELATED_KEY_SAFEMON1);
+        assert_eq!((safemon1.0, safemon1.1), (499_888, [87_986, 31_193]));
+        let safemon2 = cost(SchemeId::RELATED_KEY_SAFEMON2);
+        assert_eq!((safemon2.0, safemon2.1), (467_984, [83_998, 29_199]));
     }
 }
