@@ -159,9 +159,10 @@ pub const LADDER: [Rung; 11] = [
                 evaluator_key_schedules: 0,
             },
         },
-        security_bits: 117,
-        security: "128 bits less the 10.6 of the 3/2 · 2^10 hashes that share a cipher key; it \
-                   does not fall with the number of gates",
+        security_bits: 116,
+        security: "128 bits less the 11.3 of the 5/2 · 2^10 hashes, of 2^10 AND gates and as many \
+                   outputs, that can be aimed at under one cipher key; it does not fall with the \
+                   number of gates",
     },
     Rung {
         id: SchemeId::PRF,

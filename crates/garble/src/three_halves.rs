@@ -6,7 +6,7 @@
 //! in control bits that are encrypted as the halves are.
 //!
 //! **Assumption.** AES is an ideal cipher, under the two-call hash of [`tacit_kernels::hash`]: about
-//! 117 bits. Where a gate of half-gates adds 0 or Δ to a hash, one of three halves adds other
+//! 116 bits. Where a gate of half-gates adds 0 or Δ to a hash, one of three halves adds other
 //! linear functions of Δ.
 //!
 //! **Notation.** A label is (L, R), its low and high 64 bits, an element of GF(4)⊗GF(2)^64: ω takes

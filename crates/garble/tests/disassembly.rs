@@ -18,6 +18,8 @@ use tacit_testkit::garbling::{Garbled, Setting, circuits};
 const KERNELS: &[&str] = &[
     "tacit_garble::half_gates::evaluator::Evaluate",
     "tacit_garble::half_gates::garbler::Garble",
+    "tacit_garble::three_halves::evaluator::Evaluate",
+    "tacit_garble::three_halves::garbler::Garble",
     "tacit_garble::without_offset::evaluator::Ands<",
     "tacit_garble::without_offset::evaluator::Xors<",
     "tacit_garble::without_offset::garbler::Ands<",
