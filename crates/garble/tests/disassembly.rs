@@ -32,9 +32,12 @@ const KERNELS: &[&str] = &[
     "tacit_kernels::hash::HashEpoch<2>",
 ];
 
-/// Kernels whose only bytes are those of tables, which are public: two rows have bits beside them.
-const PUBLIC_BYTES: &[&str] =
-    &["tacit_garble::without_offset::evaluator::Ands<tacit_garble::prf::PrfGates>"];
+/// Kernels whose only bytes are those of tables, which are public: two rows have bits beside them,
+/// three halves a byte of control bits, still encrypted.
+const PUBLIC_BYTES: &[&str] = &[
+    "tacit_garble::three_halves::evaluator::Evaluate",
+    "tacit_garble::without_offset::evaluator::Ands<tacit_garble::prf::PrfGates>",
+];
 
 const BACKENDS: [&str; 2] = ["Vaes256", "Vaes512"];
 
@@ -99,7 +102,9 @@ fn no_vaes_kernel_jumps_or_addresses_by_a_secret() {
         .filter(|kernel| !kernel.name.contains("Planted"))
     {
         let Kernel { name, backend, .. } = kernel;
-        let findings = kernel.findings(PUBLIC_BYTES.contains(&name.as_str()));
+        // What a kernel calls is named after it.
+        let public_bytes = PUBLIC_BYTES.iter().any(|kernel| name.contains(kernel));
+        let findings = kernel.findings(public_bytes);
         assert!(findings.is_empty(), "{name} for {backend}: {findings:#?}");
     }
 }

@@ -3,11 +3,11 @@
 //! Instructions are taken in the order in which they stand: what a register has at a jump's target
 //! is held for what it had in the line before. A secret is
 //! - what is moved from a vector or mask register to a general one, or to the flags;
-//! - what is loaded from a block in an array: by an address that has the block's number times
-//!   sixteen in it, or eight bytes by an address of two registers (slot numbers have four);
+//! - what is loaded from a slot: by an address that has a masked number times sixteen in it; and
+//!   eight bytes by an address of two registers, from any array (slot numbers have four);
 //! - one byte that is tested in memory, unless it is a field of the kernel or on the stack;
-//! - what is loaded from the stack where a vector was put since the last jump, but for four bytes:
-//!   gates are copied there by vectors, too.
+//! - what is loaded from the stack where a vector was put since the last jump or call, but for four
+//!   bytes: gates are copied there by vectors, too.
 //!
 //! A byte may make an address where that is asked for: then it is one of the tables, which are
 //! public.
@@ -33,6 +33,8 @@ pub(super) struct Flow {
     /// The most secret value that may make an address.
     address: Secrecy,
     registers: [Secrecy; 16],
+    /// Registers that have a slot's number.
+    numbers: [bool; 16],
     /// Registers that have the place of a block, or its distance from the first one.
     places: [bool; 16],
     flags: Secrecy,
@@ -50,6 +52,7 @@ impl Flow {
                 Secrecy::Public
             },
             registers: [Secrecy::Public; 16],
+            numbers: [false; 16],
             places: [false; 16],
             flags: Secrecy::Public,
             stack: HashSet::new(),
@@ -68,9 +71,14 @@ impl Flow {
             self.follow_places(instruction);
             return Some("an address from a secret");
         }
-        if instruction.name.starts_with('j') {
-            // The stack's places serve other values in other branches.
+        if instruction.name.starts_with('j') || instruction.name == "call" {
+            // The stack's places serve other values in other branches, and what is called writes
+            // its results there.
             self.stack.clear();
+        }
+        if ["jmp", "ret"].contains(&instruction.name.as_str()) {
+            // What stands next is come to from elsewhere, with other flags.
+            self.flags = Secrecy::Public;
         }
         if instruction.is_conditional_jump() {
             return (self.flags > Secrecy::Public).then_some("a jump on a secret");
@@ -104,11 +112,19 @@ impl Flow {
             _ => false,
         };
         let name = instruction.name.as_str();
-        self.places[*target] = match name {
+        let is_number = self.numbers[*target];
+        let place = match name {
             "mov" | "lea" => instruction.operands[1..].iter().any(is_place),
             "add" | "or" | "and" | "sub" => instruction.operands.iter().any(is_place),
             "cmp" | "test" => return,
-            _ => instruction.counts_blocks(),
+            _ => is_number && instruction.counts_blocks(),
+        };
+        self.places[*target] = place;
+        // A slot's number is masked, and then made into the slot's distance.
+        self.numbers[*target] = match (name, instruction.operands.get(1)) {
+            ("and", Some(Operand::General(_))) => true,
+            ("mov", Some(Operand::General(source))) => self.numbers[*source],
+            _ => false,
         };
     }
 
@@ -192,7 +208,7 @@ impl Flow {
             return;
         } else {
             // Arithmetic on general registers and memory sets the flags.
-            if name != "push" && *target != Operand::Vector {
+            if !["push", "not"].contains(&name) && *target != Operand::Vector {
                 self.flags = all;
             }
             all

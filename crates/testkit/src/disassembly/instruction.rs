@@ -71,14 +71,14 @@ pub(super) struct Instruction {
 }
 
 impl Instruction {
-    /// The instruction in a line, if it has one.
+    /// The instruction in a line, if it has one that does something.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (address, rest) = line.trim_start().split_once(":\t")?;
         let rest = rest.split(['#', '<']).next().unwrap_or_default().trim();
         // A prefix that pads stands before the name.
         let rest = rest.trim_start_matches("data16 ").trim_start_matches("cs ");
         let (name, text) = rest.split_once(' ').unwrap_or((rest, ""));
-        Some(Self {
+        (name != "nop").then(|| Self {
             address: address.to_owned(),
             name: name.to_owned(),
             text: text.trim().to_owned(),
