@@ -285,7 +285,8 @@ impl Stock {
                 );
                 kinds.push(agreed(records, kind, theirs)?);
             }
-            check_absent(records, peer)?;
+            kinds.extend(absent(records, peer)?);
+            kinds.sort_by_key(|agreed| agreed.kind);
             // Both parties compute the same.
             epoch.meeting = epoch
                 .meeting
@@ -368,14 +369,25 @@ fn check_meetings(epoch: &crate::records::EpochRecord, peer: &Marks) -> Result<(
     Ok(())
 }
 
-/// Kinds that the peer has and this party does not: the peer can have published nothing of them.
-fn check_absent(records: &Records<'_>, peer: &Marks) -> Result<(), StockError> {
-    for theirs in peer.kinds.iter().filter(|theirs| theirs.published > 0) {
-        if records.kind(&theirs.kind)?.is_none() {
+/// Kinds that the peer has and this party does not: the peer can have published nothing of them,
+/// and may have begun a lot, whose numbers are not given again.
+fn absent(records: &Records<'_>, peer: &Marks) -> Result<Vec<AgreedKind>, StockError> {
+    let mut kinds = Vec::new();
+    for theirs in &peer.kinds {
+        if records.kind(&theirs.kind)?.is_some() {
+            continue;
+        }
+        if theirs.published > 0 {
             return Err(lost_lots(Whose::Ours, &theirs.kind, 0, theirs.published));
         }
+        kinds.push(AgreedKind {
+            kind: theirs.kind,
+            mark: 0,
+            available: 0,
+            next_number: theirs.reserved,
+        });
     }
-    Ok(())
+    Ok(kinds)
 }
 
 fn lost_lots(whose: Whose, kind: &ComponentDigest, found: u64, expected: u64) -> StockError {

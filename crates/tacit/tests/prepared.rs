@@ -20,6 +20,7 @@ const CIPHERTEXT: &str = "69c4e0d86a7b0430d8cdb78070b4c55a";
 struct Parties {
     identities: [Identity; 2],
     folders: [TempDir; 2],
+    max_bytes: [u64; 2],
 }
 
 /// A pair of results, the garbler's first.
@@ -30,11 +31,13 @@ impl Parties {
         Self {
             identities: [(); 2].map(|()| Identity::generate().expect("randomness")),
             folders: [(); 2].map(|()| TempDir::new().expect("a folder")),
+            max_bytes: [1 << 30; 2],
         }
     }
 
     fn stocks(&self, party: usize) -> Stocks {
-        Stocks::open(self.folders[party].path(), 1 << 30).expect("a folder that is there")
+        Stocks::open(self.folders[party].path(), self.max_bytes[party])
+            .expect("a folder that is there")
     }
 
     /// Sessions over TLS: the garbler's first.
@@ -268,4 +271,25 @@ fn orders_that_differ_are_refused() {
     for error in [garbler, evaluator].map(|prepared| prepared.expect_err("orders differ")) {
         assert_eq!(error.category(), Category::Incompatible, "{error}");
     }
+}
+
+#[test]
+fn a_full_disk_at_one_party_leaves_both_in_step() {
+    let mut parties = Parties::new();
+    let function = aes_128();
+    parties.max_bytes[1] = 4096;
+    let mut sessions = parties.meet();
+    let (a, b) = parties.prepare(&mut sessions, |order| {
+        order.enough_for(&function, 1).expect("no saved values")
+    });
+    assert_eq!(b.expect_err("no room").category(), Category::Stock);
+    a.expect_err("the peer stopped");
+    parties.max_bytes[1] = 1 << 30;
+    let mut sessions = parties.meet();
+    let (a, b) = parties.prepare(&mut sessions, |order| {
+        order.enough_for(&function, 1).expect("no saved values")
+    });
+    a.and(b).expect("room enough");
+    let scheme = SchemeId::HALF_GATES_TWO_CALL;
+    assert_eq!(parties.aes(&mut sessions, &function, scheme), [0, 0]);
 }
