@@ -149,6 +149,17 @@ pub enum StockError {
         /// Bytes allowed.
         limit: u64,
     },
+    /// The numbers of a component are used up, at this party or as the peer says of its own.
+    #[error(
+        "instances {span} of component {kind}: numbers end at 2^32; begin a new epoch with `tacit \
+         stock new-epoch`, and have the other party do the same"
+    )]
+    NumbersUsedUp {
+        /// The component.
+        kind: ComponentDigest,
+        /// The instances that were to be prepared.
+        span: Span,
+    },
     /// Another process prepares with this peer.
     #[error(
         "another process holds {}; wait until it has finished preparing, or stop it",

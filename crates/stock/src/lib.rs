@@ -82,5 +82,5 @@ pub use records::{
 };
 pub use saved::MAX_SAVED_BYTES;
 pub use stock::{Limits, Stock};
-pub use stocks::{RootKey, Stocks};
+pub use stocks::{Meeting, RootKey, Stocks};
 pub use storage::{Entries, Entry, Index, MAX_KEY_BYTES, Storage, StoredFile, Work};

@@ -205,7 +205,7 @@ impl Preparation {
         span: Span,
     ) -> Result<LotWriter, StockError> {
         let inner = &self.stock.inner;
-        check_bounds(&shape, span)?;
+        check_bounds(&kind, &shape, span)?;
         let mut salt = [0; 12];
         seal::randomness(&mut salt)?;
         let (slot, cover) = inner.update(|records| {
@@ -239,18 +239,20 @@ impl Preparation {
     }
 }
 
-fn check_bounds(shape: &Shape, span: Span) -> Result<(), StockError> {
+fn check_bounds(kind: &ComponentDigest, shape: &Shape, span: Span) -> Result<(), StockError> {
     if shape.record_bytes() > MAX_INSTANCE_BYTES {
         return Err(StockError::misuse(format!(
             "an instance of {} bytes, and at most {MAX_INSTANCE_BYTES} are kept",
             shape.record_bytes()
         )));
     }
-    if span.count == 0 || span.count > 1 << 30 || span.end() > NUMBERS {
+    if span.count == 0 || span.count > 1 << 30 {
         return Err(StockError::misuse(format!(
-            "a lot of instances {span}: it has 1 to 2^30, and numbers end at 2^32; a new epoch \
-             begins at 0"
+            "a lot of instances {span}: it has 1 to 2^30"
         )));
+    }
+    if span.end() > NUMBERS {
+        return Err(StockError::NumbersUsedUp { kind: *kind, span });
     }
     Ok(())
 }

@@ -112,14 +112,33 @@ impl Stocks {
         crate::stock::remove(self.storage.as_ref(), &self.place(id).folder)
     }
 
+    /// The right to let a stock, which need not be there yet, meet the peer's: `None` while
+    /// another process or thread of this party has it. A record that was taken before another
+    /// meeting and comes after it looks like one of an old copy, so that the party that speaks
+    /// first takes this right before its [`Stock::marks`], the other when those have come, and
+    /// both give it back after [`Stock::confirm`].
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`].
+    pub fn try_meet(&self, id: &StockId) -> Result<Option<Meeting>, StockError> {
+        let file = self.meeting_lock(id);
+        let lock = self.storage.try_lock(&file);
+        let lock = lock.map_err(StockError::io(&file, "lock it"))?;
+        Ok(lock.map(|lock| Meeting { _lock: lock }))
+    }
+
+    /// The file that [`Stocks::try_meet`] locks.
+    #[must_use]
+    pub fn meeting_lock(&self, id: &StockId) -> PathBuf {
+        self.folder
+            .join(format!("meet-{}.lock", name(&id.digest())))
+    }
+
     fn place(&self, id: &StockId) -> Place {
         let digest = id.digest();
-        let name: String = digest[..16]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
         Place {
-            folder: self.folder.join(format!("stock-{name}")),
+            folder: self.folder.join(format!("stock-{}", name(&digest))),
             key: seal::derive(b"tacit stock root", &self.root, &digest),
             digest,
         }
@@ -129,6 +148,23 @@ impl Stocks {
 impl std::fmt::Debug for Stocks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Stocks({})", self.folder.display())
+    }
+}
+
+/// A stock's name in the names of files.
+fn name(digest: &[u8; 32]) -> String {
+    let bytes = digest[..16].iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The right that [`Stocks::try_meet`] gives, until it is dropped.
+pub struct Meeting {
+    _lock: Box<dyn Send + Sync>,
+}
+
+impl std::fmt::Debug for Meeting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Meeting")
     }
 }
 

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
+use std::time::Duration;
 
 use tacit::garble::{LADDER, SchemeId};
 use tacit::{
-    Category, Error, Function, Identity, Job, Listener, Outcome, Preparation, Prepared, Role,
-    Session, Settings, Stocks, Type, Value, library,
+    Category, Error, Function, Identity, Job, Listener, NetError, Outcome, Preparation, Prepared,
+    Role, Session, Settings, Stocks, Type, Value, library,
 };
 use tempfile::TempDir;
 
@@ -292,4 +293,41 @@ fn a_full_disk_at_one_party_leaves_both_in_step() {
     a.and(b).expect("room enough");
     let scheme = SchemeId::HALF_GATES_TWO_CALL;
     assert_eq!(parties.aes(&mut sessions, &function, scheme), [0, 0]);
+}
+
+#[test]
+fn sessions_at_once_share_a_stock() {
+    let parties = Parties::new();
+    let function = aes_128();
+    let scheme = SchemeId::HALF_GATES_TWO_CALL;
+    let mut sessions = parties.meet();
+    let (a, b) = parties.prepare(&mut sessions, |order| {
+        order.enough_for(&function, 30).expect("no saved values")
+    });
+    a.and(b).expect("prepared");
+    // Each session begins with a meeting of the records, which the others overtake.
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    let mut sessions = parties.meet();
+                    assert_eq!(parties.aes(&mut sessions, &function, scheme), [0, 0]);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_preparation_ends_at_its_time_limit() {
+    let parties = Parties::new();
+    let (mut a, _b) = parties.meet();
+    let order = Preparation::new(Role::Garbler)
+        .ots(1)
+        .time_limit(Duration::from_millis(50));
+    let error = order.run(&mut a, &parties.stocks(0)).expect_err("no peer");
+    assert!(
+        matches!(error, Error::Network(NetError::TimeLimit { .. })),
+        "{error}"
+    );
 }

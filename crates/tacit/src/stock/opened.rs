@@ -1,6 +1,7 @@
 //! A stock in a session: whose it is, its epoch, and how the two parties' records meet.
 
-use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rand_core::UnwrapErr;
 use tacit_circuit::{Component, Role};
@@ -10,7 +11,8 @@ use tacit_ot::Delta;
 use tacit_protocol::message::Kind;
 use tacit_protocol::prepared::{InstanceSeed, InstanceTables};
 use tacit_stock::{
-    Agreement, ComponentDigest, EpochId, Marks, Preparation, Shape, Stock, StockError, StockId,
+    Agreement, ComponentDigest, EpochId, Marks, Meeting, Preparation, Shape, Stock, StockError,
+    StockId,
 };
 use zeroize::Zeroizing;
 
@@ -24,12 +26,15 @@ const MAX_MARKS_BYTES: usize = 1 << 24;
 /// Bytes of an epoch's name on the wire.
 const EPOCH_BYTES: usize = 24;
 
+/// No honest party comes to so many epochs.
+const MAX_EPOCH: u64 = 1 << 48;
+
 /// A stock that both parties have open, in the same epoch.
 pub(crate) struct OpenedStock {
     pub(crate) stock: Stock,
     pub(crate) role: Role,
     pub(crate) scheme: SchemeId,
-    folder: PathBuf,
+    stocks: Stocks,
     /// What both have, as of the last meeting.
     pub(crate) agreement: Agreement,
 }
@@ -106,54 +111,71 @@ impl OpenedStock {
         scheme: SchemeId,
     ) -> Result<Self, Error> {
         if let Some(opened) = session.take_stock(role, scheme) {
-            return match opened.folder == stocks.folder {
+            return match opened.stocks.folder == stocks.folder {
                 true => Ok(opened),
                 false => Err(Error::ApiMisuse(
                     "a session uses the stocks of one folder; open a new session for others",
                 )),
             };
         }
-        let (stock, theirs) = Self::meet(session, stocks, role, scheme)?;
-        let agreement = stock.reconcile(&theirs)?;
-        confirm(session, &stock, &agreement)?;
+        let (stock, agreement) = Self::meet(session, stocks, role, scheme)?;
         Ok(Self {
             stock,
             role,
             scheme,
-            folder: stocks.folder.clone(),
+            stocks: stocks.clone(),
             agreement,
         })
     }
 
-    /// The stock and what the peer has of it. Where the parties are not in the same epoch and
-    /// nothing was ever published in either's, both begin another.
+    /// The stock and what both have of it. Where the parties are not in the same epoch and nothing
+    /// was ever published in either's, both begin another.
     fn meet(
         session: &mut Session,
         stocks: &Stocks,
         role: Role,
         scheme: SchemeId,
-    ) -> Result<(Stock, Marks), Error> {
+    ) -> Result<(Stock, Agreement), Error> {
         let id = Self::id(session, role, scheme)?;
-        let own = match stocks.stocks.stock(id, stocks.limits) {
-            Ok(stock) => Some(stock),
-            Err(StockError::Missing { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
-        let record = own.as_ref().map(|stock| stock.marks()).transpose()?;
-        let theirs = exchange_marks(session, role, record.as_ref())?;
+        let mut own = None;
+        let met = begin_meeting(session, stocks, &id, role, || {
+            own = match stocks.stocks.stock(id, stocks.limits) {
+                Ok(stock) => Some(stock),
+                Err(StockError::Missing { .. }) => None,
+                Err(error) => return Err(error.into()),
+            };
+            Ok(own.as_ref().map(|stock| stock.marks()).transpose()?)
+        })?;
+        let Met {
+            ours: record,
+            theirs,
+            _right,
+        } = met;
         let stock = match (own, theirs) {
             (Some(stock), Some(theirs)) if stock.epoch() == theirs.epoch => {
-                return Ok((stock, theirs));
+                let agreement = stock.reconcile(&theirs)?;
+                confirm(session, &stock, &agreement)?;
+                return Ok((stock, agreement));
             }
             (stock, theirs) => {
                 may_begin(record.as_ref(), theirs.as_ref())?;
                 let records = record.iter().chain(&theirs);
                 let last = records.map(|marks| marks.epoch.number).max();
-                Self::begin(session, stocks, id, stock, (role, last.unwrap_or(0)))?
+                let last = last.unwrap_or(0);
+                if last >= MAX_EPOCH {
+                    return Err(tacit_protocol::Misbehaviour::InvalidField {
+                        kind: Kind::StockMarks,
+                        field: "epoch",
+                    }
+                    .into());
+                }
+                Self::begin(session, stocks, id, stock, (role, last))?
             }
         };
-        let theirs = exchange_marks(session, role, Some(&stock.marks()?))?;
-        Ok((stock, theirs.ok_or_else(|| one_sided(true))?))
+        let theirs = exchange_marks(session, role, &stock.marks()?)?;
+        let agreement = stock.reconcile(&theirs.ok_or_else(|| one_sided(true))?)?;
+        confirm(session, &stock, &agreement)?;
+        Ok((stock, agreement))
     }
 
     /// Begins an epoch at both parties, after the one with the number `last`.
@@ -185,6 +207,13 @@ impl OpenedStock {
                         field: "length",
                     })?;
                 let (number, nonce) = (u64::from_le_bytes(*number), *nonce);
+                if Some(number) != last.checked_add(1) {
+                    return Err(tacit_protocol::Misbehaviour::InvalidField {
+                        kind: Kind::NewEpoch,
+                        field: "number",
+                    }
+                    .into());
+                }
                 (EpochId { number, nonce }, Zeroizing::default())
             }
         };
@@ -201,8 +230,11 @@ impl OpenedStock {
         session: &mut Session,
         preparation: &Preparation,
     ) -> Result<(), Error> {
-        let record = preparation.marks()?;
-        let theirs = exchange_marks(session, self.role, Some(&record))?;
+        let id = self.stock.id();
+        let met = begin_meeting(session, &self.stocks, &id, self.role, || {
+            Ok(Some(preparation.marks()?))
+        })?;
+        let Met { theirs, _right, .. } = met;
         let theirs = theirs.ok_or_else(|| one_sided(true))?;
         self.agreement = preparation.reconcile(&theirs)?;
         confirm(session, &self.stock, &self.agreement)
@@ -248,24 +280,94 @@ pub(crate) fn kinds_of(components: &[Component]) -> Vec<ComponentDigest> {
     std::iter::once(ot_kind()).chain(components).collect()
 }
 
-/// The evaluator sends its record first, so that two long ones never wait for each other.
-fn exchange_marks(
+/// The beginning of a meeting: each party's record, and the right to meet, which this party gives
+/// back at the meeting's end.
+struct Met {
+    ours: Option<Marks>,
+    theirs: Option<Marks>,
+    _right: Meeting,
+}
+
+/// Lets the parties' records meet: the evaluator speaks first, so that two long records never wait
+/// for each other. `ours` gives this party's record as late as that allows: no other meeting of
+/// the same stocks comes between.
+fn begin_meeting(
     session: &mut Session,
+    stocks: &Stocks,
+    id: &StockId,
     role: Role,
-    ours: Option<&Marks>,
-) -> Result<Option<Marks>, Error> {
+    ours: impl FnOnce() -> Result<Option<Marks>, Error>,
+) -> Result<Met, Error> {
+    match role {
+        Role::Evaluator => {
+            let _right = right_to_meet(session, stocks, id)?;
+            let ours = ours()?;
+            send_marks(session, ours.as_ref())?;
+            let theirs = receive_marks(session)?;
+            Ok(Met {
+                ours,
+                theirs,
+                _right,
+            })
+        }
+        Role::Garbler => {
+            let theirs = receive_marks(session)?;
+            let _right = right_to_meet(session, stocks, id)?;
+            let ours = ours()?;
+            send_marks(session, ours.as_ref())?;
+            Ok(Met {
+                ours,
+                theirs,
+                _right,
+            })
+        }
+    }
+}
+
+/// Waits while another session of this party meets the same peer: as long as for a message.
+fn right_to_meet(session: &mut Session, stocks: &Stocks, id: &StockId) -> Result<Meeting, Error> {
+    const PAUSE: Duration = Duration::from_millis(2);
+    let end = Instant::now() + session.channel().timeout();
+    loop {
+        session.channel().check()?;
+        match stocks.stocks.try_meet(id)? {
+            Some(right) => return Ok(right),
+            None if Instant::now() < end => thread::sleep(PAUSE),
+            None => {
+                let file = stocks.stocks.meeting_lock(id);
+                return Err(StockError::Busy { file }.into());
+            }
+        }
+    }
+}
+
+/// Exchanges records once more within a meeting.
+fn exchange_marks(session: &mut Session, role: Role, ours: &Marks) -> Result<Option<Marks>, Error> {
+    match role {
+        Role::Evaluator => {
+            send_marks(session, Some(ours))?;
+            receive_marks(session)
+        }
+        Role::Garbler => {
+            let theirs = receive_marks(session)?;
+            send_marks(session, Some(ours))?;
+            Ok(theirs)
+        }
+    }
+}
+
+fn send_marks(session: &mut Session, ours: Option<&Marks>) -> Result<(), Error> {
     let message = ours.map(Marks::to_bytes).unwrap_or_default();
-    if role == Role::Evaluator {
-        send(session.channel(), Kind::StockMarks, &message)?;
-    }
-    let theirs = match receive(session.channel(), Kind::StockMarks, MAX_MARKS_BYTES)? {
-        [] => None,
-        payload => Some(Marks::parse(payload)?),
-    };
-    if role == Role::Garbler {
-        send(session.channel(), Kind::StockMarks, &message)?;
-    }
-    Ok(theirs)
+    send(session.channel(), Kind::StockMarks, &message)
+}
+
+fn receive_marks(session: &mut Session) -> Result<Option<Marks>, Error> {
+    Ok(
+        match receive(session.channel(), Kind::StockMarks, MAX_MARKS_BYTES)? {
+            [] => None,
+            payload => Some(Marks::parse(payload)?),
+        },
+    )
 }
 
 /// Tells the peer that the meeting is recorded, and records that the peer did.

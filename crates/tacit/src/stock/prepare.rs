@@ -70,6 +70,7 @@ pub struct Preparation<'w> {
     scheme: SchemeId,
     levels: Levels,
     threads: NonZeroUsize,
+    time_limit: Option<Duration>,
     watch: Box<dyn FnMut(Progress) + Send + 'w>,
 }
 
@@ -106,6 +107,7 @@ impl<'w> Preparation<'w> {
             scheme: SchemeId::HALF_GATES_TWO_CALL,
             levels: Levels::new(),
             threads: NonZeroUsize::MIN,
+            time_limit: None,
             watch: Box::new(|_| ()),
         }
     }
@@ -121,6 +123,15 @@ impl<'w> Preparation<'w> {
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// Ends the preparation where it is not done within `limit`. Without it only each wait for the
+    /// peer is bounded ([`Settings::timeout`](crate::Settings::timeout)), and a peer that is slow at
+    /// every message can hold it, and the right to prepare with that peer, for very long.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
         self
     }
 
@@ -188,10 +199,12 @@ impl<'w> Preparation<'w> {
             scheme,
             levels,
             threads,
+            time_limit,
             mut watch,
         } = self;
         let (begun, meter) = (Instant::now(), session.channel().meter());
         let kinds = session.guarded(|session| {
+            session.channel().set_time_limit(time_limit);
             let base_ot = session.base_ot();
             let tag = session.agree(|run| Proposal {
                 protocol: ProtocolId::Prepare,
@@ -208,6 +221,7 @@ impl<'w> Preparation<'w> {
             }
             let made = fill(session, &mut opened, tag, &levels, threads, &mut watch)?;
             session.keep_stock(opened);
+            session.channel().set_time_limit(None);
             Ok(made)
         })?;
         Ok(Prepared {
@@ -382,7 +396,8 @@ impl<S: Scheme> Makers<'_, S> {
                 let mut rng = UnwrapErr(getrandom::SysRng);
                 let seeds = (0..span.count).map(|_| InstanceSeed::random(&mut rng));
                 let seeds: Vec<_> = seeds.collect();
-                let mut secrets = Zeroizing::new(Vec::new());
+                let bytes = seeds.len() * InstanceSeed::BYTES;
+                let mut secrets = Zeroizing::new(Vec::with_capacity(bytes));
                 for seed in &seeds {
                     secrets.extend_from_slice(&*seed.to_bytes());
                 }

@@ -139,7 +139,9 @@ impl Supplies {
             .map(Lease::secrets)
             .transpose()?
             .unwrap_or_default();
-        let (mut labels, mut choices) = (Vec::with_capacity(ots), Vec::with_capacity(ots));
+        // Whole blocks are put in: a vector that grows would leave a copy behind.
+        let room = ots.next_multiple_of(OT_BLOCK as usize);
+        let (mut labels, mut choices) = (Vec::with_capacity(room), Vec::with_capacity(room));
         let (label_bytes, choice_bytes) = (OT_BLOCK as usize * Block::BYTES, OT_BLOCK as usize / 8);
         for block in secrets.chunks_exact(label_bytes + choice_bytes) {
             let (these, bits) = block.split_at(label_bytes);
