@@ -380,6 +380,10 @@ pub(crate) struct PrepareArgs {
     /// was never there is not waited for again
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) retries: u32,
+    /// Longest time for the preparation over one connection, such as 10m; without it only the
+    /// waits are bounded, each by itself
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) time_limit: Option<Duration>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

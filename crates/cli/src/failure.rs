@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tacit::Category;
+use tacit::{Category, NetError};
 
 /// Why a command did not do what it was told.
 #[derive(Debug, thiserror::Error)]
@@ -164,6 +164,14 @@ impl Failure {
             | Self::OutputClosed => Category::Input,
             Self::Damaged => Category::Stock,
         }
+    }
+
+    /// Whether the time that was allowed for all together is over.
+    pub(crate) fn is_time_limit(&self) -> bool {
+        matches!(
+            self,
+            Self::Tacit(tacit::Error::Network(NetError::TimeLimit { .. }))
+        )
     }
 
     /// What went wrong, and what to do about it where the message says so.

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 use tacit::garble::Rung;
-use tacit::{Category, Component, Error, Preparation, Prepared, Role, Session, Stocks};
+use tacit::{
+    CancelHandle, Category, Component, Error, Preparation, Prepared, Role, Session, Stocks,
+};
 
 use crate::args::{Counted, FunctionArgs, PrepareArgs};
 use crate::config::Config;
@@ -53,10 +55,15 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         match attempt {
             Ok(prepared) => break prepared,
             // A peer that never came is not there; one that was comes back.
-            Err(failure) if met && failure.category() == Category::Network && retries > 0 => {
+            Err(failure)
+                if met
+                    && failure.category() == Category::Network
+                    && retries > 0
+                    && !failure.is_time_limit() =>
+            {
                 retries -= 1;
                 eprintln!("{failure}; meeting again, and going on from there");
-                thread::sleep(pause);
+                rest(pause, &cancel);
                 pause = LONGEST_PAUSE.min(pause * 2);
             }
             Err(failure) => return Err(failure),
@@ -66,6 +73,15 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     match args.json {
         true => crate::print(pretty(&wanted.json(&prepared, wall)).as_bytes()),
         false => crate::print(text(&prepared, wall).as_bytes()),
+    }
+}
+
+/// Waits for `pause`, or until a signal comes; who meets next then says that it was cancelled.
+fn rest(pause: Duration, cancel: &CancelHandle) {
+    const SLICE: Duration = Duration::from_millis(50);
+    let end = Instant::now() + pause;
+    while !cancel.is_cancelled() && Instant::now() < end {
+        thread::sleep(SLICE);
     }
 }
 
@@ -150,7 +166,10 @@ impl Wanted {
         stocks: &Stocks,
         mut session: Session,
     ) -> Result<Prepared, Error> {
-        let order = self.order()?.threads(args.threads);
+        let mut order = self.order()?.threads(args.threads);
+        if let Some(limit) = args.time_limit {
+            order = order.time_limit(limit);
+        }
         let bar = Bar::new("prepare", order.and_gates(), !args.json);
         let prepared = order
             .watch(move |at| bar.show(at))
