@@ -144,6 +144,13 @@ impl Channel {
         Self::new(Stream::Clear(transport), None, Self::UNBOUND)
     }
 
+    /// A channel over a transport that has proved by other means who the peer is, such as a tunnel
+    /// or a test. `binding` is as [`Channel::binding`] has it.
+    #[must_use]
+    pub fn over_proved(transport: Transport, peer: Fingerprint, binding: [u8; 32]) -> Self {
+        Self::new(Stream::Clear(transport), Some(peer), binding)
+    }
+
     /// A channel over TLS whose handshake is done.
     pub(crate) fn over_tls(stream: TlsStream, peer: Fingerprint, binding: [u8; 32]) -> Self {
         Self::new(Stream::Tls(Box::new(stream)), Some(peer), binding)

@@ -2,7 +2,8 @@
 //!
 //! [`TamperingSink`] stands below a channel and sees its frames. At the message that a [`Tampering`]
 //! names it commits one [`Fault`]; everything before and after is honest, so that each state of a
-//! protocol meets each fault.
+//! protocol meets each fault. A sink made by [`TamperingSink::rewriting`] tells lies instead that
+//! are messages of the right form.
 
 use std::io::IoSlice;
 
@@ -88,10 +89,19 @@ pub struct Tampering {
     pub fault: Fault,
 }
 
-/// A sink that passes frames on, but for one.
+/// Sees the number, kind and payload of each message, and gives what is sent as its payload
+/// instead, if anything.
+pub type Rewrite = Box<dyn FnMut(usize, u8, &[u8]) -> Option<Vec<u8>> + Send>;
+
+enum Change {
+    Fault(Tampering),
+    Rewrite(Rewrite),
+}
+
+/// A sink that passes frames on, but for those that it changes.
 pub struct TamperingSink {
     inner: Box<dyn Sink>,
-    tampering: Tampering,
+    change: Change,
     /// Bytes of a frame that is not there whole yet.
     pending: Vec<u8>,
     sent: usize,
@@ -104,9 +114,19 @@ impl TamperingSink {
     /// A sink over `inner` that commits `tampering`.
     #[must_use]
     pub fn new(inner: Box<dyn Sink>, tampering: Tampering) -> Self {
+        Self::with(inner, Change::Fault(tampering))
+    }
+
+    /// A sink over `inner` that sends what `rewrite` makes of each message.
+    #[must_use]
+    pub fn rewriting(inner: Box<dyn Sink>, rewrite: Rewrite) -> Self {
+        Self::with(inner, Change::Rewrite(rewrite))
+    }
+
+    fn with(inner: Box<dyn Sink>, change: Change) -> Self {
         Self {
             inner,
-            tampering,
+            change,
             pending: Vec::new(),
             sent: 0,
             held: Vec::new(),
@@ -118,15 +138,25 @@ impl TamperingSink {
     fn pass(&mut self, frame: &[u8], wait: &Wait<'_>) -> Result<(), Interrupt> {
         let number = self.sent;
         self.sent += 1;
-        if number == self.tampering.message {
-            return self.commit(frame, wait);
+        match &mut self.change {
+            Change::Fault(Tampering { message, fault }) if *message == number => {
+                let fault = *fault;
+                return self.commit(fault, frame, wait);
+            }
+            Change::Fault(_) => self.emit(frame, wait)?,
+            Change::Rewrite(rewrite) => match rewrite(number, frame[0], &frame[HEADER_BYTES..]) {
+                None => self.emit(frame, wait)?,
+                Some(payload) => {
+                    let frame = framed(frame[0], payload.len() as u32, &payload);
+                    self.emit(&frame, wait)?;
+                }
+            },
         }
-        self.emit(frame, wait)?;
         let held = std::mem::take(&mut self.held);
         self.emit(&held, wait)
     }
 
-    fn commit(&mut self, frame: &[u8], wait: &Wait<'_>) -> Result<(), Interrupt> {
+    fn commit(&mut self, fault: Fault, frame: &[u8], wait: &Wait<'_>) -> Result<(), Interrupt> {
         let (kind, payload) = (frame[0], &frame[HEADER_BYTES..]);
         let with = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut changed = payload.to_vec();
@@ -141,7 +171,7 @@ impl TamperingSink {
                 }
             })
         };
-        let bytes = match self.tampering.fault {
+        let bytes = match fault {
             Fault::Truncate => with(&|bytes| bytes.truncate(bytes.len().saturating_sub(1))),
             Fault::Empty => with(&Vec::clear),
             Fault::Extend => with(&|bytes| bytes.push(0)),

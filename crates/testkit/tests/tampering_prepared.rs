@@ -1,0 +1,603 @@
+//! Each message of `prepare` and of `prepared` runs, from either side, under each fault, and lies
+//! of the right form: the honest party ends in time, with an error of the right kind or the right
+//! result, and never with a wrong one; and what it keeps on disk is none the worse for it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use tacit::garble::{LADDER, SchemeId};
+use tacit::{
+    Category, Error, Fingerprint, Function, Job, NetError, Outcome, Preparation, Role, Session,
+    Side, Stocks, library,
+};
+use tacit_net::{Channel, Transport, memory};
+use tacit_protocol::message::Kind;
+use tacit_testkit::tamper::{Fault, Rewrite, Tampering, TamperingSink};
+use tempfile::TempDir;
+
+/// No wait lasts longer: the faults that end in a timeout wait for this long.
+const TIMEOUT: Duration = Duration::from_millis(2500);
+/// More than whatever a lying evaluator's input becomes.
+const GARBLER_INPUT: u32 = u32::MAX;
+const EVALUATOR_INPUT: u32 = 40;
+/// Cases at once: most of them wait for a timeout or for a disk.
+const THREADS: usize = 24;
+
+/// What the parties do in the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Plan {
+    /// They prepare for one run, which follows.
+    Prepare,
+    /// They have enough for one run in stock, and run twice.
+    Use,
+}
+
+/// What the liar does to its messages.
+#[derive(Clone)]
+enum Lie {
+    Nothing,
+    Fault(Tampering),
+    /// The payload of the first message of a kind becomes another.
+    Payload(Kind, &'static str, fn(&[u8]) -> Vec<u8>),
+}
+
+#[derive(Clone)]
+struct Case {
+    plan: Plan,
+    scheme: SchemeId,
+    liar: Role,
+    lie: Lie,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?}, {}, {} lies: ",
+            self.plan,
+            self.scheme,
+            self.liar.name()
+        )?;
+        match &self.lie {
+            Lie::Nothing => f.write_str("in nothing"),
+            Lie::Fault(tampering) => write!(f, "{tampering:?}"),
+            Lie::Payload(kind, what, _) => write!(f, "{kind}: {what}"),
+        }
+    }
+}
+
+/// Folders of both parties' stocks, the garbler's first; in memory where the system has that.
+struct Folders([TempDir; 2]);
+
+impl Folders {
+    fn new() -> Self {
+        let memory = Path::new("/dev/shm");
+        Self([(); 2].map(|()| match memory.is_dir() {
+            true => TempDir::new_in(memory).expect("a folder"),
+            false => TempDir::new().expect("a folder"),
+        }))
+    }
+
+    fn copy(&self) -> Self {
+        let copies = Self::new();
+        for (from, to) in self.0.iter().zip(&copies.0) {
+            copy(from.path(), to.path());
+        }
+        copies
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder");
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).expect("a copy");
+        }
+    }
+}
+
+fn place(role: Role) -> usize {
+    match role {
+        Role::Garbler => 0,
+        Role::Evaluator => 1,
+    }
+}
+
+fn fingerprint(role: Role) -> Fingerprint {
+    Fingerprint([1 + place(role) as u8; 32])
+}
+
+fn channel(transport: Transport, peer: Role) -> Channel {
+    let mut channel = Channel::over_proved(transport, fingerprint(peer), [7; 32]);
+    channel.set_timeout(TIMEOUT);
+    channel
+}
+
+/// Kinds and lengths of the messages that a side sent.
+type Trace = Arc<Mutex<Vec<(u8, usize)>>>;
+
+impl Case {
+    fn sink(&self, transport: Transport, trace: &Trace) -> Transport {
+        let rewrite: Rewrite = match self.lie.clone() {
+            Lie::Fault(tampering) => {
+                return transport.map_sink(|inner| Box::new(TamperingSink::new(inner, tampering)));
+            }
+            Lie::Nothing => {
+                let trace = Arc::clone(trace);
+                Box::new(move |_, kind, payload| {
+                    trace.lock().expect("no panic").push((kind, payload.len()));
+                    None
+                })
+            }
+            Lie::Payload(wanted, _, lie) => {
+                let mut told = false;
+                Box::new(move |_, kind, payload| {
+                    let now = kind == wanted.byte() && !told;
+                    told |= now;
+                    now.then(|| lie(payload))
+                })
+            }
+        };
+        transport.map_sink(|inner| Box::new(TamperingSink::rewriting(inner, rewrite)))
+    }
+
+    fn job<'f>(&self, function: &'f Function, stocks: &Stocks, role: Role) -> Job<'f> {
+        let job = Job::new(function, role)
+            .scheme(self.scheme)
+            .prepared(stocks);
+        match role {
+            Role::Garbler => job.input("a", GARBLER_INPUT),
+            Role::Evaluator => job.input("b", EVALUATOR_INPUT),
+        }
+    }
+
+    fn party(
+        &self,
+        function: &Function,
+        channel: Channel,
+        folders: &Folders,
+        role: Role,
+    ) -> Result<Outcome, Error> {
+        let side = match role {
+            Role::Garbler => Side::Connecting,
+            Role::Evaluator => Side::Listening,
+        };
+        let stocks = Stocks::open(folders.0[place(role)].path(), 1 << 24)?;
+        let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
+        match self.plan {
+            Plan::Prepare => {
+                let order = Preparation::new(role).scheme(self.scheme);
+                order.enough_for(function, 1)?.run(&mut session, &stocks)?;
+            }
+            Plan::Use => {
+                let outcome = self.job(function, &stocks, role).run(&mut session)?;
+                assert_eq!(outcome.outputs["a_is_richer"].to_text(), "1", "{self}");
+            }
+        }
+        self.job(function, &stocks, role).run(&mut session)
+    }
+
+    /// The honest party's outcome, and what the liar would have sent.
+    fn run(&self, function: &Function, folders: &Folders) -> (Result<Outcome, Error>, Trace) {
+        let (honest, liar) = memory::raw_pair(memory::PIPE_BYTES);
+        let trace = Trace::default();
+        let liar = self.sink(liar.into_transport(), &trace);
+        let channels = (
+            channel(honest.into_transport(), self.liar),
+            channel(liar, self.liar.other()),
+        );
+        let honest = thread::scope(|scope| {
+            scope.spawn(|| self.party(function, channels.1, folders, self.liar));
+            self.party(function, channels.0, folders, self.liar.other())
+        });
+        (honest, trace)
+    }
+
+    /// Whether an honest party may end like this.
+    fn allows(&self, result: &Result<Outcome, Error>) -> bool {
+        let error = match result {
+            Ok(outcome) => {
+                let right = outcome.outputs["a_is_richer"].to_text() == "1";
+                return right && !self.must_fail();
+            }
+            Err(error) => error,
+        };
+        let timeout = matches!(error, Error::Network(NetError::Timeout { .. }));
+        let closed = matches!(error, Error::Network(NetError::Closed { .. }));
+        let blamed = matches!(error.category(), Category::Peer | Category::Incompatible)
+            || matches!(error, Error::PeerAborted(_));
+        // A record of the stock that cannot be true is taken for that of an old copy.
+        let stock = error.category() == Category::Stock;
+        match &self.lie {
+            Lie::Nothing => false,
+            Lie::Payload(..) => blamed || stock,
+            Lie::Fault(Tampering { fault, .. }) => match fault {
+                Fault::CloseBefore | Fault::CloseWithin => closed || blamed,
+                Fault::Silence
+                | Fault::Drop
+                | Fault::Reorder
+                | Fault::InflateByOne
+                | Fault::Garbage => timeout || blamed || closed,
+                Fault::Trickle => false,
+                Fault::Empty
+                | Fault::FlipFirst
+                | Fault::FlipMiddle
+                | Fault::FlipLast
+                | Fault::Ones
+                | Fault::Zeros
+                | Fault::Repeat => blamed || stock,
+                _ => blamed,
+            },
+        }
+    }
+
+    /// Whether no honest party has a result: the fault breaks the format, not only a value.
+    fn must_fail(&self) -> bool {
+        let Lie::Fault(Tampering { fault, .. }) = &self.lie else {
+            return false;
+        };
+        matches!(
+            fault,
+            Fault::Truncate
+                | Fault::Empty
+                | Fault::Extend
+                | Fault::OtherKind
+                | Fault::UnknownKind
+                | Fault::Inflate
+                | Fault::InflateByOne
+                | Fault::CloseBefore
+                | Fault::CloseWithin
+                | Fault::Garbage
+                | Fault::Silence
+        )
+    }
+
+    /// Whether the liar said what is not so in a message of the right form: what both have on disk
+    /// may then differ, and be found out later.
+    fn lied_about_values(&self) -> bool {
+        match &self.lie {
+            Lie::Nothing => false,
+            Lie::Payload(..) => true,
+            Lie::Fault(Tampering { fault, .. }) => matches!(
+                fault,
+                Fault::FlipFirst | Fault::FlipMiddle | Fault::FlipLast | Fault::Ones | Fault::Zeros
+            ),
+        }
+    }
+
+    /// Why this case is not as it should be, if so, and how it ended.
+    fn judge(&self, function: &Function, template: &Folders) -> (Option<String>, String) {
+        let folders = match self.plan {
+            Plan::Prepare => Folders::new(),
+            Plan::Use => template.copy(),
+        };
+        let (result, _) = self.run(function, &folders);
+        let mut wrong = (!self.allows(&result)).then(|| format!("{self}: {}", shown(&result)));
+        // Afterwards both are honest, over another connection.
+        let later = Case {
+            plan: Plan::Prepare,
+            lie: Lie::Nothing,
+            ..self.clone()
+        };
+        let (again, _) = later.run(function, &folders);
+        let right = match &again {
+            Ok(outcome) => outcome.outputs["a_is_richer"].to_text() == "1",
+            Err(error) => {
+                let category = error.category();
+                self.lied_about_values()
+                    && (matches!(category, Category::Stock | Category::Peer)
+                        || matches!(error, Error::PeerAborted(_)))
+            }
+        };
+        if !right && wrong.is_none() {
+            wrong = Some(format!("{self}: afterwards: {}", shown(&again)));
+        }
+        let ended = |result: &Result<Outcome, Error>| match result {
+            Ok(_) => "right result".to_owned(),
+            Err(error) => format!("{:?}", error.category()),
+        };
+        (wrong, format!("{}, then {}", ended(&result), ended(&again)))
+    }
+}
+
+fn shown(result: &Result<Outcome, Error>) -> String {
+    match result {
+        Ok(outcome) => format!("result {}", outcome.outputs["a_is_richer"].to_text()),
+        Err(error) => format!("{:?}: {error}", error.category()),
+    }
+}
+
+fn put(payload: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut payload = payload.to_vec();
+    if let Some(place) = payload.get_mut(at..at + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+    payload
+}
+
+const MOST: &[u8] = &u64::MAX.to_le_bytes();
+
+/// What `leases` say of OTs and of the function's one component.
+fn leases(kinds: [&[[u64; 2]]; 2]) -> Vec<u8> {
+    let mut message = vec![0];
+    for spans in kinds {
+        message.extend((spans.len() as u32).to_le_bytes());
+        message.extend(spans.iter().flatten().flat_map(|field| field.to_le_bytes()));
+    }
+    message
+}
+
+/// Where the fields of a stock's record lie: see `tacit_stock::Marks`.
+const EPOCH: usize = 1;
+const MEETING: usize = 25;
+const CONFIRMED: usize = 33;
+const FIRST_KIND: usize = 45;
+const RESERVED: usize = FIRST_KIND + 32;
+const LEASED: usize = RESERVED + 8;
+const PUBLISHED: usize = LEASED + 8;
+
+type Told = (Plan, Role, Kind, &'static str, fn(&[u8]) -> Vec<u8>);
+
+const LIES: &[Told] = &{
+    use Plan::{Prepare, Use};
+    use Role::{Evaluator as E, Garbler as G};
+    [
+        (Use, E, Kind::Leases, "short, with enough", |_| vec![1]),
+        (Use, E, Kind::Leases, "nothing", |_| leases([&[], &[]])),
+        (Use, E, Kind::Leases, "more than is needed", |_| {
+            leases([&[[0, 1]], &[[0, 2]]])
+        }),
+        (Use, E, Kind::Leases, "not in stock", |_| {
+            leases([&[[0, 1]], &[[7, 1]]])
+        }),
+        (Use, E, Kind::Leases, "far ahead", |_| {
+            leases([&[[1 << 31, 1]], &[[1 << 31, 1]]])
+        }),
+        (Use, E, Kind::Leases, "at the end of numbers", |_| {
+            leases([&[[u64::MAX, 1]], &[[0, 1]]])
+        }),
+        (Use, E, Kind::Leases, "2^64 less one", |_| {
+            leases([&[[u64::MAX - 1, 1]], &[[0, 1]]])
+        }),
+        (Use, E, Kind::Leases, "all numbers", |_| {
+            leases([&[[0, u64::MAX]], &[[0, 1]]])
+        }),
+        (Use, E, Kind::Leases, "empty spans", |_| {
+            leases([&[[0, 0], [0, 1]], &[[0, 1]]])
+        }),
+        (Use, E, Kind::Leases, "the same twice", |_| {
+            leases([&[[0, 1], [0, 1]], &[[0, 1]]])
+        }),
+        (Use, E, Kind::Leases, "backwards", |_| {
+            leases([&[[1, 1], [0, 1]], &[[0, 1]]])
+        }),
+        (Use, E, Kind::Leases, "counts that wrap", |_| {
+            leases([&[[0, u64::MAX], [u64::MAX, 2]], &[[0, 1]]])
+        }),
+        (Use, E, Kind::Leases, "2^32 spans", |_| {
+            [&[0][..], &[0xff; 4]].concat()
+        }),
+        (Use, G, Kind::LeasesAnswered, "behind, from 2^64", |_| {
+            [&[1][..], MOST, MOST].concat()
+        }),
+        (Use, G, Kind::LeasesAnswered, "behind, from the end", |_| {
+            [&[1][..], &1_u64.to_le_bytes(), &1_u64.to_le_bytes()].concat()
+        }),
+        (Use, G, Kind::LeasesAnswered, "behind, from nowhere", |_| {
+            vec![1; 17]
+        }),
+        (Use, G, Kind::LeasesAnswered, "behind, from 0", |_| {
+            [&[1][..], &[0; 16]].concat()
+        }),
+        (Use, G, Kind::StockMarks, "another epoch", |m| {
+            put(m, EPOCH, MOST)
+        }),
+        (Use, E, Kind::StockMarks, "another epoch", |m| {
+            put(m, EPOCH, MOST)
+        }),
+        (Use, G, Kind::StockMarks, "met 2^64 times", |m| {
+            put(m, MEETING, MOST)
+        }),
+        (Use, E, Kind::StockMarks, "met 2^64 times", |m| {
+            put(m, MEETING, MOST)
+        }),
+        (Use, G, Kind::StockMarks, "met 2^64 - 2 times", |m| {
+            put(m, MEETING, &(u64::MAX - 1).to_le_bytes())
+        }),
+        (Use, E, Kind::StockMarks, "never met", |m| {
+            put(m, MEETING, &[0; 8])
+        }),
+        (Use, G, Kind::StockMarks, "never met", |m| {
+            put(m, MEETING, &[0; 8])
+        }),
+        (Use, E, Kind::StockMarks, "all confirmed", |m| {
+            put(m, CONFIRMED, MOST)
+        }),
+        (Use, G, Kind::StockMarks, "2^64 reserved", |m| {
+            put(m, RESERVED, MOST)
+        }),
+        (Use, G, Kind::StockMarks, "2^32 reserved", |m| {
+            put(m, RESERVED, &(1_u64 << 32).to_le_bytes())
+        }),
+        (Use, E, Kind::StockMarks, "2^32 reserved", |m| {
+            put(m, RESERVED, &(1_u64 << 32).to_le_bytes())
+        }),
+        (Use, G, Kind::StockMarks, "all leased", |m| {
+            put(m, LEASED, &1_u64.to_le_bytes())
+        }),
+        (Use, E, Kind::StockMarks, "all leased", |m| {
+            put(m, LEASED, &1_u64.to_le_bytes())
+        }),
+        (Use, E, Kind::StockMarks, "2^64 leased", |m| {
+            put(m, LEASED, MOST)
+        }),
+        (Use, G, Kind::StockMarks, "2^64 published", |m| {
+            put(m, PUBLISHED, MOST)
+        }),
+        (Use, E, Kind::StockMarks, "nothing published", |m| {
+            put(m, PUBLISHED, &[0; 8])
+        }),
+        (Use, G, Kind::StockMarks, "no stock", |_| Vec::new()),
+        (Use, E, Kind::StockMarks, "no stock", |_| Vec::new()),
+        (Use, E, Kind::StockMarks, "no kinds", |m| {
+            put(&m[..FIRST_KIND], FIRST_KIND - 4, &[0; 4])
+        }),
+        (
+            Prepare,
+            E,
+            Kind::StockMarks,
+            "the last epoch, and nothing in it",
+            |_| [&[1][..], MOST, &[5; 16], &[0; 20]].concat(),
+        ),
+        (
+            Prepare,
+            G,
+            Kind::StockMarks,
+            "the last epoch, and nothing in it",
+            |_| [&[1][..], MOST, &[5; 16], &[0; 20]].concat(),
+        ),
+        (Prepare, G, Kind::NewEpoch, "the last", |m| put(m, 0, MOST)),
+        (Prepare, G, Kind::NewEpoch, "number 0", |m| {
+            put(m, 0, &[0; 8])
+        }),
+        (Prepare, G, Kind::LotTables, "zeros", |m| vec![0; m.len()]),
+        (Prepare, G, Kind::LotTables, "one byte of the lot", |m| {
+            m[..1].to_vec()
+        }),
+        (Prepare, E, Kind::CotExtension, "zeros", |m| {
+            vec![0; m.len()]
+        }),
+        (Use, G, Kind::Unmask, "another mask", |m| put(m, 0, MOST)),
+        (Use, E, Kind::Corrections, "other inputs", |m| {
+            vec![0; m.len()]
+        }),
+    ]
+};
+
+fn all_cases(function: &Function, templates: &BTreeMap<[u8; 4], Folders>) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (plan, scheme) in [
+        (Plan::Prepare, LADDER[0].id),
+        (Plan::Use, LADDER[0].id),
+        (Plan::Use, LADDER[LADDER.len() - 1].id),
+    ] {
+        for liar in [Role::Garbler, Role::Evaluator] {
+            let case = |lie| Case {
+                plan,
+                scheme,
+                liar,
+                lie,
+            };
+            let folders = match plan {
+                Plan::Prepare => Folders::new(),
+                Plan::Use => templates[&scheme.to_bytes()].copy(),
+            };
+            let (result, trace) = case(Lie::Nothing).run(function, &folders);
+            let right = result.expect("an honest run").outputs["a_is_richer"].to_text();
+            assert_eq!(right, "1");
+            let trace = trace.lock().expect("no panic");
+            for (message, (_, length)) in trace.iter().enumerate() {
+                let changes = |fault: &Fault| {
+                    *length > 0
+                        || !matches!(
+                            fault,
+                            Fault::Truncate
+                                | Fault::Empty
+                                | Fault::FlipFirst
+                                | Fault::FlipMiddle
+                                | Fault::FlipLast
+                                | Fault::Ones
+                                | Fault::Zeros
+                        )
+                };
+                for &fault in Fault::ALL.iter().filter(|fault| changes(fault)) {
+                    cases.push(case(Lie::Fault(Tampering { message, fault })));
+                }
+            }
+            for &(when, who, kind, what, lie) in LIES {
+                if (when, who) == (plan, liar) {
+                    let sent = |message: &(u8, usize)| message.0 == kind.byte();
+                    assert!(trace.iter().any(sent), "{kind} is sent by {liar:?}");
+                    cases.push(case(Lie::Payload(kind, what, lie)));
+                }
+            }
+        }
+    }
+    cases
+}
+
+/// Stocks with enough for one run, and nothing more.
+fn template(function: &Function, scheme: SchemeId) -> Folders {
+    let folders = Folders::new();
+    let (garbler, evaluator) = memory::raw_pair(memory::PIPE_BYTES);
+    let ends = [
+        (Role::Garbler, garbler, Side::Connecting),
+        (Role::Evaluator, evaluator, Side::Listening),
+    ];
+    thread::scope(|scope| {
+        for (role, end, side) in ends {
+            let folder = folders.0[place(role)].path();
+            scope.spawn(move || {
+                let stocks = Stocks::open(folder, 1 << 24).expect("a folder");
+                let channel = channel(end.into_transport(), role.other());
+                let session = Session::over(channel, side, Some(&fingerprint(role)));
+                let order = Preparation::new(role).scheme(scheme);
+                let order = order.enough_for(function, 1).expect("no saved values");
+                order
+                    .run(&mut session.expect("a session"), &stocks)
+                    .expect("prepared");
+            });
+        }
+    });
+    folders
+}
+
+#[test]
+fn every_message_of_prepared_under_every_fault() {
+    let function = library::function("millionaires", &[("bits".to_owned(), 32)].into())
+        .expect("a function of the library");
+    let schemes = [LADDER[0].id, LADDER[LADDER.len() - 1].id];
+    let templates: BTreeMap<_, _> = schemes
+        .iter()
+        .map(|scheme| (scheme.to_bytes(), template(&function, *scheme)))
+        .collect();
+    let cases = all_cases(&function, &templates);
+    let total = cases.len();
+    let (queue, wrong) = (Mutex::new(cases), Mutex::new(Vec::new()));
+    let tally = Mutex::new(BTreeMap::<String, usize>::new());
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                while let Some(case) = pop(&queue) {
+                    let template = &templates[&case.scheme.to_bytes()];
+                    let (failure, ended) = case.judge(&function, template);
+                    wrong.lock().expect("no panic").extend(failure);
+                    *tally.lock().expect("no panic").entry(ended).or_default() += 1;
+                }
+            });
+        }
+    });
+    let tally = tally.into_inner().expect("no panic");
+    println!("{total} cases: {tally:#?}");
+    let wrong = wrong.into_inner().expect("no panic");
+    assert!(
+        wrong.is_empty(),
+        "{} of {total}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert_eq!(tally.values().sum::<usize>(), total);
+    assert!(total >= 800, "only {total} cases");
+}
+
+fn pop<T>(queue: &Mutex<Vec<T>>) -> Option<T> {
+    queue.lock().ok()?.pop()
+}
