@@ -193,12 +193,13 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
 const TOO_FEW: Error = Error::ApiMisuse("one bit and one OT for each input wire");
 
 impl Arriving {
-    /// Takes a frame of links, which is no longer than what is due.
+    /// Takes a frame of links, which is as long as it can be.
     fn take(&mut self, frame: &[u8]) -> Result<(), Error> {
-        if frame.is_empty() || frame.len() > self.due {
+        let expected = self.due.min(FRAME_BYTES);
+        if frame.is_empty() || frame.len() != expected {
             return Err(Misbehaviour::WrongLength {
                 kind: Kind::Links,
-                expected: self.due as u64,
+                expected: expected as u64,
                 found: frame.len() as u64,
             }
             .into());

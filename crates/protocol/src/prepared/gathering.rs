@@ -12,6 +12,7 @@ use crate::{Error, Misbehaviour};
 /// The garbler's first two messages, while they arrive.
 pub struct Gathering {
     demand: Demand,
+    link_bytes: usize,
     max_frame_bytes: usize,
     due: usize,
     bytes: Vec<u8>,
@@ -42,6 +43,7 @@ impl Gathering {
         demand.late_bytes(scheme.link_bytes())?;
         Ok(Self {
             demand,
+            link_bytes: scheme.link_bytes(),
             max_frame_bytes,
             due,
             bytes: Vec::new(),
@@ -74,7 +76,9 @@ impl Gathering {
             self.start = Some([blocks[0], blocks[1]].map(Block::from_bytes));
             return Ok(());
         }
-        if payload.is_empty() || payload.len() > self.due {
+        // A frame ends with a call, so that no link is cut.
+        let whole = payload.len().is_multiple_of(self.link_bytes);
+        if payload.is_empty() || payload.len() > self.due || !whole {
             return Err(match self.due {
                 0 => NOT_ASKED,
                 due => Misbehaviour::WrongLength {

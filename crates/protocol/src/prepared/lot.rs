@@ -180,10 +180,11 @@ impl<K: FnMut(&[u8]) -> Result<(), Error>> ReceivingLot<K> {
     }
 
     fn take(&mut self, mut frame: &[u8]) -> Result<(), Error> {
-        if frame.is_empty() || frame.len() as u64 > self.due {
+        let expected = self.due.min(LOT_FRAME_BYTES as u64);
+        if frame.is_empty() || frame.len() as u64 != expected {
             return Err(Misbehaviour::WrongLength {
                 kind: Kind::LotTables,
-                expected: self.due.min(LOT_FRAME_BYTES as u64),
+                expected,
                 found: frame.len() as u64,
             }
             .into());
