@@ -211,7 +211,19 @@ pub(crate) const CHECK: &str = "Run `tacit stock check`, which withdraws what is
 pub(crate) const BEGIN_ANEW: &str =
     "See whether the disk is healthy, and begin anew with `tacit stock new-epoch`";
 
+/// What to do about what `tacit stock new-epoch` itself needs to read.
+pub(crate) const REMOVE: &str = "See whether the disk is healthy, remove the folder that the file \
+     is in, and have the other party run `tacit stock new-epoch`";
+
 impl StockError {
+    /// The same, where beginning anew needs what is damaged.
+    pub(crate) fn before_new_epoch(mut self) -> Self {
+        if let Self::Corrupted { remedy, .. } = &mut self {
+            *remedy = REMOVE;
+        }
+        self
+    }
+
     /// For `map_err`: what was tried on which file.
     pub(crate) fn io(file: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |reason| match reason.kind() {

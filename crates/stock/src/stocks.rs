@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::error::BEGIN_ANEW;
+use crate::error::REMOVE;
 use crate::records::FORMAT_VERSION;
 use crate::seal::{self, Key};
 use crate::storage::Storage;
@@ -100,7 +100,8 @@ impl Stocks {
         let folders = names.iter().filter(|name| name.starts_with("stock-"));
         let ids = folders
             .map(|name| crate::stock::identify(self.storage.as_ref(), &self.folder.join(name)));
-        ids.filter_map(Result::transpose).collect()
+        let ids: Result<_, _> = ids.filter_map(Result::transpose).collect();
+        ids.map_err(StockError::before_new_epoch)
     }
 
     /// Removes a stock, and destroys its keys first. `id` may name none.
@@ -263,7 +264,7 @@ fn parse_root(
 ) -> Result<Key, StockError> {
     let damaged = |found: String| {
         let expected = "76 bytes that begin with TACITROT and end with their checksum";
-        StockError::corrupted(path, "the root key", found, expected, BEGIN_ANEW)
+        StockError::corrupted(path, "the root key", found, expected, REMOVE)
     };
     read.map_err(|error| damaged(error.to_string()))?;
     if bytes[..8] != MAGIC || bytes[44..] != Sha256::digest(&bytes[..44])[..] {

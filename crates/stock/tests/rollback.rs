@@ -262,7 +262,7 @@ fn bounds_hold() {
     assert!(matches!(begin(0, 0), Err(StockError::ApiMisuse { .. })));
     assert!(matches!(
         begin(u64::MAX, 2),
-        Err(StockError::ApiMisuse { .. })
+        Err(StockError::NumbersUsedUp { .. })
     ));
     let lot = begin(0, 2).expect("room");
     lot.put(1, &[1; 16], &[]).expect("room");

@@ -285,8 +285,9 @@ impl SchemeVisitor for Fill<'_> {
             .map(|(kind, wanted)| wanted.level.saturating_sub(opened.agreed(kind)))
             .collect();
         let wanted = self.levels.values().zip(&missing);
-        let total_ands = wanted.map(|(wanted, missing)| wanted.and_gates() * missing);
-        let total_ands = total_ands.sum();
+        let total_ands =
+            wanted.map(|(wanted, missing)| wanted.and_gates().saturating_mul(*missing));
+        let total_ands = total_ands.fold(0, u64::saturating_add);
         let mut makers = Makers {
             scheme,
             delta: match role {
