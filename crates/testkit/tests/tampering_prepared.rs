@@ -218,7 +218,8 @@ impl Case {
         let stock = error.category() == Category::Stock;
         match &self.lie {
             Lie::Nothing => false,
-            Lie::Payload(..) => blamed || stock,
+            // After some lies either party waits for the other.
+            Lie::Payload(..) => blamed || stock || timeout,
             Lie::Fault(Tampering { fault, .. }) => match fault {
                 Fault::CloseBefore | Fault::CloseWithin => closed || blamed,
                 Fault::Silence
