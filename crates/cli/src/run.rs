@@ -87,7 +87,10 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
             job = job.time_limit(limit);
         }
         if let Some(stocks) = &stocks {
-            job = job.prepared(stocks);
+            job = job
+                .prepared(stocks)
+                .lease_ahead(u64::from(args.repeat - run - 1))
+                .watch_taken(|taken| log.detail(format_args!("run {run} takes {taken}")));
         }
         for (name, value) in &values {
             job = job.input(name, value.clone());

@@ -2,8 +2,9 @@
 //!
 //! Each kind has two pages that hold the same [`Cover`], sealed under the epoch's key. Moving
 //! forward overwrites the one, waits until it is durable, and overwrites the other: at any instant
-//! one of them is whole, and when both are written no older cover is in the file. The caller holds
-//! the index's writer's lock.
+//! one of them is whole, and when both are written no older cover is in the file. Several kinds
+//! move together, so that they wait for the disk twice and not twice each. The caller holds the
+//! index's writer's lock.
 
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,36 @@ pub(crate) struct KeyFile {
     path: PathBuf,
     header: [u8; HEADER_BYTES],
     epoch_key: Key,
+}
+
+/// A kind that moves forward, or begins.
+pub(crate) struct Move {
+    pub(crate) slot: u32,
+    pub(crate) kind: ComponentDigest,
+    /// What is to stand in its pages.
+    pub(crate) cover: Cover,
+    /// The page with the newest cover so far, which is overwritten last.
+    newest: u64,
+}
+
+impl Move {
+    /// Begins a kind.
+    pub(crate) fn begin(slot: u32, kind: &ComponentDigest, cover: Cover) -> Self {
+        Self {
+            slot,
+            kind: *kind,
+            cover,
+            newest: 1,
+        }
+    }
+
+    /// From what stands there to `cover`.
+    pub(crate) fn from(old: &Slot, slot: u32, kind: &ComponentDigest, cover: Cover) -> Self {
+        Self {
+            newest: old.page,
+            ..Self::begin(slot, kind, cover)
+        }
+    }
 }
 
 /// What stands in the two pages of a kind.
@@ -229,33 +260,40 @@ impl KeyFile {
         Ok(Cover::from_mark(mark, || keys.next()))
     }
 
-    /// Moves a kind forward, or begins it where `old` is none.
-    pub(crate) fn write(
-        &self,
-        slot: u32,
-        kind: &ComponentDigest,
-        cover: &Cover,
-        old: Option<&Slot>,
-    ) -> Result<(), StockError> {
-        let mut nodes = Zeroizing::new(vec![0; NODES_BYTES]);
-        for (place, key) in nodes.chunks_exact_mut(32).zip(cover.keys()) {
-            place.copy_from_slice(&**key);
+    /// Overwrites the pages of kinds, each once in the file, all together.
+    pub(crate) fn write(&self, moves: &[Move]) -> Result<(), StockError> {
+        if moves.is_empty() {
+            return Ok(());
         }
-        let mark = cover.mark();
         let key = self.derive(b"tacit stock slots", &[]);
-        let newest = old.map_or(1, |old| old.page);
-        for page in [1 - newest, newest] {
-            let sealed = seal::seal(&key, &self.context(kind, mark), &nodes)?;
-            let mut bytes = vec![0; PAGE_BYTES];
-            bytes[..8].copy_from_slice(&mark.to_le_bytes());
-            bytes[8..8 + SEALED_BYTES].copy_from_slice(&sealed);
-            let failed = || StockError::io(&self.path, "write it");
-            self.file
-                .write_at(&bytes, Self::offset(slot, page))
-                .map_err(failed())?;
+        let failed = || StockError::io(&self.path, "write it");
+        for first in [true, false] {
+            for moved in moves {
+                let page = match first {
+                    true => 1 - moved.newest,
+                    false => moved.newest,
+                };
+                let bytes = self.page(&key, moved)?;
+                let offset = Self::offset(moved.slot, page);
+                self.file.write_at(&bytes, offset).map_err(failed())?;
+            }
             self.file.sync().map_err(failed())?;
         }
         Ok(())
+    }
+
+    /// A page as it is written, sealed anew.
+    fn page(&self, key: &Key, moved: &Move) -> Result<Vec<u8>, StockError> {
+        let mut nodes = Zeroizing::new(vec![0; NODES_BYTES]);
+        for (place, key) in nodes.chunks_exact_mut(32).zip(moved.cover.keys()) {
+            place.copy_from_slice(&**key);
+        }
+        let mark = moved.cover.mark();
+        let sealed = seal::seal(key, &self.context(&moved.kind, mark), &nodes)?;
+        let mut bytes = vec![0; PAGE_BYTES];
+        bytes[..8].copy_from_slice(&mark.to_le_bytes());
+        bytes[8..8 + SEALED_BYTES].copy_from_slice(&sealed);
+        Ok(bytes)
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::cover::Cover;
+use crate::keys::{Move, Slot};
 use crate::records::{KindRecord, LotRecord, LotState, Records};
 use crate::seal::TAG_BYTES;
 use crate::stock::{Inner, LotFile};
@@ -42,6 +43,17 @@ impl std::fmt::Debug for Lease {
     }
 }
 
+/// What is asked for of a kind: the next instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The kind.
+    pub kind: ComponentDigest,
+    /// With fewer nothing is leased.
+    pub least: u64,
+    /// More are not leased, if more are there.
+    pub most: u64,
+}
+
 impl Stock {
     /// Leases the next `count` instances of a kind, durably.
     ///
@@ -49,24 +61,25 @@ impl Stock {
     ///
     /// [`StockError::Exhausted`], and nothing is leased.
     pub fn lease(&self, kind: &ComponentDigest, count: u64) -> Result<Lease, StockError> {
-        self.lease_with(kind, |_, available| {
-            let mut wanted = count;
-            let mut spans = Vec::new();
-            for (_, span) in available {
-                let count = span.count.min(wanted);
-                wanted -= count;
-                if count > 0 {
-                    spans.push(Span { count, ..*span });
-                }
-            }
-            match wanted {
-                0 => Ok(spans),
-                _ => Err(StockError::Exhausted {
-                    kind: *kind,
-                    asked: count,
-                    available: count - wanted,
-                }),
-            }
+        let wanted = Wanted {
+            kind: *kind,
+            least: count,
+            most: count,
+        };
+        self.lease_all(&[wanted]).map(|leases| only(leases, kind))
+    }
+
+    /// Leases the next instances of several kinds, durably, in one transaction that costs as much
+    /// as one kind's. The leases are in the order of `wanted`; a kind that is there twice gets
+    /// later ones the second time.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Exhausted`], and nothing is leased.
+    pub fn lease_all(&self, wanted: &[Wanted]) -> Result<Vec<Lease>, StockError> {
+        let wanted = wanted.iter().map(|wanted| (wanted.kind, wanted));
+        self.lease_with(wanted.collect(), |wanted, _, available| {
+            next_spans(wanted, available)
         })
     }
 
@@ -78,26 +91,23 @@ impl Stock {
     /// session where it knew it. [`StockError::PeerMisbehaved`] where they are not in stock or out
     /// of order. Nothing is leased then.
     pub fn lease_spans(&self, kind: &ComponentDigest, spans: &[Span]) -> Result<Lease, StockError> {
-        self.lease_with(kind, |mark, available| {
-            let mut next = mark;
-            for span in spans {
-                if span.first < mark {
-                    return Err(StockError::Behind {
-                        kind: *kind,
-                        asked: *span,
-                        mark,
-                    });
-                }
-                if span.count == 0 || span.first < next || !covered(*span, available) {
-                    return Err(StockError::PeerMisbehaved {
-                        what: "a range of instances",
-                        found: format!("{span} of {kind}"),
-                        expected: format!("one that both published, from {next} on"),
-                    });
-                }
-                next = span.end();
-            }
-            Ok(spans.to_vec())
+        let leases = self.lease_named(&[(*kind, spans)]);
+        leases.map(|leases| only(leases, kind))
+    }
+
+    /// [`Stock::lease_spans`] for several kinds, all or none of them, in one transaction that costs
+    /// as much as one kind's.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stock::lease_spans`].
+    pub fn lease_named(
+        &self,
+        named: &[(ComponentDigest, &[Span])],
+    ) -> Result<Vec<Lease>, StockError> {
+        let named = named.iter().map(|(kind, spans)| (*kind, (kind, *spans)));
+        self.lease_with(named.collect(), |(kind, spans), mark, available| {
+            check_named(kind, spans, mark, available).map(|()| spans.to_vec())
         })
     }
 
@@ -107,8 +117,23 @@ impl Stock {
     ///
     /// [`StockError::PeerMisbehaved`] where nothing so high was ever published.
     pub fn raise_mark(&self, kind: &ComponentDigest, mark: u64) -> Result<(), StockError> {
+        self.raise_marks(&[(*kind, mark)])
+    }
+
+    /// [`Stock::raise_mark`] for several kinds, in one transaction.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stock::raise_mark`].
+    pub fn raise_marks(&self, marks: &[(ComponentDigest, u64)]) -> Result<(), StockError> {
         let inner = &self.inner;
-        inner.update(|records| raise(inner, records, kind, mark))
+        inner.update(|records| {
+            let mut forward = Forward::default();
+            for (kind, mark) in marks {
+                raise(inner, records, &mut forward, kind, *mark)?;
+            }
+            forward.finish(inner)
+        })
     }
 
     /// How many instances of a kind can be leased.
@@ -126,41 +151,117 @@ impl Stock {
         })
     }
 
-    fn lease_with(
+    /// Leases of each kind what `choose` says, given the mark and what is there.
+    fn lease_with<W>(
         &self,
-        kind: &ComponentDigest,
-        choose: impl Fn(u64, &[(LotRecord, Span)]) -> Result<Vec<Span>, StockError>,
-    ) -> Result<Lease, StockError> {
+        wanted: Vec<(ComponentDigest, W)>,
+        choose: impl Fn(&W, u64, &[(LotRecord, Span)]) -> Result<Vec<Span>, StockError>,
+    ) -> Result<Vec<Lease>, StockError> {
         let inner = &self.inner;
-        let parts = inner.update(|records| {
-            let Some((record, slot)) = inner.kind(records, kind)? else {
-                return choose(0, &[]).map(|_| VecDeque::new());
-            };
-            let available = available(records, kind, record.leased)?;
-            let spans = choose(record.leased, &available)?;
-            let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
-                return Ok(VecDeque::new());
-            };
-            let whole = Span {
-                first: first.first,
-                count: last.end() - first.first,
-            };
-            let used = |lot: &LotRecord| spans.iter().any(|span| overlap(*span, lot.span) > 0);
-            let lots = available.iter().map(|(lot, _)| *lot).filter(used);
-            let lots = lots.map(|lot| Ok((lot, inner.open_lot(record.slot, lot.span.first)?)));
-            let source = Arc::new(Source {
-                shape: record.shape,
-                lots: lots.collect::<Result<_, StockError>>()?,
-                cover: slot.cover.part(whole)?,
-            });
-            forward(inner, records, kind, record, last.end())?;
-            Ok(spans
-                .into_iter()
-                .map(|span| (Arc::clone(&source), span))
-                .collect())
-        })?;
-        Ok(Lease { kind: *kind, parts })
+        inner.update(|records| {
+            let mut forward = Forward::default();
+            let mut leases = Vec::with_capacity(wanted.len());
+            for (kind, what) in &wanted {
+                let Some((record, slot)) = inner.kind(records, kind)? else {
+                    choose(what, 0, &[])?;
+                    leases.push(Lease::empty(*kind));
+                    continue;
+                };
+                let available = available(records, kind, record.leased)?;
+                let spans = choose(what, record.leased, &available)?;
+                leases.push(leased(inner, (kind, &record, &slot), &spans, &available)?);
+                if let Some(last) = spans.last() {
+                    forward.push(records, kind, (record, slot), last.end())?;
+                }
+            }
+            forward.finish(inner)?;
+            Ok(leases)
+        })
     }
+}
+
+/// The lease of a kind where one was asked for.
+fn only(leases: Vec<Lease>, kind: &ComponentDigest) -> Lease {
+    let mut leases = leases.into_iter();
+    leases.next().unwrap_or_else(|| Lease::empty(*kind))
+}
+
+/// The next instances, from `least` to `most`.
+fn next_spans(wanted: &Wanted, available: &[(LotRecord, Span)]) -> Result<Vec<Span>, StockError> {
+    let mut rest = wanted.most;
+    let mut spans = Vec::new();
+    for (_, span) in available {
+        let count = span.count.min(rest);
+        rest -= count;
+        if count > 0 {
+            spans.push(Span { count, ..*span });
+        }
+    }
+    if wanted.most - rest < wanted.least {
+        return Err(StockError::Exhausted {
+            kind: wanted.kind,
+            asked: wanted.least,
+            available: wanted.most - rest,
+        });
+    }
+    Ok(spans)
+}
+
+/// Whether the peer may name these: in order, not spent, in stock.
+fn check_named(
+    kind: &ComponentDigest,
+    spans: &[Span],
+    mark: u64,
+    available: &[(LotRecord, Span)],
+) -> Result<(), StockError> {
+    let mut next = mark;
+    for span in spans {
+        if span.first < mark {
+            return Err(StockError::Behind {
+                kind: *kind,
+                asked: *span,
+                mark,
+            });
+        }
+        if span.count == 0 || span.first < next || !covered(*span, available) {
+            return Err(StockError::PeerMisbehaved {
+                what: "a range of instances",
+                found: format!("{span} of {kind}"),
+                expected: format!("one that both published, from {next} on"),
+            });
+        }
+        next = span.end();
+    }
+    Ok(())
+}
+
+/// The lease of these instances, with their files open and their keys.
+fn leased(
+    inner: &Inner,
+    (kind, record, slot): (&ComponentDigest, &KindRecord, &Slot),
+    spans: &[Span],
+    available: &[(LotRecord, Span)],
+) -> Result<Lease, StockError> {
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+        return Ok(Lease::empty(*kind));
+    };
+    let whole = Span {
+        first: first.first,
+        count: last.end() - first.first,
+    };
+    let used = |lot: &LotRecord| spans.iter().any(|span| overlap(*span, lot.span) > 0);
+    let lots = available.iter().map(|(lot, _)| *lot).filter(used);
+    let lots = lots.map(|lot| Ok((lot, inner.open_lot(record.slot, lot.span.first)?)));
+    let source = Arc::new(Source {
+        shape: record.shape,
+        lots: lots.collect::<Result<_, StockError>>()?,
+        cover: slot.cover.part(whole)?,
+    });
+    let parts = spans.iter().map(|span| (Arc::clone(&source), *span));
+    Ok(Lease {
+        kind: *kind,
+        parts: parts.collect(),
+    })
 }
 
 /// The published instances of a kind from `mark` on: lots, and what of each.
@@ -200,26 +301,42 @@ fn covered(span: Span, available: &[(LotRecord, Span)]) -> bool {
     next >= end
 }
 
-/// Moves keys and mark forward, the keys first: they are gone when the mark is durable.
-fn forward(
-    inner: &Inner,
-    records: &mut Records<'_>,
-    kind: &ComponentDigest,
-    mut record: KindRecord,
-    mark: u64,
-) -> Result<(), StockError> {
-    let slot = inner.keys.read(record.slot, kind)?;
-    record.leased = mark;
-    record.reserved = record.reserved.max(mark);
-    records.put_kind(kind, record)?;
-    let cover = slot.cover.forward(mark)?;
-    inner.keys.write(record.slot, kind, &cover, Some(&slot))
+/// Kinds whose marks and keys move forward in one transaction, the keys first: they are gone when
+/// the marks are durable.
+#[derive(Default)]
+pub(crate) struct Forward(Vec<Move>);
+
+impl Forward {
+    /// Moves a kind's mark in the index, and notes that its keys follow. `kind` may come again.
+    fn push(
+        &mut self,
+        records: &mut Records<'_>,
+        kind: &ComponentDigest,
+        (mut record, slot): (KindRecord, Slot),
+        mark: u64,
+    ) -> Result<(), StockError> {
+        record.leased = mark;
+        record.reserved = record.reserved.max(mark);
+        records.put_kind(kind, record)?;
+        let cover = slot.cover.forward(mark)?;
+        match self.0.iter_mut().find(|moved| moved.kind == *kind) {
+            Some(moved) => moved.cover = cover,
+            None => self.0.push(Move::from(&slot, record.slot, kind, cover)),
+        }
+        Ok(())
+    }
+
+    /// Moves the keys, durably; what follows is the commit.
+    pub(crate) fn finish(self, inner: &Inner) -> Result<(), StockError> {
+        inner.keys.write(&self.0)
+    }
 }
 
 /// Raises a mark to what the peer says is its own.
 pub(crate) fn raise(
     inner: &Inner,
     records: &mut Records<'_>,
+    forward: &mut Forward,
     kind: &ComponentDigest,
     mark: u64,
 ) -> Result<(), StockError> {
@@ -234,7 +351,7 @@ pub(crate) fn raise(
         .map(|lot| lot.span.end());
     let end = end.max().unwrap_or(0).max(leased);
     match found {
-        Some((record, _)) if mark <= end => forward(inner, records, kind, record, mark),
+        Some(found) if mark <= end => forward.push(records, kind, found, mark),
         _ => Err(StockError::PeerMisbehaved {
             what: "the mark of a component",
             found: format!("{mark} of {kind}"),
@@ -325,39 +442,6 @@ impl Lease {
         })
     }
 
-    /// Splits off the instances that the peer named, without touching the disk; those before them
-    /// are wasted.
-    ///
-    /// # Errors
-    ///
-    /// [`StockError::Behind`] where the first is below this lease, [`StockError::Exhausted`] where
-    /// they are not all in it; nothing is taken then.
-    pub fn take_span(&mut self, span: Span) -> Result<Self, StockError> {
-        let mark = self.parts.front().map_or(0, |(_, part)| part.first);
-        if span.first < mark {
-            return Err(StockError::Behind {
-                kind: self.kind,
-                asked: span,
-                mark,
-            });
-        }
-        let available: u64 = self.spans().map(|part| overlap(part, span)).sum();
-        if available < span.count {
-            return Err(StockError::Exhausted {
-                kind: self.kind,
-                asked: span.count,
-                available,
-            });
-        }
-        let below = Span {
-            first: 0,
-            count: span.first,
-        };
-        let before = self.spans().map(|part| overlap(part, below)).sum();
-        self.take(before)?;
-        self.take(span.count)
-    }
-
     /// Reads and opens the instances, in order, each once. One that is damaged is an error in its
     /// place, after which the iterator goes on with the next.
     #[must_use]
@@ -445,14 +529,14 @@ impl Iterator for Instances {
     }
 }
 
-/// Leases of many kinds, filled off the online path and taken from on it.
+/// Leases of many kinds, made off the online path and taken from on it.
 #[derive(Debug, Default)]
 pub struct LeasePool {
     kinds: BTreeMap<ComponentDigest, Lease>,
 }
 
 impl LeasePool {
-    /// Leases nothing yet.
+    /// Nothing yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -464,43 +548,15 @@ impl LeasePool {
         self.kinds.get(kind).map_or(0, Lease::count)
     }
 
-    /// Leases so many, durably, that `count` are here; what it leased is to be named to the peer.
+    /// Adds a lease that is later than those of its kind that are here.
     ///
     /// # Errors
     ///
-    /// Those of [`Stock::lease`].
-    pub fn fill(
-        &mut self,
-        stock: &Stock,
-        kind: &ComponentDigest,
-        count: u64,
-    ) -> Result<Vec<Span>, StockError> {
-        let missing = count.saturating_sub(self.count(kind));
-        if missing == 0 {
-            return Ok(Vec::new());
-        }
-        self.add(stock.lease(kind, missing)?)
-    }
-
-    /// Leases what the peer leased, durably.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Stock::lease_spans`].
-    pub fn follow(
-        &mut self,
-        stock: &Stock,
-        kind: &ComponentDigest,
-        spans: &[Span],
-    ) -> Result<(), StockError> {
-        self.add(stock.lease_spans(kind, spans)?).map(drop)
-    }
-
-    fn add(&mut self, lease: Lease) -> Result<Vec<Span>, StockError> {
-        let spans = lease.spans().collect();
+    /// [`StockError::ApiMisuse`] where it is not later.
+    pub fn add(&mut self, lease: Lease) -> Result<(), StockError> {
         let kind = lease.kind;
         let held = self.kinds.entry(kind).or_insert_with(|| Lease::empty(kind));
-        held.extend(lease).map(|()| spans)
+        held.extend(lease)
     }
 
     /// [`Lease::take`] from the leases of a kind.
@@ -512,18 +568,6 @@ impl LeasePool {
         match self.kinds.get_mut(kind) {
             Some(lease) => lease.take(count),
             None => Lease::empty(*kind).take(count),
-        }
-    }
-
-    /// [`Lease::take_span`] from the leases of a kind.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Lease::take_span`].
-    pub fn take_span(&mut self, kind: &ComponentDigest, span: Span) -> Result<Lease, StockError> {
-        match self.kinds.get_mut(kind) {
-            Some(lease) => lease.take_span(span),
-            None => Lease::empty(*kind).take_span(span),
         }
     }
 }

@@ -5,7 +5,8 @@
 //! - **Meet** the peer: [`Stock::marks`], its answer to [`Stock::reconcile`], [`Stock::confirm`].
 //! - **Prepare**: [`Stock::prepare`], [`Preparation::begin_lot`], [`LotWriter::put`],
 //!   [`LotWriter::finish`], and when the peer has it, too, [`Stock::publish`].
-//! - **Use**: [`Stock::lease`] or [`Stock::lease_spans`], or a [`LeasePool`] filled ahead;
+//! - **Use**: [`Stock::lease`] or [`Stock::lease_spans`], [`Stock::lease_all`] or
+//!   [`Stock::lease_named`] for several kinds at once, into a [`LeasePool`] ahead of need;
 //!   [`Lease::take`], [`Lease::instances`].
 //! - **Keep** values: [`Stock::save`], [`Stock::load_saved`], [`Stock::drop_saved`].
 //! - **Look after** it: [`Stock::summary`], [`Stock::check`], [`Stock::compact`],
@@ -72,7 +73,7 @@ mod storage;
 pub use disk::Disk;
 pub use error::{StockError, Whose};
 pub use inspect::{Damage, KindSummary, Report, Summary};
-pub use lease::{Instances, Lease, LeasePool};
+pub use lease::{Instances, Lease, LeasePool, Wanted};
 pub use lots::{Instance, LotWriter, MAX_INSTANCE_BYTES, Preparation};
 pub use marks::{AgreedKind, Agreement, KindMarks, Marks};
 pub use memory::Memory;

@@ -13,6 +13,7 @@ use zeroize::Zeroize;
 
 use crate::cover::{Cover, NUMBERS};
 use crate::error::CHECK;
+use crate::keys::Move;
 use crate::records::{
     FORMAT_VERSION, KindRecord, LotRecord, LotState, MAX_KINDS, MAX_PENDING_LOTS, Records,
 };
@@ -181,18 +182,8 @@ impl Preparation {
         self.stock.marks()
     }
 
-    /// Where the next lot of a kind may begin: no lot ever began at or above it.
-    ///
-    /// # Errors
-    ///
-    /// [`StockError::Io`], [`StockError::Corrupted`].
-    pub fn next_number(&self, kind: &ComponentDigest) -> Result<u64, StockError> {
-        let record = self.stock.inner.update(|records| records.kind(kind))?;
-        Ok(record.map_or(0, |record| record.reserved))
-    }
-
-    /// Begins a lot of `span`, whose numbers both parties agreed on: at or above
-    /// [`Preparation::next_number`] of both. The numbers are taken durably.
+    /// Begins a lot of `span`, whose numbers both parties agreed on: from
+    /// [`AgreedKind::next_number`](crate::AgreedKind) on. The numbers are taken durably.
     ///
     /// # Errors
     ///
@@ -315,7 +306,8 @@ fn reserve(
             chain: [0; 32],
         };
         let cover = Cover::from_root(seal::random_key()?);
-        inner.keys.write(record.slot, kind, &cover, None)?;
+        let begun = Move::begin(record.slot, kind, cover.clone());
+        inner.keys.write(&[begun])?;
         return Ok((record, cover.part(span)?));
     };
     if record.shape != shape {

@@ -11,6 +11,7 @@
 //! fewer was restored from an old copy.
 
 use crate::codec::{Fields, Malformed};
+use crate::lease::Forward;
 use crate::lots;
 use crate::records::{KindRecord, LotState, MAX_KINDS, MAX_PENDING_LOTS, Records, chained};
 use crate::stock::Inner;
@@ -274,11 +275,18 @@ impl Stock {
             check_meetings(&epoch, peer)?;
             let mut dropped = Vec::new();
             let mut kinds = Vec::new();
+            let mut forward = Forward::default();
             for (kind, record) in records.kinds()? {
                 let found = peer.kinds.binary_search_by(|marks| marks.kind.cmp(&kind));
                 let none = KindMarks::none(kind);
                 let theirs = found.map_or(&none, |place| &peer.kinds[place]);
-                let gone = meet_kind(inner, records, &record, theirs, drop_unmatched)?;
+                let gone = meet_kind(
+                    (inner, &mut forward),
+                    records,
+                    &record,
+                    theirs,
+                    drop_unmatched,
+                )?;
                 dropped.extend(
                     gone.iter()
                         .map(|lot| lots::file_name(record.slot, lot.first)),
@@ -298,6 +306,7 @@ impl Stock {
                     expected: "one that can be counted on from".to_owned(),
                 })?;
             records.put_epoch(&epoch)?;
+            forward.finish(inner)?;
             let meeting = epoch.meeting;
             Ok((Agreement { meeting, kinds }, dropped))
         })?;
@@ -410,7 +419,7 @@ fn reaches(chain: [u8; 32], lots: &[Span], steps: u64, goal: &[u8; 32]) -> bool 
 
 /// Publishes what both have of a kind and raises its mark; returns the lots dropped.
 fn meet_kind(
-    inner: &Inner,
+    (inner, forward): (&Inner, &mut Forward),
     records: &mut Records<'_>,
     record: &KindRecord,
     theirs: &KindMarks,
@@ -446,7 +455,7 @@ fn meet_kind(
     for lost in &theirs.withdrawn {
         withdraw(records, &kind, *lost)?;
     }
-    lease::raise(inner, records, &kind, theirs.leased)?;
+    lease::raise(inner, records, forward, &kind, theirs.leased)?;
     let unmatched = &ours.pending[published..];
     if !drop_unmatched {
         return Ok(Vec::new());

@@ -462,8 +462,14 @@ impl Index for MemoryIndex {
             .get(&self.file)
             .cloned()
             .unwrap_or_default();
-        let mut entries = Changed { table: before };
+        let mut entries = Changed {
+            table: before,
+            changed: false,
+        };
         work(&mut entries)?;
+        if !entries.changed {
+            return Ok(());
+        }
         let mut world = self.memory.world();
         let power = world.point().map_err(failed("commit a transaction"))?;
         if matches!(power, Power::On) || world.flip() {
@@ -475,6 +481,7 @@ impl Index for MemoryIndex {
 
 struct Changed {
     table: Table,
+    changed: bool,
 }
 
 impl Entries for Changed {
@@ -495,11 +502,13 @@ impl Entries for Changed {
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> io::Result<()> {
         self.table.insert(key.to_vec(), value.to_vec());
+        self.changed = true;
         Ok(())
     }
 
     fn remove(&mut self, key: &[u8]) -> io::Result<()> {
         self.table.remove(key);
+        self.changed = true;
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use zeroize::Zeroizing;
 
 use crate::error::{BEGIN_ANEW, CHECK};
-use crate::keys::{self, KeyFile, Slot};
+use crate::keys::{self, KeyFile, Move, Slot};
 use crate::records::{
     EpochRecord, FORMAT_VERSION, KindRecord, MAX_EPOCH_SECRET_BYTES, Records, StockRecord,
 };
@@ -406,6 +406,7 @@ fn check_owner(path: &Path, found: &StockRecord, id: &StockId) -> Result<(), Sto
 
 /// Heals what a crash in a lease left: keys are moved first, so the mark follows them.
 fn settle(records: &mut Records<'_>, keys: &KeyFile) -> Result<(), StockError> {
+    let mut unsettled = Vec::new();
     for (kind, mut record) in records.kinds()? {
         let slot = keys.read(record.slot, &kind)?;
         let mark = slot.cover.mark();
@@ -418,14 +419,14 @@ fn settle(records: &mut Records<'_>, keys: &KeyFile) -> Result<(), StockError> {
             });
         }
         if !slot.settled {
-            keys.write(record.slot, &kind, &slot.cover, Some(&slot))?;
+            unsettled.push(Move::from(&slot, record.slot, &kind, slot.cover.clone()));
         }
         if mark > record.leased {
             record.leased = mark;
             records.put_kind(&kind, record)?;
         }
     }
-    Ok(())
+    keys.write(&unsettled)
 }
 
 /// Removes epochs that have ended, and those that never began.

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::cost::{Clock, Cost, Phase, PhaseCost, peak_memory_bytes};
 use crate::driver::drive;
-use crate::stock::{OpenedStock, PreparedRun};
+use crate::stock::{LeaseOrder, OpenedStock, PreparedRun, TakenNumbers};
 use crate::{BaseOt, Error, Session, Stocks};
 
 /// One run of a function by one party: what is computed, in which role, on which inputs.
@@ -24,6 +24,9 @@ pub struct Job<'f> {
     scheme: SchemeId,
     /// Where `prepared` takes its material from; nothing under `direct`.
     stocks: Option<Stocks>,
+    /// Runs after this one for which leases are made with it.
+    runs_ahead: u64,
+    watch_taken: Box<dyn FnMut(&TakenNumbers) + Send + 'f>,
     inputs: BTreeMap<String, Value>,
     watch: Box<dyn FnMut(Progress) + Send + 'f>,
     time_limit: Option<Duration>,
@@ -47,6 +50,8 @@ impl<'f> Job<'f> {
             role,
             scheme: SchemeId::HALF_GATES_TWO_CALL,
             stocks: None,
+            runs_ahead: 0,
+            watch_taken: Box::new(|_| ()),
             inputs: BTreeMap::new(),
             watch: Box::new(|_| ()),
             time_limit: None,
@@ -72,6 +77,23 @@ impl<'f> Job<'f> {
     #[must_use]
     pub fn prepared(mut self, stocks: &Stocks) -> Self {
         self.stocks = Some(stocks.clone());
+        self
+    }
+
+    /// Leases from the stock at once what this and so many more runs of the session take, up to
+    /// 64 more: they then need no disk, and no round trip for it. What they do not take when the
+    /// session ends is wasted. It is the evaluator who asks for it, and the garbler follows.
+    #[must_use]
+    pub fn lease_ahead(mut self, runs: u64) -> Self {
+        self.runs_ahead = runs;
+        self
+    }
+
+    /// Calls `watch` with the numbers that the run takes from the stock, kind by kind: when their
+    /// leases are durable and before anything that rests on them is sent.
+    #[must_use]
+    pub fn watch_taken(mut self, watch: impl FnMut(&TakenNumbers) + Send + 'f) -> Self {
+        self.watch_taken = Box::new(watch);
         self
     }
 
@@ -195,6 +217,10 @@ impl<'f> Job<'f> {
             function: self.function,
             tag,
             inputs,
+            leases: LeaseOrder {
+                ahead: self.runs_ahead,
+                watch: &mut self.watch_taken,
+            },
             watch: &mut self.watch,
         };
         let outcome = with_scheme(self.scheme, visitor).map_err(|_| NOT_OFFERED)??;

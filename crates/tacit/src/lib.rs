@@ -44,7 +44,7 @@ pub use job::{Job, Outcome};
 pub use session::{Listener, PlainListener, Session, Side};
 pub use stock::{
     ComponentDigest, Damage, EpochId, Preparation, Prepared, PreparedKind, Report, Span,
-    StockError, StockName, StockSummary, StockedKind, Stocks,
+    StockError, StockName, StockSummary, StockedKind, Stocks, Storage, TakenNumbers,
 };
 pub use tacit_circuit::{
     Circuit, CircuitError, Component, ComponentCache, Digest, Function, FunctionBuilder,

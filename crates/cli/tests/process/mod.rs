@@ -120,6 +120,12 @@ impl Running {
         assert!(status.expect("the kill command").success());
     }
 
+    /// Kills it, if it has not ended: nothing of it runs any more.
+    pub(crate) fn kill(&mut self) {
+        // One that has ended cannot be killed.
+        let _ = self.child.kill();
+    }
+
     /// Waits until it has ended.
     #[track_caller]
     pub(crate) fn end(mut self) -> Ended {
@@ -206,7 +212,8 @@ impl Parties {
         self.alice_starts(&[&["run"], args].concat(), stdin)
     }
 
-    fn alice_starts(&self, args: &[&str], stdin: &str) -> (Running, String) {
+    /// Alice listens with this command and arguments; where.
+    pub(crate) fn alice_starts(&self, args: &[&str], stdin: &str) -> (Running, String) {
         let mut all = args.to_vec();
         all.extend(["--listen", "127.0.0.1:0", "--identity", "alice.key"]);
         all.extend(["--peer", &self.fingerprints[1]]);
@@ -218,13 +225,15 @@ impl Parties {
     /// Bob connects to `address` with these arguments of `tacit run` and standard input.
     pub(crate) fn bob_connects(&self, address: &str, args: &[&str], stdin: &str) -> Ended {
         self.bob_starts(address, &[&["run"], args].concat(), stdin)
+            .end()
     }
 
-    fn bob_starts(&self, address: &str, args: &[&str], stdin: &str) -> Ended {
+    /// Bob connects to `address` with this command and arguments.
+    pub(crate) fn bob_starts(&self, address: &str, args: &[&str], stdin: &str) -> Running {
         let mut all = args.to_vec();
         all.extend(["--connect", address, "--identity", "bob.key"]);
         all.extend(["--peer", &self.fingerprints[0]]);
-        Running::start(self.folder(), &all, stdin).end()
+        Running::start(self.folder(), &all, stdin)
     }
 
     /// Alice listens and Bob connects, each with its own arguments of `tacit run`; what each left.
@@ -235,7 +244,7 @@ impl Parties {
     /// Alice listens and Bob connects, each with its own command and arguments; what each left.
     pub(crate) fn act(&self, alice: &[&str], bob: &[&str]) -> [Ended; 2] {
         let (alice, address) = self.alice_starts(alice, "");
-        let bob = self.bob_starts(&address, bob, "");
+        let bob = self.bob_starts(&address, bob, "").end();
         [alice.end(), bob]
     }
 }

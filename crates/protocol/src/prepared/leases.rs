@@ -2,7 +2,8 @@
 //! the same or says what is spent.
 //!
 //! Kinds of material come in an order that both know: OTs, then the function's components. In
-//! both messages numbers are little-endian.
+//! both messages numbers are little-endian. The evaluator may name what later runs of the session
+//! take, too: where that is enough for a run, its messages are left out.
 //!
 //! From the evaluator (`leases`):
 //!
@@ -18,11 +19,16 @@
 //! | 0 | 0: followed, 1: behind |
 //! | 1.. | followed: nothing; behind: for each kind the number below which all are spent (8) |
 
+use core::ops::RangeInclusive;
+
 use crate::message::Kind;
 use crate::{Error, Misbehaviour};
 
 /// Most spans of a kind in a message.
 pub const MAX_SPANS: usize = 1024;
+
+/// Most runs after the next one for which leases are named.
+pub const MAX_RUNS_AHEAD: u64 = 64;
 
 /// Numbers `first .. first + count` of one kind of prepared material.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +42,7 @@ pub struct Span {
 /// What the evaluator has for a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leases {
-    /// For each kind the numbers that it has leased for the run.
+    /// For each kind the numbers that it has leased, for this run and later ones.
     Named(Vec<Vec<Span>>),
     /// It has too little: what the run needs is to be prepared now.
     Short,
@@ -84,16 +90,16 @@ impl Leases {
         Ok(())
     }
 
-    /// Reads the message of a run that needs so many instances of each kind.
+    /// Reads the message where so many instances of each kind may be named.
     ///
     /// # Errors
     ///
-    /// It is malformed, or names more or fewer than are needed.
-    pub fn parse(payload: &[u8], needed: &[u64]) -> Result<Self, Error> {
+    /// It is malformed, or names more or fewer.
+    pub fn parse(payload: &[u8], counts: &[RangeInclusive<u64>]) -> Result<Self, Error> {
         let mut fields = Fields(Kind::Leases, payload);
         let leases = match fields.byte()? {
             0 => {
-                let kinds = needed.iter().map(|needed| fields.spans(*needed));
+                let kinds = counts.iter().map(|counts| fields.spans(counts));
                 Self::Named(kinds.collect::<Result<_, _>>()?)
             }
             1 => Self::Short,
@@ -173,8 +179,8 @@ impl Fields<'_> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Spans in order, `needed` instances in all.
-    fn spans(&mut self, needed: u64) -> Result<Vec<Span>, Error> {
+    /// Spans in order, so many instances in all.
+    fn spans(&mut self, counts: &RangeInclusive<u64>) -> Result<Vec<Span>, Error> {
         let count = self.array().map(u32::from_le_bytes)? as usize;
         if count > MAX_SPANS {
             return Err(self.invalid("number of spans"));
@@ -190,7 +196,7 @@ impl Fields<'_> {
             named = named.saturating_add(count);
             spans.push(Span { first, count });
         }
-        if named != needed {
+        if !counts.contains(&named) {
             return Err(self.invalid("number of instances"));
         }
         Ok(spans)

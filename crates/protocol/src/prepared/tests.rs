@@ -379,7 +379,7 @@ fn corrections_are_checked() {
 #[test]
 fn leases_are_read_back() {
     let span = |first, count| Span { first, count };
-    let needed = [5, 0, 7];
+    let counts = [5..=5, 0..=0, 6..=9];
     let mut message = Vec::new();
     for leases in [
         Leases::Named(vec![
@@ -391,15 +391,15 @@ fn leases_are_read_back() {
     ] {
         leases.write(&mut message).expect("few spans");
         assert!(message.len() <= Leases::max_bytes(3));
-        assert_eq!(Leases::parse(&message, &needed), Ok(leases));
+        assert_eq!(Leases::parse(&message, &counts), Ok(leases));
         for cut in 0..message.len() {
             assert!(
-                Leases::parse(&message[..cut], &needed).is_err(),
+                Leases::parse(&message[..cut], &counts).is_err(),
                 "{cut} bytes"
             );
         }
         message.push(0);
-        assert!(Leases::parse(&message, &needed).is_err());
+        assert!(Leases::parse(&message, &counts).is_err());
     }
     for answer in [LeasesAnswer::Followed, LeasesAnswer::Behind(vec![1, 2, 3])] {
         answer.write(&mut message);
@@ -416,20 +416,20 @@ fn leases_that_do_not_fit() {
     let mut message = Vec::new();
     for bad in [
         Leases::Named(vec![vec![span(0, 4)]]),
-        Leases::Named(vec![vec![span(0, 6)]]),
+        Leases::Named(vec![vec![span(0, 7)]]),
         Leases::Named(vec![vec![span(3, 2), span(0, 3)]]),
         Leases::Named(vec![vec![span(0, 3), span(2, 2)]]),
         Leases::Named(vec![vec![span(0, 0), span(0, 5)]]),
         Leases::Named(vec![vec![span(u64::MAX - 1, 5)]]),
     ] {
         bad.write(&mut message).expect("few spans");
-        let read = Leases::parse(&message, &[5]);
+        let read = Leases::parse(&message, &[5..=6]);
         assert!(matches!(read, Err(Error::PeerMisbehaved(_))), "{bad:?}");
     }
     assert!(Leases::parse(&[2], &[]).is_err());
     assert!(LeasesAnswer::parse(&[2], 0).is_err());
     let announced = [&[0][..], &u32::MAX.to_le_bytes()].concat();
-    assert!(Leases::parse(&announced, &[5]).is_err());
+    assert!(Leases::parse(&announced, &[5..=5]).is_err());
     let many = Leases::Named(vec![vec![span(0, 1); MAX_SPANS + 1]]);
     assert!(many.write(&mut message).is_err());
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tacit_stock::{
     Agreement, ComponentDigest, EpochId, Lease, LeasePool, Limits, PeerId, Role, RootKey, SchemeId,
-    Shape, Span, Stock, StockError, StockId, Stocks, Storage,
+    Shape, Span, Stock, StockError, StockId, Stocks, Storage, Wanted,
 };
 
 pub(crate) const TABLES: ComponentDigest = ComponentDigest([7; 32]);
@@ -77,13 +77,11 @@ pub(crate) fn open(
     }
 }
 
-fn by_kind(agreement: &Agreement) -> BTreeMap<ComponentDigest, (u64, u64)> {
-    let kinds = agreement
-        .kinds
-        .iter()
-        .filter(|kind| kind.mark + kind.available > 0);
+/// Mark, available and next number of each kind.
+fn by_kind(agreement: &Agreement) -> BTreeMap<ComponentDigest, (u64, u64, u64)> {
+    let kinds = agreement.kinds.iter();
     kinds
-        .map(|kind| (kind.kind, (kind.mark, kind.available)))
+        .map(|kind| (kind.kind, (kind.mark, kind.available, kind.next_number)))
         .collect()
 }
 
@@ -91,13 +89,10 @@ fn by_kind(agreement: &Agreement) -> BTreeMap<ComponentDigest, (u64, u64)> {
 pub(crate) fn prepare_lot(
     both: [&tacit_stock::Preparation; 2],
     kind: ComponentDigest,
-    count: u64,
+    (first, count): (u64, u64),
     tag: u64,
 ) -> Result<(), StockError> {
     let [garbler, evaluator] = both;
-    let first = garbler
-        .next_number(&kind)?
-        .max(evaluator.next_number(&kind)?);
     for preparation in both {
         let shape = shape(preparation.stock().id().role, &kind);
         let lot = preparation.begin_lot(kind, shape, Span { first, count })?;
@@ -161,23 +156,37 @@ pub(crate) fn run(
         garbler.confirm(at_garbler.meeting)?;
         evaluator.confirm(at_evaluator.meeting)?;
         let both = [&ours, &theirs];
-        prepare_lot(both, TABLES, 4, tag)?;
-        prepare_lot(both, OTS, 9, tag + 1)?;
-        prepare_lot(both, TABLES, 3, tag + 2)?;
+        let agreed = by_kind(&at_garbler);
+        let next = |kind| agreed.get(kind).map_or(0, |kind| kind.2);
+        prepare_lot(both, TABLES, (next(&TABLES), 4), tag)?;
+        prepare_lot(both, OTS, (next(&OTS), 9), tag + 1)?;
+        prepare_lot(both, TABLES, (next(&TABLES) + 4, 3), tag + 2)?;
     }
-    for kind in [TABLES, OTS] {
-        let (mut ours, mut theirs) = (LeasePool::new(), LeasePool::new());
-        let spans = theirs.fill(evaluator, &kind, 5)?;
-        ledger.record(Role::Evaluator, kind, spans.iter().copied());
-        ours.follow(garbler, &kind, &spans)?;
-        ledger.record(Role::Garbler, kind, spans.iter().copied());
-        let taken = theirs.take(&kind, 2)?;
-        let named: Vec<Span> = taken.spans().collect();
-        let mut followed = Lease::empty(kind);
-        for span in named {
-            followed.extend(ours.take_span(&kind, span)?)?;
-        }
-        use_both(followed, taken, ledger)?;
+    let kinds = [TABLES, OTS];
+    let (mut ours, mut theirs) = (LeasePool::new(), LeasePool::new());
+    let wanted = kinds.map(|kind| Wanted {
+        kind,
+        least: 3,
+        most: 5,
+    });
+    let leases = evaluator.lease_all(&wanted)?;
+    let spans: Vec<Vec<Span>> = leases.iter().map(|lease| lease.spans().collect()).collect();
+    for (kind, spans) in kinds.iter().zip(&spans) {
+        ledger.record(Role::Evaluator, *kind, spans.iter().copied());
+    }
+    let named: Vec<_> = kinds
+        .iter()
+        .zip(&spans)
+        .map(|(kind, spans)| (*kind, &spans[..]))
+        .collect();
+    let followed = garbler.lease_named(&named)?;
+    for (kind, spans) in kinds.iter().zip(&spans) {
+        ledger.record(Role::Garbler, *kind, spans.iter().copied());
+    }
+    followed.into_iter().try_for_each(|lease| ours.add(lease))?;
+    leases.into_iter().try_for_each(|lease| theirs.add(lease))?;
+    for kind in &kinds {
+        use_both(ours.take(kind, 2)?, theirs.take(kind, 2)?, ledger)?;
     }
     let version = evaluator
         .saved_versions("sum")?

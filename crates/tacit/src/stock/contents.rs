@@ -1,6 +1,5 @@
 //! What a party has in stock, in the words of this crate.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use tacit_circuit::Role;
@@ -140,11 +139,16 @@ impl Stocks {
     /// Notes a kind's name for people to read. Nothing rests on it, so that it may fail.
     pub(super) fn note_name(&self, kind: &ComponentDigest, name: &str) {
         let path = self.name_file(kind);
-        if path.exists() {
+        if path
+            .parent()
+            .is_none_or(|folder| self.storage.create_folder(folder).is_err())
+        {
             return;
         }
-        let _ = path.parent().map_or(Ok(()), fs::create_dir_all);
-        let _ = fs::write(path, name);
+        // It is there from the second time on.
+        if let Ok(file) = self.storage.create(&path) {
+            let _ = file.write_at(name.as_bytes(), 0);
+        }
     }
 
     /// The name that was noted, or the beginning of the digest.
@@ -152,15 +156,17 @@ impl Stocks {
         if *kind == ot_kind() {
             return OTS.to_owned();
         }
-        read_name(&self.name_file(kind)).unwrap_or_else(|| kind.to_string())
+        let name = self.read_name(&self.name_file(kind));
+        name.unwrap_or_else(|| kind.to_string())
     }
-}
 
-fn read_name(path: &Path) -> Option<String> {
-    if fs::metadata(path).ok()?.len() > MAX_NAME_BYTES {
-        return None;
+    fn read_name(&self, path: &Path) -> Option<String> {
+        let file = self.storage.open(path).ok()?;
+        let length = file.len().ok().filter(|length| *length <= MAX_NAME_BYTES)?;
+        let mut name = vec![0; usize::try_from(length).ok()?];
+        file.read_at(&mut name, 0).ok()?;
+        let name = String::from_utf8(name).ok()?;
+        let plain = !name.is_empty() && !name.chars().any(char::is_control);
+        plain.then_some(name)
     }
-    let name = fs::read_to_string(path).ok()?;
-    let plain = !name.is_empty() && !name.chars().any(char::is_control);
-    plain.then_some(name)
 }

@@ -29,8 +29,9 @@ pub use contents::{StockName, StockSummary, StockedKind};
 pub(crate) use opened::OpenedStock;
 pub use prepare::{Preparation, Prepared, PreparedKind};
 pub(crate) use run::PreparedRun;
-pub(crate) use supply::Supplies;
-pub use tacit_stock::{ComponentDigest, Damage, EpochId, Report, Span, StockError};
+pub use supply::TakenNumbers;
+pub(crate) use supply::{LeaseOrder, Supplies};
+pub use tacit_stock::{ComponentDigest, Damage, EpochId, Report, Span, StockError, Storage};
 
 /// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough
 /// that what is stored around them is small.
@@ -45,6 +46,7 @@ fn ot_kind() -> ComponentDigest {
 #[derive(Clone)]
 pub struct Stocks {
     stocks: tacit_stock::Stocks,
+    storage: Arc<dyn Storage>,
     folder: PathBuf,
     limits: Limits,
 }
@@ -57,10 +59,20 @@ impl Stocks {
     ///
     /// The folder cannot be made, or its key is damaged or open to others.
     pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, Error> {
-        let stocks = tacit_stock::Stocks::open(Arc::new(Disk), folder, RootKey::Beside)?;
+        Self::over(Arc::new(Disk), folder, max_bytes)
+    }
+
+    /// As [`Stocks::open`], on other storage than the disk.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stocks::open`].
+    pub fn over(storage: Arc<dyn Storage>, folder: &Path, max_bytes: u64) -> Result<Self, Error> {
+        let stocks = tacit_stock::Stocks::open(Arc::clone(&storage), folder, RootKey::Beside)?;
         let limits = Limits { max_bytes };
         Ok(Self {
             stocks,
+            storage,
             folder: folder.to_owned(),
             limits,
         })

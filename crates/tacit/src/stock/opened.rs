@@ -11,8 +11,8 @@ use tacit_ot::Delta;
 use tacit_protocol::message::Kind;
 use tacit_protocol::prepared::{InstanceSeed, InstanceTables};
 use tacit_stock::{
-    Agreement, ComponentDigest, EpochId, Marks, Meeting, Preparation, Shape, Stock, StockError,
-    StockId,
+    Agreement, ComponentDigest, EpochId, LeasePool, Marks, Meeting, Preparation, Shape, Stock,
+    StockError, StockId,
 };
 use zeroize::Zeroizing;
 
@@ -37,6 +37,8 @@ pub(crate) struct OpenedStock {
     stocks: Stocks,
     /// What both have, as of the last meeting.
     pub(crate) agreement: Agreement,
+    /// What both have leased for this session and no run has taken: the same numbers at both.
+    pub(super) held: LeasePool,
 }
 
 /// What an instance of a kind is on one side.
@@ -125,6 +127,7 @@ impl OpenedStock {
             scheme,
             stocks: stocks.clone(),
             agreement,
+            held: LeasePool::new(),
         })
     }
 

@@ -512,14 +512,18 @@ fn add(
     wanted.level = wanted.level.saturating_add(count);
 }
 
+/// What people call what `function` takes: OTs, then its components in order.
+pub(crate) fn names_of(function: &Function) -> impl Iterator<Item = String> {
+    let components = function.components().iter();
+    let components = components.map(|part| format!("{}/{}", function.name(), part.name()));
+    std::iter::once(OTS.to_owned()).chain(components)
+}
+
 /// Raises what is wanted by what `function` needs of OTs and each of its components, in order.
 fn add_all(levels: &mut Levels, function: &Function, needed: &[u64]) {
-    let ots = (OTS.to_owned(), None);
-    let components = function.components().iter().map(|component| {
-        let name = format!("{}/{}", function.name(), component.name());
-        (name, Some(component.clone()))
-    });
-    let named = std::iter::once(ots).chain(components);
+    let components = function.components().iter().cloned().map(Some);
+    let components = std::iter::once(None).chain(components);
+    let named = names_of(function).zip(components);
     let kinds = kinds_of(function.components());
     for ((kind, named), count) in kinds.into_iter().zip(named).zip(needed) {
         add(levels, kind, named, *count);
@@ -531,9 +535,4 @@ pub(crate) fn levels_for(function: &Function, needed: &[u64]) -> Levels {
     let mut levels = Levels::new();
     add_all(&mut levels, function, needed);
     levels
-}
-
-/// How many instances of each kind are wanted.
-pub(crate) fn counts(levels: &Levels) -> impl Iterator<Item = (&ComponentDigest, u64)> {
-    levels.iter().map(|(kind, wanted)| (kind, wanted.level))
 }

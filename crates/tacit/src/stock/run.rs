@@ -8,7 +8,7 @@ use tacit_protocol::prepared::{Evaluating, Garbling, Gathering};
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
-use super::{OpenedStock, Supplies};
+use super::{LeaseOrder, OpenedStock, Supplies};
 use crate::cost::Clock;
 use crate::driver::drive;
 use crate::{Error, Session};
@@ -20,6 +20,7 @@ pub(crate) struct PreparedRun<'a> {
     pub(crate) function: &'a Function,
     pub(crate) tag: RunTag,
     pub(crate) inputs: &'a [bool],
+    pub(crate) leases: LeaseOrder<'a>,
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
@@ -44,9 +45,10 @@ impl SchemeVisitor for PreparedRun<'_> {
             function,
             tag,
             inputs,
+            leases,
             watch,
         } = self;
-        let supplies = Supplies::lease(session, opened, function, tag, watch)?;
+        let supplies = Supplies::lease(session, opened, function, tag, leases, watch)?;
         let ands_on_the_spot = supplies.ands_on_the_spot;
         let (online, outputs) = match opened.role {
             Role::Garbler => {

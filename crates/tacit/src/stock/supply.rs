@@ -1,7 +1,9 @@
 //! What a run takes from the stock: leases at both parties, and the material that they give.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 
 use tacit_circuit::{Component, Function, Role};
 use tacit_garble::Scheme;
@@ -10,19 +12,50 @@ use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::{
     Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables, Instances,
-    Leases, LeasesAnswer,
+    Leases, LeasesAnswer, MAX_RUNS_AHEAD,
 };
 use tacit_protocol::session::RunTag;
-use tacit_stock::{ComponentDigest, Lease, Span, StockError};
+use tacit_stock::{ComponentDigest, Lease, LeasePool, Span, StockError, Wanted};
 
 use super::opened::kinds_of;
-use super::prepare::{counts, fill, levels_for};
-use super::{OT_BLOCK, OpenedStock};
+use super::prepare::{fill, levels_for, names_of};
+use super::{OT_BLOCK, OpenedStock, ot_kind};
 use crate::driver::{receive, send};
 use crate::{Error, Session};
 
 /// How often the parties may find that one of them is behind before they give up.
 const ATTEMPTS: usize = 4;
+
+/// Numbers of one kind of prepared material that a run takes at this party, which no run of it
+/// ever takes again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenNumbers {
+    /// `OTs`, or the function's and the component's name.
+    pub name: String,
+    /// The component's digest.
+    pub digest: ComponentDigest,
+    /// The numbers: of OTs, or of instances of the component.
+    pub spans: Vec<Span>,
+}
+
+impl fmt::Display for TakenNumbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        for (place, span) in self.spans.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma} {span}")?;
+        }
+        Ok(())
+    }
+}
+
+/// How a job wants its leases.
+pub(crate) struct LeaseOrder<'a> {
+    /// At the evaluator: for how many runs after this one of the same session.
+    pub(crate) ahead: u64,
+    /// Told what the run takes, when that is durable and before anything rests on it.
+    pub(crate) watch: &'a mut dyn FnMut(&TakenNumbers),
+}
 
 /// What a run has leased: OTs, then for each component its instances.
 pub(crate) struct Supplies {
@@ -43,30 +76,38 @@ impl Supplies {
         opened: &mut OpenedStock,
         function: &Function,
         tag: RunTag,
+        order: LeaseOrder<'_>,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Self, Error> {
         let demand = Demand::of(function)?;
         let mut needed = vec![demand.ots.div_ceil(OT_BLOCK)];
         needed.extend(&demand.instances);
+        let kinds = kinds_of(function.components());
         let mut ands_on_the_spot = None;
         for _ in 0..ATTEMPTS {
-            let leased = match opened.role {
-                Role::Evaluator => name(session, opened, function, &needed)?,
-                Role::Garbler => follow(session, opened, function, &needed)?,
-            };
-            match leased {
-                Leased::Both(leases) => {
-                    let ands_on_the_spot = ands_on_the_spot.unwrap_or(0);
-                    return Ok(Self {
-                        leases,
-                        ands_on_the_spot,
-                    });
+            let lacking = lacking(&opened.held, &kinds, &needed);
+            if lacking.iter().all(|lacking| *lacking == 0) {
+                return Ok(Self {
+                    leases: take(opened, function, &needed, order.watch)?,
+                    ands_on_the_spot: ands_on_the_spot.unwrap_or(0),
+                });
+            }
+            let attempt = match opened.role {
+                Role::Evaluator => {
+                    let ahead = order.ahead.min(MAX_RUNS_AHEAD);
+                    name(session, opened, &kinds, &bounds(&lacking, &needed, ahead))?
                 }
-                Leased::Behind => {}
+                Role::Garbler => {
+                    let bounds = bounds(&lacking, &needed, MAX_RUNS_AHEAD);
+                    follow(session, opened, &kinds, &bounds)?
+                }
+            };
+            match attempt {
+                Attempt::Leased | Attempt::Behind => {}
                 // Base OTs are made once under a run's tag.
-                Leased::Short if ands_on_the_spot.is_some() => break,
-                Leased::Short => {
-                    let levels = levels_for(function, &needed);
+                Attempt::Short if ands_on_the_spot.is_some() => break,
+                Attempt::Short => {
+                    let levels = levels_for(function, &lacking);
                     let one = NonZeroUsize::MIN;
                     let made = fill(session, opened, tag, &levels, one, watch)?;
                     let ands = made.iter().map(|kind| kind.made * kind.and_gates);
@@ -218,116 +259,166 @@ fn next<T>(shelves: &mut [VecDeque<T>], component: usize) -> Result<T, tacit_pro
     })
 }
 
+/// Takes what a run needs from what the session has leased, and says which numbers.
+fn take(
+    opened: &mut OpenedStock,
+    function: &Function,
+    needed: &[u64],
+    watch: &mut dyn FnMut(&TakenNumbers),
+) -> Result<Vec<Lease>, Error> {
+    let names = names_of(function);
+    let kinds = kinds_of(function.components());
+    let mut leases = Vec::with_capacity(needed.len());
+    for ((digest, name), count) in kinds.into_iter().zip(names).zip(needed) {
+        let lease = opened.held.take(&digest, *count)?;
+        let unit = if digest == ot_kind() { OT_BLOCK } else { 1 };
+        let spans = lease.spans().map(|span| Span {
+            first: span.first * unit,
+            count: span.count * unit,
+        });
+        let spans: Vec<_> = spans.collect();
+        if !spans.is_empty() {
+            watch(&TakenNumbers {
+                name,
+                digest,
+                spans,
+            });
+        }
+        leases.push(lease);
+    }
+    Ok(leases)
+}
+
 /// How an attempt to lease ended, the same way at both parties.
-enum Leased {
-    Both(Vec<Lease>),
+enum Attempt {
+    /// What was lacking is leased.
+    Leased,
     /// Marks were raised: again.
     Behind,
     /// The evaluator has too little.
     Short,
 }
 
+/// What is needed of each kind and the session has not leased.
+fn lacking(held: &LeasePool, kinds: &[ComponentDigest], needed: &[u64]) -> Vec<u64> {
+    let mut left: BTreeMap<_, _> = kinds.iter().map(|kind| (kind, held.count(kind))).collect();
+    let kinds = kinds.iter().zip(needed);
+    let lacking = kinds.map(|(kind, needed)| {
+        let left = left.entry(kind).or_default();
+        let taken = *needed.min(left);
+        *left -= taken;
+        needed - taken
+    });
+    lacking.collect()
+}
+
+/// Bounds of what is leased of each kind: what is lacking, and where something is, so many runs
+/// more.
+fn bounds(lacking: &[u64], needed: &[u64], ahead: u64) -> Vec<RangeInclusive<u64>> {
+    let kinds = lacking.iter().zip(needed);
+    let bounds = kinds.map(|(lacking, needed)| match lacking {
+        0 => 0..=0,
+        _ => *lacking..=lacking.saturating_add(needed.saturating_mul(ahead)),
+    });
+    bounds.collect()
+}
+
 /// The evaluator's attempt.
 fn name(
     session: &mut Session,
     opened: &mut OpenedStock,
-    function: &Function,
-    needed: &[u64],
-) -> Result<Leased, Error> {
-    let kinds = kinds_of(function.components());
-    let mut message = Vec::new();
-    for (kind, level) in counts(&levels_for(function, needed)) {
-        if opened.stock.available(kind)? < level {
-            return short(session);
+    kinds: &[ComponentDigest],
+    bounds: &[RangeInclusive<u64>],
+) -> Result<Attempt, Error> {
+    let wanted = kinds.iter().zip(bounds).map(|(kind, bounds)| Wanted {
+        kind: *kind,
+        least: *bounds.start(),
+        most: *bounds.end(),
+    });
+    let leases = match opened.stock.lease_all(&wanted.collect::<Vec<_>>()) {
+        Ok(leases) => leases,
+        Err(StockError::Exhausted { .. }) => {
+            let mut message = Vec::new();
+            Leases::Short.write(&mut message)?;
+            send(session.channel(), Kind::Leases, &message)?;
+            return Ok(Attempt::Short);
         }
-    }
-    let mut leases = Vec::with_capacity(kinds.len());
-    for (kind, count) in kinds.iter().zip(needed) {
-        leases.push(match opened.stock.lease(kind, *count) {
-            Ok(lease) => lease,
-            // Another process of this party was faster.
-            Err(StockError::Exhausted { .. }) => return short(session),
-            Err(error) => return Err(error.into()),
-        });
-    }
+        Err(error) => return Err(error.into()),
+    };
     let named = leases
         .iter()
         .map(|lease| lease.spans().map(to_wire).collect());
-    let named = named.collect::<Vec<_>>();
-    Leases::Named(named).write(&mut message)?;
+    let mut message = Vec::new();
+    Leases::Named(named.collect()).write(&mut message)?;
     send(session.channel(), Kind::Leases, &message)?;
     let max_bytes = LeasesAnswer::max_bytes(kinds.len());
     let payload = receive(session.channel(), Kind::LeasesAnswered, max_bytes)?;
     match LeasesAnswer::parse(payload, kinds.len())? {
-        LeasesAnswer::Followed => Ok(Leased::Both(leases)),
+        LeasesAnswer::Followed => opened.hold(leases),
         LeasesAnswer::Behind(marks) => {
-            for (kind, mark) in kinds.iter().zip(marks) {
-                opened.stock.raise_mark(kind, mark)?;
-            }
-            Ok(Leased::Behind)
+            let marks: Vec<_> = kinds.iter().copied().zip(marks).collect();
+            opened.stock.raise_marks(&marks)?;
+            Ok(Attempt::Behind)
         }
     }
-}
-
-/// Tells the garbler that the evaluator has too little.
-fn short(session: &mut Session) -> Result<Leased, Error> {
-    let mut message = Vec::new();
-    Leases::Short.write(&mut message)?;
-    send(session.channel(), Kind::Leases, &message)?;
-    Ok(Leased::Short)
 }
 
 /// The garbler's attempt.
 fn follow(
     session: &mut Session,
     opened: &mut OpenedStock,
-    function: &Function,
-    needed: &[u64],
-) -> Result<Leased, Error> {
-    let kinds = kinds_of(function.components());
+    kinds: &[ComponentDigest],
+    bounds: &[RangeInclusive<u64>],
+) -> Result<Attempt, Error> {
     let max_bytes = Leases::max_bytes(kinds.len());
     let payload = receive(session.channel(), Kind::Leases, max_bytes)?;
-    let Leases::Named(named) = Leases::parse(payload, needed)? else {
-        return Ok(Leased::Short);
+    let Leases::Named(named) = Leases::parse(payload, bounds)? else {
+        return Ok(Attempt::Short);
     };
-    let mut leases = Vec::with_capacity(kinds.len());
-    let mut behind = false;
-    for (kind, spans) in kinds.iter().zip(&named) {
-        let spans: Vec<_> = spans
-            .iter()
-            .map(|span| Span {
-                first: span.first,
-                count: span.count,
-            })
-            .collect();
-        match opened.stock.lease_spans(kind, &spans) {
-            Ok(lease) => leases.push(lease),
-            Err(StockError::Behind { .. }) => behind = true,
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let answer = match behind {
-        false => LeasesAnswer::Followed,
-        true => {
+    let named: Vec<Vec<Span>> = named
+        .iter()
+        .map(|spans| spans.iter().map(from_wire).collect())
+        .collect();
+    let named = kinds.iter().zip(&named);
+    let named: Vec<_> = named.map(|(kind, spans)| (*kind, &spans[..])).collect();
+    let (answer, attempt) = match opened.stock.lease_named(&named) {
+        Ok(leases) => (LeasesAnswer::Followed, opened.hold(leases)?),
+        Err(StockError::Behind { .. }) => {
             let record = opened.stock.marks()?;
             let mark = |kind: &ComponentDigest| {
                 let marks = record.kinds.iter().filter(|marks| marks.kind == *kind);
                 marks.map(|marks| marks.leased).sum()
             };
-            LeasesAnswer::Behind(kinds.iter().map(mark).collect())
+            let marks = kinds.iter().map(mark).collect();
+            (LeasesAnswer::Behind(marks), Attempt::Behind)
         }
+        Err(error) => return Err(error.into()),
     };
     let mut message = Vec::new();
     answer.write(&mut message);
     send(session.channel(), Kind::LeasesAnswered, &message)?;
-    Ok(match behind {
-        false => Leased::Both(leases),
-        true => Leased::Behind,
-    })
+    Ok(attempt)
+}
+
+impl OpenedStock {
+    /// Keeps what both parties have leased for the runs of this session.
+    fn hold(&mut self, leases: Vec<Lease>) -> Result<Attempt, Error> {
+        for lease in leases {
+            self.held.add(lease)?;
+        }
+        Ok(Attempt::Leased)
+    }
 }
 
 fn to_wire(span: Span) -> tacit_protocol::prepared::Span {
     tacit_protocol::prepared::Span {
+        first: span.first,
+        count: span.count,
+    }
+}
+
+fn from_wire(span: &tacit_protocol::prepared::Span) -> Span {
+    Span {
         first: span.first,
         count: span.count,
     }
