@@ -195,19 +195,9 @@ fn processes_at_the_same_time_take_different_numbers() {
         .flat_map(|pair| [0, 1].into_iter().zip(pair))
     {
         let ended = process.end();
+        assert_eq!(ended.succeeded(), CIPHERTEXT);
         harness.record(party, &ended.stderr);
-        if ended.code == 0 {
-            assert_eq!(ended.stdout, CIPHERTEXT);
-        } else {
-            // Of sessions that meet at the same instant one may be refused, and nothing is changed.
-            let why = ["older than the other party's record", "the peer stopped"];
-            assert!(
-                why.iter().any(|why| ended.stderr.contains(why)),
-                "{ended:?}"
-            );
-        }
     }
-    harness.run_right();
     harness.agree();
 }
 
