@@ -64,8 +64,8 @@ pub enum StockError {
     },
     /// The two records show that one party's stock was restored from an older copy.
     #[error(
-        "{whose} stock is older than the other party's record of it: {what} is {found}, expected \
-         {expected}; it was restored from an old copy, and what was used since could be used \
+        "{whose} stock is older than what was recorded when the parties met: {what} is {found}, \
+         expected {expected}; it was restored from an old copy, and what was used since could be used \
          again. Both parties drop it and begin anew with `tacit stock new-epoch`"
     )]
     RolledBack {

@@ -188,6 +188,27 @@ fn what_is_prepared_is_used_once_and_what_is_missing_is_made_on_the_spot() {
 }
 
 #[test]
+fn what_is_made_on_the_spot_has_names_too() {
+    let (parties, function) = (Parties::new(), aes_128());
+    let scheme = SchemeId::HALF_GATES_TWO_CALL;
+    assert_eq!(
+        parties.aes(&mut parties.meet(), &function, scheme),
+        [6400, 6400]
+    );
+    let name = parties.stocks(1).list().expect("a folder")[0];
+    let summary = parties.stocks(1).summary(&name).expect("a stock");
+    let mut names: Vec<_> = summary
+        .kinds
+        .iter()
+        .map(|kind| kind.name.as_str())
+        .collect();
+    names.sort_unstable();
+    let components = ["expand", "last_round", "round"].map(|name| format!("aes-128-rounds/{name}"));
+    assert_eq!(names[..1], ["OTs"]);
+    assert_eq!(names[1..], components);
+}
+
+#[test]
 fn every_scheme_links_from_the_stock() {
     let (parties, function) = (Parties::new(), aes_128());
     let mut sessions = parties.meet();

@@ -34,7 +34,7 @@ pub(crate) struct OpenedStock {
     pub(crate) stock: Stock,
     pub(crate) role: Role,
     pub(crate) scheme: SchemeId,
-    stocks: Stocks,
+    pub(crate) stocks: Stocks,
     /// What both have, as of the last meeting.
     pub(crate) agreement: Agreement,
     /// What both have leased for this session and no run has taken: the same numbers at both.

@@ -216,9 +216,6 @@ impl<'w> Preparation<'w> {
                 function: order_digest(&levels),
             })?;
             let mut opened = OpenedStock::open(session, stocks, role, scheme)?;
-            for (kind, wanted) in &levels {
-                stocks.note_name(kind, &wanted.name);
-            }
             let made = fill(session, &mut opened, tag, &levels, threads, &mut watch)?;
             session.keep_stock(opened);
             session.channel().set_time_limit(None);
@@ -276,6 +273,9 @@ impl SchemeVisitor for Fill<'_> {
     type Output = Result<Vec<PreparedKind>, Error>;
 
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
+        for (kind, wanted) in self.levels {
+            self.opened.stocks.note_name(kind, &wanted.name);
+        }
         let preparation = self.opened.stock.prepare()?;
         self.opened.meet_to_prepare(self.session, &preparation)?;
         let (opened, role) = (&*self.opened, self.opened.role);
