@@ -3,7 +3,7 @@
 //! For backends that no checker of undefined memory can run: valgrind knows no VAES. In a kernel
 //! secrets are blocks, and blocks live in vector registers and in arrays. So what an instruction
 //! takes out of a vector or a mask register, or loads from an array of blocks, is held for secret
-//! and followed through registers and the stack ([`flow`]); a conditional jump on such a value, or
+//! and followed through registers and the stack (`flow`); a conditional jump on such a value, or
 //! an address made from one, is a finding. What is left are jumps on counters, lengths and flags
 //! of the program, which both parties know.
 //!

@@ -12,7 +12,7 @@
 //! The garbler's best t is what counts. **Arithmetic**: natural logarithms of factorials summed in
 //! `f64`. A sum of n ≤ 2^22 terms stays below 2^26, so that its error is below
 //! 2^22 · 2^26 · 2^-53 = 2^-5 in the worst case and in truth about its square root; compensated
-//! summation brings the worst case below 2^-20. [`MARGIN`] covers ten such logarithms and is added
+//! summation brings the worst case below 2^-20. `MARGIN` covers ten such logarithms and is added
 //! to every bound, so that a bound that is reported holds.
 
 use std::fmt;
