@@ -42,6 +42,10 @@ fn high(block: Block) -> u64 {
     (block.to_u128() >> 64) as u64
 }
 
+fn of_halves(low: u64, high: u64) -> Block {
+    Block::from_u128(u128::from(low) | u128::from(high) << 64)
+}
+
 /// The carry-less product, a bit of `b` at a time, by masks.
 fn carryless(a: u64, b: u64) -> Block {
     let product = (0..64).fold(0, |sum, i| {
@@ -140,8 +144,8 @@ impl Simd for Portable {
     #[inline(always)]
     fn msb_masks_of_halves(self, a: [Block; 4]) -> [Block; 4] {
         a.map(|block| {
-            let masks = [low(block), high(block)].map(|half| (half >> 63).wrapping_neg());
-            Block::from_u128(u128::from(masks[0]) | u128::from(masks[1]) << 64)
+            let [low, high] = [low(block), high(block)].map(|half| (half >> 63).wrapping_neg());
+            of_halves(low, high)
         })
     }
 
@@ -156,6 +160,26 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
+    fn low_halves(self, a: [Block; 4], b: [Block; 4]) -> [Block; 4] {
+        array::from_fn(|lane| of_halves(low(a[lane]), low(b[lane])))
+    }
+
+    #[inline(always)]
+    fn high_halves(self, a: [Block; 4], b: [Block; 4]) -> [Block; 4] {
+        array::from_fn(|lane| of_halves(high(a[lane]), high(b[lane])))
+    }
+
+    #[inline(always)]
+    fn shift_up<const BITS: i32>(self, a: [Block; 4]) -> [Block; 4] {
+        a.map(|block| of_halves(low(block) << BITS, high(block) << BITS))
+    }
+
+    #[inline(always)]
+    fn shift_down<const BITS: i32>(self, a: [Block; 4]) -> [Block; 4] {
+        a.map(|block| of_halves(low(block) >> BITS, high(block) >> BITS))
+    }
+
+    #[inline(always)]
     fn swap_halves(self, a: [Block; 4]) -> [Block; 4] {
         a.map(|block| Block::from_u128(block.to_u128().rotate_left(64)))
     }
@@ -163,10 +187,8 @@ impl Simd for Portable {
     #[inline(always)]
     fn add_halves(self, a: [Block; 4], b: [Block; 4]) -> [Block; 4] {
         array::from_fn(|lane| {
-            let (a, b) = (a[lane].to_u128(), b[lane].to_u128());
-            let low = (a as u64).wrapping_add(b as u64);
-            let high = ((a >> 64) as u64).wrapping_add((b >> 64) as u64);
-            Block::from_u128(u128::from(low) | u128::from(high) << 64)
+            let (a, b) = (a[lane], b[lane]);
+            of_halves(low(a).wrapping_add(low(b)), high(a).wrapping_add(high(b)))
         })
     }
 

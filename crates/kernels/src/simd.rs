@@ -108,6 +108,18 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
     /// The high 64-bit half of each lane, in both its halves.
     fn high_twice(self, a: Self::Vector) -> Self::Vector;
 
+    /// The low 64-bit halves of each lane of `a` and of `b`, in this order.
+    fn low_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// The high 64-bit halves of each lane of `a` and of `b`, in this order.
+    fn high_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// Each 64-bit half shifted towards its bit 63 by `BITS`, 1 to 63.
+    fn shift_up<const BITS: i32>(self, a: Self::Vector) -> Self::Vector;
+
+    /// Each 64-bit half shifted towards its bit 0 by `BITS`, 1 to 63.
+    fn shift_down<const BITS: i32>(self, a: Self::Vector) -> Self::Vector;
+
     /// The 64-bit halves of each lane exchanged.
     fn swap_halves(self, a: Self::Vector) -> Self::Vector;
 
@@ -172,10 +184,10 @@ mod tests {
     struct Halves;
 
     impl Kernel for Halves {
-        type Output = Vec<[u128; 6]>;
+        type Output = Vec<[u128; 10]>;
 
         #[inline(always)]
-        fn run<S: Simd>(self, simd: S) -> Vec<[u128; 6]> {
+        fn run<S: Simd>(self, simd: S) -> Vec<[u128; 10]> {
             let a = simd.load(&LANES.map(Block::from_u128));
             let mut rows = [[0; 21]; 4];
             simd.store_rows(a, &mut rows, 5);
@@ -186,6 +198,10 @@ mod tests {
                 simd.swap_halves(a),
                 simd.sigma(a),
                 simd.load_rows(&rows, 5),
+                simd.low_halves(a, simd.swap_halves(a)),
+                simd.high_halves(a, simd.swap_halves(a)),
+                simd.shift_up::<5>(a),
+                simd.shift_down::<16>(a),
             ];
             let lanes = found.map(|vector| {
                 let mut lanes = [Block::ZERO; 4];
@@ -215,6 +231,10 @@ mod tests {
                     high | low << 64,
                     high | (low ^ high) << 64,
                     lane,
+                    low | high << 64,
+                    high | low << 64,
+                    u128::from((low as u64) << 5) | u128::from((high as u64) << 5) << 64,
+                    low >> 16 | (high >> 16) << 64,
                 ];
                 assert_eq!(found, expected, "{cpu:?}");
             }

@@ -1,8 +1,13 @@
 //! Transposition of bit matrices, 128 rows at a time, for OT extension.
 //!
-//! Each square of 128 × 128 bits is transposed in place by exchanging ever smaller off-diagonal
-//! squares (Eklundh, "A fast computer method for matrix transposing", 1972): seven passes of
-//! shifts and masks on whole rows, the same code compiled for each backend's vectors.
+//! Each square of 128 × 128 bits is transposed by exchanging ever smaller off-diagonal squares
+//! (Eklundh, "A fast computer method for matrix transposing", 1972). A vector holds one row of as
+//! many squares as it has lanes, so that every exchange is between two vectors. The seven sizes
+//! are done in three passes with eight or four vectors in registers. Squares go four at a time,
+//! since their rows share cache lines: rows of a few powers of two would otherwise fall out of the
+//! first-level cache before the next square needs them.
+//!
+//! Cost: seven exchanges of six operations for each two vectors.
 
 use zeroize::Zeroize;
 
@@ -11,6 +16,9 @@ use crate::{Block, Cpu, Kernel};
 
 /// Rows of the matrix, and bits of a block.
 const SIDE: usize = 128;
+
+/// Squares that are transposed together, a multiple of every backend's lanes.
+const SQUARES: usize = 4;
 
 /// Transposes a matrix of 128 rows of n bits into n rows of 128 bits.
 ///
@@ -43,52 +51,116 @@ impl Kernel for Transpose<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, _simd: S) {
+    fn run<S: Simd>(self, simd: S) {
         let stride = self.rows.len() / SIDE;
-        // Rows in two words, low half first, so that each pass works on contiguous words.
-        let mut square = [[0; 2]; SIDE];
-        for (at, columns) in self.columns.chunks_exact_mut(SIDE).enumerate() {
-            for (r, row) in square.iter_mut().enumerate() {
-                let value = self.rows[r * stride + at].to_u128();
-                *row = [value as u64, (value >> 64) as u64];
-            }
-            transpose_square(&mut square);
-            for (column, row) in columns.iter_mut().zip(&square) {
-                *column = Block::from_u128(u128::from(row[0]) | u128::from(row[1]) << 64);
-            }
+        let mut work = [[Block::ZERO; SQUARES]; SIDE];
+        let (whole, rest) = self.columns.as_chunks_mut();
+        for (columns, at) in whole.iter_mut().zip((0..).step_by(SQUARES)) {
+            read(simd, &self.rows[at..], stride, &mut work);
+            middle(simd, &mut work);
+            write(simd, &work, columns);
         }
-        square.as_flattened_mut().zeroize();
+        if !rest.is_empty() {
+            let left = rest.len() / SIDE;
+            let mut rows = [Block::ZERO; SQUARES * SIDE];
+            let mut columns = [Block::ZERO; SQUARES * SIDE];
+            let from = self.rows.chunks_exact(stride);
+            for (row, from) in rows.chunks_exact_mut(SQUARES).zip(from) {
+                row[..left].copy_from_slice(&from[stride - left..]);
+            }
+            read(simd, &rows, SQUARES, &mut work);
+            middle(simd, &mut work);
+            write(simd, &work, &mut columns);
+            rest.copy_from_slice(&columns[..rest.len()]);
+            rows.zeroize();
+            columns.zeroize();
+        }
+        work.as_flattened_mut().zeroize();
     }
 }
 
+/// Rows of [`SQUARES`] squares. Vectors of them are listed one by one below: loads in a loop, or in a
+/// closure over an array, are kept in memory by the compiler and not in registers.
+type Work = [[Block; SQUARES]; SIDE];
+
+/// Exchanges squares of 64, 32 and 16 on the way from rows that are `stride` blocks apart.
 #[inline(always)]
-fn transpose_square(square: &mut [[u64; 2]; SIDE]) {
-    let (top, bottom) = square.split_at_mut(SIDE / 2);
-    for (a, b) in top.iter_mut().zip(bottom) {
-        core::mem::swap(&mut a[1], &mut b[0]);
+fn read<S: Simd>(simd: S, rows: &[Block], stride: usize, work: &mut Work) {
+    const STEP: usize = SIDE / 8;
+    for first in 0..STEP {
+        for at in (0..SQUARES).step_by(S::LANES) {
+            let row = |i: usize| simd.load(&rows[(first + STEP * i) * stride + at..]);
+            let (top, bottom) = (
+                [row(0), row(1), row(2), row(3)],
+                [row(4), row(5), row(6), row(7)],
+            );
+            let mut held = [top[0]; 8];
+            for (i, (a, b)) in top.into_iter().zip(bottom).enumerate() {
+                held[i] = simd.low_halves(a, b);
+                held[i + 4] = simd.high_halves(a, b);
+            }
+            exchange::<S, 8, 2, 32>(simd, &mut held);
+            exchange::<S, 8, 1, 16>(simd, &mut held);
+            for (i, row) in held.into_iter().enumerate() {
+                simd.store(row, &mut work[first + STEP * i][at..]);
+            }
+        }
     }
-    exchange::<32>(square, 0x0000_0000_ffff_ffff);
-    exchange::<16>(square, 0x0000_ffff_0000_ffff);
-    exchange::<8>(square, 0x00ff_00ff_00ff_00ff);
-    exchange::<4>(square, 0x0f0f_0f0f_0f0f_0f0f);
-    exchange::<2>(square, 0x3333_3333_3333_3333);
-    exchange::<1>(square, 0x5555_5555_5555_5555);
 }
 
-/// Exchanges the off-diagonal squares of `D` × `D` bits in each square of twice the side.
+/// Exchanges squares of 8 and 4.
 #[inline(always)]
-fn exchange<const D: usize>(square: &mut [[u64; 2]; SIDE], mask: u64) {
-    for rows in square.chunks_exact_mut(2 * D) {
-        let (top, bottom) = rows.split_at_mut(D);
-        for (a, b) in top
-            .as_flattened_mut()
-            .iter_mut()
-            .zip(bottom.as_flattened_mut())
-        {
-            let t = (*a >> D ^ *b) & mask;
-            *b ^= t;
-            *a ^= t << D;
+fn middle<S: Simd>(simd: S, work: &mut Work) {
+    for rows in work.as_chunks_mut::<16>().0 {
+        for first in 0..4 {
+            for at in (0..SQUARES).step_by(S::LANES) {
+                let row = |i: usize| simd.load(&rows[first + 4 * i][at..]);
+                let mut held = [row(0), row(1), row(2), row(3)];
+                exchange::<S, 4, 2, 8>(simd, &mut held);
+                exchange::<S, 4, 1, 4>(simd, &mut held);
+                for (i, row) in held.into_iter().enumerate() {
+                    simd.store(row, &mut rows[first + 4 * i][at..]);
+                }
+            }
         }
+    }
+}
+
+/// Exchanges squares of 2 and 1 on the way to the columns, 128 for each square.
+#[inline(always)]
+fn write<S: Simd>(simd: S, work: &Work, columns: &mut [Block; SQUARES * SIDE]) {
+    for (first, rows) in (0..).step_by(4).zip(work.as_chunks::<4>().0) {
+        for at in (0..SQUARES).step_by(S::LANES) {
+            let row = |i: usize| simd.load(&rows[i][at..]);
+            let mut held = [row(0), row(1), row(2), row(3)];
+            exchange::<S, 4, 2, 2>(simd, &mut held);
+            exchange::<S, 4, 1, 1>(simd, &mut held);
+            for (i, row) in held.into_iter().enumerate() {
+                let column = |lane: usize| (at + lane) * SIDE + first + i;
+                simd.scatter(row, columns.as_mut_slice(), column);
+            }
+        }
+    }
+}
+
+/// In each 64-bit half, the bits whose number has the bit `SIZE` clear.
+const fn mask(size: i32) -> Block {
+    let low = u128::MAX / ((1 << size) + 1);
+    Block::from_u128(low)
+}
+
+/// Exchanges the off-diagonal squares of `SIZE` × `SIZE` bits between vectors that are `APART`.
+#[inline(always)]
+fn exchange<S: Simd, const HELD: usize, const APART: usize, const SIZE: i32>(
+    simd: S,
+    held: &mut [S::Vector; HELD],
+) {
+    let mask = simd.splat(const { mask(SIZE) });
+    for i in (0..HELD).filter(|i| i & APART == 0) {
+        let (a, b) = (held[i], held[i + APART]);
+        let moved = simd.and(simd.xor(simd.shift_down::<SIZE>(a), b), mask);
+        held[i] = simd.xor(a, simd.shift_up::<SIZE>(moved));
+        held[i + APART] = simd.xor(b, moved);
     }
 }
 
@@ -103,7 +175,7 @@ mod tests {
 
     #[test]
     fn every_backend_agrees_with_the_definition() {
-        for n in [0, 128, 256, 384, 1280] {
+        for n in [0, 128, 256, 384, 512, 1280] {
             let mut rows = vec![Block::ZERO; n];
             Prg::new(Block::from_u128(n as u128)).fill_blocks(&mut rows);
             for cpu in Cpu::available() {

@@ -86,10 +86,14 @@ pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
     fn interleave_low_columns(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Columns (a₂, b₂, a₃, b₃) of each lane.
     fn interleave_high_columns(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Halves (low of a, low of b) of each lane.
+    /// See [`Simd::low_halves`].
     fn low_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Halves (high of a, high of b) of each lane.
+    /// See [`Simd::high_halves`].
     fn high_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// See [`Simd::shift_up`].
+    fn shift_up<const BITS: i32>(self, a: Self::Vector) -> Self::Vector;
+    /// See [`Simd::shift_down`].
+    fn shift_down<const BITS: i32>(self, a: Self::Vector) -> Self::Vector;
     /// Each column moved up one place, zero moved in.
     fn up_one_column(self, a: Self::Vector) -> Self::Vector;
     /// Each column moved up two places, zeros moved in.
@@ -157,10 +161,10 @@ fn transpose_columns<L: Lanes>(lanes: L, x: [L::Vector; 4]) -> [L::Vector; 4] {
     let cd_low = lanes.interleave_low_columns(c, d);
     let cd_high = lanes.interleave_high_columns(c, d);
     [
-        lanes.low_halves(ab_low, cd_low),
-        lanes.high_halves(ab_low, cd_low),
-        lanes.low_halves(ab_high, cd_high),
-        lanes.high_halves(ab_high, cd_high),
+        Lanes::low_halves(lanes, ab_low, cd_low),
+        Lanes::high_halves(lanes, ab_low, cd_low),
+        Lanes::low_halves(lanes, ab_high, cd_high),
+        Lanes::high_halves(lanes, ab_high, cd_high),
     ]
 }
 
@@ -383,12 +387,32 @@ impl<L: Lanes> Simd for L {
 
     #[inline(always)]
     fn low_twice(self, a: Self::Vector) -> Self::Vector {
-        self.low_halves(a, a)
+        Lanes::low_halves(self, a, a)
     }
 
     #[inline(always)]
     fn high_twice(self, a: Self::Vector) -> Self::Vector {
-        self.high_halves(a, a)
+        Lanes::high_halves(self, a, a)
+    }
+
+    #[inline(always)]
+    fn low_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        Lanes::low_halves(self, a, b)
+    }
+
+    #[inline(always)]
+    fn high_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        Lanes::high_halves(self, a, b)
+    }
+
+    #[inline(always)]
+    fn shift_up<const BITS: i32>(self, a: Self::Vector) -> Self::Vector {
+        Lanes::shift_up::<BITS>(self, a)
+    }
+
+    #[inline(always)]
+    fn shift_down<const BITS: i32>(self, a: Self::Vector) -> Self::Vector {
+        Lanes::shift_down::<BITS>(self, a)
     }
 
     #[inline(always)]

@@ -210,6 +210,18 @@ impl Lanes for AesNi {
     }
 
     #[inline(always)]
+    fn shift_up<const BITS: i32>(self, a: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_slli_epi64::<BITS>(a) }
+    }
+
+    #[inline(always)]
+    fn shift_down<const BITS: i32>(self, a: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_srli_epi64::<BITS>(a) }
+    }
+
+    #[inline(always)]
     fn up_one_column(self, a: __m128i) -> __m128i {
         // SAFETY: `self` proves the features.
         unsafe { _mm_slli_si128::<4>(a) }

@@ -244,6 +244,18 @@ impl Lanes for Vaes256 {
     }
 
     #[inline(always)]
+    fn shift_up<const BITS: i32>(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_slli_epi64::<BITS>(a) }
+    }
+
+    #[inline(always)]
+    fn shift_down<const BITS: i32>(self, a: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_srli_epi64::<BITS>(a) }
+    }
+
+    #[inline(always)]
     fn up_one_column(self, a: __m256i) -> __m256i {
         // SAFETY: `self` proves the features.
         unsafe { _mm256_slli_si256::<4>(a) }

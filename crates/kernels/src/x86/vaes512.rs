@@ -290,6 +290,18 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
+    fn shift_up<const BITS: i32>(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_sll_epi64(a, _mm_cvtsi32_si128(BITS)) }
+    }
+
+    #[inline(always)]
+    fn shift_down<const BITS: i32>(self, a: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_srl_epi64(a, _mm_cvtsi32_si128(BITS)) }
+    }
+
+    #[inline(always)]
     fn up_one_column(self, a: __m512i) -> __m512i {
         // SAFETY: `self` proves the features.
         unsafe { _mm512_bslli_epi128::<4>(a) }
