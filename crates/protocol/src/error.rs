@@ -104,6 +104,9 @@ pub enum Misbehaviour {
     /// Labels that it returned are not those of the circuit.
     #[error("the result that it returned is not authenticated by the circuit's labels")]
     ForgedResult,
+    /// A check of a batch failed.
+    #[error("it cheated: {0}")]
+    Cheated(crate::batch::Caught),
     /// The result does not decode.
     #[error("its garbled circuit has no result: {0}")]
     Undecodable(#[from] DecodeError),
@@ -186,6 +189,16 @@ pub enum Incompatibility {
         ours: BaseOt,
         /// The peer's.
         theirs: BaseOt,
+    },
+    /// Another plan of a batch.
+    #[error(
+        "it plans {theirs} and we plan {ours}; give both the same release and the same number of executions"
+    )]
+    BatchPlan {
+        /// Our plan.
+        ours: String,
+        /// The peer's.
+        theirs: String,
     },
     /// The runs of the session are counted differently.
     #[error("it counts this as run {theirs} of the session and we as run {ours}")]

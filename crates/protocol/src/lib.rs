@@ -7,7 +7,7 @@
 //! | [`session`] | how two parties agree on what they run, and the tags that bind a run to it |
 //! | [`setup`] | base OTs, from which a session's correlated OTs grow |
 //! | [`direct`] | garble, stream and evaluate now: semi-honest, one pass, constant memory |
-//! | [`batch`] | parameters of malicious batches |
+//! | [`batch`] | many executions checked together: malicious, four messages each |
 //! | [`prepared`] | link what was garbled before: semi-honest, one round trip |
 //!
 //! Everything here takes bytes and gives bytes, so that it runs over TLS, in memory and in a

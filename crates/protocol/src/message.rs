@@ -83,6 +83,34 @@ one_byte_enum! {
         Corrections = 37, "corrections";
         /// The mask of the links that came before it.
         Unmask = 38, "unmask";
+        /// A batch's plan, and commitments to the evaluator's choices.
+        BatchPlan = 48, "batch plan";
+        /// Digests of a batch's circuits.
+        CircuitDigests = 49, "circuit digests";
+        /// Which circuits are checked.
+        CheckSet = 50, "check set";
+        /// Seeds of the circuits that are checked.
+        CheckedSeeds = 51, "seeds of checked circuits";
+        /// Which bucket each circuit goes to.
+        Buckets = 52, "buckets";
+        /// Circuits to be evaluated.
+        BucketCircuits = 53, "bucket circuits";
+        /// Which halves of the garbler's masks are opened.
+        HalfChoices = 54, "half choices";
+        /// Halves of the garbler's masks, and the strings of oblivious transfers.
+        BucketOpenings = 55, "bucket openings";
+        /// All executions of a batch are checked.
+        BatchChecked = 56, "batch checked";
+        /// The evaluator's input to a batch execution, masked.
+        MaskedInput = 57, "masked input";
+        /// Labels of a batch execution's inputs, and the key of recovery under its outputs.
+        InputLabels = 58, "input labels";
+        /// The key of recovery, if the evaluator has it, or as many random bits, masked.
+        RecoveryChoice = 59, "recovery choice";
+        /// What the evaluator checks its result with.
+        RecoveryLabels = 60, "recovery labels";
+        /// The garbler's result of a batch execution, masked, with its MAC.
+        MaskedResult = 61, "masked result";
     }
 }
 

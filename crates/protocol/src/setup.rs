@@ -11,7 +11,7 @@ use rand_core::CryptoRng;
 use tacit_kernels::Block;
 use tacit_ot::base::{BaseOt, ml_kem, ristretto};
 use tacit_ot::correlated::{CotReceiver, CotSender};
-use tacit_ot::{Delta, FieldBits, SessionTag};
+use tacit_ot::{Delta, FieldBits, Security, SessionTag};
 
 use crate::message::Kind;
 use crate::party::{Action, Party};
@@ -40,6 +40,12 @@ pub struct GarblerOt {
 }
 
 impl GarblerOt {
+    /// What these OTs withstand.
+    #[must_use]
+    pub fn security(&self) -> Security {
+        self.sender.security()
+    }
+
     /// The offset that all these OTs share. Secret.
     pub(crate) fn delta(&self) -> Block {
         self.delta
@@ -73,6 +79,12 @@ pub struct EvaluatorOt {
 }
 
 impl EvaluatorOt {
+    /// What these OTs withstand.
+    #[must_use]
+    pub fn security(&self) -> Security {
+        self.receiver.security()
+    }
+
     /// The number of the next OT.
     pub(crate) fn next_index(&self) -> u64 {
         self.receiver.next_index()
@@ -122,6 +134,7 @@ pub struct GarblerSetup(Stage<GarblerWaiting, GarblerOt>);
 
 struct GarblerWaiting {
     tag: SessionTag,
+    security: Security,
     delta: Delta,
     threads: NonZeroUsize,
     receiver: BaseReceiver,
@@ -190,11 +203,22 @@ impl GarblerSetup {
         };
         let waiting = GarblerWaiting {
             tag,
+            security: Security::SemiHonest,
             delta,
             threads,
             receiver,
         };
         Ok(Self(Stage::Sending(waiting, message)))
+    }
+
+    /// The same setup, whose OTs withstand what `security` says; both parties say the same. It is
+    /// semi-honest unless this is called, before the first message.
+    #[must_use]
+    pub fn secured(mut self, security: Security) -> Self {
+        if let Stage::Sending(waiting, _) | Stage::Waiting(waiting) = &mut self.0 {
+            waiting.security = security;
+        }
+        self
     }
 
     /// The OTs.
@@ -215,6 +239,7 @@ pub struct EvaluatorSetup(Stage<EvaluatorWaiting, EvaluatorOt>);
 
 struct EvaluatorWaiting {
     tag: SessionTag,
+    security: Security,
     threads: NonZeroUsize,
     sender: BaseSender,
 }
@@ -256,6 +281,7 @@ impl EvaluatorSetup {
         let tag = SessionTag::new(*tag.as_bytes());
         let waiting = |sender| EvaluatorWaiting {
             tag,
+            security: Security::SemiHonest,
             threads: base.threads,
             sender,
         };
@@ -270,6 +296,16 @@ impl EvaluatorSetup {
             }
             _ => return Err(UNKNOWN_BASE_OT),
         }))
+    }
+
+    /// The same setup, whose OTs withstand what `security` says; both parties say the same. It is
+    /// semi-honest unless this is called, before the first message.
+    #[must_use]
+    pub fn secured(mut self, security: Security) -> Self {
+        if let Stage::Sending(waiting, _) | Stage::Waiting(waiting) = &mut self.0 {
+            waiting.security = security;
+        }
+        self
     }
 
     /// The OTs.
@@ -346,6 +382,7 @@ impl Party for GarblerSetup {
         self.0.receive(|waiting| {
             let GarblerWaiting {
                 tag,
+                security,
                 delta,
                 threads,
                 receiver,
@@ -357,7 +394,7 @@ impl Party for GarblerSetup {
             let block = delta.to_block();
             let ot = GarblerOt {
                 delta: block,
-                sender: CotSender::new(delta, keys, &tag, FIELD)?,
+                sender: CotSender::with_security(delta, keys, &tag, FIELD, security)?,
             };
             Ok((ot, None))
         })
@@ -377,6 +414,7 @@ impl Party for EvaluatorSetup {
         self.0.receive(|waiting| {
             let EvaluatorWaiting {
                 tag,
+                security,
                 threads,
                 sender,
             } = waiting;
@@ -387,7 +425,7 @@ impl Party for EvaluatorSetup {
                     (keys, Some(reply))
                 }
             };
-            let receiver = CotReceiver::new(keys, &tag, FIELD)?;
+            let receiver = CotReceiver::with_security(keys, &tag, FIELD, security)?;
             Ok((EvaluatorOt { receiver }, reply))
         })
     }

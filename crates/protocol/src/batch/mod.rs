@@ -1,4 +1,64 @@
-//! `batch`: many executions of one function, prepared and checked together, secure against
-//! malicious parties. What stands here so far are its parameters.
+//! `batch`: many executions of one function, prepared and checked together, secure against a
+//! malicious party; each then takes four short messages.
+//!
+//! Lindell and Riva, "Blazing fast 2PC in the offline/online setting with security for malicious
+//! adversaries" (CCS 2015), over their "Cut-and-choose Yao-based secure computation in the
+//! online/offline and batch settings" (CRYPTO 2014), with corrections and deviations that
+//! `docs/protocols/batch.md` lists, each with its reason.
+//!
+//! | module | step |
+//! |---|---|
+//! | [`plan`], [`parameters`] | how many circuits, and every way to cheat added up |
+//! | `encoding` | probe-resistant encoding of the evaluator's inputs |
+//! | `circuit`, `walk` | a circuit from its seed; recovery |
+//! | `oracle` | commitments and every other hash |
+//! | `consistency` | one input of the garbler to all circuits of an execution |
+//! | `cut`, `transfer` | which circuits are checked, buckets; oblivious transfer |
+//! | [`offline`], [`online`] | the parties |
+//! | `returned` | a result for the garbler |
+//!
+//! **Assumptions.** SHA-256 as a random oracle that commits and may be programmed; AES as an ideal
+//! cipher for garbling, a pseudorandom permutation elsewhere; the malicious OT extension's.
+//!
+//! **Prepared** by [`PreparingGarbler`] and [`PreparingEvaluator`]: both keep N executions through
+//! [`Circuits`]. **Run** by [`OnlineGarbler`] and [`OnlineEvaluator`], each execution once. A check
+//! that fails, or a connection lost before preparation ends, is terminal: all of the batch and its
+//! OTs are discarded, and another is prepared from fresh randomness.
 
+mod bits;
+mod caught;
+mod circuit;
+mod consistency;
+mod cut;
+mod encoding;
+mod execution;
+mod frames;
+mod layout;
+pub mod offline;
+pub mod online;
+mod oracle;
+mod parallel;
 pub mod parameters;
+pub mod plan;
+mod returned;
+#[cfg(test)]
+mod tests;
+mod transfer;
+mod walk;
+
+pub use caught::Caught;
+pub use execution::{Circuits, EvaluatorExecution, GarblerExecution};
+pub use layout::Batch;
+pub use offline::{PreparingEvaluator, PreparingGarbler};
+pub use online::{OnlineEvaluator, OnlineGarbler, ReadyExecution};
+pub use plan::{Bound, Plan};
+
+use crate::{Error, Misbehaviour};
+
+const SPENT: Error = Error::ApiMisuse("the run has failed before");
+const NOT_DONE: Error = Error::ApiMisuse("a run is finished when it is done");
+const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
+
+fn cheated(caught: Caught) -> Error {
+    Misbehaviour::Cheated(caught).into()
+}

@@ -1,0 +1,71 @@
+//! Bits, eight a byte, least significant first.
+
+use zeroize::Zeroizing;
+
+/// Bytes that hold so many bits.
+pub(super) const fn bytes_for(bits: usize) -> usize {
+    bits.div_ceil(8)
+}
+
+/// Bit `i`.
+pub(super) fn bit(bytes: &[u8], i: usize) -> bool {
+    bytes[i / 8] >> (i % 8) & 1 == 1
+}
+
+/// The bits' bytes, unused bits zero.
+pub(super) fn pack(bits: &[bool]) -> Vec<u8> {
+    let byte = |bits: &[bool]| {
+        (0..)
+            .zip(bits)
+            .fold(0, |byte, (i, bit)| byte | u8::from(*bit) << i)
+    };
+    bits.chunks(8).map(byte).collect()
+}
+
+/// The first `count` bits.
+pub(super) fn unpack(bytes: &[u8], count: usize) -> Zeroizing<Vec<bool>> {
+    Zeroizing::new((0..count).map(|i| bit(bytes, i)).collect())
+}
+
+/// Clears the bits from `count` on.
+pub(super) fn clear_unused(bytes: &mut [u8], count: usize) {
+    if let (Some(last), used @ 1..) = (bytes.last_mut(), count % 8) {
+        *last &= (1 << used) - 1;
+    }
+}
+
+/// Whether the bits from `count` on are clear, in the bytes that `count` bits need.
+pub(super) fn unused_are_clear(bytes: &[u8], count: usize) -> bool {
+    match (bytes.last(), count % 8) {
+        (Some(last), used @ 1..) => last >> used == 0,
+        _ => true,
+    }
+}
+
+/// Adds `b` to `a`.
+pub(super) fn xor_into(a: &mut [u8], b: &[u8]) {
+    debug_assert_eq!(a.len(), b.len());
+    a.iter_mut().zip(b).for_each(|(a, b)| *a ^= b);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_packed_and_unpacked() {
+        let bits: Vec<bool> = (0..19).map(|i| i % 3 == 1).collect();
+        let mut bytes = pack(&bits);
+        assert_eq!(bytes, [0b1001_0010, 0b0010_0100, 0b001]);
+        assert_eq!(*unpack(&bytes, 19), bits);
+        assert!(unused_are_clear(&bytes, 19) && bit(&bytes, 16) && !bit(&bytes, 17));
+        bytes[2] |= 8;
+        assert!(!unused_are_clear(&bytes, 19));
+        clear_unused(&mut bytes, 19);
+        assert_eq!(bytes, pack(&bits));
+        let same = bytes.clone();
+        xor_into(&mut bytes, &same);
+        assert_eq!(bytes, [0; 3]);
+        assert!(unused_are_clear(&[], 0) && unused_are_clear(&[0xff], 8));
+    }
+}

@@ -1,0 +1,210 @@
+//! The garbler gives one input to all circuits of an execution.
+//!
+//! Lindell–Riva 2015, section 3, with O(s) symmetric operations a circuit. The garbler's labels
+//! of circuit j are committed in pairs permuted by a secret m_j, and it opens positions x ⊕ m_j.
+//! Beside them it commits to s + 3 pairs (m_j ⊕ r_i, r_i).
+//!
+//! The circuits of an execution, main and then recovery, form a chain. For neighbours a and b the
+//! garbler sends δ = m_a ⊕ m_b and for each i the sum of their first halves, whose sum with δ is
+//! that of the second halves. The evaluator has committed to W ∈ {0,1}^(s+3), **one for the whole
+//! chain**, and opens it when all of these are there; the garbler opens half W_i of each circuit,
+//! and the evaluator checks that neighbours' halves have the sums that were sent.
+//!
+//! *Sound*: let a and b be two good circuits of a chain. Over all steps between them, opened
+//! halves in the middle cancel, so half W_i of a ⊕ half W_i of b is the sum of what was sent for
+//! that half. If the δ between them do not add to m_a ⊕ m_b, then for each i one of the halves
+//! fails, whatever the circuits between contain. So all checks pass with probability 2^−(s+3).
+//! *Hiding*: W shows r_i or m_j ⊕ r_i, never both: independent of m_j. Two W's on one circuit
+//! would show it.
+//!
+//! **Cost**: 2 (s + 3) commitments a circuit.
+
+use tacit_kernels::Prg;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::bits::{bit, bytes_for, clear_unused, xor_into};
+use super::oracle::{Domain, HASH_BYTES, Oracle};
+
+/// Bytes of randomness with which a half is committed.
+const RANDOM_BYTES: usize = 16;
+
+/// Sizes that the checks of one batch share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chaining {
+    /// Bits of m: the garbler's input bits.
+    pub(super) input_bits: usize,
+    /// s + 3, or none if the garbler has no input.
+    pub(super) pairs: usize,
+}
+
+impl Chaining {
+    pub(super) fn new(input_bits: usize, share_bits: usize) -> Self {
+        let pairs = if input_bits == 0 { 0 } else { share_bits };
+        Self { input_bits, pairs }
+    }
+
+    /// Bytes of m, δ or a half.
+    pub(super) fn half_bytes(self) -> usize {
+        bytes_for(self.input_bits)
+    }
+
+    /// Bytes of W.
+    pub(super) fn choice_bytes(self) -> usize {
+        bytes_for(self.pairs)
+    }
+
+    /// Bytes of a circuit's commitments.
+    pub(super) fn commitment_bytes(self) -> usize {
+        2 * self.pairs * HASH_BYTES
+    }
+
+    /// Bytes of what is sent for two neighbours: δ, and sums of first halves.
+    pub(super) fn step_bytes(self) -> usize {
+        (1 + self.pairs) * self.half_bytes()
+    }
+
+    /// Bytes of a circuit's openings.
+    pub(super) fn opening_bytes(self) -> usize {
+        self.pairs * (RANDOM_BYTES + self.half_bytes())
+    }
+}
+
+/// m_j and the halves of a circuit, with what commits to them.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct Pairs {
+    #[zeroize(skip)]
+    sizes: Chaining,
+    /// m.
+    pub(super) mask: Vec<u8>,
+    /// r_0, r_1, …
+    seconds: Vec<u8>,
+    /// The randomness of each commitment, two a pair.
+    random: Vec<u8>,
+}
+
+impl Pairs {
+    /// Those that a circuit's seed gives.
+    pub(super) fn draw(sizes: Chaining, prg: &mut Prg) -> Self {
+        let half = sizes.half_bytes();
+        let mut draw = |bytes: usize| {
+            let mut drawn = vec![0; bytes];
+            prg.fill_bytes(&mut drawn);
+            drawn
+        };
+        let (mut mask, mut seconds) = (draw(half), draw(sizes.pairs * half));
+        clear_unused(&mut mask, sizes.input_bits);
+        for second in seconds.chunks_exact_mut(half.max(1)) {
+            clear_unused(second, sizes.input_bits);
+        }
+        let random = draw(2 * sizes.pairs * RANDOM_BYTES);
+        Self {
+            sizes,
+            mask,
+            seconds,
+            random,
+        }
+    }
+
+    /// Half `which` of pair `i`: m ⊕ r_i or r_i.
+    fn half(&self, i: usize, which: bool) -> Vec<u8> {
+        let bytes = self.sizes.half_bytes();
+        let mut half = self.seconds[i * bytes..(i + 1) * bytes].to_vec();
+        let select = u8::from(which).wrapping_sub(1);
+        half.iter_mut()
+            .zip(&self.mask)
+            .for_each(|(half, m)| *half ^= m & select);
+        half
+    }
+
+    fn random(&self, i: usize, which: bool) -> &[u8] {
+        let at = (2 * i + usize::from(which)) * RANDOM_BYTES;
+        &self.random[at..at + RANDOM_BYTES]
+    }
+
+    /// Appends the commitments.
+    pub(super) fn commit(&self, oracle: &Oracle, circuit: u32, out: &mut Vec<u8>) {
+        for i in 0..self.sizes.pairs {
+            for which in [false, true] {
+                let parts = [self.random(i, which), &self.half(i, which)];
+                out.extend(oracle.parts(Domain::Half, circuit, position(i, which), &parts));
+            }
+        }
+    }
+
+    /// Appends what is sent for this circuit and its neighbour.
+    pub(super) fn step(&self, neighbour: &Self, out: &mut Vec<u8>) {
+        let mut append = |mut sum: Vec<u8>, other: &[u8]| {
+            xor_into(&mut sum, other);
+            out.append(&mut sum);
+        };
+        append(self.mask.clone(), &neighbour.mask);
+        for i in 0..self.sizes.pairs {
+            append(self.half(i, false), &neighbour.half(i, false));
+        }
+    }
+
+    /// Appends the openings of the halves that `choices`, W, name.
+    pub(super) fn open(&self, choices: &[u8], out: &mut Vec<u8>) {
+        for i in 0..self.sizes.pairs {
+            let which = bit(choices, i);
+            out.extend_from_slice(self.random(i, which));
+            out.extend(self.half(i, which));
+        }
+    }
+}
+
+fn position(i: usize, which: bool) -> u32 {
+    2 * i as u32 + u32::from(which)
+}
+
+/// What a step says of half `which` of pair `i`.
+fn sum(sizes: Chaining, step: &[u8], i: usize, which: bool) -> Vec<u8> {
+    let bytes = sizes.half_bytes();
+    let first = &step[(1 + i) * bytes..(2 + i) * bytes];
+    let mut sum = first.to_vec();
+    if which {
+        xor_into(&mut sum, &step[..bytes]);
+    }
+    sum
+}
+
+/// The circuit of a chain whose openings fail, or whose sum with its predecessor does.
+///
+/// `circuits` have, in the chain's order, a number, commitments and openings, and `steps` what was
+/// sent for each but the first and its predecessor. All are as long as the sizes say.
+pub(super) fn find_inconsistent<'a>(
+    sizes: Chaining,
+    oracle: &Oracle,
+    choices: &[u8],
+    circuits: impl Iterator<Item = (u32, &'a [u8], &'a [u8])>,
+    steps: &[u8],
+) -> Option<u32> {
+    if sizes.pairs == 0 {
+        return None;
+    }
+    let mut steps = steps.chunks_exact(sizes.step_bytes());
+    let mut before: Option<&[u8]> = None;
+    for (number, commitments, openings) in circuits {
+        let opened = openings.chunks_exact(RANDOM_BYTES + sizes.half_bytes());
+        let step = before.and_then(|_| steps.next());
+        let before_this = before.map(|all| all.chunks_exact(RANDOM_BYTES + sizes.half_bytes()));
+        let mut before_this = before_this.into_iter().flatten();
+        for (i, opened) in opened.enumerate() {
+            let which = bit(choices, i);
+            let at = position(i, which) as usize * HASH_BYTES;
+            let found = oracle.parts(Domain::Half, number, position(i, which), &[opened]);
+            if found != commitments[at..at + HASH_BYTES] {
+                return Some(number);
+            }
+            if let (Some(step), Some(before)) = (step, before_this.next()) {
+                let mut total = sum(sizes, step, i, which);
+                xor_into(&mut total, &opened[RANDOM_BYTES..]);
+                if total != before[RANDOM_BYTES..] {
+                    return Some(number);
+                }
+            }
+        }
+        before = Some(openings);
+    }
+    None
+}

@@ -1,0 +1,317 @@
+//! The probe-resistant encoding of the evaluator's inputs.
+//!
+//! A garbler that offers a wrong label for one value of an input bit learns the bit from whether
+//! the evaluator gives up. So the evaluator draws a longer word ŷ at random, gets a label for each
+//! of *its* bits, and uses y = M·ŷ (Lindell and Pinkas 2007, section 5.2; the name from shelat and
+//! Shen 2013). If every nonzero sum of rows of M has weight d or more, any d − 1 bits of ŷ are
+//! random and independent of y; a garbler that makes d bits or more decide is caught but with
+//! probability 2^−(d−1). So whether the evaluator gives up tells about y with distance at most
+//! 2^−(d−1).
+//!
+//! M = \[I | P\] generates a code of distance d. Where the literature draws M at random and trusts
+//! in luck, ours is **a BCH code with a parity bit**: narrow-sense, binary, primitive of length
+//! 2^μ − 1, with designed distance 2t + 1, whose generator is the product of the minimal
+//! polynomials of α, α^3, … α^(2t−1) (MacWilliams and Sloane, chapter 7, §6 and chapter 9). The
+//! BCH bound proves its distance; leaving information bits out (shortening) keeps it, and one bit
+//! of parity over the word makes it 2t + 2. For 128 bits and d = 44, 309 encoded bits; a random
+//! matrix of the same proven distance would need about as many, and could not be checked.
+//!
+//! M is made of XOR alone, so that the labels of y follow from those of ŷ for free.
+
+use tacit_kernels::Block;
+
+use crate::Error;
+
+/// Primitive polynomials over GF(2), of degree 3 to 17 (Peterson and Weldon, appendix C).
+const PRIMITIVE: [u32; 15] = [
+    0b1011,
+    0b1_0011,
+    0b10_0101,
+    0b100_0011,
+    0b1000_1001,
+    0x11d,
+    0x211,
+    0x409,
+    0x805,
+    0x1053,
+    0x201b,
+    0x4443,
+    0x8003,
+    0x1_100b,
+    0x2_0009,
+];
+const SMALLEST_DEGREE: u32 = 3;
+
+/// Columns of P that are summed by one table of 2^WINDOW sums.
+const WINDOW: usize = 4;
+
+/// The encoding of so many bits, M = \[I | P\].
+#[derive(Clone, Debug)]
+pub(super) struct Encoding {
+    bits: usize,
+    redundancy: usize,
+    /// For each row of P, its columns [`WINDOW`] at a time.
+    rows: Vec<u8>,
+    windows: usize,
+}
+
+impl Encoding {
+    /// An encoding of `bits` of which any `distance` − 1 encoded bits tell nothing.
+    ///
+    /// # Errors
+    ///
+    /// There are more bits than the codes have.
+    pub(super) fn new(bits: usize, distance: usize) -> Result<Self, Error> {
+        if bits == 0 {
+            return Ok(Self {
+                bits,
+                redundancy: 0,
+                rows: Vec::new(),
+                windows: 0,
+            });
+        }
+        // With parity, t errors give distance 2t + 2.
+        let errors = (distance.saturating_sub(1) / 2).max(1);
+        let generator = (SMALLEST_DEGREE..)
+            .zip(PRIMITIVE)
+            .filter_map(|(degree, polynomial)| generator(degree, polynomial, errors, bits))
+            .min_by_key(Vec::len)
+            .ok_or(Error::ApiMisuse(
+                "at most 130000 input bits of the evaluator in `batch`",
+            ))?;
+        Ok(Self::systematic(bits, &generator))
+    }
+
+    /// The systematic code with this generator polynomial, shortened, with a bit of parity.
+    fn systematic(bits: usize, generator: &[bool]) -> Self {
+        let degree = generator.len() - 1;
+        let redundancy = degree + 1;
+        let windows = redundancy.div_ceil(WINDOW);
+        let mut rows = Vec::with_capacity(bits * windows);
+        // x^degree mod g, and then each next power.
+        let mut remainder = generator[..degree].to_vec();
+        for _ in 0..bits {
+            let weight = 1 + remainder.iter().filter(|bit| **bit).count();
+            let columns = remainder.iter().copied().chain([weight % 2 == 1]);
+            let columns: Vec<bool> = columns.collect();
+            rows.extend(columns.chunks(WINDOW).map(|window| {
+                (0..)
+                    .zip(window)
+                    .fold(0, |all, (i, bit)| all | u8::from(*bit) << i)
+            }));
+            let carry = remainder[degree - 1];
+            remainder.rotate_right(1);
+            remainder[0] = false;
+            for (bit, tap) in remainder.iter_mut().zip(generator) {
+                *bit ^= carry & *tap;
+            }
+        }
+        Self {
+            bits,
+            redundancy,
+            rows,
+            windows,
+        }
+    }
+
+    /// How many bits are encoded.
+    pub(super) fn bits(&self) -> usize {
+        self.bits
+    }
+
+    /// How many bits they are encoded in.
+    pub(super) fn encoded_bits(&self) -> usize {
+        self.bits + self.redundancy
+    }
+
+    /// M times `encoded`, over blocks with XOR.
+    pub(super) fn decode_blocks(&self, encoded: &[Block]) -> Vec<Block> {
+        debug_assert_eq!(encoded.len(), self.encoded_bits());
+        let (straight, rest) = encoded.split_at(self.bits);
+        let mut sums = straight.to_vec();
+        for (window, columns) in rest.chunks(WINDOW).enumerate() {
+            let mut table = [Block::ZERO; 1 << WINDOW];
+            for (i, column) in columns.iter().enumerate() {
+                for low in 0..1 << i {
+                    table[1 << i | low] = table[low] ^ *column;
+                }
+            }
+            let rows = self.rows[window..].iter().step_by(self.windows);
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                *sum ^= table[usize::from(*row)];
+            }
+        }
+        sums
+    }
+
+    /// M times `encoded`.
+    pub(super) fn decode_bits(&self, encoded: &[bool]) -> Vec<bool> {
+        let blocks = encoded.iter().map(|bit| Block::from_u128(u128::from(*bit)));
+        let blocks = zeroize::Zeroizing::new(blocks.collect::<Vec<_>>());
+        let sums = zeroize::Zeroizing::new(self.decode_blocks(&blocks));
+        sums.iter().map(|sum| sum.lsb().into()).collect()
+    }
+}
+
+/// The generator polynomial of the BCH code of length 2^degree − 1 that corrects so many errors,
+/// lowest coefficient first, if it has room for `bits`.
+fn generator(degree: u32, polynomial: u32, errors: usize, bits: usize) -> Option<Vec<bool>> {
+    let length = (1_usize << degree) - 1;
+    let mut powers = Vec::with_capacity(length);
+    let mut power = 1_u32;
+    for _ in 0..length {
+        powers.push(power);
+        power <<= 1;
+        if power >> degree == 1 {
+            power ^= polynomial;
+        }
+    }
+    let mut logarithms = vec![0; length + 1];
+    for (exponent, power) in powers.iter().enumerate() {
+        logarithms[*power as usize] = exponent;
+    }
+    let mut is_root = vec![false; length];
+    for odd in (1..2 * errors).step_by(2) {
+        let mut root = odd % length;
+        while !is_root[root] {
+            is_root[root] = true;
+            root = 2 * root % length;
+        }
+    }
+    let roots = is_root.iter().filter(|root| **root).count();
+    if bits + roots > length {
+        return None;
+    }
+    // The product of x − α^root; its coefficients lie in GF(2).
+    let mut product = vec![1_u32];
+    for (root, _) in is_root.iter().enumerate().filter(|(_, root)| **root) {
+        product.push(0);
+        for i in (0..product.len()).rev() {
+            let times_root = match product[i] {
+                0 => 0,
+                factor => powers[(logarithms[factor as usize] + root) % length],
+            };
+            let below = if i > 0 { product[i - 1] } else { 0 };
+            product[i] = times_root ^ below;
+        }
+    }
+    debug_assert!(product.iter().all(|coefficient| *coefficient < 2));
+    Some(
+        product
+            .iter()
+            .map(|coefficient| *coefficient == 1)
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows of M, a word of 128 bits each.
+    fn rows(encoding: &Encoding) -> Vec<u128> {
+        let mut rows = vec![0; encoding.bits()];
+        for k in 0..encoding.encoded_bits() {
+            let mut unit = vec![false; encoding.encoded_bits()];
+            unit[k] = true;
+            for (row, bit) in rows.iter_mut().zip(encoding.decode_bits(&unit)) {
+                *row |= u128::from(bit) << k;
+            }
+        }
+        rows
+    }
+
+    /// Every nonzero sum of rows, at sizes where all can be tried.
+    #[test]
+    fn no_sum_of_rows_is_lighter_than_the_distance() {
+        for (bits, distance) in [
+            (1, 4),
+            (3, 5),
+            (4, 4),
+            (8, 8),
+            (11, 4),
+            (12, 12),
+            (14, 22),
+            (9, 44),
+        ] {
+            let encoding = Encoding::new(bits, distance).unwrap();
+            let rows = rows(&encoding);
+            let (mut sum, mut lightest) = (0_u128, u32::MAX);
+            for i in 1..1_u32 << bits {
+                // In Gray's order, a row changes from one sum to the next.
+                sum ^= rows[i.trailing_zeros() as usize];
+                lightest = lightest.min(sum.count_ones());
+            }
+            assert!(
+                lightest as usize >= distance,
+                "{bits}, {distance}: {lightest}"
+            );
+        }
+    }
+
+    /// Known dimensions of primitive BCH codes (MacWilliams and Sloane, figure 9.1; Lin and
+    /// Costello, table 6.1).
+    #[test]
+    fn the_codes_are_those_of_the_tables() {
+        for (degree, errors, dimension) in [
+            (4, 2, 7),
+            (5, 3, 16),
+            (6, 5, 36),
+            (7, 10, 64),
+            (8, 21, 115),
+            (8, 18, 131),
+            (9, 21, 331),
+            (10, 21, 818),
+        ] {
+            let polynomial = PRIMITIVE[(degree - SMALLEST_DEGREE) as usize];
+            let length = (1 << degree) - 1;
+            let generator = generator(degree, polynomial, errors, dimension).unwrap();
+            assert_eq!(
+                length + 1 - generator.len(),
+                dimension,
+                "{degree}, {errors}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_aes_block_is_encoded_in_309_bits() {
+        let encoding = Encoding::new(128, 44).unwrap();
+        assert_eq!(encoding.encoded_bits(), 309);
+        assert_eq!(Encoding::new(115, 44).unwrap().encoded_bits(), 115 + 141);
+        assert_eq!(Encoding::new(0, 44).unwrap().encoded_bits(), 0);
+        assert!(Encoding::new(132_000, 44).is_err());
+    }
+
+    /// Sums of few rows, and random sums, of the code that is used.
+    #[test]
+    fn light_sums_of_the_code_in_use_are_heavy_enough() {
+        let encoding = Encoding::new(128, 44).unwrap();
+        let word = |row: usize| {
+            let windows = &encoding.rows[row * encoding.windows..][..encoding.windows];
+            windows
+                .iter()
+                .map(|window| window.count_ones())
+                .sum::<u32>()
+                + 1
+        };
+        assert!((0..128).all(|row| word(row) >= 44));
+        let mut state = 1_u64;
+        for _ in 0..2000 {
+            let mut sum = vec![0_u8; encoding.windows];
+            let mut straight = 0;
+            for row in 0..128 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                if state >> 60 == 0 {
+                    straight += 1;
+                    let windows = &encoding.rows[row * encoding.windows..][..encoding.windows];
+                    sum.iter_mut().zip(windows).for_each(|(sum, w)| *sum ^= w);
+                }
+            }
+            let weight = straight + sum.iter().map(|w| w.count_ones()).sum::<u32>();
+            assert!(straight == 0 || weight >= 44, "{weight}");
+        }
+    }
+}

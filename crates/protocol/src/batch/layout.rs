@@ -1,0 +1,338 @@
+//! A batch as both parties know it, and the bytes of what is published of a circuit.
+//!
+//! | part | main circuit | recovery circuit |
+//! |---|---|---|
+//! | start | start point, 16 | |
+//! | tables | of all calls, then of the returned result's component | |
+//! | inputs | 2 commitments a bit of the garbler, at position p the label of p ⊕ m | |
+//! | outputs | 2 commitments a bit, to O^0 and O^1 | |
+//! | second | 2 commitments a bit of the evaluator, to the second shares of 0 and 1 | the same |
+//! | λ | 1 commitment | |
+//! | lock | | m under the hash of all labels of 0 |
+//! | first | 2 commitments an encoded bit, to the first shares of 0 and 1 | the same |
+//! | pairs | 2 (s + 3) commitments to halves | the same |
+//! | seed | 1 commitment | the same |
+//!
+//! The evaluator keeps the parts before `first`; the others are done with when they are checked.
+
+use core::ops::Range;
+
+use tacit_circuit::{Component, Function, Role};
+use tacit_garble::{Scheme, SchemeId};
+use tacit_kernels::{Block, Tweak, Use};
+
+use super::consistency::Chaining;
+use super::encoding::Encoding;
+use super::oracle::{HASH_BYTES, Oracle};
+use super::plan::Plan;
+use super::returned;
+use crate::Error;
+use crate::session::RunTag;
+
+/// Bits of D, the evaluator's input to a recovery circuit.
+pub(super) const KEY_BITS: usize = 128;
+
+/// Most bytes that are published of the circuits of one execution.
+const MAX_EXECUTION_BYTES: u64 = 1 << 32;
+
+/// A main circuit computes the function; a recovery circuit gives the garbler's input away to who
+/// has D.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CircuitKind {
+    Main,
+    Recovery,
+}
+
+/// Where the parts of what is published lie.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) tables: Range<usize>,
+    pub(super) inputs: Range<usize>,
+    pub(super) outputs: Range<usize>,
+    pub(super) second: Range<usize>,
+    pub(super) lambda: Range<usize>,
+    pub(super) lock: Range<usize>,
+    pub(super) first: Range<usize>,
+    pub(super) pairs: Range<usize>,
+    /// Bytes in all.
+    pub(super) total: usize,
+}
+
+impl Layout {
+    /// Bytes that the evaluator keeps.
+    pub(super) fn kept(&self) -> usize {
+        self.first.start
+    }
+}
+
+/// A batch as both parties know it: how many circuits of what.
+pub struct Batch<'f, S: Scheme> {
+    pub(super) scheme: S,
+    pub(super) function: &'f Function,
+    pub(super) plan: Plan,
+    pub(super) oracle: Oracle,
+    /// Masks the garbler's result, if it gets one.
+    pub(super) returned: Option<Component>,
+    /// Bits of the garbler's input, those added for its result among them.
+    pub(super) input_bits: usize,
+    /// Output bits of a main circuit: the evaluator's, and then those to be returned.
+    pub(super) output_bits: usize,
+    /// Of the evaluator's input.
+    pub(super) encoding: Encoding,
+    /// Of D.
+    pub(super) key_encoding: Encoding,
+    pub(super) chaining: Chaining,
+    main: Layout,
+    recovery: Layout,
+}
+
+impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
+    /// The batch of `plan` that is prepared in the run `tag`.
+    ///
+    /// # Errors
+    ///
+    /// The function has saved values, is too large, or the scheme is not of the ideal-cipher rung
+    /// (whose tables may be sent before inputs are chosen).
+    pub fn new(scheme: S, function: &'f Function, plan: Plan, tag: &RunTag) -> Result<Self, Error> {
+        Self::with_oracle(scheme, function, plan, Oracle::new(tag))
+    }
+
+    /// The batch that was prepared under this [name](Self::name).
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn named(
+        scheme: S,
+        function: &'f Function,
+        plan: Plan,
+        name: [u8; 16],
+    ) -> Result<Self, Error> {
+        Self::with_oracle(scheme, function, plan, Oracle::named(name))
+    }
+
+    fn with_oracle(
+        scheme: S,
+        function: &'f Function,
+        plan: Plan,
+        oracle: Oracle,
+    ) -> Result<Self, Error> {
+        check(scheme.id(), function)?;
+        let result_bits = function.output_bits(Role::Garbler);
+        let returned =
+            match result_bits {
+                0 => None,
+                bits => Some(returned::component(bits).map_err(|_| {
+                    Error::ApiMisuse("a result for the garbler that fits a circuit")
+                })?),
+            };
+        let share = plan.share_bits();
+        let input_bits = function.input_bits(Role::Garbler) + returned::added_inputs(result_bits);
+        let output_bits =
+            function.output_bits(Role::Evaluator) + returned::returned_bits(result_bits);
+        let encoding = Encoding::new(function.input_bits(Role::Evaluator), share + 1)?;
+        let key_encoding = Encoding::new(KEY_BITS, share + 1)?;
+        let chaining = Chaining::new(input_bits, share);
+        let tables = table_bytes(scheme, function, returned.as_ref());
+        let main = main_layout(tables, input_bits, output_bits, &encoding, chaining);
+        let recovery = recovery_layout(&key_encoding, chaining);
+        let of_execution = main.as_ref().map_or(u64::MAX, |main| {
+            (main.total as u64).saturating_mul(plan.main().bucket)
+        });
+        let main = main.filter(|_| of_execution <= MAX_EXECUTION_BYTES).ok_or(Error::ApiMisuse(
+            "`batch` holds the circuits of an execution at once, and takes functions of at most \
+             4 GiB of them",
+        ))?;
+        Ok(Self {
+            scheme,
+            function,
+            plan,
+            oracle,
+            returned,
+            input_bits,
+            output_bits,
+            encoding,
+            key_encoding,
+            chaining,
+            main,
+            recovery,
+        })
+    }
+
+    /// What its hashes are bound to. Whoever keeps executions keeps it beside them.
+    #[must_use]
+    pub fn name(&self) -> [u8; 16] {
+        self.oracle.name()
+    }
+
+    /// Its plan.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        self.plan
+    }
+
+    /// The function.
+    #[must_use]
+    pub fn function(&self) -> &'f Function {
+        self.function
+    }
+
+    pub(super) fn layout(&self, kind: CircuitKind) -> &Layout {
+        match kind {
+            CircuitKind::Main => &self.main,
+            CircuitKind::Recovery => &self.recovery,
+        }
+    }
+
+    pub(super) fn encoding(&self, kind: CircuitKind) -> &Encoding {
+        match kind {
+            CircuitKind::Main => &self.encoding,
+            CircuitKind::Recovery => &self.key_encoding,
+        }
+    }
+
+    /// B of the main or recovery circuits.
+    pub(super) fn bucket(&self, kind: CircuitKind) -> usize {
+        match kind {
+            CircuitKind::Main => self.plan.main().bucket as usize,
+            CircuitKind::Recovery => self.plan.recovery().bucket as usize,
+        }
+    }
+
+    /// All circuits, main circuits first.
+    pub(super) fn circuits(&self) -> u32 {
+        // Each cut has at most 2^22.
+        (self.plan.main().circuits + self.plan.recovery().circuits) as u32
+    }
+
+    /// What circuit `number` is.
+    pub(super) fn kind(&self, number: u32) -> CircuitKind {
+        if u64::from(number) < self.plan.main().circuits {
+            CircuitKind::Main
+        } else {
+            CircuitKind::Recovery
+        }
+    }
+
+    /// The kinds of an execution's circuits, in the order of its chain.
+    pub(super) fn chain(&self) -> impl Iterator<Item = CircuitKind> + use<S> {
+        let of = |kind| std::iter::repeat_n(kind, self.bucket(kind));
+        of(CircuitKind::Main).chain(of(CircuitKind::Recovery))
+    }
+
+    /// Circuits of an execution.
+    pub(super) fn chain_length(&self) -> usize {
+        self.bucket(CircuitKind::Main) + self.bucket(CircuitKind::Recovery)
+    }
+
+    /// Bytes that are published of an execution's circuits.
+    pub(super) fn execution_bytes(&self) -> usize {
+        self.chain().map(|kind| self.layout(kind).total).sum()
+    }
+
+    /// Bytes of what is sent for all neighbours of a chain.
+    pub(super) fn steps_bytes(&self) -> usize {
+        (self.chain_length() - 1) * self.chaining.step_bytes()
+    }
+
+    /// The public labels of constants begin with this seed.
+    pub(super) fn constant_seed(start: Block) -> Block {
+        let tweak = Tweak {
+            usage: Use::PublicLabel,
+            instance: 0,
+            number: 0,
+            a: 0,
+            b: 0,
+        };
+        start ^ tweak.to_block()
+    }
+}
+
+/// Checks that `batch` can run `function` under a scheme.
+fn check(scheme: SchemeId, function: &Function) -> Result<(), Error> {
+    if let Some(port) = function.loads().iter().chain(function.saves()).next() {
+        return Err(Error::SavedValue {
+            protocol: "batch",
+            value: port.name.clone(),
+        });
+    }
+    let schemes = [
+        SchemeId::HALF_GATES_TWO_CALL,
+        SchemeId::HALF_GATES_REKEYED,
+        SchemeId::THREE_HALVES,
+    ];
+    if !schemes.contains(&scheme) {
+        return Err(Error::ApiMisuse(
+            "`batch` sends tables before inputs are chosen: half-gates or three-halves",
+        ));
+    }
+    Ok(())
+}
+
+/// Bytes of a main circuit's tables, or `None` if there are too many to count.
+fn table_bytes<S: Scheme>(
+    scheme: S,
+    function: &Function,
+    returned: Option<&Component>,
+) -> Option<usize> {
+    let of = |component: &Component| -> usize {
+        let program = component.program();
+        let segments = 0..program.segments().len();
+        segments
+            .map(|segment| scheme.table_bytes(program, segment))
+            .sum()
+    };
+    let mut total = returned.map_or(0, of);
+    for (component, calls) in function.components().iter().zip(function.component_calls()) {
+        total = total.checked_add(of(component).checked_mul(*calls as usize)?)?;
+    }
+    Some(total)
+}
+
+/// Cuts parts of given lengths off, one after the other.
+struct Parts(usize);
+
+impl Parts {
+    fn next(&mut self, bytes: usize) -> Range<usize> {
+        let start = self.0;
+        self.0 += bytes;
+        start..self.0
+    }
+}
+
+fn main_layout(
+    tables: Option<usize>,
+    input_bits: usize,
+    output_bits: usize,
+    encoding: &Encoding,
+    chaining: Chaining,
+) -> Option<Layout> {
+    let tables = tables.filter(|bytes| *bytes as u64 <= MAX_EXECUTION_BYTES)?;
+    let mut parts = Parts(Block::BYTES);
+    Some(Layout {
+        tables: parts.next(tables),
+        inputs: parts.next(2 * input_bits * HASH_BYTES),
+        outputs: parts.next(2 * output_bits * HASH_BYTES),
+        second: parts.next(2 * encoding.bits() * HASH_BYTES),
+        lambda: parts.next(HASH_BYTES),
+        lock: parts.next(0),
+        first: parts.next(2 * encoding.encoded_bits() * HASH_BYTES),
+        pairs: parts.next(chaining.commitment_bytes()),
+        total: parts.next(HASH_BYTES).end,
+    })
+}
+
+fn recovery_layout(encoding: &Encoding, chaining: Chaining) -> Layout {
+    let mut parts = Parts(0);
+    Layout {
+        tables: 0..0,
+        inputs: 0..0,
+        outputs: 0..0,
+        second: parts.next(2 * encoding.bits() * HASH_BYTES),
+        lambda: parts.next(0),
+        lock: parts.next(chaining.half_bytes()),
+        first: parts.next(2 * encoding.encoded_bits() * HASH_BYTES),
+        pairs: parts.next(chaining.commitment_bytes()),
+        total: parts.next(HASH_BYTES).end,
+    }
+}

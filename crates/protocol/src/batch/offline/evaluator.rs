@@ -1,0 +1,514 @@
+//! The evaluator of a preparation.
+
+use core::mem;
+use core::ops::Range;
+
+use rand_core::CryptoRng;
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use tacit_garble::Scheme;
+use tacit_kernels::{Block, Prg};
+use tacit_ot::Security;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::{DIGESTS, RANDOM_BYTES, SEEDS, plan_to_bytes};
+use crate::Error;
+use crate::batch::bits::clear_unused;
+use crate::batch::circuit::{CircuitSeed, Secrets};
+use crate::batch::consistency::find_inconsistent;
+use crate::batch::cut::{CheckSet, ChoiceSeed};
+use crate::batch::execution::KeptCircuit;
+use crate::batch::frames::Incoming;
+use crate::batch::layout::CircuitKind;
+use crate::batch::oracle::{Domain, HASH_BYTES, Hash, Oracle};
+use crate::batch::{
+    Batch, Caught, Circuits, EvaluatorExecution, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel,
+};
+use crate::message::{Kind, exactly};
+use crate::party::{Action, Party, Progress};
+use crate::setup::EvaluatorOt;
+
+/// A preparation on the evaluator's side.
+pub struct PreparingEvaluator<'a, 'f, S: Scheme, C> {
+    batch: &'a Batch<'f, S>,
+    choices: Choices,
+    /// Draws ŷ of each execution.
+    prg: Prg,
+    ot: EvaluatorOt,
+    keep: C,
+    threads: usize,
+    /// The digest of each circuit.
+    digests: Vec<Hash>,
+    buckets: Vec<Vec<u32>>,
+    state: State,
+    checked: u64,
+}
+
+/// What the evaluator commits to.
+#[derive(Zeroize, ZeroizeOnDrop)]
+struct Choices {
+    check_set: ChoiceSeed,
+    buckets: ChoiceSeed,
+    /// Of each execution, the randomness of its commitment and W.
+    halves: Vec<Vec<u8>>,
+}
+
+enum State {
+    Planning,
+    ReceivingDigests,
+    Choosing,
+    /// Seeds of the checked circuits before the index have been received.
+    Checking(CheckSet, usize),
+    Throwing(CheckSet),
+    Receiving(Box<Group>),
+    Transferring(Box<Group>),
+    Halving(Box<Group>),
+    AwaitingOpenings(Box<Group>),
+    Ending,
+    Done,
+    Spent,
+}
+
+/// Executions that are worked on together.
+struct Group {
+    executions: Range<usize>,
+    stream: Incoming,
+    /// What was published of each circuit, execution by execution.
+    published: Vec<Vec<u8>>,
+    /// Of how many of them the digest is compared.
+    compared: usize,
+    /// What was sent for neighbours, of each execution.
+    steps: Vec<Vec<u8>>,
+    /// ŷ of each execution, for its input and then for D.
+    encoded: Zeroizing<Vec<bool>>,
+    first_transfer: u64,
+    t: Zeroizing<Vec<Block>>,
+    /// Executions whose openings have come.
+    opened: usize,
+}
+
+impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
+    PreparingEvaluator<'a, 'f, S, C>
+{
+    /// A preparation of `batch`, whose executions go to `keep`, on so many threads.
+    ///
+    /// # Errors
+    ///
+    /// The OTs are not maliciously secure, or there are no threads.
+    pub fn new<R: CryptoRng + ?Sized>(
+        batch: &'a Batch<'f, S>,
+        ot: EvaluatorOt,
+        keep: C,
+        threads: usize,
+        rng: &mut R,
+    ) -> Result<Self, Error> {
+        if ot.security() != Security::Malicious || threads == 0 {
+            return Err(Error::ApiMisuse("maliciously secure OTs, and a thread"));
+        }
+        let mut draw = |bytes: &mut [u8]| rng.fill_bytes(bytes);
+        let mut seed = Zeroizing::new([0; 32]);
+        draw(&mut *seed);
+        let (mut check_set, mut buckets) = ([0; 32], [0; 32]);
+        draw(&mut check_set);
+        draw(&mut buckets);
+        let halves = (0..batch.plan().executions()).map(|_| {
+            let mut opening = vec![0; batch.half_choice_bytes()];
+            draw(&mut opening);
+            clear_unused(&mut opening[RANDOM_BYTES..], batch.chaining.pairs);
+            opening
+        });
+        Ok(Self {
+            batch,
+            choices: Choices {
+                check_set,
+                buckets,
+                halves: halves.collect(),
+            },
+            prg: Prg::from_seed(&seed),
+            ot,
+            keep,
+            threads,
+            digests: Vec::new(),
+            buckets: Vec::new(),
+            state: State::Planning,
+            checked: 0,
+        })
+    }
+
+    /// What was given to keep executions, which may be used from now on.
+    ///
+    /// # Errors
+    ///
+    /// The preparation is not done.
+    pub fn finish(self) -> Result<C, Error> {
+        match self.state {
+            State::Done => Ok(self.keep),
+            _ => Err(NOT_DONE),
+        }
+    }
+
+    fn plan(&self, message: &mut Vec<u8>) {
+        let (oracle, choices) = (&self.batch.oracle, &self.choices);
+        message.clear();
+        message.extend_from_slice(&plan_to_bytes(&self.batch.plan()));
+        message.extend(oracle.parts(Domain::CheckSet, 0, 0, &[&choices.check_set]));
+        message.extend(oracle.parts(Domain::Buckets, 0, 0, &[&choices.buckets]));
+        for (execution, opening) in (0..).zip(&choices.halves) {
+            message.extend(oracle.parts(Domain::Halves, execution, 0, &[opening]));
+        }
+    }
+
+    fn digests_due(&self) -> usize {
+        DIGESTS.min(self.batch.circuits() as usize - self.digests.len())
+    }
+
+    fn take_digests(&mut self, payload: &[u8]) -> Result<State, Error> {
+        exactly(
+            Kind::CircuitDigests,
+            payload,
+            self.digests_due() * HASH_BYTES,
+        )?;
+        self.digests.extend_from_slice(payload.as_chunks().0);
+        Ok(match self.digests_due() {
+            0 => State::Choosing,
+            _ => State::ReceivingDigests,
+        })
+    }
+
+    /// Makes circuits again from their seeds, and compares.
+    fn check(&mut self, set: CheckSet, from: usize, payload: &[u8]) -> Result<State, Error> {
+        let end = set.checked.len().min(from + SEEDS);
+        exactly(
+            Kind::CheckedSeeds,
+            payload,
+            (end - from) * CircuitSeed::BYTES,
+        )?;
+        let (batch, seeds) = (self.batch, payload.as_chunks().0);
+        let these: Vec<_> = set.checked[from..end].iter().zip(seeds).collect();
+        let fits = parallel::map(self.threads, &these, |(number, seed)| {
+            let mut published = Vec::new();
+            Secrets::derive(batch, **number, CircuitSeed(**seed)).publish(batch, &mut published);
+            batch.digest(**number, &published) == self.digests[**number as usize]
+        });
+        if let Some(wrong) = fits.iter().position(|fits| !fits) {
+            return Err(cheated(Caught::CheckedCircuit(*these[wrong].0)));
+        }
+        self.checked += these.len() as u64;
+        Ok(match end < set.checked.len() {
+            true => State::Checking(set, end),
+            false => State::Throwing(set),
+        })
+    }
+
+    fn begin_group(&self, first: usize) -> State {
+        let executions = self.batch.group(first);
+        if executions.is_empty() {
+            return State::Ending;
+        }
+        let due = executions.len() * (self.batch.execution_bytes() + self.batch.steps_bytes());
+        State::Receiving(Box::new(Group {
+            stream: Incoming::new(Kind::BucketCircuits, due),
+            executions,
+            published: Vec::new(),
+            compared: 0,
+            steps: Vec::new(),
+            encoded: Zeroizing::default(),
+            first_transfer: 0,
+            t: Zeroizing::default(),
+            opened: 0,
+        }))
+    }
+
+    /// The chain of the execution that circuit or step number `index` of a group belongs to.
+    fn number(&self, group: &Group, index: usize) -> u32 {
+        let length = self.batch.chain_length();
+        self.buckets[group.executions.start + index / length][index % length]
+    }
+
+    fn take_circuits(&mut self, mut group: Box<Group>, payload: &[u8]) -> Result<State, Error> {
+        let batch = self.batch;
+        group.stream.receive(payload)?;
+        let length = batch.chain_length();
+        while group.steps.len() < group.executions.len() {
+            let index = group.published.len();
+            let taken = if index == (group.steps.len() + 1) * length {
+                group
+                    .stream
+                    .take(batch.steps_bytes())
+                    .map(|steps| group.steps.push(steps))
+            } else {
+                let bytes = batch.layout(batch.kind(self.number(&group, index))).total;
+                group
+                    .stream
+                    .take(bytes)
+                    .map(|published| group.published.push(published))
+            };
+            if taken.is_none() {
+                break;
+            }
+        }
+        let complete = group.stream.next_bytes() == 0;
+        if group.published.len() - group.compared >= self.threads || complete {
+            self.compare(&mut group)?;
+        }
+        Ok(match complete {
+            true => State::Transferring(group),
+            false => State::Receiving(group),
+        })
+    }
+
+    /// Compares circuits that have come with their digests.
+    fn compare(&mut self, group: &mut Group) -> Result<(), Error> {
+        let new = &group.published[group.compared..];
+        let numbers = (group.compared..).map(|index| self.number(group, index));
+        let new: Vec<(u32, &Vec<u8>)> = numbers.zip(new).collect();
+        let fits = parallel::map(self.threads, &new, |(number, published)| {
+            self.batch.digest(*number, published) == self.digests[*number as usize]
+        });
+        if let Some(wrong) = fits.iter().position(|fits| !fits) {
+            return Err(cheated(Caught::PublishedCircuit(new[wrong].0)));
+        }
+        group.compared = group.published.len();
+        Ok(())
+    }
+
+    /// Draws ŷ of each execution, and asks for the OTs.
+    fn transfer(&mut self, group: &mut Group, message: &mut Vec<u8>) -> Result<(), Error> {
+        let count = self.batch.transfers() * group.executions.len();
+        let mut drawn = Zeroizing::new(vec![0; count.div_ceil(8)]);
+        self.prg.fill_bytes(&mut drawn);
+        group.encoded = crate::batch::bits::unpack(&drawn, count);
+        group.first_transfer = self.ot.next_index();
+        group.t = Zeroizing::new(vec![Block::ZERO; count]);
+        self.ot.extend(&group.encoded, &mut group.t, message)
+    }
+
+    fn open_halves(&self, group: &mut Group, message: &mut Vec<u8>) {
+        message.clear();
+        for opening in &self.choices.halves[group.executions.clone()] {
+            message.extend_from_slice(opening);
+        }
+        let due = group.executions.len() * self.batch.opening_bytes();
+        group.stream = Incoming::new(Kind::BucketOpenings, due);
+    }
+
+    fn take_openings(&mut self, mut group: Box<Group>, payload: &[u8]) -> Result<State, Error> {
+        group.stream.receive(payload)?;
+        let mut openings = Vec::new();
+        while let Some(opening) = group.stream.take(self.batch.opening_bytes().max(1)) {
+            openings.push((group.opened + openings.len(), opening));
+        }
+        let batch = self.batch;
+        let (buckets, halves) = (&self.buckets, &self.choices.halves);
+        let opened = parallel::map(self.threads, &openings, |(index, opening)| {
+            let number = group.executions.start + index;
+            let halves = &halves[number][RANDOM_BYTES..];
+            check_openings(batch, &group, *index, &buckets[number], halves, opening)
+        });
+        for (opened, (index, _)) in opened.into_iter().zip(&openings) {
+            let (shares, offset, key_offset) = opened?;
+            let number = group.executions.start + index;
+            let length = batch.chain_length();
+            let published = &mut group.published[index * length..(index + 1) * length];
+            let circuits = self.buckets[number].iter().zip(published).zip(shares);
+            let circuits = circuits.map(|((number, published), shares)| {
+                let mut published = mem::take(published);
+                published.truncate(batch.layout(batch.kind(*number)).kept());
+                published.shrink_to_fit();
+                KeptCircuit {
+                    number: *number,
+                    published,
+                    shares,
+                }
+            });
+            let half = batch.chaining.half_bytes();
+            let steps = group.steps[*index].chunks_exact(batch.chaining.step_bytes().max(1));
+            let execution = EvaluatorExecution {
+                circuits: circuits.collect(),
+                differences: steps.flat_map(|step| step[..half].to_vec()).collect(),
+                offset,
+                key_offset,
+            };
+            self.keep.keep(number as u32, execution)?;
+            self.checked += length as u64;
+        }
+        group.opened += openings.len();
+        Ok(match group.opened < group.executions.len() {
+            true => State::AwaitingOpenings(group),
+            false => self.begin_group(group.executions.end),
+        })
+    }
+}
+
+/// Checks an execution's halves and first shares: the shares of y1 and c, decoded, for each
+/// circuit, with y1 and c.
+fn check_openings<S: Scheme<Wire = Block>>(
+    batch: &Batch<'_, S>,
+    group: &Group,
+    index: usize,
+    chain: &[u32],
+    choices: &[u8],
+    opening: &[u8],
+) -> Result<CheckedShares, Error> {
+    let length = batch.chain_length();
+    let published = &group.published[index * length..(index + 1) * length];
+    let (halves, strings) = opening.split_at(length * batch.chaining.opening_bytes());
+    let numbered = chain.iter().zip(published);
+    let chained = numbered
+        .clone()
+        .enumerate()
+        .map(|(place, (number, published))| {
+            let bytes = batch.chaining.opening_bytes();
+            let commitments = &published[batch.layout(batch.kind(*number)).pairs.clone()];
+            (
+                *number,
+                commitments,
+                &halves[place * bytes..(place + 1) * bytes],
+            )
+        });
+    let steps = &group.steps[index];
+    if let Some(circuit) = find_inconsistent(batch.chaining, &batch.oracle, choices, chained, steps)
+    {
+        return Err(cheated(Caught::Inconsistent(circuit)));
+    }
+    let transfers = index * batch.transfers()..(index + 1) * batch.transfers();
+    let first = group.first_transfer + transfers.start as u64;
+    let encoded = &group.encoded[transfers.clone()];
+    let shares = batch.accept(encoded, first, &group.t[transfers], strings);
+    let (of_input, of_key) = encoded.split_at(batch.encoding.encoded_bits());
+    let mut decoded = Vec::with_capacity(length);
+    for ((number, published), shares) in numbered.zip(shares) {
+        let kind = batch.kind(*number);
+        let commitments = published[batch.layout(kind).first.clone()].as_chunks().0;
+        let encoded = match kind {
+            CircuitKind::Main => of_input,
+            CircuitKind::Recovery => of_key,
+        };
+        if !open_shares(&batch.oracle, *number, commitments, encoded, &shares) {
+            return Err(cheated(Caught::TransferredLabel(*number)));
+        }
+        decoded.push(batch.encoding(kind).decode_blocks(&shares));
+    }
+    Ok((
+        decoded,
+        Zeroizing::new(batch.encoding.decode_bits(of_input)),
+        Zeroizing::new(batch.key_encoding.decode_bits(of_key)),
+    ))
+}
+
+/// Whether all shares of a circuit open. Which commitment is compared, and what comes of it, is
+/// decided without a branch or an index on the choices.
+fn open_shares(
+    oracle: &Oracle,
+    circuit: u32,
+    commitments: &[Hash],
+    choices: &[bool],
+    shares: &[Block],
+) -> bool {
+    let mut all = Choice::from(1);
+    let pairs = commitments.as_chunks::<2>().0.iter();
+    for (k, ((pair, choice), share)) in (0..).zip(pairs.zip(choices).zip(shares)) {
+        let choice = u8::from(*choice);
+        let position = 2 * k + u32::from(choice);
+        let domain = Domain::FirstShare;
+        let found = oracle.block(domain, circuit, position, *share);
+        let mut expected = pair[0];
+        for (byte, other) in expected.iter_mut().zip(pair[1]) {
+            byte.conditional_assign(&other, choice.into());
+        }
+        all &= found.ct_eq(&expected);
+    }
+    all.into()
+}
+
+/// Decoded shares of each circuit, y1 and c.
+type CheckedShares = (Vec<Vec<Block>>, Zeroizing<Vec<bool>>, Zeroizing<Vec<bool>>);
+
+impl<S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>> Party
+    for PreparingEvaluator<'_, '_, S, C>
+{
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        let receive = |kind, max_bytes| Action::Receive { kind, max_bytes };
+        let (state, action) = match mem::replace(&mut self.state, State::Spent) {
+            State::Planning => {
+                self.plan(message);
+                (State::ReceivingDigests, Action::Send(Kind::BatchPlan))
+            }
+            State::ReceivingDigests => {
+                let bytes = self.digests_due() * HASH_BYTES;
+                (
+                    State::ReceivingDigests,
+                    receive(Kind::CircuitDigests, bytes),
+                )
+            }
+            State::Choosing => {
+                message.clear();
+                message.extend_from_slice(&self.choices.check_set);
+                let set = CheckSet::choose(self.batch, &self.choices.check_set);
+                let state = match set.checked.is_empty() {
+                    true => State::Throwing(set),
+                    false => State::Checking(set, 0),
+                };
+                (state, Action::Send(Kind::CheckSet))
+            }
+            State::Checking(set, from) => {
+                let due = SEEDS.min(set.checked.len() - from) * CircuitSeed::BYTES;
+                (State::Checking(set, from), receive(Kind::CheckedSeeds, due))
+            }
+            State::Throwing(set) => {
+                message.clear();
+                message.extend_from_slice(&self.choices.buckets);
+                self.buckets = set.buckets(self.batch, &self.choices.buckets);
+                (self.begin_group(0), Action::Send(Kind::Buckets))
+            }
+            State::Receiving(group) => {
+                let due = group.stream.next_bytes();
+                (State::Receiving(group), receive(Kind::BucketCircuits, due))
+            }
+            State::Transferring(mut group) => {
+                self.transfer(&mut group, message)?;
+                (State::Halving(group), Action::Send(Kind::CotExtension))
+            }
+            State::Halving(mut group) => {
+                self.open_halves(&mut group, message);
+                (
+                    State::AwaitingOpenings(group),
+                    Action::Send(Kind::HalfChoices),
+                )
+            }
+            State::AwaitingOpenings(group) => {
+                let due = group.stream.next_bytes();
+                (
+                    State::AwaitingOpenings(group),
+                    receive(Kind::BucketOpenings, due),
+                )
+            }
+            State::Ending => {
+                message.clear();
+                (State::Done, Action::Send(Kind::BatchChecked))
+            }
+            State::Done => (State::Done, Action::Done),
+            State::Spent => return Err(SPENT),
+        };
+        self.state = state;
+        Ok(action)
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.state = match mem::replace(&mut self.state, State::Spent) {
+            State::ReceivingDigests => self.take_digests(payload)?,
+            State::Checking(set, from) => self.check(set, from, payload)?,
+            State::Receiving(group) => self.take_circuits(group, payload)?,
+            State::AwaitingOpenings(group) => self.take_openings(group, payload)?,
+            _ => return Err(NOT_ASKED),
+        };
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        let ands = self.batch.function().and_gates();
+        Progress {
+            done_ands: ands * self.checked,
+            total_ands: ands * u64::from(self.batch.circuits()),
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! The evaluator of an execution.
+
+use core::mem;
+
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use tacit_circuit::Role;
+use tacit_garble::Scheme;
+use tacit_kernels::{Block, Prg};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::outcome::{CircuitOutcome, Outcome};
+use crate::batch::bits::{bit, pack, unused_are_clear, xor_into};
+use crate::batch::circuit::{lock, unmask};
+use crate::batch::execution::{EvaluatorExecution, KeptCircuit};
+use crate::batch::layout::{Batch, CircuitKind, KEY_BITS};
+use crate::batch::oracle::{Domain, HASH_BYTES, Hash, first_block};
+use crate::batch::{Caught, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel, returned};
+use crate::message::{Kind, exactly};
+use crate::party::{Action, Party};
+use crate::{Error, Misbehaviour};
+
+/// An execution on the evaluator's side.
+pub struct OnlineEvaluator<'a, 'f, S: Scheme> {
+    batch: &'a Batch<'f, S>,
+    execution: EvaluatorExecution,
+    threads: usize,
+    secrets: Secret,
+    state: State,
+}
+
+#[derive(Zeroize, ZeroizeOnDrop)]
+struct Secret {
+    /// y.
+    inputs: Vec<bool>,
+    /// y2.
+    masked: Vec<u8>,
+    /// Stands for D where it was not found.
+    random: Block,
+    /// What goes back to the garbler, and what stays.
+    returned: Vec<bool>,
+    result: Vec<bool>,
+}
+
+/// After message 2.
+struct Evaluated {
+    outcome: Outcome,
+    /// x ⊕ m of each circuit of the chain.
+    positions: Vec<Vec<u8>>,
+    key_hash: Hash,
+    /// Both masks of each output of each main circuit.
+    masks: Vec<[u8; Block::BYTES]>,
+    /// e.
+    choice: Block,
+}
+
+enum State {
+    Asking,
+    AwaitingLabels,
+    Choosing(Box<Evaluated>),
+    AwaitingRecovery(Box<Evaluated>),
+    Returning,
+    Done,
+    Spent,
+}
+
+impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
+    /// An execution with the evaluator's input bits, in port order, on so many threads. `seed` is
+    /// random, secret and used for this run alone.
+    ///
+    /// # Errors
+    ///
+    /// `inputs` are not as many as the function asks of the evaluator.
+    pub fn new(
+        batch: &'a Batch<'f, S>,
+        execution: EvaluatorExecution,
+        inputs: &[bool],
+        threads: usize,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        if inputs.len() != batch.function.input_bits(Role::Evaluator) {
+            return Err(Error::ApiMisuse(
+                "as many input bits as the evaluator's ports have",
+            ));
+        }
+        let mut masked = pack(inputs);
+        xor_into(&mut masked, &Zeroizing::new(pack(&execution.offset)));
+        Ok(Self {
+            batch,
+            execution,
+            threads,
+            secrets: Secret {
+                inputs: inputs.to_vec(),
+                masked,
+                random: Prg::from_seed(seed).next_block(),
+                returned: Vec::new(),
+                result: Vec::new(),
+            },
+            state: State::Asking,
+        })
+    }
+
+    /// The evaluator's output bits in port order.
+    ///
+    /// # Errors
+    ///
+    /// The run is not done.
+    pub fn finish(mut self) -> Result<Zeroizing<Vec<bool>>, Error> {
+        match self.state {
+            State::Done => Ok(Zeroizing::new(mem::take(&mut self.secrets.result))),
+            _ => Err(NOT_DONE),
+        }
+    }
+
+    fn main(&self) -> &[KeptCircuit] {
+        &self.execution.circuits[..self.batch.bucket(CircuitKind::Main)]
+    }
+
+    fn recovery(&self) -> &[KeptCircuit] {
+        &self.execution.circuits[self.batch.bucket(CircuitKind::Main)..]
+    }
+
+    /// Checks message 2 and evaluates the bucket.
+    fn take_labels(&self, payload: &[u8]) -> Result<State, Error> {
+        let batch = self.batch;
+        exactly(Kind::InputLabels, payload, batch.input_labels_bytes())?;
+        let (first, rest) = payload.split_at(batch.chaining.half_bytes());
+        if !unused_are_clear(first, batch.input_bits) {
+            let (kind, field) = (Kind::InputLabels, "padding");
+            return Err(Misbehaviour::InvalidField { kind, field }.into());
+        }
+        let positions = self.execution.positions(first);
+        let (key_hash, rest) = rest.split_at(HASH_BYTES);
+        let (labels, masks) = rest.split_at(self.main().len() * batch.labels_bytes());
+        let masks = masks.as_chunks::<{ Block::BYTES }>().0;
+        let mut key_hash_array = [0; HASH_BYTES];
+        key_hash_array.copy_from_slice(key_hash);
+        let labels = labels.chunks_exact(batch.labels_bytes());
+        let circuits: Vec<_> = self.main().iter().zip(labels).zip(&positions).collect();
+        let places: Vec<usize> = (0..circuits.len()).collect();
+        let outcomes = parallel::map(self.threads, &places, |place| {
+            let ((circuit, labels), positions) = circuits[*place];
+            let outputs = self.evaluate(circuit, labels, positions)?;
+            let pairs = 2 * batch.output_bits;
+            let masks = &masks[place * pairs..(place + 1) * pairs];
+            Ok(CircuitOutcome::new(batch, circuit, &outputs, masks))
+        });
+        let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, Error>>()?;
+        let first_number = self.main()[0].number;
+        let is_key = |key| {
+            let hash = batch
+                .oracle
+                .block(Domain::RecoveryKey, first_number, 0, key);
+            hash.ct_eq(&key_hash_array)
+        };
+        let outcome = Outcome::new(&outcomes, batch.output_bits, self.secrets.random, is_key);
+        let mut offset = [0; Block::BYTES];
+        offset.copy_from_slice(&pack(&self.execution.key_offset));
+        Ok(State::Choosing(Box::new(Evaluated {
+            choice: outcome.key ^ Block::from_bytes(offset),
+            outcome,
+            positions,
+            key_hash: key_hash_array,
+            masks: masks.to_vec(),
+        })))
+    }
+
+    /// Checks the labels of a main circuit and evaluates it.
+    fn evaluate(
+        &self,
+        circuit: &KeptCircuit,
+        labels: &[u8],
+        positions: &[u8],
+    ) -> Result<Zeroizing<Vec<Block>>, Error> {
+        let (batch, layout) = (self.batch, self.batch.layout(CircuitKind::Main));
+        let oracle = &batch.oracle;
+        let mut labels = labels
+            .as_chunks()
+            .0
+            .iter()
+            .map(|bytes| Block::from_bytes(*bytes));
+        let lambda = labels.next().unwrap_or_default();
+        let expected = &circuit.published[layout.lambda.clone()];
+        if oracle.block(Domain::Lambda, circuit.number, 0, lambda) != *expected {
+            return Err(cheated(Caught::Lambda(circuit.number)));
+        }
+        let second: Vec<Block> = labels.by_ref().take(batch.encoding.bits()).collect();
+        let mut choices =
+            self.open_second(circuit, CircuitKind::Main, &second, &self.secrets.masked)?;
+        let mut inputs = Zeroizing::new(labels.collect::<Vec<_>>());
+        let commitments = circuit.published[layout.inputs.clone()].as_chunks().0;
+        if !opens(
+            self.batch,
+            Domain::GarblerInput,
+            circuit.number,
+            commitments,
+            &inputs,
+            positions,
+        ) {
+            return Err(cheated(Caught::GarblerInput(circuit.number)));
+        }
+        unmask(lambda, &mut inputs, &mut choices);
+        let start: Hash = {
+            let mut bytes = [0; HASH_BYTES];
+            bytes[..Block::BYTES].copy_from_slice(&circuit.published[..Block::BYTES]);
+            bytes
+        };
+        let tables = &circuit.published[layout.tables.clone()];
+        Ok(batch.evaluate(first_block(&start), tables, &inputs, &choices))
+    }
+
+    /// Checks second shares at `choices`, and gives the labels.
+    fn open_second(
+        &self,
+        circuit: &KeptCircuit,
+        kind: CircuitKind,
+        second: &[Block],
+        choices: &[u8],
+    ) -> Result<Zeroizing<Vec<Block>>, Error> {
+        let layout = self.batch.layout(kind);
+        let commitments = circuit.published[layout.second.clone()].as_chunks().0;
+        let domain = Domain::SecondShare;
+        if !opens(
+            self.batch,
+            domain,
+            circuit.number,
+            commitments,
+            second,
+            choices,
+        ) {
+            return Err(cheated(Caught::SecondShare(circuit.number)));
+        }
+        let labels = second.iter().zip(&circuit.shares);
+        Ok(Zeroizing::new(
+            labels.map(|(second, first)| *second ^ *first).collect(),
+        ))
+    }
+
+    /// Checks message 4 and selects the result.
+    fn take_recovery(&mut self, found: Box<Evaluated>, payload: &[u8]) -> Result<State, Error> {
+        let batch = self.batch;
+        exactly(Kind::RecoveryLabels, payload, batch.recovery_labels_bytes())?;
+        let mut blocks = payload
+            .as_chunks()
+            .0
+            .iter()
+            .map(|bytes| Block::from_bytes(*bytes));
+        let key = blocks.next().unwrap_or_default();
+        let first_number = self.main()[0].number;
+        if batch
+            .oracle
+            .block(Domain::RecoveryKey, first_number, 0, key)
+            != found.key_hash
+        {
+            return Err(cheated(Caught::RecoveryKey));
+        }
+        let choices = (found.choice ^ key).to_bytes();
+        let mut votes = Zeroizing::new(vec![0_usize; batch.input_bits]);
+        let bucket = self.main().len();
+        for (circuit, positions) in self.recovery().iter().zip(&found.positions[bucket..]) {
+            let second: Vec<Block> = blocks.by_ref().take(KEY_BITS).collect();
+            let zeros = self.open_second(circuit, CircuitKind::Recovery, &second, &choices)?;
+            let locked = &circuit.published[batch.layout(CircuitKind::Recovery).lock.clone()];
+            let mut inputs = Zeroizing::new(locked.to_vec());
+            lock(
+                &batch.oracle,
+                circuit.number,
+                &zeros,
+                batch.input_bits,
+                &mut inputs,
+            );
+            xor_into(&mut inputs, positions);
+            for (i, votes) in votes.iter_mut().enumerate() {
+                *votes += usize::from(bit(&inputs, i));
+            }
+        }
+        let outputs: Vec<Block> = blocks.collect();
+        self.check_outputs(&found, key, &outputs)?;
+        let majority = self.recovery().len() / 2;
+        let inputs = votes.iter().map(|votes| *votes > majority);
+        let inputs = Zeroizing::new(inputs.collect::<Vec<bool>>());
+        let recovered = found.outcome.key.ct_eq(&key);
+        self.select(&found.outcome, &inputs, recovered)
+    }
+
+    /// Checks that every O opens and masks the same R, and the same with D.
+    fn check_outputs(&self, found: &Evaluated, key: Block, outputs: &[Block]) -> Result<(), Error> {
+        let (batch, oracle) = (self.batch, &self.batch.oracle);
+        let layout = batch.layout(CircuitKind::Main);
+        let pairs = 2 * batch.output_bits;
+        if pairs == 0 {
+            return Ok(());
+        }
+        let of_circuits = outputs
+            .chunks_exact(pairs)
+            .zip(found.masks.chunks_exact(pairs));
+        let mut randoms: Vec<Block> = Vec::new();
+        for (circuit, (outputs, masks)) in self.main().iter().zip(of_circuits) {
+            let commitments = circuit.published[layout.outputs.clone()]
+                .as_chunks::<HASH_BYTES>()
+                .0;
+            let given = outputs.iter().zip(masks).zip(commitments);
+            for (position, ((derived, mask), commitment)) in (0_u32..).zip(given) {
+                let number = circuit.number;
+                let domain = Domain::OutputCommitment;
+                if oracle.block(domain, number, position, *derived) != *commitment {
+                    return Err(cheated(Caught::Output(number)));
+                }
+                let pad = oracle.block_to_block(Domain::OutputMask, number, position, *derived);
+                let of_one = key.and_bit(u8::from(position % 2 == 1).into());
+                let random = pad ^ Block::from_bytes(*mask) ^ of_one;
+                match randoms.get(position as usize / 2) {
+                    None => randoms.push(random),
+                    Some(same) if *same == random => {}
+                    Some(_) => return Err(cheated(Caught::OutputMask(number))),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The result: that of the circuits, or if the garbler's inputs were recovered, computed.
+    fn select(
+        &mut self,
+        outcome: &Outcome,
+        inputs: &[bool],
+        recovered: Choice,
+    ) -> Result<State, Error> {
+        let function = self.batch.function;
+        if !bool::from(Choice::from(outcome.complete) | recovered) {
+            return Err(cheated(Caught::NoResult));
+        }
+        let (own, added) = inputs.split_at(function.input_bits(Role::Garbler));
+        let (mut own, mut mine) = (own.iter().copied(), self.secrets.inputs.iter().copied());
+        let mut bits = Zeroizing::new(Vec::new());
+        for input in function.inputs() {
+            let width = input.port.ty.width();
+            match input.owner {
+                Role::Garbler => bits.extend(own.by_ref().take(width)),
+                Role::Evaluator => bits.extend(mine.by_ref().take(width)),
+            }
+        }
+        let outputs = Zeroizing::new(function.evaluate(&bits));
+        let mut rest = &outputs[..];
+        let (mut to_evaluator, mut to_garbler) =
+            (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+        for output in function.outputs() {
+            let (bits, after) = rest.split_at(output.port.ty.width());
+            rest = after;
+            if output.recipient.includes(Role::Evaluator) {
+                to_evaluator.extend_from_slice(bits);
+            }
+            if output.recipient.includes(Role::Garbler) {
+                to_garbler.extend_from_slice(bits);
+            }
+        }
+        let kept = to_evaluator.len();
+        to_evaluator.extend(returned::mask(&to_garbler, added));
+        let mut selected = Zeroizing::new(outcome.outputs.clone());
+        for (bit, computed) in selected.iter_mut().zip(&*to_evaluator) {
+            let choice = u8::conditional_select(&u8::from(*bit), &u8::from(*computed), recovered);
+            *bit = choice == 1;
+        }
+        self.secrets.returned = selected.split_off(kept);
+        self.secrets.result = mem::take(&mut *selected);
+        Ok(match self.secrets.returned.is_empty() {
+            true => State::Done,
+            false => State::Returning,
+        })
+    }
+}
+
+/// Whether each label opens the commitment of its pair that `positions` name.
+fn opens<S: Scheme<Wire = Block>>(
+    batch: &Batch<'_, S>,
+    domain: Domain,
+    circuit: u32,
+    commitments: &[Hash],
+    labels: &[Block],
+    positions: &[u8],
+) -> bool {
+    labels.iter().enumerate().all(|(i, label)| {
+        let position = 2 * i + usize::from(bit(positions, i));
+        batch.oracle.block(domain, circuit, position as u32, *label) == commitments[position]
+    })
+}
+
+impl<S: Scheme<Wire = Block>> Party for OnlineEvaluator<'_, '_, S> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        let receive = |kind, max_bytes| Action::Receive { kind, max_bytes };
+        let (state, action) = match mem::replace(&mut self.state, State::Spent) {
+            State::Asking => {
+                message.clear();
+                message.extend_from_slice(&self.secrets.masked);
+                (State::AwaitingLabels, Action::Send(Kind::MaskedInput))
+            }
+            State::AwaitingLabels => (
+                State::AwaitingLabels,
+                receive(Kind::InputLabels, self.batch.input_labels_bytes()),
+            ),
+            State::Choosing(found) => {
+                message.clear();
+                message.extend_from_slice(&found.choice.to_bytes());
+                (
+                    State::AwaitingRecovery(found),
+                    Action::Send(Kind::RecoveryChoice),
+                )
+            }
+            State::AwaitingRecovery(found) => (
+                State::AwaitingRecovery(found),
+                receive(Kind::RecoveryLabels, self.batch.recovery_labels_bytes()),
+            ),
+            State::Returning => {
+                *message = pack(&self.secrets.returned);
+                (State::Done, Action::Send(Kind::MaskedResult))
+            }
+            State::Done => (State::Done, Action::Done),
+            State::Spent => return Err(SPENT),
+        };
+        self.state = state;
+        Ok(action)
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.state = match mem::replace(&mut self.state, State::Spent) {
+            State::AwaitingLabels => self.take_labels(payload)?,
+            State::AwaitingRecovery(found) => self.take_recovery(found, payload)?,
+            _ => return Err(NOT_ASKED),
+        };
+        Ok(())
+    }
+}

@@ -1,0 +1,275 @@
+//! The garbler of an execution.
+
+use core::mem;
+
+use tacit_circuit::Role;
+use tacit_garble::Scheme;
+use tacit_kernels::{Block, Prg};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::batch::bits::{bit, bytes_for, pack, unpack, unused_are_clear, xor_into};
+use crate::batch::circuit::Secrets;
+use crate::batch::execution::GarblerExecution;
+use crate::batch::layout::{Batch, CircuitKind, KEY_BITS};
+use crate::batch::oracle::Domain;
+use crate::batch::{Caught, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel, returned};
+use crate::message::{Kind, array, exactly};
+use crate::party::{Action, Party};
+use crate::{Error, Misbehaviour};
+
+/// An execution that the garbler has made again from its seeds, off the online path. Secret; used
+/// once.
+pub struct ReadyExecution {
+    /// In the chain's order.
+    circuits: Vec<Secrets>,
+    /// O^0 and O^1 of each output of each main circuit.
+    outputs: Vec<Zeroizing<Vec<Block>>>,
+}
+
+impl GarblerExecution {
+    /// Makes the execution again, on so many threads: its main circuits are garbled for their
+    /// outputs' labels.
+    #[must_use]
+    pub fn ready<S: Scheme<Wire = Block>>(
+        self,
+        batch: &Batch<'_, S>,
+        threads: usize,
+    ) -> ReadyExecution {
+        let made = parallel::map(threads, &self.circuits, |(number, seed)| {
+            let circuit = Secrets::derive(batch, *number, seed.clone());
+            let outputs = match batch.kind(*number) {
+                CircuitKind::Main => {
+                    let zeros = circuit.garble(batch, &mut Vec::new());
+                    Some(circuit.derived_outputs(&batch.oracle, &zeros))
+                }
+                CircuitKind::Recovery => None,
+            };
+            (circuit, outputs)
+        });
+        let (circuits, outputs): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+        ReadyExecution {
+            circuits,
+            outputs: outputs.into_iter().flatten().collect(),
+        }
+    }
+}
+
+/// An execution on the garbler's side.
+pub struct OnlineGarbler<'a, 'f, S: Scheme> {
+    batch: &'a Batch<'f, S>,
+    ready: ReadyExecution,
+    secrets: Secret,
+    /// Of message 2, all that does not depend on the evaluator's: x ⊕ m and H(D); the masks.
+    head: Vec<u8>,
+    masks: Vec<u8>,
+    state: State,
+}
+
+#[derive(Zeroize, ZeroizeOnDrop)]
+struct Secret {
+    /// x, with the bits that were added for the result.
+    inputs: Vec<bool>,
+    /// D.
+    key: Block,
+    result: Vec<bool>,
+}
+
+enum State {
+    AwaitingInput,
+    /// y2 has come.
+    Answering(Vec<u8>),
+    AwaitingChoice,
+    /// e has come.
+    Opening(Block),
+    AwaitingResult,
+    Done,
+    Spent,
+}
+
+impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
+    /// An execution with the garbler's input bits, in port order. `seed` is random, secret and used
+    /// for this run alone.
+    ///
+    /// # Errors
+    ///
+    /// `inputs` are not as many as the function asks of the garbler.
+    pub fn new(
+        batch: &'a Batch<'f, S>,
+        ready: ReadyExecution,
+        inputs: &[bool],
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        if inputs.len() != batch.function.input_bits(Role::Garbler) {
+            return Err(Error::ApiMisuse(
+                "as many input bits as the garbler's ports have",
+            ));
+        }
+        let mut prg = Prg::from_seed(seed);
+        let key = prg.next_block();
+        let mut added = Zeroizing::new(vec![0; bytes_for(batch.input_bits - inputs.len())]);
+        prg.fill_bytes(&mut added);
+        let added = unpack(&added, batch.input_bits - inputs.len());
+        let inputs = [inputs, &added].concat();
+        let mut head = pack(&inputs);
+        xor_into(&mut head, &ready.circuits[0].pairs.mask);
+        head.extend(
+            batch
+                .oracle
+                .block(Domain::RecoveryKey, ready.circuits[0].number, 0, key),
+        );
+        let mut masks = Vec::with_capacity(batch.output_pairs_bytes());
+        let mut randoms = Zeroizing::new(vec![Block::ZERO; batch.output_bits]);
+        prg.fill_blocks(&mut randoms);
+        for (circuit, outputs) in ready.circuits.iter().zip(&ready.outputs) {
+            let pairs = outputs.as_chunks::<2>().0.iter();
+            for (output, (pair, random)) in (0..).zip(pairs.zip(randoms.iter())) {
+                let values = pair.iter().zip([*random, *random ^ key]);
+                for (b, (derived, value)) in (0..).zip(values) {
+                    let position = 2 * output + b;
+                    let domain = Domain::OutputMask;
+                    let mask =
+                        batch
+                            .oracle
+                            .block_to_block(domain, circuit.number, position, *derived);
+                    masks.extend_from_slice(&(mask ^ value).to_bytes());
+                }
+            }
+        }
+        Ok(Self {
+            batch,
+            ready,
+            secrets: Secret {
+                inputs,
+                key,
+                result: Vec::new(),
+            },
+            head,
+            masks,
+            state: State::AwaitingInput,
+        })
+    }
+
+    /// The garbler's output bits in port order.
+    ///
+    /// # Errors
+    ///
+    /// The run is not done.
+    pub fn finish(mut self) -> Result<Zeroizing<Vec<bool>>, Error> {
+        match self.state {
+            State::Done => Ok(Zeroizing::new(mem::take(&mut self.secrets.result))),
+            _ => Err(NOT_DONE),
+        }
+    }
+
+    fn input_labels(&self, masked: &[u8], message: &mut Vec<u8>) {
+        message.clear();
+        message.extend_from_slice(&self.head);
+        let bucket = self.batch.bucket(CircuitKind::Main);
+        for circuit in &self.ready.circuits[..bucket] {
+            message.extend_from_slice(&circuit.lambda.to_bytes());
+            open_second(circuit, masked, message);
+            for (zero, value) in circuit.inputs.iter().zip(&self.secrets.inputs) {
+                message.extend_from_slice(&circuit.label(*zero, *value).to_bytes());
+            }
+        }
+        message.extend_from_slice(&self.masks);
+    }
+
+    fn recovery_labels(&self, choice: Block, message: &mut Vec<u8>) {
+        message.clear();
+        message.extend_from_slice(&self.secrets.key.to_bytes());
+        let choices = (choice ^ self.secrets.key).to_bytes();
+        let bucket = self.batch.bucket(CircuitKind::Main);
+        for circuit in &self.ready.circuits[bucket..] {
+            debug_assert_eq!(circuit.second.len(), KEY_BITS);
+            open_second(circuit, &choices, message);
+        }
+        for output in self.ready.outputs.iter().flat_map(|outputs| outputs.iter()) {
+            message.extend_from_slice(&output.to_bytes());
+        }
+    }
+
+    fn take_input(&self, payload: &[u8]) -> Result<State, Error> {
+        let bits = self.batch.encoding.bits();
+        exactly(Kind::MaskedInput, payload, bytes_for(bits))?;
+        check_unused(Kind::MaskedInput, payload, bits)?;
+        Ok(State::Answering(payload.to_vec()))
+    }
+
+    fn take_result(&mut self, payload: &[u8]) -> Result<State, Error> {
+        let result_bits = self.batch.function.output_bits(Role::Garbler);
+        let bits = returned::returned_bits(result_bits);
+        exactly(Kind::MaskedResult, payload, bytes_for(bits))?;
+        check_unused(Kind::MaskedResult, payload, bits)?;
+        let own = self.batch.function.input_bits(Role::Garbler);
+        let added = &self.secrets.inputs[own..];
+        let result = returned::unmask(&unpack(payload, bits), added);
+        self.secrets.result = result.ok_or(cheated(Caught::ReturnedResult))?;
+        Ok(State::Done)
+    }
+}
+
+fn check_unused(kind: Kind, payload: &[u8], bits: usize) -> Result<(), Misbehaviour> {
+    let field = "padding";
+    match unused_are_clear(payload, bits) {
+        true => Ok(()),
+        false => Err(Misbehaviour::InvalidField { kind, field }),
+    }
+}
+
+/// Appends the second shares of `choices`, which the evaluator has sent.
+fn open_second(circuit: &Secrets, choices: &[u8], message: &mut Vec<u8>) {
+    for (w, zero) in circuit.second.iter().enumerate() {
+        message.extend_from_slice(&circuit.label(*zero, bit(choices, w)).to_bytes());
+    }
+}
+
+impl<S: Scheme<Wire = Block>> Party for OnlineGarbler<'_, '_, S> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        let receive = |kind, max_bytes| Action::Receive { kind, max_bytes };
+        let result_bits = self.batch.function.output_bits(Role::Garbler);
+        let (state, action) = match mem::replace(&mut self.state, State::Spent) {
+            State::AwaitingInput => (
+                State::AwaitingInput,
+                receive(Kind::MaskedInput, bytes_for(self.batch.encoding.bits())),
+            ),
+            State::Answering(masked) => {
+                self.input_labels(&masked, message);
+                (State::AwaitingChoice, Action::Send(Kind::InputLabels))
+            }
+            State::AwaitingChoice => (
+                State::AwaitingChoice,
+                receive(Kind::RecoveryChoice, Block::BYTES),
+            ),
+            State::Opening(choice) => {
+                self.recovery_labels(choice, message);
+                let state = match result_bits {
+                    0 => State::Done,
+                    _ => State::AwaitingResult,
+                };
+                (state, Action::Send(Kind::RecoveryLabels))
+            }
+            State::AwaitingResult => {
+                let bytes = bytes_for(returned::returned_bits(result_bits));
+                (State::AwaitingResult, receive(Kind::MaskedResult, bytes))
+            }
+            State::Done => (State::Done, Action::Done),
+            State::Spent => return Err(SPENT),
+        };
+        self.state = state;
+        Ok(action)
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.state = match mem::replace(&mut self.state, State::Spent) {
+            State::AwaitingInput => self.take_input(payload)?,
+            State::AwaitingChoice => {
+                let choice = array(Kind::RecoveryChoice, payload)?;
+                State::Opening(Block::from_bytes(choice))
+            }
+            State::AwaitingResult => self.take_result(payload)?,
+            _ => return Err(NOT_ASKED),
+        };
+        Ok(())
+    }
+}

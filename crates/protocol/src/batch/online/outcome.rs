@@ -1,0 +1,140 @@
+//! From the outputs of a bucket to a result: which open, where two differ, and what is selected.
+//! No branch and no index depends on the outputs.
+
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use tacit_garble::Scheme;
+use tacit_kernels::Block;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::batch::circuit::derive_output;
+use crate::batch::execution::KeptCircuit;
+use crate::batch::layout::{Batch, CircuitKind};
+use crate::batch::oracle::{Domain, Hash, Oracle};
+
+/// What was found of an output of a circuit: whether its O is that of 0 or of 1, and what the mask
+/// under it hides.
+#[derive(Clone, Copy, Zeroize)]
+struct Found {
+    zero: u8,
+    one: u8,
+    /// R if it is that of 0.
+    under_zero: Block,
+    /// R ⊕ D if it is that of 1.
+    under_one: Block,
+}
+
+/// What an evaluated circuit gave, output by output.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct CircuitOutcome(Vec<Found>);
+
+impl CircuitOutcome {
+    /// That of a circuit with these output labels; `masks` hold both masks of each output.
+    pub(super) fn new<S: Scheme<Wire = Block>>(
+        batch: &Batch<'_, S>,
+        circuit: &KeptCircuit,
+        labels: &[Block],
+        masks: &[[u8; Block::BYTES]],
+    ) -> Self {
+        let layout = batch.layout(CircuitKind::Main);
+        let commitments = circuit.published[layout.outputs.clone()].as_chunks().0;
+        let commitments = commitments.as_chunks::<2>().0.iter();
+        let given = commitments.zip(masks.as_chunks::<2>().0).zip(labels);
+        let found = (0..)
+            .zip(given)
+            .map(|(output, ((commitments, masks), label))| {
+                Self::find(
+                    &batch.oracle,
+                    circuit.number,
+                    output,
+                    *label,
+                    commitments,
+                    masks,
+                )
+            });
+        Self(found.collect())
+    }
+
+    fn find(
+        oracle: &Oracle,
+        circuit: u32,
+        output: u32,
+        label: Block,
+        commitments: &[Hash; 2],
+        masks: &[[u8; Block::BYTES]; 2],
+    ) -> Found {
+        let derived = derive_output(oracle, circuit, output, label);
+        let opens = |b: u32| {
+            let hash = oracle.block(Domain::OutputCommitment, circuit, 2 * output + b, derived);
+            hash.ct_eq(&commitments[b as usize])
+        };
+        let under = |b: u32| {
+            let mask = oracle.block_to_block(Domain::OutputMask, circuit, 2 * output + b, derived);
+            mask ^ Block::from_bytes(masks[b as usize])
+        };
+        Found {
+            zero: opens(0).unwrap_u8(),
+            one: opens(1).unwrap_u8(),
+            under_zero: under(0),
+            under_one: under(1),
+        }
+    }
+
+    /// Whether every output is that of 0 or of 1.
+    fn is_complete(&self) -> Choice {
+        let opens = |found: &Found| Choice::from(found.zero ^ found.one);
+        self.0
+            .iter()
+            .fold(Choice::from(1), |all, found| all & opens(found))
+    }
+}
+
+/// What a bucket gave.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct Outcome {
+    /// The outputs of the first circuit that has all.
+    pub(super) outputs: Vec<bool>,
+    /// Whether there is such a circuit.
+    pub(super) complete: u8,
+    /// D, if two circuits differed, or what was given for it.
+    pub(super) key: Block,
+}
+
+impl Outcome {
+    /// Of these circuits. `random` is the key in case none is found whose hash is `key_hash`.
+    pub(super) fn new(
+        circuits: &[CircuitOutcome],
+        outputs: usize,
+        random: Block,
+        is_key: impl Fn(Block) -> Choice,
+    ) -> Self {
+        let mut key = random;
+        for output in 0..outputs {
+            let [mut zero, mut one] = [Block::ZERO; 2];
+            let [mut any_zero, mut any_one] = [Choice::from(0); 2];
+            for found in circuits.iter().map(|circuit| &circuit.0[output]) {
+                let (is_zero, is_one) = (Choice::from(found.zero), Choice::from(found.one));
+                zero = Block::conditional_select(&zero, &found.under_zero, is_zero);
+                one = Block::conditional_select(&one, &found.under_one, is_one);
+                any_zero |= is_zero;
+                any_one |= is_one;
+            }
+            let candidate = zero ^ one;
+            let found = any_zero & any_one & is_key(candidate);
+            key = Block::conditional_select(&key, &candidate, found);
+        }
+        let mut selected = Zeroizing::new(vec![0_u8; outputs]);
+        let mut complete = Choice::from(0);
+        for circuit in circuits {
+            let take = circuit.is_complete() & !complete;
+            for (bit, found) in selected.iter_mut().zip(&circuit.0) {
+                bit.conditional_assign(&found.one, take);
+            }
+            complete |= circuit.is_complete();
+        }
+        Self {
+            outputs: selected.iter().map(|bit| *bit == 1).collect(),
+            complete: complete.unwrap_u8(),
+            key,
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The random oracle of a batch: SHA-256, with every use apart from every other.
+//!
+//! The input is the batch's name (16 bytes, from the session's tag), the [`Domain`] (1), the number
+//! of a circuit (4) and of a position in it (4), both little-endian, and what is hashed.
+//!
+//! **Commitments to labels carry no randomness of their own.** A label is 128 random bits, and its
+//! pair's other label differs from it by the circuit's Δ, of which 127 bits are unknown: whoever
+//! holds one of them finds the other in the oracle only by guessing Δ, and a guess serves one
+//! circuit. What has less entropy (halves of m_j, W) is hashed with 128 random bits. Binding is
+//! collision resistance, of which all 256 bits of output are kept.
+//!
+//! **Cost**: one compression a label. The length of its padding is fixed, so that the block is
+//! made by hand.
+
+use sha2::block_api::compress256;
+use sha2::{Digest as _, Sha256};
+use tacit_kernels::Block;
+
+use crate::session::RunTag;
+
+/// Bytes of a commitment or digest.
+pub(super) const HASH_BYTES: usize = 32;
+
+/// What the oracle gives.
+pub(super) type Hash = [u8; HASH_BYTES];
+
+/// What a hash is for. A number is never given a second meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Domain {
+    /// Digest of all that is published of a circuit.
+    Circuit = 1,
+    /// Commitment to a circuit's seed.
+    Seed = 2,
+    /// Commitment to λ.
+    Lambda = 3,
+    /// Commitment to a label of the garbler's input.
+    GarblerInput = 4,
+    /// Commitment to a first share of a label of the evaluator's input.
+    FirstShare = 5,
+    /// Commitment to a second share.
+    SecondShare = 6,
+    /// O, derived from a label of an output.
+    Output = 7,
+    /// Commitment to O.
+    OutputCommitment = 8,
+    /// What masks R and D under O.
+    OutputMask = 9,
+    /// Commitment to a half of m.
+    Half = 10,
+    /// What locks m in a recovery circuit.
+    Lock = 11,
+    /// The hash of D.
+    RecoveryKey = 12,
+    /// Commitment to the seed of the check set.
+    CheckSet = 13,
+    /// Commitment to the seed of the buckets.
+    Buckets = 14,
+    /// Commitment to W of an execution.
+    Halves = 15,
+    /// A circuit's seed from the garbler's.
+    CircuitSeed = 16,
+    /// Start point of the hash of OT pads.
+    Pads = 17,
+}
+
+/// Bytes before what is hashed.
+const HEAD_BYTES: usize = 25;
+
+/// The initial state of SHA-256 (FIPS 180-4, section 5.3.3).
+const INITIAL: [u32; 8] = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
+
+/// The oracle of one batch.
+#[derive(Clone, Copy)]
+pub(super) struct Oracle {
+    name: [u8; 16],
+}
+
+impl Oracle {
+    /// The oracle of the batch that the run `tag` prepares.
+    pub(super) fn new(tag: &RunTag) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit batch 1\0").chain_update(tag.as_bytes());
+        let mut name = [0; 16];
+        name.copy_from_slice(&hash.finalize()[..16]);
+        Self { name }
+    }
+
+    /// The oracle of the batch of this name.
+    pub(super) fn named(name: [u8; 16]) -> Self {
+        Self { name }
+    }
+
+    /// The batch's name.
+    pub(super) fn name(&self) -> [u8; 16] {
+        self.name
+    }
+
+    fn head(&self, domain: Domain, circuit: u32, position: u32) -> [u8; HEAD_BYTES] {
+        let mut head = [0; HEAD_BYTES];
+        head[..16].copy_from_slice(&self.name);
+        head[16] = domain as u8;
+        head[17..21].copy_from_slice(&circuit.to_le_bytes());
+        head[21..].copy_from_slice(&position.to_le_bytes());
+        head
+    }
+
+    /// The hash of one block.
+    pub(super) fn block(&self, domain: Domain, circuit: u32, position: u32, block: Block) -> Hash {
+        const END: usize = HEAD_BYTES + Block::BYTES;
+        let mut input = [0; 64];
+        input[..HEAD_BYTES].copy_from_slice(&self.head(domain, circuit, position));
+        input[HEAD_BYTES..END].copy_from_slice(&block.to_bytes());
+        input[END] = 0x80;
+        input[56..].copy_from_slice(&(8 * END as u64).to_be_bytes());
+        let mut state = INITIAL;
+        compress256(&mut state, &[input]);
+        let mut hash = [0; HASH_BYTES];
+        for (bytes, word) in hash.chunks_exact_mut(4).zip(state) {
+            bytes.copy_from_slice(&word.to_be_bytes());
+        }
+        hash
+    }
+
+    /// The first block of the hash of one block.
+    pub(super) fn block_to_block(
+        &self,
+        domain: Domain,
+        circuit: u32,
+        position: u32,
+        block: Block,
+    ) -> Block {
+        first_block(&self.block(domain, circuit, position, block))
+    }
+
+    /// The hash of several parts, whose lengths the domain fixes.
+    pub(super) fn parts(
+        &self,
+        domain: Domain,
+        circuit: u32,
+        position: u32,
+        parts: &[&[u8]],
+    ) -> Hash {
+        let mut hash = self.start(domain, circuit, position);
+        for part in parts {
+            hash.update(part);
+        }
+        hash.finalize().into()
+    }
+
+    /// A hash to be fed.
+    pub(super) fn start(&self, domain: Domain, circuit: u32, position: u32) -> Sha256 {
+        Sha256::new_with_prefix(self.head(domain, circuit, position))
+    }
+}
+
+/// The first 16 bytes of a hash.
+pub(super) fn first_block(hash: &Hash) -> Block {
+    let mut bytes = [0; Block::BYTES];
+    bytes.copy_from_slice(&hash[..Block::BYTES]);
+    Block::from_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_hashed_as_sha_256_says() {
+        let oracle = Oracle::named([7; 16]);
+        let block = Block::from_u128(0x0123_4567_89ab_cdef);
+        let mut input = vec![7; 16];
+        input.extend([9, 4, 3, 2, 1, 8, 7, 6, 5]);
+        input.extend(block.to_bytes());
+        let expected: Hash = Sha256::digest(&input).into();
+        let (circuit, position) = (0x0102_0304, 0x0506_0708);
+        let found = oracle.block(Domain::OutputMask, circuit, position, block);
+        assert_eq!(found, expected);
+        let parts: [&[u8]; 1] = [&block.to_bytes()];
+        assert_eq!(
+            oracle.parts(Domain::OutputMask, circuit, position, &parts),
+            expected
+        );
+    }
+
+    #[test]
+    fn domains_circuits_positions_and_batches_are_apart() {
+        let hash = |name, domain, circuit, position| {
+            Oracle::named([name; 16]).block(domain, circuit, position, Block::ZERO)
+        };
+        let base = hash(0, Domain::Seed, 0, 0);
+        assert_ne!(base, hash(1, Domain::Seed, 0, 0));
+        assert_ne!(base, hash(0, Domain::Lambda, 0, 0));
+        assert_ne!(base, hash(0, Domain::Seed, 1, 0));
+        assert_ne!(base, hash(0, Domain::Seed, 0, 1));
+    }
+}

@@ -1,0 +1,162 @@
+//! Batches from end to end in memory: prepared, kept as bytes, and run.
+
+use std::collections::BTreeMap;
+
+use rand_core::{CryptoRng, Rng, UnwrapErr};
+use tacit_circuit::{Function, Port, Recipient, Role, library};
+use tacit_garble::{HalfGates, Scheme, SchemeId, ThreeHalves};
+use tacit_kernels::{Block, Construction};
+use tacit_ot::Security;
+use zeroize::Zeroizing;
+
+use super::*;
+use crate::party::run_in_memory;
+use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
+use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
+
+fn rng() -> impl CryptoRng {
+    UnwrapErr(getrandom::SysRng)
+}
+
+fn session() -> SessionTag {
+    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b))
+}
+
+fn tag(function: &Function) -> RunTag {
+    session().run(&Proposal {
+        protocol: ProtocolId::Prepare,
+        role: Role::Garbler,
+        statistical_security_bits: 40,
+        base_ot: Default::default(),
+        scheme: SchemeId::HALF_GATES_TWO_CALL,
+        run: 0,
+        function: function.digest(),
+    })
+}
+
+fn ots() -> (GarblerOt, EvaluatorOt) {
+    let tag = session().setup(Role::Garbler, Default::default());
+    let malicious = Security::Malicious;
+    let mut garbler = GarblerSetup::new(&tag, &mut rng())
+        .unwrap()
+        .secured(malicious);
+    let mut evaluator = EvaluatorSetup::new(&tag, &mut rng())
+        .unwrap()
+        .secured(malicious);
+    run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    (garbler.finish().unwrap(), evaluator.finish().unwrap())
+}
+
+type Prepared = (Vec<GarblerExecution>, Vec<EvaluatorExecution>);
+
+fn prepare<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>, threads: usize) -> Prepared {
+    let (garbler_ot, evaluator_ot) = ots();
+    let mut garbler =
+        PreparingGarbler::new(batch, garbler_ot, Vec::new(), threads, &mut rng()).unwrap();
+    let mut evaluator =
+        PreparingEvaluator::new(batch, evaluator_ot, Vec::new(), threads, &mut rng()).unwrap();
+    run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    (garbler.finish().unwrap(), evaluator.finish().unwrap())
+}
+
+fn seed() -> Zeroizing<[u8; 32]> {
+    let mut seed = Zeroizing::new([0; 32]);
+    rng().fill_bytes(&mut *seed);
+    seed
+}
+
+fn random_bits(count: usize) -> Vec<bool> {
+    (0..count).map(|_| rng().next_u32() & 1 == 1).collect()
+}
+
+/// Both parties' results of one execution.
+fn run<S: Scheme<Wire = Block>>(
+    batch: &Batch<'_, S>,
+    (garbler, evaluator): (GarblerExecution, EvaluatorExecution),
+    inputs: [&[bool]; 2],
+) -> Result<[Vec<bool>; 2], Error> {
+    let ready = garbler.ready(batch, 1);
+    let mut garbler = OnlineGarbler::new(batch, ready, inputs[0], &seed())?;
+    let mut evaluator = OnlineEvaluator::new(batch, evaluator, inputs[1], 1, &seed())?;
+    run_in_memory(&mut garbler, &mut evaluator)?;
+    Ok([garbler.finish()?.to_vec(), evaluator.finish()?.to_vec()])
+}
+
+/// What each role gets of the function in the clear.
+fn plain(function: &Function, inputs: [&[bool]; 2]) -> [Vec<bool>; 2] {
+    let mut given = inputs.map(|bits| bits.iter().copied());
+    let mut bits = Vec::new();
+    for input in function.inputs() {
+        let side = usize::from(input.owner == Role::Evaluator);
+        bits.extend(given[side].by_ref().take(input.port.ty.width()));
+    }
+    let outputs = function.evaluate(&bits);
+    [Role::Garbler, Role::Evaluator].map(|role| {
+        let mut rest = &outputs[..];
+        let mut own = Vec::new();
+        for output in function.outputs() {
+            let (bits, after) = rest.split_at(output.port.ty.width());
+            rest = after;
+            if output.recipient.includes(role) {
+                own.extend_from_slice(bits);
+            }
+        }
+        own
+    })
+}
+
+/// A library circuit whose first port is the garbler's.
+fn function(name: &str, to: Recipient) -> Function {
+    let circuit = library::find(name, &BTreeMap::new()).unwrap();
+    let first = circuit.inputs()[0].name.clone();
+    let owner = |port: &Port| {
+        Ok(if port.name == first {
+            Role::Garbler
+        } else {
+            Role::Evaluator
+        })
+    };
+    Function::of_circuit(name, circuit, owner, |_| Ok(to)).unwrap()
+}
+
+fn check<S: Scheme<Wire = Block>>(scheme: S, function: &Function, executions: u64, s: u8) {
+    let plan = Plan::cheapest(function, executions, s).unwrap();
+    let batch = Batch::new(scheme, function, plan, &tag(function)).unwrap();
+    let (garbler, evaluator) = prepare(&batch, 2);
+    assert_eq!(garbler.len() as u64, executions);
+    assert_eq!(evaluator.len() as u64, executions);
+    let later = Batch::named(scheme, function, plan, batch.name()).unwrap();
+    for (garbler, evaluator) in garbler.into_iter().zip(evaluator) {
+        let (kept_g, kept_e) = (garbler.to_bytes(), evaluator.to_bytes());
+        let garbler = GarblerExecution::from_bytes(&later, &kept_g).unwrap();
+        let evaluator = EvaluatorExecution::from_bytes(&later, &kept_e).unwrap();
+        assert_eq!(garbler.to_bytes(), kept_g);
+        assert_eq!(evaluator.to_bytes(), kept_e);
+        let x = random_bits(function.input_bits(Role::Garbler));
+        let y = random_bits(function.input_bits(Role::Evaluator));
+        let found = run(&later, (garbler, evaluator), [&x, &y]).unwrap();
+        assert_eq!(found, plain(function, [&x, &y]));
+    }
+}
+
+#[test]
+fn both_get_what_the_function_gives() {
+    for to in [Recipient::Evaluator, Recipient::Both, Recipient::Garbler] {
+        let function = function("adder", to);
+        check(HalfGates::new(Construction::TwoCall), &function, 3, 6);
+    }
+}
+
+#[test]
+fn every_scheme_of_the_ideal_cipher() {
+    let function = function("adder", Recipient::Both);
+    check(HalfGates::new(Construction::Rekeyed), &function, 2, 4);
+    check(ThreeHalves::new(), &function, 2, 4);
+}
+
+#[test]
+fn aes_runs() {
+    let function = function("aes-128", Recipient::Evaluator);
+    check(HalfGates::new(Construction::TwoCall), &function, 3, 10);
+}
