@@ -1,11 +1,14 @@
-//! Whole functions under `direct`, between two parties.
+//! Whole functions under `direct`, between two parties: the field's usual workloads under the default
+//! scheme, and three circuits under every scheme, which is Table 7 of *Fast Garbling of Circuits
+//! Under Standard Assumptions* again.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tacit::garble::{LADDER, SchemeId};
 use tacit::{Function, Job, Phase, Role, Session, Side, Value, library};
 
-use crate::parties::{Both, Exchange, Memory, Party, Step, Wire, both};
+use crate::parties::{Both, Exchange, Memory, Party, Place, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, mebibytes, number, short, text};
@@ -43,8 +46,9 @@ impl Row for DirectFigures {
                                  setup once a session";
     const COLUMNS: &'static [Column] = &[
         text("function", 30),
+        text("scheme", 21),
         text("link", 12),
-        number("AND", 8),
+        number("AND", 9),
         number("setup ms", 8),
         number("run ms", 8),
         number("± %", 5),
@@ -60,6 +64,7 @@ impl Row for DirectFigures {
         let kilobytes = |bytes: u64| short(bytes as f64 / 1e3);
         vec![
             full_name(&self.function, &self.parameters),
+            self.scheme.clone(),
             self.link.clone(),
             self.ands.to_string(),
             short(self.setup_ms.median),
@@ -83,10 +88,12 @@ pub(crate) fn full_name(function: &str, parameters: &BTreeMap<String, u64>) -> S
 }
 
 /// What the parties do: so many runs over one session, after one that warms up.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     function: String,
     parameters: BTreeMap<String, u64>,
+    /// The scheme's name.
+    scheme: String,
     runs: usize,
 }
 
@@ -97,50 +104,97 @@ pub(crate) struct Report {
     runs: Vec<Step>,
 }
 
-/// The functions, with those that a first look takes first.
-const FUNCTIONS: [(&str, &[(&str, u64)]); 7] = [
+/// A function and its parameters.
+type Case = (&'static str, &'static [(&'static str, u64)]);
+
+/// The field's usual workloads, those first that a first look takes.
+const FUNCTIONS: [Case; 9] = [
     ("millionaires", &[("bits", 64)]),
     ("aes-128", &[]),
     ("sha-256-compress", &[]),
     ("aes-128-copies", &[("copies", 160)]),
-    ("edit-distance", &[]),
-    ("matrix-product", &[]),
-    ("sort", &[]),
+    ("edit-distance", &[("x_symbols", 128), ("y_symbols", 128)]),
+    ("matrix-product", &[("n", 8)]),
+    ("sort", &[("count", 1024)]),
+    ("set-intersection-size", &[("elements", 1024)]),
+    // 100 million AND gates.
+    ("sha-256-chain", &[("n", 4757)]),
 ];
 const QUICK_FUNCTIONS: usize = 4;
 
+/// What the paper runs under every scheme. Its circuits are other ones, and the last of its sizes.
+const EVERY_SCHEME: [Case; 3] = [
+    ("aes-128", &[]),
+    ("sha-256-compress", &[]),
+    ("min-cut-250k-synthetic", &[]),
+];
+
 /// Measures all functions at all places.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
-    let functions = if options.quick && options.only.is_empty() {
-        &FUNCTIONS[..QUICK_FUNCTIONS]
-    } else {
-        &FUNCTIONS
-    };
+    let tasks = tasks(options);
     for place in options.places(&USUAL_LINKS) {
-        for (function, parameters) in functions {
-            let given = parameters
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), *value));
-            let parameters = given.collect();
-            let name = format!(
-                "direct {} {}",
-                full_name(function, &parameters),
-                place.name()
-            );
+        for task in &tasks {
+            let name = full_name(&task.function, &task.parameters);
+            let name = format!("direct {name} {} {}", task.scheme, place.name());
             if !options.wants(&name) {
                 continue;
             }
-            let task = Exchanged {
-                function: (*function).to_owned(),
-                parameters,
-                runs: if options.quick { 6 } else { 15 },
-            };
-            let ands = task.function()?.and_gates();
+            let (function, scheme) = (task.function()?, task.scheme());
+            if too_slow(place, &function, scheme) {
+                continue;
+            }
+            let ands = function.and_gates();
+            let mut task = task.clone();
+            if ands > LARGE_ANDS {
+                task.runs = task.runs.min(LARGE_RUNS);
+            }
             let done = both(&task, place, options)?;
             tell(Figures::Direct(figures(task, ands, place.name(), done)))?;
         }
     }
     Ok(())
+}
+
+/// The functions under the default scheme, then the paper's circuits under every other.
+fn tasks(options: &Options) -> Vec<Exchanged> {
+    let first_look = options.quick && options.only.is_empty();
+    let task = |(function, parameters): Case, scheme: SchemeId| Exchanged {
+        function: function.to_owned(),
+        parameters: parameters
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value))
+            .collect(),
+        scheme: scheme.to_string(),
+        runs: if options.quick { 6 } else { 15 },
+    };
+    let usual = FUNCTIONS.map(|case| task(case, SchemeId::HALF_GATES_TWO_CALL));
+    if first_look {
+        return usual.into_iter().take(QUICK_FUNCTIONS).collect();
+    }
+    let mut tasks = usual.to_vec();
+    for case in EVERY_SCHEME {
+        for rung in &LADDER {
+            let task = task(case, rung.id);
+            if !tasks.contains(&task) {
+                tasks.push(task);
+            }
+        }
+    }
+    tasks
+}
+
+/// AND gates from which on a function is run less often: its runs are long, and alike.
+const LARGE_ANDS: u64 = 10_000_000;
+const LARGE_RUNS: usize = 5;
+
+/// Whether a run's tables alone take so long over a link that nobody learns more by waiting.
+fn too_slow(place: Place, function: &Function, scheme: SchemeId) -> bool {
+    const MOST_SECONDS: u64 = 5;
+    let Some(link) = place.0 else { return false };
+    // XOR gates that cost something are as many as AND gates, or up to four times as many.
+    let free_xor = scheme.rung().is_ok_and(|rung| rung.cost.xor.bits == 0);
+    let bits_an_and = if free_xor { 384 } else { 384 + 4 * 127 };
+    function.and_gates() * bits_an_and > MOST_SECONDS * link.rate_bits_per_s()
 }
 
 fn figures(task: Exchanged, ands: u64, link: String, done: Both<Report>) -> DirectFigures {
@@ -156,7 +210,7 @@ fn figures(task: Exchanged, ands: u64, link: String, done: Both<Report>) -> Dire
     DirectFigures {
         function: task.function,
         parameters: task.parameters,
-        scheme: tacit::garble::SchemeId::HALF_GATES_TWO_CALL.to_string(),
+        scheme: task.scheme,
         link,
         ands,
         setup_ms: Spread::of(&[setup_ms]),
@@ -171,6 +225,10 @@ fn figures(task: Exchanged, ands: u64, link: String, done: Both<Report>) -> Dire
 impl Exchanged {
     fn function(&self) -> Result<Function, Error> {
         Ok(library::function(&self.function, &self.parameters)?)
+    }
+
+    fn scheme(&self) -> SchemeId {
+        self.scheme.parse().expect("a rung's own name")
     }
 }
 
@@ -188,7 +246,7 @@ impl Exchange for Exchanged {
         let mut setup = Step::default();
         let mut runs = Vec::new();
         for run in 0..=self.runs {
-            let mut job = Job::new(&function, role);
+            let mut job = Job::new(&function, role).scheme(self.scheme());
             for input in function.inputs().iter().filter(|input| input.owner == role) {
                 let zeros = vec![false; input.port.ty.width()];
                 let value = Value::from_bits(&input.port.ty, &zeros);
@@ -212,5 +270,21 @@ impl Exchange for Exchanged {
             }
         }
         Ok(Report { setup, runs })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workload_is_a_function_of_the_library() {
+        let tasks = tasks(&Options::default());
+        assert_eq!(tasks.len(), FUNCTIONS.len() + 3 * LADDER.len() - 2);
+        for task in tasks {
+            if task.function != "sha-256-chain" {
+                assert!(task.function().is_ok(), "{task:?}");
+            }
+        }
     }
 }

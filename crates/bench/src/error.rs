@@ -52,6 +52,16 @@ pub enum Error {
     /// A record or a task is not what was expected.
     #[error("not a record or task of this version: {0}; use one build for both")]
     Json(#[from] serde_json::Error),
+    /// A line of a file of records is none.
+    #[error(
+        "line {line} is no record of this version: {reason}; give what tacit bench --json printed"
+    )]
+    NoRecord {
+        /// The line, the first being 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Records cannot be written.
     #[error("cannot write records: {0}; see whether the disk is full")]
     Output(#[from] std::io::Error),

@@ -15,6 +15,7 @@
 //! |---|---|
 //! | [`measure`], [`spread`] | the clock, and what a set of samples says |
 //! | [`machine`], [`record`], [`table`] | where a figure is from, and how programs and people get it |
+//! | [`report`] | records beside what papers published, as a page with pictures |
 //! | [`parties`] | two parties as processes, pinned if wanted, over loopback or a shaped link |
 //!
 //! The shaped link delays and slows bytes and does nothing else: no loss, no slow start, no queue
@@ -31,6 +32,7 @@ pub mod ot;
 pub mod parties;
 pub mod prepared;
 pub mod record;
+pub mod report;
 pub mod schemes;
 pub mod spread;
 pub mod table;

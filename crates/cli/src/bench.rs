@@ -1,9 +1,12 @@
 //! `tacit bench`: what this machine does.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufReader, Write};
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use tacit::Link;
+use tacit_bench::report::{Report, read_records};
 use tacit_bench::table::Table;
 use tacit_bench::{Error, Machine, Options, Suite};
 
@@ -18,6 +21,7 @@ Examples:
   tacit bench schemes --only half-gates --only vaes-256
   tacit bench direct --link 33ms,50mbit --link 500us,1gbit
   tacit bench ot --json > ot.jsonl      a record a line, for programs
+  tacit bench report ot.jsonl --html report.html
 
 Figures are medians; ± is the median absolute deviation, and records have the interval that holds \
 the true median with 95 %. For figures to be quoted the machine must do nothing else: records say \
@@ -28,7 +32,10 @@ start and no queue that drops: a real link of that delay and rate is no faster."
 
 /// Arguments of `tacit bench`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<BenchCommand>,
     /// What to measure: kernels, schemes, ot, direct, prepared; all of them where none is named
     #[arg(value_name = "SUITE")]
     pub(crate) suites: Vec<Suite>,
@@ -50,6 +57,37 @@ pub(crate) struct BenchArgs {
     pub(crate) json: bool,
 }
 
+/// What `tacit bench` does with figures that are there.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Make records into a page with tables, pictures and the papers' figures
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  tacit bench --json > records.jsonl
+  tacit bench report records.jsonl --html report.html
+  tacit bench report monday.jsonl tuesday.jsonl --markdown docs/benchmarks.md
+
+Of each case the last record counts, so that a case that was measured again replaces the earlier \
+figure.";
+
+/// Arguments of `tacit bench report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Files of records, as tacit bench --json prints them
+    #[arg(required = true, value_name = "RECORDS")]
+    records: Vec<PathBuf>,
+    /// Write the page into this file: HTML that needs nothing from outside
+    #[arg(long, value_name = "FILE", required_unless_present = "markdown")]
+    html: Option<PathBuf>,
+    /// Write it as Markdown into this file, its pictures into a folder beside it of the same name
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
 /// Two cores: `0,1`.
 fn cores(text: &str) -> Result<[usize; 2], String> {
     let wrong = || format!("{text:?} is not two cores; write their numbers, such as 0,1");
@@ -67,6 +105,13 @@ const PARTY: &str = "bench-party";
 ///
 /// A party failed, or no case has the words that were asked for.
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
+    match &args.command {
+        Some(BenchCommand::Report(args)) => report(args),
+        None => measure(args),
+    }
+}
+
+fn measure(args: &BenchArgs) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::read("this program", error))?;
     let options = Options {
         quick: args.quick,
@@ -104,6 +149,36 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         return Err(Failure::NoCase(args.only.join(" ")));
     }
     Ok(())
+}
+
+fn report(args: &ReportArgs) -> Result<(), Failure> {
+    let mut records = Vec::new();
+    for path in &args.records {
+        let name = path.display();
+        let file = File::open(path).map_err(|error| Failure::read(name.to_string(), error))?;
+        let read = read_records(BufReader::new(file));
+        records.extend(read.map_err(|error| Failure::Input(format!("{name}, {error}")))?);
+    }
+    let report = Report::of(&records);
+    if let Some(path) = &args.html {
+        write(path, &report.html())?;
+    }
+    let Some(path) = &args.markdown else {
+        return Ok(());
+    };
+    let folder = path.with_extension("");
+    std::fs::create_dir_all(&folder).map_err(|error| Failure::write(&folder, &error))?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    write(path, &report.markdown(&name))?;
+    for (name, svg) in report.pictures() {
+        write(&folder.join(name), svg)?;
+    }
+    Ok(())
+}
+
+/// Writes a file in the place of one that is there.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| Failure::write(path, &error))
 }
 
 /// Plays a party of a measurement, as told on standard input.

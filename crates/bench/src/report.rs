@@ -1,0 +1,237 @@
+//! The report: records made into one page for people.
+//!
+//! [`Report::of`] takes records of any runs, the last of each case, and lays them beside what the
+//! papers published and beside the physical limit. [`Report::html`] is one file that needs nothing
+//! from outside; [`Report::markdown`] is the same for a repository, its pictures apart.
+
+mod advice;
+mod assumptions;
+mod chart;
+mod html;
+mod markdown;
+mod page;
+mod papers;
+mod protocols;
+mod transfer;
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+use crate::{Error, Figures, Record, Suite};
+use page::{Grid, Page, Section};
+
+/// A page of figures, its tables and pictures.
+#[derive(Debug)]
+pub struct Report {
+    page: Page,
+}
+
+impl Report {
+    /// Lays out the last record of each case. What was not measured is not there; what was
+    /// measured on several machines is, with a word on it.
+    #[must_use]
+    pub fn of(records: &[Record]) -> Self {
+        let records = latest(records);
+        let sections = [
+            advice::section(&records),
+            assumptions::speed(&records),
+            assumptions::published(&records),
+            transfer::section(&records),
+            protocols::prepared(&records),
+            protocols::workloads(&records),
+            protocols::batch(),
+            assumptions::kernels(&records),
+            Some(method(&records)),
+        ];
+        Self {
+            page: Page {
+                title: "Tacit, measured".to_owned(),
+                sections: sections.into_iter().flatten().collect(),
+            },
+        }
+    }
+
+    /// One file of HTML, pictures inside.
+    #[must_use]
+    pub fn html(&self) -> String {
+        html::render(&self.page)
+    }
+
+    /// Markdown that shows pictures from `folder`, which is relative to the Markdown file.
+    #[must_use]
+    pub fn markdown(&self, folder: &str) -> String {
+        markdown::render(&self.page, folder)
+    }
+
+    /// The pictures, a file name and its SVG each.
+    pub fn pictures(&self) -> impl Iterator<Item = (String, &str)> {
+        let pictures = self.page.pictures();
+        pictures.map(|picture| (picture.file_name(), picture.svg.as_str()))
+    }
+}
+
+/// Reads records, one a line, as `tacit bench --json` prints them; empty lines are passed over.
+///
+/// # Errors
+///
+/// A line cannot be read or is no record of this version.
+pub fn read_records(lines: impl BufRead) -> Result<Vec<Record>, Error> {
+    let mut records = Vec::new();
+    for (index, line) in lines.lines().enumerate() {
+        let line = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let record = serde_json::from_str(&line).map_err(|reason| Error::NoRecord {
+            line: index + 1,
+            reason: reason.to_string(),
+        })?;
+        records.push(record);
+    }
+    Ok(records)
+}
+
+/// The last record of each case, in the order in which cases came first.
+fn latest(records: &[Record]) -> Vec<Record> {
+    let mut places = BTreeMap::new();
+    let mut latest: Vec<Record> = Vec::new();
+    for record in records {
+        match places.get(&case(record)) {
+            Some(place) => latest[*place] = record.clone(),
+            None => {
+                places.insert(case(record), latest.len());
+                latest.push(record.clone());
+            }
+        }
+    }
+    latest
+}
+
+/// What makes two records be of one case: all but the figures.
+fn case(record: &Record) -> String {
+    match &record.figures {
+        Figures::Kernel(of) => format!("kernel {} {}", of.kernel, of.backend),
+        Figures::Scheme(of) => {
+            format!("{} {} {} {}", of.scheme, of.circuit, of.backend, of.role)
+        }
+        Figures::BaseOt(of) => format!("{} {} {} {}", of.kind, of.count, of.threads, of.link),
+        Figures::Ot(of) => {
+            let form = of.form.name();
+            format!("{} {} {form} {}", of.extension, of.security, of.link)
+        }
+        Figures::Direct(of) => {
+            let name = crate::direct::full_name(&of.function, &of.parameters);
+            format!("direct {name} {} {}", of.scheme, of.link)
+        }
+        Figures::Prepared(of) => {
+            let name = crate::direct::full_name(&of.function, &of.parameters);
+            format!("prepared {name} {} {}", of.scheme, of.link)
+        }
+    }
+}
+
+/// Where the figures are from, and what they are.
+fn method(records: &[Record]) -> Section {
+    let mut machines: Vec<Vec<String>> = Vec::new();
+    for record in records {
+        let machine = &record.machine;
+        let build = if machine.optimised { "release" } else { "dev" };
+        let row = vec![
+            machine.cpu.clone(),
+            machine.cores.to_string(),
+            machine.backends.join(", "),
+            machine.platform.clone(),
+            machine.commit.clone(),
+            build.to_owned(),
+            if record.quick { "a first look" } else { "full" }.to_owned(),
+        ];
+        if !machines.contains(&row) {
+            machines.push(row);
+        }
+    }
+    let load = records
+        .iter()
+        .filter_map(|record| record.machine.load_average);
+    let load = load.fold(0.0, f64::max);
+    let suites = Suite::ALL.map(Suite::name).join(", ");
+    Section::new("method", "Where these figures come from")
+        .text(&format!(
+            "`tacit bench --json > records.jsonl` measures, suite by suite ({suites}); `tacit bench \
+             report records.jsonl --html report.html` makes this page. Times are medians; ± is the \
+             median absolute deviation, where ± 95 % stands it is half the interval of a mean. The \
+             highest load average before a suite was {load:.2}. Shaped links delay and slow bytes \
+             and do nothing else: no loss, no slow start; over a real link of that delay and rate \
+             nothing is faster. `docs/bench.md` says how each figure is taken."
+        ))
+        .grid(Grid {
+            caption: "Machines and builds".to_owned(),
+            heads: [
+                "CPU", "cores", "backends", "platform", "commit", "build", "run",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            rows: machines,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records that were measured once, of every suite.
+    fn records() -> Vec<Record> {
+        read_records(&include_bytes!("../tests/records.jsonl")[..]).expect("records")
+    }
+
+    #[test]
+    fn every_record_is_in_the_report() {
+        let records = records();
+        let report = Report::of(&records);
+        let text = report.markdown("pictures");
+        for record in &records {
+            let words: Vec<String> = match &record.figures {
+                Figures::Kernel(of) => vec![of.kernel.clone(), of.backend.clone()],
+                Figures::Scheme(of) => vec![of.scheme.clone(), of.assumption.clone()],
+                Figures::BaseOt(of) => vec![of.kind.clone()],
+                Figures::Ot(of) => vec![of.extension.clone(), of.security.clone()],
+                Figures::Direct(of) => vec![of.function.clone(), of.link.clone()],
+                Figures::Prepared(of) => vec![of.function.clone(), of.link.clone()],
+            };
+            let row = |line: &str| words.iter().all(|word| line.contains(word));
+            assert!(text.lines().any(row), "{words:?}");
+        }
+        let pictures: Vec<_> = report.pictures().collect();
+        assert!(pictures.len() >= 4);
+        for (name, svg) in pictures {
+            assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+            assert!(text.contains(&format!("pictures/{name}")), "{name}");
+        }
+    }
+
+    #[test]
+    fn html_is_one_file_that_asks_for_nothing() {
+        let html = Report::of(&records()).html();
+        assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<svg"));
+        for outside in ["src=", "<script", "<link", "@import", "url("] {
+            assert!(!html.contains(outside), "{outside}");
+        }
+    }
+
+    #[test]
+    fn the_last_record_of_a_case_counts() {
+        let mut records = records();
+        let mut again = records[0].clone();
+        again.machine.cpu = "another".to_owned();
+        records.push(again.clone());
+        let latest = latest(&records);
+        assert_eq!(latest.len(), records.len() - 1);
+        assert_eq!(latest[0], again);
+    }
+
+    #[test]
+    fn no_records_make_a_page_and_damaged_ones_an_error() {
+        assert!(Report::of(&[]).html().contains("</html>"));
+        let error = read_records(&b"\n{}\n"[..]).unwrap_err();
+        assert!(error.to_string().contains("line 2"), "{error}");
+    }
+}
