@@ -84,3 +84,32 @@ fn what_cannot_be_measured() {
     let words = ["ot", "--quick", "--only", "base-ot", "--pin", "1000000,0"];
     refused(&words).failed(3, &["core 1000000"]);
 }
+
+#[test]
+fn records_make_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let words = [
+        "bench", "schemes", "--only", "aes-128 ", "--quick", "--json",
+    ];
+    let words = [&words[..], &["--only", "half-gates/two-call"]].concat();
+    let records = tacit(folder.path(), &words);
+    write("records.jsonl", records.succeeded());
+    let page = ["--html", "page.html", "--markdown", "page.md"];
+    let words = [&["bench", "report", "records.jsonl"][..], &page].concat();
+    tacit(folder.path(), &words).succeeded();
+    assert!(read("page.html").contains("half-gates/two-call"));
+    assert!(read("page.md").contains("](page/assumptions.svg)"));
+    assert!(read("page/assumptions.svg").starts_with("<svg"));
+
+    write(
+        "damaged.jsonl",
+        &records.stdout.replacen("\"version\"", "\"vision\"", 1),
+    );
+    let words = ["bench", "report", "damaged.jsonl", "--html", "page.html"];
+    let ended = tacit(folder.path(), &words);
+    ended.failed(3, &["damaged.jsonl", "line 1", "tacit bench --json"]);
+    let without = tacit(folder.path(), &["bench", "report", "records.jsonl"]);
+    without.failed(2, &["--html"]);
+}
