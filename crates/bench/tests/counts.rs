@@ -1,0 +1,105 @@
+//! What is exact does not grow unseen: bytes and rounds of whole runs, cipher calls of schemes.
+//!
+//! Times differ from run to run, counts do not. A change of any figure here is one of the protocol
+//! or of a scheme and is made on purpose, with its reason in the commit.
+
+use tacit_bench::{Figures, Options, Suite, run};
+use tacit_circuit::{Program, library};
+use tacit_garble::LADDER;
+
+/// The figures of the cases with these words in their names.
+fn figures(suite: Suite, only: &[&str]) -> Vec<Figures> {
+    let options = Options {
+        quick: true,
+        only: only.iter().map(|word| (*word).to_owned()).collect(),
+        ..Options::default()
+    };
+    let mut all = Vec::new();
+    run(suite, &options, &mut |record| {
+        all.push(record.figures);
+        Ok(())
+    })
+    .expect("the suite runs");
+    all
+}
+
+/// A function and a scheme; bytes of the garbler and the evaluator, and rounds, of a run.
+type Counted = (&'static str, &'static str, u64, u64, u64);
+
+const DIRECT: [Counted; 4] = [
+    ("millionaires", "half-gates/two-call", 2_164, 1_120, 4),
+    ("aes-128", "half-gates/two-call", 206_953, 1_135, 4),
+    ("aes-128", "three-halves", 162_153, 1_135, 4),
+    ("aes-128", "prf", 578_227, 1_135, 4),
+];
+
+#[test]
+fn runs_have_the_bytes_and_rounds_that_they_had() {
+    let found = DIRECT.map(|(function, scheme, ..)| {
+        // `aes-128` begins the names of other functions, and `prf` those of other schemes.
+        let words = [format!("direct {function}"), format!(" {scheme} loopback")];
+        let cases = figures(Suite::Direct, &words.each_ref().map(String::as_str));
+        let mut traffic = cases.iter().filter_map(|figures| match figures {
+            Figures::Direct(of) if of.function == function => Some(of.run_traffic),
+            _ => None,
+        });
+        let of = traffic.next().expect("the case is there");
+        (
+            function,
+            scheme,
+            of.garbler_bytes,
+            of.evaluator_bytes,
+            of.rounds,
+        )
+    });
+    assert_eq!(found, DIRECT);
+}
+
+#[test]
+fn a_prepared_run_has_the_bytes_that_it_had() {
+    let found = figures(Suite::Prepared, &["prepared aes-128-rounds", "loopback"]);
+    let [Figures::Prepared(of)] = &found[..] else {
+        panic!("{found:?}");
+    };
+    let bytes = [
+        of.received_bytes,
+        of.late_bytes,
+        of.sent_bytes,
+        of.naive_received_bytes,
+        of.offline_bytes,
+    ];
+    assert_eq!(
+        bytes,
+        [47_236, 4_127, 213, 206_958, 206_032],
+        "in the order above"
+    );
+}
+
+/// A scheme; bytes of tables, and cipher calls of garbler and evaluator, for AES-128.
+const SCHEMES: [(&str, u64, u64, u64); 11] = [
+    ("half-gates/two-call", 204_800, 51_200, 25_600),
+    ("half-gates/re-keyed", 204_800, 25_600, 12_800),
+    ("three-halves", 160_000, 76_800, 38_400),
+    ("prf", 574_016, 132_684, 58_752),
+    ("prf-xor1-and3", 674_816, 132_684, 58_752),
+    ("prf-xor3-and3", 1_410_048, 235_008, 58_752),
+    ("related-key-monotone", 395_776, 62_272, 18_336),
+    ("related-key-safemon1", 499_888, 87_986, 31_193),
+    ("related-key-safemon2", 467_984, 83_998, 29_199),
+    ("circular-half-gates", 204_800, 25_600, 12_800),
+    ("circular-and3", 307_200, 51_200, 12_800),
+];
+
+#[test]
+fn schemes_have_the_tables_and_cipher_calls_that_they_had() {
+    let circuit = library::find("aes-128", &Default::default()).expect("a circuit of the library");
+    let program = Program::compile(&circuit);
+    let found = LADDER.map(|rung| {
+        let cost = rung.program_cost(&program);
+        let calls = (cost.garbler_calls, cost.evaluator_calls);
+        (rung.id.to_string(), cost.table_bytes, calls.0, calls.1)
+    });
+    let expected = SCHEMES
+        .map(|(scheme, bytes, garbler, evaluator)| (scheme.to_owned(), bytes, garbler, evaluator));
+    assert_eq!(found, expected);
+}
