@@ -431,6 +431,32 @@ impl Party for EvaluatorSetup {
     }
 }
 
+/// Maliciously secure OTs over base OTs of a trusted dealer: for tests that need many.
+#[cfg(test)]
+pub(crate) fn dealt(tag: &RunTag, prg: &mut tacit_kernels::Prg) -> (GarblerOt, EvaluatorOt) {
+    use tacit_ot::base::Key;
+    let (tag, security) = (SessionTag::new(*tag.as_bytes()), Security::Malicious);
+    let delta = Delta::random(prg);
+    let mut key = || {
+        let mut bytes = [0; 32];
+        prg.fill_bytes(&mut bytes);
+        Key::from_bytes(bytes)
+    };
+    let pairs: Vec<[Key; 2]> = (0..Delta::BITS).map(|_| [key(), key()]).collect();
+    let bits = delta.choices();
+    let chosen = pairs.iter().zip(bits.iter());
+    let chosen = chosen.map(|(pair, bit)| pair[usize::from(*bit)].clone());
+    let block = delta.to_block();
+    let sender = CotSender::with_security(delta, chosen.collect(), &tag, FIELD, security);
+    let receiver = CotReceiver::with_security(pairs, &tag, FIELD, security);
+    let garbler = GarblerOt {
+        delta: block,
+        sender: sender.expect("128 base OTs"),
+    };
+    let receiver = receiver.expect("128 base OTs");
+    (garbler, EvaluatorOt { receiver })
+}
+
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;

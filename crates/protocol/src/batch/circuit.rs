@@ -134,7 +134,7 @@ impl Secrets {
             out.extend(self.start.to_bytes());
             let outputs = self.garble(batch, out);
             self.commit_inputs(oracle, out);
-            for (number, derived) in (0..).zip(&*self.derived_outputs(oracle, &outputs)) {
+            for (number, derived) in (0..).zip(&*self.derived_outputs(batch, &outputs)) {
                 out.extend(oracle.block(Domain::OutputCommitment, self.number, number, *derived));
             }
         }
@@ -158,6 +158,10 @@ impl Secrets {
         self.commit_pairs(oracle, Domain::FirstShare, &self.first, out);
         self.pairs.commit(oracle, self.number, out);
         out.extend(oracle.parts(Domain::Seed, self.number, 0, &[&self.seed.0]));
+        #[cfg(test)]
+        if let Some(spoiling) = &batch.spoiling {
+            spoiling.spoil(self.number, batch.layout(self.kind), out);
+        }
     }
 
     /// Commitments to both labels of each of `zeros`, that of 0 first.
@@ -182,16 +186,20 @@ impl Secrets {
     }
 
     /// O^0 and O^1 of each output, from the labels of 0.
-    pub(super) fn derived_outputs(
+    pub(super) fn derived_outputs<S: Scheme<Wire = Block>>(
         &self,
-        oracle: &Oracle,
+        batch: &Batch<'_, S>,
         zeros: &[Block],
     ) -> Zeroizing<Vec<Block>> {
         let mut derived = Zeroizing::new(Vec::with_capacity(2 * zeros.len()));
         for (i, zero) in (0..).zip(zeros) {
             for label in [*zero, *zero ^ self.delta] {
-                derived.push(derive_output(oracle, self.number, i, label));
+                derived.push(derive_output(&batch.oracle, self.number, i, label));
             }
+        }
+        #[cfg(test)]
+        if let Some(spoiling) = &batch.spoiling {
+            spoiling.spoil_outputs(self.number, &mut derived);
         }
         derived
     }

@@ -84,6 +84,9 @@ pub struct Batch<'f, S: Scheme> {
     pub(super) chaining: Chaining,
     main: Layout,
     recovery: Layout,
+    /// How the garbler of a test cheats.
+    #[cfg(test)]
+    pub(super) spoiling: Option<super::tests::Spoiling>,
 }
 
 impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
@@ -156,6 +159,8 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
             chaining,
             main,
             recovery,
+            #[cfg(test)]
+            spoiling: None,
         })
     }
 

@@ -40,7 +40,7 @@ impl GarblerExecution {
             let outputs = match batch.kind(*number) {
                 CircuitKind::Main => {
                     let zeros = circuit.garble(batch, &mut Vec::new());
-                    Some(circuit.derived_outputs(&batch.oracle, &zeros))
+                    Some(circuit.derived_outputs(batch, &zeros))
                 }
                 CircuitKind::Recovery => None,
             };

@@ -37,7 +37,7 @@ use super::oracle::HASH_BYTES;
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     /// Bytes of what message 2 holds of one main circuit.
-    fn labels_bytes(&self) -> usize {
+    pub(super) fn labels_bytes(&self) -> usize {
         (1 + self.encoding.bits() + self.input_bits) * Block::BYTES
     }
 

@@ -1,4 +1,10 @@
-//! Batches from end to end in memory: prepared, kept as bytes, and run.
+//! Batches from end to end in memory: prepared, kept as bytes, and run, by honest parties and by
+//! such as cheat.
+
+mod against_evaluator;
+mod against_garbler;
+mod duel;
+mod rates;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +19,8 @@ use super::*;
 use crate::party::run_in_memory;
 use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
+
+pub(super) use duel::Spoiling;
 
 fn rng() -> impl CryptoRng {
     UnwrapErr(getrandom::SysRng)

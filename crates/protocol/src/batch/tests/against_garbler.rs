@@ -1,0 +1,376 @@
+//! A cheating evaluator: every strategy ends in the right result, or the garbler catches it; and
+//! what the garbler does does not depend on its input.
+
+use tacit_circuit::{Function, Recipient, Role};
+use tacit_garble::HalfGates;
+use zeroize::Zeroizing;
+
+use super::duel::{Cheater, Ended, Kept, Rewrite, batch, duel, honest, prepare};
+use super::{function, plain};
+use crate::batch::{
+    Batch, Caught, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
+};
+use crate::message::Kind;
+use crate::{Error, Incompatibility, Misbehaviour};
+
+const SEED: u64 = 5;
+
+fn plan(function: &Function) -> Plan {
+    Plan::cheapest(function, 2, 4).unwrap()
+}
+
+fn is_choice(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::PeerMisbehaved(Misbehaviour::Cheated(Caught::CommittedChoice(_)))
+    )
+}
+
+fn is_length(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::PeerMisbehaved(Misbehaviour::WrongLength { .. })
+    )
+}
+
+fn is_transfer(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::PeerMisbehaved(Misbehaviour::ObliviousTransfer(_))
+    )
+}
+
+fn is_plan(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::PeerIncompatible(Incompatibility::BatchPlan { .. })
+    )
+}
+
+fn is_forged(error: &Error) -> bool {
+    let Error::PeerMisbehaved(fault) = error else {
+        return false;
+    };
+    matches!(fault, Misbehaviour::Cheated(Caught::ReturnedResult))
+}
+
+fn is_padding(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::PeerMisbehaved(Misbehaviour::InvalidField { .. })
+    )
+}
+
+fn is_abort(error: &Error) -> bool {
+    matches!(error, Error::PeerAborted(_))
+}
+
+/// Changes a message; false to stop instead of sending it.
+type Change = fn(&mut Vec<u8>) -> bool;
+
+/// A change of a message of a kind, and how the garbler ends.
+type Case = (&'static str, Kind, Change, fn(&Error) -> bool);
+
+const FLIP_FIRST: Change = |message| {
+    message[0] ^= 1;
+    true
+};
+
+const FLIP_LAST: Change = |message| {
+    *message.last_mut().unwrap() ^= 0x80;
+    true
+};
+
+const CUT_SHORT: Change = |message| {
+    message.pop();
+    true
+};
+
+const LENGTHEN: Change = |message| {
+    message.push(0);
+    true
+};
+
+const CLEAR: Change = |message| {
+    message.fill(0);
+    true
+};
+
+const STOP: Change = |_| false;
+
+const OFFLINE: [Case; 22] = [
+    ("another s", Kind::BatchPlan, FLIP_FIRST, is_plan),
+    (
+        "other cuts",
+        Kind::BatchPlan,
+        |m| {
+            m[9] ^= 1;
+            true
+        },
+        is_plan,
+    ),
+    (
+        "no commitment to the check set",
+        Kind::BatchPlan,
+        |m| {
+            m[41..73].fill(0);
+            true
+        },
+        is_choice,
+    ),
+    (
+        "no commitment to the buckets",
+        Kind::BatchPlan,
+        |m| {
+            m[73..105].fill(0);
+            true
+        },
+        is_choice,
+    ),
+    (
+        "no commitment to W",
+        Kind::BatchPlan,
+        |m| {
+            m[105..].fill(0);
+            true
+        },
+        is_choice,
+    ),
+    (
+        "commitments to W exchanged",
+        Kind::BatchPlan,
+        |m| {
+            (0..32).for_each(|i| m.swap(105 + i, 137 + i));
+            true
+        },
+        is_choice,
+    ),
+    ("a plan cut short", Kind::BatchPlan, CUT_SHORT, is_length),
+    ("another check set", Kind::CheckSet, FLIP_FIRST, is_choice),
+    ("a check set of zeros", Kind::CheckSet, CLEAR, is_choice),
+    ("a longer check set", Kind::CheckSet, LENGTHEN, is_length),
+    ("other buckets", Kind::Buckets, FLIP_LAST, is_choice),
+    ("buckets cut short", Kind::Buckets, CUT_SHORT, is_length),
+    (
+        "another choice in the OTs",
+        Kind::CotExtension,
+        FLIP_LAST,
+        is_transfer,
+    ),
+    ("first OTs", Kind::CotExtension, FLIP_FIRST, is_transfer),
+    ("OTs of zeros", Kind::CotExtension, CLEAR, is_transfer),
+    ("OTs cut short", Kind::CotExtension, CUT_SHORT, is_transfer),
+    (
+        "another W",
+        Kind::HalfChoices,
+        |m| {
+            m[16] ^= 1;
+            true
+        },
+        is_choice,
+    ),
+    (
+        "other randomness of W",
+        Kind::HalfChoices,
+        FLIP_FIRST,
+        is_choice,
+    ),
+    (
+        "two W exchanged",
+        Kind::HalfChoices,
+        |m| {
+            m.rotate_left(17);
+            true
+        },
+        is_choice,
+    ),
+    ("W cut short", Kind::HalfChoices, CUT_SHORT, is_length),
+    ("stops at the check set", Kind::CheckSet, STOP, is_abort),
+    (
+        "an end with a payload",
+        Kind::BatchChecked,
+        LENGTHEN,
+        is_length,
+    ),
+];
+
+#[test]
+fn a_preparation_finds_every_change() {
+    let function = function("adder", Recipient::Garbler);
+    let batch = batch(&function, plan(&function));
+    for (name, kind, change, found) in OFFLINE {
+        let mut rewrite = |this: Kind, number, message: &mut Vec<u8>| {
+            (this, number) != (kind, 0) || change(message)
+        };
+        let ended = prepare(&batch, &batch, SEED, Cheater::Evaluator, &mut rewrite);
+        let ended = ended.err().unwrap_or_else(|| panic!("{name} passes"));
+        let error = ended.garbler.expect_err(name);
+        assert!(found(&error), "{name}: {error:?}");
+    }
+}
+
+const ONLINE: [Case; 12] = [
+    (
+        "an input cut short",
+        Kind::MaskedInput,
+        CUT_SHORT,
+        is_length,
+    ),
+    ("a longer input", Kind::MaskedInput, LENGTHEN, is_length),
+    (
+        "a choice cut short",
+        Kind::RecoveryChoice,
+        CUT_SHORT,
+        is_length,
+    ),
+    (
+        "a bit of the result",
+        Kind::MaskedResult,
+        FLIP_FIRST,
+        is_forged,
+    ),
+    (
+        "the last bit of the MAC",
+        Kind::MaskedResult,
+        FLIP_LAST,
+        is_forged,
+    ),
+    ("a result of zeros", Kind::MaskedResult, CLEAR, is_forged),
+    (
+        "all bits of the result",
+        Kind::MaskedResult,
+        |m| {
+            m.iter_mut().for_each(|b| *b ^= 0xff);
+            true
+        },
+        is_forged,
+    ),
+    (
+        "a result cut short",
+        Kind::MaskedResult,
+        CUT_SHORT,
+        is_length,
+    ),
+    (
+        "no result",
+        Kind::MaskedResult,
+        |m| {
+            m.clear();
+            true
+        },
+        is_length,
+    ),
+    (
+        "stops before its choice",
+        Kind::RecoveryChoice,
+        STOP,
+        is_abort,
+    ),
+    (
+        "stops before the result",
+        Kind::MaskedResult,
+        STOP,
+        is_abort,
+    ),
+    ("stops at once", Kind::MaskedInput, STOP, is_abort),
+];
+
+fn run(
+    batch: &Batch<'_, HalfGates>,
+    kept: &Kept,
+    inputs: [&[bool]; 2],
+    rewrite: Rewrite<'_>,
+) -> (Ended, Option<Vec<bool>>) {
+    let garbler = GarblerExecution::from_bytes(batch, &kept.garbler[0]).unwrap();
+    let evaluator = EvaluatorExecution::from_bytes(batch, &kept.evaluator[0]).unwrap();
+    let seed = |byte| Zeroizing::new([byte; 32]);
+    let ready = garbler.ready(batch, 1);
+    let mut garbler = OnlineGarbler::new(batch, ready, inputs[0], &seed(1)).unwrap();
+    let evaluator = OnlineEvaluator::new(batch, evaluator, inputs[1], 1, &seed(2));
+    let mut evaluator = evaluator.unwrap();
+    let ended = duel(&mut garbler, &mut evaluator, Cheater::Evaluator, rewrite);
+    (ended, garbler.finish().ok().map(|bits| bits.to_vec()))
+}
+
+#[test]
+fn an_execution_finds_every_change_whatever_the_input() {
+    let function = function("adder", Recipient::Garbler);
+    let batch = batch(&function, plan(&function));
+    let prepared = prepare(&batch, &batch, SEED, Cheater::Evaluator, &mut honest);
+    let prepared = prepared.unwrap_or_else(|ended| panic!("{:?}", ended.garbler));
+    let kept = Kept::of(&prepared);
+    let y = vec![true; function.input_bits(Role::Evaluator)];
+    let mut sent = Vec::new();
+    for (name, kind, change, found) in ONLINE {
+        let seen = [false, true].map(|bit| {
+            let x = vec![bit; function.input_bits(Role::Garbler)];
+            let mut rewrite =
+                |this: Kind, _, message: &mut Vec<u8>| this != kind || change(message);
+            let (ended, result) = run(&batch, &kept, [&x, &y], &mut rewrite);
+            let error = ended.garbler.expect_err(name);
+            assert!(found(&error), "{name}: {error:?}");
+            assert_eq!(result, None, "{name}");
+            ended.sent[0].clone()
+        });
+        assert_eq!(seen[0], seen[1], "{name}");
+    }
+    // Any choice gives the garbler the right result: it learns none of D, and opens no lock.
+    for guess in [0, 0xff] {
+        let x = vec![true; function.input_bits(Role::Garbler)];
+        let mut rewrite = |kind, _, message: &mut Vec<u8>| {
+            if kind == Kind::RecoveryChoice {
+                message.fill(guess);
+            }
+            true
+        };
+        let (ended, result) = run(&batch, &kept, [&x, &y], &mut rewrite);
+        // The evaluator computes with its own choice, for which no share opens.
+        assert!(ended.evaluator.is_err());
+        assert_eq!(result, None);
+        sent.push(ended.sent[0].clone());
+    }
+    assert_eq!(sent[0], sent[1]);
+    // An evaluator that asks for another y than its own has no labels of it to go on with.
+    let x = vec![true; function.input_bits(Role::Garbler)];
+    let mut rewrite = |kind, _, message: &mut Vec<u8>| {
+        if kind == Kind::MaskedInput {
+            message[0] ^= 1;
+        }
+        true
+    };
+    let (ended, result) = run(&batch, &kept, [&x, &y], &mut rewrite);
+    assert!(ended.evaluator.is_err() && result.is_none());
+}
+
+/// Bits beyond an input that is no whole number of bytes.
+#[test]
+fn unused_bits_are_refused() {
+    let circuit = tacit_circuit::library::find(
+        "adder",
+        &std::collections::BTreeMap::from([("bits".to_owned(), 5)]),
+    );
+    let circuit = circuit.unwrap();
+    let first = circuit.inputs()[0].name.clone();
+    let owner = |port: &tacit_circuit::Port| {
+        Ok(if port.name == first {
+            Role::Garbler
+        } else {
+            Role::Evaluator
+        })
+    };
+    let function = Function::of_circuit("adder", circuit, owner, |_| Ok(Recipient::Garbler));
+    let function = function.unwrap();
+    let batch = batch(&function, plan(&function));
+    let prepared = prepare(&batch, &batch, SEED, Cheater::Evaluator, &mut honest);
+    let prepared = prepared.unwrap_or_else(|ended| panic!("{:?}", ended.garbler));
+    let kept = Kept::of(&prepared);
+    let inputs: [&[bool]; 2] = [&[true; 5], &[true; 5]];
+    for kind in [Kind::MaskedInput, Kind::MaskedResult] {
+        let mut rewrite = |this, _, message: &mut Vec<u8>| this != kind || FLIP_LAST(message);
+        let (ended, _) = run(&batch, &kept, inputs, &mut rewrite);
+        let error = ended.garbler.unwrap_err();
+        assert!(is_padding(&error), "{kind}: {error:?}");
+    }
+    let (_, result) = run(&batch, &kept, inputs, &mut honest);
+    assert_eq!(result, Some(plain(&function, inputs)[0].clone()));
+}

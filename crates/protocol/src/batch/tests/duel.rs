@@ -1,0 +1,228 @@
+//! What cheating parties are made of: honest ones whose circuits are spoilt before they are
+//! digested ([`Spoiling`]), or whose messages are rewritten on their way ([`Duel`]).
+
+use std::collections::{HashSet, VecDeque};
+use std::ops::Range;
+
+use tacit_circuit::Function;
+use tacit_garble::HalfGates;
+use tacit_kernels::{Block, Construction, Prg};
+use zeroize::Zeroizing;
+
+use super::tag;
+use crate::Error;
+use crate::batch::cut::CheckSet;
+use crate::batch::layout::Layout;
+use crate::batch::{
+    Batch, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator, PreparingGarbler,
+};
+use crate::message::{AbortReason, Kind};
+use crate::party::{Action, Party, admit};
+use crate::setup::dealt;
+
+/// What is wrong with a spoilt circuit.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::batch) enum How {
+    /// It computes the first output bit negated, and is otherwise as it should be.
+    NegatedOutput,
+    /// A bit of this part, at this byte, is flipped.
+    Flipped(fn(&Layout) -> Range<usize>, usize),
+}
+
+/// A garbler's bad circuits, and what is wrong with each set of them.
+pub(in crate::batch) struct Spoiling(pub(super) Vec<(HashSet<u32>, How)>);
+
+impl Spoiling {
+    fn of(&self, number: u32) -> impl Iterator<Item = How> + '_ {
+        let spoilt = self
+            .0
+            .iter()
+            .filter(move |(circuits, _)| circuits.contains(&number));
+        spoilt.map(|(_, how)| *how)
+    }
+
+    /// Spoils what is published of a circuit.
+    pub(in crate::batch) fn spoil(&self, number: u32, layout: &Layout, published: &mut [u8]) {
+        for how in self.of(number) {
+            match how {
+                How::NegatedOutput => {}
+                How::Flipped(part, byte) => published[part(layout).start + byte] ^= 1,
+            }
+        }
+    }
+
+    /// Spoils the outputs of a circuit, O^0 and O^1 of each.
+    pub(in crate::batch) fn spoil_outputs(&self, number: u32, outputs: &mut [Block]) {
+        if self.of(number).any(|how| matches!(how, How::NegatedOutput)) {
+            outputs.swap(0, 1);
+        }
+    }
+}
+
+/// The randomness of a party in run number `seed`.
+fn randomness(seed: u64, cheater: Cheater) -> [u8; 32] {
+    let mut bytes = [cheater as u8; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes
+}
+
+pub(super) fn scheme() -> HalfGates {
+    HalfGates::new(Construction::TwoCall)
+}
+
+pub(super) fn batch(function: &Function, plan: Plan) -> Batch<'_, HalfGates> {
+    Batch::new(scheme(), function, plan, &tag(function)).expect("a function for `batch`")
+}
+
+/// The cut and the buckets that an evaluator chooses whose randomness is that of `seed`: what a
+/// garbler that guesses right knows.
+pub(super) fn foreseen(batch: &Batch<'_, HalfGates>, seed: u64) -> (CheckSet, Vec<Vec<u32>>) {
+    let mut prg = Prg::from_seed(&randomness(seed, Cheater::Evaluator));
+    let mut drawn = [[0; 32]; 3];
+    drawn.iter_mut().for_each(|bytes| prg.fill_bytes(bytes));
+    let set = CheckSet::choose(batch, &drawn[1]);
+    let buckets = set.buckets(batch, &drawn[2]);
+    (set, buckets)
+}
+
+/// Changes a message, of which it is given the kind, the number among those of that kind, and the
+/// payload. Says whether the party goes on, or stops instead of sending it.
+pub(super) type Rewrite<'r> = &'r mut dyn FnMut(Kind, usize, &mut Vec<u8>) -> bool;
+
+/// Changes nothing.
+pub(super) fn honest(_: Kind, _: usize, _: &mut Vec<u8>) -> bool {
+    true
+}
+
+/// Who cheats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cheater {
+    Garbler,
+    Evaluator,
+}
+
+/// How a run ended.
+pub(super) struct Ended {
+    pub(super) garbler: Result<(), Error>,
+    pub(super) evaluator: Result<(), Error>,
+    /// What the garbler and the evaluator sent: kind and length.
+    pub(super) sent: [Vec<(Kind, usize)>; 2],
+}
+
+/// Lets two parties run against each other, one of which has its messages rewritten. Whoever fails
+/// says so to the other.
+pub(super) fn duel(
+    garbler: &mut dyn Party,
+    evaluator: &mut dyn Party,
+    cheater: Cheater,
+    rewrite: Rewrite<'_>,
+) -> Ended {
+    let mut queues: [VecDeque<(Kind, Vec<u8>)>; 2] = Default::default();
+    let mut ended = [None, None];
+    let mut sent: [Vec<(Kind, usize)>; 2] = Default::default();
+    let mut message = Vec::new();
+    let mut idle = 0;
+    while ended.iter().any(Option::is_none) && idle < 4 {
+        idle += 1;
+        for side in 0..2 {
+            if ended[side].is_some() {
+                continue;
+            }
+            let party: &mut dyn Party = if side == 0 { garbler } else { evaluator };
+            let mut step = || -> Result<bool, Error> {
+                match party.next(&mut message)? {
+                    Action::Done => return Ok(true),
+                    Action::Continue => idle = 0,
+                    Action::Send(kind) => {
+                        if (side == 0) == (cheater == Cheater::Garbler) {
+                            let before = sent[side].iter().filter(|(k, _)| *k == kind).count();
+                            if !rewrite(kind, before, &mut message) {
+                                return Err(Error::PeerAborted(AbortReason::Cancelled));
+                            }
+                        }
+                        sent[side].push((kind, message.len()));
+                        queues[1 - side].push_back((kind, message.clone()));
+                        idle = 0;
+                    }
+                    Action::Receive { kind, max_bytes } => {
+                        if let Some((found, payload)) = queues[side].pop_front() {
+                            admit(kind, max_bytes, found.byte(), &payload)?;
+                            party.receive(&payload)?;
+                            idle = 0;
+                        }
+                    }
+                }
+                Ok(false)
+            };
+            match step() {
+                Ok(false) => {}
+                Ok(true) => ended[side] = Some(Ok(())),
+                Err(error) => {
+                    let reason = error.abort_reason();
+                    ended[side] = Some(Err(error));
+                    if ended[1 - side].is_none() {
+                        queues[1 - side].push_back((Kind::Abort, vec![reason.byte()]));
+                    }
+                    idle = 0;
+                }
+            }
+        }
+    }
+    let [garbler, evaluator] =
+        ended.map(|end| end.unwrap_or(Err(Error::PeerAborted(AbortReason::TimedOut))));
+    Ended {
+        garbler,
+        evaluator,
+        sent,
+    }
+}
+
+/// Executions of both parties after a preparation, or how it ended.
+pub(super) type Prepared = Result<(Vec<GarblerExecution>, Vec<EvaluatorExecution>), Box<Ended>>;
+
+/// Prepares with a garbler whose circuits are those of `garbler`'s spoiling, and an evaluator whose
+/// randomness is that of `seed`.
+pub(super) fn prepare(
+    garbler: &Batch<'_, HalfGates>,
+    evaluator: &Batch<'_, HalfGates>,
+    seed: u64,
+    cheater: Cheater,
+    rewrite: Rewrite<'_>,
+) -> Prepared {
+    let mut own = Prg::from_seed(&randomness(seed, Cheater::Garbler));
+    let (garbler_ot, evaluator_ot) = dealt(&tag(garbler.function()), &mut own);
+    let garbler = PreparingGarbler::new(garbler, garbler_ot, Vec::new(), 1, &mut own);
+    let mut prg = Prg::from_seed(&randomness(seed, Cheater::Evaluator));
+    let evaluator = PreparingEvaluator::new(evaluator, evaluator_ot, Vec::new(), 1, &mut prg);
+    let (mut garbler, mut evaluator) = (
+        garbler.expect("a preparation"),
+        evaluator.expect("a preparation"),
+    );
+    let ended = duel(&mut garbler, &mut evaluator, cheater, rewrite);
+    match (&ended.garbler, &ended.evaluator) {
+        (Ok(()), Ok(())) => Ok((
+            garbler.finish().expect("done"),
+            evaluator.finish().expect("done"),
+        )),
+        _ => Err(Box::new(ended)),
+    }
+}
+
+/// Executions as they are kept, which a test may take again and again.
+pub(super) struct Kept {
+    pub(super) garbler: Vec<Zeroizing<Vec<u8>>>,
+    pub(super) evaluator: Vec<Zeroizing<Vec<u8>>>,
+}
+
+impl Kept {
+    pub(super) fn of(prepared: &(Vec<GarblerExecution>, Vec<EvaluatorExecution>)) -> Self {
+        Self {
+            garbler: prepared.0.iter().map(GarblerExecution::to_bytes).collect(),
+            evaluator: prepared
+                .1
+                .iter()
+                .map(EvaluatorExecution::to_bytes)
+                .collect(),
+        }
+    }
+}
