@@ -3,7 +3,7 @@
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Program;
-use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
+use tacit_garble::{LADDER, Scheme, SchemeVisitor, with_scheme};
 use tacit_kernels::Block;
 use tacit_testkit::garbling::{Garbled, Setting, circuits};
 use tacit_testkit::vectors::{Vector, hex};
@@ -85,4 +85,32 @@ fn prf_xor3_and3() {
 fn three_halves() {
     check("garbling-three-halves-majority.txt");
     check("garbling-three-halves-aes-128.txt");
+}
+
+#[test]
+fn related_key() {
+    for ordering in ["monotone", "safemon1", "safemon2"] {
+        check(&format!("garbling-related-key-{ordering}-majority.txt"));
+        check(&format!("garbling-related-key-{ordering}-aes-128.txt"));
+    }
+}
+
+#[test]
+fn circular() {
+    for and in ["and3", "half-gates"] {
+        check(&format!("garbling-circular-{and}-majority.txt"));
+        check(&format!("garbling-circular-{and}-aes-128.txt"));
+    }
+}
+
+/// A scheme that is not frozen could change unseen.
+#[test]
+fn every_scheme_of_the_ladder_is_frozen() {
+    for rung in &LADDER {
+        for circuit in ["majority", "aes-128"] {
+            let name = rung.id.to_string().replace('/', "-");
+            let vector = Vector::read(&format!("garbling-{name}-{circuit}.txt"));
+            vector.assert_text("scheme-id", &hex(&rung.id.to_bytes()));
+        }
+    }
 }
