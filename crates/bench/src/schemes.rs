@@ -1,9 +1,11 @@
-//! Garbling and evaluating, on one thread, under each scheme of the ladder, and under fixed-key
-//! half-gates, which no protocol offers, for comparison.
+//! Garbling and evaluating, on one thread, under each scheme of the ladder, and, for comparison,
+//! under what no protocol offers: fixed-key and privacy-free garbling.
 //!
 //! Beside each time stands the share of it that its cipher calls would take at the speed of the
 //! bare AES kernels, measured around it in the same run: 100 % is the ceiling. Bytes and calls are
 //! counted, not measured.
+
+mod aside;
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -11,12 +13,12 @@ use std::hint::black_box;
 use serde::{Deserialize, Serialize};
 use tacit_circuit::library::{self, LibraryError};
 use tacit_circuit::{Circuit, Gate, Port, Program, Type};
-use tacit_garble::hazmat::{FixedKeyEvaluator, FixedKeyGarbler, fixed_key_table_bytes};
 use tacit_garble::{
     Evaluator, Garbler, LADDER, ProgramCost, Scheme, SchemeVisitor, with_scheme_on,
 };
 use tacit_kernels::{Aes128, Block, Cpu, Prg, encrypt_each, encrypt_each_twice};
 
+use self::aside::Aside;
 use crate::measure::Patience;
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
@@ -117,14 +119,12 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                         .expect("a rung is a scheme of this version")
                 })?;
             }
-            measure(
-                case,
-                cpu,
-                &fixed_key(&case.program),
-                options,
-                tell,
-                |timing| timing.of_fixed_key(cpu),
-            )?;
+            for aside in Aside::ALL {
+                let scheme = aside.measured(&case.program);
+                measure(case, cpu, &scheme, options, tell, |timing| {
+                    aside.time(cpu, &timing)
+                })?;
+            }
         }
     }
     Ok(())
@@ -146,7 +146,7 @@ fn cases(options: &Options) -> Result<Vec<Case>, LibraryError> {
     let possible = |name: &str| {
         let mut names = Cpu::available().flat_map(|cpu| {
             let ladder = LADDER.iter().map(|rung| rung.id.to_string());
-            let schemes = ladder.chain([FIXED_KEY.to_owned()]);
+            let schemes = ladder.chain(Aside::ALL.map(|aside| aside.name().to_owned()));
             schemes.flat_map(move |scheme| {
                 ["garbler", "evaluator"].map(|role| case_name(&scheme, name, cpu, role))
             })
@@ -211,23 +211,6 @@ struct Measured {
     name: String,
     assumption: String,
     cost: ProgramCost,
-}
-
-/// The name of half-gates under one key for all gates.
-const FIXED_KEY: &str = "hazmat-fixed-key-half-gates";
-
-fn fixed_key(program: &Program) -> Measured {
-    let ands = program.ands().len() as u64;
-    Measured {
-        name: FIXED_KEY.to_owned(),
-        assumption: "random-permutation".to_owned(),
-        cost: ProgramCost {
-            table_bytes: fixed_key_table_bytes(program) as u64,
-            garbler_calls: 4 * ands,
-            evaluator_calls: 2 * ands,
-            ..ProgramCost::default()
-        },
-    }
 }
 
 fn measure(
@@ -347,28 +330,9 @@ struct Timing<'p> {
 }
 
 impl Timing<'_> {
-    /// Times fixed-key half-gates, which are no scheme that could be visited.
-    fn of_fixed_key(self, cpu: Cpu) -> [Option<Spread>; 2] {
-        let program = self.program;
-        let mut prg = Prg::new(Block::ONES);
-        let (key, delta) = (prg.next_block(), prg.next_block().with_lsb(1.into()));
-        let mut garbler = FixedKeyGarbler::new(cpu, key, delta);
-        let mut evaluator = FixedKeyEvaluator::new(cpu, key);
-        let labels: Vec<Block> = (0..program.inputs()).map(|_| prg.next_block()).collect();
-        let mut tables = vec![0; fixed_key_table_bytes(program)];
-        let mut outputs = Vec::new();
-        let spread = |wanted: bool, work: &mut dyn FnMut()| {
-            wanted.then(|| Spread::of(&self.patience.time(work)))
-        };
-        let garbling = spread(self.wanted[0], &mut || {
-            outputs.clear();
-            garbler.garble(program, &labels, black_box(&mut tables), &mut outputs);
-        });
-        let evaluating = spread(self.wanted[1], &mut || {
-            outputs.clear();
-            evaluator.evaluate(program, &labels, black_box(&tables), &mut outputs);
-        });
-        [garbling, evaluating]
+    /// The times of a role, the garbler's being 0 and the evaluator's 1, if it is wanted.
+    fn of(&self, role: usize, work: impl FnMut()) -> Option<Spread> {
+        self.wanted[role].then(|| Spread::of(&self.patience.time(work)))
     }
 }
 
@@ -389,17 +353,14 @@ impl SchemeVisitor for Timing<'_> {
         let mut tables: Vec<Vec<u8>> = (0..program.segments().len())
             .map(|segment| vec![0; scheme.table_bytes(program, segment)])
             .collect();
-        let spread = |wanted: bool, work: &mut dyn FnMut()| {
-            wanted.then(|| Spread::of(&self.patience.time(work)))
-        };
         // The evaluator works on any bytes as long as on the right ones.
-        let garbling = spread(self.wanted[0], &mut || {
+        let garbling = self.of(0, || {
             garbler.begin(0, program, &wires);
             for (segment, tables) in tables.iter_mut().enumerate() {
                 garbler.garble(program, segment, black_box(tables));
             }
         });
-        let evaluating = spread(self.wanted[1], &mut || {
+        let evaluating = self.of(1, || {
             evaluator.begin(0, program, &labels);
             for (segment, tables) in tables.iter().enumerate() {
                 evaluator.evaluate(program, segment, black_box(tables));

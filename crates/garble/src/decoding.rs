@@ -3,8 +3,6 @@
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
-use crate::DecodeError;
-
 /// What an output's label was found to stand for.
 pub(crate) struct Fit {
     /// It fits the decoding information of value 0.
@@ -20,11 +18,11 @@ pub(crate) struct Fit {
 ///
 /// # Errors
 ///
-/// An output fits neither value, or both.
+/// An output fits neither value, or both: its number.
 pub(crate) fn values(
     first: u64,
     fits: impl ExactSizeIterator<Item = Fit>,
-) -> Result<Zeroizing<Vec<bool>>, DecodeError> {
+) -> Result<Zeroizing<Vec<bool>>, u64> {
     const NONE: u64 = u64::MAX;
     let mut values = Zeroizing::new(Vec::with_capacity(fits.len()));
     let mut refused = NONE;
@@ -35,7 +33,7 @@ pub(crate) fn values(
     }
     match refused {
         NONE => Ok(values),
-        number => Err(DecodeError::NeitherValue(number)),
+        number => Err(number),
     }
 }
 
@@ -59,7 +57,7 @@ mod tests {
         );
         for misfit in [[0, 0], [1, 1]] {
             let refused = found(&[[1, 0], misfit, [0, 1], [0, 0], [1, 1]]);
-            assert_eq!(refused, Err(DecodeError::NeitherValue(8)));
+            assert_eq!(refused, Err(8));
         }
     }
 }

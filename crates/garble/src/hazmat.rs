@@ -21,6 +21,11 @@
 //!
 //! **Cost** of an AND: 256 ciphertext bits; 4 cipher calls for the garbler, 2 for the evaluator.
 
+//!
+//! **`hazmat-fixed-key-and3`**: the same with three rows an AND gate, in [`and3`].
+
+pub mod and3;
+
 use core::fmt;
 
 use tacit_circuit::{Output, Program};

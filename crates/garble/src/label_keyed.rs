@@ -95,7 +95,7 @@ pub(crate) fn decode(
             let [zero, one] = d.map(|d| found.ct_eq(&Block::from_bytes(d)));
             Fit { zero, one }
         });
-    decoding::values(first, fits)
+    decoding::values(first, fits).map_err(DecodeError::NeitherValue)
 }
 
 /// F(k, out‖λ)[1..n] of labels of the outputs with these numbers.

@@ -11,6 +11,7 @@ mod link;
 mod prf;
 mod prf_xor1_and3;
 mod prf_xor3_and3;
+mod privacy_free;
 mod program_cost;
 mod relations;
 mod scheme;
@@ -26,6 +27,10 @@ pub use ladder::{Assumption, Cost, GateCost, LADDER, Rung, UnknownAssumption};
 pub use prf::Prf;
 pub use prf_xor1_and3::PrfXor1And3;
 pub use prf_xor3_and3::PrfXor3And3;
+pub use privacy_free::{
+    NotAuthentic, Opening, PrivacyFree, PrivacyFreeEvaluator, PrivacyFreeGarbler, PrivacyFreeWire,
+    ValuedLabel,
+};
 pub use program_cost::ProgramCost;
 pub use relations::PublicRelation;
 pub use scheme::{Evaluator, Garbler, Scheme, StartPoint};

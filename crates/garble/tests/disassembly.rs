@@ -8,16 +8,18 @@ use std::env;
 use std::hint::black_box;
 
 use tacit_circuit::Program;
-use tacit_garble::{Evaluator, LADDER, Scheme, SchemeVisitor, with_scheme};
+use tacit_garble::{Evaluator, LADDER, PrivacyFree, Scheme, SchemeVisitor, with_scheme};
 use tacit_kernels::{Block, Cpu, Numbered, Simd, SlotView};
 use tacit_testkit::disassembly::{Kernel, kernels};
-use tacit_testkit::garbling::{Garbled, Setting, circuits};
+use tacit_testkit::garbling::{Garbled, Setting, circuits, privacy_free};
 
 /// What the names of kernels begin with that must be there: if one is not found, this test has gone
 /// blind. (Kernels of several schemes that compile to the same code have the name of one of them.)
 const KERNELS: &[&str] = &[
     "tacit_garble::half_gates::evaluator::Evaluate",
     "tacit_garble::half_gates::garbler::Garble",
+    "tacit_garble::privacy_free::evaluator::Evaluate",
+    "tacit_garble::privacy_free::garbler::Garble",
     "tacit_garble::three_halves::evaluator::Evaluate",
     "tacit_garble::three_halves::garbler::Garble",
     "tacit_garble::without_offset::evaluator::Ands<",
@@ -47,6 +49,7 @@ fn own_kernels() -> Option<Vec<Kernel>> {
     for rung in &LADDER {
         with_scheme(rung.id, Garbles).expect("it is on the ladder");
     }
+    garbles_privacy_free();
     for cpu in Cpu::available() {
         plant(cpu);
     }
@@ -77,6 +80,20 @@ impl SchemeVisitor for Garbles {
         evaluator.finish(&program, &mut outputs);
         black_box(outputs);
     }
+}
+
+fn garbles_privacy_free() {
+    let program = Program::compile(&circuits::named("majority"));
+    let (scheme, setting) = (PrivacyFree::new(), Setting::numbered(2));
+    let garbled = privacy_free::Garbling::new(scheme, &setting, &program);
+    let labels = garbled.labels(&[true, false, true]);
+    black_box(privacy_free::evaluate(
+        scheme,
+        &setting,
+        &program,
+        &garbled.tables,
+        &labels,
+    ));
 }
 
 #[test]

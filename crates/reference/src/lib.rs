@@ -12,6 +12,7 @@ mod aes;
 mod circuit;
 pub mod half_gates;
 pub mod prf;
+pub mod privacy_free;
 pub mod three_halves;
 mod tweak;
 pub mod with_offsets;

@@ -1,7 +1,7 @@
 //! The reference computes what its circuits say, for every input and many permute bits.
 
 use tacit_reference::{
-    Circuit, Garbled, Gate, Output, Pin, aes_128, half_gates, prf, three_halves,
+    Circuit, Garbled, Gate, Output, Pin, aes_128, half_gates, prf, privacy_free, three_halves,
 };
 
 const START: u128 = 0x5354_4152_545f_5354_4152_545f_5354_4152;
@@ -125,6 +125,29 @@ fn three_halves_computes_the_circuit_for_all_permute_bits() {
         permute_bits.iter().all(|runs| *runs > 0),
         "{permute_bits:?}"
     );
+}
+
+#[test]
+fn privacy_free_garbling_computes_the_circuit_and_its_labels_carry_values() {
+    let circuit = circuit();
+    for run in 0..24 {
+        let delta = random(4000 + run) | 1;
+        let zeros: Vec<u128> = (0..3).map(|i| random(5000 + 3 * run + i) & !1).collect();
+        let garbled = privacy_free::garble(&circuit, START, INSTANCE, delta, &zeros);
+        assert_eq!(garbled.tables.len(), 5 * 16);
+        for number in 0..8 {
+            let bits = inputs_of(number);
+            let labels: Vec<u128> = (0..3)
+                .map(|i| garbled.wires[i][usize::from(bits[i])])
+                .collect();
+            let outputs =
+                privacy_free::evaluate(&circuit, START, INSTANCE, &garbled.tables, &labels);
+            let expected = plain(&circuit, &bits);
+            assert_labels(&garbled, &outputs, &expected);
+            let values: Vec<bool> = outputs.iter().map(|label| label & 1 == 1).collect();
+            assert_eq!(values, expected);
+        }
+    }
 }
 
 /// Each label twice, as if it stood for both values.

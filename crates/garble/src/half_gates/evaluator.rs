@@ -114,7 +114,7 @@ impl Evaluator for HalfGatesEvaluator {
                 one: tag.ct_eq(one),
             }
         });
-        decoding::values(first, fits)
+        decoding::values(first, fits).map_err(DecodeError::NeitherValue)
     }
 }
 

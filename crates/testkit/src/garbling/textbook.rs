@@ -183,13 +183,13 @@ fn by_segment(program: &Program, gates: &[prf::GateTable]) -> Vec<u8> {
 }
 
 /// In which order a scheme takes the XOR gates of a batch.
-enum Order {
+pub(super) enum Order {
     Program,
     Levels,
 }
 
 /// The program's gates, with a wire of its own for each value that a slot takes.
-fn as_reference(program: &Program, order: Order) -> Circuit {
+pub(super) fn as_reference(program: &Program, order: Order) -> Circuit {
     let xors = match order {
         Order::Program => program.xors(),
         Order::Levels => program.xor_levels().gates(),
