@@ -31,6 +31,7 @@ pub(crate) mod evaluator;
 pub(crate) mod garbler;
 pub(crate) mod gates;
 pub(crate) mod hashing;
+mod side_by_side;
 
 pub use evaluator::HalfGatesEvaluator;
 pub use garbler::HalfGatesGarbler;
@@ -39,7 +40,7 @@ use tacit_circuit::Program;
 use tacit_kernels::{Block, Construction, Cpu, Tweak, Use};
 
 use crate::link::OFFSET_LINK_BYTES;
-use crate::{Scheme, SchemeId, StartPoint};
+use crate::{Scheme, SchemeId, StartPoint, WholeGarbling};
 
 /// Bytes of an AND gate's table.
 const AND_BYTES: usize = 2 * Block::BYTES;
@@ -122,6 +123,15 @@ impl Scheme for HalfGates {
 
     fn evaluator(self, start: StartPoint) -> HalfGatesEvaluator {
         HalfGatesEvaluator::new(self.cpu, self.construction, start)
+    }
+
+    fn garble_side_by_side(
+        self,
+        instance: u32,
+        program: &Program,
+        garblings: &mut [WholeGarbling<'_, Self>],
+    ) {
+        side_by_side::garble(self, instance, program, garblings);
     }
 }
 

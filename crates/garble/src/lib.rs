@@ -33,7 +33,7 @@ pub use privacy_free::{
 };
 pub use program_cost::ProgramCost;
 pub use relations::PublicRelation;
-pub use scheme::{Evaluator, Garbler, Scheme, StartPoint};
+pub use scheme::{Evaluator, Garbler, Scheme, StartPoint, WholeGarbling};
 pub use three_halves::{ThreeHalves, ThreeHalvesEvaluator, ThreeHalvesGarbler};
 pub use visit::{SchemeVisitor, with_scheme, with_scheme_on};
 pub use with_offsets::{OffsetForm, WithOffsets, WithOffsetsEvaluator, WithOffsetsGarbler};

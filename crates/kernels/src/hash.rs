@@ -85,6 +85,19 @@ pub fn two_call<S: Simd, const N: usize, const M: usize>(
     second_call(simd, permutation, tweaks, inner)
 }
 
+/// [`two_call`] with a permutation for each of `N`, whose lanes may have keys of their own.
+#[inline(always)]
+pub fn two_call_each<S: Simd, const N: usize, const M: usize>(
+    simd: S,
+    permutations: [&S::Schedule; N],
+    tweaks: [[S::Vector; M]; N],
+    x: [[S::Vector; M]; N],
+) -> [[S::Vector; M]; N] {
+    let inner = simd.encrypt(permutations, x);
+    let outer = simd.encrypt(permutations, xor_all(simd, inner, tweaks));
+    xor_all(simd, outer, inner)
+}
+
 /// [`two_call`] of vectors whose first calls, π(x), are made: what stands between them and the
 /// second keeps the CPU busy while it waits.
 #[inline(always)]

@@ -18,7 +18,7 @@ pub use garbled::{Garbled, Setting, bytes_of};
 
 use circuits::Case;
 use tacit_circuit::Program;
-use tacit_garble::{DecodeError, Evaluator, Garbler, Scheme};
+use tacit_garble::{DecodeError, Evaluator, Garbler, Scheme, WholeGarbling};
 use tacit_kernels::{Block, Prg};
 
 /// Inputs of at most so many bits are tried exhaustively.
@@ -43,6 +43,16 @@ pub fn conformance<S: Scheme>(scheme: S) {
     is_a_function_of_its_arguments(scheme, &program);
     gives_wires_around_active_labels(scheme, &program);
     refuses_decoding_of_another_length(scheme, &program);
+    for circuit in [
+        circuits::named("every kind of gate"),
+        circuits::named("outputs of every kind"),
+        circuits::named("wide layers"),
+        circuits::random(79, 5, 40),
+        // More gates than a cipher key serves, one after the other.
+        circuits::chain(1100),
+    ] {
+        several_side_by_side_are_one_by_one(scheme, &Program::compile(&circuit));
+    }
 }
 
 /// Garbling and evaluating gives the plain evaluator's result, or the standard's.
@@ -165,6 +175,55 @@ fn is_a_function_of_its_arguments<S: Scheme>(scheme: S, program: &Program) {
         label != fixed(&by_delta) || label != fixed(&by_seed),
         "the hidden label depends on Δ or on the seed"
     );
+}
+
+/// Garblings of one program side by side are those of one after the other, outputs too, each with
+/// seed, start point, Δ and inputs of its own.
+fn several_side_by_side_are_one_by_one<S: Scheme>(scheme: S, program: &Program) {
+    let size = |segment| scheme.table_bytes(program, segment);
+    let size: usize = (0..program.segments().len()).map(size).sum();
+    let few: &[u32] = &[3, 9];
+    let counts = if program.ands().len() > 100 {
+        few
+    } else {
+        &[0, 1, 2, 3, 7, 8, 9, 21]
+    };
+    for &count in counts {
+        let settings: Vec<_> = (0..count)
+            .map(|number| Setting {
+                instance: 5,
+                ..Setting::numbered(200 + number)
+            })
+            .collect();
+        let alone = settings
+            .iter()
+            .map(|one| Garbled::new(scheme, one, program));
+        let alone: Vec<_> = alone.collect();
+        let mut rooms = vec![vec![0; size]; alone.len()];
+        let parts = alone.iter().zip(&settings).zip(&mut rooms);
+        let garblings = parts.map(|((alone, setting), tables)| WholeGarbling {
+            garbler: scheme.garbler(setting.seed, setting.start, setting.delta),
+            inputs: &alone.inputs,
+            tables,
+        });
+        let mut garblings: Vec<_> = garblings.collect();
+        scheme.garble_side_by_side(5, program, &mut garblings);
+        for (one, alone) in garblings.iter_mut().zip(&alone) {
+            assert!(
+                *one.tables == alone.tables.concat(),
+                "tables side by side, {count} of them"
+            );
+            let mut outputs = Vec::new();
+            one.garbler.finish(program, &mut outputs);
+            for (found, expected) in outputs.iter().zip(&alone.outputs) {
+                let found = garbled::labels(&one.garbler, found);
+                assert!(
+                    found == garbled::labels(&alone.garbler, expected),
+                    "outputs side by side, {count} of them"
+                );
+            }
+        }
+    }
 }
 
 /// Wires made around labels that the evaluator has anyhow, mixed with ones from correlated OTs.

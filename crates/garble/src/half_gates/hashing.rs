@@ -13,7 +13,7 @@ pub(crate) const MAX_LANES: usize = 4;
 const SECOND_HALF: Block = Block::from_u128(1 << 8);
 
 /// The tweak of the garbler's half of gate `number`.
-fn first_half(instance: u32, number: u64) -> Tweak {
+pub(super) fn first_half(instance: u32, number: u64) -> Tweak {
     Tweak {
         usage: Use::And,
         instance,

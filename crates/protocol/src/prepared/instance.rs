@@ -10,9 +10,15 @@
 
 use rand_core::CryptoRng;
 use tacit_circuit::Program;
-use tacit_garble::{Garbler, Scheme};
+use tacit_garble::{Garbler, Scheme, WholeGarbling};
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+/// Instances that are garbled side by side at most.
+const SIDE_BY_SIDE: usize = 16;
+
+/// Bytes of an instance's tables above which instances are garbled again one by one.
+const SIDE_BY_SIDE_BYTES: usize = 64 << 10;
 
 /// What an instance is garbled from. Secret; used for one instance.
 #[derive(Zeroize, ZeroizeOnDrop)]
@@ -63,6 +69,39 @@ impl InstanceSeed {
         }
     }
 
+    /// Garbles an instance from each of `seeds`, several at once, and appends what the evaluator
+    /// keeps of them to `out`: the bytes of [`InstanceSeed::garble`], in order.
+    pub fn garble_all<S: Scheme>(
+        seeds: &[Self],
+        scheme: S,
+        program: &Program,
+        delta: Block,
+        out: &mut Vec<u8>,
+    ) {
+        let size = InstanceTables::size(scheme, program) as usize;
+        for seeds in seeds.chunks(SIDE_BY_SIDE) {
+            let begin = out.len();
+            out.resize(begin + seeds.len() * size, 0);
+            let each = |seed: &Self| seed.garbler(scheme, program, delta);
+            let (garblers, inputs): (Vec<_>, Vec<_>) = seeds.iter().map(each).unzip();
+            let rooms = seeds.iter().zip(out[begin..].chunks_exact_mut(size));
+            let tables = rooms.map(|(seed, room)| {
+                let (start, tables) = room.split_at_mut(Block::BYTES);
+                start.copy_from_slice(&seed.start);
+                tables
+            });
+            let garblings = garblers.into_iter().zip(&inputs).zip(tables);
+            let mut garblings: Vec<_> = garblings
+                .map(|((garbler, inputs), tables)| WholeGarbling {
+                    garbler,
+                    inputs,
+                    tables,
+                })
+                .collect();
+            scheme.garble_side_by_side(0, program, &mut garblings);
+        }
+    }
+
     /// The wires of the instance, by garbling it again.
     #[must_use]
     pub fn wires<S: Scheme>(
@@ -81,6 +120,48 @@ impl InstanceSeed {
         let mut outputs = Zeroizing::new(Vec::new());
         garbler.finish(program, &mut outputs);
         GarblerInstance { inputs, outputs }
+    }
+
+    /// The wires of an instance of each of `seeds`, in order, small ones several at once.
+    #[must_use]
+    pub fn wires_all<S: Scheme>(
+        seeds: &[Self],
+        scheme: S,
+        program: &Program,
+        delta: Block,
+    ) -> Vec<GarblerInstance<S::Wire>> {
+        let size = (InstanceTables::size(scheme, program) as usize) - Block::BYTES;
+        if size > SIDE_BY_SIDE_BYTES {
+            let wires = |seed: &Self| seed.wires(scheme, program, delta);
+            return seeds.iter().map(wires).collect();
+        }
+        let mut instances = Vec::with_capacity(seeds.len());
+        let mut tables = vec![0; size * SIDE_BY_SIDE];
+        for seeds in seeds.chunks(SIDE_BY_SIDE) {
+            let each = |seed: &Self| seed.garbler(scheme, program, delta);
+            let (garblers, inputs): (Vec<_>, Vec<_>) = seeds.iter().map(each).unzip();
+            let mut left = &mut tables[..];
+            let mut garblings = Vec::with_capacity(seeds.len());
+            for (garbler, inputs) in garblers.into_iter().zip(&inputs) {
+                let (these, rest) = left.split_at_mut(size);
+                left = rest;
+                garblings.push(WholeGarbling {
+                    garbler,
+                    inputs,
+                    tables: these,
+                });
+            }
+            scheme.garble_side_by_side(0, program, &mut garblings);
+            let finished = garblings.into_iter().map(|mut one| {
+                let mut outputs = Zeroizing::new(Vec::new());
+                one.garbler.finish(program, &mut outputs);
+                outputs
+            });
+            let finished: Vec<_> = finished.collect();
+            let both = inputs.into_iter().zip(finished);
+            instances.extend(both.map(|(inputs, outputs)| GarblerInstance { inputs, outputs }));
+        }
+        instances
     }
 
     fn garbler<S: Scheme>(

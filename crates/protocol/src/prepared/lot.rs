@@ -80,9 +80,7 @@ impl<'a, S: Scheme> GarblingLot<'a, S> {
         let (scheme, program, delta) = (self.scheme, self.program, *self.delta);
         let garble = |seeds: &[InstanceSeed]| {
             let mut bytes = Vec::with_capacity(seeds.len() * size as usize);
-            for seed in seeds {
-                seed.garble(scheme, program, delta, &mut bytes);
-            }
+            InstanceSeed::garble_all(seeds, scheme, program, delta, &mut bytes);
             bytes
         };
         let share = these.len().div_ceil(self.threads).max(1);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use tacit_circuit::{Function, FunctionFamily, Recipient, Role, library, shipped};
-use tacit_garble::{LADDER, Scheme, SchemeVisitor, with_scheme};
+use tacit_garble::{Garbler, LADDER, Scheme, SchemeVisitor, with_scheme};
 use tacit_kernels::Prg;
 
 use super::*;
@@ -434,6 +434,45 @@ fn leases_that_do_not_fit() {
     assert!(many.write(&mut message).is_err());
 }
 
+/// Instances garbled again together have the wires that each has alone, small or large.
+#[test]
+fn wires_of_several_instances_are_those_of_each() {
+    struct Check;
+    impl SchemeVisitor for Check {
+        type Output = ();
+        fn visit<S: Scheme>(self, scheme: S) {
+            let small = shipped_function("levenshtein", &[("n", 1), ("m", 1)]);
+            let large = shipped_function("sha-256-chain", &[("n", 1)]);
+            let mut prg = Prg::new(Block::from_u128(31));
+            let delta = prg.next_block().with_lsb(1.into());
+            for (function, count) in [(small, 37), (large, 3)] {
+                let program = function.components()[0].program();
+                let seeds: Vec<_> = (0..count).map(|_| InstanceSeed::random(&mut prg)).collect();
+                let together = InstanceSeed::wires_all(&seeds, scheme, program, delta);
+                assert_eq!(together.len(), seeds.len());
+                let mut prg = Prg::new(Block::ZERO);
+                let garbler = scheme.garbler([0; 32], prg.next_block(), delta);
+                let labels = |wires: &[S::Wire]| {
+                    let both = |wire| [false, true].map(|bit| garbler.label_with_select(wire, bit));
+                    wires.iter().map(both).collect::<Vec<_>>()
+                };
+                for (seed, found) in seeds.iter().zip(&together) {
+                    let alone = seed.wires(scheme, program, delta);
+                    assert!(labels(&found.inputs) == labels(&alone.inputs));
+                    assert!(labels(&found.outputs) == labels(&alone.outputs));
+                }
+            }
+        }
+    }
+    for id in [
+        tacit_garble::SchemeId::HALF_GATES_TWO_CALL,
+        tacit_garble::SchemeId::HALF_GATES_REKEYED,
+        tacit_garble::SchemeId::PRF,
+    ] {
+        with_scheme(id, Check).expect("known");
+    }
+}
+
 /// A lot is the same on any number of threads, and each instance is what its seed garbles.
 #[test]
 fn a_lot_arrives_instance_by_instance() {
@@ -468,7 +507,13 @@ fn a_lot_arrives_instance_by_instance() {
             }
         }
     }
-    with_scheme(tacit_garble::SchemeId::HALF_GATES_TWO_CALL, Check).expect("known");
+    for id in [
+        tacit_garble::SchemeId::HALF_GATES_TWO_CALL,
+        tacit_garble::SchemeId::HALF_GATES_REKEYED,
+        tacit_garble::SchemeId::PRF,
+    ] {
+        with_scheme(id, Check).expect("known");
+    }
 }
 
 #[test]

@@ -148,17 +148,17 @@ impl Supplies {
             .collect();
         let mut shelves = Vec::new();
         for (component, lease) in function.components().iter().zip(leases) {
-            let mut shelf = VecDeque::new();
+            let mut seeds = Vec::new();
             for instance in lease.instances() {
                 let instance = instance?;
                 let seed = instance
                     .secret()
                     .first_chunk()
                     .ok_or_else(|| too_short(component))?;
-                let seed = InstanceSeed::from_bytes(seed);
-                shelf.push_back(seed.wires(scheme, component.program(), delta));
+                seeds.push(InstanceSeed::from_bytes(seed));
             }
-            shelves.push(shelf);
+            let shelf = InstanceSeed::wires_all(&seeds, scheme, component.program(), delta);
+            shelves.push(VecDeque::from(shelf));
         }
         Ok((GarblerOts { numbers, q }, GarblerSupply { shelves }))
     }

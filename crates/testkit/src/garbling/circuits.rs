@@ -133,7 +133,8 @@ fn outputs_of_every_kind() -> Circuit {
 }
 
 /// Each AND waits for the last.
-fn chain(length: u32) -> Circuit {
+#[must_use]
+pub fn chain(length: u32) -> Circuit {
     let gates = (0..length).map(|i| match i {
         0 => Gate::And(0, 1),
         i if i % 3 == 0 => Gate::Inv(i + 1),
