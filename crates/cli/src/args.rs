@@ -369,7 +369,7 @@ pub(crate) struct PrepareArgs {
     pub(crate) meet: MeetArgs,
     /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`
     /// lists both. half-gates unless given; both parties name the same
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, visible_alias = "assumption", value_name = "NAME")]
     pub(crate) scheme: Option<String>,
     #[command(flatten)]
     pub(crate) stock: StockArgs,
@@ -461,8 +461,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) input_file: Option<PathBuf>,
     /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`
-    /// lists both. half-gates unless given; both parties name the same
-    #[arg(long, value_name = "NAME")]
+    /// lists both. half-gates unless given, with the hash that suits the function where the
+    /// protocol is direct; both parties name the same
+    #[arg(long, visible_alias = "assumption", value_name = "NAME")]
     pub(crate) scheme: Option<String>,
     /// The protocol; both parties name the same
     #[arg(long, value_enum, default_value_t = ProtocolArg::Direct)]

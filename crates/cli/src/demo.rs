@@ -162,7 +162,9 @@ fn play(
     } in tasks
     {
         let bar = Bar::new(what, function.and_gates(), visible);
-        let mut job = Job::new(function, role).watch(|at| bar.show(at));
+        let mut job = Job::new(function, role)
+            .scheme(SchemeId::HALF_GATES_TWO_CALL)
+            .watch(|at| bar.show(at));
         for (_, name, value) in inputs.iter().filter(|(owner, ..)| *owner == role) {
             job = job.input(name, value.clone());
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tacit::formats::{BristolFormat, write_bristol};
-use tacit::garble::{LADDER, ProgramCost, Rung};
+use tacit::garble::{LADDER, ProgramCost, Rung, Shape};
 use tacit::{Circuit, Component, Function, Port, Role, TimeEstimate};
 
 use crate::args::InspectArgs;
@@ -251,6 +251,14 @@ impl Subject {
         function.map_or(1, |function| function.component_calls()[i])
     }
 
+    /// How the AND gates of all calls lie in batches.
+    fn shape(&self) -> Shape {
+        let programs = self.components.iter().enumerate();
+        let programs =
+            programs.map(|(i, component)| (component.program(), u64::from(self.calls(i))));
+        Shape::of(&programs.collect::<Vec<_>>())
+    }
+
     /// What all calls cost under a scheme.
     fn cost(&self, rung: &Rung) -> ProgramCost {
         let costs = self.components.iter().enumerate().map(|(i, component)| {
@@ -375,6 +383,15 @@ impl Subject {
             );
         }
         text.push_str("  times are of one core of this machine, without network and OTs\n");
+        let shape = self.shape();
+        let _ = writeln!(
+            text,
+            "  `direct` takes {} unless told otherwise: {} AND gates are alone in their batch and \
+             {} are not",
+            shape.half_gates(),
+            shape.lone_ands,
+            shape.other_ands
+        );
     }
 
     fn json(&self) -> Json {
@@ -397,7 +414,7 @@ impl Subject {
                 "evaluator_seconds": evaluator_seconds,
             })
         };
-        let (ands, xors) = self.gates();
+        let ((ands, xors), shape) = (self.gates(), self.shape());
         let components = self.components.iter().enumerate();
         let components = components.map(|(i, one)| component_json(one, self.calls(i)));
         json!({
@@ -413,6 +430,11 @@ impl Subject {
             "oblivious_transfers":
                 self.function.as_ref().map(|f| f.input_bits(Role::Evaluator)),
             "schemes": LADDER.iter().map(scheme).collect::<Vec<_>>(),
+            "shape": {
+                "lone_ands": shape.lone_ands,
+                "other_ands": shape.other_ands,
+                "direct_scheme": shape.half_gates().to_string(),
+            },
         })
     }
 }

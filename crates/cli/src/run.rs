@@ -14,6 +14,9 @@ use crate::progress::Bar;
 use crate::report::{Setting, costs_text, outputs_text, pretty};
 use crate::{cancel, function, inputs, stock};
 
+/// What `direct` does without a scheme's name: half-gates, with the hash that suits the function.
+const BY_SHAPE: &str = "ideal-cipher";
+
 /// Runs the command. Everything of this party's is checked before the peer hears of it.
 ///
 /// # Errors
@@ -23,7 +26,8 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     let config = Config::load(config)?;
     let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
     let function = function::find(&args.function, &args.choice)?.function(&args.choice)?;
-    let rung = scheme(args.scheme.as_deref(), Some(&function))?;
+    let by_shape = matches!(args.protocol, ProtocolArg::Direct).then_some(BY_SHAPE);
+    let rung = scheme(args.scheme.as_deref().or(by_shape), Some(&function))?;
     if function.has_saved_values() {
         return Err(Failure::Usage(format!(
             "{} keeps values between runs, which `{}` cannot; run a function without them",

@@ -186,3 +186,22 @@ fn every_scheme_is_shown_with_its_time_on_this_machine() {
     let told = tacit(folder.path(), &["inspect", "aes-128"]);
     assert!(told.succeeded().contains("time here"), "{told:?}");
 }
+
+#[test]
+fn the_hash_that_suits_the_function_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (function, expected) in [
+        ("aes-128", "half-gates/two-call"),
+        ("adder", "half-gates/re-keyed"),
+    ] {
+        let json = tacit(folder.path(), &["inspect", function, "--json"]).json();
+        assert_eq!(json["shape"]["direct_scheme"], expected, "{function}");
+        let ands = json["compiled"]["and"].as_u64().unwrap();
+        let [lone, others] =
+            ["lone_ands", "other_ands"].map(|kind| json["shape"][kind].as_u64().unwrap());
+        assert_eq!(lone + others, ands, "{function}");
+        let told = tacit(folder.path(), &["inspect", function]);
+        let line = format!("`direct` takes {expected} unless told otherwise");
+        assert!(told.succeeded().contains(&line), "{told:?}");
+    }
+}

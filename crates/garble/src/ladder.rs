@@ -31,8 +31,9 @@ pub struct UnknownAssumption {
 }
 
 impl Assumption {
-    /// The best scheme that rests on this assumption alone. Among the orderings of the related-key
-    /// rung, which one is smallest depends on the circuit: [`Assumption::scheme_for`] looks.
+    /// The best scheme that rests on this assumption alone, whatever the circuit. Which ordering
+    /// of the related-key rung is smallest depends on the circuit, and so does which hash of
+    /// half-gates is the faster: [`Assumption::scheme_for`] looks.
     #[must_use]
     pub fn default_scheme(self) -> SchemeId {
         match self {

@@ -15,6 +15,7 @@ mod privacy_free;
 mod program_cost;
 mod relations;
 mod scheme;
+mod shape;
 mod three_halves;
 mod visit;
 mod with_offsets;
@@ -34,6 +35,7 @@ pub use privacy_free::{
 pub use program_cost::ProgramCost;
 pub use relations::PublicRelation;
 pub use scheme::{Evaluator, Garbler, Scheme, StartPoint, WholeGarbling};
+pub use shape::Shape;
 pub use three_halves::{ThreeHalves, ThreeHalvesEvaluator, ThreeHalvesGarbler};
 pub use visit::{SchemeVisitor, with_scheme, with_scheme_on};
 pub use with_offsets::{OffsetForm, WithOffsets, WithOffsetsEvaluator, WithOffsetsGarbler};

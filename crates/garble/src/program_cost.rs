@@ -9,7 +9,7 @@ use core::ops::{Add, Mul};
 use tacit_circuit::Program;
 
 use crate::{
-    Assumption, LADDER, PublicRelation, Rung, Scheme, SchemeId, SchemeVisitor, with_scheme,
+    Assumption, LADDER, PublicRelation, Rung, Scheme, SchemeId, SchemeVisitor, Shape, with_scheme,
 };
 
 /// Totals over a program, or over several.
@@ -126,12 +126,16 @@ impl Rung {
 impl Assumption {
     /// The best scheme that rests on this assumption alone for these programs, each called so
     /// often. Under `related-key` it is the ordering with the fewest bytes of tables, since all
-    /// three have the same security and bytes decide over a network; else it is
+    /// three have the same security and bytes decide over a network. Under `ideal-cipher` it is
+    /// half-gates with the hash that suits their [`Shape`]. Else it is
     /// [`Assumption::default_scheme`].
     ///
     /// Both parties compute the same.
     #[must_use]
     pub fn scheme_for(self, programs: &[(&Program, u64)]) -> SchemeId {
+        if self == Self::IdealCipher {
+            return Shape::of(programs).half_gates();
+        }
         let bytes = |rung: &&Rung| -> u64 {
             let costs = programs.iter().map(|&(program, calls)| {
                 rung.program_cost(program).table_bytes.saturating_mul(calls)

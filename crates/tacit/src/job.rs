@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rand_core::{Rng, UnwrapErr};
-use tacit_circuit::{Function, Role, Value};
-use tacit_garble::{Scheme, SchemeId, SchemeVisitor, with_scheme};
+use tacit_circuit::{Component, Function, Role, Value};
+use tacit_garble::{Assumption, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_protocol::direct::{self, Evaluating, Garbling};
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared;
@@ -21,7 +21,8 @@ use crate::{BaseOt, Error, Session, Stocks};
 pub struct Job<'f> {
     function: &'f Function,
     role: Role,
-    scheme: SchemeId,
+    /// The scheme, if one was named.
+    scheme: Option<SchemeId>,
     /// Where `prepared` takes its material from; nothing under `direct`.
     stocks: Option<Stocks>,
     /// Runs after this one for which leases are made with it.
@@ -48,7 +49,7 @@ impl<'f> Job<'f> {
         Self {
             function,
             role,
-            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            scheme: None,
             stocks: None,
             runs_ahead: 0,
             watch_taken: Box::new(|_| ()),
@@ -68,8 +69,25 @@ impl<'f> Job<'f> {
     /// Garbles under another scheme; both parties must name the same.
     #[must_use]
     pub fn scheme(mut self, scheme: SchemeId) -> Self {
-        self.scheme = scheme;
+        self.scheme = Some(scheme);
         self
+    }
+
+    /// The scheme that was named; else half-gates, under `direct` with the hash that suits the
+    /// function's shape ([`Assumption::scheme_for`]), which both parties compute, and under
+    /// `prepared` as a [`Preparation`](crate::Preparation) has them unless told otherwise.
+    #[must_use]
+    pub fn scheme_id(&self) -> SchemeId {
+        match (self.scheme, &self.stocks) {
+            (Some(scheme), _) => scheme,
+            (None, Some(_)) => SchemeId::HALF_GATES_TWO_CALL,
+            (None, None) => {
+                let programs = self.function.components().iter().map(Component::program);
+                let calls = self.function.component_calls().iter();
+                let programs: Vec<_> = programs.zip(calls.map(|calls| u64::from(*calls))).collect();
+                Assumption::IdealCipher.scheme_for(&programs)
+            }
+        }
     }
 
     /// Runs by `prepared`, with what the stock of the peer, role and scheme holds; what it lacks
@@ -189,6 +207,7 @@ impl<'f> Job<'f> {
     ) -> Result<Ran, Error> {
         let mut phases: Vec<_> = session.set_up(self.role)?.into_iter().collect();
         let clock = Clock::start(session);
+        let scheme = self.scheme_id();
         let visitor = DirectRun {
             function: self.function,
             role: self.role,
@@ -197,7 +216,7 @@ impl<'f> Job<'f> {
             inputs,
             watch: &mut self.watch,
         };
-        let outputs = with_scheme(self.scheme, visitor).map_err(|_| NOT_OFFERED)??;
+        let outputs = with_scheme(scheme, visitor).map_err(|_| NOT_OFFERED)??;
         phases.push(clock.stop(Phase::Run, session));
         Ok((outputs, phases, 0))
     }
@@ -210,7 +229,8 @@ impl<'f> Job<'f> {
         inputs: &[bool],
     ) -> Result<Ran, Error> {
         let preparation = Clock::start(session);
-        let mut opened = OpenedStock::open(session, stocks, self.role, self.scheme)?;
+        let scheme = self.scheme_id();
+        let mut opened = OpenedStock::open(session, stocks, self.role, scheme)?;
         let visitor = PreparedRun {
             session,
             opened: &mut opened,
@@ -223,7 +243,7 @@ impl<'f> Job<'f> {
             },
             watch: &mut self.watch,
         };
-        let outcome = with_scheme(self.scheme, visitor).map_err(|_| NOT_OFFERED)??;
+        let outcome = with_scheme(scheme, visitor).map_err(|_| NOT_OFFERED)??;
         let online = outcome.online;
         let phases = vec![
             preparation.until(Phase::Preparation, &online),
@@ -242,7 +262,7 @@ impl<'f> Job<'f> {
             role: self.role,
             statistical_security_bits: 0,
             base_ot,
-            scheme: self.scheme,
+            scheme: self.scheme_id(),
             run,
             function: self.function.digest(),
         }
