@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`party`] | the interface between a protocol's states and whoever moves its messages |
 //! | [`message`] | the kinds of messages and the reasons to abort |
+//! | [`outline`] | what a run sends, without running it |
 //! | [`session`] | how two parties agree on what they run, and the tags that bind a run to it |
 //! | [`setup`] | base OTs, from which a session's correlated OTs grow |
 //! | [`direct`] | garble, stream and evaluate now: semi-honest, one pass, constant memory |
@@ -18,6 +19,7 @@ pub mod batch;
 pub mod direct;
 mod error;
 pub mod message;
+pub mod outline;
 pub mod party;
 pub mod prepared;
 mod result;

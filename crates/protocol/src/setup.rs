@@ -11,6 +11,7 @@ use rand_core::CryptoRng;
 use tacit_kernels::Block;
 use tacit_ot::base::{BaseOt, ml_kem, ristretto};
 use tacit_ot::correlated::{CotReceiver, CotSender};
+use tacit_ot::source::{Cost, Extension};
 use tacit_ot::{Delta, FieldBits, Security, SessionTag};
 
 use crate::message::Kind;
@@ -31,6 +32,15 @@ impl From<tacit_ot::Error> for Error {
             _ => Self::ApiMisuse("the OT extension was asked for what it does not give"),
         }
     }
+}
+
+/// Size of the message that gives `count` OTs in a session that gave some before.
+pub(crate) fn extension_bytes(count: usize) -> u64 {
+    let up_to = |count| {
+        let extension = Extension::SoftSpoken(FIELD);
+        Cost::first_refill(extension, Security::SemiHonest, count).receiver_bytes
+    };
+    up_to(count) - up_to(0)
 }
 
 /// The garbler's end of a session's correlated OTs, with its Δ.

@@ -5,12 +5,15 @@
 //! results recipients. [`function`] gives the usual ones: the first input belongs to the garbler
 //! and every other to the evaluator (a single one to the evaluator), and both get every result.
 
+mod problem;
+
 use std::collections::BTreeMap;
 
 use tacit_circuit::{Circuit, Function, Port, Recipient, Role};
 
 use crate::Error;
 
+pub use problem::{Cut, Problem, SizedProblem, problems};
 pub use tacit_circuit::library::{Entry, LibraryError, Parameter, find, list};
 pub use tacit_circuit::shipped;
 

@@ -14,10 +14,13 @@ macro_rules! shipped {
 /// The files of `circuits/`, by the names that they give themselves.
 const FILES: &[(&str, &str)] = &[
     shipped!("aes-128-rounds"),
+    shipped!("aes-128-expanded-key"),
     shipped!("aes-128-cbc-rounds"),
     shipped!("aes-128-cbc-blocks"),
+    shipped!("aes-128-cbc-parts"),
     shipped!("levenshtein"),
     shipped!("levenshtein-tiles"),
+    shipped!("levenshtein-mixed"),
     shipped!("sha-256-chain"),
 ];
 

@@ -26,8 +26,10 @@
 mod evaluator;
 mod frames;
 mod garbler;
+mod outline;
 
 pub use evaluator::Evaluating;
 pub(crate) use frames::EXTENSION_OTS;
 pub use frames::{FRAME_BYTES, check};
 pub use garbler::Garbling;
+pub use outline::outline;

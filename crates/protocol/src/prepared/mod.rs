@@ -43,6 +43,7 @@ mod instance;
 mod leases;
 mod lot;
 mod ots;
+mod outline;
 #[cfg(test)]
 mod tests;
 
@@ -54,6 +55,7 @@ pub use instance::{GarblerInstance, InstanceSeed, InstanceTables};
 pub use leases::{Leases, LeasesAnswer, MAX_RUNS_AHEAD, MAX_SPANS, Span};
 pub use lot::{GarblingLot, LOT_FRAME_BYTES, ReceivingLot};
 pub use ots::{ChoosingOts, OfferingOts};
+pub use outline::outline;
 
 use tacit_circuit::Function;
 use tacit_kernels::Block;

@@ -1,0 +1,81 @@
+//! What a run of `direct` sends.
+
+use tacit_circuit::{Function, Role, Step, Values};
+use tacit_garble::Scheme;
+use tacit_kernels::Block;
+
+use super::frames::{EXTENSION_OTS, FRAME_BYTES, check};
+use crate::Error;
+use crate::outline::{HEADER_BYTES, Outline, Parts, bare};
+use crate::result::result_bytes;
+use crate::setup::extension_bytes;
+
+/// The messages of a run of `function` under `scheme`, in a session that has its base OTs and ran
+/// before: the first run's extension is longer by what [`crate::setup`] says.
+///
+/// # Errors
+///
+/// The function has saved values.
+pub fn outline<S: Scheme>(scheme: S, function: &Function) -> Result<Outline, Error> {
+    check(function)?;
+    // Tables go with a call's segments by weight: by the bytes and the XOR gates.
+    let weights = |component: usize| {
+        let program = function.components()[component].program();
+        let segments = program.segments().iter().enumerate();
+        segments
+            .map(|(number, segment)| {
+                let bytes = scheme.table_bytes(program, number);
+                (bytes as u64, (bytes + segment.xors.len() + 1) as f64)
+            })
+            .collect::<Vec<_>>()
+    };
+    let segments: Vec<_> = (0..function.components().len()).map(weights).collect();
+    let totals: Vec<f64> = segments
+        .iter()
+        .map(|segments| segments.iter().map(|(_, weight)| weight).sum())
+        .collect();
+    let mut tables = Parts::of(function);
+    let mut values = Values::new(function, |_| Ok::<_, Error>(false))?;
+    let mut results = Vec::new();
+    loop {
+        match values.step(|_| false) {
+            Step::Call(call) => {
+                let component = call.component_index;
+                for (bytes, weight) in &segments[component] {
+                    tables.put(*bytes, component, weight / totals[component]);
+                    if tables.filled() >= FRAME_BYTES as u64 {
+                        tables.end();
+                    }
+                }
+                results.clear();
+                results.resize(call.component.circuit().output_bits(), false);
+                values.finish_call(&results);
+            }
+            Step::Assigned(_) => {}
+            Step::End => break,
+        }
+    }
+    let mut late = tables.finish();
+    match function.output_bits(Role::Evaluator) {
+        0 => {}
+        outputs => late.push(bare(scheme.decoding_bytes(outputs))),
+    }
+    let mut choices = Vec::new();
+    let mut left = function.input_bits(Role::Evaluator);
+    while left > 0 {
+        let count = left.min(EXTENSION_OTS);
+        choices.push(HEADER_BYTES + extension_bytes(count));
+        left -= count;
+    }
+    Ok(Outline {
+        early: vec![bare(2 * Block::BYTES)],
+        choices,
+        late,
+        result: match function.output_bits(Role::Garbler) {
+            0 => None,
+            outputs => Some(HEADER_BYTES + result_bytes(outputs) as u64),
+        },
+        early_links: 0,
+        late_links: 0,
+    })
+}

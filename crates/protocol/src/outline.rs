@@ -1,0 +1,117 @@
+//! What a run sends, without running it: its messages, their exact lengths, and between which of
+//! them what is garbled and evaluated.
+//!
+//! Both protocols have the same outline: messages of the garbler that need nothing of the
+//! evaluator's, the evaluator's answer to them, the rest of the garbler's, and the result that goes
+//! back where the garbler gets one. All of it follows from the function and the scheme alone, so
+//! that it can be known before anybody is met; tests hold it to what runs send.
+
+use tacit_circuit::Function;
+
+/// Bytes before each message: its kind and its length.
+pub const HEADER_BYTES: u64 = 5;
+
+/// A message, and what of the function's calls goes with it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Part {
+    /// Its length, header included.
+    pub bytes: u64,
+    /// How many calls of each of the function's components are garbled into it (`direct`), or can
+    /// be evaluated once it is there and no earlier (`prepared`); of a call that is cut, the share.
+    pub calls: Vec<f64>,
+}
+
+/// The messages of a run between two parties who have agreed on it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outline {
+    /// From the garbler, and need nothing of the evaluator's.
+    pub early: Vec<Part>,
+    /// From the evaluator: what its inputs choose, in bytes, headers included.
+    pub choices: Vec<u64>,
+    /// From the garbler, once the choices are there.
+    pub late: Vec<Part>,
+    /// From the evaluator to the garbler, in bytes, header included.
+    pub result: Option<u64>,
+    /// Links that no input of the evaluator decides; none under `direct`.
+    pub early_links: u64,
+    /// Links that one does.
+    pub late_links: u64,
+}
+
+impl Outline {
+    /// Bytes of the garbler's messages that need nothing of the evaluator's.
+    #[must_use]
+    pub fn early_bytes(&self) -> u64 {
+        self.early.iter().map(|part| part.bytes).sum()
+    }
+
+    /// Bytes of the garbler's other messages.
+    #[must_use]
+    pub fn late_bytes(&self) -> u64 {
+        self.late.iter().map(|part| part.bytes).sum()
+    }
+
+    /// Bytes of the evaluator's messages.
+    #[must_use]
+    pub fn evaluator_bytes(&self) -> u64 {
+        self.choices.iter().sum::<u64>() + self.result.unwrap_or(0)
+    }
+}
+
+/// Messages that are filled call by call.
+pub(crate) struct Parts {
+    done: Vec<Part>,
+    open: Part,
+}
+
+impl Parts {
+    pub(crate) fn of(function: &Function) -> Self {
+        let open = Part {
+            bytes: 0,
+            calls: vec![0.0; function.components().len()],
+        };
+        let done = Vec::new();
+        Self { done, open }
+    }
+
+    /// Payload bytes of the message that is being filled.
+    pub(crate) fn filled(&self) -> u64 {
+        self.open.bytes
+    }
+
+    /// Puts `bytes` into the message, and a share of a call of this component with them.
+    pub(crate) fn put(&mut self, bytes: u64, component: usize, share: f64) {
+        self.open.bytes += bytes;
+        self.open.calls[component] += share;
+    }
+
+    /// Ends a message, if it holds anything.
+    pub(crate) fn end(&mut self) {
+        if self.open.bytes > 0 {
+            let calls = vec![0.0; self.open.calls.len()];
+            let part = std::mem::replace(&mut self.open, Part { bytes: 0, calls });
+            self.done.push(part);
+        }
+    }
+
+    /// Ends the last message. Calls without bytes go with the message before.
+    pub(crate) fn finish(mut self) -> Vec<Part> {
+        self.end();
+        if let Some(last) = self.done.last_mut() {
+            let rest = self.open.calls.iter();
+            last.calls.iter_mut().zip(rest).for_each(|(a, b)| *a += b);
+        }
+        for part in &mut self.done {
+            part.bytes += HEADER_BYTES;
+        }
+        self.done
+    }
+}
+
+/// A message of `payload` bytes with which no call goes.
+pub(crate) fn bare(payload: usize) -> Part {
+    Part {
+        bytes: HEADER_BYTES + payload as u64,
+        calls: Vec::new(),
+    }
+}
