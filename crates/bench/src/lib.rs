@@ -10,6 +10,7 @@
 //! | [`ot`], [`base_ot`] | oblivious transfer: each extension, security and form, and the base OTs |
 //! | [`direct`] | whole functions between two parties |
 //! | [`prepared`] | the same from the stock, beside `naive`: CompGC's table |
+//! | [`plan`] | what `tacit plan` predicts beside what runs take, and whether its choice is the fastest |
 //!
 //! | module | what it does |
 //! |---|---|
@@ -28,8 +29,10 @@ mod error;
 pub mod kernels;
 pub mod machine;
 pub mod measure;
+mod meeting;
 pub mod ot;
 pub mod parties;
+pub mod plan;
 pub mod prepared;
 pub mod record;
 pub mod report;
@@ -62,16 +65,19 @@ pub enum Suite {
     Direct,
     /// Functions under `prepared`.
     Prepared,
+    /// Predictions of plans.
+    Plan,
 }
 
 impl Suite {
     /// Every suite, from the lowest layer up.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Kernels,
         Self::Schemes,
         Self::Ot,
         Self::Direct,
         Self::Prepared,
+        Self::Plan,
     ];
 
     /// Its name on the command line.
@@ -83,6 +89,7 @@ impl Suite {
             Self::Ot => "ot",
             Self::Direct => "direct",
             Self::Prepared => "prepared",
+            Self::Plan => "plan",
         }
     }
 }
@@ -179,6 +186,7 @@ pub fn run(
         Suite::Ot => base_ot::run(options, tell).and_then(|()| ot::run(options, tell)),
         Suite::Direct => direct::run(options, tell),
         Suite::Prepared => prepared::run(options, tell),
+        Suite::Plan => plan::run(options, tell),
     }
 }
 

@@ -9,13 +9,11 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use tacit::{
-    Cost, Fingerprint, Function, Identity, Job, Listener, Phase, Preparation, Role, Session,
-    Settings, Stocks, Value, library,
-};
-use tacit_net::{Channel, Link};
+use tacit::{Cost, Function, Phase, Preparation, Settings, Stocks, library};
+use tacit_net::Link;
 
 use crate::direct::full_name;
+use crate::meeting::{Meeting, job, role};
 use crate::parties::{Both, Exchange, Memory, Party, Place, Wire, both};
 use crate::spread::{Mean, Spread};
 use crate::table::{Column, Row, number, short, text};
@@ -332,10 +330,7 @@ impl Exchange for Exchanged {
 
     fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
         let function = self.function()?;
-        let role = match party {
-            Party::Garbler => Role::Garbler,
-            Party::Evaluator => Role::Evaluator,
-        };
+        let role = role(party);
         let (mut plain, _control) = wire.split();
         let settings = Settings {
             link: self.link.as_deref().and_then(|link| link.parse().ok()),
@@ -349,21 +344,12 @@ impl Exchange for Exchanged {
         // One run warms up, and one is cold.
         let order = Preparation::new(role).enough_for(&function, self.runs + 2)?;
         let prepared = order.run(&mut session, &stocks)?;
-        let job = |stocks: Option<&Stocks>| -> Result<Job<'_>, Error> {
-            let mut job = Job::new(&function, role);
-            if let Some(stocks) = stocks {
-                job = job.prepared(stocks);
-            }
-            for input in function.inputs().iter().filter(|input| input.owner == role) {
-                let zeros = vec![false; input.port.ty.width()];
-                let value = Value::from_bits(&input.port.ty, &zeros);
-                job = job.input(&input.port.name, value.map_err(tacit::Error::from)?);
-            }
-            Ok(job)
-        };
         let mut timed = |stocks| -> Result<Vec<Timed>, Error> {
-            let runs =
-                (0..=self.runs).map(|_| Ok(Timed::of(&job(stocks)?.run(&mut session)?.cost)));
+            let runs = (0..=self.runs).map(|_| {
+                Ok(Timed::of(
+                    &job(&function, role, stocks)?.run(&mut session)?.cost,
+                ))
+            });
             Ok(runs.collect::<Result<Vec<_>, Error>>()?.split_off(1))
         };
         let runs = timed(Some(&stocks))?;
@@ -373,7 +359,7 @@ impl Exchange for Exchanged {
 
         let begun = Instant::now();
         let mut session = meeting.session()?;
-        job(Some(&stocks))?.run(&mut session)?;
+        job(&function, role, Some(&stocks))?.run(&mut session)?;
         let cold_ms = 1e3 * begun.elapsed().as_secs_f64();
         let _ = session.close();
         let prepared_runs = (self.runs + 2) as f64;
@@ -386,61 +372,3 @@ impl Exchange for Exchanged {
         })
     }
 }
-
-/// How the parties meet over TLS.
-struct Meeting {
-    identity: Identity,
-    peer: Fingerprint,
-    settings: Settings,
-    place: MeetingPlace,
-}
-
-enum MeetingPlace {
-    Here(Listener),
-    There(String),
-}
-
-impl Meeting {
-    /// Tells the other party, in the clear, who this one is and where it listens.
-    fn arrange(plain: &mut Channel, party: Party, settings: Settings) -> Result<Self, Error> {
-        let identity = Identity::generate()?;
-        let listener = match party {
-            Party::Garbler => Some(Listener::bind("127.0.0.1:0")?),
-            Party::Evaluator => None,
-        };
-        let address = listener
-            .as_ref()
-            .map(|listener| listener.local_address().to_string());
-        plain.send(0, identity.fingerprint().to_string().as_bytes())?;
-        plain.send(0, address.unwrap_or_default().as_bytes())?;
-        plain.flush()?;
-        let mut hear = || -> Result<String, Error> {
-            let frame = plain.receive(MAX_TEXT_BYTES)?;
-            Ok(String::from_utf8_lossy(frame.payload).into_owned())
-        };
-        let (peer, address) = (hear()?, hear()?);
-        Ok(Self {
-            identity,
-            peer: peer.parse().map_err(|error| Error::Party {
-                party: party.other().name(),
-                reason: format!("its fingerprint is {peer:?}: {error}"),
-            })?,
-            settings,
-            place: match listener {
-                Some(listener) => MeetingPlace::Here(listener),
-                None => MeetingPlace::There(address),
-            },
-        })
-    }
-
-    fn session(&mut self) -> Result<Session, Error> {
-        let (identity, peer, settings) = (&self.identity, &self.peer, &self.settings);
-        Ok(match &self.place {
-            MeetingPlace::Here(listener) => listener.accept(identity, peer, settings)?,
-            MeetingPlace::There(address) => Session::connect(address, identity, peer, settings)?,
-        })
-    }
-}
-
-/// Longest text by which parties meet.
-const MAX_TEXT_BYTES: usize = 256;

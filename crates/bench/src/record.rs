@@ -11,6 +11,7 @@ use crate::kernels::KernelFigures;
 use crate::machine::Machine;
 use crate::ot::OtFigures;
 use crate::parties::{Both, Step};
+use crate::plan::PlanFigures;
 use crate::prepared::PreparedFigures;
 use crate::schemes::SchemeFigures;
 
@@ -47,6 +48,8 @@ pub enum Figures {
     Direct(DirectFigures),
     /// A function under `prepared` beside `naive`.
     Prepared(Box<PreparedFigures>),
+    /// A prediction beside what was measured.
+    Plan(Box<PlanFigures>),
 }
 
 /// What went over the link.

@@ -11,6 +11,7 @@ mod html;
 mod markdown;
 mod page;
 mod papers;
+mod plans;
 mod protocols;
 mod transfer;
 
@@ -38,6 +39,7 @@ impl Report {
             assumptions::published(&records),
             transfer::section(&records),
             protocols::prepared(&records),
+            plans::plans(&records),
             protocols::workloads(&records),
             protocols::batch(),
             assumptions::kernels(&records),
@@ -127,6 +129,13 @@ fn case(record: &Record) -> String {
             let name = crate::direct::full_name(&of.function, &of.parameters);
             format!("prepared {name} {} {}", of.scheme, of.link)
         }
+        Figures::Plan(of) => {
+            let name = crate::direct::full_name(&of.function, &of.parameters);
+            format!(
+                "plan {} {name} {} {} {}",
+                of.asked, of.protocol, of.scheme, of.link
+            )
+        }
     }
 }
 
@@ -196,6 +205,7 @@ mod tests {
                 Figures::Ot(of) => vec![of.extension.clone(), of.security.clone()],
                 Figures::Direct(of) => vec![of.function.clone(), of.link.clone()],
                 Figures::Prepared(of) => vec![of.function.clone(), of.link.clone()],
+                Figures::Plan(of) => vec![of.function.clone(), of.link.clone()],
             };
             let row = |line: &str| words.iter().all(|word| line.contains(word));
             assert!(text.lines().any(row), "{words:?}");

@@ -50,6 +50,7 @@ impl Table {
             Figures::Ot(figures) => self.line(&**figures),
             Figures::Direct(figures) => self.line(figures),
             Figures::Prepared(figures) => self.line(&**figures),
+            Figures::Plan(figures) => self.line(&**figures),
         }
     }
 

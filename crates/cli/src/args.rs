@@ -10,6 +10,7 @@ use tacit::formats::BitOrder;
 use tacit::{BaseOt, Role};
 
 use crate::bench::BenchArgs;
+use crate::plan::PlanArgs;
 
 const ABOUT: &str = "\
 Tacit lets two parties compute a function of their private inputs and learn only its result.
@@ -23,6 +24,7 @@ Examples:
   tacit demo                            see it work: both parties on this machine
   tacit inspect --list                  the functions that come with Tacit
   tacit inspect millionaires            what a function takes, gives and costs
+  tacit plan aes-128 --link 33ms,50mbit how to run it over a link, and what to prepare
   tacit keygen --out alice.key          make an identity
 
 Exit codes: 0 done, 2 usage, 3 input, 4 the peer misbehaved, 5 the parties want different things, \
@@ -129,6 +131,9 @@ pub(crate) enum Command {
     /// What a function takes, gives, costs and rests on
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArgs),
+    /// Which protocol, scheme and cut of a function cost least over a link, and why
+    #[command(after_help = crate::plan::EXAMPLES)]
+    Plan(Box<PlanArgs>),
     /// Run a function with a peer, each party on its own private inputs
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
@@ -169,6 +174,7 @@ impl Command {
             Self::Demo(args) => args.json,
             Self::Keygen(args) => args.json,
             Self::Inspect(args) => args.json,
+            Self::Plan(args) => args.json,
             Self::Run(args) => args.json,
             Self::Prepare(args) => args.json,
             Self::Stock(args) => args.json,

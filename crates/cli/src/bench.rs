@@ -36,7 +36,7 @@ start and no queue that drops: a real link of that delay and rate is no faster."
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
     pub(crate) command: Option<BenchCommand>,
-    /// What to measure: kernels, schemes, ot, direct, prepared; all of them where none is named
+    /// What to measure: kernels, schemes, ot, direct, prepared, plan; all of them where none is named
     #[arg(value_name = "SUITE")]
     pub(crate) suites: Vec<Suite>,
     /// Few cases and short runs: a first look

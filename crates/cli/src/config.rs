@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Deserializer};
-use tacit::{BaseOt, Fingerprint};
+use tacit::{BaseOt, Fingerprint, Link};
 
 use crate::args::{base_ot, duration};
 use crate::failure::Failure;
@@ -66,6 +66,9 @@ pub(crate) struct Peer {
     /// Where it listens, `HOST:PORT`.
     #[serde(default)]
     pub(crate) address: Option<String>,
+    /// The link to it, for plans.
+    #[serde(default, deserialize_with = "link")]
+    pub(crate) link: Option<Link>,
 }
 
 /// How long to wait for the peer.
@@ -93,6 +96,11 @@ fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BaseOt>, D::Error> 
     base_ot(&String::deserialize(from)?)
         .map(Some)
         .map_err(serde::de::Error::custom)
+}
+
+fn link<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Link>, D::Error> {
+    let link = String::deserialize(from)?.parse();
+    link.map(Some).map_err(serde::de::Error::custom)
 }
 
 fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
@@ -179,7 +187,10 @@ pub(crate) fn show(explicit: Option<&Path>) -> Result<(), Failure> {
     }
     for (name, peer) in &config.peers {
         let address = peer.address.as_deref().unwrap_or("no address");
-        let _ = writeln!(text, "peer {name}: {} at {address}", peer.fingerprint);
+        let link = peer
+            .link
+            .map_or(String::new(), |link| format!(", over {link}"));
+        let _ = writeln!(text, "peer {name}: {} at {address}{link}", peer.fingerprint);
     }
     if let Some(folder) = &config.stock.folder {
         let _ = writeln!(text, "stock folder: {}", folder.display());
@@ -229,7 +240,7 @@ mod tests {
     fn a_whole_file_is_read() {
         let text = format!(
             "identity = \"me.key\"\n[peers.bob]\nfingerprint = \"{FINGERPRINT}\"\n\
-             address = \"bob.example:7000\"\n[timeouts]\nconnect = \"2m\"\nmessage = \"500ms\"\nrun = \"1m\"\n"
+             address = \"bob.example:7000\"\nlink = \"33ms,50mbit\"\n[timeouts]\nconnect = \"2m\"\nmessage = \"500ms\"\nrun = \"1m\"\n"
         );
         let config = Config::parse(&text).unwrap();
         assert_eq!(config.identity.as_deref(), Some(Path::new("me.key")));
@@ -238,6 +249,7 @@ mod tests {
             config.peers["bob"].address.as_deref(),
             Some("bob.example:7000")
         );
+        assert_eq!(config.peers["bob"].link, "33ms,50mbit".parse().ok());
         assert_eq!(config.timeouts.connect, Some(Duration::from_secs(120)));
         assert_eq!(config.timeouts.message, Some(Duration::from_millis(500)));
         assert_eq!(config.timeouts.run, Some(Duration::from_secs(60)));
@@ -250,6 +262,7 @@ mod tests {
             ("[timeouts]\nmessage = \"soon\"", "line 2", "soon"),
             ("[peers.bob]\nfingerprint = \"tacit:abc\"", "line 2", "56"),
             ("[peers.bob]\naddress = \"x:1\"", "line 1", "fingerprint"),
+            ("[peers.bob]\nlink = \"fast\"", "line 2", "DELAY,RATE"),
         ];
         for (text, line, what) in cases {
             let error = Config::parse(text).unwrap_err();
@@ -270,7 +283,8 @@ mod tests {
         let top = ["base_ot", "identity", "peers", "stock", "timeouts"];
         assert_eq!(names("/properties"), top);
         assert_eq!(names("/$defs/stock/properties"), ["folder", "limit_gib"]);
-        assert_eq!(names("/$defs/peer/properties"), ["address", "fingerprint"]);
+        let peer = ["address", "fingerprint", "link"];
+        assert_eq!(names("/$defs/peer/properties"), peer);
         assert_eq!(
             names("/$defs/timeouts/properties"),
             ["connect", "message", "run"]

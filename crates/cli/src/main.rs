@@ -3,7 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
-//! | [`demo`], [`keygen`], [`inspect`], [`check`], [`run`], [`prepare`], [`stock`], [`bench`], [`config`] | one command each |
+//! | [`demo`], [`keygen`], [`inspect`], [`check`], [`plan`], [`run`], [`prepare`], [`stock`], [`bench`], [`config`] | one command each |
 //! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
 //! | [`report`], [`progress`], [`log`] | what people and programs see of a run |
 //! | [`failure`] | every error, what to do about it, and the exit code |
@@ -24,6 +24,7 @@ mod keygen;
 mod log;
 mod owners;
 mod party;
+mod plan;
 mod prepare;
 mod progress;
 mod report;
@@ -59,6 +60,7 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
         Command::Demo(args) => demo::demo(&args, log),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Inspect(args) => inspect::inspect(&args, log),
+        Command::Plan(args) => plan::plan(&args, config.as_deref(), log),
         Command::Run(args) => run::run(&args, config.as_deref(), log),
         Command::Prepare(args) => prepare::prepare(&args, config.as_deref(), log),
         Command::Stock(args) => stock::stock(&args, config.as_deref()),

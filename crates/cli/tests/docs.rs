@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use process::tacit;
 
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "README.md",
     "SECURITY.md",
     "docs/bench.md",
@@ -16,6 +16,7 @@ const PAGES: [&str; 11] = [
     "docs/functions.md",
     "docs/guide.md",
     "docs/ot.md",
+    "docs/plan.md",
     "docs/protocols/direct.md",
     "docs/protocols/prepared.md",
     "docs/stock.md",
@@ -72,7 +73,7 @@ fn flags_and_commands_exist() {
     let folder = tempfile::tempdir().unwrap();
     let mut help = String::new();
     for command in [
-        "demo", "keygen", "inspect", "run", "prepare", "stock", "man", "config",
+        "demo", "keygen", "inspect", "plan", "run", "prepare", "stock", "man", "config",
     ] {
         help += tacit(folder.path(), &[command, "--help"]).succeeded();
     }

@@ -4,10 +4,11 @@ mod process;
 
 use process::tacit;
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "demo",
     "keygen",
     "inspect",
+    "plan",
     "run",
     "prepare",
     "stock",
@@ -33,7 +34,7 @@ fn every_command_teaches() {
             "{help:?}"
         );
     }
-    for command in &COMMANDS[..7] {
+    for command in &COMMANDS[..8] {
         let help = tacit(folder.path(), &[command, "--help"]);
         assert!(help.stdout.contains("Examples"), "{help:?}");
     }

@@ -78,6 +78,17 @@ pub enum Error {
         /// How many a session gives.
         limit: u64,
     },
+    /// No protocol protects against what was asked for.
+    #[error(
+        "no protocol of this version is secure against {asked} parties: {known}; ask for one of \
+         these, if your peer can be relied on for it, and do not run otherwise"
+    )]
+    NoProtocol {
+        /// The threat model that was asked for.
+        asked: String,
+        /// What there is.
+        known: String,
+    },
     /// The library was used wrongly.
     #[error("tacit was used wrongly: {0}")]
     ApiMisuse(&'static str),
@@ -127,6 +138,7 @@ impl Error {
             Self::SavedValue { .. }
             | Self::TransfersUsedUp { .. }
             | Self::TooManyLinks { .. }
+            | Self::NoProtocol { .. }
             | Self::ApiMisuse(_) => Category::Usage,
         }
     }

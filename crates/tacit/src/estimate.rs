@@ -6,20 +6,24 @@
 
 use std::time::{Duration, Instant};
 
-use tacit_circuit::Program;
+use tacit_circuit::{Function, Program};
 use tacit_garble::{Evaluator, Garbler, Scheme, SchemeId, SchemeVisitor, UnknownScheme};
 use tacit_kernels::{Block, Prg};
 
 /// Segments that are timed at least, of small programs several times the same.
 const LEAST_SEGMENTS: usize = 5;
 
-/// The time that the tables of a program take on this machine, on one core, without a network.
+/// The time that a program takes on this machine, on one core, without a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeEstimate {
     /// Time of the garbler.
     pub garbler: Duration,
     /// Time of the evaluator.
     pub evaluator: Duration,
+    /// Time of the garbler for links to all inputs.
+    pub garbler_links: Duration,
+    /// Time of the evaluator for following them, and for beginning and ending a call.
+    pub evaluator_links: Duration,
 }
 
 impl TimeEstimate {
@@ -35,6 +39,24 @@ impl TimeEstimate {
         patience: Duration,
     ) -> Result<Self, UnknownScheme> {
         tacit_garble::with_scheme(scheme, Measure { program, patience })
+    }
+
+    /// Measures each component of `function`, in order, with `patience` for all of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TimeEstimate::measure`].
+    pub fn of_components(
+        scheme: SchemeId,
+        function: &Function,
+        patience: Duration,
+    ) -> Result<Vec<Self>, UnknownScheme> {
+        let components = function.components();
+        let patience = patience / components.len().max(1) as u32;
+        let measured = components
+            .iter()
+            .map(|component| Self::measure(scheme, component.program(), patience));
+        measured.collect()
     }
 }
 
@@ -68,7 +90,20 @@ impl SchemeVisitor for Measure<'_> {
             .iter()
             .map(|&label| garbler.wire_with_active(label, false))
             .collect();
+        let mut links = Vec::new();
+        let garbler_links = self.of_all(|number| {
+            links.clear();
+            garbler.link(start, number, &wires, &wires, &mut links);
+        });
+        let mut followed = labels.clone();
+        let evaluator_links = self.of_all(|number| {
+            let mut fresh = scheme.evaluator(start);
+            fresh.follow_links(start, number, &mut followed, &links);
+            std::hint::black_box(&mut fresh);
+        });
         TimeEstimate {
+            garbler_links,
+            evaluator_links,
             garbler: self.of_pass(&weights, |instance, segment| match segment {
                 None => garbler.begin(instance, program, &wires),
                 Some(segment) => {
@@ -88,6 +123,19 @@ impl SchemeVisitor for Measure<'_> {
 }
 
 impl Measure<'_> {
+    /// The median time of `work`, which is done as often as patience allows.
+    fn of_all(&self, mut work: impl FnMut(u64)) -> Duration {
+        let begun = Instant::now();
+        let mut times = Vec::new();
+        while times.len() < LEAST_SEGMENTS || begun.elapsed() < self.patience / 8 {
+            let at = Instant::now();
+            work((times.len() * self.program.inputs()) as u64);
+            times.push(at.elapsed());
+        }
+        times.sort_unstable();
+        times[times.len() / 2]
+    }
+
     /// The time of a pass over segments of these weights, by the median time for a unit of weight,
     /// which a pause of this process does not move. `step` begins a pass, or does one segment.
     fn of_pass(&self, weights: &[u64], mut step: impl FnMut(u32, Option<usize>)) -> Duration {

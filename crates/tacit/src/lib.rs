@@ -25,6 +25,7 @@
 //! | [`Session`], [`Listener`] | an authenticated connection between two of them |
 //! | [`Job`], [`Outcome`], [`Cost`] | one run of a function, its results and what it took |
 //! | [`Stocks`], [`Preparation`] | what two parties have prepared, and how they prepare more |
+//! | [`plan`] | which protocol, scheme and cut of a function cost least over a link, and why |
 //! | [`Error`] | what went wrong, whose fault it is and what to do |
 #![forbid(unsafe_code)]
 
@@ -34,6 +35,7 @@ mod error;
 mod estimate;
 mod job;
 pub mod library;
+pub mod plan;
 mod session;
 mod stock;
 

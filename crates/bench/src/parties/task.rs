@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{Exchange, Party, Wire};
-use crate::{Error, base_ot, direct, ot, prepared};
+use crate::{Error, base_ot, direct, ot, plan, prepared};
 
 /// A task of any suite.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,6 +18,8 @@ pub(crate) enum Task {
     Direct(direct::Exchanged),
     /// A function under `prepared`.
     Prepared(prepared::Exchanged),
+    /// A function over several links.
+    Plan(plan::Exchanged),
 }
 
 impl Task {
@@ -31,6 +33,7 @@ impl Task {
             Self::Ot(task) => report(task, party, wire),
             Self::Direct(task) => report(task, party, wire),
             Self::Prepared(task) => report(task, party, wire),
+            Self::Plan(task) => report(task, party, wire),
         }
     }
 }
@@ -56,5 +59,11 @@ impl From<direct::Exchanged> for Task {
 impl From<prepared::Exchanged> for Task {
     fn from(task: prepared::Exchanged) -> Self {
         Self::Prepared(task)
+    }
+}
+
+impl From<plan::Exchanged> for Task {
+    fn from(task: plan::Exchanged) -> Self {
+        Self::Plan(task)
     }
 }

@@ -19,6 +19,9 @@ const TILE_SIDES: [u64; 5] = [16, 10, 8, 4, 1];
 /// Blocks of a component into which long messages are cut, most first.
 const CBC_PARTS: [u64; 5] = [16, 10, 5, 2, 1];
 
+/// Longest string of a table that is one component: larger ones take seconds to compile.
+const MOST_WHOLE: u64 = 200;
+
 /// Longest string of a table that is cut into tiles of two sizes.
 const MOST_MIXED: u64 = 2000;
 
@@ -263,7 +266,7 @@ fn levenshtein_cuts(values: &[u64]) -> Vec<Cut> {
     };
     let bits = ("symbol_bits", symbol_bits);
     let mut cuts = Vec::new();
-    if n.max(m) <= 512 {
+    if n.max(m) <= MOST_WHOLE {
         let lengths = [("x_symbols", n), ("y_symbols", m), bits];
         cuts.push(Cut::whole("edit-distance", &lengths));
     }
@@ -285,7 +288,11 @@ fn levenshtein_cuts(values: &[u64]) -> Vec<Cut> {
         }
         let borders = TILE_SIDES.into_iter().filter(|border| {
             let room = |length: u64| length.next_multiple_of(*border) >= side;
-            side.is_multiple_of(*border) && room(n) && room(m) && n.max(m) <= MOST_MIXED
+            // Padded to smaller tiles, the strings may be as long as padded to larger ones.
+            let leaves = |length: u64| length.next_multiple_of(*border) % side != 0;
+            side.is_multiple_of(*border)
+                && (*border == side || leaves(n) || leaves(m))
+                && (room(n) && room(m) && n.max(m) <= MOST_MIXED)
         });
         for border in borders {
             let description = match border == side {

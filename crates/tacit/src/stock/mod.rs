@@ -26,7 +26,7 @@ use tacit_stock::{Disk, Limits, RootKey};
 use crate::Error;
 
 pub use contents::{StockName, StockSummary, StockedKind};
-pub(crate) use opened::OpenedStock;
+pub(crate) use opened::{OpenedStock, kind_of};
 pub use prepare::{Preparation, Prepared, PreparedKind};
 pub(crate) use run::PreparedRun;
 pub use supply::TakenNumbers;
@@ -38,7 +38,7 @@ pub use tacit_stock::{ComponentDigest, Damage, EpochId, Report, Span, StockError
 const OT_BLOCK: u64 = 64;
 
 /// The kind under which correlated OTs are kept, [`OT_BLOCK`] in an instance.
-fn ot_kind() -> ComponentDigest {
+pub(crate) fn ot_kind() -> ComponentDigest {
     ComponentDigest::of_kind("correlated OTs, 64 an instance")
 }
 

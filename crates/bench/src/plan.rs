@@ -1,0 +1,293 @@
+//! What `tacit plan` predicts beside what runs take, and whether its choice is the fastest.
+//!
+//! For each function all cuts of its problem are run by `prepared`, and by `direct` the one that is
+//! predicted to be the fastest, over the same links. A cut is prepared once for all links, without
+//! one. The prediction is made before anything is measured, as `tacit plan` makes it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tacit::garble::SchemeId;
+use tacit::plan::{Alternative, Plan, PlannedProtocol, Planner};
+use tacit::{Phase, Preparation, Settings, Stocks, library};
+use tacit_net::Link;
+
+use crate::direct::full_name;
+use crate::meeting::{Meeting, job, role};
+use crate::parties::{Exchange, Party, Place, Wire, both};
+use crate::spread::Spread;
+use crate::table::{Column, Row, number, short, text};
+use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
+
+/// A prediction beside what was measured. Times are the evaluator's, online.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanFigures {
+    /// The function that was asked for.
+    pub asked: String,
+    /// The cut that was run: the function.
+    pub function: String,
+    /// Its parameters.
+    pub parameters: BTreeMap<String, u64>,
+    /// The protocol.
+    pub protocol: String,
+    /// The garbling scheme.
+    pub scheme: String,
+    /// The link.
+    pub link: String,
+    /// What was predicted.
+    pub predicted_ms: f64,
+    /// What runs took.
+    pub online_ms: Spread,
+    /// How much more was predicted than the median was, in percent; less is negative.
+    pub error_percent: f64,
+    /// Whether the plan chose it.
+    pub chosen: bool,
+    /// How much slower its median was than that of the fastest measured, in percent.
+    pub behind_percent: f64,
+    /// Whether the bytes that were predicted are those that were sent and received.
+    pub bytes_exact: bool,
+}
+
+impl Row for PlanFigures {
+    const TITLE: &'static str = "Plans beside runs, half-gates, semi-honest, over TLS: the \
+                                 evaluator's time online, function agreed; * is the plan's choice";
+    const COLUMNS: &'static [Column] = &[
+        text("asked", 24),
+        text("link", 12),
+        text("protocol", 9),
+        text("cut", 58),
+        number("plan ms", 8),
+        number("online ms", 9),
+        number("± %", 5),
+        number("error %", 7),
+        text("", 1),
+        number("behind %", 8),
+        text("bytes", 6),
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.asked.clone(),
+            self.link.clone(),
+            self.protocol.clone(),
+            full_name(&self.function, &self.parameters),
+            short(self.predicted_ms),
+            short(self.online_ms.median),
+            format!("{:.1}", self.online_ms.deviation_percent()),
+            format!("{:+.1}", self.error_percent),
+            if self.chosen { "*" } else { "" }.to_owned(),
+            format!("{:.1}", self.behind_percent),
+            if self.bytes_exact { "exact" } else { "differ" }.to_owned(),
+        ]
+    }
+}
+
+/// A function and parameters, as they are asked for.
+type Asked = (&'static str, &'static [(&'static str, u64)]);
+
+const FUNCTIONS: [Asked; 5] = [
+    ("aes-128", &[]),
+    ("aes-128-cbc-rounds", &[("blocks", 10)]),
+    ("levenshtein", &[("n", 30), ("m", 30)]),
+    ("levenshtein", &[("n", 60), ("m", 60)]),
+    ("levenshtein", &[("n", 100), ("m", 100)]),
+];
+
+/// Calls of a cut beyond which it is not measured: it would be prepared for minutes, and no plan
+/// chooses it.
+const MOST_CALLS: u32 = 1000;
+
+/// What the parties do: so many runs over each link.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Exchanged {
+    function: String,
+    parameters: BTreeMap<String, u64>,
+    is_prepared: bool,
+    runs: u64,
+    links: Vec<String>,
+}
+
+/// What a party measured over each link.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Report {
+    links: Vec<Vec<Timed>>,
+}
+
+/// A run's online stage at one party.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Timed {
+    online_ms: f64,
+    received: u64,
+    sent: u64,
+}
+
+/// Measures all functions.
+pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    for (name, given) in FUNCTIONS {
+        let given = given
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value));
+        let parameters: BTreeMap<String, u64> = given.collect();
+        let asked = full_name(name, &parameters);
+        let wanted = |link: &Link| options.wants(&format!("plan {asked} {link}"));
+        let links: Vec<Link> = links(options).into_iter().filter(wanted).collect();
+        let mut plans = Vec::new();
+        for link in links {
+            let function = library::function(name, &parameters)?;
+            let mut planner = Planner::new(link)?.scheme(SchemeId::HALF_GATES_TWO_CALL);
+            let plan = planner.plan((name, &parameters), function)?;
+            plans.push((link, plan));
+        }
+        for figures in measure(&asked, &plans, options)? {
+            tell(Figures::Plan(Box::new(figures)))?;
+        }
+    }
+    Ok(())
+}
+
+/// The links that were asked for, or all usual ones.
+fn links(options: &Options) -> Vec<Link> {
+    match options.links.is_empty() {
+        true => {
+            let usual = USUAL_LINKS.iter().take(if options.quick { 1 } else { 3 });
+            usual.filter_map(|link| link.parse().ok()).collect()
+        }
+        false => options.links.clone(),
+    }
+}
+
+/// Whether an alternative is measured: every cut by `prepared`, and the best by `direct`.
+fn is_measured(plan: &Plan, one: &Alternative) -> bool {
+    match one.protocol {
+        PlannedProtocol::Prepared => one.function.call_count() <= MOST_CALLS,
+        _ => plan
+            .fastest(|other| other.protocol == one.protocol)
+            .is_some_and(|best| best.function.digest() == one.function.digest()),
+    }
+}
+
+/// Runs the alternatives of these plans, which are of one function over several links.
+fn measure(
+    asked: &str,
+    plans: &[(Link, Plan)],
+    options: &Options,
+) -> Result<Vec<PlanFigures>, Error> {
+    let Some((_, first)) = plans.first() else {
+        return Ok(Vec::new());
+    };
+    let mut all = Vec::new();
+    for (number, one) in first.alternatives.iter().enumerate() {
+        if !is_measured(first, one) {
+            continue;
+        }
+        let task = task(one, plans, options);
+        let done = both(&task, Place(None), options)?;
+        let measured = done.evaluator.links.into_iter().zip(plans);
+        for (runs, (link, plan)) in measured {
+            let online: Vec<f64> = runs.iter().map(|run| run.online_ms).collect();
+            let planned = &plan.alternatives[number];
+            let predicted_ms = 1e3 * planned.times.online.as_secs_f64();
+            let online_ms = Spread::of(&online);
+            let traffic = &planned.traffic;
+            let early = match planned.protocol {
+                PlannedProtocol::Prepared => 0,
+                _ => traffic.garbler_early_bytes,
+            };
+            let received = early + traffic.garbler_late_bytes;
+            all.push(PlanFigures {
+                asked: asked.to_owned(),
+                function: task.function.clone(),
+                parameters: task.parameters.clone(),
+                protocol: planned.protocol.name().to_owned(),
+                scheme: planned.rung.id.to_string(),
+                link: link.to_string(),
+                predicted_ms,
+                error_percent: 100.0 * (predicted_ms / online_ms.median - 1.0),
+                online_ms,
+                chosen: plan.choice_number() == number,
+                behind_percent: 0.0,
+                bytes_exact: runs
+                    .iter()
+                    .all(|run| (run.received, run.sent) == (received, traffic.evaluator_bytes)),
+            });
+        }
+    }
+    let order = |figures: &PlanFigures| {
+        plans
+            .iter()
+            .position(|(link, _)| link.to_string() == figures.link)
+    };
+    all.sort_by_key(order);
+    let medians: Vec<_> = all
+        .iter()
+        .map(|one| (one.link.clone(), one.online_ms.median))
+        .collect();
+    for one in &mut all {
+        let same = medians.iter().filter(|(link, _)| *link == one.link);
+        let fastest = same
+            .map(|(_, median)| *median)
+            .fold(f64::INFINITY, f64::min);
+        one.behind_percent = 100.0 * (one.online_ms.median / fastest - 1.0);
+    }
+    Ok(all)
+}
+
+fn task(one: &Alternative, plans: &[(Link, Plan)], options: &Options) -> Exchanged {
+    let (function, parameters) = match &one.cut {
+        Some(cut) => (cut.function.to_owned(), cut.parameters.clone()),
+        None => (
+            one.function.name().to_owned(),
+            one.function.parameters().iter().cloned().collect(),
+        ),
+    };
+    Exchanged {
+        function,
+        parameters,
+        is_prepared: one.protocol == PlannedProtocol::Prepared,
+        runs: if options.quick { 7 } else { 25 },
+        links: plans.iter().map(|(link, _)| link.to_string()).collect(),
+    }
+}
+
+impl Exchange for Exchanged {
+    type Report = Report;
+
+    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+        let function = library::function(&self.function, &self.parameters)?;
+        let role = role(party);
+        let (mut plain, _control) = wire.split();
+        let mut meeting = Meeting::arrange(&mut plain, party, Settings::default())?;
+        let folder = tempfile::tempdir()?;
+        let stocks = Stocks::open(folder.path(), 64 << 30)?;
+        // One run warms up over each link.
+        let runs = self.runs + 1;
+        if self.is_prepared {
+            let mut session = meeting.session()?;
+            let all = runs * self.links.len() as u64;
+            let order = Preparation::new(role).enough_for(&function, all)?;
+            order.run(&mut session, &stocks)?;
+            // Either party may have left when the other closes.
+            let _ = session.close();
+        }
+        let mut links = Vec::new();
+        for link in &self.links {
+            meeting.set_link(link.parse().ok());
+            let mut session = meeting.session()?;
+            let stocks = self.is_prepared.then_some(&stocks);
+            let timed = (0..runs).map(|_| {
+                let outcome = job(&function, role, stocks)?.run(&mut session)?;
+                let phases = outcome.cost.phases.iter();
+                let online: Vec<_> = phases.filter(|one| one.phase == Phase::Run).collect();
+                Ok(Timed {
+                    online_ms: online.iter().map(|one| 1e3 * one.wall.as_secs_f64()).sum(),
+                    received: online.iter().map(|one| one.traffic.received.bytes).sum(),
+                    sent: online.iter().map(|one| one.traffic.sent.bytes).sum(),
+                })
+            });
+            let timed = timed.collect::<Result<Vec<_>, Error>>()?;
+            links.push(timed[1..].to_vec());
+            let _ = session.close();
+        }
+        Ok(Report { links })
+    }
+}

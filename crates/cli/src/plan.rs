@@ -1,0 +1,309 @@
+//! `tacit plan`: which protocol, scheme and cut of a function cost least over a link, and why.
+
+mod commands;
+mod text;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Value as Json, json};
+use tacit::garble::Assumption;
+use tacit::plan::{Alternative, InStock, Plan, Planner, ThreatModel};
+use tacit::{Function, Link, Role};
+
+use crate::args::{FunctionArgs, RoleArg};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::function::{self, Found, Origin};
+use crate::log::Log;
+use crate::report::{JSON_VERSION, pretty};
+use crate::{party, run, stock};
+use commands::Commands;
+
+/// What its help ends with.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  tacit plan levenshtein --param n=60,m=60 --link 33ms,50mbit
+  tacit plan aes-128-cbc --param blocks=10 --link 500us,1gbit --assumption prf
+  tacit plan levenshtein --param n=60,m=60 --peer bob       from what is in stock with bob
+  tacit plan my-function.json --link 40ms,100mbit --json
+
+What is computed can be cut into components of several sizes, run by several protocols and garbled \
+under several schemes. A plan compares them: bytes, which follow from the function and are exact; \
+times, from the link and from what this machine takes for garbling and evaluating, which is tried \
+out for less than a second; and what has to be prepared. Larger components need fewer links and \
+cost less online; smaller ones serve more functions.
+
+Where a stock is looked at, with --peer or --stock, the choice is the fastest that it is enough \
+for, and what would be faster once prepared is said. Nothing weaker is chosen than was asked for.
+
+A link is its delay one way and its rate: the round trip of 33ms,50mbit takes 66 ms. `ping` shows \
+round trips. The times of a plan assume no loss, no slow start and no other traffic.";
+
+/// Arguments of `tacit plan`.
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// A name from the library, a function file (JSON), or a circuit file (Bristol Fashion or the
+    /// old Bristol format). Of a function of the library all cuts of its problem are compared
+    pub(crate) function: String,
+    #[command(flatten)]
+    pub(crate) choice: FunctionArgs,
+    /// The link between the parties: one-way delay and rate each way, such as 33ms,50mbit; without
+    /// it, the peer's in tacit.toml
+    #[arg(long, value_name = "DELAY,RATE")]
+    pub(crate) link: Option<Link>,
+    /// Plan from what is in stock with this peer: its fingerprint, or its name in tacit.toml
+    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    pub(crate) peer: Option<String>,
+    /// Plan from what is in stock in this folder; without it, with --peer, the one in tacit.toml, or
+    /// tacit/stock in your data folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) stock: Option<PathBuf>,
+    /// Print the commands of this role alone
+    #[arg(long, value_enum)]
+    pub(crate) role: Option<RoleArg>,
+    /// What parties may do: semi-honest, malicious or malicious-non-colluding. No weaker protocol
+    /// is ever chosen
+    #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
+    pub(crate) security: ThreatModel,
+    /// Consider only schemes that need no more than this: prf, related-key, circular or
+    /// ideal-cipher
+    #[arg(long, value_name = "ASSUMPTION", default_value_t = Assumption::IdealCipher)]
+    pub(crate) assumption: Assumption,
+    /// Consider this scheme alone; `tacit inspect` lists them
+    #[arg(long, value_name = "NAME", conflicts_with = "assumption")]
+    pub(crate) scheme: Option<String>,
+    /// For how many runs the command that is printed prepares
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) runs: u64,
+    /// Print every alternative, also those that another one beats in everything
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The function cannot be found, the link is not known, or no protocol does what is asked for.
+pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
+    let config = Config::load(config)?;
+    let link = link(args, &config)?;
+    let subject = Subject::new(args)?;
+    let mut planner = Planner::new(link)?
+        .threat_model(args.security)
+        .assumption(args.assumption);
+    log.step(format_args!(
+        "this machine adds {:?} to a round trip",
+        planner.calibration().overhead.exchange
+    ));
+    if let Some(name) = &args.scheme {
+        planner = planner.scheme(run::scheme(Some(name), Some(&subject.function))?.id);
+    }
+    let in_stock = in_stock(args, &config)?;
+    let looked = in_stock.is_some();
+    if let Some(in_stock) = in_stock {
+        planner = planner.stock(in_stock);
+    }
+    let function = subject.function.clone();
+    let plan = match &subject.library {
+        Some((name, parameters)) => planner.plan((name, parameters), function)?,
+        None => planner.plan_uncut(function)?,
+    };
+    let overhead = planner.calibration().overhead;
+    let told = Told {
+        args,
+        link,
+        overhead_ms: 1e3 * overhead.exchange.as_secs_f64(),
+        looked,
+        plan: &plan,
+    };
+    match args.json {
+        true => crate::print(pretty(&told.json()).as_bytes()),
+        false => crate::print(told.text().as_bytes()),
+    }
+}
+
+/// What is told of a plan.
+struct Told<'a> {
+    args: &'a PlanArgs,
+    link: Link,
+    /// What this machine adds to a round trip.
+    overhead_ms: f64,
+    /// Whether a stock was looked at.
+    looked: bool,
+    plan: &'a Plan,
+}
+
+/// What is to be planned.
+struct Subject {
+    function: Function,
+    /// The library's name and the parameters, where it may be cut otherwise: a function with other
+    /// owners or recipients than the library gives has no other cuts.
+    library: Option<(String, BTreeMap<String, u64>)>,
+}
+
+impl Subject {
+    fn new(args: &PlanArgs) -> Result<Self, Failure> {
+        let found = function::find(&args.function, &args.choice)?;
+        let origin = match &found {
+            Found::Circuit(found) => found.origin,
+            Found::Function(_, origin) => *origin,
+        };
+        let usual = args.choice.owners.is_empty() && args.choice.results.is_empty();
+        let library = match origin == Origin::Library && usual {
+            true => Some((args.function.clone(), function::parameters(&args.choice)?)),
+            false => None,
+        };
+        let function = found.function(&args.choice)?;
+        Ok(Self { function, library })
+    }
+}
+
+/// The link that was given, or that of the peer.
+fn link(args: &PlanArgs, config: &Config) -> Result<Link, Failure> {
+    let of_peer = || config.peers.get(args.peer.as_ref()?)?.link;
+    args.link.or_else(of_peer).ok_or_else(|| {
+        Failure::Usage(
+            "a plan is for a link, and none is known; give it by --link DELAY,RATE, such as \
+             33ms,50mbit, or as link under the peer in tacit.toml"
+                .to_owned(),
+        )
+    })
+}
+
+/// What is in stock with the peer, if it is to be looked at.
+fn in_stock(args: &PlanArgs, config: &Config) -> Result<Option<InStock>, Failure> {
+    if args.peer.is_none() && args.stock.is_none() {
+        return Ok(None);
+    }
+    let stocks = stock::open(args.stock.as_deref(), config)?;
+    let mut names = stocks.list()?;
+    if let Some(peer) = &args.peer {
+        let peer = party::fingerprint(peer, config)?;
+        names.retain(|name| name.peer == peer);
+    }
+    if let Some(role) = args.role {
+        names.retain(|name| name.role == Role::from(role));
+    }
+    if names.iter().any(|name| name.peer != names[0].peer) {
+        return Err(Failure::Usage(
+            "there are stocks with several peers; say with whom the run will be by --peer"
+                .to_owned(),
+        ));
+    }
+    let summaries = names.iter().map(|name| stocks.summary(name));
+    Ok(Some(InStock::new(summaries.collect::<Result<_, _>>()?)))
+}
+
+impl Told<'_> {
+    fn json(&self) -> Json {
+        let plan = self.plan;
+        let position = |wanted: &Alternative| {
+            let mut all = plan.alternatives.iter();
+            all.position(|one| std::ptr::eq(one, wanted))
+        };
+        let next = plan.better().unwrap_or(plan.choice());
+        let commands = |of: &Alternative| {
+            let commands = Commands::new(self.args, of);
+            let mut object = json!({});
+            for role in self.roles() {
+                object[role.name()] = json!({
+                    "prepare": commands.prepare(role),
+                    "run": commands.run(role),
+                });
+            }
+            object
+        };
+        json!({
+            "version": JSON_VERSION,
+            "function": self.args.function,
+            "link": {
+                "one_way_delay_us": self.link.one_way_delay().as_micros() as u64,
+                "rate_bits_per_s": self.link.rate_bits_per_s(),
+                "software_adds_us": (1e3 * self.overhead_ms).round(),
+            },
+            "asked": {
+                "threat_model": self.args.security.to_string(),
+                "assumption": self.args.assumption.to_string(),
+            },
+            "alternatives": plan.alternatives.iter().map(alternative).collect::<Vec<_>>(),
+            "choice": plan.choice_number(),
+            "better_once_prepared": plan.better().and_then(position),
+            "reasons": self.reasons(),
+            "commands": commands(plan.choice()),
+            "commands_once_prepared": commands(next),
+        })
+    }
+
+    /// The roles whose commands are wanted.
+    fn roles(&self) -> Vec<Role> {
+        match self.args.role {
+            Some(role) => vec![role.into()],
+            None => vec![Role::Garbler, Role::Evaluator],
+        }
+    }
+}
+
+/// One alternative for a program.
+fn alternative(one: &Alternative) -> Json {
+    let ms = |time: std::time::Duration| 1e3 * time.as_secs_f64();
+    let (times, traffic, offline) = (&one.times, &one.traffic, &one.offline);
+    let needs = one
+        .needs
+        .iter()
+        .map(|need| json!({ "name": need.name, "count": need.count, "in_stock": need.in_stock }));
+    let parameters: BTreeMap<&str, u64> = match &one.cut {
+        Some(cut) => {
+            let parameters = cut.parameters.iter();
+            parameters
+                .map(|(name, value)| (name.as_str(), *value))
+                .collect()
+        }
+        None => {
+            let parameters = one.function.parameters().iter();
+            parameters
+                .map(|(name, value)| (name.as_str(), *value))
+                .collect()
+        }
+    };
+    json!({
+        "protocol": one.protocol.name(),
+        "threat_model": one.protocol.threat_model().to_string(),
+        "scheme": one.rung.id.to_string(),
+        "assumption": one.rung.assumption.to_string(),
+        "security_bits": one.rung.security_bits,
+        "function": {
+            "name": one.function.name(),
+            "parameters": parameters,
+            "digest": one.function.digest().to_string(),
+        },
+        "cut": one.cut.as_ref().map(|cut| &cut.description),
+        "serves_other_sizes": one.cut.as_ref().map(|cut| cut.serves_other_sizes),
+        "and_gates": one.function.and_gates(),
+        "calls": one.function.call_count(),
+        "garbler_early_bytes": traffic.garbler_early_bytes,
+        "garbler_late_bytes": traffic.garbler_late_bytes,
+        "evaluator_bytes": traffic.evaluator_bytes,
+        "online_round_trips": 1,
+        "round_trips_from_agreement": one.round_trips(),
+        "online_ms": ms(times.online),
+        "from_agreement_ms": ms(times.from_agreement),
+        "floor_known_ms": ms(times.floor_known),
+        "floor_unknown_ms": ms(times.floor_unknown),
+        "evaluation_ms": ms(times.evaluation),
+        "needs": needs.collect::<Vec<_>>(),
+        "runs_in_stock": one.runs_in_stock,
+        "offline": {
+            "bytes": offline.bytes,
+            "evaluator_disk_bytes": offline.evaluator_disk_bytes,
+            "garbler_disk_bytes": offline.garbler_disk_bytes,
+            "ms": ms(offline.time),
+        },
+    })
+}

@@ -1,0 +1,273 @@
+//! A plan for a person: tables, the choice, and why.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use tacit::garble::Assumption;
+use tacit::plan::{Alternative, PlannedProtocol};
+
+use super::Told;
+use super::commands::Commands;
+use crate::report::shown_bytes;
+
+impl Told<'_> {
+    pub(super) fn text(&self) -> String {
+        let (args, choice) = (self.args, self.plan.choice());
+        let mut text = String::new();
+        let _ = writeln!(
+            text,
+            "{} over {}: a round trip takes {} ms, and this machine adds {} ms\n\
+             asked for: security against {} parties, and to assume {} at most\n",
+            asked(&args.function, &args.choice.params),
+            self.link,
+            number(2e3 * self.link.one_way_delay().as_secs_f64()),
+            number(self.overhead_ms),
+            args.security,
+            args.assumption,
+        );
+        let _ = writeln!(text, "Protocols and schemes, each in its best cut:\n");
+        self.table(&mut text, &self.by_scheme());
+        let _ = writeln!(
+            text,
+            "\nCuts by {} under {}:\n",
+            self.shown().protocol.name(),
+            self.shown().rung.id
+        );
+        self.table(&mut text, &self.by_cut());
+        text.push_str(LEGEND);
+        let _ = writeln!(text, "\nThe choice: {}", self.named(choice));
+        for reason in self.reasons() {
+            let _ = writeln!(text, "  - {reason}");
+        }
+        self.commands(&mut text);
+        text
+    }
+
+    /// The alternative whose cuts are shown: what would be prepared, else what is chosen.
+    fn shown(&self) -> &Alternative {
+        self.plan.better().unwrap_or(self.plan.choice())
+    }
+
+    /// The best cut of each protocol and scheme; below the ideal cipher of each assumption.
+    fn by_scheme(&self) -> Vec<&Alternative> {
+        let mut best: Vec<&Alternative> = Vec::new();
+        for one in &self.plan.alternatives {
+            let same = |other: &Alternative| {
+                let (ours, theirs) = (one.rung, other.rung);
+                let one_rung = ours.assumption == theirs.assumption
+                    && ours.assumption != Assumption::IdealCipher;
+                one.protocol == other.protocol && (ours.id == theirs.id || one_rung)
+            };
+            if !best.iter().any(|known| same(known)) {
+                best.extend(self.plan.fastest(same));
+            }
+        }
+        best.sort_by_key(|one| (one.protocol.name(), one.times.online));
+        best
+    }
+
+    /// Every cut by the shown protocol under the shown scheme, the fastest first.
+    fn by_cut(&self) -> Vec<&Alternative> {
+        let shown = self.shown();
+        let all = self.plan.alternatives.iter();
+        let mut cuts: Vec<_> = all
+            .filter(|one| {
+                self.args.all || (one.protocol, one.rung.id) == (shown.protocol, shown.rung.id)
+            })
+            .collect();
+        cuts.sort_by_key(|one| one.times.online);
+        cuts
+    }
+
+    fn table(&self, text: &mut String, rows: &[&Alternative]) {
+        let stock = if self.looked { "  in stock" } else { "" };
+        let _ = writeln!(
+            text,
+            "  {:>9}  {:>9}  {:>8}  {:>8}  {:>7}  {:>9}{stock}  {:<8}  {:<20}  cut",
+            "online ms",
+            "whole ms",
+            "KB early",
+            "KB late",
+            "KB back",
+            "prepared",
+            "protocol",
+            "scheme"
+        );
+        for one in rows {
+            let _ = write!(
+                text,
+                "  {:>9}  {:>9}  {:>8}  {:>8}  {:>7}  {:>9}",
+                ms(one.times.online),
+                ms(one.times.from_agreement),
+                kilobytes(one.traffic.garbler_early_bytes),
+                kilobytes(one.traffic.garbler_late_bytes),
+                kilobytes(one.traffic.evaluator_bytes),
+                match one.protocol {
+                    PlannedProtocol::Direct => "—".to_owned(),
+                    _ => shown_bytes(one.offline.evaluator_disk_bytes),
+                },
+            );
+            if self.looked {
+                let runs = one.runs_in_stock.map(|runs| runs.to_string());
+                let _ = write!(text, "  {:>8}", runs.as_deref().unwrap_or("—"));
+            }
+            let _ = writeln!(
+                text,
+                "  {:<8}  {:<20}  {}",
+                one.protocol.name(),
+                one.rung.id.to_string(),
+                cut(one)
+            );
+        }
+    }
+
+    fn named(&self, one: &Alternative) -> String {
+        let time = &one.times;
+        format!(
+            "{} under {}, {}: {} ms online, {} with agreement and leases",
+            one.protocol.name(),
+            one.rung.id,
+            cut(one),
+            ms(time.online),
+            ms(time.from_agreement)
+        )
+    }
+
+    /// Why the choice is what it is.
+    pub(super) fn reasons(&self) -> Vec<String> {
+        let (plan, choice) = (self.plan, self.plan.choice());
+        let mut reasons = vec![format!(
+            "{} is secure against {} parties, as asked; {} rests on {} ({} bits)",
+            choice.protocol.name(),
+            choice.protocol.threat_model(),
+            choice.rung.id,
+            choice.rung.assumption,
+            choice.rung.security_bits
+        )];
+        let other = plan.fastest(|one| one.protocol != choice.protocol);
+        if let Some(other) = other {
+            let (faster, slower) = (choice.times.online, other.times.online);
+            reasons.push(match faster <= slower {
+                true => format!(
+                    "{} would take {} ms online: {} KB after the evaluator's word instead of {}",
+                    other.protocol.name(),
+                    ms(slower),
+                    kilobytes(other.traffic.garbler_late_bytes),
+                    kilobytes(choice.traffic.garbler_late_bytes)
+                ),
+                false => format!(
+                    "{} would take {} ms online, once it is prepared",
+                    other.protocol.name(),
+                    ms(slower)
+                ),
+            });
+        }
+        if choice.protocol == PlannedProtocol::Prepared {
+            reasons.push(format!(
+                "the floor is {} ms where the garbler knows the function beforehand, and {} where it \
+                 does not",
+                ms(choice.times.floor_known),
+                ms(choice.times.floor_unknown)
+            ));
+        }
+        if let Some(cut) = &choice.cut
+            && !cut.serves_other_sizes
+            && choice.protocol == PlannedProtocol::Prepared
+        {
+            let serves =
+                |one: &Alternative| one.cut.as_ref().is_some_and(|cut| cut.serves_other_sizes);
+            let other = plan.fastest(|one| {
+                (one.protocol, one.rung.id) == (choice.protocol, choice.rung.id)
+                    && serves(one)
+                    && (!self.looked || one.can_run_now())
+            });
+            if let Some(other) = other {
+                reasons.push(format!(
+                    "its component serves this size alone; {} serve others too and take {} ms",
+                    self::cut(other),
+                    ms(other.times.online)
+                ));
+            }
+        }
+        match plan.better() {
+            Some(better) if self.looked => reasons.push(format!(
+                "the stock is not enough for what would be faster: {}",
+                self.named(better)
+            )),
+            _ => {}
+        }
+        reasons
+    }
+
+    fn commands(&self, text: &mut String) {
+        let shown = self.shown();
+        if shown.protocol == PlannedProtocol::Prepared && !shown.can_run_now() {
+            let offline = &shown.offline;
+            let _ = writeln!(
+                text,
+                "\nTo prepare for {} runs, each party in its role; a run takes {} of the evaluator's \
+                 disk, {} of the garbler's, and {} ms on one thread:\n",
+                self.args.runs,
+                shown_bytes(offline.evaluator_disk_bytes),
+                shown_bytes(offline.garbler_disk_bytes),
+                ms(offline.time)
+            );
+            for need in &shown.needs {
+                let _ = writeln!(text, "  # {} of {} a run", need.count, need.name);
+            }
+            let commands = Commands::new(self.args, shown);
+            for role in self.roles() {
+                let _ = writeln!(text, "  {}", commands.prepare(role).unwrap_or_default());
+            }
+        }
+        let mut runs = vec![(self.plan.choice(), "To run")];
+        if let Some(better) = self.plan.better() {
+            runs[0].1 = "To run now";
+            runs.push((better, "To run once that is prepared"));
+        }
+        for (one, when) in runs {
+            let _ = writeln!(text, "\n{when}, each input in a file of its name:\n");
+            let commands = Commands::new(self.args, one);
+            for role in self.roles() {
+                let _ = writeln!(text, "  {}", commands.run(role));
+            }
+        }
+    }
+}
+
+const LEGEND: &str = "\n  online: from the evaluator's first byte to the result, function agreed and garbler's \
+                      inputs known\n  whole: from nothing agreed, in an open session, the disk apart\n  \
+                      early and late: from the garbler before and after the evaluator's word; back: from \
+                      the evaluator\n  prepared: on the evaluator's disk for a run\n";
+
+fn asked(name: &str, params: &[(String, String)]) -> String {
+    let params = params
+        .iter()
+        .map(|(name, value)| format!(" {name}={value}"));
+    format!("{name}{}", params.collect::<String>())
+}
+
+/// How a function is cut, or its name where it is in no library.
+fn cut(one: &Alternative) -> String {
+    match &one.cut {
+        Some(cut) => format!("{} ({})", cut.description, cut.function),
+        None => format!("as given ({})", one.function.name()),
+    }
+}
+
+fn ms(time: Duration) -> String {
+    number(1e3 * time.as_secs_f64())
+}
+
+fn kilobytes(bytes: u64) -> String {
+    number(bytes as f64 / 1e3)
+}
+
+/// A number with about three digits.
+fn number(value: f64) -> String {
+    match value {
+        value if value >= 100.0 => format!("{value:.0}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}

@@ -1,0 +1,193 @@
+//! `tacit plan`: what it prints can be pasted and works, and what it is asked for it never goes
+//! below.
+
+mod process;
+
+use process::{Ended, Parties, tacit};
+use serde_json::Value as Json;
+
+const LINK: [&str; 2] = ["--link", "33ms,50mbit"];
+
+/// The words of a command that was printed, without the first, and more.
+fn words<'c>(command: &'c Json, more: &[&'c str]) -> Vec<&'c str> {
+    let text = command.as_str().expect("a command");
+    assert!(!text.contains('\''), "words that are to be quoted: {text}");
+    let mut words: Vec<&str> = text.split(' ').collect();
+    assert_eq!(words.remove(0), "tacit");
+    words.extend(more);
+    words
+}
+
+fn both(parties: &Parties, commands: &Json, what: &str, stock: bool) -> [Ended; 2] {
+    let stocks = [["--stock", "a"], ["--stock", "b"]];
+    let [alice, bob] = [("garbler", 0), ("evaluator", 1)].map(|(role, party)| {
+        let stock: &[&str] = if stock { &stocks[party] } else { &[] };
+        words(&commands[role][what], stock)
+    });
+    parties.act(&alice, &bob)
+}
+
+#[test]
+fn what_is_printed_can_be_pasted_and_works() {
+    let parties = Parties::new();
+    parties.file("x.txt", "[1,2,3,4,5,6,7,8,9]");
+    parties.file("y.txt", "[1,2,4,5,9,9,9]");
+    let asked = ["plan", "levenshtein", "--param", "n=9,m=7", "--json"];
+    let plan = |more: &[&str]| tacit(parties.folder(), &[&asked[..], &LINK, more].concat()).json();
+
+    // Nothing is in stock: direct now, and what would be faster is prepared.
+    let alice = parties.fingerprints()[0];
+    let with_bob = ["--stock", "b", "--peer", alice, "--runs", "1"];
+    let first = plan(&with_bob);
+    let chosen = |plan: &Json| {
+        plan["alternatives"][plan["choice"].as_u64().expect("a number") as usize].clone()
+    };
+    assert_eq!(chosen(&first)["protocol"], "direct");
+    assert!(first["better_once_prepared"].is_u64(), "{first}");
+    for ended in both(&parties, &first["commands"], "run", false) {
+        assert_eq!(ended.succeeded(), "distance = 5\n");
+    }
+    for ended in both(&parties, &first["commands_once_prepared"], "prepare", true) {
+        ended.succeeded();
+    }
+    let second = plan(&with_bob);
+    assert_eq!(chosen(&second)["protocol"], "prepared", "{second}");
+    assert_eq!(chosen(&second)["runs_in_stock"], 1);
+    for ended in both(&parties, &second["commands"], "run", true) {
+        assert_eq!(ended.succeeded(), "distance = 5\n");
+        assert!(!ended.stderr.contains("on the spot"), "{ended:?}");
+    }
+    let third = plan(&with_bob);
+    assert_eq!(
+        chosen(&third)["protocol"],
+        "direct",
+        "it is used up: {third}"
+    );
+
+    // What was prepared for something else serves as well: tiles of 4, two of 1 and a distance.
+    let components = [
+        "prepare",
+        "--component",
+        "levenshtein-tile:side=4@20",
+        "--component",
+        "levenshtein-distance:rows=9,columns=7@1",
+        "--ots",
+        "64",
+    ];
+    let order = |role, stock| [&components[..], &["--role", role, "--stock", stock]].concat();
+    for ended in parties.act(&order("garbler", "a"), &order("evaluator", "b")) {
+        ended.succeeded();
+    }
+    let fourth = plan(&with_bob);
+    let cut = chosen(&fourth);
+    assert_eq!(cut["function"]["name"], "levenshtein-mixed", "{fourth}");
+    assert_eq!(cut["function"]["parameters"]["side"], 4);
+    for ended in both(&parties, &fourth["commands"], "run", true) {
+        assert_eq!(ended.succeeded(), "distance = 5\n");
+        assert!(!ended.stderr.contains("on the spot"), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_person_is_told_the_choice_and_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = [
+        "plan",
+        "aes-128-cbc",
+        "--param",
+        "blocks=10",
+        "--assumption",
+        "prf",
+    ];
+    let text = tacit(folder.path(), &[&args[..], &LINK].concat());
+    let text = text.succeeded();
+    for words in [
+        "The choice: prepared under prf",
+        "secure against semi-honest parties, as asked",
+        "the floor is",
+        "tacit prepare aes-128-cbc-parts --param blocks=10,part=10 --scheme prf --runs 10 --role garbler",
+        "--input plaintext=@plaintext.txt",
+        "round by round (aes-128-cbc-rounds)",
+    ] {
+        assert!(text.contains(words), "{words:?} is missing:\n{text}");
+    }
+    assert!(!text.contains("half-gates"), "{text}");
+}
+
+#[test]
+fn functions_of_no_library_are_planned_as_they_are() {
+    let parties = Parties::new();
+    let json = tacit(
+        parties.folder(),
+        &[
+            "inspect",
+            "adder",
+            "--bit-order",
+            "as-given",
+            "--out",
+            "adder.txt",
+        ],
+    );
+    json.succeeded();
+    let args = [
+        "plan",
+        "adder.txt",
+        "--owner",
+        "in0=garbler,in1=evaluator",
+        "--result",
+        "out0=both",
+        "--type",
+        "in0=u32",
+        "--type",
+        "in1=u32",
+        "--type",
+        "out0=u32",
+        "--bit-order",
+        "as-given",
+        "--json",
+    ];
+    let plan = tacit(parties.folder(), &[&args[..], &LINK].concat()).json();
+    assert!(
+        plan["alternatives"]
+            .as_array()
+            .is_some_and(|all| all.len() >= 2)
+    );
+    parties.file("in0.txt", "40");
+    parties.file("in1.txt", "2");
+    for ended in both(&parties, &plan["commands"], "run", false) {
+        assert_eq!(ended.succeeded(), "out0 = 42\n");
+    }
+}
+
+#[test]
+fn what_cannot_be_planned_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = |args: &[&str]| tacit(folder.path(), &[&["plan", "aes-128"], args].concat());
+    plan(&[]).failed(2, &["--link", "tacit.toml"]);
+    let malicious = plan(&[&LINK[..], &["--security", "malicious"]].concat());
+    malicious.failed(2, &["malicious", "direct", "semi-honest"]);
+    plan(&[&LINK[..], &["--security", "paranoid"]].concat())
+        .failed(2, &["paranoid", "semi-honest"]);
+    plan(&["--link", "fast"]).failed(2, &["DELAY,RATE"]);
+}
+
+#[test]
+fn a_peers_link_is_in_the_configuration() {
+    let parties = Parties::new();
+    let bob = parties.fingerprints()[1];
+    let config = format!("[peers.bob]\nfingerprint = \"{bob}\"\nlink = \"1ms,1gbit\"\n");
+    parties.file("tacit.toml", &config);
+    let args = [
+        "plan",
+        "millionaires",
+        "--peer",
+        "bob",
+        "--stock",
+        "a",
+        "--config",
+        "tacit.toml",
+    ];
+    let plan = tacit(parties.folder(), &[&args[..], &["--json"]].concat()).json();
+    assert_eq!(plan["link"]["one_way_delay_us"], 1000);
+    assert_eq!(plan["link"]["rate_bits_per_s"], 1_000_000_000);
+}

@@ -1,0 +1,355 @@
+//! One way to run a function, by one protocol, under one scheme, in one cut: what it sends, what it
+//! takes and what it needs.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tacit_circuit::{Component, Function, Role};
+use tacit_garble::{Rung, Scheme, SchemeVisitor, with_scheme};
+use tacit_protocol::outline::Outline;
+use tacit_protocol::prepared::InstanceSeed;
+use tacit_protocol::{direct, prepared};
+
+use super::course::{Course, Way, Work};
+use super::{Calibration, InStock, PlannedProtocol};
+use crate::library::Cut;
+use crate::{Error, TimeEstimate};
+
+/// Bytes that each party keeps of a prepared OT.
+const OT_BYTES: u64 = 16;
+
+/// A way to run a function.
+#[derive(Clone, Debug)]
+pub struct Alternative {
+    /// The protocol.
+    pub protocol: PlannedProtocol,
+    /// The garbling scheme.
+    pub rung: &'static Rung,
+    /// How the function's problem is cut; nothing for a function that is in no library.
+    pub cut: Option<Cut>,
+    /// The function.
+    pub function: Arc<Function>,
+    /// What it sends.
+    pub traffic: PlannedTraffic,
+    /// What it takes.
+    pub times: PlannedTimes,
+    /// What it takes from the stock; nothing under `direct`.
+    pub needs: Vec<Need>,
+    /// What preparing a run of it takes.
+    pub offline: Offline,
+    /// How many runs the stock is enough for, where one was looked at.
+    pub runs_in_stock: Option<u64>,
+}
+
+/// Bytes of a run's messages with their headers, from the agreement on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlannedTraffic {
+    /// From the garbler, and depend on nothing of the evaluator's.
+    pub garbler_early_bytes: u64,
+    /// From the garbler once the evaluator has chosen.
+    pub garbler_late_bytes: u64,
+    /// From the evaluator.
+    pub evaluator_bytes: u64,
+}
+
+/// What a run takes, as far as one can tell beforehand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlannedTimes {
+    /// From the evaluator's first byte to the last result, where the function is agreed and
+    /// everything is there that depends on no input of the evaluator.
+    pub online: Duration,
+    /// The same with the agreement, the leases and the messages before it, the disk apart.
+    pub from_agreement: Duration,
+    /// The floor where the garbler knows the function beforehand: what depends on no input of the
+    /// evaluator leaves when the evaluator asks.
+    pub floor_known: Duration,
+    /// The floor where it does not: all bytes follow the question.
+    pub floor_unknown: Duration,
+    /// The evaluator's work alone.
+    pub evaluation: Duration,
+}
+
+/// What a run takes of one kind from the stock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The component's name in the function, or `OTs`.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// How many are in stock, where one was looked at.
+    pub in_stock: Option<u64>,
+}
+
+/// What preparing a run takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offline {
+    /// Bytes that go over the link, nearly all to the evaluator.
+    pub bytes: u64,
+    /// Bytes that stay on the evaluator's disk.
+    pub evaluator_disk_bytes: u64,
+    /// Bytes that stay on the garbler's disk.
+    pub garbler_disk_bytes: u64,
+    /// Time on one thread.
+    pub time: Duration,
+}
+
+/// A function that may be run, and how it is cut.
+pub(super) struct Candidate {
+    pub(super) cut: Option<Cut>,
+    pub(super) function: Arc<Function>,
+}
+
+impl Candidate {
+    /// This candidate by `protocol` under the scheme of `rung`.
+    ///
+    /// # Errors
+    ///
+    /// The protocol cannot run the function.
+    pub(super) fn alternative(
+        &self,
+        protocol: PlannedProtocol,
+        rung: &'static Rung,
+        (way, calibration): (&Way, &mut Calibration),
+        stock: Option<&InStock>,
+    ) -> Result<Alternative, Error> {
+        let function = &*self.function;
+        let begun = Instant::now();
+        let sketch = Sketch { protocol, function };
+        let outline = with_scheme(rung.id, sketch)
+            .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))??;
+        // A run walks the function once more, which takes about as long.
+        let walking = begun.elapsed().as_secs_f64();
+        let components = function.components().iter();
+        let measured = components.map(|component| calibration.of(rung.id, component));
+        let costs = Costs {
+            function,
+            times: measured.collect::<Result<Vec<_>, _>>()?,
+            walking,
+        };
+        let work = match protocol {
+            PlannedProtocol::Direct => costs.direct(),
+            PlannedProtocol::Prepared => costs.prepared(&outline, calibration),
+        };
+        let course = Course::of(&outline, &work, way);
+        let needs = match protocol {
+            PlannedProtocol::Direct => Vec::new(),
+            PlannedProtocol::Prepared => needs(function, rung, stock),
+        };
+        Ok(Alternative {
+            protocol,
+            rung,
+            cut: self.cut.clone(),
+            function: Arc::clone(&self.function),
+            traffic: PlannedTraffic {
+                garbler_early_bytes: outline.early_bytes(),
+                garbler_late_bytes: outline.late_bytes(),
+                evaluator_bytes: outline.evaluator_bytes(),
+            },
+            times: costs.planned(protocol, &outline, &course, way),
+            offline: match protocol {
+                PlannedProtocol::Direct => Offline::default(),
+                PlannedProtocol::Prepared => costs.offline(rung, way),
+            },
+            runs_in_stock: match protocol {
+                PlannedProtocol::Direct => None,
+                PlannedProtocol::Prepared => runs_in_stock(&needs),
+            },
+            needs,
+        })
+    }
+}
+
+/// A protocol's outline of a function once the scheme is a type.
+struct Sketch<'f> {
+    protocol: PlannedProtocol,
+    function: &'f Function,
+}
+
+impl SchemeVisitor for Sketch<'_> {
+    type Output = Result<Outline, Error>;
+
+    fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
+        Ok(match self.protocol {
+            PlannedProtocol::Direct => direct::outline(scheme, self.function)?,
+            PlannedProtocol::Prepared => prepared::outline(scheme, self.function)?,
+        })
+    }
+}
+
+/// What a function's components take on this machine.
+struct Costs<'f> {
+    function: &'f Function,
+    times: Vec<TimeEstimate>,
+    /// Seconds that a walk over all calls takes.
+    walking: f64,
+}
+
+impl Costs<'_> {
+    /// Seconds for a call of each component, its share of the walk included.
+    fn a_call(&self, of: impl Fn(&TimeEstimate) -> Duration) -> Vec<f64> {
+        let inputs = |component: &Component| component.circuit().input_bits() as f64;
+        let components = self.function.components().iter();
+        let calls = self.function.component_calls().iter();
+        let bits: f64 = components
+            .clone()
+            .zip(calls)
+            .map(|(component, calls)| inputs(component) * f64::from(*calls))
+            .sum();
+        components
+            .zip(&self.times)
+            .map(|(component, time)| {
+                of(time).as_secs_f64() + self.walking * inputs(component) / bits.max(1.0)
+            })
+            .collect()
+    }
+
+    /// Seconds of all calls.
+    fn all_calls(&self, of: impl Fn(&TimeEstimate) -> Duration) -> f64 {
+        let calls = self.function.component_calls().iter();
+        let seconds = calls.zip(&self.times);
+        seconds
+            .map(|(calls, time)| f64::from(*calls) * of(time).as_secs_f64())
+            .sum()
+    }
+
+    fn direct(&self) -> Work {
+        Work {
+            garbler: self.a_call(|time| time.garbler),
+            evaluator: self.a_call(|time| time.evaluator),
+            ..Work::default()
+        }
+    }
+
+    fn prepared(&self, outline: &Outline, calibration: &Calibration) -> Work {
+        let links = (outline.early_links + outline.late_links).max(1) as f64;
+        let late = outline.late_links as f64 / links;
+        Work {
+            garbler: Vec::new(),
+            garbler_late_links: late * self.all_calls(|time| time.garbler_links),
+            evaluator: self.a_call(|time| time.evaluator + time.evaluator_links),
+            evaluator_start: calibration.unmask_seconds_a_byte * outline.early_bytes() as f64,
+        }
+    }
+
+    fn planned(
+        &self,
+        protocol: PlannedProtocol,
+        outline: &Outline,
+        course: &Course,
+        way: &Way,
+    ) -> PlannedTimes {
+        let evaluation = match protocol {
+            PlannedProtocol::Direct => self.all_calls(|time| time.evaluator),
+            PlannedProtocol::Prepared => {
+                self.all_calls(|time| time.evaluator + time.evaluator_links)
+            }
+        };
+        // A result for the garbler alone is a run's last.
+        let online = match course.garbler {
+            Some(garbler) if self.function.output_bits(Role::Evaluator) == 0 => garbler,
+            _ => course.evaluator,
+        };
+        let round_trip = way.round_trip();
+        let early = way.going_in(outline.early_bytes());
+        let late = way.going_in(outline.late_bytes());
+        let before = match protocol {
+            PlannedProtocol::Direct => round_trip,
+            // The garbler garbles a run's instances again before it links them.
+            PlannedProtocol::Prepared => {
+                2.0 * round_trip + early + self.all_calls(|time| time.garbler)
+            }
+        };
+        PlannedTimes {
+            online: seconds(online),
+            from_agreement: seconds(before + online),
+            floor_known: seconds(
+                round_trip + (early - round_trip / 2.0).max(0.0) + late + evaluation,
+            ),
+            floor_unknown: seconds(round_trip + early + late + evaluation),
+            evaluation: seconds(evaluation),
+        }
+    }
+
+    fn offline(&self, rung: &Rung, way: &Way) -> Offline {
+        let components = self.function.components().iter();
+        let calls = self.function.component_calls().iter();
+        let tables: u64 = components
+            .zip(calls)
+            .map(|(component, calls)| {
+                let tables = rung.program_cost(component.program()).table_bytes + 16;
+                tables.saturating_mul((*calls).into())
+            })
+            .fold(0, u64::saturating_add);
+        let ots = self.function.input_bits(Role::Evaluator) as u64;
+        let bytes = tables + OT_BYTES / 2 * ots;
+        let garbling = self.all_calls(|time| time.garbler);
+        Offline {
+            bytes,
+            evaluator_disk_bytes: tables + OT_BYTES * ots,
+            garbler_disk_bytes: InstanceSeed::BYTES as u64 * u64::from(self.function.call_count())
+                + OT_BYTES * ots,
+            time: seconds(garbling.max(way.going_in(bytes))),
+        }
+    }
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+/// What a run takes of each kind, equal components together.
+fn needs(function: &Function, rung: &Rung, stock: Option<&InStock>) -> Vec<Need> {
+    let mut needs: Vec<(Option<&Component>, Need)> = Vec::new();
+    let ots = function.input_bits(Role::Evaluator) as u64;
+    if ots > 0 {
+        let need = Need {
+            name: "OTs".to_owned(),
+            count: ots,
+            in_stock: stock.map(|stock| stock.ots(rung.id)),
+        };
+        needs.push((None, need));
+    }
+    let components = function.components().iter();
+    for (component, calls) in components.zip(function.component_calls()) {
+        let same = |known: &(Option<&Component>, Need)| {
+            known
+                .0
+                .is_some_and(|known| known.digest() == component.digest())
+        };
+        if *calls == 0 {
+            continue;
+        }
+        match needs.iter_mut().find(|known| same(known)) {
+            Some((_, need)) => need.count += u64::from(*calls),
+            None => {
+                let need = Need {
+                    name: component.name().to_owned(),
+                    count: (*calls).into(),
+                    in_stock: stock.map(|stock| stock.instances(rung.id, component)),
+                };
+                needs.push((Some(component), need));
+            }
+        }
+    }
+    needs.into_iter().map(|(_, need)| need).collect()
+}
+
+/// How many runs the stock is enough for. OTs are leased 64 at a time.
+fn runs_in_stock(needs: &[Need]) -> Option<u64> {
+    let runs = needs.iter().map(|need| {
+        let unit = if need.name == "OTs" { 64 } else { 1 };
+        Some(need.in_stock? / need.count.next_multiple_of(unit).max(1))
+    });
+    runs.collect::<Option<Vec<_>>>()?.into_iter().min()
+}
+
+impl Alternative {
+    /// Round trips from nothing agreed, in an open session: agreement, leases, and the run.
+    #[must_use]
+    pub fn round_trips(&self) -> u32 {
+        match self.protocol {
+            PlannedProtocol::Direct => 2,
+            PlannedProtocol::Prepared => 3,
+        }
+    }
+}

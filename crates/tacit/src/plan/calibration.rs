@@ -1,0 +1,152 @@
+//! What this machine takes, measured when a plan is made, in less than a second: what software adds
+//! to the link, and the scheme's work on each component.
+//!
+//! Software's share is measured over a link of the same rate between two threads of this process,
+//! over TLS: short waits end late, and both ends have to wake up. On fast links that is a tenth and
+//! more of a short run.
+
+use std::collections::HashMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tacit_circuit::{Component, Digest};
+use tacit_garble::SchemeId;
+use tacit_kernels::{Block, Prg};
+use tacit_net::{Channel, Identity, Link, Settings};
+
+use super::Overhead;
+use crate::{Error, Listener, Session, TimeEstimate};
+
+/// Message pairs that are timed.
+const EXCHANGES: usize = 15;
+/// The longest delay that is imitated: what software adds does not depend on it.
+const LONGEST_DELAY: Duration = Duration::from_millis(2);
+/// Most bytes of the long message, and the time that they may take to go in.
+const BULK_BYTES: usize = 256 << 10;
+const BULK_TIME: Duration = Duration::from_millis(20);
+/// How long each side of a component is tried out under a scheme.
+const PATIENCE: Duration = Duration::from_micros(1500);
+
+/// What this machine takes.
+#[derive(Clone, Debug, Default)]
+pub struct Calibration {
+    /// What software adds to the link.
+    pub overhead: Overhead,
+    /// Seconds that it takes to unmask a byte of links.
+    pub unmask_seconds_a_byte: f64,
+    components: HashMap<(SchemeId, Digest), TimeEstimate>,
+}
+
+impl Calibration {
+    /// Measures what software adds to `link`, and what masks cost.
+    ///
+    /// # Errors
+    ///
+    /// This machine has no loopback, or gives no randomness.
+    pub fn measure(link: Link) -> Result<Self, Error> {
+        Ok(Self {
+            overhead: overhead(link)?,
+            unmask_seconds_a_byte: unmasking(),
+            components: HashMap::new(),
+        })
+    }
+
+    /// A component's times under a scheme, measured the first time that it is asked for.
+    ///
+    /// # Errors
+    ///
+    /// The id's fields form no scheme of this version.
+    pub(super) fn of(
+        &mut self,
+        scheme: SchemeId,
+        component: &Component,
+    ) -> Result<TimeEstimate, Error> {
+        let key = (scheme, component.digest());
+        if let Some(known) = self.components.get(&key) {
+            return Ok(*known);
+        }
+        let measured = TimeEstimate::measure(scheme, component.program(), PATIENCE)
+            .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))?;
+        self.components.insert(key, measured);
+        Ok(measured)
+    }
+}
+
+/// Seconds for a byte of a mask.
+fn unmasking() -> f64 {
+    const BYTES: usize = 64 << 10;
+    let mut prg = Prg::new(Block::ONES);
+    let mut links = vec![0_u8; BYTES];
+    let mut times = [Duration::MAX; 5];
+    for time in &mut times {
+        let at = Instant::now();
+        let mut pad = vec![0; BYTES];
+        prg.fill_bytes(&mut pad);
+        links.iter_mut().zip(&pad).for_each(|(a, b)| *a ^= b);
+        std::hint::black_box(&mut links);
+        *time = at.elapsed();
+    }
+    times.sort_unstable();
+    times[2].as_secs_f64() / BYTES as f64
+}
+
+/// What software adds to `link`, from messages between two threads over an imitation of it.
+fn overhead(link: Link) -> Result<Overhead, Error> {
+    let delay = link.one_way_delay().min(LONGEST_DELAY);
+    let imitated = Link::new(delay, link.rate_bits_per_s()).unwrap_or(link);
+    let bulk = imitated.bytes_in(BULK_TIME).min(BULK_BYTES);
+    let [own, peer] = [Identity::generate()?, Identity::generate()?];
+    let settings = Settings {
+        link: Some(imitated),
+        ..Settings::default()
+    };
+    let listener = Listener::bind("127.0.0.1:0")?;
+    let address = listener.local_address().to_string();
+    let (theirs, ours) = (peer.fingerprint(), own.fingerprint());
+    let answering = {
+        let settings = settings.clone();
+        thread::spawn(move || -> Result<(), Error> {
+            let mut session = listener.accept(&peer, &ours, &settings)?;
+            let channel = session.channel();
+            for bytes in lengths(bulk) {
+                channel.receive(bytes.max(1))?;
+                channel.send(0, &[0])?;
+                channel.flush()?;
+            }
+            session.close()
+        })
+    };
+    let mut session = Session::connect(&address, &own, &theirs, &settings)?;
+    let mut times = [Vec::new(), Vec::new()];
+    for bytes in lengths(bulk) {
+        let taken = exchange(session.channel(), bytes)?;
+        let nominal = 2 * delay + imitated.time_for(bytes + 64);
+        times[usize::from(bytes > 1)].push(taken.saturating_sub(nominal));
+    }
+    // Either may have left when the other closes.
+    let _ = session.close();
+    let _ = answering.join();
+    let [short, long] = times.map(|mut times| {
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    });
+    Ok(Overhead {
+        exchange: short,
+        seconds_a_byte: long.saturating_sub(short).as_secs_f64() / bulk.max(1) as f64,
+    })
+}
+
+/// The lengths of the messages that are exchanged.
+fn lengths(bulk: usize) -> impl Iterator<Item = usize> {
+    let long = if bulk > 1 << 14 { EXCHANGES / 3 } else { 0 };
+    std::iter::repeat_n(1, EXCHANGES).chain(std::iter::repeat_n(bulk, long))
+}
+
+fn exchange(channel: &mut Channel, bytes: usize) -> Result<Duration, Error> {
+    let message = vec![0; bytes];
+    let at = Instant::now();
+    channel.send(0, &message)?;
+    channel.flush()?;
+    channel.receive(1)?;
+    Ok(at.elapsed())
+}

@@ -1,0 +1,193 @@
+//! When what arrives: the messages of a run over a link, and the work between them.
+//!
+//! A message goes into the link when it is ready and the one before it has gone in, takes its
+//! bytes at the link's rate, and is there a delay later. Work on it begins when it is there and the
+//! work before is done. So evaluating overlaps with what is still on its way, and a run of few
+//! messages takes what the floor of `prepared` says: a round trip, the bytes that depend on the
+//! evaluator's inputs, and evaluation.
+
+use std::time::Duration;
+
+use tacit_net::Link;
+use tacit_protocol::outline::Outline;
+
+/// A TLS record's payload at most, and what it has around it.
+const RECORD_BYTES: u64 = 1 << 14;
+const RECORD_OVERHEAD_BYTES: u64 = 22;
+
+/// What software adds to a link: sockets, TLS, and threads that wake up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Overhead {
+    /// To a message and its answer.
+    pub exchange: Duration,
+    /// To a byte, beyond what the link takes for it.
+    pub seconds_a_byte: f64,
+}
+
+/// What the parties do between messages, in seconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Work {
+    /// Of the garbler for a call of each component before its message leaves.
+    pub(super) garbler: Vec<f64>,
+    /// Of the garbler for all links that wait for the evaluator's choices.
+    pub(super) garbler_late_links: f64,
+    /// Of the evaluator for a call of each component once its message is there.
+    pub(super) evaluator: Vec<f64>,
+    /// Of the evaluator when the first message after its choices is there.
+    pub(super) evaluator_start: f64,
+}
+
+/// When a run's stages end, in seconds from the evaluator's first byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Course {
+    /// The evaluator has its result.
+    pub(super) evaluator: f64,
+    /// The garbler has its result, where it gets one.
+    pub(super) garbler: Option<f64>,
+}
+
+/// A link with what software adds to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    delay: f64,
+    seconds_a_byte: f64,
+    software_a_byte: f64,
+}
+
+impl Way {
+    pub(super) fn new(link: Link, overhead: Overhead) -> Self {
+        Self {
+            delay: link.one_way_delay().as_secs_f64() + overhead.exchange.as_secs_f64() / 2.0,
+            seconds_a_byte: 8.0 / link.rate_bits_per_s() as f64,
+            software_a_byte: overhead.seconds_a_byte,
+        }
+    }
+
+    /// Seconds of a round trip without bytes.
+    pub(super) fn round_trip(&self) -> f64 {
+        2.0 * self.delay
+    }
+
+    /// Seconds that a message of so many bytes takes to go into the link.
+    pub(super) fn going_in(&self, bytes: u64) -> f64 {
+        let records = bytes.div_ceil(RECORD_BYTES).max(1);
+        (bytes + records * RECORD_OVERHEAD_BYTES) as f64 * self.seconds_a_byte
+    }
+
+    /// When a message is there that goes in at `at`.
+    fn arrival(&self, at: f64, bytes: u64) -> f64 {
+        at + self.delay + bytes as f64 * self.software_a_byte
+    }
+}
+
+impl Course {
+    /// Of a run of this outline from the evaluator's choices on.
+    pub(super) fn of(outline: &Outline, work: &Work, way: &Way) -> Self {
+        let mut sent = 0.0;
+        let mut there = 0.0;
+        for bytes in &outline.choices {
+            sent += way.going_in(*bytes);
+            there = way.arrival(sent, *bytes);
+        }
+        // Where the evaluator chooses nothing the garbler does not wait for it.
+        let mut ready: f64 = there + work.garbler_late_links;
+        let (mut gone, mut done): (f64, f64) = (ready, 0.0);
+        for (number, part) in outline.late.iter().enumerate() {
+            ready += of_calls(&work.garbler, &part.calls);
+            gone = gone.max(ready) + way.going_in(part.bytes);
+            done = done.max(way.arrival(gone, part.bytes));
+            if number == 0 {
+                done += work.evaluator_start;
+            }
+            done += of_calls(&work.evaluator, &part.calls);
+        }
+        Self {
+            evaluator: done,
+            garbler: outline
+                .result
+                .map(|bytes| way.arrival(done + way.going_in(bytes), bytes)),
+        }
+    }
+}
+
+fn of_calls(seconds: &[f64], calls: &[f64]) -> f64 {
+    seconds.iter().zip(calls).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use tacit_protocol::outline::Part;
+
+    use super::*;
+
+    fn way() -> Way {
+        Way::new("10ms,8mbit".parse().unwrap(), Overhead::default())
+    }
+
+    fn close(found: f64, expected: f64) -> bool {
+        (found - expected).abs() < 1e-9
+    }
+
+    #[test]
+    fn a_short_run_takes_a_round_trip_its_bytes_and_its_work() {
+        let outline = Outline {
+            choices: vec![78],
+            late: vec![Part {
+                bytes: 978,
+                calls: vec![2.0],
+            }],
+            result: Some(78),
+            ..Outline::default()
+        };
+        let work = Work {
+            garbler: vec![0.0],
+            evaluator: vec![0.003],
+            ..Work::default()
+        };
+        let course = Course::of(&outline, &work, &way());
+        // 100 and 1000 bytes with their records' overhead, at a microsecond each.
+        assert!(close(
+            course.evaluator,
+            0.0001 + 0.01 + 0.001 + 0.01 + 0.006
+        ));
+        assert!(close(
+            course.garbler.unwrap(),
+            course.evaluator + 0.0001 + 0.01
+        ));
+    }
+
+    #[test]
+    fn evaluating_overlaps_with_what_is_still_on_its_way() {
+        let part = |calls: f64| Part {
+            bytes: 10_000 - 22,
+            calls: vec![calls],
+        };
+        let outline = Outline {
+            late: vec![part(1.0), part(1.0), part(1.0)],
+            ..Outline::default()
+        };
+        let course = |evaluator: f64, garbler: f64| {
+            let work = Work {
+                evaluator: vec![evaluator],
+                garbler: vec![garbler],
+                ..Work::default()
+            };
+            Course::of(&outline, &work, &way()).evaluator
+        };
+        // Each goes in for 10 ms. Light work is done before the next is there, heavy work adds up.
+        assert!(close(course(0.001, 0.0), 0.04 + 0.001));
+        assert!(close(course(0.02, 0.0), 0.02 + 0.06));
+        assert!(close(course(0.0, 0.02), 0.06 + 0.01 + 0.01));
+    }
+
+    #[test]
+    fn software_adds_to_each_way_and_each_byte() {
+        let overhead = Overhead {
+            exchange: Duration::from_millis(2),
+            seconds_a_byte: 1e-6,
+        };
+        let way = Way::new("10ms,8mbit".parse().unwrap(), overhead);
+        assert!(close(way.round_trip(), 0.022));
+        assert!(close(way.arrival(0.0, 1000), 0.012));
+    }
+}

@@ -1,0 +1,339 @@
+//! Plans: which protocol, scheme and cut of a function cost least over a link, and why.
+//!
+//! ```no_run
+//! use std::collections::BTreeMap;
+//! use tacit::plan::Planner;
+//! use tacit::library;
+//!
+//! # fn main() -> Result<(), tacit::Error> {
+//! let link = "33ms,50mbit".parse().expect("a link");
+//! let lengths = BTreeMap::from([("n".to_owned(), 60), ("m".to_owned(), 60)]);
+//! let asked = library::function("levenshtein", &lengths)?;
+//! let plan = Planner::new(link)?.plan(("levenshtein", &lengths), asked)?;
+//! let choice = plan.choice();
+//! println!("{} {:?}", choice.protocol.name(), choice.times.online);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `offer` | the protocols, and what each protects against |
+//! | `alternative` | one protocol, scheme and cut: bytes, times, what it needs |
+//! | `course` | when which message is there, and the work in between |
+//! | `calibration` | what this machine takes, measured in less than a second |
+//!
+//! **Exact**: bytes and messages, which follow from function, scheme and protocol
+//! (`tacit_protocol::outline`). **Measured**: the work on components, and what software adds to
+//! the link. **Not in it**: loss, slow start and other traffic on the link; the disk.
+
+mod alternative;
+mod calibration;
+mod course;
+mod offer;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tacit_circuit::{Component, Function};
+use tacit_garble::{Assumption, LADDER, Rung, SchemeId};
+use tacit_net::Link;
+
+use alternative::Candidate;
+pub use alternative::{Alternative, Need, Offline, PlannedTimes, PlannedTraffic};
+pub use calibration::Calibration;
+pub use course::Overhead;
+use course::Way;
+pub use offer::{PlannedProtocol, ThreatModel, UnknownThreatModel};
+
+use crate::Error;
+use crate::StockSummary;
+use crate::library::SizedProblem;
+use crate::stock::kind_of;
+
+/// Predictions that are nearer to each other than this share are taken as equal.
+const TOLERANCE: f64 = 0.01;
+
+/// Makes plans for a link.
+#[derive(Clone, Debug)]
+pub struct Planner {
+    link: Link,
+    threat_model: ThreatModel,
+    assumption: Assumption,
+    scheme: Option<SchemeId>,
+    stock: Option<InStock>,
+    calibration: Calibration,
+}
+
+/// What is in stock with a peer, by scheme.
+#[derive(Clone, Debug, Default)]
+pub struct InStock {
+    stocks: Vec<StockSummary>,
+}
+
+/// Ways to run a function, and which to take.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// All that were thought of: no other than what was asked for would allow.
+    pub alternatives: Vec<Alternative>,
+    choice: usize,
+    better: Option<usize>,
+}
+
+impl InStock {
+    /// What these stocks hold, all with one peer.
+    #[must_use]
+    pub fn new(stocks: Vec<StockSummary>) -> Self {
+        Self { stocks }
+    }
+
+    fn ots(&self, scheme: SchemeId) -> u64 {
+        self.most(scheme, crate::stock::ot_kind())
+    }
+
+    fn instances(&self, scheme: SchemeId, component: &Component) -> u64 {
+        self.most(scheme, kind_of(component))
+    }
+
+    /// Instances of a kind in the stock of a scheme; of those of both roles the fuller.
+    fn most(&self, scheme: SchemeId, kind: crate::ComponentDigest) -> u64 {
+        let stocks = self
+            .stocks
+            .iter()
+            .filter(|stock| stock.name.scheme == scheme);
+        let kinds = stocks.flat_map(|stock| &stock.kinds);
+        let kinds = kinds.filter(|one| one.digest == kind);
+        kinds.map(|one| one.available).max().unwrap_or(0)
+    }
+}
+
+impl Planner {
+    /// A planner for this link, against semi-honest parties and under any assumption, with the
+    /// stock left out of account.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Calibration::measure`].
+    pub fn new(link: Link) -> Result<Self, Error> {
+        Ok(Self::with(link, Calibration::measure(link)?))
+    }
+
+    /// The same with a calibration that was made before.
+    #[must_use]
+    pub fn with(link: Link, calibration: Calibration) -> Self {
+        Self {
+            link,
+            threat_model: ThreatModel::SemiHonest,
+            assumption: Assumption::IdealCipher,
+            scheme: None,
+            stock: None,
+            calibration,
+        }
+    }
+
+    /// Considers only protocols that are secure under this threat model.
+    #[must_use]
+    pub fn threat_model(mut self, asked: ThreatModel) -> Self {
+        self.threat_model = asked;
+        self
+    }
+
+    /// Considers only schemes that need no more than this.
+    #[must_use]
+    pub fn assumption(mut self, most: Assumption) -> Self {
+        self.assumption = most;
+        self
+    }
+
+    /// Considers this scheme alone.
+    #[must_use]
+    pub fn scheme(mut self, scheme: SchemeId) -> Self {
+        self.scheme = Some(scheme);
+        self
+    }
+
+    /// Chooses among what these stocks are enough for.
+    #[must_use]
+    pub fn stock(mut self, stock: InStock) -> Self {
+        self.stock = Some(stock);
+        self
+    }
+
+    /// What was measured so far.
+    #[must_use]
+    pub fn calibration(&self) -> &Calibration {
+        &self.calibration
+    }
+
+    /// Plans a run of the library's function of this name and parameters, which is `asked`, or of
+    /// another cut of its problem.
+    ///
+    /// # Errors
+    ///
+    /// No protocol protects as was asked for, or none can run the function.
+    pub fn plan(
+        &mut self,
+        (name, parameters): (&str, &BTreeMap<String, u64>),
+        asked: Function,
+    ) -> Result<Plan, Error> {
+        let mut candidates = Vec::new();
+        if let Some(problem) = SizedProblem::of(name, parameters) {
+            for cut in problem.cuts() {
+                let function = Arc::new(cut.function()?);
+                let cut = Some(cut);
+                candidates.push(Candidate { cut, function });
+            }
+        }
+        let asked = Candidate {
+            cut: None,
+            function: Arc::new(asked),
+        };
+        let is_asked = |one: &Candidate| one.function.digest() == asked.function.digest();
+        if !candidates.iter().any(is_asked) {
+            candidates.push(asked);
+        }
+        self.choose(&candidates)
+    }
+
+    /// Plans a run of this very function.
+    ///
+    /// # Errors
+    ///
+    /// As [`Planner::plan`].
+    pub fn plan_uncut(&mut self, asked: Function) -> Result<Plan, Error> {
+        let function = Arc::new(asked);
+        self.choose(&[Candidate {
+            cut: None,
+            function,
+        }])
+    }
+
+    fn choose(&mut self, candidates: &[Candidate]) -> Result<Plan, Error> {
+        let protocols = PlannedProtocol::ALL.into_iter();
+        let protocols: Vec<_> = protocols
+            .filter(|protocol| protocol.threat_model().covers(self.threat_model))
+            .collect();
+        if protocols.is_empty() {
+            return Err(no_protocol(self.threat_model));
+        }
+        let way = Way::new(self.link, self.calibration.overhead);
+        let mut alternatives = Vec::new();
+        let mut refused = None;
+        for candidate in candidates {
+            for rung in self.rungs(&candidate.function)? {
+                for protocol in &protocols {
+                    let machine = (&way, &mut self.calibration);
+                    let stock = self.stock.as_ref();
+                    match candidate.alternative(*protocol, rung, machine, stock) {
+                        Ok(alternative) => alternatives.push(alternative),
+                        Err(error) => refused = Some(error),
+                    }
+                }
+            }
+        }
+        let no_one = || Error::ApiMisuse("there is nothing to plan");
+        let best = fastest(&alternatives, |_| true);
+        let Some(best) = best else {
+            return Err(refused.unwrap_or_else(no_one));
+        };
+        let now = match &self.stock {
+            None => Some(best),
+            Some(_) => fastest(&alternatives, Alternative::can_run_now),
+        };
+        let choice = now.unwrap_or(best);
+        Ok(Plan {
+            alternatives,
+            choice,
+            better: (best != choice).then_some(best),
+        })
+    }
+
+    /// The schemes that meet what was asked for: of each assumption the best for this function, and
+    /// of the ideal cipher all, which trade bytes for work.
+    fn rungs(&self, function: &Function) -> Result<Vec<&'static Rung>, Error> {
+        let unknown = |_| Error::ApiMisuse("this scheme is not offered by any protocol");
+        if let Some(scheme) = self.scheme {
+            return Ok(vec![scheme.rung().map_err(unknown)?]);
+        }
+        let programs = function.components().iter().map(Component::program);
+        let calls = function.component_calls().iter().copied().map(u64::from);
+        let programs: Vec<_> = programs.zip(calls).collect();
+        let allowed = LADDER
+            .iter()
+            .filter(|rung| rung.assumption <= self.assumption);
+        Ok(allowed
+            .filter(|rung| match rung.assumption {
+                Assumption::IdealCipher => true,
+                other => other.scheme_for(&programs) == rung.id,
+            })
+            .collect())
+    }
+}
+
+fn no_protocol(asked: ThreatModel) -> Error {
+    let known = PlannedProtocol::ALL.map(|protocol| {
+        format!(
+            "{} is for {} ones",
+            protocol.name(),
+            protocol.threat_model()
+        )
+    });
+    Error::NoProtocol {
+        asked: asked.to_string(),
+        known: known.join(", "),
+    }
+}
+
+/// The fastest that is `allowed`. Of schemes that one cannot tell apart the first of the ladder.
+fn fastest(alternatives: &[Alternative], allowed: impl Fn(&Alternative) -> bool) -> Option<usize> {
+    let allowed = || {
+        alternatives
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| allowed(one))
+    };
+    let least = allowed().map(|(_, one)| one.times.online).min()?;
+    let limit = least.mul_f64(1.0 + TOLERANCE);
+    let rank = |rung: &Rung| LADDER.iter().position(|other| other.id == rung.id);
+    allowed()
+        .filter(|(_, one)| one.times.online <= limit)
+        .min_by_key(|(_, one)| (rank(one.rung), one.times.online))
+        .map(|(number, _)| number)
+}
+
+impl Alternative {
+    /// Whether it takes nothing from the stock, or what is there is enough.
+    #[must_use]
+    pub fn can_run_now(&self) -> bool {
+        match self.protocol {
+            PlannedProtocol::Direct => true,
+            PlannedProtocol::Prepared => self.runs_in_stock.is_some_and(|runs| runs > 0),
+        }
+    }
+}
+
+impl Plan {
+    /// The one to take: of those that the stock is enough for, where one was looked at.
+    #[must_use]
+    pub fn choice(&self) -> &Alternative {
+        &self.alternatives[self.choice]
+    }
+
+    /// A faster one that is to be prepared first.
+    #[must_use]
+    pub fn better(&self) -> Option<&Alternative> {
+        self.better.map(|number| &self.alternatives[number])
+    }
+
+    /// The number of the chosen one among the [alternatives](Plan::alternatives).
+    #[must_use]
+    pub fn choice_number(&self) -> usize {
+        self.choice
+    }
+
+    /// The fastest of those that `of` asks for.
+    #[must_use]
+    pub fn fastest(&self, of: impl Fn(&Alternative) -> bool) -> Option<&Alternative> {
+        fastest(&self.alternatives, of).map(|number| &self.alternatives[number])
+    }
+}

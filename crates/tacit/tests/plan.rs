@@ -1,0 +1,257 @@
+//! Plans beside runs: bytes are exact, the choice is made from what is in stock, and nothing weaker
+//! than was asked for is ever chosen.
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use tacit::garble::{Assumption, SchemeId};
+use tacit::plan::{Alternative, Calibration, InStock, Plan, PlannedProtocol, Planner, ThreatModel};
+use tacit::{
+    Category, Cost, Error, Function, FunctionBuilder, Identity, Job, Listener, Phase, Preparation,
+    Recipient, Role, Session, Settings, Stocks, Value, library,
+};
+use tempfile::TempDir;
+
+const SLOW: &str = "33ms,50mbit";
+
+fn given(parameters: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    let parameters = parameters.iter();
+    parameters
+        .map(|(name, value)| ((*name).to_owned(), *value))
+        .collect()
+}
+
+/// A planner whose machine adds nothing to the link: no test depends on the clock beyond that
+/// work takes less than the networks that are compared.
+fn planner() -> Planner {
+    Planner::with(SLOW.parse().expect("a link"), Calibration::default())
+}
+
+fn plan(planner: &mut Planner, name: &str, parameters: &[(&str, u64)]) -> Plan {
+    let parameters = given(parameters);
+    let function = library::function(name, &parameters).expect("a function");
+    planner.plan((name, &parameters), function).expect("a plan")
+}
+
+/// Two sessions over TLS, the garbler's first.
+fn meet() -> (Session, Session) {
+    let [a, b] = [(); 2].map(|()| Identity::generate().expect("randomness"));
+    let (own, peer) = (a.fingerprint(), b.fingerprint());
+    let listener = Listener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_address().to_string();
+    let settings = Settings::default();
+    thread::scope(|scope| {
+        let accepted = scope.spawn(|| listener.accept(&a, &peer, &settings));
+        let connected = Session::connect(&address, &b, &own, &settings);
+        let accepted = accepted.join().expect("no panic");
+        (accepted.expect("a session"), connected.expect("a session"))
+    })
+}
+
+/// A job on inputs of zeros.
+fn job<'f>(function: &'f Function, role: Role, scheme: SchemeId) -> Job<'f> {
+    let inputs = function.inputs().iter().filter(|input| input.owner == role);
+    inputs.fold(Job::new(function, role).scheme(scheme), |job, input| {
+        let zeros = vec![false; input.port.ty.width()];
+        let value = Value::from_bits(&input.port.ty, &zeros).expect("a value");
+        job.input(&input.port.name, value)
+    })
+}
+
+/// The evaluator's cost of a session's second run, which has neither base OTs nor leases in it.
+fn second_run(function: &Function, scheme: SchemeId, protocol: PlannedProtocol) -> Cost {
+    let folders = [(); 2].map(|()| TempDir::new().expect("a folder"));
+    let stocks = folders
+        .each_ref()
+        .map(|folder| Stocks::open(folder.path(), 1 << 30));
+    let [ours, theirs] = stocks.map(|stocks| stocks.expect("a folder"));
+    let (mut a, mut b) = meet();
+    let play = |session: &mut Session, role: Role, stocks: &Stocks| -> Result<Cost, Error> {
+        let prepared = protocol == PlannedProtocol::Prepared;
+        if prepared {
+            let order = Preparation::new(role)
+                .scheme(scheme)
+                .enough_for(function, 2)?;
+            order.run(session, stocks)?;
+        }
+        let mut last = None;
+        for ahead in [1, 0] {
+            let mut job = job(function, role, scheme);
+            if prepared {
+                job = job.prepared(stocks).lease_ahead(ahead);
+            }
+            last = Some(job.run(session)?.cost);
+        }
+        Ok(last.expect("two runs"))
+    };
+    thread::scope(|scope| {
+        let garbler = scope.spawn(|| play(&mut a, Role::Garbler, &ours));
+        let evaluator = play(&mut b, Role::Evaluator, &theirs).expect("two runs");
+        garbler.join().expect("no panic").expect("two runs");
+        evaluator
+    })
+}
+
+/// More early and late links than a frame holds, assignments in between, and a result for the
+/// garbler alone.
+fn wide() -> Function {
+    let mut builder = FunctionBuilder::new("wide");
+    builder
+        .library("add", "adder", &[("bits", "1024")])
+        .input("x", "u1024[5]", Role::Garbler)
+        .input("y", "u1024[5]", Role::Evaluator)
+        .value("sum", "u1024[5]")
+        .value("chain", "u1024[6]")
+        .step("chain[0] = 0")
+        .repeat("i in 0..5", |each| {
+            each.step("sum[i] = add(x[i], y[i])");
+            each.step("chain[i+1] = add(sum[i], chain[i])");
+        })
+        .output("result", "u1024", Recipient::Garbler, "chain[5]");
+    let family = builder.finish().expect("a function");
+    family.instantiate(&BTreeMap::new()).expect("a function")
+}
+
+#[test]
+fn bytes_are_those_of_runs() {
+    let function = |name, parameters: &[(&str, u64)]| {
+        library::function(name, &given(parameters)).expect("a function")
+    };
+    let functions = [
+        wide(),
+        function("levenshtein", &[("n", 12), ("m", 15)]),
+        function(
+            "levenshtein-mixed",
+            &[("n", 21), ("m", 7), ("side", 8), ("border", 4)],
+        ),
+        function("aes-128-cbc-parts", &[("blocks", 3), ("part", 2)]),
+        function("millionaires", &[]),
+    ];
+    for function in &functions {
+        for scheme in [
+            SchemeId::HALF_GATES_TWO_CALL,
+            SchemeId::THREE_HALVES,
+            SchemeId::PRF,
+        ] {
+            let mut planner = planner().scheme(scheme);
+            let plan = planner.plan_uncut(function.clone()).expect("a plan");
+            for one in &plan.alternatives {
+                let cost = second_run(function, scheme, one.protocol);
+                let bytes = |phase: Phase| {
+                    let phases = cost.phases.iter().filter(|cost| cost.phase == phase);
+                    let traffic = phases.map(|cost| &cost.traffic);
+                    traffic.fold((0, 0), |(received, sent), traffic| {
+                        (received + traffic.received.bytes, sent + traffic.sent.bytes)
+                    })
+                };
+                let (received, sent) = bytes(Phase::Run);
+                let traffic = &one.traffic;
+                let (early, late) = (traffic.garbler_early_bytes, traffic.garbler_late_bytes);
+                let back = traffic.evaluator_bytes;
+                let (planned, found) = match one.protocol {
+                    PlannedProtocol::Prepared => {
+                        let (before, _) = bytes(Phase::Preparation);
+                        ([early, late, back], [before, received, sent])
+                    }
+                    _ => ([0, early + late, back], [0, received, sent]),
+                };
+                let name = (function.name(), one.protocol.name());
+                assert_eq!(planned, found, "{name:?} under {scheme}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_nothing_protects_against_is_refused() {
+    let function = library::function("millionaires", &BTreeMap::new()).expect("a function");
+    for asked in [ThreatModel::Malicious, ThreatModel::MaliciousNonColluding] {
+        let mut planner = planner().threat_model(asked);
+        let error = planner
+            .plan_uncut(function.clone())
+            .expect_err("no protocol");
+        assert_eq!(error.category(), Category::Usage);
+        let text = error.to_string();
+        for word in [&asked.to_string()[..], "direct", "prepared", "semi-honest"] {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+    }
+}
+
+#[test]
+fn no_scheme_rests_on_more_than_was_asked_for() {
+    for most in [
+        Assumption::PseudorandomFunction,
+        Assumption::RelatedKey,
+        Assumption::Circular,
+        Assumption::IdealCipher,
+    ] {
+        let plan = plan(&mut planner().assumption(most), "aes-128", &[]);
+        let worst = plan
+            .alternatives
+            .iter()
+            .map(|one| one.rung.assumption)
+            .max();
+        assert_eq!(worst, Some(most));
+        assert!(plan.choice().rung.assumption <= most);
+    }
+}
+
+fn sides(one: &Alternative) -> Option<u64> {
+    one.cut.as_ref()?.parameters.get("side").copied()
+}
+
+#[test]
+fn the_choice_is_made_from_what_is_in_stock() {
+    let lengths = [("n", 24), ("m", 32)];
+    // Without a stock: the fewest links. With an empty one: nothing is to be taken from it.
+    let free = plan(&mut planner(), "levenshtein", &lengths);
+    assert_eq!(free.choice().function.name(), "edit-distance");
+    assert!(free.better().is_none());
+    let empty = plan(
+        &mut planner().stock(InStock::default()),
+        "levenshtein",
+        &lengths,
+    );
+    assert_eq!(empty.choice().protocol, PlannedProtocol::Direct);
+    let better = empty.better().expect("a faster one, once prepared");
+    assert_eq!(better.function.name(), "edit-distance");
+
+    // With tiles of 4 and 8 and their distances: the larger tiles, as long as there are enough.
+    let folders = [(); 2].map(|()| TempDir::new().expect("a folder"));
+    let stocks = folders
+        .each_ref()
+        .map(|folder| Stocks::open(folder.path(), 1 << 30));
+    let [ours, theirs] = stocks.map(|stocks| stocks.expect("a folder"));
+    let (mut a, mut b) = meet();
+    let by = |side: u64, runs: u64, order: Preparation<'static>| {
+        let tiles = [("rows", 24 / side), ("columns", 32 / side), ("side", side)];
+        let function = library::function("levenshtein-tiles", &given(&tiles));
+        order
+            .enough_for(&function.expect("a function"), runs)
+            .expect("an order")
+    };
+    let order = |role| by(8, 1, by(4, 2, Preparation::new(role)));
+    thread::scope(|scope| {
+        scope.spawn(|| order(Role::Garbler).run(&mut a, &ours).expect("a stock"));
+        order(Role::Evaluator)
+            .run(&mut b, &theirs)
+            .expect("a stock");
+    });
+    let names = theirs.list().expect("stocks");
+    let summaries = names
+        .iter()
+        .map(|name| theirs.summary(name).expect("a stock"));
+    let in_stock = InStock::new(summaries.collect());
+    let mut planner = planner().stock(in_stock);
+    let stocked = plan(&mut planner, "levenshtein", &lengths);
+    assert_eq!(sides(stocked.choice()), Some(8), "{:?}", stocked.choice());
+    assert_eq!(stocked.choice().runs_in_stock, Some(1));
+    let small = stocked.fastest(|one| sides(one) == Some(4) && one.can_run_now());
+    assert_eq!(small.and_then(|one| one.runs_in_stock), Some(2));
+    // A larger table than the tiles of 8 are enough for.
+    let larger = plan(&mut planner, "levenshtein", &[("n", 32), ("m", 24)]);
+    assert_eq!(sides(larger.choice()), Some(8));
+    let larger = plan(&mut planner, "levenshtein", &[("n", 32), ("m", 32)]);
+    assert_ne!(sides(larger.choice()), Some(8));
+}
