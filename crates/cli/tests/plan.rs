@@ -45,7 +45,7 @@ fn what_is_printed_can_be_pasted_and_works() {
     assert_eq!(chosen(&first)["protocol"], "direct");
     assert!(first["better_once_prepared"].is_u64(), "{first}");
     for ended in both(&parties, &first["commands"], "run", false) {
-        assert_eq!(ended.succeeded(), "distance = 5\n");
+        assert_eq!(ended.succeeded(), "distance = 4\n");
     }
     for ended in both(&parties, &first["commands_once_prepared"], "prepare", true) {
         ended.succeeded();
@@ -54,7 +54,7 @@ fn what_is_printed_can_be_pasted_and_works() {
     assert_eq!(chosen(&second)["protocol"], "prepared", "{second}");
     assert_eq!(chosen(&second)["runs_in_stock"], 1);
     for ended in both(&parties, &second["commands"], "run", true) {
-        assert_eq!(ended.succeeded(), "distance = 5\n");
+        assert_eq!(ended.succeeded(), "distance = 4\n");
         assert!(!ended.stderr.contains("on the spot"), "{ended:?}");
     }
     let third = plan(&with_bob);
@@ -83,7 +83,7 @@ fn what_is_printed_can_be_pasted_and_works() {
     assert_eq!(cut["function"]["name"], "levenshtein-mixed", "{fourth}");
     assert_eq!(cut["function"]["parameters"]["side"], 4);
     for ended in both(&parties, &fourth["commands"], "run", true) {
-        assert_eq!(ended.succeeded(), "distance = 5\n");
+        assert_eq!(ended.succeeded(), "distance = 4\n");
         assert!(!ended.stderr.contains("on the spot"), "{ended:?}");
     }
 }
@@ -93,7 +93,7 @@ fn a_person_is_told_the_choice_and_why() {
     let folder = tempfile::tempdir().unwrap();
     let args = [
         "plan",
-        "aes-128-cbc",
+        "aes-128-cbc-rounds",
         "--param",
         "blocks=10",
         "--assumption",
@@ -105,7 +105,8 @@ fn a_person_is_told_the_choice_and_why() {
         "The choice: prepared under prf",
         "secure against semi-honest parties, as asked",
         "the floor is",
-        "tacit prepare aes-128-cbc-parts --param blocks=10,part=10 --scheme prf --runs 10 --role garbler",
+        "tacit prepare aes-128-cbc-",
+        "--scheme prf --runs 10 --role garbler\n",
         "--input plaintext=@plaintext.txt",
         "round by round (aes-128-cbc-rounds)",
     ] {

@@ -4,26 +4,28 @@
 //! unit weigh in. So a program, or the first segments of a large one, is garbled and evaluated for
 //! a few milliseconds on random labels, and what was not garbled is taken to cost the same.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use tacit_circuit::{Function, Program};
+use tacit_circuit::Program;
 use tacit_garble::{Evaluator, Garbler, Scheme, SchemeId, SchemeVisitor, UnknownScheme};
 use tacit_kernels::{Block, Prg};
+
+/// Tables that the evaluator reads in turn: as in a run, they are in no first-level cache. Other
+/// sides of a wire would give other labels, and take as long.
+static TABLES: OnceLock<Vec<u8>> = OnceLock::new();
+const TABLES_BYTES: usize = 4 << 20;
 
 /// Segments that are timed at least, of small programs several times the same.
 const LEAST_SEGMENTS: usize = 5;
 
-/// The time that a program takes on this machine, on one core, without a network.
+/// The time that the tables of a program take on this machine, on one core, without a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeEstimate {
     /// Time of the garbler.
     pub garbler: Duration,
     /// Time of the evaluator.
     pub evaluator: Duration,
-    /// Time of the garbler for links to all inputs.
-    pub garbler_links: Duration,
-    /// Time of the evaluator for following them, and for beginning and ending a call.
-    pub evaluator_links: Duration,
 }
 
 impl TimeEstimate {
@@ -39,24 +41,6 @@ impl TimeEstimate {
         patience: Duration,
     ) -> Result<Self, UnknownScheme> {
         tacit_garble::with_scheme(scheme, Measure { program, patience })
-    }
-
-    /// Measures each component of `function`, in order, with `patience` for all of them.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`TimeEstimate::measure`].
-    pub fn of_components(
-        scheme: SchemeId,
-        function: &Function,
-        patience: Duration,
-    ) -> Result<Vec<Self>, UnknownScheme> {
-        let components = function.components();
-        let patience = patience / components.len().max(1) as u32;
-        let measured = components
-            .iter()
-            .map(|component| Self::measure(scheme, component.program(), patience));
-        measured.collect()
     }
 }
 
@@ -84,26 +68,15 @@ impl SchemeVisitor for Measure<'_> {
             .collect();
         let longest = (0..weights.len()).map(|segment| scheme.table_bytes(program, segment));
         let mut tables = vec![0; longest.max().unwrap_or(0)];
+        let cold = TABLES.get_or_init(|| vec![1; TABLES_BYTES]);
+        let mut read = 0;
         let mut garbler = scheme.garbler([1; 32], start, delta);
         let mut evaluator = scheme.evaluator(start);
         let wires: Vec<S::Wire> = labels
             .iter()
             .map(|&label| garbler.wire_with_active(label, false))
             .collect();
-        let mut links = Vec::new();
-        let garbler_links = self.of_all(|number| {
-            links.clear();
-            garbler.link(start, number, &wires, &wires, &mut links);
-        });
-        let mut followed = labels.clone();
-        let evaluator_links = self.of_all(|number| {
-            let mut fresh = scheme.evaluator(start);
-            fresh.follow_links(start, number, &mut followed, &links);
-            std::hint::black_box(&mut fresh);
-        });
         TimeEstimate {
-            garbler_links,
-            evaluator_links,
             garbler: self.of_pass(&weights, |instance, segment| match segment {
                 None => garbler.begin(instance, program, &wires),
                 Some(segment) => {
@@ -115,7 +88,13 @@ impl SchemeVisitor for Measure<'_> {
                 None => evaluator.begin(instance, program, &labels),
                 Some(segment) => {
                     let bytes = scheme.table_bytes(program, segment);
-                    evaluator.evaluate(program, segment, &tables[..bytes]);
+                    if bytes > cold.len() {
+                        evaluator.evaluate(program, segment, &tables[..bytes]);
+                        return;
+                    }
+                    read = if read + bytes > cold.len() { 0 } else { read };
+                    evaluator.evaluate(program, segment, &cold[read..read + bytes]);
+                    read += bytes;
                 }
             }),
         }
@@ -123,19 +102,6 @@ impl SchemeVisitor for Measure<'_> {
 }
 
 impl Measure<'_> {
-    /// The median time of `work`, which is done as often as patience allows.
-    fn of_all(&self, mut work: impl FnMut(u64)) -> Duration {
-        let begun = Instant::now();
-        let mut times = Vec::new();
-        while times.len() < LEAST_SEGMENTS || begun.elapsed() < self.patience / 8 {
-            let at = Instant::now();
-            work((times.len() * self.program.inputs()) as u64);
-            times.push(at.elapsed());
-        }
-        times.sort_unstable();
-        times[times.len() / 2]
-    }
-
     /// The time of a pass over segments of these weights, by the median time for a unit of weight,
     /// which a pause of this process does not move. `step` begins a pass, or does one segment.
     fn of_pass(&self, weights: &[u64], mut step: impl FnMut(u32, Option<usize>)) -> Duration {

@@ -164,8 +164,8 @@ impl Told<'_> {
         }
         if choice.protocol == PlannedProtocol::Prepared {
             reasons.push(format!(
-                "the floor is {} ms where the garbler knows the function beforehand, and {} where it \
-                 does not",
+                "without overlap, the floor is {} ms where the garbler knows the function beforehand, \
+                 and {} where it does not",
                 ms(choice.times.floor_known),
                 ms(choice.times.floor_unknown)
             ));

@@ -11,6 +11,7 @@ use tacit_protocol::prepared::InstanceSeed;
 use tacit_protocol::{direct, prepared};
 
 use super::course::{Course, Way, Work};
+use super::rehearsal::Handling;
 use super::{Calibration, InStock, PlannedProtocol};
 use crate::library::Cut;
 use crate::{Error, TimeEstimate};
@@ -128,7 +129,7 @@ impl Candidate {
         };
         let work = match protocol {
             PlannedProtocol::Direct => costs.direct(),
-            PlannedProtocol::Prepared => costs.prepared(&outline, calibration),
+            PlannedProtocol::Prepared => costs.prepared(&outline, &calibration.handling(rung.id)?),
         };
         let course = Course::of(&outline, &work, way);
         let needs = match protocol {
@@ -145,7 +146,7 @@ impl Candidate {
                 garbler_late_bytes: outline.late_bytes(),
                 evaluator_bytes: outline.evaluator_bytes(),
             },
-            times: costs.planned(protocol, &outline, &course, way),
+            times: costs.planned(protocol, (&outline, &work), &course, way),
             offline: match protocol {
                 PlannedProtocol::Direct => Offline::default(),
                 PlannedProtocol::Prepared => costs.offline(rung, way),
@@ -220,30 +221,36 @@ impl Costs<'_> {
         }
     }
 
-    fn prepared(&self, outline: &Outline, calibration: &Calibration) -> Work {
-        let links = (outline.early_links + outline.late_links).max(1) as f64;
-        let late = outline.late_links as f64 / links;
+    fn prepared(&self, outline: &Outline, handling: &Handling) -> Work {
+        let components = self.function.components().iter();
+        let evaluator = components.zip(&self.times).map(|(component, time)| {
+            let links = component.circuit().input_bits() as f64;
+            time.evaluator.as_secs_f64() + handling.call + handling.link * links
+        });
         Work {
             garbler: Vec::new(),
-            garbler_late_links: late * self.all_calls(|time| time.garbler_links),
-            evaluator: self.a_call(|time| time.evaluator + time.evaluator_links),
-            evaluator_start: calibration.unmask_seconds_a_byte * outline.early_bytes() as f64,
+            // The garbler's half of a link takes about as long as the evaluator's.
+            garbler_late_links: handling.link * outline.late_links as f64,
+            evaluator: evaluator.collect(),
+            evaluator_start: handling.start,
         }
     }
 
     fn planned(
         &self,
         protocol: PlannedProtocol,
-        outline: &Outline,
+        (outline, work): (&Outline, &Work),
         course: &Course,
         way: &Way,
     ) -> PlannedTimes {
-        let evaluation = match protocol {
-            PlannedProtocol::Direct => self.all_calls(|time| time.evaluator),
-            PlannedProtocol::Prepared => {
-                self.all_calls(|time| time.evaluator + time.evaluator_links)
-            }
-        };
+        let calls = self.function.component_calls().iter();
+        let evaluation = work
+            .evaluator
+            .iter()
+            .zip(calls)
+            .map(|(seconds, calls)| seconds * f64::from(*calls))
+            .sum::<f64>()
+            + work.evaluator_start;
         // A result for the garbler alone is a run's last.
         let online = match course.garbler {
             Some(garbler) if self.function.output_bits(Role::Evaluator) == 0 => garbler,

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use tacit_circuit::{Component, Digest};
 use tacit_garble::SchemeId;
-use tacit_kernels::{Block, Prg};
 use tacit_net::{Channel, Identity, Link, Settings};
 
 use super::Overhead;
+use super::rehearsal::Handling;
 use crate::{Error, Listener, Session, TimeEstimate};
 
 /// Message pairs that are timed.
@@ -32,13 +32,12 @@ const PATIENCE: Duration = Duration::from_micros(1500);
 pub struct Calibration {
     /// What software adds to the link.
     pub overhead: Overhead,
-    /// Seconds that it takes to unmask a byte of links.
-    pub unmask_seconds_a_byte: f64,
     components: HashMap<(SchemeId, Digest), TimeEstimate>,
+    handling: HashMap<SchemeId, Handling>,
 }
 
 impl Calibration {
-    /// Measures what software adds to `link`, and what masks cost.
+    /// Measures what software adds to `link`.
     ///
     /// # Errors
     ///
@@ -46,8 +45,7 @@ impl Calibration {
     pub fn measure(link: Link) -> Result<Self, Error> {
         Ok(Self {
             overhead: overhead(link)?,
-            unmask_seconds_a_byte: unmasking(),
-            components: HashMap::new(),
+            ..Self::default()
         })
     }
 
@@ -70,24 +68,21 @@ impl Calibration {
         self.components.insert(key, measured);
         Ok(measured)
     }
-}
 
-/// Seconds for a byte of a mask.
-fn unmasking() -> f64 {
-    const BYTES: usize = 64 << 10;
-    let mut prg = Prg::new(Block::ONES);
-    let mut links = vec![0_u8; BYTES];
-    let mut times = [Duration::MAX; 5];
-    for time in &mut times {
-        let at = Instant::now();
-        let mut pad = vec![0; BYTES];
-        prg.fill_bytes(&mut pad);
-        links.iter_mut().zip(&pad).for_each(|(a, b)| *a ^= b);
-        std::hint::black_box(&mut links);
-        *time = at.elapsed();
+    /// What a run of `prepared` takes beside evaluation under a scheme, measured the first time that
+    /// it is asked for.
+    ///
+    /// # Errors
+    ///
+    /// The id's fields form no scheme of this version.
+    pub(super) fn handling(&mut self, scheme: SchemeId) -> Result<Handling, Error> {
+        if let Some(known) = self.handling.get(&scheme) {
+            return Ok(*known);
+        }
+        let measured = Handling::measure(scheme)?;
+        self.handling.insert(scheme, measured);
+        Ok(measured)
     }
-    times.sort_unstable();
-    times[2].as_secs_f64() / BYTES as f64
 }
 
 /// What software adds to `link`, from messages between two threads over an imitation of it.

@@ -22,6 +22,7 @@
 //! | `alternative` | one protocol, scheme and cut: bytes, times, what it needs |
 //! | `course` | when which message is there, and the work in between |
 //! | `calibration` | what this machine takes, measured in less than a second |
+//! | `rehearsal` | a run of `prepared` in memory, to see what it takes beside evaluation |
 //!
 //! **Exact**: bytes and messages, which follow from function, scheme and protocol
 //! (`tacit_protocol::outline`). **Measured**: the work on components, and what software adds to
@@ -31,6 +32,7 @@ mod alternative;
 mod calibration;
 mod course;
 mod offer;
+mod rehearsal;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -284,7 +286,8 @@ fn no_protocol(asked: ThreatModel) -> Error {
     }
 }
 
-/// The fastest that is `allowed`. Of schemes that one cannot tell apart the first of the ladder.
+/// The fastest that is `allowed`. Of those that one cannot tell apart the one under the first scheme
+/// of the ladder, and of these the one that takes least from the agreement on.
 fn fastest(alternatives: &[Alternative], allowed: impl Fn(&Alternative) -> bool) -> Option<usize> {
     let allowed = || {
         alternatives
@@ -297,7 +300,7 @@ fn fastest(alternatives: &[Alternative], allowed: impl Fn(&Alternative) -> bool)
     let rank = |rung: &Rung| LADDER.iter().position(|other| other.id == rung.id);
     allowed()
         .filter(|(_, one)| one.times.online <= limit)
-        .min_by_key(|(_, one)| (rank(one.rung), one.times.online))
+        .min_by_key(|(_, one)| (rank(one.rung), one.times.from_agreement))
         .map(|(number, _)| number)
 }
 

@@ -1,0 +1,253 @@
+//! A run of `prepared` in memory, to see what it takes beside the evaluation of components: walking
+//! the function, undoing the mask, following links, beginning and ending a call.
+//!
+//! Runs of three sizes, of a component without gates, give three numbers. Before each the thread
+//! sleeps, as an evaluator does while it waits: what wakes up finds its caches cold.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tacit_circuit::builder::{Builder, Bytes};
+use tacit_circuit::{Component, Function, FunctionBuilder, Recipient, Role};
+use tacit_garble::{Scheme, SchemeId, SchemeVisitor, with_scheme};
+use tacit_kernels::{Block, Prg};
+use tacit_protocol::party::{Action, Party};
+use tacit_protocol::prepared::{
+    Evaluating, EvaluatorOts, GarblerInstance, GarblerOts, Garbling, Gathering, InstanceSeed,
+    InstanceTables, Instances,
+};
+use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
+use zeroize::Zeroizing;
+
+use crate::Error;
+
+/// How often a run of each size is rehearsed.
+const TIMES: usize = 5;
+/// The wait before the evaluator goes on.
+const WAIT: Duration = Duration::from_micros(300);
+
+/// Calls and bytes of a component of each size.
+const SIZES: [(u64, u64); 3] = [(2, 1), (64, 1), (64, 16)];
+
+/// What a run of `prepared` takes the evaluator beside evaluating components, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Handling {
+    /// Of the run.
+    pub(super) start: f64,
+    /// Of each call.
+    pub(super) call: f64,
+    /// Of each link.
+    pub(super) link: f64,
+}
+
+impl Handling {
+    /// Measures it under a scheme.
+    ///
+    /// # Errors
+    ///
+    /// The id's fields form no scheme of this version.
+    pub(super) fn measure(scheme: SchemeId) -> Result<Self, Error> {
+        let mut medians = [0.0; 3];
+        for (median, (calls, bytes)) in medians.iter_mut().zip(SIZES) {
+            let function = chain(calls, bytes)?;
+            let rehearsal = Rehearsal {
+                function: &function,
+            };
+            *median = with_scheme(scheme, rehearsal)
+                .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))??;
+        }
+        Ok(Self::fitted(medians))
+    }
+
+    /// What gives these times for runs of the three [`SIZES`].
+    fn fitted([few, short, long]: [f64; 3]) -> Self {
+        let links = SIZES.map(|(calls, bytes)| (8 * calls * bytes) as f64);
+        let calls = SIZES.map(|(calls, _)| calls as f64);
+        let link = ((long - short) / (links[2] - links[1])).max(0.0);
+        let of_calls = (short - few - link * (links[1] - links[0])) / (calls[1] - calls[0]);
+        let call = of_calls.max(0.0);
+        let start = (few - link * links[0] - call * calls[0]).max(0.0);
+        Self { start, call, link }
+    }
+}
+
+/// A chain of calls that hand bytes of the evaluator on, through a component without gates.
+fn chain(calls: u64, bytes: u64) -> Result<Function, Error> {
+    let builder = Builder::new();
+    let handed: Bytes<'_> = builder.bytes("handed", bytes as usize);
+    builder.output("on", &handed);
+    let component = Component::new("hand", builder.finish()?);
+    let ty = format!("bytes[{bytes}]");
+    let mut builder = FunctionBuilder::new("rehearsal");
+    builder
+        .component("hand", component)
+        .input("y", &ty, Role::Evaluator)
+        .value("on", &format!("{ty}[{}]", calls + 1))
+        .step("on[0] = y")
+        .repeat(&format!("i in 0..{calls}"), |each| {
+            each.step("on[i+1] = hand(on[i])");
+        })
+        .output("result", &ty, Recipient::Evaluator, &format!("on[{calls}]"));
+    Ok(builder.finish()?.instantiate(&BTreeMap::new())?)
+}
+
+/// Runs of a function in memory.
+struct Rehearsal<'f> {
+    function: &'f Function,
+}
+
+impl SchemeVisitor for Rehearsal<'_> {
+    type Output = Result<f64, Error>;
+
+    /// The median time of the evaluator, in seconds.
+    fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
+        let times = (0..TIMES).map(|_| once(scheme, self.function));
+        let mut times = times.collect::<Result<Vec<_>, _>>()?;
+        times.sort_by(f64::total_cmp);
+        Ok(times[TIMES / 2])
+    }
+}
+
+/// The instances of a function's only component.
+struct Shelf<T>(VecDeque<T>);
+
+impl<T> Instances for Shelf<T> {
+    type Instance = T;
+
+    fn next(&mut self, _: usize) -> Result<T, tacit_protocol::Error> {
+        let missing = || tacit_protocol::Error::Material("no instance is left".to_owned());
+        self.0.pop_front().ok_or_else(missing)
+    }
+}
+
+/// Messages that one party sent.
+type Sent = VecDeque<Vec<u8>>;
+
+/// Seconds of the evaluator from the garbler's answer to its result. Nothing here is a secret: the
+/// material belongs to no one.
+fn once<S: Scheme>(scheme: S, function: &Function) -> Result<f64, Error> {
+    let mut prg = Prg::new(Block::ONES);
+    let delta = prg.next_block().with_lsb(1.into());
+    let (mut wires, mut tables) = (VecDeque::new(), VecDeque::new());
+    let component = &function.components()[0];
+    for _ in 0..function.call_count() {
+        let seed = InstanceSeed::random(&mut prg);
+        let mut bytes = Vec::new();
+        seed.garble(scheme, component.program(), delta, &mut bytes);
+        tables.extend(InstanceTables::from_bytes(
+            scheme,
+            component.program(),
+            bytes,
+        ));
+        wires.push_back(seed.wires(scheme, component.program(), delta));
+    }
+    let count = function.input_bits(Role::Evaluator);
+    let q: Vec<Block> = (0..count).map(|_| prg.next_block()).collect();
+    let numbers: Vec<u64> = (0..count as u64).collect();
+    let ots = EvaluatorOts {
+        numbers: numbers.clone(),
+        choices: vec![false; count],
+        labels: q.clone(),
+    };
+    let [mine, theirs] = [Role::Garbler, Role::Evaluator]
+        .map(|role| Zeroizing::new(vec![false; function.input_bits(role)]));
+    let tag = tag(function, scheme.id());
+    let seed = Zeroizing::new([7; 32]);
+    let offers = (delta, GarblerOts { numbers, q });
+    let wires: Shelf<GarblerInstance<S::Wire>> = Shelf(wires);
+    let mut garbler = Garbling::new(scheme, function, tag, &mine, offers, wires, &seed)?;
+    let mut sent = until_it_waits(&mut garbler)?;
+    let mut gathering = Gathering::new(scheme, function)?;
+    until_done(&mut gathering, &mut sent)?;
+    let early = gathering.finish()?;
+    let tables = Shelf(tables);
+    let mut evaluator = Evaluating::new(scheme, function, tag, &theirs, early, &ots, tables)?;
+    let mut choices = until_it_waits(&mut evaluator)?;
+    while let Some(message) = choices.pop_front() {
+        garbler.receive(&message)?;
+    }
+    let mut sent = until_it_waits(&mut garbler)?;
+    thread::sleep(WAIT);
+    let begun = Instant::now();
+    until_done(&mut evaluator, &mut sent)?;
+    Ok(begun.elapsed().as_secs_f64())
+}
+
+/// What `party` sends before it waits for a message or ends.
+fn until_it_waits(party: &mut dyn Party) -> Result<Sent, Error> {
+    let (mut sent, mut message) = (Sent::new(), Vec::new());
+    loop {
+        match party.next(&mut message)? {
+            Action::Send(_) => sent.push_back(message.clone()),
+            Action::Continue => {}
+            Action::Receive { .. } | Action::Done => return Ok(sent),
+        }
+    }
+}
+
+/// Gives `party` these messages until it ends.
+fn until_done(party: &mut dyn Party, messages: &mut Sent) -> Result<(), Error> {
+    let mut message = Vec::new();
+    loop {
+        match party.next(&mut message)? {
+            Action::Done => return Ok(()),
+            Action::Send(_) | Action::Continue => {}
+            Action::Receive { .. } => match messages.pop_front() {
+                Some(message) => party.receive(&message)?,
+                None => return Err(Error::ApiMisuse("a rehearsal waits for no message")),
+            },
+        }
+    }
+}
+
+fn tag(function: &Function, scheme: SchemeId) -> RunTag {
+    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b)).run(&Proposal {
+        protocol: ProtocolId::Prepared,
+        role: Role::Garbler,
+        statistical_security_bits: 0,
+        base_ot: Default::default(),
+        scheme,
+        run: 0,
+        function: function.digest(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tacit_garble::LADDER;
+
+    use super::*;
+
+    #[test]
+    fn three_runs_give_three_numbers() {
+        let time = |start: f64, call: f64, link: f64| {
+            SIZES.map(|(calls, bytes)| {
+                start + call * calls as f64 + link * (8 * calls * bytes) as f64
+            })
+        };
+        let fitted = Handling::fitted(time(5.0, 0.25, 0.125));
+        let expected = Handling {
+            start: 5.0,
+            call: 0.25,
+            link: 0.125,
+        };
+        assert_eq!(fitted, expected);
+        // A pause in one of them makes no time negative.
+        let fitted = Handling::fitted([9.0, 3.0, 2.0]);
+        assert!(fitted.start >= 0.0 && fitted.call >= 0.0 && fitted.link >= 0.0);
+    }
+
+    #[test]
+    fn every_scheme_is_rehearsed() {
+        for rung in &LADDER {
+            let handling = Handling::measure(rung.id).expect("a run");
+            assert!(
+                handling.start + handling.call + handling.link > 0.0,
+                "{}",
+                rung.id
+            );
+        }
+    }
+}
