@@ -2,7 +2,8 @@
 //!
 //! Each case is set up several times: base OTs on ristretto255, and OTs until both parties hold
 //! their first. Then the last setup's source is refilled, once to warm memory up and then several
-//! times with a clock, and what a refill made is brought into the case's form.
+//! times with a clock, and what a refill made is taken out in parts, which leaves the source its
+//! memory, and brought into the case's form.
 
 mod form;
 mod half;
@@ -301,7 +302,7 @@ impl Exchanged {
         &self,
         wire: &mut Wire,
         set_up: impl Fn(&mut tacit_net::Channel) -> Result<H, Error>,
-        use_up: impl Fn(&mut H, &mut tacit_net::Channel) -> Result<form::Used, Error>,
+        use_up: impl Fn(&mut H, &mut tacit_net::Channel) -> Result<(), Error>,
     ) -> Result<Report, Error> {
         let mut report = Report {
             setups: Vec::new(),
@@ -321,8 +322,7 @@ impl Exchanged {
             let before = half.end();
             let ((), making) = wire.step(|channel| half::refill(&mut half, self.count, channel))?;
             report.made = half.end() - before;
-            let (used, using) = wire.step(|channel| use_up(&mut half, channel))?;
-            drop(used);
+            let ((), using) = wire.step(|channel| use_up(&mut half, channel))?;
             if refill > 0 {
                 report.making.push(making);
                 report.using.push(using);

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use serde::{Deserialize, Serialize};
 use tacit_kernels::Block;
 use tacit_net::Channel;
-use tacit_ot::precomputed::{ChosenOts, ReceiverOts, SenderOts};
+use tacit_ot::precomputed::ChosenOts;
 
 use super::half::{EvaluatorHalf, GarblerHalf, Half, TAG};
 use crate::Error;
@@ -69,14 +69,6 @@ const CHUNK: usize = 1 << 15;
 /// Messages with choices that the receiver sends ahead of their answers.
 const AHEAD: usize = 4;
 
-/// Correlated OTs that were taken out as they are; to be dropped when the clock stands.
-#[expect(dead_code, reason = "it is dropped, not read")]
-pub(super) enum Used {
-    Nothing,
-    Sent(SenderOts),
-    Received(ReceiverOts),
-}
-
 /// The first number of each chunk of `count` OTs, and how many it has.
 fn chunks(first: u64, count: usize) -> impl Iterator<Item = (u64, usize)> {
     let offsets = (0..count).step_by(CHUNK);
@@ -89,16 +81,20 @@ pub(super) fn send(
     half: &mut GarblerHalf,
     count: usize,
     channel: &mut Channel,
-) -> Result<Used, Error> {
+) -> Result<(), Error> {
     let first = half.end() - count as u64;
-    if form == Form::Correlated {
-        return Ok(Used::Sent(half.0.take(first, count)?));
-    }
     for (first, count) in chunks(first, count) {
         let taken = half.0.take(first, count)?;
-        if form == Form::Random {
-            black_box(taken.into_random(&TAG));
-            continue;
+        match form {
+            Form::Correlated => {
+                black_box(taken);
+                continue;
+            }
+            Form::Random => {
+                black_box(taken.into_random(&TAG));
+                continue;
+            }
+            _ => {}
         }
         let corrections = channel.receive(count.div_ceil(8))?.payload;
         let labels = vec![Block::ONES; 2 * count];
@@ -113,7 +109,7 @@ pub(super) fn send(
         channel.send(0, &answer?)?;
         channel.flush()?;
     }
-    Ok(Used::Nothing)
+    Ok(())
 }
 
 /// The evaluator's part in `count` OTs, the last that were made.
@@ -122,17 +118,21 @@ pub(super) fn receive(
     half: &mut EvaluatorHalf,
     count: usize,
     channel: &mut Channel,
-) -> Result<Used, Error> {
+) -> Result<(), Error> {
     let first = half.end() - count as u64;
-    if form == Form::Correlated {
-        return Ok(Used::Received(half.0.take(first, count)?));
-    }
     let mut waiting = VecDeque::new();
     for (first, count) in chunks(first, count) {
         let taken = half.0.take(first, count)?;
-        if form == Form::Random {
-            black_box(taken.into_random(&TAG));
-            continue;
+        match form {
+            Form::Correlated => {
+                black_box(taken);
+                continue;
+            }
+            Form::Random => {
+                black_box(taken.into_random(&TAG));
+                continue;
+            }
+            _ => {}
         }
         let choices: Vec<bool> = (0..count).map(|i| i % 3 == 0).collect();
         let (chosen, corrections) = taken.choose(&choices)?;
@@ -146,7 +146,7 @@ pub(super) fn receive(
     while !waiting.is_empty() {
         open(form, &mut waiting, channel)?;
     }
-    Ok(Used::Nothing)
+    Ok(())
 }
 
 /// Opens the answer to the choices that have waited longest.

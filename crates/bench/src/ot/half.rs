@@ -118,7 +118,11 @@ pub(super) fn refill(
     let mut message = Vec::new();
     loop {
         match half.next(&mut message)? {
-            Turn::Send => channel.send(0, &message)?,
+            Turn::Send => {
+                channel.send(0, &message)?;
+                // The peer has something to do while this party works on.
+                channel.flush()?;
+            }
             Turn::Receive { bytes } => half.hear(channel.receive(bytes)?.payload)?,
             Turn::Idle => {
                 channel.flush()?;

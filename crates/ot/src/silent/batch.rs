@@ -95,15 +95,11 @@ impl Rounds {
             .chain_update((batch as u64).to_le_bytes())
     }
 
-    /// Everything that a batch works with, borrowed apart.
-    pub(super) fn parts(&self) -> (&Hash, &[Block], &[Block], Prg) {
-        let columns = Prg::from_seed(&self.hash_of_batch(COLUMNS).finalize().into());
+    /// Adds this batch's sums of the secret to the leaves of all its trees.
+    pub(super) fn expand(&self, leaves: &mut [Block]) {
+        let mut columns = Prg::from_seed(&self.hash_of_batch(COLUMNS).finalize().into());
         let secret = &self.inputs[..self.params().secret()];
-        (&self.hash, secret, self.batch_inputs().0, columns)
-    }
-
-    pub(super) fn expand(columns: &mut Prg, secret: &[Block], leaves: &mut [Block]) {
-        add_columns(Cpu::detect(), columns, secret, leaves);
+        add_columns(Cpu::detect(), &mut columns, secret, leaves);
     }
 
     /// The sums of this batch's check, if it has one.

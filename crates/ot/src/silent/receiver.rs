@@ -21,7 +21,9 @@ pub struct SilentReceiver {
 /// A receiver that waits for the sender's answer before it lets its batch out.
 pub struct ReceiverBatch {
     receiver: SilentReceiver,
+    /// The leaves of all trees; with their sums of the secret if expanded.
     outputs: Zeroizing<Vec<Block>>,
+    expanded: bool,
     /// The answer that is expected, when malicious.
     expected: Option<Zeroizing<[u8; ANSWER_BYTES]>>,
 }
@@ -84,7 +86,8 @@ impl SilentReceiver {
     }
 
     /// Takes the sender's message for the next batch. Returns the batch and the reply, which is
-    /// empty when semi-honest.
+    /// empty when semi-honest. Most of the work is left for [`ReceiverBatch::expand`], which is best
+    /// done when the reply is on its way.
     ///
     /// # Errors
     ///
@@ -94,7 +97,7 @@ impl SilentReceiver {
         let params = self.rounds.params();
         let mut outputs = self.rounds.outputs();
         let mut sums = self.rounds.check();
-        let (hash, secret, t, mut columns) = self.rounds.parts();
+        let (hash, (t, _)) = (&self.rounds.hash, self.rounds.batch_inputs());
         let sent = message.chunks_exact(params.depth * Block::BYTES);
         let trees = outputs.chunks_exact_mut(params.leaves()).zip(sent);
         for ((leaves, sent), t) in trees.zip(t.chunks_exact(params.depth)) {
@@ -102,7 +105,6 @@ impl SilentReceiver {
             if let Some(sums) = &mut sums {
                 sums.add_tree(sent, leaves);
             }
-            Rounds::expand(&mut columns, secret, leaves);
         }
         let (mut reply, mut expected) = (Vec::new(), None);
         if let Some(sums) = sums {
@@ -114,6 +116,7 @@ impl SilentReceiver {
         let batch = ReceiverBatch {
             receiver,
             outputs,
+            expanded: false,
             expected,
         };
         Ok((batch, reply))
@@ -121,6 +124,14 @@ impl SilentReceiver {
 }
 
 impl ReceiverBatch {
+    /// Does the work that no message waits for, if it is not done yet.
+    pub fn expand(&mut self) {
+        if !self.expanded {
+            self.receiver.rounds.expand(&mut self.outputs);
+            self.expanded = true;
+        }
+    }
+
     /// Size of the sender's answer, in bytes; nothing when semi-honest.
     #[must_use]
     pub fn answer_bytes(&self) -> usize {
@@ -133,19 +144,20 @@ impl ReceiverBatch {
     /// # Errors
     ///
     /// [`PeerMisbehaved::WrongLength`]; [`PeerMisbehaved::CheckFailed`].
-    pub fn finish(self, answer: &[u8]) -> Result<(SilentReceiver, Outputs), Error> {
-        let Self {
-            mut receiver,
-            mut outputs,
-            expected,
-        } = self;
-        super::check_length(Message::SilentAnswer, receiver.answer_bytes(), answer)?;
-        if let Some(expected) = expected
+    pub fn finish(mut self, answer: &[u8]) -> Result<(SilentReceiver, Outputs), Error> {
+        super::check_length(Message::SilentAnswer, self.answer_bytes(), answer)?;
+        if let Some(expected) = &self.expected
             && !bool::from(expected.as_slice().ct_eq(answer))
         {
             let check = Check::SilentTrees;
             return Err(PeerMisbehaved::CheckFailed { check }.into());
         }
+        self.expand();
+        let Self {
+            mut receiver,
+            mut outputs,
+            ..
+        } = self;
         receiver.rounds.finish(&mut outputs);
         Ok((receiver, outputs))
     }

@@ -20,7 +20,9 @@ pub struct SilentSender {
 /// A sender that waits for the receiver's reply to its batch.
 pub struct SenderBatch {
     sender: SilentSender,
+    /// The leaves of all trees; with their sums of the secret if expanded.
     outputs: Zeroizing<Vec<Block>>,
+    expanded: bool,
     sums: Option<Sums>,
 }
 
@@ -83,7 +85,8 @@ impl SilentSender {
         }
     }
 
-    /// Makes the message for the next batch.
+    /// Makes the message for the next batch. Most of the work is left for
+    /// [`SenderBatch::expand`], which is best done when the message is on its way.
     #[must_use]
     pub fn begin<R: CryptoRng + ?Sized>(mut self, rng: &mut R) -> (SenderBatch, Vec<u8>) {
         let params = self.rounds.params();
@@ -94,7 +97,7 @@ impl SilentSender {
         rng.fill_bytes(&mut *seed);
         let mut roots = Prg::from_seed(&seed);
         let delta = self.delta.to_block();
-        let (hash, secret, q, mut columns) = self.rounds.parts();
+        let (hash, (q, _)) = (&self.rounds.hash, self.rounds.batch_inputs());
         let sent = message.chunks_exact_mut(params.depth * Block::BYTES);
         let trees = outputs.chunks_exact_mut(params.leaves()).zip(sent);
         for ((leaves, sent), q) in trees.zip(q.chunks_exact(params.depth)) {
@@ -102,12 +105,12 @@ impl SilentSender {
             if let Some(sums) = &mut sums {
                 sums.add_tree(sent, leaves);
             }
-            Rounds::expand(&mut columns, secret, leaves);
         }
         let sender = self;
         let batch = SenderBatch {
             sender,
             outputs,
+            expanded: false,
             sums,
         };
         (batch, message)
@@ -115,6 +118,14 @@ impl SilentSender {
 }
 
 impl SenderBatch {
+    /// Does the work that no message waits for, if it is not done yet.
+    pub fn expand(&mut self) {
+        if !self.expanded {
+            self.sender.rounds.expand(&mut self.outputs);
+            self.expanded = true;
+        }
+    }
+
     /// Size of the receiver's reply, in bytes; nothing when semi-honest.
     #[must_use]
     pub fn reply_bytes(&self) -> usize {
@@ -127,13 +138,15 @@ impl SenderBatch {
     /// # Errors
     ///
     /// [`PeerMisbehaved::WrongLength`](crate::PeerMisbehaved::WrongLength).
-    pub fn finish(self, reply: &[u8]) -> Result<(SilentSender, Outputs, Vec<u8>), Error> {
+    pub fn finish(mut self, reply: &[u8]) -> Result<(SilentSender, Outputs, Vec<u8>), Error> {
+        super::check_length(Message::SilentReply, self.reply_bytes(), reply)?;
+        self.expand();
         let Self {
             mut sender,
             mut outputs,
             sums,
+            ..
         } = self;
-        super::check_length(Message::SilentReply, sender.reply_bytes(), reply)?;
         let answer = sums.map(|sums| {
             let mut bytes = [0; REPLY_BYTES];
             bytes.copy_from_slice(reply);

@@ -94,7 +94,7 @@ fn cheat(params: Params, cheat: Cheat, seed: u128, guess: usize) -> (bool, Resul
     let mut roots = Prg::new(Block::from_u128(seed));
     let mut trees = vec![0; sender.rounds.schedule.trees_bytes()];
     let mut leaves = vec![Block::ZERO; params.leaves()];
-    let (hash, _, q, _) = sender.rounds.parts();
+    let (hash, (q, _)) = (&sender.rounds.hash, sender.rounds.batch_inputs());
     let two = Block::from_u128(2);
     let sent = trees.chunks_exact_mut(params.depth * 16).enumerate();
     for ((tree, sent), q) in sent.zip(q.chunks_exact(params.depth)) {

@@ -32,7 +32,8 @@ pub(super) enum Engine {
     /// Has the first correlated OTs of silent OT to send.
     First(CotReceiver),
     Silent(SilentReceiver),
-    /// A batch that was taken, and the reply to it as long as it is not sent.
+    /// A batch that was taken, whose work is still to be done, and the reply to it as long as it is
+    /// not sent.
     Batch(ReceiverBatch, Option<Vec<u8>>),
     Ended,
 }
@@ -132,7 +133,8 @@ impl SourceReceiver {
     }
 
     /// What this half does next. For [`Turn::Send`], `message` then holds what is to be sent;
-    /// messages go out in the order in which they were made.
+    /// messages go out in the order in which they were made, best before the next call, which may
+    /// work for long.
     ///
     /// # Errors
     ///
@@ -149,8 +151,12 @@ impl SourceReceiver {
                 *message = reply;
                 return Ok(Turn::Send);
             }
-            let bytes = batch.answer_bytes();
-            return Ok(Turn::Receive { bytes });
+            if self.security == Security::Malicious {
+                batch.expand();
+                let bytes = batch.answer_bytes();
+                return Ok(Turn::Receive { bytes });
+            }
+            self.take_message(&[])?;
         }
         if self.wanted.count == 0 {
             return Ok(Turn::Idle);
@@ -203,7 +209,7 @@ impl SourceReceiver {
         self.wanted.check()?;
         let expects = match &self.engine {
             Engine::Silent(_) => self.wanted.count > 0,
-            Engine::Batch(_, reply) => reply.is_none(),
+            Engine::Batch(_, reply) => self.security == Security::Malicious && reply.is_none(),
             _ => false,
         };
         if !expects {
@@ -220,10 +226,8 @@ impl SourceReceiver {
         match core::mem::replace(&mut self.engine, Engine::Ended) {
             Engine::Silent(silent) => {
                 let (batch, reply) = silent.take(message)?;
-                if self.security == Security::SemiHonest {
-                    return self.end_batch(batch, &[]);
-                }
-                self.engine = Engine::Batch(batch, Some(reply));
+                let reply = (self.security == Security::Malicious).then_some(reply);
+                self.engine = Engine::Batch(batch, reply);
                 Ok(())
             }
             Engine::Batch(batch, _) => self.end_batch(batch, message),

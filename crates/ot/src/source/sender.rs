@@ -33,7 +33,8 @@ pub(super) enum Engine {
     /// Waits for the first correlated OTs of silent OT.
     First(CotSender),
     Silent(Box<SilentSender>),
-    /// Waits for the reply to a batch.
+    /// A batch whose message is sent: most of its work is still to be done, and where malicious it
+    /// waits for the reply.
     Batch(Box<SenderBatch>),
     Ended,
 }
@@ -142,7 +143,8 @@ impl SourceSender {
         Ok(())
     }
 
-    /// What this half does next. For [`Turn::Send`], `message` then holds what is to be sent.
+    /// What this half does next. For [`Turn::Send`], `message` then holds what is to be sent, best
+    /// before the next call, which may work for long.
     ///
     /// # Errors
     ///
@@ -157,9 +159,13 @@ impl SourceSender {
             *message = answer;
             return Ok(Turn::Send);
         }
-        if let Engine::Batch(batch) = &self.engine {
-            let bytes = batch.reply_bytes();
-            return Ok(Turn::Receive { bytes });
+        if let Engine::Batch(batch) = &mut self.engine {
+            if self.security == Security::Malicious {
+                batch.expand();
+                let bytes = batch.reply_bytes();
+                return Ok(Turn::Receive { bytes });
+            }
+            self.take_message(&[])?;
         }
         if self.wanted.count == 0 {
             return Ok(Turn::Idle);
@@ -168,11 +174,7 @@ impl SourceSender {
             Engine::Silent(silent) => {
                 let (batch, trees) = silent.begin(rng);
                 *message = trees;
-                if self.security == Security::SemiHonest {
-                    self.end_batch(batch, &[])?;
-                } else {
-                    self.engine = Engine::Batch(Box::new(batch));
-                }
+                self.engine = Engine::Batch(Box::new(batch));
                 Ok(Turn::Send)
             }
             engine => {
@@ -194,8 +196,12 @@ impl SourceSender {
     /// [`PeerMisbehaved`](crate::PeerMisbehaved), which ends this half; [`ApiMisuse::NotItsTurn`].
     pub fn receive(&mut self, message: &[u8]) -> Result<(), Error> {
         self.wanted.check()?;
-        let idle = self.wanted.count == 0 && !matches!(self.engine, Engine::Batch(_));
-        if idle || self.answer.is_some() || matches!(self.engine, Engine::Silent(_)) {
+        let expects = match &self.engine {
+            Engine::SoftSpoken(_) | Engine::First(_) => self.wanted.count > 0,
+            Engine::Batch(_) => self.security == Security::Malicious,
+            Engine::Silent(_) | Engine::Ended => false,
+        };
+        if !expects {
             return Err(ApiMisuse::NotItsTurn.into());
         }
         let result = self.take_message(message);
