@@ -130,6 +130,53 @@ fn every_part_of_the_message_is_checked() {
     assert!(caught > 90);
 }
 
+/// An evaluator that is honest in the extension and not in the base OTs: in `wrong` of them only one
+/// branch has the key that it goes on with. That is a guess at as many bits of Δ, told by whether
+/// the session goes on, and no better than any other guess.
+#[test]
+fn base_ots_with_one_good_branch_pass_when_the_guess_is_right() {
+    for (k, wrong, runs) in [(1, 1, 60_u32), (2, 1, 60), (2, 2, 120), (8, 1, 40)] {
+        let mut passed = 0;
+        for run in 0..runs {
+            let mut rng = Seeded::new(&format!("one branch {k} {wrong} {run}"));
+            let delta = Delta::random(&mut rng);
+            let mut key = || {
+                let mut bytes = [0; 32];
+                rng.fill_bytes(&mut bytes);
+                Key::from_bytes(bytes)
+            };
+            let pairs: Vec<_> = (0..Delta::BITS).map(|_| [key(), key()]).collect();
+            let choices = delta.choices();
+            let chosen = pairs.iter().zip(choices.iter());
+            let chosen = chosen.map(|(pair, &c)| pair[usize::from(c)].clone());
+            let mut chosen: Vec<Key> = chosen.collect();
+            // Bit 0 of Δ is known; the guess is that the others are zero.
+            for at in 1..=wrong {
+                if choices[at] {
+                    chosen[at] = key();
+                }
+            }
+            let right = !choices[1..=wrong].contains(&true);
+            let (field, security) = (field(k), Security::Malicious);
+            let mut sender =
+                CotSender::with_security(delta, chosen, &TAG, field, security).unwrap();
+            let mut receiver = CotReceiver::with_security(pairs, &TAG, field, security).unwrap();
+            let (message, _) = receiver.extend(&[true; 130]).unwrap();
+            match sender.extend(130, &message) {
+                Ok(_) => assert!(right),
+                Err(error) => {
+                    let expected = [failed(Check::Trees), failed(Check::Choices)];
+                    assert!(!right && expected.contains(&error), "{error}");
+                }
+            }
+            passed += u32::from(right);
+        }
+        let expected = f64::from(runs >> wrong);
+        let deviations = (f64::from(passed) - expected).abs() / expected.sqrt();
+        assert!(deviations < 4.0, "{passed} of {runs}, {expected} expected");
+    }
+}
+
 #[test]
 fn a_failed_check_is_terminal_and_leaves_nothing() {
     let (_, mut sender, mut receiver) = halves(field(2), "terminal");

@@ -317,6 +317,53 @@ fn misuse_is_named_and_ends_nothing() {
 }
 
 #[test]
+fn numbers_end_and_do_not_begin_again() {
+    let used_up = Error::from(ApiMisuse::UsedUp { limit: u64::MAX });
+    let first = u64::MAX - 100;
+    let (mut sender, mut receiver) = halves(soft_spoken(2), Security::Malicious, first);
+    assert_eq!(sender.refill(101).unwrap_err(), used_up);
+    assert_eq!(receiver.refill(101).unwrap_err(), used_up);
+    refill(&mut sender, &mut receiver, 100, |_, _| ()).unwrap();
+    sender = SourceSender::from_bytes(&sender.to_bytes().unwrap()).unwrap();
+    assert_eq!(sender.available(), first..u64::MAX);
+    assert_eq!(sender.refill(1).unwrap_err(), used_up);
+    take_both(&mut sender, &mut receiver, first, 100);
+    assert_eq!(receiver.refill(1).unwrap_err(), used_up);
+    // Silent OT makes more than is asked for.
+    let (mut sender, mut receiver) = halves(Extension::Silent, Security::SemiHonest, first);
+    assert_eq!(sender.refill(1).unwrap_err(), used_up);
+    assert_eq!(receiver.refill(1).unwrap_err(), used_up);
+}
+
+#[test]
+fn state_with_counts_that_nobody_reaches_is_refused() {
+    let (mut sender, mut receiver) = halves(Extension::Silent, Security::SemiHonest, 0);
+    refill(&mut sender, &mut receiver, 1, |_, _| ()).unwrap();
+    let made = sender.available().end as usize;
+    take_both(&mut sender, &mut receiver, 0, made);
+    let (s, r) = (sender.to_bytes().unwrap(), receiver.to_bytes().unwrap());
+    let [sender, receiver] = [Stored::SenderState, Stored::ReceiverState]
+        .map(|what| Error::from(Corrupted::Value { what }));
+    // Refills that are done; then, after Δ where there is one, round and batch.
+    for (at, count) in [(48, u64::MAX), (80, u64::MAX), (88, 19)] {
+        let mut bytes = s.to_vec();
+        bytes[at..at + 8].copy_from_slice(&count.to_le_bytes());
+        assert_eq!(SourceSender::from_bytes(&bytes).unwrap_err(), sender);
+        let (mut bytes, at) = (r.to_vec(), if at == 48 { at } else { at - 16 });
+        bytes[at..at + 8].copy_from_slice(&count.to_le_bytes());
+        assert_eq!(SourceReceiver::from_bytes(&bytes).unwrap_err(), receiver);
+    }
+    // A number of OTs or of blocks that the bytes do not hold allocates nothing.
+    for at in [56, 96] {
+        let mut bytes = s.to_vec();
+        bytes[at..at + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+        let what = Stored::SenderState;
+        let short = Error::from(Corrupted::Length { what });
+        assert_eq!(SourceSender::from_bytes(&bytes).unwrap_err(), short);
+    }
+}
+
+#[test]
 fn refills_of_different_sizes_do_not_go_together() {
     let (mut sender, mut receiver) = halves(soft_spoken(2), Security::SemiHonest, 0);
     sender.refill(128).unwrap();

@@ -104,6 +104,8 @@ impl Schedule {
     pub(super) fn at(self, round: u64, batch: usize, reserved: usize) -> Option<Self> {
         let params = if round == 0 { self.params } else { self.later };
         let fits = batch < params.batches() && reserved <= self.later.inputs();
+        // Counts that no half reaches would run over.
+        let fits = fits && round < u64::MAX;
         let place = Self {
             params,
             round,
@@ -153,7 +155,7 @@ impl Schedule {
         let ends = self.batch == self.params.batches();
         if ends {
             (self.batch, self.reserved) = (0, 0);
-            self.round += 1;
+            self.round = self.round.saturating_add(1);
             self.params = self.later;
         }
         ends

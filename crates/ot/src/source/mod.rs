@@ -120,7 +120,7 @@ impl Wanted {
     fn made(&mut self, count: usize) -> bool {
         self.count = self.count.saturating_sub(count);
         let done = self.count == 0;
-        self.refills += u64::from(done);
+        self.refills = self.refills.saturating_add(u64::from(done));
         done
     }
 }

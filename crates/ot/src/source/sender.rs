@@ -7,7 +7,7 @@ use rand_core::CryptoRng;
 
 use super::cost::{Cost, Extension};
 use super::shelf::Shelf;
-use super::{CHUNK, Position, Turn, Wanted};
+use super::{CHUNK, MAX_REFILL, Position, Turn, Wanted};
 use crate::base::Key;
 use crate::correlated::CotSender;
 use crate::precomputed::SenderOts;
@@ -135,11 +135,13 @@ impl SourceSender {
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse`] if a refill is under way, this half has ended, or `count` is above
-    /// [`MAX_REFILL`](super::MAX_REFILL).
+    /// [`ApiMisuse`] if a refill is under way, this half has ended, `count` is above [`MAX_REFILL`],
+    /// or the last number is reached.
     pub fn refill(&mut self, count: usize) -> Result<(), Error> {
+        let made = self.cost(count.min(MAX_REFILL)).made;
+        self.shelf.check_room(made)?;
         self.wanted.ask(count, self.answer.is_some())?;
-        self.shelf.reserve(self.cost(count).made as usize);
+        self.shelf.reserve(made as usize);
         Ok(())
     }
 

@@ -33,6 +33,14 @@ impl Shelf {
         self.next + self.left().len() as u64
     }
 
+    /// Refuses `count` more where numbers would run out.
+    pub(super) fn check_room(&self, count: u64) -> Result<(), ApiMisuse> {
+        match self.made().checked_add(count) {
+            Some(_) => Ok(()),
+            None => Err(ApiMisuse::UsedUp { limit: u64::MAX }),
+        }
+    }
+
     /// The number of the first.
     pub(super) fn next(&self) -> u64 {
         self.next

@@ -75,7 +75,7 @@ impl Head {
         let tag = SessionTag::new(reader.array()?);
         let [next, refills] = [reader.number()?, reader.number()?];
         let left = reader.count()?;
-        if next.checked_add(left as u64).is_none() {
+        if next.checked_add(left as u64).is_none() || refills == u64::MAX {
             return Err(reader.bad_value());
         }
         Ok(Self {
