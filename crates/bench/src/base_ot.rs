@@ -7,7 +7,7 @@ use getrandom::SysRng;
 use rand_core::UnwrapErr;
 use serde::{Deserialize, Serialize};
 use tacit_net::Channel;
-use tacit_ot::base::{self, BaseOt, Key, ml_kem};
+use tacit_ot::base::{self, BaseOt, Key, PART, ml_kem};
 use tacit_ot::{Delta, SessionTag};
 
 use crate::parties::{Both, Exchange, Memory, Party, Step, Wire, both};
@@ -203,15 +203,21 @@ pub(crate) fn receive(
     let mut rng = UnwrapErr(SysRng);
     let choices = delta.choices();
     if kind == BaseOt::MlKem768 {
-        let started = work.on(|| ml_kem::Receiver::start_on(threads, &choices, &TAG, &mut rng))?;
-        channel.send(0, &started.1)?;
-        let answer = channel.receive(started.0.expected_bytes())?;
-        return Ok(work.on(|| started.0.finish_on(threads, answer.payload))?);
+        let mut receiver = work.on(|| ml_kem::Receiver::new(&choices, &TAG, &mut rng))?;
+        while receiver.left() > 0 {
+            channel.send(0, &work.on(|| receiver.offer_on(threads, PART)))?;
+            channel.flush()?;
+        }
+        let answer = channel.receive(receiver.expected_bytes())?;
+        return Ok(work.on(|| receiver.finish_on(threads, answer.payload))?);
     }
-    let started = work.on(|| base::Receiver::start_on(threads, &choices, &TAG, &mut rng))?;
-    channel.send(0, &started.1)?;
+    let mut receiver = work.on(|| base::Receiver::new(&choices, &TAG, &mut rng))?;
+    while receiver.left() > 0 {
+        channel.send(0, &work.on(|| receiver.offer_on(threads, PART)))?;
+        channel.flush()?;
+    }
     let offer = channel.receive(base::Sender::MESSAGE_BYTES)?;
-    Ok(work.on(|| started.0.finish_on(threads, offer.payload))?)
+    Ok(work.on(|| receiver.finish_on(threads, offer.payload))?)
 }
 
 /// The evaluator's half: the sender.
@@ -223,14 +229,21 @@ pub(crate) fn send(
 ) -> Result<Vec<[Key; 2]>, Error> {
     let mut rng = UnwrapErr(SysRng);
     if kind == BaseOt::MlKem768 {
-        let sender = work.on(|| ml_kem::Sender::start(Delta::BITS, &TAG, &mut rng))?;
-        let choice = channel.receive(sender.expected_bytes())?;
-        let (pairs, answer) = work.on(|| sender.answer_on(threads, choice.payload))?;
+        let mut sender = work.on(|| ml_kem::Sender::start(Delta::BITS, &TAG, &mut rng))?;
+        while sender.expected_bytes() > 0 {
+            let choice = channel.receive(sender.expected_bytes())?;
+            work.on(|| sender.take_on(threads, choice.payload))?;
+        }
+        let (pairs, answer) = sender.into_answers()?;
         channel.send(0, &answer)?;
         return Ok(pairs);
     }
-    let (sender, offer) = work.on(|| base::Sender::start(Delta::BITS, &TAG, &mut rng))?;
+    let (mut sender, offer) = work.on(|| base::Sender::start(Delta::BITS, &TAG, &mut rng))?;
     channel.send(0, &offer)?;
-    let choice = channel.receive(sender.expected_bytes())?;
-    Ok(work.on(|| sender.finish_on(threads, choice.payload))?)
+    channel.flush()?;
+    while sender.expected_bytes() > 0 {
+        let choice = channel.receive(sender.expected_bytes())?;
+        work.on(|| sender.take_on(threads, choice.payload))?;
+    }
+    Ok(sender.into_keys()?)
 }

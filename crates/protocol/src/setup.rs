@@ -2,14 +2,15 @@
 //!
 //! The garbler chooses with the bits of its Δ, the evaluator offers. On ristretto255 the two
 //! messages do not depend on each other and cross on the wire; from ML-KEM the evaluator's answers
-//! the garbler's. What comes out serves every run of the session in these roles, and is discarded
+//! the garbler's. The garbler's goes in parts, so that the evaluator works on one while the garbler
+//! makes the next. What comes out serves every run of the session in these roles, and is discarded
 //! with the session's first error.
 
 use core::num::NonZeroUsize;
 
 use rand_core::CryptoRng;
 use tacit_kernels::Block;
-use tacit_ot::base::{BaseOt, ml_kem, ristretto};
+use tacit_ot::base::{BaseOt, PART, ml_kem, ristretto};
 use tacit_ot::correlated::{CotReceiver, CotSender};
 use tacit_ot::source::{Cost, Extension};
 use tacit_ot::{Delta, FieldBits, Security, SessionTag};
@@ -130,23 +131,29 @@ impl Default for BaseOts {
     }
 }
 
-/// What a side of the setup does next.
-enum Stage<W, D> {
-    Sending(W, Vec<u8>),
-    Waiting(W),
-    Replying(D, Vec<u8>),
-    Done(D),
+/// The garbler's side of the setup.
+pub struct GarblerSetup(GarblerStage);
+
+enum GarblerStage {
+    /// Makes the parts of its message. Each is flushed before the next is made.
+    Offering(GarblerWaiting, Flushed),
+    Waiting(GarblerWaiting),
+    Done(Box<GarblerOt>),
     Spent,
 }
 
-/// The garbler's side of the setup.
-pub struct GarblerSetup(Stage<GarblerWaiting, GarblerOt>);
+/// Whether what was sent last is on its way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flushed {
+    Yes,
+    No,
+}
 
 struct GarblerWaiting {
     tag: SessionTag,
     security: Security,
     delta: Delta,
-    threads: NonZeroUsize,
+    base: BaseOts,
     receiver: BaseReceiver,
 }
 
@@ -162,6 +169,19 @@ impl BaseReceiver {
             Self::MlKem768(receiver) => receiver.expected_bytes(),
         }
     }
+
+    /// The next part of its message, if there is one left.
+    fn next_part(&mut self, threads: NonZeroUsize) -> Option<Vec<u8>> {
+        match self {
+            Self::Ristretto255(receiver) if receiver.left() > 0 => {
+                Some(receiver.offer_on(threads, PART))
+            }
+            Self::MlKem768(receiver) if receiver.left() > 0 => {
+                Some(receiver.offer_on(threads, PART))
+            }
+            _ => None,
+        }
+    }
 }
 
 impl GarblerSetup {
@@ -174,7 +194,7 @@ impl GarblerSetup {
         Self::with(BaseOts::default(), tag, rng)
     }
 
-    /// A setup with a fresh Δ. Its message, most of its work, is made here.
+    /// A setup with a fresh Δ.
     ///
     /// # Errors
     ///
@@ -199,15 +219,15 @@ impl GarblerSetup {
         rng: &mut R,
     ) -> Result<Self, Error> {
         let tag = SessionTag::new(*tag.as_bytes());
-        let (threads, choices) = (base.threads, delta.choices());
-        let (receiver, message) = match base.kind {
+        let choices = delta.choices();
+        let receiver = match base.kind {
             BaseOt::Ristretto255 => {
-                let started = ristretto::Receiver::start_on(threads, &choices, &tag, rng)?;
-                (BaseReceiver::Ristretto255(Box::new(started.0)), started.1)
+                let receiver = ristretto::Receiver::new(&choices, &tag, rng)?;
+                BaseReceiver::Ristretto255(Box::new(receiver))
             }
             BaseOt::MlKem768 => {
-                let started = ml_kem::Receiver::start_on(threads, &choices, &tag, rng)?;
-                (BaseReceiver::MlKem768(Box::new(started.0)), started.1)
+                let receiver = ml_kem::Receiver::new(&choices, &tag, rng)?;
+                BaseReceiver::MlKem768(Box::new(receiver))
             }
             _ => return Err(UNKNOWN_BASE_OT),
         };
@@ -215,17 +235,17 @@ impl GarblerSetup {
             tag,
             security: Security::SemiHonest,
             delta,
-            threads,
+            base,
             receiver,
         };
-        Ok(Self(Stage::Sending(waiting, message)))
+        Ok(Self(GarblerStage::Offering(waiting, Flushed::Yes)))
     }
 
     /// The same setup, whose OTs withstand what `security` says; both parties say the same. It is
     /// semi-honest unless this is called, before the first message.
     #[must_use]
     pub fn secured(mut self, security: Security) -> Self {
-        if let Stage::Sending(waiting, _) | Stage::Waiting(waiting) = &mut self.0 {
+        if let GarblerStage::Offering(waiting, _) = &mut self.0 {
             waiting.security = security;
         }
         self
@@ -238,19 +258,29 @@ impl GarblerSetup {
     /// The setup is not done.
     pub fn finish(self) -> Result<GarblerOt, Error> {
         match self.0 {
-            Stage::Done(ot) => Ok(ot),
+            GarblerStage::Done(ot) => Ok(*ot),
             _ => Err(NOT_DONE),
         }
     }
 }
 
 /// The evaluator's side of the setup.
-pub struct EvaluatorSetup(Stage<EvaluatorWaiting, EvaluatorOt>);
+pub struct EvaluatorSetup(EvaluatorStage);
+
+enum EvaluatorStage {
+    /// Sends its offer first, where that waits for nothing.
+    Sending(EvaluatorWaiting, Vec<u8>),
+    Waiting(EvaluatorWaiting),
+    /// Sends its offer last, where that answers the garbler's message.
+    Replying(Box<EvaluatorOt>, Vec<u8>),
+    Done(Box<EvaluatorOt>),
+    Spent,
+}
 
 struct EvaluatorWaiting {
     tag: SessionTag,
     security: Security,
-    threads: NonZeroUsize,
+    base: BaseOts,
     sender: BaseSender,
 }
 
@@ -260,11 +290,20 @@ enum BaseSender {
 }
 
 impl BaseSender {
+    /// Size of what is still to come of the garbler's message.
     fn expected_bytes(&self) -> usize {
         match self {
             Self::Ristretto255(sender) => sender.expected_bytes(),
             Self::MlKem768(sender) => sender.expected_bytes(),
         }
+    }
+
+    fn take(&mut self, threads: NonZeroUsize, part: &[u8]) -> Result<(), Error> {
+        match self {
+            Self::Ristretto255(sender) => sender.take_on(threads, part)?,
+            Self::MlKem768(sender) => sender.take_on(threads, part)?,
+        }
+        Ok(())
     }
 }
 
@@ -292,17 +331,18 @@ impl EvaluatorSetup {
         let waiting = |sender| EvaluatorWaiting {
             tag,
             security: Security::SemiHonest,
-            threads: base.threads,
+            base,
             sender,
         };
         Ok(Self(match base.kind {
             BaseOt::Ristretto255 => {
                 let (sender, message) = ristretto::Sender::start(Delta::BITS, &tag, rng)?;
-                Stage::Sending(waiting(BaseSender::Ristretto255(Box::new(sender))), message)
+                let waiting = waiting(BaseSender::Ristretto255(Box::new(sender)));
+                EvaluatorStage::Sending(waiting, message)
             }
             BaseOt::MlKem768 => {
                 let sender = ml_kem::Sender::start(Delta::BITS, &tag, rng)?;
-                Stage::Waiting(waiting(BaseSender::MlKem768(Box::new(sender))))
+                EvaluatorStage::Waiting(waiting(BaseSender::MlKem768(Box::new(sender))))
             }
             _ => return Err(UNKNOWN_BASE_OT),
         }))
@@ -312,7 +352,8 @@ impl EvaluatorSetup {
     /// semi-honest unless this is called, before the first message.
     #[must_use]
     pub fn secured(mut self, security: Security) -> Self {
-        if let Stage::Sending(waiting, _) | Stage::Waiting(waiting) = &mut self.0 {
+        if let EvaluatorStage::Sending(waiting, _) | EvaluatorStage::Waiting(waiting) = &mut self.0
+        {
             waiting.security = security;
         }
         self
@@ -325,7 +366,7 @@ impl EvaluatorSetup {
     /// The setup is not done.
     pub fn finish(self) -> Result<EvaluatorOt, Error> {
         match self.0 {
-            Stage::Done(ot) => Ok(ot),
+            EvaluatorStage::Done(ot) => Ok(*ot),
             _ => Err(NOT_DONE),
         }
     }
@@ -334,109 +375,129 @@ impl EvaluatorSetup {
 const NOT_DONE: Error = Error::ApiMisuse("a setup is finished when it is done");
 const UNKNOWN_BASE_OT: Error = Error::ApiMisuse("the setup does not know this kind of base OT");
 
-impl<W, D> Stage<W, D> {
-    fn next(
-        &mut self,
-        message: &mut Vec<u8>,
-        send: Kind,
-        wait: impl FnOnce(&W) -> Action,
-    ) -> Result<Action, Error> {
-        let (stage, action) = match std::mem::replace(self, Self::Spent) {
-            Self::Sending(waiting, payload) => {
-                *message = payload;
-                (Self::Waiting(waiting), Action::Send(send))
+const FAILED: Error = Error::ApiMisuse("the setup has failed before");
+const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
+
+impl Party for GarblerSetup {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        let (stage, action) = match core::mem::replace(&mut self.0, GarblerStage::Spent) {
+            GarblerStage::Offering(waiting, Flushed::No) => (
+                GarblerStage::Offering(waiting, Flushed::Yes),
+                Action::Continue,
+            ),
+            GarblerStage::Offering(mut waiting, Flushed::Yes) => {
+                match waiting.receiver.next_part(waiting.base.threads) {
+                    Some(part) => {
+                        *message = part;
+                        let stage = GarblerStage::Offering(waiting, Flushed::No);
+                        (stage, Action::Send(Kind::BaseOtChoice))
+                    }
+                    None => waiting.wait(),
+                }
             }
-            Self::Waiting(waiting) => {
-                let action = wait(&waiting);
-                (Self::Waiting(waiting), action)
-            }
-            Self::Replying(done, payload) => {
-                *message = payload;
-                (Self::Done(done), Action::Send(send))
-            }
-            Self::Done(done) => (Self::Done(done), Action::Done),
-            Self::Spent => return Err(Error::ApiMisuse("the setup has failed before")),
+            GarblerStage::Waiting(waiting) => waiting.wait(),
+            GarblerStage::Done(ot) => (GarblerStage::Done(ot), Action::Done),
+            GarblerStage::Spent => return Err(FAILED),
         };
-        *self = stage;
+        self.0 = stage;
         Ok(action)
     }
 
-    /// What `finish` makes of a message is done with, after the reply if there is one.
-    fn receive(
-        &mut self,
-        finish: impl FnOnce(W) -> Result<(D, Option<Vec<u8>>), Error>,
-    ) -> Result<(), Error> {
-        match std::mem::replace(self, Self::Spent) {
-            Self::Waiting(waiting) => {
-                *self = match finish(waiting)? {
-                    (done, None) => Self::Done(done),
-                    (done, Some(reply)) => Self::Replying(done, reply),
-                };
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        match core::mem::replace(&mut self.0, GarblerStage::Spent) {
+            GarblerStage::Waiting(waiting) => {
+                self.0 = GarblerStage::Done(Box::new(waiting.finish(payload)?));
                 Ok(())
             }
-            _ => Err(Error::ApiMisuse("no message was asked for")),
+            _ => Err(NOT_ASKED),
         }
     }
 }
 
-impl Party for GarblerSetup {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let wait = |waiting: &GarblerWaiting| Action::Receive {
+impl GarblerWaiting {
+    fn wait(self) -> (GarblerStage, Action) {
+        let action = Action::Receive {
             kind: Kind::BaseOtOffer,
-            max_bytes: waiting.receiver.expected_bytes(),
+            max_bytes: self.receiver.expected_bytes(),
         };
-        self.0.next(message, Kind::BaseOtChoice, wait)
+        (GarblerStage::Waiting(self), action)
     }
 
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.0.receive(|waiting| {
-            let GarblerWaiting {
-                tag,
-                security,
-                delta,
-                threads,
-                receiver,
-            } = waiting;
-            let keys = match receiver {
-                BaseReceiver::Ristretto255(receiver) => receiver.finish_on(threads, payload)?,
-                BaseReceiver::MlKem768(receiver) => receiver.finish_on(threads, payload)?,
-            };
-            let block = delta.to_block();
-            let ot = GarblerOt {
-                delta: block,
-                sender: CotSender::with_security(delta, keys, &tag, FIELD, security)?,
-            };
-            Ok((ot, None))
+    fn finish(self, offer: &[u8]) -> Result<GarblerOt, Error> {
+        let Self {
+            tag,
+            security,
+            delta,
+            base,
+            receiver,
+        } = self;
+        let keys = match receiver {
+            BaseReceiver::Ristretto255(receiver) => receiver.finish_on(base.threads, offer)?,
+            BaseReceiver::MlKem768(receiver) => receiver.finish_on(base.threads, offer)?,
+        };
+        Ok(GarblerOt {
+            delta: delta.to_block(),
+            sender: CotSender::with_security(delta, keys, &tag, FIELD, security)?,
         })
     }
 }
 
 impl Party for EvaluatorSetup {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let wait = |waiting: &EvaluatorWaiting| Action::Receive {
-            kind: Kind::BaseOtChoice,
-            max_bytes: waiting.sender.expected_bytes(),
+        let send = Action::Send(Kind::BaseOtOffer);
+        let (stage, action) = match core::mem::replace(&mut self.0, EvaluatorStage::Spent) {
+            EvaluatorStage::Sending(waiting, offer) => {
+                *message = offer;
+                (EvaluatorStage::Waiting(waiting), send)
+            }
+            EvaluatorStage::Waiting(waiting) => {
+                let action = Action::Receive {
+                    kind: Kind::BaseOtChoice,
+                    max_bytes: waiting.sender.expected_bytes(),
+                };
+                (EvaluatorStage::Waiting(waiting), action)
+            }
+            EvaluatorStage::Replying(ot, offer) => {
+                *message = offer;
+                (EvaluatorStage::Done(ot), send)
+            }
+            EvaluatorStage::Done(ot) => (EvaluatorStage::Done(ot), Action::Done),
+            EvaluatorStage::Spent => return Err(FAILED),
         };
-        self.0.next(message, Kind::BaseOtOffer, wait)
+        self.0 = stage;
+        Ok(action)
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.0.receive(|waiting| {
-            let EvaluatorWaiting {
-                tag,
-                security,
-                threads,
-                sender,
-            } = waiting;
-            let (keys, reply) = match sender {
-                BaseSender::Ristretto255(sender) => (sender.finish_on(threads, payload)?, None),
-                BaseSender::MlKem768(sender) => {
-                    let (keys, reply) = sender.answer_on(threads, payload)?;
-                    (keys, Some(reply))
-                }
-            };
-            let receiver = CotReceiver::with_security(keys, &tag, FIELD, security)?;
-            Ok((EvaluatorOt { receiver }, reply))
+        match core::mem::replace(&mut self.0, EvaluatorStage::Spent) {
+            EvaluatorStage::Waiting(mut waiting) => {
+                waiting.sender.take(waiting.base.threads, payload)?;
+                self.0 = if waiting.sender.expected_bytes() > 0 {
+                    EvaluatorStage::Waiting(waiting)
+                } else {
+                    waiting.finish()?
+                };
+                Ok(())
+            }
+            _ => Err(NOT_ASKED),
+        }
+    }
+}
+
+impl EvaluatorWaiting {
+    fn finish(self) -> Result<EvaluatorStage, Error> {
+        let (keys, reply) = match self.sender {
+            BaseSender::Ristretto255(sender) => (sender.into_keys()?, None),
+            BaseSender::MlKem768(sender) => {
+                let (keys, reply) = sender.into_answers()?;
+                (keys, Some(reply))
+            }
+        };
+        let receiver = CotReceiver::with_security(keys, &self.tag, FIELD, self.security)?;
+        let ot = Box::new(EvaluatorOt { receiver });
+        Ok(match reply {
+            Some(reply) => EvaluatorStage::Replying(ot, reply),
+            None => EvaluatorStage::Done(ot),
         })
     }
 }
@@ -472,6 +533,7 @@ mod tests {
     use std::num::NonZeroUsize;
 
     use rand_core::UnwrapErr;
+    use tacit_ot::Security;
     use tacit_ot::base::BaseOt;
 
     use tacit_kernels::Block;
@@ -485,14 +547,19 @@ mod tests {
         let (a, b) = (Hello { nonce: [1; 32] }, Hello { nonce: [2; 32] });
         let session = SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b));
         let mut rng = UnwrapErr(getrandom::SysRng);
-        for kind in BaseOt::ALL {
+        let both = [Security::SemiHonest, Security::Malicious];
+        for (kind, security) in BaseOt::ALL.into_iter().zip(both) {
             let tag = session.setup(tacit_circuit::Role::Garbler, kind);
             let base = |threads| BaseOts {
                 kind,
                 threads: NonZeroUsize::new(threads).unwrap(),
             };
-            let mut garbler = GarblerSetup::with(base(1), &tag, &mut rng).unwrap();
-            let mut evaluator = EvaluatorSetup::with(base(2), &tag, &mut rng).unwrap();
+            let mut garbler = GarblerSetup::with(base(1), &tag, &mut rng)
+                .unwrap()
+                .secured(security);
+            let mut evaluator = EvaluatorSetup::with(base(2), &tag, &mut rng)
+                .unwrap()
+                .secured(security);
             run_in_memory(&mut garbler, &mut evaluator).unwrap();
             let (mut garbler, mut evaluator) =
                 (garbler.finish().unwrap(), evaluator.finish().unwrap());

@@ -25,6 +25,10 @@ use crate::{ApiMisuse, Message, PeerMisbehaved};
 /// How many OTs one batch may have.
 pub const MAX_COUNT: usize = 1 << 16;
 
+/// OTs of one part of the receiver's message. A receiver may send its message in parts, so that the
+/// sender works on the first ones while it makes the others: no part depends on what is sent back.
+pub const PART: usize = 16;
+
 /// On what a session's base OTs rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -106,6 +110,30 @@ fn check_count(count: usize) -> Result<(), ApiMisuse> {
             limit: MAX_COUNT,
         })
     }
+}
+
+/// Refuses to go on while OTs are left without their part of the receiver's message.
+fn check_made(expected: usize, left: usize) -> Result<(), ApiMisuse> {
+    if left == 0 {
+        return Ok(());
+    }
+    Err(ApiMisuse::WrongCount {
+        what: "parts of the receiver's message",
+        expected,
+        found: expected - left,
+    })
+}
+
+/// The number of OTs of a part of the receiver's message, with `phi_bytes` for each.
+///
+/// # Errors
+///
+/// [`PeerMisbehaved::WrongLength`] unless it is 1 to `left` whole ones.
+fn part_count(left: usize, phi_bytes: usize, part: &[u8]) -> Result<usize, PeerMisbehaved> {
+    let count = part.len() / phi_bytes;
+    let expected = phi_bytes * count.clamp(1, left.max(1));
+    check_length(Message::BaseReceiver, expected, part)?;
+    Ok(count)
 }
 
 /// Refuses a message that is not exactly `expected` bytes long.

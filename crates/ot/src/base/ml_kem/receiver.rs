@@ -1,5 +1,6 @@
 //! The receiver: it speaks first and gets the key of its choice in each OT.
 
+use core::convert::Infallible;
 use core::fmt;
 use core::num::NonZeroUsize;
 
@@ -12,7 +13,7 @@ use super::oracle::Oracles;
 use super::vector::Vector;
 use super::{CIPHERTEXT_BYTES, KEY_BYTES, MASK_BYTES, PHI_BYTES, VECTOR_BYTES};
 use crate::base::parts::in_parts;
-use crate::base::{Key, check_count, check_length, refuse_repetitions};
+use crate::base::{Key, check_count, check_length, check_made, refuse_repetitions};
 use crate::{Error, Message, SessionTag};
 
 /// Size of an ML-KEM-768 decapsulation key, in bytes.
@@ -21,14 +22,15 @@ const SECRET_BYTES: usize = 2400;
 /// Size of the seed (d, z) of a key pair, in bytes.
 const SEED_BYTES: usize = 64;
 
-/// A receiver whose message is made and who waits for the sender's.
+/// A receiver that makes its message, at once or in parts, and waits for the sender's.
 pub struct Receiver {
     oracles: Oracles,
     /// c of each OT, as 0 or 1.
     choices: Zeroizing<Vec<u8>>,
-    /// The decapsulation key of each OT.
+    randomness: Zeroizing<Vec<Randomness>>,
+    /// The decapsulation key of each OT whose part of the message is made.
     secrets: Vec<Secret>,
-    /// φ of all OTs, as sent.
+    /// φ of these OTs, as sent.
     message: Vec<u8>,
 }
 
@@ -66,32 +68,67 @@ impl Receiver {
         tag: &SessionTag,
         rng: &mut R,
     ) -> Result<(Self, Vec<u8>), Error> {
+        let mut receiver = Self::new(choices, tag, rng)?;
+        let message = receiver.offer_on(threads, choices.len());
+        Ok((receiver, message))
+    }
+
+    /// A receiver with all the randomness that its message takes, and nothing of it made yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`start`](Self::start).
+    pub fn new<R: CryptoRng + ?Sized>(
+        choices: &[bool],
+        tag: &SessionTag,
+        rng: &mut R,
+    ) -> Result<Self, Error> {
         check_count(choices.len())?;
         let choices = Zeroizing::new(choices.iter().map(|&c| u8::from(c)).collect::<Vec<u8>>());
-        let oracles = Oracles::new(tag);
         let blank: Randomness = ([0; SEED_BYTES], [0; MASK_BYTES]);
         let mut randomness = Zeroizing::new(vec![blank; choices.len()]);
         for (seed, mask) in randomness.iter_mut() {
             rng.fill_bytes(seed);
             rng.fill_bytes(mask);
         }
-        let parts = in_parts(choices.len(), threads, |range| {
-            let one = |i: usize| offer(&oracles, i as u32, choices[i], &randomness[i]);
-            Ok::<_, Error>(range.map(one).collect())
-        })?;
-        let mut message = Vec::with_capacity(choices.len() * PHI_BYTES);
-        let mut secrets = Vec::with_capacity(choices.len());
-        for (secret, phi) in parts {
-            secrets.push(secret);
-            message.extend_from_slice(&phi);
-        }
-        let receiver = Self {
-            oracles,
+        Ok(Self {
+            oracles: Oracles::new(tag),
+            secrets: Vec::with_capacity(choices.len()),
+            message: Vec::with_capacity(choices.len() * PHI_BYTES),
             choices,
-            secrets,
-            message: message.clone(),
-        };
-        Ok((receiver, message))
+            randomness,
+        })
+    }
+
+    /// How many OTs have no part of the message yet.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.choices.len() - self.secrets.len()
+    }
+
+    /// Makes the part of the message for the next `count` OTs, or for those that are left, on up to
+    /// `threads` threads. All parts together are the message of [`start`](Self::start).
+    pub fn offer_on(&mut self, threads: NonZeroUsize, count: usize) -> Vec<u8> {
+        let (first, count) = (self.secrets.len(), count.min(self.left()));
+        let Ok(made) = in_parts(count, threads, |range| {
+            let one = |i: usize| {
+                let i = first + i;
+                offer(
+                    &self.oracles,
+                    i as u32,
+                    self.choices[i],
+                    &self.randomness[i],
+                )
+            };
+            Ok::<_, Infallible>(range.map(one).collect())
+        });
+        let mut part = Vec::with_capacity(count * PHI_BYTES);
+        for (secret, phi) in made {
+            self.secrets.push(secret);
+            part.extend_from_slice(&phi);
+        }
+        self.message.extend_from_slice(&part);
+        part
     }
 
     /// Size of the sender's message that this receiver waits for, in bytes.
@@ -106,7 +143,8 @@ impl Receiver {
     ///
     /// [`PeerMisbehaved`](crate::PeerMisbehaved) if the message has the wrong length or a
     /// ciphertext stands in it twice. A ciphertext that is not an encapsulation to our key gives a
-    /// key that nobody else knows.
+    /// key that nobody else knows. [`ApiMisuse`](crate::ApiMisuse) if a part of our message is not
+    /// made.
     pub fn finish(self, message: &[u8]) -> Result<Vec<Key>, Error> {
         self.finish_on(NonZeroUsize::MIN, message)
     }
@@ -117,6 +155,7 @@ impl Receiver {
     ///
     /// Those of [`finish`](Self::finish).
     pub fn finish_on(self, threads: NonZeroUsize, message: &[u8]) -> Result<Vec<Key>, Error> {
+        check_made(self.choices.len(), self.left())?;
         check_length(Message::BaseSender, self.expected_bytes(), message)?;
         refuse_repetitions(Message::BaseSender, message.chunks_exact(CIPHERTEXT_BYTES))?;
         let (pairs, _) = message.as_chunks::<{ 2 * CIPHERTEXT_BYTES }>();

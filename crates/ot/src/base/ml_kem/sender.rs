@@ -11,14 +11,20 @@ use super::oracle::Oracles;
 use super::vector::Vector;
 use super::{CIPHERTEXT_BYTES, KEY_BYTES, MASK_BYTES, PHI_BYTES, VECTOR_BYTES};
 use crate::base::parts::in_parts;
-use crate::base::{Key, check_count, check_length, refuse_repetitions};
+use crate::base::{Key, check_count, check_length, check_made, part_count, refuse_repetitions};
 use crate::{Error, Message, PeerMisbehaved, SessionTag};
 
-/// A sender who waits for the receiver's message.
+/// A sender who waits for the receiver's message, at once or in parts.
 pub struct Sender {
     oracles: Oracles,
     /// What each OT's two encapsulations are made from.
     randomness: Zeroizing<Vec<[[u8; 32]; 2]>>,
+    /// Parts of the receiver's message that came.
+    taken: Vec<u8>,
+    /// Both keys of the OTs of these parts.
+    keys: Vec<[Key; 2]>,
+    /// The message for the receiver, as far as it is made.
+    reply: Vec<u8>,
 }
 
 /// Both keys of an OT and its two ciphertexts.
@@ -48,13 +54,16 @@ impl Sender {
         Ok(Self {
             oracles,
             randomness,
+            taken: Vec::new(),
+            keys: Vec::with_capacity(count),
+            reply: Vec::with_capacity(count * 2 * CIPHERTEXT_BYTES),
         })
     }
 
-    /// Size of the receiver's message that this sender waits for, in bytes.
+    /// Size of what is still to come of the receiver's message, in bytes.
     #[must_use]
     pub fn expected_bytes(&self) -> usize {
-        self.randomness.len() * PHI_BYTES
+        (self.randomness.len() - self.keys.len()) * PHI_BYTES
     }
 
     /// Takes the receiver's message. Returns both keys of each OT, (r_0, r_1), and the message for
@@ -73,25 +82,47 @@ impl Sender {
     /// # Errors
     ///
     /// Those of [`answer`](Self::answer).
-    pub fn answer_on(self, threads: NonZeroUsize, message: &[u8]) -> Result<Answers, Error> {
+    pub fn answer_on(mut self, threads: NonZeroUsize, message: &[u8]) -> Result<Answers, Error> {
         check_length(Message::BaseReceiver, self.expected_bytes(), message)?;
-        let (phis, _) = message.as_chunks::<PHI_BYTES>();
+        self.take_on(threads, message)?;
+        self.into_answers()
+    }
+
+    /// Takes the next part of the receiver's message: any whole number of its OTs.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved`], as [`answer`](Self::answer); what stands twice is also found across
+    /// parts. This sender must not go on then.
+    pub fn take_on(&mut self, threads: NonZeroUsize, part: &[u8]) -> Result<(), Error> {
+        let (first, all) = (self.keys.len(), self.randomness.len());
+        let count = part_count(all - first, PHI_BYTES, part)?;
+        self.taken.extend_from_slice(part);
+        let (phis, _) = self.taken.as_chunks::<PHI_BYTES>();
         refuse_repetitions(
             Message::BaseReceiver,
             phis.iter().map(|phi| &phi[..KEY_BYTES]),
         )?;
-        let count = self.randomness.len();
         let answers = in_parts(count, threads, |range| {
-            let one = |i: usize| self.encapsulate(i, &phis[i]);
+            let one = |i: usize| self.encapsulate(first + i, &phis[first + i]);
             range.map(one).collect::<Result<Vec<_>, _>>()
         })?;
-        let mut pairs = Vec::with_capacity(count);
-        let mut reply = Vec::with_capacity(count * 2 * CIPHERTEXT_BYTES);
         for (keys, ciphertexts) in answers {
-            pairs.push(keys);
-            reply.extend_from_slice(ciphertexts.as_flattened());
+            self.keys.push(keys);
+            self.reply.extend_from_slice(ciphertexts.as_flattened());
         }
-        Ok((pairs, reply))
+        Ok(())
+    }
+
+    /// What [`answer`](Self::answer) returns, once all parts are taken.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse`](crate::ApiMisuse) if some are not.
+    pub fn into_answers(self) -> Result<Answers, Error> {
+        let count = self.randomness.len();
+        check_made(count, count - self.keys.len())?;
+        Ok((self.keys, self.reply))
     }
 
     /// Both keys of OT `index`.

@@ -1,5 +1,6 @@
 //! The receiver of base OTs: it gets the key of its choice in each OT.
 
+use core::convert::Infallible;
 use core::fmt;
 use core::num::NonZeroUsize;
 
@@ -13,17 +14,19 @@ use zeroize::Zeroizing;
 use super::oracle::Oracles;
 use super::{PHI_BYTES, POINT_BYTES};
 use crate::base::parts::in_parts;
-use crate::base::{Key, check_count, check_length};
+use crate::base::{Key, check_count, check_length, check_made};
 use crate::{Error, Message, PeerMisbehaved, SessionTag};
 
-/// A receiver whose message is made and who waits for the sender's.
+/// A receiver that makes its message, at once or in parts, and waits for the sender's.
 pub struct Receiver {
     oracles: Oracles,
     /// c of each OT, as 0 or 1.
     choices: Zeroizing<Vec<u8>>,
     /// b/2 of each OT.
     half_secrets: Zeroizing<Vec<Scalar>>,
-    /// φ of all OTs, as sent.
+    /// s′ of each OT.
+    seeds: Zeroizing<Vec<[u8; 32]>>,
+    /// φ of the OTs whose part of the message is made, as sent.
     message: Vec<u8>,
 }
 
@@ -54,36 +57,68 @@ impl Receiver {
         tag: &SessionTag,
         rng: &mut R,
     ) -> Result<(Self, Vec<u8>), Error> {
+        let mut receiver = Self::new(choices, tag, rng)?;
+        let message = receiver.offer_on(threads, choices.len());
+        Ok((receiver, message))
+    }
+
+    /// A receiver with all the randomness that its message takes, and nothing of it made yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`start`](Self::start).
+    pub fn new<R: CryptoRng + ?Sized>(
+        choices: &[bool],
+        tag: &SessionTag,
+        rng: &mut R,
+    ) -> Result<Self, Error> {
         check_count(choices.len())?;
         let choices = Zeroizing::new(choices.iter().map(|&c| u8::from(c)).collect::<Vec<u8>>());
-        let oracles = Oracles::new(tag);
         let mut half_secrets = Zeroizing::new(Vec::with_capacity(choices.len()));
         let mut seeds = Zeroizing::new(vec![[0; 32]; choices.len()]);
         for seed in seeds.iter_mut() {
             rng.fill_bytes(seed);
             half_secrets.push(Scalar::random(rng));
         }
-        let message = in_parts(choices.len(), threads, |range| {
+        Ok(Self {
+            oracles: Oracles::new(tag),
+            message: Vec::with_capacity(choices.len() * PHI_BYTES),
+            choices,
+            half_secrets,
+            seeds,
+        })
+    }
+
+    /// How many OTs have no part of the message yet.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.choices.len() - self.message.len() / PHI_BYTES
+    }
+
+    /// Makes the part of the message for the next `count` OTs, or for those that are left, on up to
+    /// `threads` threads. All parts together are the message of [`start`](Self::start).
+    pub fn offer_on(&mut self, threads: NonZeroUsize, count: usize) -> Vec<u8> {
+        let first = self.choices.len() - self.left();
+        let count = count.min(self.left());
+        let Ok(part) = in_parts(count, threads, |range| {
+            let range = first + range.start..first + range.end;
             let half_points = range.clone().map(|i| {
-                let half_mask = oracles.half_mask(i as u32, choices[i], &seeds[i]);
-                RistrettoPoint::mul_base(&half_secrets[i]) - half_mask
+                let mask = self
+                    .oracles
+                    .half_mask(i as u32, self.choices[i], &self.seeds[i]);
+                RistrettoPoint::mul_base(&self.half_secrets[i]) - mask
             });
             let half_points: Vec<_> = half_points.collect();
             let points = RistrettoPoint::double_and_compress_batch(&half_points);
             let phis = points.iter().zip(range);
-            Ok::<_, Error>(
-                phis.map(|(t, i)| phi(t.as_bytes(), &seeds[i], choices[i]))
+            Ok::<_, Infallible>(
+                phis.map(|(t, i)| phi(t.as_bytes(), &self.seeds[i], self.choices[i]))
                     .collect(),
             )
-        })?;
-        let message = message.concat();
-        let receiver = Self {
-            oracles,
-            choices,
-            half_secrets,
-            message: message.clone(),
-        };
-        Ok((receiver, message))
+        });
+        let part = part.concat();
+        self.message.extend_from_slice(&part);
+        part
     }
 
     /// Takes the sender's message and returns the chosen key of each OT, r_c.
@@ -91,7 +126,7 @@ impl Receiver {
     /// # Errors
     ///
     /// [`PeerMisbehaved`] if the message is not 32 bytes long, not a canonical element, or the
-    /// identity.
+    /// identity; [`ApiMisuse`](crate::ApiMisuse) if a part of our message is not made.
     pub fn finish(self, message: &[u8]) -> Result<Vec<Key>, Error> {
         self.finish_on(NonZeroUsize::MIN, message)
     }
@@ -102,6 +137,7 @@ impl Receiver {
     ///
     /// Those of [`finish`](Self::finish).
     pub fn finish_on(self, threads: NonZeroUsize, message: &[u8]) -> Result<Vec<Key>, Error> {
+        check_made(self.choices.len(), self.left())?;
         let a_bytes = read_point(message)?;
         let a = decode(a_bytes)?;
         in_parts(self.choices.len(), threads, |range| {

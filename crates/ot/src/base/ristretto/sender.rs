@@ -12,10 +12,10 @@ use zeroize::Zeroizing;
 use super::oracle::Oracles;
 use super::{PHI_BYTES, POINT_BYTES};
 use crate::base::parts::in_parts;
-use crate::base::{Key, check_count, check_length, refuse_repetitions};
+use crate::base::{Key, check_count, check_length, check_made, part_count, refuse_repetitions};
 use crate::{Error, Message, PeerMisbehaved, SessionTag};
 
-/// A sender whose message is made and who waits for the receiver's.
+/// A sender whose message is made and who waits for the receiver's, at once or in parts.
 pub struct Sender {
     count: usize,
     oracles: Oracles,
@@ -23,6 +23,10 @@ pub struct Sender {
     half_secret: Zeroizing<Scalar>,
     /// A, as sent.
     message: [u8; POINT_BYTES],
+    /// Parts of the receiver's message that came.
+    taken: Vec<u8>,
+    /// Both keys of the OTs of these parts.
+    keys: Vec<[Key; 2]>,
 }
 
 impl Sender {
@@ -50,14 +54,16 @@ impl Sender {
             oracles: Oracles::new(tag),
             half_secret,
             message,
+            taken: Vec::new(),
+            keys: Vec::with_capacity(count),
         };
         Ok((sender, message.to_vec()))
     }
 
-    /// Size of the receiver's message that this sender waits for, in bytes.
+    /// Size of what is still to come of the receiver's message, in bytes.
     #[must_use]
     pub fn expected_bytes(&self) -> usize {
-        self.count * PHI_BYTES
+        (self.count - self.keys.len()) * PHI_BYTES
     }
 
     /// Takes the receiver's message and returns both keys of each OT, (r_0, r_1).
@@ -75,12 +81,31 @@ impl Sender {
     /// # Errors
     ///
     /// Those of [`finish`](Self::finish).
-    pub fn finish_on(self, threads: NonZeroUsize, message: &[u8]) -> Result<Vec<[Key; 2]>, Error> {
+    pub fn finish_on(
+        mut self,
+        threads: NonZeroUsize,
+        message: &[u8],
+    ) -> Result<Vec<[Key; 2]>, Error> {
         check_length(Message::BaseReceiver, self.expected_bytes(), message)?;
-        let points = message.chunks_exact(PHI_BYTES);
+        self.take_on(threads, message)?;
+        self.into_keys()
+    }
+
+    /// Takes the next part of the receiver's message: any whole number of its OTs.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved`], as [`finish`](Self::finish); what stands twice is also found across
+    /// parts. This sender must not go on then.
+    pub fn take_on(&mut self, threads: NonZeroUsize, part: &[u8]) -> Result<(), Error> {
+        let first = self.keys.len();
+        let count = part_count(self.count - first, PHI_BYTES, part)?;
+        self.taken.extend_from_slice(part);
+        let points = self.taken.chunks_exact(PHI_BYTES);
         refuse_repetitions(Message::BaseReceiver, points.map(|phi| &phi[..POINT_BYTES]))?;
-        let phi = |i: usize| &message[i * PHI_BYTES..][..PHI_BYTES];
-        in_parts(self.count, threads, |range| {
+        let phi = |i: usize| &self.taken[i * PHI_BYTES..][..PHI_BYTES];
+        let keys = in_parts(count, threads, |range| {
+            let range = first + range.start..first + range.end;
             let mut half_shared = Zeroizing::new(Vec::with_capacity(2 * range.len()));
             for i in range.clone() {
                 for y in self.open(i, phi(i))? {
@@ -96,8 +121,20 @@ impl Sender {
                     self.oracles.key(i as u32, x, &self.message, phi(i), shared)
                 })
             };
-            Ok(pairs.map(keys).collect())
-        })
+            Ok::<_, Error>(pairs.map(keys).collect())
+        })?;
+        self.keys.extend(keys);
+        Ok(())
+    }
+
+    /// Both keys of each OT, (r_0, r_1), once all parts are taken.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse`](crate::ApiMisuse) if some are not.
+    pub fn into_keys(self) -> Result<Vec<[Key; 2]>, Error> {
+        check_made(self.count, self.count - self.keys.len())?;
+        Ok(self.keys)
     }
 
     /// Y_0 and Y_1 of φ.
