@@ -1,27 +1,31 @@
 //! A circuit as its garbler knows it: everything follows from its seed.
 //!
-//! From the seed come, in this order: Δ, the start point, λ and a seed for the scheme; the labels
-//! of 0 of the garbler's input; first shares of 0, one an encoded bit; second shares of 0, one a
-//! bit; and m with its halves. The label of bit w of the evaluator's input is
+//! From the seed come, in this order: Δ, the start point, λ, a seed for the scheme and one for m
+//! and its pairs; the labels of 0 of the garbler's input; first shares of 0, one an encoded bit; and
+//! second shares of 0, one a bit of the evaluator's input and of D. The label of 0 of such a bit is
 //!
-//! W_w = (M · first shares)_w ⊕ second share_w (⊕ PRG(λ)\[w\] in a main circuit),
+//! W_w = (M · first shares)_w ⊕ second share_w (⊕ PRG(λ)\[w\] for an input),
 //!
-//! so that the first share of y1_w and the second of y2_w give the label of y1_w ⊕ y2_w. The
+//! so that the first share of value a and the second of value b give the label of a ⊕ b. The
 //! labels of the garbler's input are committed to and opened under PRG(λ), too.
 //!
-//! **A recovery circuit is a lock on m.** It publishes z = m ⊕ H(all labels of 0 of its 128 wires).
-//! Who has label 0 of each, that is, who chose e ⊕ c = D, gets m; and with it x = (x ⊕ m) ⊕ m,
-//! since x ⊕ m of its circuit follows from the main circuits' and the chain's δ. So recovery
-//! needs no gates and no labels of x: the AND gates of Lindell–Riva's circuit, whose master label
-//! the same lock would hide, could give no more than this.
+//! **Recovery is a lock that can be checked.** A circuit publishes z = (seed of m and its pairs) ⊕
+//! H(labels of 0 of D's 128 wires). Who has label 0 of each of them, that is, who sent
+//! e = D ⊕ c, gets the seed, makes the pairs again, and compares *all* their commitments: then m
+//! is the one that the garbler had committed to, twice over in each pair, before anything was
+//! opened, and by the chain x ⊕ m of this circuit belongs to the x of every good circuit
+//! ([`consistency`](super::consistency)). So a lock that opens gives the right x, whatever
+//! else is wrong with its circuit, and **one good circuit of a bucket is enough** for recovery as it
+//! is for the result: no circuits apart, no majority. D's wires enter no gate. Of each the evaluator
+//! has one label, ever; the lock hashes all together, since a sum of labels would cancel Δ.
 
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::bits::{bit, clear_unused, xor_into};
+use super::bits::{bit, xor_into};
 use super::consistency::Pairs;
-use super::layout::{Batch, CircuitKind};
+use super::layout::{Batch, LOCK_BYTES};
 use super::oracle::{Domain, Hash, Oracle};
 use super::walk::Material;
 
@@ -42,8 +46,6 @@ impl CircuitSeed {
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Secrets {
     #[zeroize(skip)]
-    kind: CircuitKind,
-    #[zeroize(skip)]
     pub(super) number: u32,
     seed: CircuitSeed,
     pub(super) delta: Block,
@@ -51,6 +53,8 @@ pub(super) struct Secrets {
     start: Block,
     pub(super) lambda: Block,
     garbling_seed: [u8; 32],
+    /// What the lock hides.
+    pairs_seed: [u8; LOCK_BYTES],
     /// Labels of 0 of the garbler's input, under λ.
     pub(super) inputs: Vec<Block>,
     /// First shares of 0, one an encoded bit.
@@ -67,54 +71,62 @@ impl Secrets {
         number: u32,
         seed: CircuitSeed,
     ) -> Self {
-        let kind = batch.kind(number);
         let mut prg = Prg::from_seed(&seed.0);
         let delta = prg.next_block().with_lsb(1.into());
         let (start, lambda) = (prg.next_block(), prg.next_block());
         let mut garbling_seed = [0; 32];
         prg.fill_bytes(&mut garbling_seed);
+        let mut pairs_seed = [0; LOCK_BYTES];
+        prg.fill_bytes(&mut pairs_seed);
         let mut draw = |count| {
             let mut blocks = vec![Block::ZERO; count];
             prg.fill_blocks(&mut blocks);
             blocks
         };
-        let inputs = match kind {
-            CircuitKind::Main => draw(batch.input_bits),
-            CircuitKind::Recovery => Vec::new(),
-        };
-        let encoding = batch.encoding(kind);
-        let (first, second) = (draw(encoding.encoded_bits()), draw(encoding.bits()));
+        let inputs = draw(batch.input_bits);
+        let first = draw(batch.encoding.encoded_bits());
+        let second = draw(batch.encoding.bits());
         Self {
-            kind,
             number,
             seed,
             delta,
             start,
             lambda,
             garbling_seed,
+            pairs: Pairs::draw(batch.chaining, &mut Prg::from_seed(&pairs_seed)),
+            pairs_seed,
             inputs,
             first,
             second,
-            pairs: Pairs::draw(batch.chaining, &mut prg),
         }
     }
 
-    /// The labels of 0 of the evaluator's input, without λ.
+    /// The labels of 0 of the evaluator's input and of D, without λ.
     fn choices<S: Scheme<Wire = Block>>(&self, batch: &Batch<'_, S>) -> Zeroizing<Vec<Block>> {
-        let mut labels = Zeroizing::new(batch.encoding(self.kind).decode_blocks(&self.first));
+        let mut labels = Zeroizing::new(batch.encoding.decode_blocks(&self.first));
         for (label, second) in labels.iter_mut().zip(&self.second) {
             *label ^= *second;
         }
         labels
     }
 
-    /// Garbles the circuit, a main one: appends its tables, and gives its outputs' labels of 0.
+    /// Garbles the circuit: appends its tables, and gives its outputs' labels of 0.
     pub(super) fn garble<S: Scheme<Wire = Block>>(
         &self,
         batch: &Batch<'_, S>,
         tables: &mut Vec<u8>,
     ) -> Zeroizing<Vec<Block>> {
-        let (mut inputs, mut choices) = (Zeroizing::new(self.inputs.clone()), self.choices(batch));
+        self.garble_with(batch, self.choices(batch), tables)
+    }
+
+    fn garble_with<S: Scheme<Wire = Block>>(
+        &self,
+        batch: &Batch<'_, S>,
+        mut choices: Zeroizing<Vec<Block>>,
+        tables: &mut Vec<u8>,
+    ) -> Zeroizing<Vec<Block>> {
+        choices.truncate(batch.choice_bits);
+        let mut inputs = Zeroizing::new(self.inputs.clone());
         unmask(self.lambda, &mut inputs, &mut choices);
         let material = Material {
             seed: self.garbling_seed,
@@ -128,39 +140,27 @@ impl Secrets {
 
     /// Appends all that is published of the circuit.
     pub(super) fn publish<S: Scheme<Wire = Block>>(&self, batch: &Batch<'_, S>, out: &mut Vec<u8>) {
-        let oracle = &batch.oracle;
-        out.reserve(batch.layout(self.kind).total);
-        if self.kind == CircuitKind::Main {
-            out.extend(self.start.to_bytes());
-            let outputs = self.garble(batch, out);
-            self.commit_inputs(oracle, out);
-            for (number, derived) in (0..).zip(&*self.derived_outputs(batch, &outputs)) {
-                out.extend(oracle.block(Domain::OutputCommitment, self.number, number, *derived));
-            }
+        let (oracle, number) = (&batch.oracle, self.number);
+        out.reserve(batch.layout.total);
+        out.extend_from_slice(&self.start.to_bytes());
+        let choices = self.choices(batch);
+        let mut locked = self.pairs_seed;
+        lock(oracle, number, &choices[batch.choice_bits..], &mut locked);
+        let outputs = self.garble_with(batch, choices, out);
+        self.commit_inputs(oracle, out);
+        for (i, derived) in (0_u32..).zip(&*self.derived_outputs(batch, &outputs)) {
+            let commitment = oracle.block(Domain::OutputCommitment, number, i / 2, *derived);
+            out.extend_from_slice(&commitment);
         }
         self.commit_pairs(oracle, Domain::SecondShare, &self.second, out);
-        match self.kind {
-            CircuitKind::Main => {
-                out.extend(oracle.block(Domain::Lambda, self.number, 0, self.lambda));
-            }
-            CircuitKind::Recovery => {
-                let mut locked = self.pairs.mask.clone();
-                lock(
-                    oracle,
-                    self.number,
-                    &self.choices(batch),
-                    batch.input_bits,
-                    &mut locked,
-                );
-                out.extend(locked);
-            }
-        }
+        out.extend_from_slice(&oracle.block(Domain::Lambda, number, 0, self.lambda));
+        out.extend_from_slice(&locked);
         self.commit_pairs(oracle, Domain::FirstShare, &self.first, out);
-        self.pairs.commit(oracle, self.number, out);
-        out.extend(oracle.parts(Domain::Seed, self.number, 0, &[&self.seed.0]));
+        self.pairs.commit(oracle, number, out);
+        out.extend_from_slice(&oracle.parts(Domain::Seed, number, 0, &[&self.seed.0]));
         #[cfg(test)]
         if let Some(spoiling) = &batch.spoiling {
-            spoiling.spoil(self.number, batch.layout(self.kind), out);
+            spoiling.spoil(number, &batch.layout, out);
         }
     }
 
@@ -168,7 +168,7 @@ impl Secrets {
     fn commit_pairs(&self, oracle: &Oracle, domain: Domain, zeros: &[Block], out: &mut Vec<u8>) {
         for (i, zero) in (0..).zip(zeros) {
             for (b, label) in (0..).zip([*zero, *zero ^ self.delta]) {
-                out.extend(oracle.block(domain, self.number, 2 * i + b, label));
+                out.extend_from_slice(&oracle.block(domain, self.number, 2 * i + b, label));
             }
         }
     }
@@ -180,7 +180,12 @@ impl Secrets {
             let first = *zero ^ self.delta.and_bit(permuted);
             for (p, label) in (0..).zip([first, first ^ self.delta]) {
                 let position = 2 * i as u32 + p;
-                out.extend(oracle.block(Domain::GarblerInput, self.number, position, label));
+                out.extend_from_slice(&oracle.block(
+                    Domain::GarblerInput,
+                    self.number,
+                    position,
+                    label,
+                ));
             }
         }
     }
@@ -225,21 +230,12 @@ pub(super) fn unmask(lambda: Block, inputs: &mut [Block], choices: &mut [Block])
     }
 }
 
-/// Locks or unlocks m under the labels of 0 of a recovery circuit's wires.
-pub(super) fn lock(
-    oracle: &Oracle,
-    circuit: u32,
-    zeros: &[Block],
-    input_bits: usize,
-    mask: &mut [u8],
-) {
+/// Locks or unlocks a seed under the labels of 0 of D's wires.
+pub(super) fn lock(oracle: &Oracle, circuit: u32, zeros: &[Block], seed: &mut [u8; LOCK_BYTES]) {
     let mut bytes = Zeroizing::new(Vec::with_capacity(zeros.len() * Block::BYTES));
     for zero in zeros {
         bytes.extend_from_slice(&zero.to_bytes());
     }
     let key: Zeroizing<Hash> = Zeroizing::new(oracle.parts(Domain::Lock, circuit, 0, &[&bytes]));
-    let mut pad = Zeroizing::new(vec![0; mask.len()]);
-    Prg::from_seed(&key).fill_bytes(&mut pad);
-    xor_into(mask, &pad);
-    clear_unused(mask, input_bits);
+    xor_into(seed, &*key);
 }

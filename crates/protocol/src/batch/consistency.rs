@@ -2,22 +2,22 @@
 //!
 //! Lindell–Riva 2015, section 3, with O(s) symmetric operations a circuit. The garbler's labels
 //! of circuit j are committed in pairs permuted by a secret m_j, and it opens positions x ⊕ m_j.
-//! Beside them it commits to s + 3 pairs (m_j ⊕ r_i, r_i).
+//! Beside them it commits to s + 2 pairs (m_j ⊕ r_i, r_i).
 //!
-//! The circuits of an execution, main and then recovery, form a chain. For neighbours a and b the
+//! The circuits of an execution, in the order of their bucket, form a chain. For neighbours a and b the
 //! garbler sends δ = m_a ⊕ m_b and for each i the sum of their first halves, whose sum with δ is
-//! that of the second halves. The evaluator has committed to W ∈ {0,1}^(s+3), **one for the whole
+//! that of the second halves. The evaluator has committed to W ∈ {0,1}^(s+2), **one for the whole
 //! chain**, and opens it when all of these are there; the garbler opens half W_i of each circuit,
 //! and the evaluator checks that neighbours' halves have the sums that were sent.
 //!
 //! *Sound*: let a and b be two good circuits of a chain. Over all steps between them, opened
 //! halves in the middle cancel, so half W_i of a ⊕ half W_i of b is the sum of what was sent for
 //! that half. If the δ between them do not add to m_a ⊕ m_b, then for each i one of the halves
-//! fails, whatever the circuits between contain. So all checks pass with probability 2^−(s+3).
+//! fails, whatever the circuits between contain. So all checks pass with probability 2^−(s+2).
 //! *Hiding*: W shows r_i or m_j ⊕ r_i, never both: independent of m_j. Two W's on one circuit
 //! would show it.
 //!
-//! **Cost**: 2 (s + 3) commitments a circuit.
+//! **Cost**: 2 (s + 2) commitments a circuit.
 
 use tacit_kernels::Prg;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -33,7 +33,7 @@ const RANDOM_BYTES: usize = 16;
 pub(super) struct Chaining {
     /// Bits of m: the garbler's input bits.
     pub(super) input_bits: usize,
-    /// s + 3, or none if the garbler has no input.
+    /// s + 2, or none if the garbler has no input.
     pub(super) pairs: usize,
 }
 
@@ -126,7 +126,12 @@ impl Pairs {
         for i in 0..self.sizes.pairs {
             for which in [false, true] {
                 let parts = [self.random(i, which), &self.half(i, which)];
-                out.extend(oracle.parts(Domain::Half, circuit, position(i, which), &parts));
+                out.extend_from_slice(&oracle.parts(
+                    Domain::Half,
+                    circuit,
+                    position(i, which),
+                    &parts,
+                ));
             }
         }
     }

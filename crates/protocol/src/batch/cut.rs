@@ -8,7 +8,7 @@
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 
-use super::layout::{Batch, CircuitKind};
+use super::layout::Batch;
 
 /// A seed that the evaluator has committed to.
 pub(super) type ChoiceSeed = [u8; 32];
@@ -17,30 +17,18 @@ pub(super) type ChoiceSeed = [u8; 32];
 pub(super) struct CheckSet {
     /// Those that are opened and checked, in order.
     pub(super) checked: Vec<u32>,
-    /// Main and recovery circuits that are evaluated, in order.
-    evaluated: [Vec<u32>; 2],
+    /// Those that are evaluated, in order.
+    evaluated: Vec<u32>,
 }
 
 impl CheckSet {
     /// The cut that `seed` names.
     pub(super) fn choose<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>, seed: &ChoiceSeed) -> Self {
-        let mut prg = Prg::from_seed(seed);
-        let (main, recovery) = (batch.plan.main(), batch.plan.recovery());
-        let all_main = main.circuits as u32;
-        let mut checked = Vec::new();
-        let mut cut = |first: u32, end: u32, count: u64| {
-            let mut all: Vec<u32> = (first..end).collect();
-            shuffle(&mut prg, &mut all);
-            let mut evaluated = all.split_off(count as usize);
-            evaluated.sort_unstable();
-            checked.append(&mut all);
-            evaluated
-        };
-        let evaluated = [
-            cut(0, all_main, main.checked()),
-            cut(all_main, batch.circuits(), recovery.checked()),
-        ];
+        let mut checked: Vec<u32> = (0..batch.circuits()).collect();
+        shuffle(&mut Prg::from_seed(seed), &mut checked);
+        let mut evaluated = checked.split_off(batch.plan.cut().checked() as usize);
         checked.sort_unstable();
+        evaluated.sort_unstable();
         Self { checked, evaluated }
     }
 
@@ -50,15 +38,9 @@ impl CheckSet {
         batch: &Batch<'_, S>,
         seed: &ChoiceSeed,
     ) -> Vec<Vec<u32>> {
-        let mut prg = Prg::from_seed(seed);
-        let [mut main, mut recovery] = self.evaluated.clone();
-        shuffle(&mut prg, &mut main);
-        shuffle(&mut prg, &mut recovery);
-        let main = main.chunks(batch.bucket(CircuitKind::Main));
-        let recovery = recovery.chunks(batch.bucket(CircuitKind::Recovery));
-        main.zip(recovery)
-            .map(|(main, recovery)| [main, recovery].concat())
-            .collect()
+        let mut thrown = self.evaluated.clone();
+        shuffle(&mut Prg::from_seed(seed), &mut thrown);
+        thrown.chunks(batch.bucket()).map(<[u32]>::to_vec).collect()
     }
 }
 

@@ -8,9 +8,10 @@
 //! |---|---|
 //! | for each circuit of the chain: 4 | its number |
 //! | kept | what was published of it, up to `first` |
-//! | 16 a bit | the first shares of y1 or c, decoded |
+//! | 32 | the hash of its commitments to halves |
+//! | 16 a bit | the first shares of y1 and c, decoded |
 //! | for each circuit but the first: ⌈\|x\|/8⌉ | δ to its predecessor |
-//! | ⌈\|y\|/8⌉, 16 | y1, c |
+//! | ⌈(\|y\| + 128)/8⌉ | y1, c |
 //!
 //! Numbers are little-endian; all lengths follow from the batch.
 
@@ -20,7 +21,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::bits::{bytes_for, pack, unpack, unused_are_clear, xor_into};
 use super::circuit::CircuitSeed;
-use super::layout::{Batch, CircuitKind, KEY_BITS};
+use super::layout::Batch;
+use super::oracle::Hash;
 use crate::Error;
 
 const BROKEN: Error =
@@ -75,12 +77,12 @@ impl GarblerExecution {
         bytes: &[u8],
     ) -> Result<Self, Error> {
         let (circuits, rest) = bytes.as_chunks::<{ Self::CIRCUIT_BYTES }>();
-        if !rest.is_empty() || circuits.len() != batch.chain_length() {
+        if !rest.is_empty() || circuits.len() != batch.bucket() {
             return Err(BROKEN);
         }
-        let circuits = circuits.iter().zip(batch.chain()).map(|(circuit, kind)| {
+        let circuits = circuits.iter().map(|circuit| {
             let (number, seed) = circuit.split_first_chunk().ok_or(BROKEN)?;
-            let number = number_of(batch, kind, *number)?;
+            let number = number_of(batch, *number)?;
             Ok((number, CircuitSeed(seed.try_into().map_err(|_| BROKEN)?)))
         });
         Ok(Self {
@@ -89,13 +91,9 @@ impl GarblerExecution {
     }
 }
 
-fn number_of<S: Scheme<Wire = Block>>(
-    batch: &Batch<'_, S>,
-    kind: CircuitKind,
-    bytes: [u8; 4],
-) -> Result<u32, Error> {
+fn number_of<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>, bytes: [u8; 4]) -> Result<u32, Error> {
     let number = u32::from_le_bytes(bytes);
-    match number < batch.circuits() && batch.kind(number) == kind {
+    match number < batch.circuits() {
         true => Ok(number),
         false => Err(BROKEN),
     }
@@ -108,7 +106,9 @@ pub(super) struct KeptCircuit {
     /// What was published, up to `first` of its layout.
     #[zeroize(skip)]
     pub(super) published: Vec<u8>,
-    /// The first shares of y1 or c, one a bit.
+    /// The hash of its commitments to halves.
+    pub(super) pairs: Hash,
+    /// The first shares of y1 and c, one a bit.
     pub(super) shares: Vec<Block>,
 }
 
@@ -118,10 +118,8 @@ pub struct EvaluatorExecution {
     pub(super) circuits: Vec<KeptCircuit>,
     /// δ of each circuit but the first and its predecessor.
     pub(super) differences: Vec<u8>,
-    /// y1: what the main circuits' first shares stand for.
+    /// y1 and c: what the first shares stand for.
     pub(super) offset: Zeroizing<Vec<bool>>,
-    /// c: what the recovery circuits' first shares stand for.
-    pub(super) key_offset: Zeroizing<Vec<bool>>,
 }
 
 impl EvaluatorExecution {
@@ -132,13 +130,13 @@ impl EvaluatorExecution {
         for circuit in &self.circuits {
             bytes.extend_from_slice(&circuit.number.to_le_bytes());
             bytes.extend_from_slice(&circuit.published);
+            bytes.extend_from_slice(&circuit.pairs);
             for share in &circuit.shares {
                 bytes.extend_from_slice(&share.to_bytes());
             }
         }
         bytes.extend_from_slice(&self.differences);
         bytes.extend_from_slice(&Zeroizing::new(pack(&self.offset)));
-        bytes.extend_from_slice(&Zeroizing::new(pack(&self.key_offset)));
         bytes
     }
 
@@ -157,24 +155,25 @@ impl EvaluatorExecution {
             rest = after;
             Ok(taken)
         };
-        let mut circuits = Vec::with_capacity(batch.chain_length());
-        for kind in batch.chain() {
+        let mut circuits = Vec::with_capacity(batch.bucket());
+        for _ in 0..batch.bucket() {
             let number = take(4)?.try_into().map_err(|_| BROKEN)?;
-            let number = number_of(batch, kind, number)?;
-            let published = take(batch.layout(kind).kept())?.to_vec();
-            let shares = take(batch.encoding(kind).bits() * Block::BYTES)?;
+            let number = number_of(batch, number)?;
+            let published = take(batch.layout.kept())?.to_vec();
+            let pairs = take(32)?.try_into().map_err(|_| BROKEN)?;
+            let shares = take(batch.encoding.bits() * Block::BYTES)?;
             let shares = shares.as_chunks().0.iter();
             circuits.push(KeptCircuit {
                 number,
                 published,
+                pairs,
                 shares: shares.map(|bytes| Block::from_bytes(*bytes)).collect(),
             });
         }
         let half = batch.chaining.half_bytes();
-        let differences = take((batch.chain_length() - 1) * half)?.to_vec();
+        let differences = take((batch.bucket() - 1) * half)?.to_vec();
         let bits = batch.encoding.bits();
         let offset = take(bytes_for(bits))?;
-        let key_offset = take(KEY_BITS / 8)?;
         if !rest.is_empty() || !unused_are_clear(offset, bits) {
             return Err(BROKEN);
         }
@@ -182,7 +181,6 @@ impl EvaluatorExecution {
             circuits,
             differences,
             offset: unpack(offset, bits),
-            key_offset: unpack(key_offset, KEY_BITS),
         })
     }
 

@@ -23,6 +23,11 @@ impl Outgoing {
         &mut self.bytes
     }
 
+    /// Appends `bytes`.
+    pub(super) fn append(&mut self, bytes: &[u8]) {
+        self.buffer().extend_from_slice(bytes);
+    }
+
     /// Whether a whole message is there.
     pub(super) fn is_full(&self) -> bool {
         self.bytes.len() - self.sent >= FRAME_BYTES
@@ -39,23 +44,26 @@ impl Outgoing {
     }
 }
 
-/// A stream of known length on its way in.
+/// A stream of known length on its way in, which is a sequence of pieces.
 pub(super) struct Incoming {
     kind: Kind,
     due: usize,
-    bytes: Vec<u8>,
-    /// Bytes that were taken.
-    taken: usize,
+    count: usize,
+    /// Pieces that have come whole.
+    pieces: usize,
+    /// The next piece, as far as it has come.
+    partial: Vec<u8>,
 }
 
 impl Incoming {
-    /// A stream of messages `kind`, `due` bytes in all.
-    pub(super) fn new(kind: Kind, due: usize) -> Self {
+    /// A stream of messages `kind`: `count` pieces of `due` bytes in all.
+    pub(super) fn new(kind: Kind, count: usize, due: usize) -> Self {
         Self {
             kind,
             due,
-            bytes: Vec::new(),
-            taken: 0,
+            count,
+            pieces: 0,
+            partial: Vec::new(),
         }
     }
 
@@ -64,10 +72,20 @@ impl Incoming {
         self.due.min(FRAME_BYTES)
     }
 
-    /// Takes the next message.
-    pub(super) fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+    /// Takes the next message. Each piece that is now whole goes to `whole` with its number; piece
+    /// `i` is `length(i)` bytes long.
+    ///
+    /// # Errors
+    ///
+    /// The message has another length than the next.
+    pub(super) fn receive(
+        &mut self,
+        payload: &[u8],
+        length: impl Fn(usize) -> usize,
+        whole: &mut Vec<(usize, Vec<u8>)>,
+    ) -> Result<(), Error> {
         let expected = self.next_bytes();
-        if payload.len() != expected {
+        if payload.len() != expected || expected == 0 {
             return Err(Misbehaviour::WrongLength {
                 kind: self.kind,
                 expected: expected as u64,
@@ -76,19 +94,23 @@ impl Incoming {
             .into());
         }
         self.due -= expected;
-        self.bytes.drain(..self.taken);
-        self.taken = 0;
-        self.bytes.extend_from_slice(payload);
+        let mut rest = payload;
+        while self.pieces < self.count {
+            let bytes = length(self.pieces);
+            if rest.is_empty() && self.partial.len() < bytes {
+                break;
+            }
+            if self.partial.is_empty() {
+                self.partial.reserve_exact(bytes);
+            }
+            let (these, after) = rest.split_at(rest.len().min(bytes - self.partial.len()));
+            self.partial.extend_from_slice(these);
+            rest = after;
+            if self.partial.len() == bytes {
+                whole.push((self.pieces, std::mem::take(&mut self.partial)));
+                self.pieces += 1;
+            }
+        }
         Ok(())
-    }
-
-    /// The next `count` bytes, if they are there.
-    pub(super) fn take(&mut self, count: usize) -> Option<Vec<u8>> {
-        let taken = self
-            .bytes
-            .get(self.taken..self.taken.checked_add(count)?)?
-            .to_vec();
-        self.taken += count;
-        Some(taken)
     }
 }

@@ -1,19 +1,20 @@
 //! A batch as both parties know it, and the bytes of what is published of a circuit.
 //!
-//! | part | main circuit | recovery circuit |
-//! |---|---|---|
-//! | start | start point, 16 | |
-//! | tables | of all calls, then of the returned result's component | |
-//! | inputs | 2 commitments a bit of the garbler, at position p the label of p ⊕ m | |
-//! | outputs | 2 commitments a bit, to O^0 and O^1 | |
-//! | second | 2 commitments a bit of the evaluator, to the second shares of 0 and 1 | the same |
-//! | λ | 1 commitment | |
-//! | lock | | m under the hash of all labels of 0 |
-//! | first | 2 commitments an encoded bit, to the first shares of 0 and 1 | the same |
-//! | pairs | 2 (s + 3) commitments to halves | the same |
-//! | seed | 1 commitment | the same |
+//! | part | content |
+//! |---|---|
+//! | start | start point, 16 |
+//! | tables | of all calls, then of the returned result's component |
+//! | inputs | 2 commitments a bit of the garbler, at position p to the label of p ⊕ m |
+//! | outputs | 2 commitments a bit, to O^0 and O^1 |
+//! | second | 2 commitments a bit of the evaluator and of D, to the second shares of 0 and 1 |
+//! | λ | 1 commitment |
+//! | lock | the seed of m and its pairs, under the labels of 0 of D's wires, 32 |
+//! | first | 2 commitments an encoded bit, to the first shares of 0 and 1 |
+//! | pairs | 2 (s + 2) commitments to halves |
+//! | seed | 1 commitment |
 //!
-//! The evaluator keeps the parts before `first`; the others are done with when they are checked.
+//! The evaluator keeps the parts before `first`, and a hash of `pairs`; the others are done with
+//! when they are checked.
 
 use core::ops::Range;
 
@@ -23,25 +24,20 @@ use tacit_kernels::{Block, Tweak, Use};
 
 use super::consistency::Chaining;
 use super::encoding::Encoding;
-use super::oracle::{HASH_BYTES, Oracle};
+use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 use super::plan::Plan;
 use super::returned;
 use crate::Error;
 use crate::session::RunTag;
 
-/// Bits of D, the evaluator's input to a recovery circuit.
+/// Bits of D, for each of which the evaluator has a wire beside those of its input.
 pub(super) const KEY_BITS: usize = 128;
+
+/// Bytes of a lock.
+pub(super) const LOCK_BYTES: usize = 32;
 
 /// Most bytes that are published of the circuits of one execution.
 const MAX_EXECUTION_BYTES: u64 = 1 << 32;
-
-/// A main circuit computes the function; a recovery circuit gives the garbler's input away to who
-/// has D.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CircuitKind {
-    Main,
-    Recovery,
-}
 
 /// Where the parts of what is published lie.
 #[derive(Clone, Debug)]
@@ -75,15 +71,14 @@ pub struct Batch<'f, S: Scheme> {
     pub(super) returned: Option<Component>,
     /// Bits of the garbler's input, those added for its result among them.
     pub(super) input_bits: usize,
-    /// Output bits of a main circuit: the evaluator's, and then those to be returned.
+    /// Output bits of a circuit: the evaluator's, and then those to be returned.
     pub(super) output_bits: usize,
-    /// Of the evaluator's input.
+    /// Bits of the evaluator's input.
+    pub(super) choice_bits: usize,
+    /// Of the evaluator's input and D, together.
     pub(super) encoding: Encoding,
-    /// Of D.
-    pub(super) key_encoding: Encoding,
     pub(super) chaining: Chaining,
-    main: Layout,
-    recovery: Layout,
+    pub(super) layout: Layout,
     /// How the garbler of a test cheats.
     #[cfg(test)]
     pub(super) spoiling: Option<super::tests::Spoiling>,
@@ -133,16 +128,16 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
         let input_bits = function.input_bits(Role::Garbler) + returned::added_inputs(result_bits);
         let output_bits =
             function.output_bits(Role::Evaluator) + returned::returned_bits(result_bits);
-        let encoding = Encoding::new(function.input_bits(Role::Evaluator), share + 1)?;
-        let key_encoding = Encoding::new(KEY_BITS, share + 1)?;
+        let choice_bits = function.input_bits(Role::Evaluator);
+        let encoding = Encoding::new(choice_bits + KEY_BITS, share + 1)?;
         let chaining = Chaining::new(input_bits, share);
         let tables = table_bytes(scheme, function, returned.as_ref());
-        let main = main_layout(tables, input_bits, output_bits, &encoding, chaining);
-        let recovery = recovery_layout(&key_encoding, chaining);
-        let of_execution = main.as_ref().map_or(u64::MAX, |main| {
-            (main.total as u64).saturating_mul(plan.main().bucket)
-        });
-        let main = main.filter(|_| of_execution <= MAX_EXECUTION_BYTES).ok_or(Error::ApiMisuse(
+        let layout = layout(tables, input_bits, output_bits, &encoding, chaining);
+        let fits = |layout: &Layout| {
+            let bytes = (layout.total as u64).checked_mul(plan.cut().bucket);
+            bytes.is_some_and(|bytes| bytes <= MAX_EXECUTION_BYTES)
+        };
+        let layout = layout.filter(fits).ok_or(Error::ApiMisuse(
             "`batch` holds the circuits of an execution at once, and takes functions of at most \
              4 GiB of them",
         ))?;
@@ -154,11 +149,10 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
             returned,
             input_bits,
             output_bits,
+            choice_bits,
             encoding,
-            key_encoding,
             chaining,
-            main,
-            recovery,
+            layout,
             #[cfg(test)]
             spoiling: None,
         })
@@ -182,62 +176,30 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
         self.function
     }
 
-    pub(super) fn layout(&self, kind: CircuitKind) -> &Layout {
-        match kind {
-            CircuitKind::Main => &self.main,
-            CircuitKind::Recovery => &self.recovery,
-        }
+    /// B: circuits of an execution.
+    pub(super) fn bucket(&self) -> usize {
+        self.plan.cut().bucket as usize
     }
 
-    pub(super) fn encoding(&self, kind: CircuitKind) -> &Encoding {
-        match kind {
-            CircuitKind::Main => &self.encoding,
-            CircuitKind::Recovery => &self.key_encoding,
-        }
-    }
-
-    /// B of the main or recovery circuits.
-    pub(super) fn bucket(&self, kind: CircuitKind) -> usize {
-        match kind {
-            CircuitKind::Main => self.plan.main().bucket as usize,
-            CircuitKind::Recovery => self.plan.recovery().bucket as usize,
-        }
-    }
-
-    /// All circuits, main circuits first.
+    /// M: all circuits.
     pub(super) fn circuits(&self) -> u32 {
-        // Each cut has at most 2^22.
-        (self.plan.main().circuits + self.plan.recovery().circuits) as u32
-    }
-
-    /// What circuit `number` is.
-    pub(super) fn kind(&self, number: u32) -> CircuitKind {
-        if u64::from(number) < self.plan.main().circuits {
-            CircuitKind::Main
-        } else {
-            CircuitKind::Recovery
-        }
-    }
-
-    /// The kinds of an execution's circuits, in the order of its chain.
-    pub(super) fn chain(&self) -> impl Iterator<Item = CircuitKind> + use<S> {
-        let of = |kind| std::iter::repeat_n(kind, self.bucket(kind));
-        of(CircuitKind::Main).chain(of(CircuitKind::Recovery))
-    }
-
-    /// Circuits of an execution.
-    pub(super) fn chain_length(&self) -> usize {
-        self.bucket(CircuitKind::Main) + self.bucket(CircuitKind::Recovery)
+        // A cut has at most 2^22.
+        self.plan.cut().circuits as u32
     }
 
     /// Bytes that are published of an execution's circuits.
     pub(super) fn execution_bytes(&self) -> usize {
-        self.chain().map(|kind| self.layout(kind).total).sum()
+        self.bucket() * self.layout.total
     }
 
     /// Bytes of what is sent for all neighbours of a chain.
     pub(super) fn steps_bytes(&self) -> usize {
-        (self.chain_length() - 1) * self.chaining.step_bytes()
+        (self.bucket() - 1) * self.chaining.step_bytes()
+    }
+
+    /// What the evaluator keeps of a circuit's commitments to halves.
+    pub(super) fn hash_pairs(&self, number: u32, commitments: &[u8]) -> Hash {
+        self.oracle.parts(Domain::Pairs, number, 0, &[commitments])
     }
 
     /// The public labels of constants begin with this seed.
@@ -274,7 +236,7 @@ fn check(scheme: SchemeId, function: &Function) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes of a main circuit's tables, or `None` if there are too many to count.
+/// Bytes of a circuit's tables, or `None` if there are too many to count.
 fn table_bytes<S: Scheme>(
     scheme: S,
     function: &Function,
@@ -305,7 +267,7 @@ impl Parts {
     }
 }
 
-fn main_layout(
+fn layout(
     tables: Option<usize>,
     input_bits: usize,
     output_bits: usize,
@@ -320,24 +282,9 @@ fn main_layout(
         outputs: parts.next(2 * output_bits * HASH_BYTES),
         second: parts.next(2 * encoding.bits() * HASH_BYTES),
         lambda: parts.next(HASH_BYTES),
-        lock: parts.next(0),
+        lock: parts.next(LOCK_BYTES),
         first: parts.next(2 * encoding.encoded_bits() * HASH_BYTES),
         pairs: parts.next(chaining.commitment_bytes()),
         total: parts.next(HASH_BYTES).end,
     })
-}
-
-fn recovery_layout(encoding: &Encoding, chaining: Chaining) -> Layout {
-    let mut parts = Parts(0);
-    Layout {
-        tables: 0..0,
-        inputs: 0..0,
-        outputs: 0..0,
-        second: parts.next(2 * encoding.bits() * HASH_BYTES),
-        lambda: parts.next(0),
-        lock: parts.next(chaining.half_bytes()),
-        first: parts.next(2 * encoding.encoded_bits() * HASH_BYTES),
-        pairs: parts.next(chaining.commitment_bytes()),
-        total: parts.next(HASH_BYTES).end,
-    }
 }

@@ -48,7 +48,7 @@ pub(super) enum Domain {
     OutputMask = 9,
     /// Commitment to a half of m.
     Half = 10,
-    /// What locks m in a recovery circuit.
+    /// What locks the seed of m.
     Lock = 11,
     /// The hash of D.
     RecoveryKey = 12,
@@ -62,6 +62,8 @@ pub(super) enum Domain {
     CircuitSeed = 16,
     /// Start point of the hash of OT pads.
     Pads = 17,
+    /// All commitments to a circuit's halves.
+    Pairs = 18,
 }
 
 /// Bytes before what is hashed.

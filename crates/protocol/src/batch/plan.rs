@@ -1,49 +1,50 @@
 //! The plan of a batch: how many circuits, and every way to cheat added up.
 //!
-//! A cheating garbler can (1) spoil main circuits, (2) spoil recovery circuits, (3, 4) make the
-//! evaluator's giving up depend on its encoded inputs, of main and recovery circuits, (5) give
-//! different inputs to the circuits of an execution. Each succeeds with at most 2^−(s+3) by its own
-//! parameter (and all that succeed may be tried together), so the sum of the five stays below 2^−s:
+//! A cheating garbler can (1) spoil circuits, (2) make the evaluator's giving up depend on its
+//! encoded inputs, (3) give different inputs to the circuits of an execution. Each succeeds with at
+//! most 2^−(s+2) by its own parameter (and all that succeed may be tried together), so the sum of
+//! the three stays below 2^−s:
 //!
 //! | way | bounded by |
 //! |---|---|
-//! | main circuits, recovery circuits | their [`Cut`]s, see [`parameters`](super::parameters) |
-//! | encodings | distance s + 4, see [`encoding`](super::encoding) |
-//! | inputs | s + 3 pairs, see [`consistency`](super::consistency) |
+//! | circuits | the [`Cut`], see [`parameters`](super::parameters) |
+//! | the encoding | distance s + 3, see `encoding` |
+//! | inputs | s + 2 pairs, see `consistency` |
 //!
 //! A cheating evaluator is bounded apart: by the OT extension's checks (2^−40), and by
-//! ⌈n/64⌉ · 2^−64 for the garbler's result of n bits (see [`returned`](super::returned)).
+//! ⌈n/64⌉ · 2^−64 for the garbler's result of n bits (see `returned`).
 
 use core::fmt;
 
 use tacit_circuit::{Function, Role};
 
-use super::parameters::{Bucket, CircuitCost, Cut, Factorials, cheapest};
+use super::layout::KEY_BITS;
+use super::parameters::{Bucket, CircuitCost, Cut, Factorials, MAX_CIRCUITS, cheapest};
 use super::returned;
 use crate::Error;
 
-/// What each way to cheat is held below the whole, in bits: there are five ways, and 5 < 2^3.
-const SHARE_BITS: u8 = 3;
+/// What each way to cheat is held below the whole, in bits: there are three ways, and 3 < 2^2.
+const SHARE_BITS: u8 = 2;
 
 /// Most statistical security that can be asked for.
 pub const MAX_SECURITY_BITS: u8 = 80;
+
+/// Most executions of a batch.
+pub const MAX_EXECUTIONS: u64 = 1 << 12;
 
 /// How many circuits a batch takes. Both parties compute or are told the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     statistical_security_bits: u8,
-    main: Cut,
-    recovery: Cut,
+    cut: Cut,
 }
 
 /// What a cheating garbler's ways come to: each with at most two to minus so many bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// To win by bad main circuits.
-    pub main_bits: f64,
-    /// To win by bad recovery circuits.
-    pub recovery_bits: f64,
-    /// To learn of an input by selective failure, for each of the two encodings.
+    /// To win by bad circuits.
+    pub circuits_bits: f64,
+    /// To learn of an input by selective failure.
     pub encoding_bits: f64,
     /// To give two inputs to one execution.
     pub consistency_bits: f64,
@@ -54,9 +55,7 @@ impl Bound {
     #[must_use]
     pub fn total_bits(&self) -> f64 {
         let ways = [
-            self.main_bits,
-            self.recovery_bits,
-            self.encoding_bits,
+            self.circuits_bits,
             self.encoding_bits,
             self.consistency_bits,
         ];
@@ -68,11 +67,9 @@ impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "2^-{:.2} (main circuits 2^-{:.2}, recovery 2^-{:.2}, encodings 2 x 2^-{:.0}, inputs \
-             2^-{:.0})",
+            "2^-{:.2} (circuits 2^-{:.2}, encoding 2^-{:.0}, inputs 2^-{:.0})",
             self.total_bits(),
-            self.main_bits,
-            self.recovery_bits,
+            self.circuits_bits,
             self.encoding_bits,
             self.consistency_bits
         )
@@ -92,47 +89,29 @@ impl Plan {
         statistical_security_bits: u8,
     ) -> Result<Self, Error> {
         let share = f64::from(share_bits(statistical_security_bits)?);
-        let [main, recovery] = costs(function, usize::from(statistical_security_bits));
-        let plan = Self {
-            statistical_security_bits,
-            main: cheapest(executions, Bucket::OneGood, share, main)?,
-            recovery: cheapest(executions, Bucket::Majority, share, recovery)?,
-        };
-        Self::with_cuts(statistical_security_bits, plan.main, plan.recovery)
+        let cost = cost(function, usize::from(statistical_security_bits));
+        let cut = cheapest(executions, Bucket::OneGood, share, cost)?;
+        Self::with_cut(statistical_security_bits, cut)
     }
 
-    /// The plan with these cuts.
+    /// The plan with this cut.
     ///
     /// # Errors
     ///
-    /// They are of different numbers of executions, or all ways to cheat together exceed two to
-    /// minus `statistical_security_bits`.
-    pub fn with_cuts(
-        statistical_security_bits: u8,
-        main: Cut,
-        recovery: Cut,
-    ) -> Result<Self, Error> {
+    /// It is of too many executions or circuits, or all ways to cheat together exceed two to minus
+    /// `statistical_security_bits`.
+    pub fn with_cut(statistical_security_bits: u8, cut: Cut) -> Result<Self, Error> {
         share_bits(statistical_security_bits)?;
-        let most = super::parameters::MAX_CIRCUITS;
-        for cut in [main, recovery] {
-            let evaluated = cut.executions.checked_mul(cut.bucket);
-            let fits =
-                cut.circuits <= most && evaluated.is_some_and(|n| 0 < n && n <= cut.circuits);
-            if !fits {
-                return Err(Error::ApiMisuse(
-                    "a cut of at most 2^22 circuits, not all of them evaluated",
-                ));
-            }
-        }
-        if main.executions != recovery.executions {
+        let evaluated = cut.executions.checked_mul(cut.bucket);
+        let fits = evaluated.is_some_and(|evaluated| 0 < evaluated && evaluated <= cut.circuits);
+        if !fits || cut.circuits > MAX_CIRCUITS || cut.executions > MAX_EXECUTIONS {
             return Err(Error::ApiMisuse(
-                "main and recovery circuits for as many executions",
+                "a batch of at most 4096 executions and 2^22 circuits, all buckets among them",
             ));
         }
         let plan = Self {
             statistical_security_bits,
-            main,
-            recovery,
+            cut,
         };
         if plan.bound()?.total_bits() < f64::from(statistical_security_bits) {
             return Err(Error::ApiMisuse(
@@ -148,11 +127,10 @@ impl Plan {
     ///
     /// None for a plan that was made.
     pub fn bound(&self) -> Result<Bound, Error> {
-        let factorials = Factorials::up_to(self.main.circuits.max(self.recovery.circuits))?;
+        let factorials = Factorials::up_to(self.cut.circuits)?;
         let share = f64::from(share_bits(self.statistical_security_bits)?);
         Ok(Bound {
-            main_bits: factorials.security_bits(self.main, Bucket::OneGood),
-            recovery_bits: factorials.security_bits(self.recovery, Bucket::Majority),
+            circuits_bits: factorials.security_bits(self.cut, Bucket::OneGood),
             encoding_bits: share,
             consistency_bits: share,
         })
@@ -167,22 +145,16 @@ impl Plan {
     /// N: how many executions the batch prepares.
     #[must_use]
     pub fn executions(&self) -> u64 {
-        self.main.executions
+        self.cut.executions
     }
 
-    /// The cut of the main circuits.
+    /// How many circuits, in which buckets.
     #[must_use]
-    pub fn main(&self) -> Cut {
-        self.main
+    pub fn cut(&self) -> Cut {
+        self.cut
     }
 
-    /// The cut of the recovery circuits.
-    #[must_use]
-    pub fn recovery(&self) -> Cut {
-        self.recovery
-    }
-
-    /// s + 3: pairs of halves a circuit, and what an encoding keeps.
+    /// s + 2: pairs of halves a circuit, and what the encoding keeps.
     pub(super) fn share_bits(&self) -> usize {
         usize::from(self.statistical_security_bits + SHARE_BITS)
     }
@@ -190,8 +162,7 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { main, recovery, .. } = self;
-        write!(f, "main: {main}; recovery: {recovery}")
+        self.cut.fmt(f)
     }
 }
 
@@ -202,35 +173,26 @@ fn share_bits(statistical_security_bits: u8) -> Result<u8, Error> {
     }
 }
 
-/// What a main and a recovery circuit cost both parties, in nanoseconds of one core. The figures
-/// were measured once; they decide between plans of equal security and need not be exact.
-fn costs(function: &Function, security_bits: usize) -> [CircuitCost; 2] {
+/// What a circuit costs both parties, in nanoseconds of one core. The figures were measured once;
+/// they decide between plans of equal security and need not be exact.
+fn cost(function: &Function, security_bits: usize) -> CircuitCost {
     const AND_NS: f64 = 13.0;
     const COMMITMENT_NS: f64 = 60.0;
     const BYTE_NS: f64 = 0.6;
     const AND_BYTES: f64 = 32.0;
-    let cost = |ands: f64, commitments: usize| {
-        let make = AND_NS * ands + COMMITMENT_NS * commitments as f64;
-        let bytes = BYTE_NS * (AND_BYTES * ands + 32.0 * commitments as f64);
-        CircuitCost {
-            checked: 2.0 * (make + bytes),
-            evaluated: 2.0 * make + 3.0 * bytes,
-        }
-    };
     let result = function.output_bits(Role::Garbler);
     let x = function.input_bits(Role::Garbler) + returned::added_inputs(result);
-    let y = function.input_bits(Role::Evaluator);
+    let y = function.input_bits(Role::Evaluator) + KEY_BITS;
     let outputs = function.output_bits(Role::Evaluator) + returned::returned_bits(result);
     // An encoding takes its bits and some 4.5 for each bit of security.
-    let shares = |bits: usize| 4 * bits + 9 * security_bits;
-    let pairs = 2 * (security_bits + 3);
-    [
-        cost(
-            function.and_gates() as f64,
-            2 * (x + 2 * outputs) + shares(y) + pairs,
-        ),
-        cost(0.0, shares(128) + pairs),
-    ]
+    let commitments = 2 * (x + 2 * outputs + 2 * y + 5 * security_bits + security_bits);
+    let ands = function.and_gates() as f64;
+    let make = AND_NS * ands + COMMITMENT_NS * commitments as f64;
+    let bytes = BYTE_NS * (AND_BYTES * ands + 32.0 * commitments as f64);
+    CircuitCost {
+        checked: 2.0 * (make + bytes),
+        evaluated: 2.0 * make + 3.0 * bytes,
+    }
 }
 
 #[cfg(test)]
@@ -261,58 +223,40 @@ mod tests {
                 let plan = Plan::cheapest(&function, executions, bits).unwrap();
                 let bound = plan.bound().unwrap();
                 assert!(bound.total_bits() >= f64::from(bits), "{plan}: {bound}");
-                assert!(bound.main_bits >= f64::from(bits) + 3.0);
+                assert!(bound.circuits_bits >= f64::from(bits) + 2.0);
             }
         }
     }
 
-    /// A sum of five equal ways is 2.32 bits above each.
+    /// A sum of three equal ways is 1.58 bits above each.
     #[test]
     fn ways_are_added() {
         let bound = Bound {
-            main_bits: 43.0,
-            recovery_bits: 43.0,
-            encoding_bits: 43.0,
-            consistency_bits: 43.0,
+            circuits_bits: 42.0,
+            encoding_bits: 42.0,
+            consistency_bits: 42.0,
         };
-        assert!((bound.total_bits() - (43.0 - 5_f64.log2())).abs() < 1e-9);
+        assert!((bound.total_bits() - (42.0 - 3_f64.log2())).abs() < 1e-9);
     }
 
     #[test]
     fn cuts_that_miss_the_security_are_refused() {
         let plan = Plan::cheapest(&aes(), 32, 40).unwrap();
-        let (main, recovery) = (plan.main(), plan.recovery());
-        assert_eq!(Plan::with_cuts(40, main, recovery), Ok(plan));
+        let cut = plan.cut();
+        assert_eq!(Plan::with_cut(40, cut), Ok(plan));
         let fewer = Cut {
-            circuits: main.circuits - 40,
-            ..main
+            circuits: cut.circuits - 40,
+            ..cut
         };
-        assert!(Plan::with_cuts(40, fewer, recovery).is_err());
-        let none = Cut {
-            executions: 0,
-            ..main
-        };
-        assert!(
-            Plan::with_cuts(
-                40,
-                none,
-                Cut {
-                    executions: 0,
-                    ..recovery
-                }
-            )
-            .is_err()
-        );
-        let other = Cut {
-            executions: 31,
-            ..main
-        };
-        assert!(Plan::with_cuts(40, other, recovery).is_err());
+        assert!(Plan::with_cut(40, fewer).is_err());
+        for executions in [0, MAX_EXECUTIONS + 1] {
+            assert!(Plan::with_cut(40, Cut { executions, ..cut }).is_err());
+        }
         let vast = Cut {
             bucket: u64::MAX,
-            ..main
+            ..cut
         };
-        assert!(Plan::with_cuts(40, vast, recovery).is_err());
+        assert!(Plan::with_cut(40, vast).is_err());
         assert!(Plan::cheapest(&aes(), 32, 0).is_err());
         assert!(Plan::cheapest(&aes(), 32, 81).is_err());
     }

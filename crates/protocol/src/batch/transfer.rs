@@ -12,19 +12,18 @@ use tacit_kernels::{Block, Construction, Prg, Tweak, TweakableHash, Use};
 use zeroize::Zeroizing;
 
 use super::circuit::Secrets;
-use super::layout::{Batch, CircuitKind};
+use super::layout::Batch;
 use super::oracle::{Domain, first_block};
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
-    /// OTs of an execution: one an encoded bit of the evaluator's input, and of D.
+    /// OTs of an execution: one an encoded bit of the evaluator's input and D.
     pub(super) fn transfers(&self) -> usize {
-        self.encoding.encoded_bits() + self.key_encoding.encoded_bits()
+        self.encoding.encoded_bits()
     }
 
     /// Bytes of all strings of an execution.
     pub(super) fn transfer_bytes(&self) -> usize {
-        let of = |kind| 2 * self.encoding(kind).encoded_bits() * self.bucket(kind) * Block::BYTES;
-        of(CircuitKind::Main) + of(CircuitKind::Recovery)
+        2 * self.transfers() * self.bucket() * Block::BYTES
     }
 
     fn pad_hash(&self) -> TweakableHash {
@@ -46,18 +45,13 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         let mut ones = Zeroizing::new(vec![Block::ZERO; q.len()]);
         self.pad_hash()
             .hash_both(tweak(first), delta, &mut zeros, &mut ones);
-        let (main, recovery) = circuits.split_at(self.bucket(CircuitKind::Main));
-        let mut keys = zeros.iter().zip(ones.iter());
-        for (circuits, kind) in [(main, CircuitKind::Main), (recovery, CircuitKind::Recovery)] {
-            let mut pads = Zeroizing::new(vec![Block::ZERO; circuits.len()]);
-            let bits = self.encoding(kind).encoded_bits();
-            for (k, (zero, one)) in keys.by_ref().take(bits).enumerate() {
-                for (value, key) in [(false, zero), (true, one)] {
-                    Prg::new(*key).fill_blocks(&mut pads);
-                    for (circuit, pad) in circuits.iter().zip(&*pads) {
-                        let share = circuit.label(circuit.first[k], value);
-                        out.extend_from_slice(&(share ^ *pad).to_bytes());
-                    }
+        let mut pads = Zeroizing::new(vec![Block::ZERO; circuits.len()]);
+        for (k, (zero, one)) in zeros.iter().zip(ones.iter()).enumerate() {
+            for (value, key) in [(false, zero), (true, one)] {
+                Prg::new(*key).fill_blocks(&mut pads);
+                for (circuit, pad) in circuits.iter().zip(&*pads) {
+                    let share = circuit.label(circuit.first[k], value);
+                    out.extend_from_slice(&(share ^ *pad).to_bytes());
                 }
             }
         }
@@ -74,25 +68,18 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     ) -> Vec<Zeroizing<Vec<Block>>> {
         let mut keys = Zeroizing::new(t.to_vec());
         self.pad_hash().hash(tweak(first), &mut keys);
-        let mut shares = Vec::with_capacity(self.chain_length());
-        let mut rest = strings;
-        let mut chosen = choices.iter().zip(keys.iter());
-        for kind in [CircuitKind::Main, CircuitKind::Recovery] {
-            let (bits, bucket) = (self.encoding(kind).encoded_bits(), self.bucket(kind));
-            let mut pads = Zeroizing::new(vec![Block::ZERO; bucket]);
-            let mut of_kind = vec![Zeroizing::new(Vec::with_capacity(bits)); bucket];
-            for (choice, key) in chosen.by_ref().take(bits) {
-                let (strings, after) = rest.split_at(2 * bucket * Block::BYTES);
-                rest = after;
-                let (zero, one) = strings.as_chunks::<{ Block::BYTES }>().0.split_at(bucket);
-                Prg::new(*key).fill_blocks(&mut pads);
-                let select = u8::from(*choice).into();
-                for (j, shares) in of_kind.iter_mut().enumerate() {
-                    let [zero, one] = [zero[j], one[j]].map(Block::from_bytes);
-                    shares.push(zero ^ (zero ^ one).and_bit(select) ^ pads[j]);
-                }
+        let bucket = self.bucket();
+        let mut pads = Zeroizing::new(vec![Block::ZERO; bucket]);
+        let mut shares = vec![Zeroizing::new(Vec::with_capacity(choices.len())); bucket];
+        let strings = strings.chunks_exact(2 * bucket * Block::BYTES);
+        for ((choice, key), strings) in choices.iter().zip(keys.iter()).zip(strings) {
+            let (zero, one) = strings.as_chunks::<{ Block::BYTES }>().0.split_at(bucket);
+            Prg::new(*key).fill_blocks(&mut pads);
+            let select = u8::from(*choice).into();
+            for (j, shares) in shares.iter_mut().enumerate() {
+                let [zero, one] = [zero[j], one[j]].map(Block::from_bytes);
+                shares.push(zero ^ (zero ^ one).and_bit(select) ^ pads[j]);
             }
-            shares.append(&mut of_kind);
         }
         shares
     }

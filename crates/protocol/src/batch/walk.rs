@@ -1,4 +1,4 @@
-//! A main circuit garbled and evaluated as a whole: the function's calls, and then the component
+//! A circuit garbled and evaluated as a whole: the function's calls, and then the component
 //! that masks the garbler's result.
 
 use core::convert::Infallible;
@@ -69,7 +69,7 @@ impl<S: Scheme<Wire = Block>> Walker for Evaluating<'_, S> {
     }
 }
 
-/// What a main circuit is garbled from. All but `start` secret.
+/// What a circuit is garbled from. All but `start` secret.
 pub(super) struct Material<'a> {
     pub(super) seed: [u8; 32],
     pub(super) start: Block,
@@ -81,7 +81,7 @@ pub(super) struct Material<'a> {
 }
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
-    /// Garbles a main circuit: appends its tables, and gives the labels of 0 of its outputs.
+    /// Garbles a circuit: appends its tables, and gives the labels of 0 of its outputs.
     pub(super) fn garble(&self, of: &Material<'_>, tables: &mut Vec<u8>) -> Zeroizing<Vec<Block>> {
         let mut garbling = Garbling {
             scheme: self.scheme,
@@ -91,7 +91,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         self.walk(&mut garbling, of.start, of.inputs, of.choices)
     }
 
-    /// The labels of the outputs of a main circuit whose tables begin at `start`, from active
+    /// The labels of the outputs of a circuit whose tables begin at `start`, from active
     /// labels of its inputs. Any tables lead to some labels.
     pub(super) fn evaluate(
         &self,

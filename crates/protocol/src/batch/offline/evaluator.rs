@@ -18,7 +18,6 @@ use crate::batch::consistency::find_inconsistent;
 use crate::batch::cut::{CheckSet, ChoiceSeed};
 use crate::batch::execution::KeptCircuit;
 use crate::batch::frames::Incoming;
-use crate::batch::layout::CircuitKind;
 use crate::batch::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 use crate::batch::{
     Batch, Caught, Circuits, EvaluatorExecution, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel,
@@ -150,10 +149,10 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
         let (oracle, choices) = (&self.batch.oracle, &self.choices);
         message.clear();
         message.extend_from_slice(&plan_to_bytes(&self.batch.plan()));
-        message.extend(oracle.parts(Domain::CheckSet, 0, 0, &[&choices.check_set]));
-        message.extend(oracle.parts(Domain::Buckets, 0, 0, &[&choices.buckets]));
+        message.extend_from_slice(&oracle.parts(Domain::CheckSet, 0, 0, &[&choices.check_set]));
+        message.extend_from_slice(&oracle.parts(Domain::Buckets, 0, 0, &[&choices.buckets]));
         for (execution, opening) in (0..).zip(&choices.halves) {
-            message.extend(oracle.parts(Domain::Halves, execution, 0, &[opening]));
+            message.extend_from_slice(&oracle.parts(Domain::Halves, execution, 0, &[opening]));
         }
     }
 
@@ -184,10 +183,9 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
         )?;
         let (batch, seeds) = (self.batch, payload.as_chunks().0);
         let these: Vec<_> = set.checked[from..end].iter().zip(seeds).collect();
-        let fits = parallel::map(self.threads, &these, |(number, seed)| {
-            let mut published = Vec::new();
-            Secrets::derive(batch, **number, CircuitSeed(**seed)).publish(batch, &mut published);
-            batch.digest(**number, &published) == self.digests[**number as usize]
+        let fits = parallel::map(self.threads, &these, |published, (number, seed)| {
+            Secrets::derive(batch, **number, CircuitSeed(**seed)).publish(batch, published);
+            batch.digest(**number, published) == self.digests[**number as usize]
         });
         if let Some(wrong) = fits.iter().position(|fits| !fits) {
             return Err(cheated(Caught::CheckedCircuit(*these[wrong].0)));
@@ -205,8 +203,9 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
             return State::Ending;
         }
         let due = executions.len() * (self.batch.execution_bytes() + self.batch.steps_bytes());
+        let pieces = executions.len() * (self.batch.bucket() + 1);
         State::Receiving(Box::new(Group {
-            stream: Incoming::new(Kind::BucketCircuits, due),
+            stream: Incoming::new(Kind::BucketCircuits, pieces, due),
             executions,
             published: Vec::new(),
             compared: 0,
@@ -220,30 +219,24 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
 
     /// The chain of the execution that circuit or step number `index` of a group belongs to.
     fn number(&self, group: &Group, index: usize) -> u32 {
-        let length = self.batch.chain_length();
+        let length = self.batch.bucket();
         self.buckets[group.executions.start + index / length][index % length]
     }
 
     fn take_circuits(&mut self, mut group: Box<Group>, payload: &[u8]) -> Result<State, Error> {
         let batch = self.batch;
-        group.stream.receive(payload)?;
-        let length = batch.chain_length();
-        while group.steps.len() < group.executions.len() {
-            let index = group.published.len();
-            let taken = if index == (group.steps.len() + 1) * length {
-                group
-                    .stream
-                    .take(batch.steps_bytes())
-                    .map(|steps| group.steps.push(steps))
-            } else {
-                let bytes = batch.layout(batch.kind(self.number(&group, index))).total;
-                group
-                    .stream
-                    .take(bytes)
-                    .map(|published| group.published.push(published))
-            };
-            if taken.is_none() {
-                break;
+        let length = batch.bucket();
+        // An execution is its circuits and then its steps.
+        let piece_bytes = |index: usize| match index % (length + 1) == length {
+            true => batch.steps_bytes(),
+            false => batch.layout.total,
+        };
+        let mut pieces = Vec::new();
+        group.stream.receive(payload, piece_bytes, &mut pieces)?;
+        for (index, piece) in pieces {
+            match index % (length + 1) == length {
+                true => group.steps.push(piece),
+                false => group.published.push(piece),
             }
         }
         let complete = group.stream.next_bytes() == 0;
@@ -261,7 +254,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
         let new = &group.published[group.compared..];
         let numbers = (group.compared..).map(|index| self.number(group, index));
         let new: Vec<(u32, &Vec<u8>)> = numbers.zip(new).collect();
-        let fits = parallel::map(self.threads, &new, |(number, published)| {
+        let fits = parallel::map(self.threads, &new, |_, (number, published)| {
             self.batch.digest(*number, published) == self.digests[*number as usize]
         });
         if let Some(wrong) = fits.iter().position(|fits| !fits) {
@@ -288,35 +281,35 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
             message.extend_from_slice(opening);
         }
         let due = group.executions.len() * self.batch.opening_bytes();
-        group.stream = Incoming::new(Kind::BucketOpenings, due);
+        group.stream = Incoming::new(Kind::BucketOpenings, group.executions.len(), due);
     }
 
     fn take_openings(&mut self, mut group: Box<Group>, payload: &[u8]) -> Result<State, Error> {
-        group.stream.receive(payload)?;
         let mut openings = Vec::new();
-        while let Some(opening) = group.stream.take(self.batch.opening_bytes().max(1)) {
-            openings.push((group.opened + openings.len(), opening));
-        }
+        let bytes = self.batch.opening_bytes();
+        group.stream.receive(payload, |_| bytes, &mut openings)?;
         let batch = self.batch;
         let (buckets, halves) = (&self.buckets, &self.choices.halves);
-        let opened = parallel::map(self.threads, &openings, |(index, opening)| {
+        let opened = parallel::map(self.threads, &openings, |_, (index, opening)| {
             let number = group.executions.start + index;
             let halves = &halves[number][RANDOM_BYTES..];
             check_openings(batch, &group, *index, &buckets[number], halves, opening)
         });
         for (opened, (index, _)) in opened.into_iter().zip(&openings) {
-            let (shares, offset, key_offset) = opened?;
+            let (shares, offset) = opened?;
             let number = group.executions.start + index;
-            let length = batch.chain_length();
+            let length = batch.bucket();
             let published = &mut group.published[index * length..(index + 1) * length];
             let circuits = self.buckets[number].iter().zip(published).zip(shares);
             let circuits = circuits.map(|((number, published), shares)| {
                 let mut published = mem::take(published);
-                published.truncate(batch.layout(batch.kind(*number)).kept());
+                let pairs = batch.hash_pairs(*number, &published[batch.layout.pairs.clone()]);
+                published.truncate(batch.layout.kept());
                 published.shrink_to_fit();
                 KeptCircuit {
                     number: *number,
                     published,
+                    pairs,
                     shares,
                 }
             });
@@ -326,7 +319,6 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
                 circuits: circuits.collect(),
                 differences: steps.flat_map(|step| step[..half].to_vec()).collect(),
                 offset,
-                key_offset,
             };
             self.keep.keep(number as u32, execution)?;
             self.checked += length as u64;
@@ -349,7 +341,7 @@ fn check_openings<S: Scheme<Wire = Block>>(
     choices: &[u8],
     opening: &[u8],
 ) -> Result<CheckedShares, Error> {
-    let length = batch.chain_length();
+    let length = batch.bucket();
     let published = &group.published[index * length..(index + 1) * length];
     let (halves, strings) = opening.split_at(length * batch.chaining.opening_bytes());
     let numbered = chain.iter().zip(published);
@@ -358,7 +350,7 @@ fn check_openings<S: Scheme<Wire = Block>>(
         .enumerate()
         .map(|(place, (number, published))| {
             let bytes = batch.chaining.opening_bytes();
-            let commitments = &published[batch.layout(batch.kind(*number)).pairs.clone()];
+            let commitments = &published[batch.layout.pairs.clone()];
             (
                 *number,
                 commitments,
@@ -374,25 +366,16 @@ fn check_openings<S: Scheme<Wire = Block>>(
     let first = group.first_transfer + transfers.start as u64;
     let encoded = &group.encoded[transfers.clone()];
     let shares = batch.accept(encoded, first, &group.t[transfers], strings);
-    let (of_input, of_key) = encoded.split_at(batch.encoding.encoded_bits());
     let mut decoded = Vec::with_capacity(length);
     for ((number, published), shares) in numbered.zip(shares) {
-        let kind = batch.kind(*number);
-        let commitments = published[batch.layout(kind).first.clone()].as_chunks().0;
-        let encoded = match kind {
-            CircuitKind::Main => of_input,
-            CircuitKind::Recovery => of_key,
-        };
+        let commitments = published[batch.layout.first.clone()].as_chunks().0;
         if !open_shares(&batch.oracle, *number, commitments, encoded, &shares) {
             return Err(cheated(Caught::TransferredLabel(*number)));
         }
-        decoded.push(batch.encoding(kind).decode_blocks(&shares));
+        decoded.push(batch.encoding.decode_blocks(&shares));
     }
-    Ok((
-        decoded,
-        Zeroizing::new(batch.encoding.decode_bits(of_input)),
-        Zeroizing::new(batch.key_encoding.decode_bits(of_key)),
-    ))
+    let offset = Zeroizing::new(batch.encoding.decode_bits(encoded));
+    Ok((decoded, offset))
 }
 
 /// Whether all shares of a circuit open. Which commitment is compared, and what comes of it, is
@@ -420,8 +403,8 @@ fn open_shares(
     all.into()
 }
 
-/// Decoded shares of each circuit, y1 and c.
-type CheckedShares = (Vec<Vec<Block>>, Zeroizing<Vec<bool>>, Zeroizing<Vec<bool>>);
+/// Decoded shares of each circuit; y1 and c.
+type CheckedShares = (Vec<Vec<Block>>, Zeroizing<Vec<bool>>);
 
 impl<S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>> Party
     for PreparingEvaluator<'_, '_, S, C>

@@ -153,11 +153,10 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>>
         let end = batch.circuits().min(from + DIGESTS as u32);
         let numbers: Vec<u32> = (from..end).collect();
         let root = &self.root;
-        let digests = parallel::map(self.threads, &numbers, |number| {
-            let mut published = Vec::new();
+        let digests = parallel::map(self.threads, &numbers, |published, number| {
             let seed = CircuitSeed::derive(&batch.oracle, root, *number);
-            Secrets::derive(batch, *number, seed).publish(batch, &mut published);
-            batch.digest(*number, &published)
+            Secrets::derive(batch, *number, seed).publish(batch, published);
+            batch.digest(*number, published)
         });
         message.clear();
         message.extend_from_slice(digests.as_flattened());
@@ -217,22 +216,21 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>>
             let chain = &self.buckets[group.executions.start + group.done];
             let before = group.done * chain.len();
             let left = &chain[group.circuits.len() - before..];
-            let bytes = batch.layout(batch.kind(left[0])).total;
+            let bytes = batch.layout.total;
             let these = &left[..left.len().min(batch.together(self.threads, bytes))];
             let root = &self.root;
-            let made = parallel::map(self.threads, these, |number| {
-                let mut published = Vec::new();
+            let made = parallel::map(self.threads, these, |published, number| {
                 let seed = CircuitSeed::derive(&batch.oracle, root, *number);
                 let circuit = Secrets::derive(batch, *number, seed);
-                circuit.publish(batch, &mut published);
-                (circuit, published)
+                circuit.publish(batch, published);
+                (circuit, mem::take(published))
             });
             for (circuit, published) in made {
-                group.stream.buffer().extend_from_slice(&published);
+                group.stream.append(&published);
                 group.circuits.push(circuit);
             }
             let chain = &group.circuits[before..];
-            if chain.len() == batch.chain_length() {
+            if chain.len() == batch.bucket() {
                 for pair in chain.windows(2) {
                     pair[0].pairs.step(&pair[1].pairs, group.stream.buffer());
                 }
@@ -270,7 +268,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>>
     /// Opens executions until a message is full or the group ends; whether there is a message.
     fn open(&mut self, group: &mut Group, message: &mut Vec<u8>) -> Result<bool, Error> {
         let batch = self.batch;
-        let (length, transfers) = (batch.chain_length(), batch.transfers());
+        let (length, transfers) = (batch.bucket(), batch.transfers());
         while !group.stream.is_full() && group.done < group.executions.len() {
             let index = group.done;
             let chain = &group.circuits[index * length..(index + 1) * length];

@@ -73,7 +73,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
 
     /// Bytes of an execution's openings.
     fn opening_bytes(&self) -> usize {
-        self.chain_length() * self.chaining.opening_bytes() + self.transfer_bytes()
+        self.bucket() * self.chaining.opening_bytes() + self.transfer_bytes()
     }
 
     /// Bytes of the evaluator's first message.
@@ -85,19 +85,13 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
 /// Bytes of randomness with which W is committed.
 const RANDOM_BYTES: usize = 16;
 
-/// s (1), and N, B, M of the main and B, M of the recovery circuits, 8 each, little-endian.
-const PLAN_BYTES: usize = 41;
+/// s (1), and N, B, M, 8 each, little-endian.
+const PLAN_BYTES: usize = 25;
 
 fn plan_to_bytes(plan: &Plan) -> [u8; PLAN_BYTES] {
-    let (main, recovery) = (plan.main(), plan.recovery());
+    let cut = plan.cut();
     let mut bytes = [plan.statistical_security_bits(); PLAN_BYTES];
-    let numbers = [
-        main.executions,
-        main.bucket,
-        main.circuits,
-        recovery.bucket,
-        recovery.circuits,
-    ];
+    let numbers = [cut.executions, cut.bucket, cut.circuits];
     for (bytes, number) in bytes[1..].chunks_exact_mut(8).zip(numbers) {
         bytes.copy_from_slice(&number.to_le_bytes());
     }
@@ -107,10 +101,9 @@ fn plan_to_bytes(plan: &Plan) -> [u8; PLAN_BYTES] {
 /// What the peer's plan says, for people.
 fn describe_plan(bytes: &[u8; PLAN_BYTES]) -> String {
     let (words, _) = bytes[1..].as_chunks::<8>();
-    let [n, b, m, recovery_b, recovery_m] = core::array::from_fn(|i| u64::from_le_bytes(words[i]));
+    let [n, b, m] = core::array::from_fn(|i| u64::from_le_bytes(words[i]));
     format!(
-        "{n} executions at s = {}: {m} circuits in buckets of {b}, {recovery_m} for recovery in \
-         buckets of {recovery_b}",
+        "{n} executions at s = {}: {m} circuits in buckets of {b}",
         bytes[0]
     )
 }

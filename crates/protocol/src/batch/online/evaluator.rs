@@ -9,11 +9,12 @@ use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::outcome::{CircuitOutcome, Outcome};
-use crate::batch::bits::{bit, pack, unused_are_clear, xor_into};
+use crate::batch::bits::{bit, pack, unpack, unused_are_clear};
 use crate::batch::circuit::{lock, unmask};
+use crate::batch::consistency::Pairs;
 use crate::batch::execution::{EvaluatorExecution, KeptCircuit};
-use crate::batch::layout::{Batch, CircuitKind, KEY_BITS};
-use crate::batch::oracle::{Domain, HASH_BYTES, Hash, first_block};
+use crate::batch::layout::{Batch, KEY_BITS, LOCK_BYTES};
+use crate::batch::oracle::{Domain, HASH_BYTES, Hash, Oracle, first_block};
 use crate::batch::{Caught, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel, returned};
 use crate::message::{Kind, exactly};
 use crate::party::{Action, Party};
@@ -47,7 +48,7 @@ struct Evaluated {
     /// x ⊕ m of each circuit of the chain.
     positions: Vec<Vec<u8>>,
     key_hash: Hash,
-    /// Both masks of each output of each main circuit.
+    /// Both masks of each output of each circuit.
     masks: Vec<[u8; Block::BYTES]>,
     /// e.
     choice: Block,
@@ -82,8 +83,9 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
                 "as many input bits as the evaluator's ports have",
             ));
         }
-        let mut masked = pack(inputs);
-        xor_into(&mut masked, &Zeroizing::new(pack(&execution.offset)));
+        let offset = &execution.offset[..batch.choice_bits];
+        let masked = inputs.iter().zip(offset).map(|(bit, offset)| bit ^ offset);
+        let masked = pack(&masked.collect::<Vec<_>>());
         Ok(Self {
             batch,
             execution,
@@ -111,14 +113,6 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         }
     }
 
-    fn main(&self) -> &[KeptCircuit] {
-        &self.execution.circuits[..self.batch.bucket(CircuitKind::Main)]
-    }
-
-    fn recovery(&self) -> &[KeptCircuit] {
-        &self.execution.circuits[self.batch.bucket(CircuitKind::Main)..]
-    }
-
     /// Checks message 2 and evaluates the bucket.
     fn take_labels(&self, payload: &[u8]) -> Result<State, Error> {
         let batch = self.batch;
@@ -130,14 +124,15 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         }
         let positions = self.execution.positions(first);
         let (key_hash, rest) = rest.split_at(HASH_BYTES);
-        let (labels, masks) = rest.split_at(self.main().len() * batch.labels_bytes());
+        let (labels, masks) = rest.split_at(batch.bucket() * batch.labels_bytes());
         let masks = masks.as_chunks::<{ Block::BYTES }>().0;
         let mut key_hash_array = [0; HASH_BYTES];
         key_hash_array.copy_from_slice(key_hash);
         let labels = labels.chunks_exact(batch.labels_bytes());
-        let circuits: Vec<_> = self.main().iter().zip(labels).zip(&positions).collect();
+        let circuits = self.execution.circuits.iter();
+        let circuits: Vec<_> = circuits.zip(labels).zip(&positions).collect();
         let places: Vec<usize> = (0..circuits.len()).collect();
-        let outcomes = parallel::map(self.threads, &places, |place| {
+        let outcomes = parallel::map(self.threads, &places, |_, place| {
             let ((circuit, labels), positions) = circuits[*place];
             let outputs = self.evaluate(circuit, labels, positions)?;
             let pairs = 2 * batch.output_bits;
@@ -145,7 +140,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
             Ok(CircuitOutcome::new(batch, circuit, &outputs, masks))
         });
         let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, Error>>()?;
-        let first_number = self.main()[0].number;
+        let first_number = self.execution.circuits[0].number;
         let is_key = |key| {
             let hash = batch
                 .oracle
@@ -154,7 +149,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         };
         let outcome = Outcome::new(&outcomes, batch.output_bits, self.secrets.random, is_key);
         let mut offset = [0; Block::BYTES];
-        offset.copy_from_slice(&pack(&self.execution.key_offset));
+        offset.copy_from_slice(&pack(&self.execution.offset[batch.choice_bits..]));
         Ok(State::Choosing(Box::new(Evaluated {
             choice: outcome.key ^ Block::from_bytes(offset),
             outcome,
@@ -164,14 +159,14 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         })))
     }
 
-    /// Checks the labels of a main circuit and evaluates it.
+    /// Checks the labels of a circuit and evaluates it.
     fn evaluate(
         &self,
         circuit: &KeptCircuit,
         labels: &[u8],
         positions: &[u8],
     ) -> Result<Zeroizing<Vec<Block>>, Error> {
-        let (batch, layout) = (self.batch, self.batch.layout(CircuitKind::Main));
+        let (batch, layout) = (self.batch, &self.batch.layout);
         let oracle = &batch.oracle;
         let mut labels = labels
             .as_chunks()
@@ -183,19 +178,17 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         if oracle.block(Domain::Lambda, circuit.number, 0, lambda) != *expected {
             return Err(cheated(Caught::Lambda(circuit.number)));
         }
-        let second: Vec<Block> = labels.by_ref().take(batch.encoding.bits()).collect();
-        let mut choices =
-            self.open_second(circuit, CircuitKind::Main, &second, &self.secrets.masked)?;
+        let second: Vec<Block> = labels.by_ref().take(batch.choice_bits).collect();
+        let mut choices = self.open_second(circuit, 0, &second, &self.secrets.masked)?;
         let mut inputs = Zeroizing::new(labels.collect::<Vec<_>>());
         let commitments = circuit.published[layout.inputs.clone()].as_chunks().0;
-        if !opens(
-            self.batch,
-            Domain::GarblerInput,
-            circuit.number,
+        let opened = Opened {
+            domain: Domain::GarblerInput,
+            circuit: circuit.number,
+            first: 0,
             commitments,
-            &inputs,
-            positions,
-        ) {
+        };
+        if !opened.is_opened_by(oracle, &inputs, positions) {
             return Err(cheated(Caught::GarblerInput(circuit.number)));
         }
         unmask(lambda, &mut inputs, &mut choices);
@@ -208,31 +201,27 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         Ok(batch.evaluate(first_block(&start), tables, &inputs, &choices))
     }
 
-    /// Checks second shares at `choices`, and gives the labels.
+    /// Checks second shares at `choices` of the wires from `first` on, and gives their labels.
     fn open_second(
         &self,
         circuit: &KeptCircuit,
-        kind: CircuitKind,
+        first: usize,
         second: &[Block],
         choices: &[u8],
     ) -> Result<Zeroizing<Vec<Block>>, Error> {
-        let layout = self.batch.layout(kind);
-        let commitments = circuit.published[layout.second.clone()].as_chunks().0;
-        let domain = Domain::SecondShare;
-        if !opens(
-            self.batch,
-            domain,
-            circuit.number,
-            commitments,
-            second,
-            choices,
-        ) {
+        let commitments = &circuit.published[self.batch.layout.second.clone()];
+        let opened = Opened {
+            domain: Domain::SecondShare,
+            circuit: circuit.number,
+            first,
+            commitments: commitments.as_chunks().0,
+        };
+        if !opened.is_opened_by(&self.batch.oracle, second, choices) {
             return Err(cheated(Caught::SecondShare(circuit.number)));
         }
-        let labels = second.iter().zip(&circuit.shares);
-        Ok(Zeroizing::new(
-            labels.map(|(second, first)| *second ^ *first).collect(),
-        ))
+        let labels = second.iter().zip(&circuit.shares[first..]);
+        let labels = labels.map(|(second, first)| *second ^ *first);
+        Ok(Zeroizing::new(labels.collect()))
     }
 
     /// Checks message 4 and selects the result.
@@ -245,7 +234,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
             .iter()
             .map(|bytes| Block::from_bytes(*bytes));
         let key = blocks.next().unwrap_or_default();
-        let first_number = self.main()[0].number;
+        let first_number = self.execution.circuits[0].number;
         if batch
             .oracle
             .block(Domain::RecoveryKey, first_number, 0, key)
@@ -254,38 +243,44 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
             return Err(cheated(Caught::RecoveryKey));
         }
         let choices = (found.choice ^ key).to_bytes();
-        let mut votes = Zeroizing::new(vec![0_usize; batch.input_bits]);
-        let bucket = self.main().len();
-        for (circuit, positions) in self.recovery().iter().zip(&found.positions[bucket..]) {
+        let mut inputs = Zeroizing::new(vec![0; batch.chaining.half_bytes()]);
+        let mut unlocked = Choice::from(0);
+        for (circuit, positions) in self.execution.circuits.iter().zip(&found.positions) {
             let second: Vec<Block> = blocks.by_ref().take(KEY_BITS).collect();
-            let zeros = self.open_second(circuit, CircuitKind::Recovery, &second, &choices)?;
-            let locked = &circuit.published[batch.layout(CircuitKind::Recovery).lock.clone()];
-            let mut inputs = Zeroizing::new(locked.to_vec());
-            lock(
-                &batch.oracle,
-                circuit.number,
-                &zeros,
-                batch.input_bits,
-                &mut inputs,
-            );
-            xor_into(&mut inputs, positions);
-            for (i, votes) in votes.iter_mut().enumerate() {
-                *votes += usize::from(bit(&inputs, i));
+            let zeros = self.open_second(circuit, batch.choice_bits, &second, &choices)?;
+            let (opens, pairs) = self.unlock(circuit, &zeros);
+            let take = opens & !unlocked;
+            let own = inputs.iter_mut().zip(&pairs.mask).zip(positions);
+            for ((input, mask), position) in own {
+                input.conditional_assign(&(mask ^ position), take);
             }
+            unlocked |= opens;
         }
         let outputs: Vec<Block> = blocks.collect();
         self.check_outputs(&found, key, &outputs)?;
-        let majority = self.recovery().len() / 2;
-        let inputs = votes.iter().map(|votes| *votes > majority);
-        let inputs = Zeroizing::new(inputs.collect::<Vec<bool>>());
-        let recovered = found.outcome.key.ct_eq(&key);
+        let inputs = unpack(&inputs, batch.input_bits);
+        let recovered = found.outcome.key.ct_eq(&key) & unlocked;
         self.select(&found.outcome, &inputs, recovered)
+    }
+
+    /// Opens the lock of a circuit with what would be the labels of 0 of D's wires. Whether it
+    /// opens, which it does if m and all halves are what was committed to.
+    fn unlock(&self, circuit: &KeptCircuit, zeros: &[Block]) -> (Choice, Pairs) {
+        let (batch, oracle) = (self.batch, &self.batch.oracle);
+        let mut seed = Zeroizing::new([0; LOCK_BYTES]);
+        seed.copy_from_slice(&circuit.published[batch.layout.lock.clone()]);
+        lock(oracle, circuit.number, zeros, &mut seed);
+        let pairs = Pairs::draw(batch.chaining, &mut Prg::from_seed(&seed));
+        let mut commitments = Vec::with_capacity(batch.chaining.commitment_bytes());
+        pairs.commit(oracle, circuit.number, &mut commitments);
+        let hash = batch.hash_pairs(circuit.number, &commitments);
+        (hash.ct_eq(&circuit.pairs), pairs)
     }
 
     /// Checks that every O opens and masks the same R, and the same with D.
     fn check_outputs(&self, found: &Evaluated, key: Block, outputs: &[Block]) -> Result<(), Error> {
         let (batch, oracle) = (self.batch, &self.batch.oracle);
-        let layout = batch.layout(CircuitKind::Main);
+        let layout = &batch.layout;
         let pairs = 2 * batch.output_bits;
         if pairs == 0 {
             return Ok(());
@@ -294,7 +289,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
             .chunks_exact(pairs)
             .zip(found.masks.chunks_exact(pairs));
         let mut randoms: Vec<Block> = Vec::new();
-        for (circuit, (outputs, masks)) in self.main().iter().zip(of_circuits) {
+        for (circuit, (outputs, masks)) in self.execution.circuits.iter().zip(of_circuits) {
             let commitments = circuit.published[layout.outputs.clone()]
                 .as_chunks::<HASH_BYTES>()
                 .0;
@@ -302,10 +297,10 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
             for (position, ((derived, mask), commitment)) in (0_u32..).zip(given) {
                 let number = circuit.number;
                 let domain = Domain::OutputCommitment;
-                if oracle.block(domain, number, position, *derived) != *commitment {
+                if oracle.block(domain, number, position / 2, *derived) != *commitment {
                     return Err(cheated(Caught::Output(number)));
                 }
-                let pad = oracle.block_to_block(Domain::OutputMask, number, position, *derived);
+                let pad = oracle.block_to_block(Domain::OutputMask, number, position / 2, *derived);
                 let of_one = key.and_bit(u8::from(position % 2 == 1).into());
                 let random = pad ^ Block::from_bytes(*mask) ^ of_one;
                 match randoms.get(position as usize / 2) {
@@ -369,19 +364,24 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     }
 }
 
-/// Whether each label opens the commitment of its pair that `positions` name.
-fn opens<S: Scheme<Wire = Block>>(
-    batch: &Batch<'_, S>,
+/// Commitments to pairs of labels of a circuit.
+struct Opened<'c> {
     domain: Domain,
     circuit: u32,
-    commitments: &[Hash],
-    labels: &[Block],
-    positions: &[u8],
-) -> bool {
-    labels.iter().enumerate().all(|(i, label)| {
-        let position = 2 * i + usize::from(bit(positions, i));
-        batch.oracle.block(domain, circuit, position as u32, *label) == commitments[position]
-    })
+    /// The first pair that is opened.
+    first: usize,
+    commitments: &'c [Hash],
+}
+
+impl Opened<'_> {
+    /// Whether each label opens the commitment of its pair that `positions` name.
+    fn is_opened_by(&self, oracle: &Oracle, labels: &[Block], positions: &[u8]) -> bool {
+        labels.iter().enumerate().all(|(i, label)| {
+            let position = 2 * (self.first + i) + usize::from(bit(positions, i));
+            let hash = oracle.block(self.domain, self.circuit, position as u32, *label);
+            hash == self.commitments[position]
+        })
+    }
 }
 
 impl<S: Scheme<Wire = Block>> Party for OnlineEvaluator<'_, '_, S> {

@@ -10,7 +10,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::batch::bits::{bit, bytes_for, pack, unpack, unused_are_clear, xor_into};
 use crate::batch::circuit::Secrets;
 use crate::batch::execution::GarblerExecution;
-use crate::batch::layout::{Batch, CircuitKind, KEY_BITS};
+use crate::batch::layout::Batch;
 use crate::batch::oracle::Domain;
 use crate::batch::{Caught, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel, returned};
 use crate::message::{Kind, array, exactly};
@@ -22,12 +22,12 @@ use crate::{Error, Misbehaviour};
 pub struct ReadyExecution {
     /// In the chain's order.
     circuits: Vec<Secrets>,
-    /// O^0 and O^1 of each output of each main circuit.
+    /// O^0 and O^1 of each output of each circuit.
     outputs: Vec<Zeroizing<Vec<Block>>>,
 }
 
 impl GarblerExecution {
-    /// Makes the execution again, on so many threads: its main circuits are garbled for their
+    /// Makes the execution again, on so many threads: its circuits are garbled for their
     /// outputs' labels.
     #[must_use]
     pub fn ready<S: Scheme<Wire = Block>>(
@@ -35,22 +35,14 @@ impl GarblerExecution {
         batch: &Batch<'_, S>,
         threads: usize,
     ) -> ReadyExecution {
-        let made = parallel::map(threads, &self.circuits, |(number, seed)| {
+        let made = parallel::map(threads, &self.circuits, |scratch, (number, seed)| {
             let circuit = Secrets::derive(batch, *number, seed.clone());
-            let outputs = match batch.kind(*number) {
-                CircuitKind::Main => {
-                    let zeros = circuit.garble(batch, &mut Vec::new());
-                    Some(circuit.derived_outputs(batch, &zeros))
-                }
-                CircuitKind::Recovery => None,
-            };
+            let zeros = circuit.garble(batch, scratch);
+            let outputs = circuit.derived_outputs(batch, &zeros);
             (circuit, outputs)
         });
-        let (circuits, outputs): (Vec<_>, Vec<_>) = made.into_iter().unzip();
-        ReadyExecution {
-            circuits,
-            outputs: outputs.into_iter().flatten().collect(),
-        }
+        let (circuits, outputs) = made.into_iter().unzip();
+        ReadyExecution { circuits, outputs }
     }
 }
 
@@ -123,14 +115,11 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
         for (circuit, outputs) in ready.circuits.iter().zip(&ready.outputs) {
             let pairs = outputs.as_chunks::<2>().0.iter();
             for (output, (pair, random)) in (0..).zip(pairs.zip(randoms.iter())) {
-                let values = pair.iter().zip([*random, *random ^ key]);
-                for (b, (derived, value)) in (0..).zip(values) {
-                    let position = 2 * output + b;
-                    let domain = Domain::OutputMask;
-                    let mask =
-                        batch
-                            .oracle
-                            .block_to_block(domain, circuit.number, position, *derived);
+                for (derived, value) in pair.iter().zip([*random, *random ^ key]) {
+                    let (domain, number) = (Domain::OutputMask, circuit.number);
+                    let mask = batch
+                        .oracle
+                        .block_to_block(domain, number, output, *derived);
                     masks.extend_from_slice(&(mask ^ value).to_bytes());
                 }
             }
@@ -164,10 +153,10 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
     fn input_labels(&self, masked: &[u8], message: &mut Vec<u8>) {
         message.clear();
         message.extend_from_slice(&self.head);
-        let bucket = self.batch.bucket(CircuitKind::Main);
-        for circuit in &self.ready.circuits[..bucket] {
+        let bits = self.batch.choice_bits;
+        for circuit in &self.ready.circuits {
             message.extend_from_slice(&circuit.lambda.to_bytes());
-            open_second(circuit, masked, message);
+            open_second(circuit, &circuit.second[..bits], masked, message);
             for (zero, value) in circuit.inputs.iter().zip(&self.secrets.inputs) {
                 message.extend_from_slice(&circuit.label(*zero, *value).to_bytes());
             }
@@ -179,10 +168,9 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
         message.clear();
         message.extend_from_slice(&self.secrets.key.to_bytes());
         let choices = (choice ^ self.secrets.key).to_bytes();
-        let bucket = self.batch.bucket(CircuitKind::Main);
-        for circuit in &self.ready.circuits[bucket..] {
-            debug_assert_eq!(circuit.second.len(), KEY_BITS);
-            open_second(circuit, &choices, message);
+        let bits = self.batch.choice_bits;
+        for circuit in &self.ready.circuits {
+            open_second(circuit, &circuit.second[bits..], &choices, message);
         }
         for output in self.ready.outputs.iter().flat_map(|outputs| outputs.iter()) {
             message.extend_from_slice(&output.to_bytes());
@@ -190,7 +178,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
     }
 
     fn take_input(&self, payload: &[u8]) -> Result<State, Error> {
-        let bits = self.batch.encoding.bits();
+        let bits = self.batch.choice_bits;
         exactly(Kind::MaskedInput, payload, bytes_for(bits))?;
         check_unused(Kind::MaskedInput, payload, bits)?;
         Ok(State::Answering(payload.to_vec()))
@@ -217,9 +205,9 @@ fn check_unused(kind: Kind, payload: &[u8], bits: usize) -> Result<(), Misbehavi
     }
 }
 
-/// Appends the second shares of `choices`, which the evaluator has sent.
-fn open_second(circuit: &Secrets, choices: &[u8], message: &mut Vec<u8>) {
-    for (w, zero) in circuit.second.iter().enumerate() {
+/// Appends the second shares `zeros` at `choices`, which the evaluator has sent.
+fn open_second(circuit: &Secrets, zeros: &[Block], choices: &[u8], message: &mut Vec<u8>) {
+    for (w, zero) in zeros.iter().enumerate() {
         message.extend_from_slice(&circuit.label(*zero, bit(choices, w)).to_bytes());
     }
 }
@@ -231,7 +219,7 @@ impl<S: Scheme<Wire = Block>> Party for OnlineGarbler<'_, '_, S> {
         let (state, action) = match mem::replace(&mut self.state, State::Spent) {
             State::AwaitingInput => (
                 State::AwaitingInput,
-                receive(Kind::MaskedInput, bytes_for(self.batch.encoding.bits())),
+                receive(Kind::MaskedInput, bytes_for(self.batch.choice_bits)),
             ),
             State::Answering(masked) => {
                 self.input_labels(&masked, message);

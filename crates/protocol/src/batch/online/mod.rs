@@ -4,23 +4,23 @@
 //! | | message | from | bytes | field |
 //! |---|---|---|---|---|
 //! | 1 | masked input | evaluator | ⌈\|y\|/8⌉ | y2 = y ⊕ y1 |
-//! | 2 | input labels | garbler | ⌈\|x\|/8⌉ | x ⊕ m of the first main circuit |
+//! | 2 | input labels | garbler | ⌈\|x\|/8⌉ | x ⊕ m of the first circuit |
 //! | | | | 32 | H(D) |
-//! | | | | for each main circuit: 16 | λ |
+//! | | | | for each circuit: 16 | λ |
 //! | | | | 16 \|y\| | second shares at y2 |
 //! | | | | 16 \|x\| | labels of x, under λ |
-//! | | | | for each main circuit and output: 2 · 16 | H(mask, O^b) ⊕ R ⊕ b·D |
+//! | | | | for each circuit and output: 2 · 16 | H(mask, O^b) ⊕ R ⊕ b·D |
 //! | 3 | recovery choice | evaluator | 16 | e = D′ ⊕ c |
 //! | 4 | recovery labels | garbler | 16 | D |
-//! | | | | for each recovery circuit: 16 · 128 | second shares at e ⊕ D |
-//! | | | | for each main circuit and output: 2 · 16 | O^0, O^1 |
+//! | | | | for each circuit: 16 · 128 | second shares of D's wires at e ⊕ D |
+//! | | | | for each circuit and output: 2 · 16 | O^0, O^1 |
 //! | 5 | masked result | evaluator | | (f ‖ MAC_k(f)) ⊕ p, see `returned` |
 //!
 //! The evaluator evaluates the whole bucket. Two circuits that give an output two values give it D
 //! = R ⊕ (R ⊕ D); otherwise its D′ is random. The garbler cannot tell: c hides D′. With D′ = D the
-//! recovery circuits' inputs are 0 and their locks open; the evaluator then computes f(x, y) in the
-//! clear. **What the evaluator does, and when, does not depend on whether D′ = D**: it opens the
-//! locks and computes in the clear in every run, and selects.
+//! wires of D have value 0 and the locks open; the evaluator then computes f(x, y) in the clear.
+//! **What the evaluator does, and when, does not depend on whether D′ = D**: it tries the locks and
+//! computes in the clear in every run, and selects.
 
 mod evaluator;
 mod garbler;
@@ -32,29 +32,29 @@ pub use garbler::{OnlineGarbler, ReadyExecution};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 
-use super::layout::{Batch, CircuitKind, KEY_BITS};
+use super::layout::{Batch, KEY_BITS};
 use super::oracle::HASH_BYTES;
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
-    /// Bytes of what message 2 holds of one main circuit.
+    /// Bytes of what message 2 holds of one circuit.
     pub(super) fn labels_bytes(&self) -> usize {
-        (1 + self.encoding.bits() + self.input_bits) * Block::BYTES
+        (1 + self.choice_bits + self.input_bits) * Block::BYTES
     }
 
-    /// Both masks, or both O, of all outputs of all main circuits.
+    /// Both masks, or both O, of all outputs of all circuits.
     fn output_pairs_bytes(&self) -> usize {
-        2 * self.bucket(CircuitKind::Main) * self.output_bits * Block::BYTES
+        2 * self.bucket() * self.output_bits * Block::BYTES
     }
 
     fn input_labels_bytes(&self) -> usize {
         self.chaining.half_bytes()
             + HASH_BYTES
-            + self.bucket(CircuitKind::Main) * self.labels_bytes()
+            + self.bucket() * self.labels_bytes()
             + self.output_pairs_bytes()
     }
 
     fn recovery_labels_bytes(&self) -> usize {
-        let shares = self.bucket(CircuitKind::Recovery) * KEY_BITS * Block::BYTES;
+        let shares = self.bucket() * KEY_BITS * Block::BYTES;
         Block::BYTES + shares + self.output_pairs_bytes()
     }
 }

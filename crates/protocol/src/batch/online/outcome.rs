@@ -8,7 +8,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::batch::circuit::derive_output;
 use crate::batch::execution::KeptCircuit;
-use crate::batch::layout::{Batch, CircuitKind};
+use crate::batch::layout::Batch;
 use crate::batch::oracle::{Domain, Hash, Oracle};
 
 /// What was found of an output of a circuit: whether its O is that of 0 or of 1, and what the mask
@@ -35,7 +35,7 @@ impl CircuitOutcome {
         labels: &[Block],
         masks: &[[u8; Block::BYTES]],
     ) -> Self {
-        let layout = batch.layout(CircuitKind::Main);
+        let layout = &batch.layout;
         let commitments = circuit.published[layout.outputs.clone()].as_chunks().0;
         let commitments = commitments.as_chunks::<2>().0.iter();
         let given = commitments.zip(masks.as_chunks::<2>().0).zip(labels);
@@ -63,19 +63,13 @@ impl CircuitOutcome {
         masks: &[[u8; Block::BYTES]; 2],
     ) -> Found {
         let derived = derive_output(oracle, circuit, output, label);
-        let opens = |b: u32| {
-            let hash = oracle.block(Domain::OutputCommitment, circuit, 2 * output + b, derived);
-            hash.ct_eq(&commitments[b as usize])
-        };
-        let under = |b: u32| {
-            let mask = oracle.block_to_block(Domain::OutputMask, circuit, 2 * output + b, derived);
-            mask ^ Block::from_bytes(masks[b as usize])
-        };
+        let hash = oracle.block(Domain::OutputCommitment, circuit, output, derived);
+        let pad = oracle.block_to_block(Domain::OutputMask, circuit, output, derived);
         Found {
-            zero: opens(0).unwrap_u8(),
-            one: opens(1).unwrap_u8(),
-            under_zero: under(0),
-            under_one: under(1),
+            zero: hash.ct_eq(&commitments[0]).unwrap_u8(),
+            one: hash.ct_eq(&commitments[1]).unwrap_u8(),
+            under_zero: pad ^ Block::from_bytes(masks[0]),
+            under_one: pad ^ Block::from_bytes(masks[1]),
         }
     }
 

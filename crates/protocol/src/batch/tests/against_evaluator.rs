@@ -12,7 +12,6 @@ use super::duel::{
     Cheater, Ended, How, Kept, Rewrite, Spoiling, batch, duel, foreseen, honest, prepare,
 };
 use super::{function, plain};
-use crate::batch::layout::CircuitKind;
 use crate::batch::{
     Batch, Caught, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
 };
@@ -74,7 +73,7 @@ fn exchange(a: usize, b: usize, count: usize) -> impl Fn(&mut Vec<u8>) + 'static
 /// Messages of a preparation.
 fn offline_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     let (set, buckets) = foreseen(batch, SEED);
-    let main = batch.layout(CircuitKind::Main).clone();
+    let main = batch.layout.clone();
     let (checked, used) = (set.checked[0] as usize, buckets[0][0] as usize);
     let checked_circuit: fn(Caught) -> bool = |c| matches!(c, Caught::CheckedCircuit(_));
     let published: fn(Caught) -> bool = |c| matches!(c, Caught::PublishedCircuit(_));
@@ -129,8 +128,8 @@ fn offline_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     }
     let half = batch.chaining.half_bytes();
     let opening = batch.chaining.opening_bytes();
-    let halves = batch.chain_length() * opening;
-    let bucket = batch.bucket(CircuitKind::Main);
+    let halves = batch.bucket() * opening;
+    let bucket = batch.bucket();
     let string = 16 * bucket;
     cases.extend([
         case(
@@ -270,17 +269,17 @@ fn a_wrong_sum_of_inputs_is_found() {
 
 /// Messages of an execution.
 fn online_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
-    let (x, y) = (batch.input_bits, batch.encoding.bits());
+    let (x, y) = (batch.input_bits, batch.choice_bits);
     let half = batch.chaining.half_bytes();
     let labels = half + 32;
     let each = batch.labels_bytes();
     let second = labels + 16;
     let inputs = second + 16 * y;
-    let bucket = batch.bucket(CircuitKind::Main);
+    let bucket = batch.bucket();
     let masks = labels + bucket * each;
     let pairs = 32 * batch.output_bits;
     let shares = 16;
-    let outputs = shares + batch.bucket(CircuitKind::Recovery) * 128 * 16;
+    let outputs = shares + batch.bucket() * 128 * 16;
     let lambda: fn(Caught) -> bool = |c| matches!(c, Caught::Lambda(_));
     let input: fn(Caught) -> bool = |c| matches!(c, Caught::GarblerInput(_));
     let share: fn(Caught) -> bool = |c| matches!(c, Caught::SecondShare(_));
@@ -383,7 +382,7 @@ fn online_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
             share,
         ),
         case(
-            "shares of two recovery circuits",
+            "shares for recovery of two circuits",
             four,
             exchange(shares, shares + 2048, 2048),
             share,
@@ -547,18 +546,12 @@ fn a_garbler_that_stops_tells_nothing_and_learns_nothing() {
     }
 }
 
-/// Where bad circuits are, for a garbler that has guessed the cut: in each bucket, so many main
-/// circuits and so many recovery circuits, from the first on.
-fn first_of_buckets(batch: &Batch<'_, HalfGates>, kind: CircuitKind, count: usize) -> HashSet<u32> {
+/// Where bad circuits are, for a garbler that has guessed the cut: so many in each bucket, from the
+/// `start`-th on.
+fn of_buckets(batch: &Batch<'_, HalfGates>, start: usize, count: usize) -> HashSet<u32> {
     let (_, buckets) = foreseen(batch, SEED);
-    let start = match kind {
-        CircuitKind::Main => 0,
-        CircuitKind::Recovery => batch.bucket(CircuitKind::Main),
-    };
-    buckets
-        .iter()
-        .flat_map(|chain| chain[start..start + count].to_vec())
-        .collect()
+    let chosen = buckets.iter().map(|chain| &chain[start..start + count]);
+    chosen.flatten().copied().collect()
 }
 
 /// What the evaluator sent in every execution against these bad circuits, with the results right.
@@ -596,13 +589,10 @@ fn against(
 fn the_inputs_of_a_garbler_with_bad_circuits_are_recovered() {
     for to in [Recipient::Evaluator, Recipient::Both] {
         let function = function("adder", to);
-        let bucket = batch(&function, plan(&function)).bucket(CircuitKind::Main);
+        let bucket = batch(&function, plan(&function)).bucket();
         for count in [1, bucket / 2, bucket - 1] {
             let found = against(&function, |batch| {
-                vec![(
-                    first_of_buckets(batch, CircuitKind::Main, count),
-                    How::NegatedOutput,
-                )]
+                vec![(of_buckets(batch, 0, count), How::NegatedOutput)]
             });
             assert_eq!(
                 found, [None; EXECUTIONS as usize],
@@ -612,24 +602,24 @@ fn the_inputs_of_a_garbler_with_bad_circuits_are_recovered() {
     }
 }
 
-/// The same, with as many bad locks as a majority leaves.
+/// The same, where the locks of all circuits but one are bad, too: those that compute something
+/// else, those that do not, or both.
 #[test]
-fn a_majority_of_locks_recovers() {
+fn one_lock_recovers() {
     let function = function("adder", Recipient::Both);
-    let found = against(&function, |batch| {
-        let locks = (batch.bucket(CircuitKind::Recovery) - 1) / 2;
-        vec![
-            (
-                first_of_buckets(batch, CircuitKind::Main, 1),
-                How::NegatedOutput,
-            ),
-            (
-                first_of_buckets(batch, CircuitKind::Recovery, locks),
-                How::Flipped(|layout| layout.lock.clone(), 0),
-            ),
-        ]
-    });
-    assert_eq!(found, [None; EXECUTIONS as usize]);
+    let bucket = batch(&function, plan(&function)).bucket();
+    for negated in [1, bucket - 1] {
+        let found = against(&function, |batch| {
+            vec![
+                (of_buckets(batch, 0, negated), How::NegatedOutput),
+                (
+                    of_buckets(batch, 0, bucket - 1),
+                    How::Flipped(|layout| layout.lock.clone(), 0),
+                ),
+            ]
+        });
+        assert_eq!(found, [None; EXECUTIONS as usize]);
+    }
 }
 
 /// Tables that evaluate to nothing: the other circuits give the result.
@@ -637,8 +627,8 @@ fn a_majority_of_locks_recovers() {
 fn broken_tables_are_passed_over() {
     let function = function("adder", Recipient::Both);
     let found = against(&function, |batch| {
-        let count = batch.bucket(CircuitKind::Main) - 1;
-        let circuits = first_of_buckets(batch, CircuitKind::Main, count);
+        let count = batch.bucket() - 1;
+        let circuits = of_buckets(batch, 0, count);
         (0..4).map(|i| (circuits.clone(), TABLES[i])).collect()
     });
     assert_eq!(found, [None; EXECUTIONS as usize]);
@@ -656,11 +646,7 @@ const TABLES: [How; 4] = [
 #[test]
 fn commitments_that_nothing_opens_are_found() {
     let function = function("adder", Recipient::Both);
-    let spoil = |how: How| {
-        against(&function, |batch| {
-            vec![(first_of_buckets(batch, CircuitKind::Main, 1), how)]
-        })
-    };
+    let spoil = |how: How| against(&function, |batch| vec![(of_buckets(batch, 0, 1), how)]);
     let all = |found: Vec<Option<Caught>>, is: fn(&Caught) -> bool| {
         assert!(
             found.iter().all(|caught| caught.as_ref().is_some_and(is)),
@@ -696,29 +682,18 @@ fn every_part_of_a_circuit_is_checked() {
     let function = function("adder", Recipient::Both);
     let honest_batch = batch(&function, plan(&function));
     let (set, _) = foreseen(&honest_batch, SEED);
-    let of = |kind| {
-        set.checked
-            .iter()
-            .copied()
-            .find(|n| honest_batch.kind(*n) == kind)
-            .unwrap()
-    };
-    let (main, recovery) = (of(CircuitKind::Main), of(CircuitKind::Recovery));
-    let parts: [How; 7] = [
+    let circuit = set.checked[0];
+    let parts: [How; 8] = [
         How::Flipped(|layout| layout.tables.clone(), 3),
         How::Flipped(|layout| layout.inputs.clone(), 3),
         How::Flipped(|layout| layout.outputs.clone(), 3),
         How::Flipped(|layout| layout.second.clone(), 3),
         How::Flipped(|layout| layout.first.clone(), 3),
         How::Flipped(|layout| layout.pairs.clone(), 3),
+        How::Flipped(|layout| layout.lock.clone(), 0),
         How::NegatedOutput,
     ];
-    let lock = How::Flipped(|layout| layout.lock.clone(), 0);
-    let cases = parts
-        .map(|how| (main, how))
-        .into_iter()
-        .chain([(recovery, lock)]);
-    for (circuit, how) in cases {
+    for how in parts {
         let mut bad = batch(&function, plan(&function));
         bad.spoiling = Some(Spoiling(vec![(HashSet::from([circuit]), how)]));
         let ended = prepare(&bad, &honest_batch, SEED, Cheater::Garbler, &mut honest);

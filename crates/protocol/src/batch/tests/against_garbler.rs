@@ -113,7 +113,7 @@ const OFFLINE: [Case; 22] = [
         "no commitment to the check set",
         Kind::BatchPlan,
         |m| {
-            m[41..73].fill(0);
+            m[25..57].fill(0);
             true
         },
         is_choice,
@@ -122,7 +122,7 @@ const OFFLINE: [Case; 22] = [
         "no commitment to the buckets",
         Kind::BatchPlan,
         |m| {
-            m[73..105].fill(0);
+            m[57..89].fill(0);
             true
         },
         is_choice,
@@ -131,7 +131,7 @@ const OFFLINE: [Case; 22] = [
         "no commitment to W",
         Kind::BatchPlan,
         |m| {
-            m[105..].fill(0);
+            m[89..].fill(0);
             true
         },
         is_choice,
@@ -140,7 +140,7 @@ const OFFLINE: [Case; 22] = [
         "commitments to W exchanged",
         Kind::BatchPlan,
         |m| {
-            (0..32).for_each(|i| m.swap(105 + i, 137 + i));
+            (0..32).for_each(|i| m.swap(89 + i, 121 + i));
             true
         },
         is_choice,
