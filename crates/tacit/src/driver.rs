@@ -27,11 +27,8 @@ pub(crate) fn drive(
                 let payload = receive(channel, kind, max_bytes)?;
                 party.receive(payload)?;
             }
-            Action::Continue => channel.flush()?,
-            Action::Done => {
-                channel.flush()?;
-                return Ok(());
-            }
+            Action::Continue => flush(channel)?,
+            Action::Done => return flush(channel),
         }
         watch(party.progress());
     }
@@ -43,9 +40,20 @@ pub(crate) fn drive(
 ///
 /// The channel's error, or the peer's abort.
 pub(crate) fn send(channel: &mut Channel, kind: Kind, payload: &[u8]) -> Result<(), Error> {
-    match channel.send(kind.byte(), payload) {
+    let sent = channel.send(kind.byte(), payload);
+    heard(channel, sent)
+}
+
+/// Writes out what was sent. Where the peer has closed, its last word is read, which says why.
+fn flush(channel: &mut Channel) -> Result<(), Error> {
+    let flushed = channel.flush();
+    heard(channel, flushed)
+}
+
+fn heard(channel: &mut Channel, sent: Result<(), NetError>) -> Result<(), Error> {
+    match sent {
         Err(error @ NetError::Closed { .. }) => Err(last_word(channel).unwrap_or(error.into())),
-        result => Ok(result?),
+        sent => Ok(sent?),
     }
 }
 
@@ -55,7 +63,7 @@ pub(crate) fn send(channel: &mut Channel, kind: Kind, payload: &[u8]) -> Result<
 ///
 /// The channel's error, a message that is not due, or the peer's abort.
 pub(crate) fn receive(channel: &mut Channel, kind: Kind, max_bytes: usize) -> Result<&[u8], Error> {
-    channel.flush()?;
+    flush(channel)?;
     let frame = channel.receive(max_bytes.max(1))?;
     admit(kind, max_bytes, frame.kind, frame.payload)?;
     Ok(frame.payload)

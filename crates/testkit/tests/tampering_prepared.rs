@@ -267,9 +267,15 @@ impl Case {
         match &self.lie {
             Lie::Nothing => false,
             Lie::Payload(..) => true,
+            // Parts of the base OTs in another order are others, which ends the garbler's epoch.
             Lie::Fault(Tampering { fault, .. }) => matches!(
                 fault,
-                Fault::FlipFirst | Fault::FlipMiddle | Fault::FlipLast | Fault::Ones | Fault::Zeros
+                Fault::FlipFirst
+                    | Fault::FlipMiddle
+                    | Fault::FlipLast
+                    | Fault::Ones
+                    | Fault::Zeros
+                    | Fault::Reorder
             ),
         }
     }
@@ -597,6 +603,36 @@ fn every_message_of_prepared_under_every_fault() {
     );
     assert_eq!(tally.values().sum::<usize>(), total);
     assert!(total >= 800, "only {total} cases");
+}
+
+/// Who guesses at bits of Δ and is caught may not guess again under the same Δ.
+#[test]
+fn a_lie_in_the_ot_extension_ends_the_epoch() {
+    let function = library::function("millionaires", &[("bits".to_owned(), 32)].into())
+        .expect("a function of the library");
+    let folders = template(&function, LADDER[0].id);
+    let stocks = |role: Role| {
+        let stocks = Stocks::open(folders.0[place(role)].path(), 1 << 24).expect("a folder");
+        stocks.list().expect("a folder that can be read")
+    };
+    assert_eq!(stocks(Role::Garbler).len(), 1);
+    // The second run makes OTs on the spot, from the stock's Δ.
+    let case = Case {
+        plan: Plan::Use,
+        scheme: LADDER[0].id,
+        liar: Role::Evaluator,
+        lie: Lie::Payload(Kind::CotExtension, "one bit of a row", |m| {
+            let mut lie = m.to_vec();
+            let at = lie.len() / 2;
+            lie[at] ^= 1;
+            lie
+        }),
+    };
+    let (result, _) = case.run(&function, &folders);
+    let error = result.expect_err("a check that fails");
+    assert!(matches!(error, Error::PeerMisbehaved(_)), "{error}");
+    assert!(stocks(Role::Garbler).is_empty());
+    assert_eq!(stocks(Role::Evaluator).len(), 1);
 }
 
 fn pop<T>(queue: &Mutex<Vec<T>>) -> Option<T> {

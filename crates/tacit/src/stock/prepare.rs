@@ -10,7 +10,8 @@ use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Component, Digest, Function, Role};
 use tacit_garble::{Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_net::Meter;
-use tacit_ot::Delta;
+use tacit_ot::{Delta, Security};
+use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::{
@@ -248,6 +249,7 @@ pub(crate) fn fill(
     threads: NonZeroUsize,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Vec<PreparedKind>, Error> {
+    let (stocks, id, role) = (opened.stocks.clone(), opened.stock.id(), opened.role);
     let visitor = Fill {
         session,
         opened,
@@ -256,8 +258,27 @@ pub(crate) fn fill(
         threads,
         watch,
     };
-    with_scheme(visitor.opened.scheme, visitor)
-        .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))?
+    let made = with_scheme(visitor.opened.scheme, visitor)
+        .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))?;
+    if let (Role::Garbler, Err(error)) = (role, &made)
+        && is_failed_check(error)
+    {
+        // The peer guessed at bits of Δ and guessed wrong. Under the same Δ it would guess again.
+        stocks.stocks.remove(&id)?;
+    }
+    made
+}
+
+/// Whether the OT extension caught the evaluator.
+fn is_failed_check(error: &Error) -> bool {
+    let check = |fault: &Misbehaviour| {
+        let fault = match fault {
+            Misbehaviour::ObliviousTransfer(fault) => fault,
+            _ => return false,
+        };
+        matches!(fault, tacit_ot::PeerMisbehaved::CheckFailed { .. })
+    };
+    matches!(error, Error::PeerMisbehaved(fault) if check(fault))
 }
 
 struct Fill<'a> {
@@ -476,16 +497,19 @@ impl<S: Scheme> Makers<'_, S> {
         if self.ots.is_none() {
             let watch: &mut dyn FnMut(Progress) = &mut |_| ();
             let mut rng = UnwrapErr(getrandom::SysRng);
-            let base = session.base_ots();
+            // Δ outlives this session, and so must what a lying evaluator cannot learn of it.
+            let (base, malicious) = (session.base_ots(), Security::Malicious);
             self.ots = Some(match &self.delta {
                 Some(delta) => {
                     let delta = delta.clone();
-                    let mut setup = GarblerSetup::with_delta(base, &self.tag, delta, &mut rng)?;
+                    let setup = GarblerSetup::with_delta(base, &self.tag, delta, &mut rng)?;
+                    let mut setup = setup.secured(malicious);
                     drive(session.channel(), &mut setup, watch)?;
                     Ots::Garbler(setup.finish()?)
                 }
                 None => {
-                    let mut setup = EvaluatorSetup::with(base, &self.tag, &mut rng)?;
+                    let setup = EvaluatorSetup::with(base, &self.tag, &mut rng)?;
+                    let mut setup = setup.secured(malicious);
                     drive(session.channel(), &mut setup, watch)?;
                     Ots::Evaluator(setup.finish()?)
                 }
