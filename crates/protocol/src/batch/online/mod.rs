@@ -46,14 +46,14 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         2 * self.bucket() * self.output_bits * Block::BYTES
     }
 
-    fn input_labels_bytes(&self) -> usize {
+    pub(super) fn input_labels_bytes(&self) -> usize {
         self.chaining.half_bytes()
             + HASH_BYTES
             + self.bucket() * self.labels_bytes()
             + self.output_pairs_bytes()
     }
 
-    fn recovery_labels_bytes(&self) -> usize {
+    pub(super) fn recovery_labels_bytes(&self) -> usize {
         let shares = self.bucket() * KEY_BITS * Block::BYTES;
         Block::BYTES + shares + self.output_pairs_bytes()
     }

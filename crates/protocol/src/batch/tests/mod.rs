@@ -9,6 +9,7 @@ mod rates;
 use std::collections::BTreeMap;
 
 use rand_core::{CryptoRng, Rng, UnwrapErr};
+use sha2::Digest as _;
 use tacit_circuit::{Function, Port, Recipient, Role, library};
 use tacit_garble::{HalfGates, Scheme, SchemeId, ThreeHalves};
 use tacit_kernels::{Block, Construction};
@@ -167,4 +168,54 @@ fn every_scheme_of_the_ideal_cipher() {
 fn aes_runs() {
     let function = function("aes-128", Recipient::Evaluator);
     check(HalfGates::new(Construction::TwoCall), &function, 3, 10);
+}
+
+/// What is published of a circuit under a fixed seed, which both the wire and the stock rest on. A
+/// change of it is a change of the wire's version.
+#[test]
+fn what_is_published_is_frozen() {
+    let function = function("adder", Recipient::Both);
+    let plan = Plan::cheapest(&function, 2, 40).unwrap();
+    let scheme = HalfGates::new(Construction::TwoCall);
+    let batch = Batch::named(scheme, &function, plan, [1; 16]).unwrap();
+    let mut published = Vec::new();
+    let seed = circuit::CircuitSeed([7; 32]);
+    circuit::Secrets::derive(&batch, 3, seed).publish(&batch, &mut published);
+    assert_eq!(published.len(), batch.layout.total);
+    let digest = sha2::Sha256::digest(&published);
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let expected = "1cf00c357140a20dce6639a446e1fe386e42667801306333cab15cb4efa54f5c";
+    assert_eq!(digest, expected);
+}
+
+/// 32 bits from each party and 32 bits of result, from 31 AND gates and from hundreds.
+#[test]
+fn messages_do_not_grow_with_the_circuit() {
+    let sizes = ["adder", "multiplier"].map(|name| {
+        let function = function(name, Recipient::Evaluator);
+        let cut = Plan::cheapest(&function, 2, 40).unwrap().cut();
+        // One cut for both, whichever is cheaper for each.
+        let circuits = cut.circuits.max(1000);
+        let cut = parameters::Cut {
+            bucket: 20,
+            circuits,
+            ..cut
+        };
+        let plan = Plan::with_cut(40, cut).unwrap();
+        let batch = Batch::new(
+            HalfGates::new(Construction::TwoCall),
+            &function,
+            plan,
+            &tag(&function),
+        );
+        let batch = batch.unwrap();
+        let tables = batch.layout.tables.len();
+        (
+            tables,
+            [batch.input_labels_bytes(), batch.recovery_labels_bytes()],
+        )
+    });
+    let [(small, of_small), (large, of_large)] = sizes;
+    assert!(large > 10 * small, "{small}, {large}");
+    assert_eq!(of_small, of_large);
 }
