@@ -227,12 +227,17 @@ impl Costs<'_> {
             let links = component.circuit().input_bits() as f64;
             time.evaluator.as_secs_f64() + handling.call + handling.link * links
         });
+        let outputs = self.function.outputs().iter();
+        let outputs: usize = outputs.map(|output| output.port.ty.width()).sum();
+        let outputs = outputs as f64;
         Work {
             garbler: Vec::new(),
             // The garbler's half of a link takes about as long as the evaluator's.
-            garbler_late_links: handling.link * outline.late_links as f64,
+            garbler_answer: handling.link * outline.late_links as f64
+                + handling.garbler_output * outputs,
             evaluator: evaluator.collect(),
             evaluator_start: handling.start,
+            evaluator_end: handling.output * outputs,
         }
     }
 
@@ -250,7 +255,8 @@ impl Costs<'_> {
             .zip(calls)
             .map(|(seconds, calls)| seconds * f64::from(*calls))
             .sum::<f64>()
-            + work.evaluator_start;
+            + work.evaluator_start
+            + work.evaluator_end;
         // A result for the garbler alone is a run's last.
         let online = match course.garbler {
             Some(garbler) if self.function.output_bits(Role::Evaluator) == 0 => garbler,

@@ -29,12 +29,14 @@ pub struct Overhead {
 pub(super) struct Work {
     /// Of the garbler for a call of each component before its message leaves.
     pub(super) garbler: Vec<f64>,
-    /// Of the garbler for all links that wait for the evaluator's choices.
-    pub(super) garbler_late_links: f64,
+    /// Of the garbler once the evaluator has chosen, beside its calls.
+    pub(super) garbler_answer: f64,
     /// Of the evaluator for a call of each component once its message is there.
     pub(super) evaluator: Vec<f64>,
     /// Of the evaluator when the first message after its choices is there.
     pub(super) evaluator_start: f64,
+    /// Of the evaluator when everything is there and evaluated.
+    pub(super) evaluator_end: f64,
 }
 
 /// When a run's stages end, in seconds from the evaluator's first byte.
@@ -90,7 +92,7 @@ impl Course {
             there = way.arrival(sent, *bytes);
         }
         // Where the evaluator chooses nothing the garbler does not wait for it.
-        let mut ready: f64 = there + work.garbler_late_links;
+        let mut ready: f64 = there + work.garbler_answer;
         let (mut gone, mut done): (f64, f64) = (ready, 0.0);
         for (number, part) in outline.late.iter().enumerate() {
             ready += of_calls(&work.garbler, &part.calls);
@@ -101,6 +103,7 @@ impl Course {
             }
             done += of_calls(&work.evaluator, &part.calls);
         }
+        done += work.evaluator_end;
         Self {
             evaluator: done,
             garbler: outline

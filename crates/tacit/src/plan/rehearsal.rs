@@ -1,7 +1,7 @@
 //! A run of `prepared` in memory, to see what it takes beside the evaluation of components: walking
-//! the function, undoing the mask, following links, beginning and ending a call.
+//! the function, undoing the mask, following links, beginning and ending a call, decoding.
 //!
-//! Runs of three sizes, of a component without gates, give three numbers. Before each the thread
+//! Runs of four sizes, of a component without gates, give four numbers. Before each the thread
 //! sleeps, as an evaluator does while it waits: what wakes up finds its caches cold.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -27,8 +27,8 @@ const TIMES: usize = 5;
 /// The wait before the evaluator goes on.
 const WAIT: Duration = Duration::from_micros(300);
 
-/// Calls and bytes of a component of each size.
-const SIZES: [(u64, u64); 3] = [(2, 1), (64, 1), (64, 16)];
+/// Calls and bytes of a component of each size: eight links a call and byte, eight outputs a byte.
+const SIZES: [(u64, u64); 4] = [(2, 1), (64, 1), (64, 16), (2, 128)];
 
 /// What a run of `prepared` takes the evaluator beside evaluating components, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,6 +39,10 @@ pub(super) struct Handling {
     pub(super) call: f64,
     /// Of each link.
     pub(super) link: f64,
+    /// Of each output bit.
+    pub(super) output: f64,
+    /// Of the garbler for each output bit.
+    pub(super) garbler_output: f64,
 }
 
 impl Handling {
@@ -48,27 +52,46 @@ impl Handling {
     ///
     /// The id's fields form no scheme of this version.
     pub(super) fn measure(scheme: SchemeId) -> Result<Self, Error> {
-        let mut medians = [0.0; 3];
-        for (median, (calls, bytes)) in medians.iter_mut().zip(SIZES) {
+        let mut evaluator = [0.0; 4];
+        let mut garbler = 0.0;
+        for (median, (calls, bytes)) in evaluator.iter_mut().zip(SIZES) {
             let function = chain(calls, bytes)?;
             let rehearsal = Rehearsal {
                 function: &function,
             };
-            *median = with_scheme(scheme, rehearsal)
+            [*median, garbler] = with_scheme(scheme, rehearsal)
                 .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))??;
         }
-        Ok(Self::fitted(medians))
+        let (_, bytes) = SIZES[3];
+        Ok(Self {
+            garbler_output: garbler / (8 * bytes) as f64,
+            ..Self::fitted(evaluator)
+        })
     }
 
-    /// What gives these times for runs of the three [`SIZES`].
-    fn fitted([few, short, long]: [f64; 3]) -> Self {
+    /// What gives these times of the evaluator for runs of the [`SIZES`], where eight outputs are
+    /// of the run.
+    fn fitted([few, short, long, wide]: [f64; 4]) -> Self {
         let links = SIZES.map(|(calls, bytes)| (8 * calls * bytes) as f64);
+        let outputs = SIZES.map(|(_, bytes)| (8 * bytes - 8) as f64);
         let calls = SIZES.map(|(calls, _)| calls as f64);
-        let link = ((long - short) / (links[2] - links[1])).max(0.0);
+        // Two equations for a link and an output: the long run less the short one, and the wide
+        // less the one of few calls.
+        let (more, wider) = (long - short, wide - few);
+        let (l1, o1) = (links[2] - links[1], outputs[2] - outputs[1]);
+        let (l2, o2) = (links[3] - links[0], outputs[3] - outputs[0]);
+        let link = ((more * o2 - wider * o1) / (l1 * o2 - l2 * o1)).max(0.0);
+        let output = ((wider - link * l2) / o2).max(0.0);
         let of_calls = (short - few - link * (links[1] - links[0])) / (calls[1] - calls[0]);
         let call = of_calls.max(0.0);
         let start = (few - link * links[0] - call * calls[0]).max(0.0);
-        Self { start, call, link }
+        Self {
+            start,
+            call,
+            link,
+            output,
+            garbler_output: 0.0,
+        }
     }
 }
 
@@ -88,7 +111,7 @@ fn chain(calls: u64, bytes: u64) -> Result<Function, Error> {
         .repeat(&format!("i in 0..{calls}"), |each| {
             each.step("on[i+1] = hand(on[i])");
         })
-        .output("result", &ty, Recipient::Evaluator, &format!("on[{calls}]"));
+        .output("result", &ty, Recipient::Both, &format!("on[{calls}]"));
     Ok(builder.finish()?.instantiate(&BTreeMap::new())?)
 }
 
@@ -98,14 +121,18 @@ struct Rehearsal<'f> {
 }
 
 impl SchemeVisitor for Rehearsal<'_> {
-    type Output = Result<f64, Error>;
+    type Output = Result<[f64; 2], Error>;
 
-    /// The median time of the evaluator, in seconds.
+    /// The median times of the evaluator and of the garbler, in seconds.
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
-        let times = (0..TIMES).map(|_| once(scheme, self.function));
-        let mut times = times.collect::<Result<Vec<_>, _>>()?;
-        times.sort_by(f64::total_cmp);
-        Ok(times[TIMES / 2])
+        let mut times = [[0.0; TIMES]; 2];
+        for at in 0..TIMES {
+            [times[0][at], times[1][at]] = once(scheme, self.function)?;
+        }
+        Ok(times.map(|mut times| {
+            times.sort_by(f64::total_cmp);
+            times[TIMES / 2]
+        }))
     }
 }
 
@@ -124,9 +151,9 @@ impl<T> Instances for Shelf<T> {
 /// Messages that one party sent.
 type Sent = VecDeque<Vec<u8>>;
 
-/// Seconds of the evaluator from the garbler's answer to its result. Nothing here is a secret: the
-/// material belongs to no one.
-fn once<S: Scheme>(scheme: S, function: &Function) -> Result<f64, Error> {
+/// Seconds of the evaluator from the garbler's answer to its result, and of the garbler for that
+/// answer. Nothing here is a secret: the material belongs to no one.
+fn once<S: Scheme>(scheme: S, function: &Function) -> Result<[f64; 2], Error> {
     let mut prg = Prg::new(Block::ONES);
     let delta = prg.next_block().with_lsb(1.into());
     let (mut wires, mut tables) = (VecDeque::new(), VecDeque::new());
@@ -167,11 +194,14 @@ fn once<S: Scheme>(scheme: S, function: &Function) -> Result<f64, Error> {
     while let Some(message) = choices.pop_front() {
         garbler.receive(&message)?;
     }
+    thread::sleep(WAIT);
+    let begun = Instant::now();
     let mut sent = until_it_waits(&mut garbler)?;
+    let answering = begun.elapsed().as_secs_f64();
     thread::sleep(WAIT);
     let begun = Instant::now();
     until_done(&mut evaluator, &mut sent)?;
-    Ok(begun.elapsed().as_secs_f64())
+    Ok([begun.elapsed().as_secs_f64(), answering])
 }
 
 /// What `party` sends before it waits for a message or ends.
@@ -221,22 +251,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_runs_give_three_numbers() {
-        let time = |start: f64, call: f64, link: f64| {
-            SIZES.map(|(calls, bytes)| {
-                start + call * calls as f64 + link * (8 * calls * bytes) as f64
-            })
-        };
-        let fitted = Handling::fitted(time(5.0, 0.25, 0.125));
+    fn four_runs_give_four_numbers() {
         let expected = Handling {
             start: 5.0,
             call: 0.25,
             link: 0.125,
+            output: 0.5,
+            garbler_output: 0.0,
         };
-        assert_eq!(fitted, expected);
+        let times = SIZES.map(|(calls, bytes)| {
+            let links = expected.link * (8 * calls * bytes) as f64;
+            let outputs = expected.output * (8 * bytes - 8) as f64;
+            expected.start + expected.call * calls as f64 + links + outputs
+        });
+        let found = Handling::fitted(times);
+        let pairs = [
+            (found.start, expected.start),
+            (found.call, expected.call),
+            (found.link, expected.link),
+            (found.output, expected.output),
+        ];
+        assert!(pairs.iter().all(|(a, b)| (a - b).abs() < 1e-9), "{found:?}");
         // A pause in one of them makes no time negative.
-        let fitted = Handling::fitted([9.0, 3.0, 2.0]);
-        assert!(fitted.start >= 0.0 && fitted.call >= 0.0 && fitted.link >= 0.0);
+        let found = Handling::fitted([9.0, 3.0, 2.0, 1.0]);
+        let least = found
+            .start
+            .min(found.call)
+            .min(found.link)
+            .min(found.output);
+        assert!(least >= 0.0, "{found:?}");
     }
 
     #[test]
