@@ -1,7 +1,8 @@
 //! The protocol `batch` in memory: both parties as threads of one process, over a queue.
 //!
-//! `cargo bench -p tacit-protocol --bench batch -- FUNCTION N THREADS`, where each may be left out:
-//! aes-128, 32 and 128 and 1024 executions, and one thread a party. Prints a JSON record for each N.
+//! `cargo bench -p tacit-protocol --bench batch -- FUNCTION N THREADS`, where each may be left
+//! out: aes-128, 32 and 128 and 1024 executions, and one thread a party. Prints a JSON record for
+//! each N.
 //!
 //! `offline_ms` and `online_ms` are by the clock, an execution each, offline the mean over all and
 //! online the median of [`RUNS`]. `…_cpu_ms` are what a party's own thread had of a core, which a
@@ -20,8 +21,8 @@ use tacit_kernels::Construction;
 use tacit_ot::Security;
 use tacit_protocol::Error;
 use tacit_protocol::batch::{
-    Batch, Circuits, EvaluatorExecution, OnlineEvaluator, OnlineGarbler, Plan, PreparingEvaluator,
-    PreparingGarbler,
+    Batch, Circuits, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
+    PreparingEvaluator, PreparingGarbler,
 };
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::{Action, Party, admit, run_in_memory};
@@ -197,18 +198,29 @@ fn measure(name: &str, function: &Function, executions: u64, threads: usize) {
         evaluator_end.sent_bytes as f64 / each / 1e3,
         kept_bytes as f64 / 1e3,
     );
+    run(&batch, threads, garblers, evaluators);
+}
+
+/// Runs executions one after the other, and prints what follows of the record.
+fn run(
+    batch: &Batch<'_, HalfGates>,
+    threads: usize,
+    garblers: Vec<GarblerExecution>,
+    evaluators: Vec<EvaluatorExecution>,
+) {
+    let function = batch.function();
     let (mut online_ms, mut ready_ms) = (Vec::new(), Vec::new());
     let (mut garbler_cpu_ms, mut evaluator_cpu_ms) = (Vec::new(), Vec::new());
     let [mut garbler_bytes, mut evaluator_bytes] = [0; 2];
     for (garbler, evaluator) in garblers.into_iter().zip(evaluators) {
         let begun = Instant::now();
-        let ready = garbler.ready(&batch, threads);
+        let ready = garbler.ready(batch, threads);
         let x = vec![true; function.input_bits(Role::Garbler)];
         let y = vec![false; function.input_bits(Role::Evaluator)];
-        let garbler = OnlineGarbler::new(&batch, ready, &x, &seed());
+        let garbler = OnlineGarbler::new(batch, ready, &x, &seed());
         let mut garbler = garbler.expect("a run");
         ready_ms.push(begun.elapsed().as_secs_f64() * 1e3);
-        let evaluator = OnlineEvaluator::new(&batch, evaluator, &y, threads, &seed());
+        let evaluator = OnlineEvaluator::new(batch, evaluator, &y, threads, &seed());
         let mut evaluator = evaluator.expect("a run");
         let [mut garbler_end, mut evaluator_end] = ends();
         let begun = thread::scope(|scope| {

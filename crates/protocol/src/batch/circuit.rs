@@ -1,8 +1,9 @@
 //! A circuit as its garbler knows it: everything follows from its seed.
 //!
 //! From the seed come, in this order: Δ, the start point, λ, a seed for the scheme and one for m
-//! and its pairs; the labels of 0 of the garbler's input; first shares of 0, one an encoded bit; and
-//! second shares of 0, one a bit of the evaluator's input and of D. The label of 0 of such a bit is
+//! and its pairs; the labels of 0 of the garbler's input; first shares of 0, one an encoded bit;
+//! and second shares of 0, one a bit of the evaluator's input and of D. The label of 0 of such a
+//! bit is
 //!
 //! W_w = (M · first shares)_w ⊕ second share_w (⊕ PRG(λ)\[w\] for an input),
 //!
@@ -10,14 +11,14 @@
 //! labels of the garbler's input are committed to and opened under PRG(λ), too.
 //!
 //! **Recovery is a lock that can be checked.** A circuit publishes z = (seed of m and its pairs) ⊕
-//! H(labels of 0 of D's 128 wires). Who has label 0 of each of them, that is, who sent
-//! e = D ⊕ c, gets the seed, makes the pairs again, and compares *all* their commitments: then m
-//! is the one that the garbler had committed to, twice over in each pair, before anything was
-//! opened, and by the chain x ⊕ m of this circuit belongs to the x of every good circuit
-//! ([`consistency`](super::consistency)). So a lock that opens gives the right x, whatever
-//! else is wrong with its circuit, and **one good circuit of a bucket is enough** for recovery as it
-//! is for the result: no circuits apart, no majority. D's wires enter no gate. Of each the evaluator
-//! has one label, ever; the lock hashes all together, since a sum of labels would cancel Δ.
+//! H(labels of 0 of D's 128 wires). Who has label 0 of each of them, that is, who sent e = D ⊕ c,
+//! gets the seed, makes the pairs again, and compares *all* their commitments: then m is the one
+//! that the garbler had committed to, twice over in each pair, before anything was opened, and by
+//! the chain x ⊕ m of this circuit belongs to the x of every good circuit
+//! ([`consistency`](super::consistency)). So a lock that opens gives the right x, whatever else is
+//! wrong with its circuit, and **one good circuit of a bucket is enough** for recovery as it is for
+//! the result: no circuits apart, no majority. D's wires enter no gate. Of each the evaluator has
+//! one label, ever; the lock hashes all together, since a sum of labels would cancel Δ.
 
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};

@@ -4,7 +4,7 @@
 //! of circuit j are committed in pairs permuted by a secret m_j, and it opens positions x ⊕ m_j.
 //! Beside them it commits to s + 2 pairs (m_j ⊕ r_i, r_i).
 //!
-//! The circuits of an execution, in the order of their bucket, form a chain. For neighbours a and b the
+//! The circuits of an execution, in their bucket's order, form a chain. For neighbours a and b the
 //! garbler sends δ = m_a ⊕ m_b and for each i the sum of their first halves, whose sum with δ is
 //! that of the second halves. The evaluator has committed to W ∈ {0,1}^(s+2), **one for the whole
 //! chain**, and opens it when all of these are there; the garbler opens half W_i of each circuit,

@@ -70,15 +70,13 @@ fn exchange(a: usize, b: usize, count: usize) -> impl Fn(&mut Vec<u8>) + 'static
     move |message| (0..count).for_each(|i| message.swap(a + i, b + i))
 }
 
-/// Messages of a preparation.
-fn offline_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
+/// Digests, seeds and circuits of a preparation.
+fn circuit_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     let (set, buckets) = foreseen(batch, SEED);
     let main = batch.layout.clone();
     let (checked, used) = (set.checked[0] as usize, buckets[0][0] as usize);
     let checked_circuit: fn(Caught) -> bool = |c| matches!(c, Caught::CheckedCircuit(_));
     let published: fn(Caught) -> bool = |c| matches!(c, Caught::PublishedCircuit(_));
-    let inconsistent: fn(Caught) -> bool = |c| matches!(c, Caught::Inconsistent(_));
-    let transferred: fn(Caught) -> bool = |c| matches!(c, Caught::TransferredLabel(_));
     let digests = |name, change: Change, found: fn(Caught) -> bool| {
         case(name, Kind::CircuitDigests, change, found)
     };
@@ -126,12 +124,19 @@ fn offline_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     ] {
         cases.push(case(name, Kind::BucketCircuits, flip(at), published));
     }
+    cases
+}
+
+/// Openings and strings of a preparation.
+fn opening_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
+    let inconsistent: fn(Caught) -> bool = |c| matches!(c, Caught::Inconsistent(_));
+    let transferred: fn(Caught) -> bool = |c| matches!(c, Caught::TransferredLabel(_));
     let half = batch.chaining.half_bytes();
     let opening = batch.chaining.opening_bytes();
     let halves = batch.bucket() * opening;
     let bucket = batch.bucket();
     let string = 16 * bucket;
-    cases.extend([
+    vec![
         case(
             "randomness of a half",
             Kind::BucketOpenings,
@@ -189,8 +194,7 @@ fn offline_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
             move |m| m[halves..].fill(0),
             transferred,
         ),
-    ]);
-    cases
+    ]
 }
 
 #[test]
@@ -198,7 +202,10 @@ fn a_preparation_finds_every_change() {
     let function = function("adder", Recipient::Both);
     let batch = batch(&function, plan(&function));
     assert!(batch.circuits() <= 256, "one message of digests");
-    for case in offline_cases(&batch) {
+    for case in circuit_cases(&batch)
+        .into_iter()
+        .chain(opening_cases(&batch))
+    {
         let mut rewrite = |kind, number, message: &mut Vec<u8>| {
             if (kind, number) == (case.kind, 0) {
                 (case.change)(message);
@@ -267,26 +274,20 @@ fn a_wrong_sum_of_inputs_is_found() {
     }
 }
 
-/// Messages of an execution.
-fn online_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
-    let (x, y) = (batch.input_bits, batch.choice_bits);
+/// Labels in message 2.
+fn label_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
+    let x = batch.input_bits;
+    let y = batch.choice_bits;
     let half = batch.chaining.half_bytes();
     let labels = half + 32;
     let each = batch.labels_bytes();
     let second = labels + 16;
     let inputs = second + 16 * y;
     let bucket = batch.bucket();
-    let masks = labels + bucket * each;
-    let pairs = 32 * batch.output_bits;
-    let shares = 16;
-    let outputs = shares + batch.bucket() * 128 * 16;
     let lambda: fn(Caught) -> bool = |c| matches!(c, Caught::Lambda(_));
     let input: fn(Caught) -> bool = |c| matches!(c, Caught::GarblerInput(_));
     let share: fn(Caught) -> bool = |c| matches!(c, Caught::SecondShare(_));
-    let mask: fn(Caught) -> bool = |c| matches!(c, Caught::OutputMask(_));
-    let key: fn(Caught) -> bool = |c| matches!(c, Caught::RecoveryKey);
-    let output: fn(Caught) -> bool = |c| matches!(c, Caught::Output(_));
-    let (two, four) = (Kind::InputLabels, Kind::RecoveryLabels);
+    let two = Kind::InputLabels;
     vec![
         case("λ", two, flip(labels), lambda),
         case(
@@ -341,6 +342,21 @@ fn online_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
             move |m| m[..half - 1].iter_mut().for_each(|b| *b ^= 0xff),
             input,
         ),
+    ]
+}
+
+/// The hash of D and the masks in message 2.
+fn mask_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
+    let half = batch.chaining.half_bytes();
+    let labels = half + 32;
+    let each = batch.labels_bytes();
+    let bucket = batch.bucket();
+    let masks = labels + bucket * each;
+    let pairs = 32 * batch.output_bits;
+    let mask: fn(Caught) -> bool = |c| matches!(c, Caught::OutputMask(_));
+    let key: fn(Caught) -> bool = |c| matches!(c, Caught::RecoveryKey);
+    let two = Kind::InputLabels;
+    vec![
         case("the hash of D", two, flip(half), key),
         case("a mask", two, flip(masks), mask),
         case("the last mask", two, FLIP_LAST, mask),
@@ -373,6 +389,19 @@ fn online_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
         ),
         case("another D in one circuit", two, flip(masks + 16), mask),
         case("all masks zero", two, move |m| m[masks..].fill(0), mask),
+    ]
+}
+
+/// Message 4.
+fn recovery_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
+    let pairs = 32 * batch.output_bits;
+    let shares = 16;
+    let outputs = shares + batch.bucket() * 128 * 16;
+    let share: fn(Caught) -> bool = |c| matches!(c, Caught::SecondShare(_));
+    let key: fn(Caught) -> bool = |c| matches!(c, Caught::RecoveryKey);
+    let output: fn(Caught) -> bool = |c| matches!(c, Caught::Output(_));
+    let four = Kind::RecoveryLabels;
+    vec![
         case("D", four, flip(0), key),
         case("a share for recovery", four, flip(shares), share),
         case(
@@ -456,7 +485,8 @@ fn an_execution_finds_every_change_whatever_the_input() {
     let x: Vec<bool> = (0..function.input_bits(Role::Garbler))
         .map(|i| i % 3 == 0)
         .collect();
-    for case in online_cases(&batch) {
+    let cases = [label_cases, mask_cases, recovery_cases].map(|cases| cases(&batch));
+    for case in cases.into_iter().flatten() {
         let mut seen = Vec::new();
         for bit in [false, true] {
             let y = vec![bit; function.input_bits(Role::Evaluator)];
