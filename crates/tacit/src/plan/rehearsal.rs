@@ -125,11 +125,10 @@ impl SchemeVisitor for Rehearsal<'_> {
 
     /// The median times of the evaluator and of the garbler, in seconds.
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
-        let mut times = [[0.0; TIMES]; 2];
-        for at in 0..TIMES {
-            [times[0][at], times[1][at]] = once(scheme, self.function)?;
-        }
-        Ok(times.map(|mut times| {
+        let runs = (0..TIMES).map(|_| once(scheme, self.function));
+        let runs = runs.collect::<Result<Vec<_>, Error>>()?;
+        Ok([0, 1].map(|party| {
+            let mut times: Vec<f64> = runs.iter().map(|of| of[party]).collect();
             times.sort_by(f64::total_cmp);
             times[TIMES / 2]
         }))
