@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tacit::formats::BitOrder;
+use tacit::plan::ThreatModel;
 use tacit::{BaseOt, Role};
 
 use crate::bench::BenchArgs;
@@ -82,7 +83,12 @@ machine must not see goes through `name=@FILE`, `name=-` or --input-file.
   tacit run aes-128-rounds --protocol prepared …
 
 The protocols `direct` and `prepared` are secure against semi-honest parties: both follow the \
-protocol. `tacit inspect` says what a scheme rests on.";
+protocol. `batch` is secure against a malicious party; it runs what `tacit prepare --protocol batch` \
+has put in stock and nothing else, on both sides:
+  tacit run aes-128 --protocol batch …
+  tacit run aes-128 --security malicious …   the same; refuses any protocol that promises less
+
+`tacit inspect` says what a scheme rests on.";
 
 const PREPARE_EXAMPLES: &str = "\
 Examples, one line in each of two terminals:
@@ -95,7 +101,13 @@ Examples, one line in each of two terminals:
   tacit prepare --component aes-round@900 --component xor@100 --ots 12800 --role garbler …
 
 Both parties order the same. What is in stock already counts, so that the same command fills up \
-what was used, and goes on where it was cut. Nothing in stock is used twice.";
+what was used, and goes on where it was cut. Nothing in stock is used twice.
+
+  Executions that are secure against a malicious party, for one function:
+  tacit prepare aes-128 --protocol batch --runs 128 --threads 2 --role garbler …
+
+A batch is prepared and checked as a whole, and costs less a run the larger it is. One that is cut, \
+or in which a check fails, is dropped at both parties, and the next attempt begins anew.";
 
 const STOCK_EXAMPLES: &str = "\
 Examples:
@@ -301,6 +313,18 @@ pub(crate) enum ProtocolArg {
     /// Links what `tacit prepare` has put in stock: one round trip; what is missing is garbled on
     /// the spot
     Prepared,
+    /// Runs an execution that `tacit prepare --protocol batch` has put in stock, secure against a
+    /// malicious party: four short messages. Without one it does not run
+    Batch,
+}
+
+/// What `tacit prepare` prepares for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrepareFor {
+    /// Components and oblivious transfers, which any function of them takes
+    Prepared,
+    /// Executions of one function, checked together, secure against a malicious party
+    Batch,
 }
 
 impl ProtocolArg {
@@ -309,6 +333,15 @@ impl ProtocolArg {
         match self {
             Self::Direct => "direct",
             Self::Prepared => "prepared",
+            Self::Batch => "batch",
+        }
+    }
+
+    /// What it protects against.
+    pub(crate) fn threat_model(self) -> ThreatModel {
+        match self {
+            Self::Direct | Self::Prepared => ThreatModel::SemiHonest,
+            Self::Batch => ThreatModel::Malicious,
         }
     }
 }
@@ -360,6 +393,13 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "function")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) runs: u64,
+    /// What to prepare for: the protocol of the later runs
+    #[arg(long, value_enum, default_value_t = PrepareFor::Prepared)]
+    pub(crate) protocol: PrepareFor,
+    /// Under batch: cheating succeeds with at most two to minus this number; 40 unless given. Both
+    /// parties name the same, here and in runs
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
+    pub(crate) security_bits: Option<u8>,
     /// So many instances of a component of the library or of a circuit file, such as aes-round@90
     /// or levenshtein-tile:side=10@36
     #[arg(long = "component", value_name = "NAME[:PARAM=VALUE,…]@COUNT")]
@@ -379,7 +419,7 @@ pub(crate) struct PrepareArgs {
     pub(crate) scheme: Option<String>,
     #[command(flatten)]
     pub(crate) stock: StockArgs,
-    /// Garble on so many threads
+    /// Garble, and check, on so many threads
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
     pub(crate) threads: NonZeroUsize,
     /// Meet again so often when the connection breaks, each time after a longer pause; a peer that
@@ -471,9 +511,21 @@ pub(crate) struct RunArgs {
     /// protocol is direct; both parties name the same
     #[arg(long, visible_alias = "assumption", value_name = "NAME")]
     pub(crate) scheme: Option<String>,
-    /// The protocol; both parties name the same
-    #[arg(long, value_enum, default_value_t = ProtocolArg::Direct)]
-    pub(crate) protocol: ProtocolArg,
+    /// The protocol; both parties name the same. direct unless given, and batch with --security
+    /// malicious
+    #[arg(long, value_enum)]
+    pub(crate) protocol: Option<ProtocolArg>,
+    /// The threat model that the protocol must withstand, semi-honest or malicious; one that does
+    /// not is refused
+    #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
+    pub(crate) security: ThreatModel,
+    /// Under batch: take executions that were prepared with this statistical security; 40 unless
+    /// given
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
+    pub(crate) security_bits: Option<u8>,
+    /// Under batch: work on so many threads
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
+    pub(crate) threads: NonZeroUsize,
     #[command(flatten)]
     pub(crate) stock: StockArgs,
     /// Longest time for each run, from its first message to its result, such as 10m; without it

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use tacit::garble::SchemeId;
+use tacit::plan::ThreatModel;
 use tacit::{
     Cost, Fingerprint, Function, Identity, Job, Listener, Outcome, Role, Session, Settings, Value,
     library,
@@ -18,7 +19,7 @@ use crate::cancel;
 use crate::failure::Failure;
 use crate::log::Log;
 use crate::progress::Bar;
-use crate::report::{JSON_VERSION, THREAT_MODEL, cost_json, outputs_json, outputs_text, pretty};
+use crate::report::{JSON_VERSION, cost_json, outputs_json, outputs_text, pretty, security};
 
 /// FIPS 197, appendix C.1, so that anybody can look the result up.
 const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -240,7 +241,7 @@ fn tell(
         let text = pretty(&json!({
             "version": JSON_VERSION,
             "protocol": ProtocolArg::Direct.name(),
-            "threat_model": THREAT_MODEL,
+            "threat_model": ThreatModel::SemiHonest.to_string(),
             "scheme": rung.id.to_string(),
             "assumption": rung.assumption.to_string(),
             "garbler": fingerprints.0.to_string(),
@@ -251,10 +252,15 @@ fn tell(
         return crate::print(text.as_bytes());
     }
     let mut text = format!(
-        "protocol  direct, secure against {THREAT_MODEL} parties\n\
+        "protocol  direct, {}\n\
          scheme    {}, rests on {} ({} bits)\n\
          Alice     {}\nBob       {}\n\n",
-        rung.id, rung.assumption, rung.security_bits, fingerprints.0, fingerprints.1
+        security(ThreatModel::SemiHonest, None),
+        rung.id,
+        rung.assumption,
+        rung.security_bits,
+        fingerprints.0,
+        fingerprints.1
     );
     for (task, done) in tasks.iter().zip(done) {
         text.push_str(&format!("{}:\n", task.what));

@@ -1,6 +1,8 @@
 //! `tacit prepare`: one party of a preparation, which meets its peer again when the connection
 //! breaks.
 
+mod batch;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::thread;
@@ -9,10 +11,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 use tacit::garble::Rung;
 use tacit::{
-    CancelHandle, Category, Component, Error, Preparation, Prepared, Role, Session, Stocks,
+    CancelHandle, Category, Component, Error, Meter, Preparation, Prepared, Role, Session, Stocks,
 };
 
-use crate::args::{Counted, FunctionArgs, PrepareArgs};
+use crate::args::{Counted, FunctionArgs, PrepareArgs, PrepareFor};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::function::Found;
@@ -21,6 +23,8 @@ use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
 use crate::{cancel, function, run, stock};
+
+use batch::WantedBatch;
 
 /// The first pause before the parties meet again; each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -36,24 +40,35 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let config = Config::load(config)?;
     let mut party = Party::new(&args.meet, false, &config)?;
     let stocks = stock::open(args.stock.stock.as_deref(), &config)?;
-    let wanted = Wanted::new(args)?;
-    wanted.check_room(stock::limit_bytes(&config))?;
+    let order = match args.protocol {
+        PrepareFor::Prepared => Order::components(args, stock::limit_bytes(&config))?,
+        PrepareFor::Batch => Order::Batch(Box::new(WantedBatch::new(args)?)),
+    };
     let cancel = cancel::on_signal()?;
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
     let mut retries = args.retries;
     let mut met = false;
-    let prepared = loop {
+    let told = loop {
         let attempt = party.meet(cancel.clone(), log).and_then(|mut session| {
             met = true;
             if let Some(kind) = args.meet.base_ot.or(config.base_ot) {
                 session.set_base_ot(kind)?;
             }
             log.step(format_args!("connected"));
-            Ok(wanted.once(args, &stocks, session)?)
+            match &order {
+                Order::Components(wanted) => {
+                    let prepared = wanted.once(args, &stocks, session)?;
+                    Ok(wanted.told(&prepared, begun.elapsed()))
+                }
+                Order::Batch(wanted) => {
+                    let prepared = wanted.once(args, &stocks, session)?;
+                    Ok(wanted.told(&prepared, begun.elapsed()))
+                }
+            }
         });
         match attempt {
-            Ok(prepared) => break prepared,
+            Ok(told) => break told,
             // A peer that never came is not there; one that was comes back.
             Err(failure)
                 if met
@@ -62,18 +77,53 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
                     && !failure.is_time_limit() =>
             {
                 retries -= 1;
-                eprintln!("{failure}; meeting again, and going on from there");
+                eprintln!("{failure}; meeting again, and {}", order.resumption());
                 rest(pause, &cancel);
                 pause = LONGEST_PAUSE.min(pause * 2);
             }
             Err(failure) => return Err(failure),
         }
     };
-    let wall = begun.elapsed();
     match args.json {
-        true => crate::print(pretty(&wanted.json(&prepared, wall)).as_bytes()),
-        false => crate::print(text(&prepared, wall).as_bytes()),
+        true => crate::print(pretty(&told.json).as_bytes()),
+        false => crate::print(told.text.as_bytes()),
     }
+}
+
+/// What is to be prepared.
+enum Order {
+    Components(Wanted),
+    Batch(Box<WantedBatch>),
+}
+
+impl Order {
+    /// Components and OTs.
+    fn components(args: &PrepareArgs, limit_bytes: u64) -> Result<Self, Failure> {
+        if args.security_bits.is_some() {
+            return Err(Failure::Usage(
+                "--security-bits is the statistical security of batch; give --protocol batch as \
+                 well, or leave it out"
+                    .to_owned(),
+            ));
+        }
+        let wanted = Wanted::new(args)?;
+        wanted.check_room(limit_bytes)?;
+        Ok(Self::Components(wanted))
+    }
+
+    /// How it goes on when the parties meet again.
+    fn resumption(&self) -> &'static str {
+        match self {
+            Self::Components(_) => "going on from there",
+            Self::Batch(_) => "starting over with a new batch",
+        }
+    }
+}
+
+/// What a person or a program is told of a preparation.
+struct Told {
+    text: String,
+    json: Json,
 }
 
 /// Waits for `pause`, or until a signal comes; who meets next then says that it was cancelled.
@@ -85,7 +135,7 @@ fn rest(pause: Duration, cancel: &CancelHandle) {
     }
 }
 
-/// What the arguments ask for.
+/// The components that the arguments ask for.
 struct Wanted {
     role: Role,
     rung: &'static Rung,
@@ -179,6 +229,13 @@ impl Wanted {
         Ok(prepared)
     }
 
+    fn told(&self, prepared: &Prepared, wall: Duration) -> Told {
+        Told {
+            text: text(prepared, wall),
+            json: self.json(prepared, wall),
+        }
+    }
+
     fn json(&self, prepared: &Prepared, wall: Duration) -> Json {
         let kinds = prepared.kinds.iter().map(|kind| {
             json!({
@@ -236,13 +293,18 @@ fn text(prepared: &Prepared, wall: Duration) -> String {
         .iter()
         .map(|kind| kind.made * kind.and_gates)
         .sum();
-    let _ = writeln!(
-        text,
-        "{ands} AND gates in {:.2} s, {} sent, {} received; {:.1} s with waiting",
-        prepared.wall.as_secs_f64(),
-        shown_bytes(prepared.traffic.sent.bytes),
-        shown_bytes(prepared.traffic.received.bytes),
-        wall.as_secs_f64(),
-    );
+    let took = took(prepared.wall, &prepared.traffic, wall);
+    let _ = writeln!(text, "{ands} AND gates in {took}");
     text
+}
+
+/// Time and bytes of a preparation for a person.
+fn took(preparing: Duration, traffic: &Meter, wall: Duration) -> String {
+    format!(
+        "{:.2} s, {} sent, {} received; {:.1} s with waiting",
+        preparing.as_secs_f64(),
+        shown_bytes(traffic.sent.bytes),
+        shown_bytes(traffic.received.bytes),
+        wall.as_secs_f64(),
+    )
 }

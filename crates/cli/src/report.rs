@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
 use tacit::garble::Rung;
+use tacit::plan::ThreatModel;
 use tacit::{Cost, Function, Phase, PhaseCost, Role, Value};
 
 use crate::args::ProtocolArg;
@@ -16,8 +17,6 @@ use crate::args::ProtocolArg;
 /// The version of every JSON object that the command prints.
 pub(crate) const JSON_VERSION: u32 = 1;
 
-/// The threat model of all protocols that there are yet, as the literature names it.
-pub(crate) const THREAT_MODEL: &str = "semi-honest";
 /// The connection without TLS, wherever a fingerprint would stand.
 pub(crate) const UNAUTHENTICATED: &str = "nobody in particular (plain loopback, not authenticated)";
 
@@ -26,6 +25,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) function: &'a Function,
     pub(crate) role: Role,
     pub(crate) protocol: ProtocolArg,
+    /// s, where the protocol has one.
+    pub(crate) security_bits: Option<u8>,
     pub(crate) rung: &'static Rung,
     /// The peer's fingerprint, or nothing where the connection is not authenticated.
     pub(crate) peer: Option<String>,
@@ -36,12 +37,13 @@ impl Setting<'_> {
     pub(crate) fn text(&self) -> String {
         let peer = self.peer.as_deref().unwrap_or(UNAUTHENTICATED);
         format!(
-            "protocol  {}, secure against {THREAT_MODEL} parties\n\
+            "protocol  {}, {}\n\
              scheme    {}, rests on {} ({} bits)\n\
              function  {} {}\n\
              role      {}\n\
              peer      {peer}\n",
             self.protocol.name(),
+            security(self.protocol.threat_model(), self.security_bits),
             self.rung.id,
             self.rung.assumption,
             self.rung.security_bits,
@@ -56,7 +58,7 @@ impl Setting<'_> {
         let mut object = json!({
             "version": JSON_VERSION,
             "protocol": self.protocol.name(),
-            "threat_model": THREAT_MODEL,
+            "threat_model": self.protocol.threat_model().to_string(),
             "scheme": self.rung.id.to_string(),
             "assumption": self.rung.assumption.to_string(),
             "security_bits": self.rung.security_bits,
@@ -68,10 +70,23 @@ impl Setting<'_> {
             "peer": self.peer,
             "outputs": outputs_json(outputs),
         });
+        if let Some(bits) = self.security_bits {
+            object["statistical_security_bits"] = bits.into();
+        }
         if let Some(costs) = costs {
             object["cost"] = costs_json(costs);
         }
         object
+    }
+}
+
+/// A threat model, with s where there is one, for a person.
+pub(crate) fn security(threat_model: ThreatModel, security_bits: Option<u8>) -> String {
+    match security_bits {
+        None => format!("secure against {threat_model} parties"),
+        Some(bits) => format!(
+            "secure against a {threat_model} party: cheating succeeds with at most 2^-{bits}"
+        ),
     }
 }
 

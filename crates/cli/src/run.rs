@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use tacit::garble::{Assumption, Rung, SchemeId};
-use tacit::{Component, Cost, Function, Job, Role};
+use tacit::plan::ThreatModel;
+use tacit::{Component, Cost, Function, Job, Role, Stocks};
 
 use crate::args::{ProtocolArg, RunArgs};
 use crate::config::Config;
@@ -17,6 +18,9 @@ use crate::{cancel, function, inputs, stock};
 /// What `direct` does without a scheme's name: half-gates, with the hash that suits the function.
 const BY_SHAPE: &str = "ideal-cipher";
 
+/// The statistical security of `batch`, unless told otherwise.
+pub(crate) const SECURITY_BITS: u8 = 40;
+
 /// Runs the command. Everything of this party's is checked before the peer hears of it.
 ///
 /// # Errors
@@ -25,14 +29,15 @@ const BY_SHAPE: &str = "ideal-cipher";
 pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
+    let protocol = protocol(args)?;
     let function = function::find(&args.function, &args.choice)?.function(&args.choice)?;
-    let by_shape = matches!(args.protocol, ProtocolArg::Direct).then_some(BY_SHAPE);
+    let by_shape = (protocol == ProtocolArg::Direct).then_some(BY_SHAPE);
     let rung = scheme(args.scheme.as_deref().or(by_shape), Some(&function))?;
     if function.has_saved_values() {
         return Err(Failure::Usage(format!(
             "{} keeps values between runs, which `{}` cannot; run a function without them",
             function.name(),
-            args.protocol.name()
+            protocol.name()
         )));
     }
     log.step(format_args!(
@@ -41,16 +46,18 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         function.digest()
     ));
     let role = Role::from(args.role);
-    let stocks = match args.protocol {
+    let stocks = match protocol {
         ProtocolArg::Direct => None,
-        ProtocolArg::Prepared if args.plain_loopback => {
+        ProtocolArg::Prepared | ProtocolArg::Batch if args.plain_loopback => {
             return Err(Failure::Usage(
                 "what is in stock belongs to two identities, and --plain-loopback has none; give \
                  --identity and --peer"
                     .to_owned(),
             ));
         }
-        ProtocolArg::Prepared => Some(stock::open(args.stock.stock.as_deref(), &config)?),
+        ProtocolArg::Prepared | ProtocolArg::Batch => {
+            Some(stock::open(args.stock.stock.as_deref(), &config)?)
+        }
     };
     let values = inputs::gather(&function, role, args)?;
     log.detail(format_args!(
@@ -70,10 +77,23 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         "connected to {}",
         peer.as_deref().unwrap_or("an unknown peer")
     ));
+    let security_bits = args.security_bits.unwrap_or(SECURITY_BITS);
+    let job = |stocks: Option<&Stocks>| {
+        let job = Job::new(&function, role).scheme(rung.id);
+        match (protocol, stocks) {
+            (ProtocolArg::Batch, Some(stocks)) => job
+                .batch(stocks)
+                .statistical_security_bits(security_bits)
+                .threads(args.threads),
+            (_, Some(stocks)) => job.prepared(stocks),
+            (_, None) => job,
+        }
+    };
     let setting = Setting {
         function: &function,
         role,
-        protocol: args.protocol,
+        protocol,
+        security_bits: (protocol == ProtocolArg::Batch).then_some(security_bits),
         rung,
         peer,
     };
@@ -84,17 +104,12 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     let mut outputs = None;
     for run in 0..args.repeat {
         let bar = Bar::new(role.name(), function.and_gates(), !args.json);
-        let mut job = Job::new(&function, role)
-            .scheme(rung.id)
+        let mut job = job(stocks.as_ref())
+            .lease_ahead(u64::from(args.repeat - run - 1))
+            .watch_taken(|taken| log.detail(format_args!("run {run} takes {taken}")))
             .watch(|at| bar.show(at));
         if let Some(limit) = args.time_limit.or(config.timeouts.run) {
             job = job.time_limit(limit);
-        }
-        if let Some(stocks) = &stocks {
-            job = job
-                .prepared(stocks)
-                .lease_ahead(u64::from(args.repeat - run - 1))
-                .watch_taken(|taken| log.detail(format_args!("run {run} takes {taken}")));
         }
         for (name, value) in &values {
             job = job.input(name, value.clone());
@@ -128,6 +143,33 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         eprint!("{}", costs_text(&costs));
     }
     Ok(())
+}
+
+/// The protocol that the arguments ask for: never one that withstands less than they say.
+fn protocol(args: &RunArgs) -> Result<ProtocolArg, Failure> {
+    let asked = args.security;
+    let protocol = args.protocol.unwrap_or(match asked {
+        ThreatModel::SemiHonest => ProtocolArg::Direct,
+        _ => ProtocolArg::Batch,
+    });
+    let has = protocol.threat_model();
+    if !has.covers(asked) {
+        let name = protocol.name();
+        return Err(Failure::Usage(format!(
+            "--security {asked} is asked for, and the protocol {name} is secure under the threat \
+             model {has} only; --protocol batch is {}, and no protocol is \
+             malicious-non-colluding yet",
+            ThreatModel::Malicious
+        )));
+    }
+    if args.security_bits.is_some() && protocol != ProtocolArg::Batch {
+        return Err(Failure::Usage(format!(
+            "--security-bits is the statistical security of batch, and {} has none; leave it out, \
+             or give --protocol batch",
+            protocol.name()
+        )));
+    }
+    Ok(protocol)
 }
 
 /// The scheme of this name, or the best for `function` under the assumption of this name, or the

@@ -185,7 +185,8 @@ fn measure(name: &str, function: &Function, executions: u64, threads: usize) {
     });
     let each = executions as f64;
     let offline_ms = begun.elapsed().as_secs_f64() * 1e3 / each;
-    let kept_bytes = evaluators[0].to_bytes().len();
+    let kept = evaluators[0].to_bytes();
+    let kept_bytes = kept.secret.len() + kept.published.len();
     let bound = plan.bound().expect("a plan").total_bits();
     print!(
         "{{\"function\":\"{name}\",\"executions\":{executions},\"threads\":{threads},\

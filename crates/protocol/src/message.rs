@@ -111,6 +111,8 @@ one_byte_enum! {
         RecoveryLabels = 60, "recovery labels";
         /// The garbler's result of a batch execution, masked, with its MAC.
         MaskedResult = 61, "masked result";
+        /// Garbler to evaluator, before the online stage of `batch`: the execution is garbled again.
+        ExecutionReady = 62, "execution ready";
     }
 }
 

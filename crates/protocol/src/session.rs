@@ -56,8 +56,10 @@ one_byte_enum! {
         Direct = 1, "direct";
         /// Link components that were garbled before; semi-honest.
         Prepared = 2, "prepared";
-        /// Fill the stock for later runs of `prepared`.
+        /// Fill the stock for later runs of `prepared` or, with statistical security, of `batch`.
         Prepare = 3, "prepare";
+        /// Run an execution that was checked before; malicious.
+        Batch = 4, "batch";
     }
 }
 

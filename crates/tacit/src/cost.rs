@@ -15,10 +15,11 @@ pub enum Phase {
     Agreement,
     /// Base OTs, once a session and role.
     Setup,
-    /// What `prepared` does before the evaluator's inputs matter: meeting of the stocks, leases,
-    /// what the stock lacks, and at the evaluator the links that its inputs do not decide.
+    /// What a run from the stock does before inputs matter: meeting of the stocks and leases; under
+    /// `prepared` what the stock lacks, and at the evaluator the links that its inputs do not
+    /// decide; under `batch` the execution made again from its seeds, or read.
     Preparation,
-    /// OT extension, garbling or evaluating, and the results; under `prepared` the online stage.
+    /// OT extension, garbling or evaluating, and the results; from the stock the online stage.
     Run,
 }
 

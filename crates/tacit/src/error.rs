@@ -4,6 +4,7 @@ use std::io;
 
 use tacit_circuit::library::LibraryError;
 use tacit_circuit::{CircuitError, FunctionError};
+use tacit_garble::SchemeId;
 use tacit_net::NetError;
 use tacit_protocol::message::AbortReason;
 use tacit_protocol::{Incompatibility, Misbehaviour};
@@ -58,6 +59,27 @@ pub enum Error {
     /// Prepared material could not be had when it was due.
     #[error("prepared material is missing: {0}")]
     Material(String),
+    /// No checked execution of the function is in stock, and `batch` makes none on the spot.
+    #[error(
+        "no checked execution of {function} at s = {statistical_security_bits} is in stock with \
+         this peer in this role and under this scheme; both parties prepare some with `tacit \
+         prepare {function} --protocol batch --security-bits {statistical_security_bits} --runs N`"
+    )]
+    NothingChecked {
+        /// The function's name.
+        function: String,
+        /// s of the run.
+        statistical_security_bits: u8,
+    },
+    /// `batch` does not run under this scheme.
+    #[error(
+        "the protocol batch sends tables before inputs are chosen, which {scheme} is not made for; \
+         choose half-gates or three-halves at both parties"
+    )]
+    SchemeNotForBatch {
+        /// The scheme.
+        scheme: SchemeId,
+    },
     /// The function is beyond what `prepared` holds at once.
     #[error(
         "the function needs {found} bytes of links and the protocol prepared takes at most \
@@ -134,9 +156,10 @@ impl Error {
                 StockError::ApiMisuse { .. } => Category::Usage,
                 _ => Category::Stock,
             },
-            Self::Material(_) => Category::Stock,
+            Self::Material(_) | Self::NothingChecked { .. } => Category::Stock,
             Self::SavedValue { .. }
             | Self::TransfersUsedUp { .. }
+            | Self::SchemeNotForBatch { .. }
             | Self::TooManyLinks { .. }
             | Self::NoProtocol { .. }
             | Self::ApiMisuse(_) => Category::Usage,

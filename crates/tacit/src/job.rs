@@ -1,6 +1,7 @@
 //! A job: one run of a function by one party.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use rand_core::{Rng, UnwrapErr};
@@ -14,7 +15,10 @@ use zeroize::Zeroizing;
 
 use crate::cost::{Clock, Cost, Phase, PhaseCost, peak_memory_bytes};
 use crate::driver::drive;
-use crate::stock::{LeaseOrder, OpenedStock, PreparedRun, TakenNumbers};
+use crate::plan::ThreatModel;
+use crate::stock::{
+    BatchRun, DEFAULT_SECURITY_BITS, LeaseOrder, OpenedStock, PreparedRun, TakenNumbers,
+};
 use crate::{BaseOt, Error, Session, Stocks};
 
 /// One run of a function by one party: what is computed, in which role, on which inputs.
@@ -23,8 +27,9 @@ pub struct Job<'f> {
     role: Role,
     /// The scheme, if one was named.
     scheme: Option<SchemeId>,
-    /// Where `prepared` takes its material from; nothing under `direct`.
-    stocks: Option<Stocks>,
+    protocol: Protocol,
+    statistical_security_bits: u8,
+    threads: NonZeroUsize,
     /// Runs after this one for which leases are made with it.
     runs_ahead: u64,
     watch_taken: Box<dyn FnMut(&TakenNumbers) + Send + 'f>,
@@ -33,11 +38,23 @@ pub struct Job<'f> {
     time_limit: Option<Duration>,
 }
 
+/// By which protocol, and where it takes its material from.
+enum Protocol {
+    Direct,
+    Prepared(Stocks),
+    Batch(Stocks),
+}
+
 /// What a run gave.
 #[derive(Debug)]
 pub struct Outcome {
     /// The results that go to this party, by name.
     pub outputs: BTreeMap<String, Value>,
+    /// Against whom the run was secure.
+    pub threat_model: ThreatModel,
+    /// s of a run that was secure against a malicious party: cheating succeeds with at most two to
+    /// minus this number.
+    pub statistical_security_bits: Option<u8>,
     /// What it took on this side.
     pub cost: Cost,
 }
@@ -50,7 +67,9 @@ impl<'f> Job<'f> {
             function,
             role,
             scheme: None,
-            stocks: None,
+            protocol: Protocol::Direct,
+            statistical_security_bits: DEFAULT_SECURITY_BITS,
+            threads: NonZeroUsize::MIN,
             runs_ahead: 0,
             watch_taken: Box::new(|_| ()),
             inputs: BTreeMap::new(),
@@ -78,10 +97,10 @@ impl<'f> Job<'f> {
     /// `prepared` as a [`Preparation`](crate::Preparation) has them unless told otherwise.
     #[must_use]
     pub fn scheme_id(&self) -> SchemeId {
-        match (self.scheme, &self.stocks) {
+        match (self.scheme, &self.protocol) {
             (Some(scheme), _) => scheme,
-            (None, Some(_)) => SchemeId::HALF_GATES_TWO_CALL,
-            (None, None) => {
+            (None, Protocol::Prepared(_) | Protocol::Batch(_)) => SchemeId::HALF_GATES_TWO_CALL,
+            (None, Protocol::Direct) => {
                 let programs = self.function.components().iter().map(Component::program);
                 let calls = self.function.component_calls().iter();
                 let programs: Vec<_> = programs.zip(calls.map(|calls| u64::from(*calls))).collect();
@@ -94,8 +113,46 @@ impl<'f> Job<'f> {
     /// is garbled on the spot. The parties must be authenticated to each other.
     #[must_use]
     pub fn prepared(mut self, stocks: &Stocks) -> Self {
-        self.stocks = Some(stocks.clone());
+        self.protocol = Protocol::Prepared(stocks.clone());
         self
+    }
+
+    /// Runs by `batch`, secure against a malicious party, with a checked execution from the stock
+    /// of the peer, role and scheme. Without one it does not run at all
+    /// ([`Error::NothingChecked`]): [`BatchPreparation`](crate::BatchPreparation) makes them.
+    #[must_use]
+    pub fn batch(mut self, stocks: &Stocks) -> Self {
+        self.protocol = Protocol::Batch(stocks.clone());
+        self
+    }
+
+    /// s of a run by `batch`, which takes executions that were prepared at the same s. The default
+    /// is 40.
+    #[must_use]
+    pub fn statistical_security_bits(mut self, bits: u8) -> Self {
+        self.statistical_security_bits = bits;
+        self
+    }
+
+    /// Works on so many threads under `batch`; the default is one.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Against whom the run is to be secure.
+    #[must_use]
+    pub fn threat_model(&self) -> ThreatModel {
+        match self.protocol {
+            Protocol::Direct | Protocol::Prepared(_) => ThreatModel::SemiHonest,
+            Protocol::Batch(_) => ThreatModel::Malicious,
+        }
+    }
+
+    /// s, where there is one.
+    fn security_bits(&self) -> Option<u8> {
+        matches!(self.protocol, Protocol::Batch(_)).then_some(self.statistical_security_bits)
     }
 
     /// Leases from the stock at once what this and so many more runs of the session take, up to
@@ -170,9 +227,11 @@ impl<'f> Job<'f> {
     ///
     /// What is wrong with the inputs, or whatever ends the run; the session is then spent.
     pub fn run(mut self, session: &mut Session) -> Result<Outcome, Error> {
-        match &self.stocks {
-            Some(_) => prepared::check(self.function)?,
-            None => direct::check(self.function)?,
+        match &self.protocol {
+            Protocol::Direct => direct::check(self.function)?,
+            Protocol::Prepared(_) => prepared::check(self.function)?,
+            // Only what can be run is ever in stock.
+            Protocol::Batch(_) => {}
         }
         let inputs = self.input_bits()?;
         let (bits, phases, and_gates_on_the_spot) = session.guarded(|session| {
@@ -181,9 +240,16 @@ impl<'f> Job<'f> {
             let base_ot = session.base_ot();
             let tag = session.agree(|run| self.proposal(run, base_ot))?;
             let agreement = clock.stop(Phase::Agreement, session);
-            let (bits, phases, on_the_spot) = match self.stocks.clone() {
-                Some(stocks) => self.run_prepared(session, &stocks, tag, &inputs)?,
-                None => self.run_direct(session, tag, &inputs)?,
+            let (bits, phases, on_the_spot) = match &self.protocol {
+                Protocol::Direct => self.run_direct(session, tag, &inputs)?,
+                Protocol::Prepared(stocks) => {
+                    let stocks = stocks.clone();
+                    self.run_prepared(session, &stocks, tag, &inputs)?
+                }
+                Protocol::Batch(stocks) => {
+                    let stocks = stocks.clone();
+                    self.run_batch(session, &stocks, &inputs)?
+                }
             };
             session.channel().set_time_limit(None);
             let phases = std::iter::once(agreement).chain(phases).collect();
@@ -196,7 +262,12 @@ impl<'f> Job<'f> {
             and_gates_on_the_spot,
             peak_memory_bytes: peak_memory_bytes(),
         };
-        Ok(Outcome { outputs, cost })
+        Ok(Outcome {
+            outputs,
+            threat_model: self.threat_model(),
+            statistical_security_bits: self.security_bits(),
+            cost,
+        })
     }
 
     fn run_direct(
@@ -253,14 +324,45 @@ impl<'f> Job<'f> {
         Ok((outcome.outputs, phases, outcome.ands_on_the_spot))
     }
 
+    fn run_batch(
+        &mut self,
+        session: &mut Session,
+        stocks: &Stocks,
+        inputs: &[bool],
+    ) -> Result<Ran, Error> {
+        let preparation = Clock::start(session);
+        let mut opened = OpenedStock::open(session, stocks, self.role, self.scheme_id())?;
+        let run = BatchRun {
+            session,
+            opened: &mut opened,
+            function: self.function,
+            inputs,
+            statistical_security_bits: self.statistical_security_bits,
+            threads: self.threads.get(),
+            leases: LeaseOrder {
+                ahead: self.runs_ahead,
+                watch: &mut self.watch_taken,
+            },
+            watch: &mut self.watch,
+        };
+        let (outputs, online) = run.run()?;
+        let phases = vec![
+            preparation.until(Phase::Preparation, &online),
+            online.stop(Phase::Run, session),
+        ];
+        session.keep_stock(opened);
+        Ok((outputs, phases, 0))
+    }
+
     fn proposal(&self, run: u64, base_ot: BaseOt) -> Proposal {
         Proposal {
-            protocol: match self.stocks {
-                Some(_) => ProtocolId::Prepared,
-                None => ProtocolId::Direct,
+            protocol: match self.protocol {
+                Protocol::Direct => ProtocolId::Direct,
+                Protocol::Prepared(_) => ProtocolId::Prepared,
+                Protocol::Batch(_) => ProtocolId::Batch,
             },
             role: self.role,
-            statistical_security_bits: 0,
+            statistical_security_bits: self.security_bits().unwrap_or(0),
             base_ot,
             scheme: self.scheme_id(),
             run,

@@ -24,7 +24,7 @@
 //! | [`Identity`], [`Fingerprint`] | who the parties are to each other |
 //! | [`Session`], [`Listener`] | an authenticated connection between two of them |
 //! | [`Job`], [`Outcome`], [`Cost`] | one run of a function, its results and what it took |
-//! | [`Stocks`], [`Preparation`] | what two parties have prepared, and how they prepare more |
+//! | [`Stocks`], [`Preparation`], [`BatchPreparation`] | what two parties have prepared, and how they prepare more |
 //! | [`plan`] | which protocol, scheme and cut of a function cost least over a link, and why |
 //! | [`Error`] | what went wrong, whose fault it is and what to do |
 #![forbid(unsafe_code)]
@@ -45,8 +45,9 @@ pub use estimate::TimeEstimate;
 pub use job::{Job, Outcome};
 pub use session::{Listener, PlainListener, Session, Side};
 pub use stock::{
-    ComponentDigest, Damage, EpochId, Preparation, Prepared, PreparedKind, Report, Span,
-    StockError, StockName, StockSummary, StockedKind, Stocks, Storage, TakenNumbers,
+    BatchBound, BatchPlan, BatchPreparation, ComponentDigest, Damage, EpochId, Preparation,
+    Prepared, PreparedBatch, PreparedKind, Report, Span, StockError, StockName, StockSummary,
+    StockedKind, Stocks, Storage, TakenNumbers,
 };
 pub use tacit_circuit::{
     Circuit, CircuitError, Component, ComponentCache, Digest, Function, FunctionBuilder,

@@ -2,18 +2,20 @@
 //!
 //! *The garbler*, for each circuit of the chain: its number (4) and its seed (32).
 //!
-//! *The evaluator*:
+//! *The evaluator*, of which only the first two are its secret:
 //!
 //! | bytes | field |
 //! |---|---|
+//! | for each circuit of the chain: 16 a bit | the first shares of y1 and c, decoded |
+//! | ⌈(\|y\| + 128)/8⌉ | y1, c |
 //! | for each circuit of the chain: 4 | its number |
 //! | kept | what was published of it, up to `first` |
 //! | 32 | the hash of its commitments to halves |
-//! | 16 a bit | the first shares of y1 and c, decoded |
 //! | for each circuit but the first: ⌈\|x\|/8⌉ | δ to its predecessor |
-//! | ⌈(\|y\| + 128)/8⌉ | y1, c |
 //!
 //! Numbers are little-endian; all lengths follow from the batch.
+
+use core::fmt;
 
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
@@ -22,7 +24,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use super::bits::{bytes_for, pack, unpack, unused_are_clear, xor_into};
 use super::circuit::CircuitSeed;
 use super::layout::Batch;
-use super::oracle::Hash;
+use super::oracle::{HASH_BYTES, Hash};
 use crate::Error;
 
 const BROKEN: Error =
@@ -55,6 +57,12 @@ pub struct GarblerExecution {
 
 impl GarblerExecution {
     const CIRCUIT_BYTES: usize = 4 + CircuitSeed::BYTES;
+
+    /// How many bytes an execution of `batch` has. All of them are secret.
+    #[must_use]
+    pub fn bytes<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> usize {
+        batch.bucket() * Self::CIRCUIT_BYTES
+    }
 
     /// Its bytes.
     #[must_use]
@@ -91,6 +99,17 @@ impl GarblerExecution {
     }
 }
 
+/// Bytes that are still to be read.
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Error> {
+        let (taken, after) = self.0.split_at_checked(count).ok_or(BROKEN)?;
+        self.0 = after;
+        Ok(taken)
+    }
+}
+
 fn number_of<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>, bytes: [u8; 4]) -> Result<u32, Error> {
     let number = u32::from_le_bytes(bytes);
     match number < batch.circuits() {
@@ -122,22 +141,64 @@ pub struct EvaluatorExecution {
     pub(super) offset: Zeroizing<Vec<bool>>,
 }
 
+/// The bytes of an evaluator's half: apart, since only the one are to be kept secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EvaluatorBytes<S, P> {
+    /// What is secret.
+    pub secret: S,
+    /// What the garbler has published.
+    pub published: P,
+}
+
+impl<S, P> fmt::Debug for EvaluatorBytes<S, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EvaluatorBytes")
+    }
+}
+
+impl EvaluatorBytes<Zeroizing<Vec<u8>>, Vec<u8>> {
+    /// The same, borrowed.
+    #[must_use]
+    pub fn as_slices(&self) -> EvaluatorBytes<&[u8], &[u8]> {
+        EvaluatorBytes {
+            secret: &self.secret,
+            published: &self.published,
+        }
+    }
+}
+
 impl EvaluatorExecution {
+    /// How many bytes an execution of `batch` has.
+    #[must_use]
+    pub fn bytes<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> EvaluatorBytes<usize, usize> {
+        let (bucket, bits) = (batch.bucket(), batch.encoding.bits());
+        let of_circuit = 4 + batch.layout.kept() + HASH_BYTES;
+        let differences = (bucket - 1) * batch.chaining.half_bytes();
+        EvaluatorBytes {
+            secret: bucket * bits * Block::BYTES + bytes_for(bits),
+            published: bucket * of_circuit + differences,
+        }
+    }
+
     /// Its bytes.
     #[must_use]
-    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let mut bytes = Zeroizing::new(Vec::new());
+    pub fn to_bytes(&self) -> EvaluatorBytes<Zeroizing<Vec<u8>>, Vec<u8>> {
+        let shares = self.circuits.iter().map(|circuit| circuit.shares.len());
+        // Room for all: a vector that grows would leave a copy behind.
+        let room = shares.sum::<usize>() * Block::BYTES + bytes_for(self.offset.len());
+        let mut secret = Zeroizing::new(Vec::with_capacity(room));
+        let mut published = Vec::new();
         for circuit in &self.circuits {
-            bytes.extend_from_slice(&circuit.number.to_le_bytes());
-            bytes.extend_from_slice(&circuit.published);
-            bytes.extend_from_slice(&circuit.pairs);
             for share in &circuit.shares {
-                bytes.extend_from_slice(&share.to_bytes());
+                secret.extend_from_slice(&share.to_bytes());
             }
+            published.extend_from_slice(&circuit.number.to_le_bytes());
+            published.extend_from_slice(&circuit.published);
+            published.extend_from_slice(&circuit.pairs);
         }
-        bytes.extend_from_slice(&self.differences);
-        bytes.extend_from_slice(&Zeroizing::new(pack(&self.offset)));
-        bytes
+        secret.extend_from_slice(&Zeroizing::new(pack(&self.offset)));
+        published.extend_from_slice(&self.differences);
+        EvaluatorBytes { secret, published }
     }
 
     /// The execution with these bytes.
@@ -147,34 +208,30 @@ impl EvaluatorExecution {
     /// They are not of an execution of `batch`.
     pub fn from_bytes<S: Scheme<Wire = Block>>(
         batch: &Batch<'_, S>,
-        bytes: &[u8],
+        bytes: EvaluatorBytes<&[u8], &[u8]>,
     ) -> Result<Self, Error> {
-        let mut rest = bytes;
-        let mut take = |count: usize| -> Result<&[u8], Error> {
-            let (taken, after) = rest.split_at_checked(count).ok_or(BROKEN)?;
-            rest = after;
-            Ok(taken)
-        };
+        let (mut secret, mut published) = (Rest(bytes.secret), Rest(bytes.published));
         let mut circuits = Vec::with_capacity(batch.bucket());
         for _ in 0..batch.bucket() {
-            let number = take(4)?.try_into().map_err(|_| BROKEN)?;
+            let number = published.take(4)?.try_into().map_err(|_| BROKEN)?;
             let number = number_of(batch, number)?;
-            let published = take(batch.layout.kept())?.to_vec();
-            let pairs = take(32)?.try_into().map_err(|_| BROKEN)?;
-            let shares = take(batch.encoding.bits() * Block::BYTES)?;
+            let kept = published.take(batch.layout.kept())?.to_vec();
+            let pairs = published.take(HASH_BYTES)?;
+            let pairs = pairs.try_into().map_err(|_| BROKEN)?;
+            let shares = secret.take(batch.encoding.bits() * Block::BYTES)?;
             let shares = shares.as_chunks().0.iter();
             circuits.push(KeptCircuit {
                 number,
-                published,
+                published: kept,
                 pairs,
                 shares: shares.map(|bytes| Block::from_bytes(*bytes)).collect(),
             });
         }
         let half = batch.chaining.half_bytes();
-        let differences = take((batch.bucket() - 1) * half)?.to_vec();
+        let differences = published.take((batch.bucket() - 1) * half)?.to_vec();
         let bits = batch.encoding.bits();
-        let offset = take(bytes_for(bits))?;
-        if !rest.is_empty() || !unused_are_clear(offset, bits) {
+        let offset = secret.take(bytes_for(bits))?;
+        if !secret.0.is_empty() || !published.0.is_empty() || !unused_are_clear(offset, bits) {
             return Err(BROKEN);
         }
         Ok(Self {

@@ -47,7 +47,7 @@ mod transfer;
 mod walk;
 
 pub use caught::Caught;
-pub use execution::{Circuits, EvaluatorExecution, GarblerExecution};
+pub use execution::{Circuits, EvaluatorBytes, EvaluatorExecution, GarblerExecution};
 pub use layout::Batch;
 pub use offline::{PreparingEvaluator, PreparingGarbler};
 pub use online::{OnlineEvaluator, OnlineGarbler, ReadyExecution};

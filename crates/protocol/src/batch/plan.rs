@@ -154,6 +154,37 @@ impl Plan {
         self.cut
     }
 
+    /// Size in bytes.
+    pub const BYTES: usize = 25;
+
+    /// s (1), and N, B, M, 8 each, little-endian.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let cut = self.cut;
+        let mut bytes = [self.statistical_security_bits; Self::BYTES];
+        let numbers = [cut.executions, cut.bucket, cut.circuits];
+        for (bytes, number) in bytes[1..].chunks_exact_mut(8).zip(numbers) {
+            bytes.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The plan with these bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`with_cut`](Self::with_cut).
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Result<Self, Error> {
+        let (words, _) = bytes[1..].as_chunks::<8>();
+        let [executions, bucket, circuits] = core::array::from_fn(|i| u64::from_le_bytes(words[i]));
+        let cut = Cut {
+            executions,
+            bucket,
+            circuits,
+        };
+        Self::with_cut(bytes[0], cut)
+    }
+
     /// s + 2: pairs of halves a circuit, and what the encoding keeps.
     pub(super) fn share_bits(&self) -> usize {
         usize::from(self.statistical_security_bits + SHARE_BITS)
@@ -224,6 +255,7 @@ mod tests {
                 let bound = plan.bound().unwrap();
                 assert!(bound.total_bits() >= f64::from(bits), "{plan}: {bound}");
                 assert!(bound.circuits_bits >= f64::from(bits) + 2.0);
+                assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(plan));
             }
         }
     }

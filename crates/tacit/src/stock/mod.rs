@@ -7,10 +7,12 @@
 //! | `prepare` | fills the stock: lots of OTs and of garbled components |
 //! | `supply` | leases for a run, and the material that they give |
 //! | `run` | a run of `prepared` |
+//! | `batch` | checked batches of `batch`: how they are prepared, and a run of one execution |
 //!
 //! The bytes on disk and their invariants are those of the crate `tacit_stock`; what crosses the
 //! network stands in `docs/protocols/prepared.md`.
 
+mod batch;
 mod contents;
 mod opened;
 mod prepare;
@@ -25,6 +27,8 @@ use tacit_stock::{Disk, Limits, RootKey};
 
 use crate::Error;
 
+pub use batch::{BatchBound, BatchPlan, BatchPreparation, PreparedBatch};
+pub(crate) use batch::{BatchRun, DEFAULT_SECURITY_BITS};
 pub use contents::{StockName, StockSummary, StockedKind};
 pub(crate) use opened::{OpenedStock, kind_of};
 pub use prepare::{Preparation, Prepared, PreparedKind};

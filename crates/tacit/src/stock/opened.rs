@@ -11,8 +11,8 @@ use tacit_ot::Delta;
 use tacit_protocol::message::Kind;
 use tacit_protocol::prepared::{InstanceSeed, InstanceTables};
 use tacit_stock::{
-    Agreement, ComponentDigest, EpochId, LeasePool, Marks, Meeting, Preparation, Shape, Stock,
-    StockError, StockId,
+    AgreedKind, Agreement, ComponentDigest, EpochId, LeasePool, Marks, Meeting, Preparation, Shape,
+    Span, Stock, StockError, StockId,
 };
 use zeroize::Zeroizing;
 
@@ -260,6 +260,23 @@ impl OpenedStock {
             .filter(|agreed| agreed.kind == *kind)
             .map(|agreed| agreed.available)
             .sum()
+    }
+
+    /// Notes a lot that both have published since the last meeting.
+    pub(crate) fn note_published(&mut self, kind: &ComponentDigest, lot: Span) {
+        let kinds = &mut self.agreement.kinds;
+        match kinds.iter_mut().find(|agreed| agreed.kind == *kind) {
+            Some(agreed) => {
+                agreed.available += lot.count;
+                agreed.next_number = agreed.next_number.max(lot.end());
+            }
+            None => kinds.push(AgreedKind {
+                kind: *kind,
+                mark: lot.first,
+                available: lot.count,
+                next_number: lot.end(),
+            }),
+        }
     }
 
     /// Where the next lot of a kind begins, as of the last meeting.

@@ -24,7 +24,11 @@ use crate::driver::{receive, send};
 use crate::{Error, Session};
 
 /// How often the parties may find that one of them is behind before they give up.
-const ATTEMPTS: usize = 4;
+pub(super) const ATTEMPTS: usize = 4;
+
+/// What is said then.
+pub(super) const LEASES_DIFFER: &str = "the parties do not come to the same leases; other processes use \
+     the stock all the time, or one of the stocks is damaged: run `tacit stock check`";
 
 /// Numbers of one kind of prepared material that a run takes at this party, which no run of it
 /// ever takes again.
@@ -115,11 +119,7 @@ impl Supplies {
                 }
             }
         }
-        Err(Error::Material(
-            "the parties do not come to the same leases; other processes use the stock all the \
-             time, or one of the stocks is damaged: run `tacit stock check`"
-                .to_owned(),
-        ))
+        Err(Error::Material(LEASES_DIFFER.to_owned()))
     }
 
     /// The garbler's material.
@@ -290,7 +290,7 @@ fn take(
 }
 
 /// How an attempt to lease ended, the same way at both parties.
-enum Attempt {
+pub(super) enum Attempt {
     /// What was lacking is leased.
     Leased,
     /// Marks were raised: again.
@@ -324,7 +324,7 @@ fn bounds(lacking: &[u64], needed: &[u64], ahead: u64) -> Vec<RangeInclusive<u64
 }
 
 /// The evaluator's attempt.
-fn name(
+pub(super) fn name(
     session: &mut Session,
     opened: &mut OpenedStock,
     kinds: &[ComponentDigest],
@@ -364,7 +364,7 @@ fn name(
 }
 
 /// The garbler's attempt.
-fn follow(
+pub(super) fn follow(
     session: &mut Session,
     opened: &mut OpenedStock,
     kinds: &[ComponentDigest],

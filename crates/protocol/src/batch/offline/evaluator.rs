@@ -10,7 +10,7 @@ use tacit_kernels::{Block, Prg};
 use tacit_ot::Security;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::{DIGESTS, RANDOM_BYTES, SEEDS, plan_to_bytes};
+use super::{DIGESTS, RANDOM_BYTES, SEEDS};
 use crate::Error;
 use crate::batch::bits::clear_unused;
 use crate::batch::circuit::{CircuitSeed, Secrets};
@@ -148,7 +148,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
     fn plan(&self, message: &mut Vec<u8>) {
         let (oracle, choices) = (&self.batch.oracle, &self.choices);
         message.clear();
-        message.extend_from_slice(&plan_to_bytes(&self.batch.plan()));
+        message.extend_from_slice(&self.batch.plan().to_bytes());
         message.extend_from_slice(&oracle.parts(Domain::CheckSet, 0, 0, &[&choices.check_set]));
         message.extend_from_slice(&oracle.parts(Domain::Buckets, 0, 0, &[&choices.buckets]));
         for (execution, opening) in (0..).zip(&choices.halves) {

@@ -9,13 +9,13 @@ use tacit_kernels::Block;
 use tacit_ot::Security;
 use zeroize::Zeroizing;
 
-use super::{DIGESTS, PLAN_BYTES, RANDOM_BYTES, SEEDS, describe_plan, plan_to_bytes};
+use super::{DIGESTS, RANDOM_BYTES, SEEDS, describe_plan};
 use crate::batch::circuit::{CircuitSeed, Secrets};
 use crate::batch::cut::{CheckSet, ChoiceSeed};
 use crate::batch::frames::Outgoing;
 use crate::batch::oracle::{Domain, HASH_BYTES, Hash};
 use crate::batch::{
-    Batch, Caught, Circuits, GarblerExecution, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel,
+    Batch, Caught, Circuits, GarblerExecution, NOT_ASKED, NOT_DONE, Plan, SPENT, cheated, parallel,
 };
 use crate::message::{Kind, array, exactly};
 use crate::party::{Action, Party, Progress};
@@ -127,9 +127,9 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>>
 
     fn take_plan(&mut self, payload: &[u8]) -> Result<State, Error> {
         exactly(Kind::BatchPlan, payload, self.batch.plan_bytes())?;
-        let (plan, commitments) = payload.split_at(PLAN_BYTES);
-        let plan: [u8; PLAN_BYTES] = array(Kind::BatchPlan, plan)?;
-        let ours = plan_to_bytes(&self.batch.plan());
+        let (plan, commitments) = payload.split_at(Plan::BYTES);
+        let plan: [u8; Plan::BYTES] = array(Kind::BatchPlan, plan)?;
+        let ours = self.batch.plan().to_bytes();
         if plan != ours {
             return Err(Incompatibility::BatchPlan {
                 ours: describe_plan(&ours),

@@ -78,28 +78,15 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
 
     /// Bytes of the evaluator's first message.
     fn plan_bytes(&self) -> usize {
-        PLAN_BYTES + (2 + self.plan().executions() as usize) * HASH_BYTES
+        Plan::BYTES + (2 + self.plan().executions() as usize) * HASH_BYTES
     }
 }
 
 /// Bytes of randomness with which W is committed.
 const RANDOM_BYTES: usize = 16;
 
-/// s (1), and N, B, M, 8 each, little-endian.
-const PLAN_BYTES: usize = 25;
-
-fn plan_to_bytes(plan: &Plan) -> [u8; PLAN_BYTES] {
-    let cut = plan.cut();
-    let mut bytes = [plan.statistical_security_bits(); PLAN_BYTES];
-    let numbers = [cut.executions, cut.bucket, cut.circuits];
-    for (bytes, number) in bytes[1..].chunks_exact_mut(8).zip(numbers) {
-        bytes.copy_from_slice(&number.to_le_bytes());
-    }
-    bytes
-}
-
 /// What the peer's plan says, for people.
-fn describe_plan(bytes: &[u8; PLAN_BYTES]) -> String {
+fn describe_plan(bytes: &[u8; Plan::BYTES]) -> String {
     let (words, _) = bytes[1..].as_chunks::<8>();
     let [n, b, m] = core::array::from_fn(|i| u64::from_le_bytes(words[i]));
     format!(

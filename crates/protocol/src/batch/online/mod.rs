@@ -16,6 +16,9 @@
 //! | | | | for each circuit and output: 2 · 16 | O^0, O^1 |
 //! | 5 | masked result | evaluator | | (f ‖ MAC_k(f)) ⊕ p, see `returned` |
 //!
+//! Before the first message, and before inputs matter, the garbler tells in an empty `execution
+//! ready` that it has garbled the bucket again.
+//!
 //! The evaluator evaluates the whole bucket. Two circuits that give an output two values give it D
 //! = R ⊕ (R ⊕ D); otherwise its D′ is random. The garbler cannot tell: c hides D′. With D′ = D the
 //! wires of D have value 0 and the locks open; the evaluator then computes f(x, y) in the clear.

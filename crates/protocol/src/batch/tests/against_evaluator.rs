@@ -461,7 +461,8 @@ fn run(
     rewrite: Rewrite<'_>,
 ) -> (Ended, bool) {
     let garbler = GarblerExecution::from_bytes(batches[0], &kept.garbler[number]).unwrap();
-    let evaluator = EvaluatorExecution::from_bytes(batches[1], &kept.evaluator[number]).unwrap();
+    let evaluator =
+        EvaluatorExecution::from_bytes(batches[1], kept.evaluator[number].as_slices()).unwrap();
     let ready = garbler.ready(batches[0], 1);
     let seed = |byte| Zeroizing::new([byte; 32]);
     let mut garbler = OnlineGarbler::new(batches[0], ready, inputs[0], &seed(1)).unwrap();

@@ -282,7 +282,7 @@ fn run(
     rewrite: Rewrite<'_>,
 ) -> (Ended, Option<Vec<bool>>) {
     let garbler = GarblerExecution::from_bytes(batch, &kept.garbler[0]).unwrap();
-    let evaluator = EvaluatorExecution::from_bytes(batch, &kept.evaluator[0]).unwrap();
+    let evaluator = EvaluatorExecution::from_bytes(batch, kept.evaluator[0].as_slices()).unwrap();
     let seed = |byte| Zeroizing::new([byte; 32]);
     let ready = garbler.ready(batch, 1);
     let mut garbler = OnlineGarbler::new(batch, ready, inputs[0], &seed(1)).unwrap();

@@ -14,7 +14,8 @@ use crate::Error;
 use crate::batch::cut::CheckSet;
 use crate::batch::layout::Layout;
 use crate::batch::{
-    Batch, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator, PreparingGarbler,
+    Batch, EvaluatorBytes, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator,
+    PreparingGarbler,
 };
 use crate::message::{AbortReason, Kind};
 use crate::party::{Action, Party, admit};
@@ -211,7 +212,7 @@ pub(super) fn prepare(
 /// Executions as they are kept, which a test may take again and again.
 pub(super) struct Kept {
     pub(super) garbler: Vec<Zeroizing<Vec<u8>>>,
-    pub(super) evaluator: Vec<Zeroizing<Vec<u8>>>,
+    pub(super) evaluator: Vec<EvaluatorBytes<Zeroizing<Vec<u8>>, Vec<u8>>>,
 }
 
 impl Kept {

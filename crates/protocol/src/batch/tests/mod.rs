@@ -139,7 +139,13 @@ fn check<S: Scheme<Wire = Block>>(scheme: S, function: &Function, executions: u6
     for (garbler, evaluator) in garbler.into_iter().zip(evaluator) {
         let (kept_g, kept_e) = (garbler.to_bytes(), evaluator.to_bytes());
         let garbler = GarblerExecution::from_bytes(&later, &kept_g).unwrap();
-        let evaluator = EvaluatorExecution::from_bytes(&later, &kept_e).unwrap();
+        let evaluator = EvaluatorExecution::from_bytes(&later, kept_e.as_slices()).unwrap();
+        assert_eq!(kept_g.len(), GarblerExecution::bytes(&later));
+        let due = EvaluatorExecution::bytes(&later);
+        assert_eq!(
+            (kept_e.secret.len(), kept_e.published.len()),
+            (due.secret, due.published)
+        );
         assert_eq!(garbler.to_bytes(), kept_g);
         assert_eq!(evaluator.to_bytes(), kept_e);
         let x = random_bits(function.input_bits(Role::Garbler));

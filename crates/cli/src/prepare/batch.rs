@@ -1,0 +1,126 @@
+//! Checked executions for `batch`.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tacit::garble::Rung;
+use tacit::plan::ThreatModel;
+use tacit::{BatchPlan, BatchPreparation, Error, Function, PreparedBatch, Role, Session, Stocks};
+
+use super::{Told, took};
+use crate::args::PrepareArgs;
+use crate::failure::Failure;
+use crate::progress::Bar;
+use crate::report::{JSON_VERSION, security};
+use crate::{function, run};
+
+/// The executions that the arguments ask for.
+pub(super) struct WantedBatch {
+    role: Role,
+    rung: &'static Rung,
+    function: Function,
+    executions: u64,
+    security_bits: u8,
+    /// Where nothing is in stock.
+    plan: BatchPlan,
+}
+
+impl WantedBatch {
+    /// What the arguments ask for, if `batch` can do it.
+    pub(super) fn new(args: &PrepareArgs) -> Result<Self, Failure> {
+        let (Some(name), [], None) = (&args.function, &args.components[..], args.ots) else {
+            return Err(Failure::Usage(
+                "a batch is of one function, and --component and --ots are not part of it; give \
+                 `tacit prepare FUNCTION --protocol batch --runs N`"
+                    .to_owned(),
+            ));
+        };
+        let function = function::find(name, &args.choice)?.function(&args.choice)?;
+        let rung = run::scheme(args.scheme.as_deref(), Some(&function))?;
+        let security_bits = args.security_bits.unwrap_or(run::SECURITY_BITS);
+        let role = args.role.into();
+        let plan = BatchPreparation::new(role, &function, args.runs)
+            .statistical_security_bits(security_bits)
+            .scheme(rung.id)
+            .plan()?;
+        Ok(Self {
+            role,
+            rung,
+            function,
+            executions: args.runs,
+            security_bits,
+            plan,
+        })
+    }
+
+    /// Prepares over one session.
+    pub(super) fn once(
+        &self,
+        args: &PrepareArgs,
+        stocks: &Stocks,
+        mut session: Session,
+    ) -> Result<PreparedBatch, Error> {
+        let circuits = self.plan.cut().circuits;
+        let ands = self.function.and_gates().saturating_mul(circuits);
+        let bar = Bar::new("prepare", ands, !args.json);
+        let mut order = BatchPreparation::new(self.role, &self.function, self.executions)
+            .statistical_security_bits(self.security_bits)
+            .scheme(self.rung.id)
+            .threads(args.threads)
+            .watch(move |at| bar.show(at));
+        if let Some(limit) = args.time_limit {
+            order = order.time_limit(limit);
+        }
+        let prepared = order.run(&mut session, stocks)?;
+        // Both have everything; a peer that has already left takes nothing from it.
+        let _ = session.close();
+        Ok(prepared)
+    }
+
+    /// What it did, for people and programs.
+    pub(super) fn told(&self, prepared: &PreparedBatch, wall: Duration) -> Told {
+        let bound = prepared.plan.and_then(|plan| plan.bound().ok());
+        let threat_model = ThreatModel::Malicious;
+        let (made, usable) = (prepared.made, prepared.available);
+        let mut text = format!(
+            "protocol  batch, {}\n{made} checked executions of {} made, {usable} usable\n",
+            security(threat_model, Some(self.security_bits)),
+            self.function.name()
+        );
+        if let (Some(plan), Some(bound)) = (&prepared.plan, bound) {
+            text.push_str(&format!("{plan}\nbound     {bound}\n"));
+        }
+        text.push_str(&took(prepared.wall, &prepared.traffic, wall));
+        text.push('\n');
+        let traffic = &prepared.traffic;
+        let plan = prepared.plan.map(|plan| {
+            json!({
+                "executions": plan.executions(),
+                "bucket": plan.cut().bucket,
+                "circuits": plan.cut().circuits,
+                "bound_bits": bound.map(|bound| bound.total_bits()),
+            })
+        });
+        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let json = json!({
+            "version": JSON_VERSION,
+            "protocol": "batch",
+            "threat_model": threat_model.to_string(),
+            "statistical_security_bits": self.security_bits,
+            "role": self.role.name(),
+            "scheme": self.rung.id.to_string(),
+            "function": {
+                "name": self.function.name(),
+                "digest": self.function.digest().to_string(),
+            },
+            "made": made,
+            "usable": usable,
+            "plan": plan,
+            "wall_us": micros(wall),
+            "preparing_us": micros(prepared.wall),
+            "bytes_sent": traffic.sent.bytes,
+            "bytes_received": traffic.received.bytes,
+        });
+        Told { text, json }
+    }
+}

@@ -1,0 +1,209 @@
+//! Two processes that prepare checked executions, keep them on disk, and run them; one that is
+//! killed leaves no attempt and loses no more than an execution.
+
+mod process;
+
+use std::thread;
+use std::time::Duration;
+
+use process::{Ended, Parties, Running, tacit};
+
+const KEY: &str = "key=000102030405060708090a0b0c0d0e0f";
+const BLOCK: &str = "block=00112233445566778899aabbccddeeff";
+/// FIPS 197, appendix C.1.
+const CIPHERTEXT: &str = "ciphertext = 69c4e0d86a7b0430d8cdb78070b4c55a\n";
+
+/// Low, so that batches are small.
+const S: &str = "6";
+
+/// Each party's arguments for a command, the garbler's first.
+fn arguments<'a>(command: &[&'a str], inputs: [&'a str; 2]) -> [Vec<&'a str>; 2] {
+    [("garbler", "a", inputs[0]), ("evaluator", "b", inputs[1])].map(|(role, stock, input)| {
+        let mut all = command.to_vec();
+        all.extend(["--role", role, "--stock", stock]);
+        if command[0] == "run" {
+            all.extend(["--input", input]);
+        }
+        all
+    })
+}
+
+fn prepare(parties: &Parties, function: &str, more: &[&str]) -> [Ended; 2] {
+    let batch = ["prepare", function, "--protocol", "batch"];
+    let [alice, bob] = arguments(&[&batch[..], more].concat(), ["", ""]);
+    parties.act(&alice, &bob)
+}
+
+fn run(parties: &Parties, function: &str, inputs: [&str; 2], more: &[&str]) -> [Ended; 2] {
+    let [alice, bob] = arguments(&[&["run", function], more].concat(), inputs);
+    parties.act(&alice, &bob)
+}
+
+/// What `tacit stock list` says is usable of each kind.
+fn usable(parties: &Parties, stock: &str) -> Vec<u64> {
+    let args = ["stock", "list", "--stock", stock, "--json"];
+    let listed = tacit(parties.folder(), &args).json();
+    let kinds = listed["stocks"][0]["kinds"].as_array();
+    let kinds = kinds.map_or(&[][..], Vec::as_slice);
+    let usable = kinds.iter().map(|kind| kind["usable"].as_u64());
+    usable.map(|usable| usable.expect("a number")).collect()
+}
+
+#[test]
+fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
+    let parties = Parties::new();
+    let two = ["--runs", "2", "--security-bits", S, "--threads", "2"];
+    for ended in prepare(&parties, "aes-128", &two) {
+        let told = ended.succeeded();
+        for stated in [
+            "secure against a malicious party: cheating succeeds with at most 2^-6",
+            "2 checked executions of aes-128 made, 2 usable",
+            "circuits for 2 buckets of",
+            "bound     2^-",
+        ] {
+            assert!(told.contains(stated), "{stated:?} is missing: {ended:?}");
+        }
+    }
+    let listed = tacit(parties.folder(), &["stock", "list", "--stock", "b"]);
+    let name = "aes-128, checked executions at s = 6";
+    assert!(listed.succeeded().contains(name), "{listed:?}");
+    let checked = tacit(parties.folder(), &["stock", "check", "--stock", "b"]);
+    assert!(checked.succeeded().contains("2 instances are whole"));
+    let malicious = ["--security", "malicious", "--security-bits", S, "--cost"];
+    for ended in run(&parties, "aes-128", [KEY, BLOCK], &malicious) {
+        assert_eq!(ended.succeeded(), CIPHERTEXT);
+        let stated = "protocol  batch, secure against a malicious party";
+        assert!(ended.stderr.contains(stated), "{ended:?}");
+        assert!(ended.stderr.contains("\nprepare "), "{ended:?}");
+    }
+    let batch = ["--protocol", "batch", "--security-bits", S, "--json"];
+    for ended in run(&parties, "aes-128", [KEY, BLOCK], &batch) {
+        let json = ended.json();
+        assert_eq!(json["threat_model"], "malicious");
+        assert_eq!(json["statistical_security_bits"], 6);
+        assert_eq!(json["protocol"], "batch");
+        let ciphertext = &json["outputs"]["ciphertext"];
+        assert_eq!(ciphertext, "69c4e0d86a7b0430d8cdb78070b4c55a");
+    }
+    assert_eq!(usable(&parties, "b"), [0]);
+    // Without stock there is no run, and nothing is made on the spot.
+    for ended in run(&parties, "aes-128", [KEY, BLOCK], &malicious) {
+        let remedy = "tacit prepare aes-128 --protocol batch --security-bits 6 --runs N";
+        ended.failed(7, &["no checked execution", remedy]);
+    }
+    let made = prepare(&parties, "aes-128", &[&two[..], &["--json"]].concat());
+    for ended in made {
+        let json = ended.json();
+        assert_eq!((&json["made"], &json["usable"]), (&2.into(), &2.into()));
+        assert!(json["plan"]["bound_bits"].as_f64() >= Some(6.0), "{json}");
+    }
+}
+
+#[test]
+fn nothing_less_secure_and_nothing_unsupported_is_begun() {
+    let parties = Parties::new();
+    let alone = |args: &[&str]| {
+        let party = ["--role", "garbler", "--listen", "127.0.0.1:0"];
+        let known = [
+            "--identity",
+            "alice.key",
+            "--peer",
+            parties.fingerprints()[1],
+        ];
+        tacit(parties.folder(), &[args, &party, &known].concat())
+    };
+    for weaker in ["direct", "prepared"] {
+        let args = ["run", "aes-128", "--input", KEY, "--protocol", weaker];
+        let malicious = ["--security", "malicious"];
+        alone(&[&args[..], &malicious].concat()).failed(2, &["semi-honest", "--protocol batch"]);
+        alone(&[&args[..], &["--security-bits", "40"]].concat()).failed(2, &["--security-bits"]);
+    }
+    let prepare = ["prepare", "aes-128", "--protocol", "batch"];
+    let prf = [&prepare[..], &["--scheme", "prf"]].concat();
+    alone(&prf).failed(2, &["batch", "half-gates or three-halves"]);
+    let ots = [&prepare[..], &["--ots", "64"]].concat();
+    alone(&ots).failed(2, &["--ots", "--runs N"]);
+    alone(&["prepare", "aes-128", "--security-bits", "40"]).failed(2, &["--protocol batch"]);
+    let bits = [&prepare[..], &["--security-bits", "81"]].concat();
+    alone(&bits).failed(2, &["81", "80"]);
+}
+
+#[test]
+fn a_stock_at_one_party_alone_is_told() {
+    let parties = Parties::new();
+    let one = ["--param", "bits=8", "--runs", "1", "--security-bits", S];
+    for ended in prepare(&parties, "millionaires", &one) {
+        ended.succeeded();
+    }
+    std::fs::remove_dir_all(parties.folder().join("a")).expect("a folder");
+    let batch = [
+        "--param",
+        "bits=8",
+        "--protocol",
+        "batch",
+        "--security-bits",
+        S,
+    ];
+    for ended in run(&parties, "millionaires", ["a=41", "b=40"], &batch) {
+        assert!([6, 7].contains(&ended.code), "{ended:?}");
+        assert!(!ended.stderr.contains("a_is_richer"), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_killed_preparation_leaves_nothing_and_a_killed_run_loses_one_execution() {
+    let parties = Parties::new();
+    let batch = ["--param", "bits=8", "--security-bits", S];
+    let order = [
+        "prepare",
+        "millionaires",
+        "--protocol",
+        "batch",
+        "--runs",
+        "8",
+    ];
+    let order = [&order[..], &batch, &["--retries", "0"]].concat();
+    let run_once = ["run", "millionaires", "--protocol", "batch"];
+    let run_once = [&run_once[..], &batch].concat();
+    let inputs = ["a=41", "b=40"];
+    // Kills a party of a command at some instant.
+    let cut = |command: &[&str], party: usize, after: u64| {
+        let [mut alice, mut bob] = arguments(command, inputs);
+        for args in [&mut alice, &mut bob] {
+            args.extend(["--timeout", "3s"]);
+        }
+        let (alice, address) = parties.alice_starts(&alice, "");
+        let mut both = [alice, parties.bob_starts(&address, &bob, "")];
+        thread::sleep(Duration::from_millis(after));
+        both[party].kill();
+        both.map(Running::end)
+    };
+    for (party, after) in [(0, 60), (1, 120), (0, 200), (1, 350)] {
+        for ended in cut(&order, party, after) {
+            assert!(!ended.stderr.contains("panicked"), "{ended:?}");
+        }
+        for stock in ["a", "b"] {
+            let usable: u64 = usable(&parties, stock).iter().sum();
+            assert!([0, 8].contains(&usable), "a part of a batch: {usable}");
+        }
+    }
+    let [alice, bob] = arguments(&order, inputs);
+    for ended in parties.act(&alice, &bob) {
+        assert!(ended.succeeded().contains(" 8 usable"), "{ended:?}");
+    }
+    for (party, after) in [(0, 40), (1, 80), (0, 120), (1, 160)] {
+        for ended in cut(&run_once, party, after) {
+            assert!(!ended.stderr.contains("panicked"), "{ended:?}");
+        }
+        let [alice, bob] = arguments(&run_once, inputs);
+        if usable(&parties, "b") == [0] || usable(&parties, "a") == [0] {
+            break;
+        }
+        for ended in parties.act(&alice, &bob) {
+            assert_eq!(ended.succeeded(), "a_is_richer = 1\n");
+        }
+    }
+    // Both go on from the same execution.
+    let left = usable(&parties, "a");
+    assert!(left[0] <= 4, "four runs took an execution each: {left:?}");
+}

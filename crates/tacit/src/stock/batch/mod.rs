@@ -1,0 +1,144 @@
+//! Checked batches: prepared into the stock, and run from it, one execution a run.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `prepare` | fills the stock: one lot for each batch, published when both have checked it |
+//! | `run` | leases an execution at both parties, and runs it |
+//!
+//! An execution is an instance of a kind, as a garbled component is; its record begins, where the
+//! tables are, with the batch that it belongs to: the plan and the name that its hashes are bound
+//! to, [`HEADER_BYTES`]. **The kind** says of what function, at which s, and how many circuits an
+//! execution has, since the size of its record follows from these. Its digest is the
+//! first 31 bytes of a hash of the function and s, then the size of a bucket, so that a run finds
+//! all batches of its function whatever their plans.
+//!
+//! The whole batch is one lot, which is pending when this party's offline stage has ended well and
+//! published when the other's has, too: a failed check or a connection lost before leaves nothing.
+
+mod prepare;
+mod run;
+
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::{Function, Role};
+use tacit_garble::{HalfGates, Scheme, SchemeId, ThreeHalves};
+use tacit_kernels::{Block, Construction};
+use tacit_protocol::batch::{Batch, EvaluatorExecution, GarblerExecution, Plan};
+use tacit_stock::{ComponentDigest, MAX_INSTANCE_BYTES, Shape};
+
+use super::OpenedStock;
+use crate::Error;
+
+pub use prepare::{BatchPreparation, PreparedBatch};
+pub(crate) use run::BatchRun;
+pub use tacit_protocol::batch::{Bound as BatchBound, Plan as BatchPlan};
+
+/// The statistical security parameter, unless asked otherwise.
+pub(crate) const DEFAULT_SECURITY_BITS: u8 = 40;
+
+/// Bytes of a batch's name.
+const NAME_BYTES: usize = 16;
+
+/// What the record of an execution says of its batch: the plan, then the name.
+const HEADER_BYTES: usize = Plan::BYTES + NAME_BYTES;
+
+/// Bytes of a kind that the function and s decide.
+const FAMILY_BYTES: usize = 31;
+
+/// What all kinds of executions of a function at one s begin with.
+fn family(function: &Function, statistical_security_bits: u8) -> [u8; FAMILY_BYTES] {
+    let hash = Sha256::new_with_prefix(b"tacit batch kind 1\0")
+        .chain_update(function.digest().0)
+        .chain_update([statistical_security_bits])
+        .finalize();
+    let mut family = [0; FAMILY_BYTES];
+    family.copy_from_slice(&hash[..FAMILY_BYTES]);
+    family
+}
+
+/// The kind under which executions of `plan` are kept.
+fn kind_of(function: &Function, plan: &Plan) -> Result<ComponentDigest, Error> {
+    let bucket = u8::try_from(plan.cut().bucket);
+    let bucket = bucket.map_err(|_| Error::ApiMisuse("buckets of at most 255 circuits"))?;
+    let mut kind = [bucket; 32];
+    kind[..FAMILY_BYTES].copy_from_slice(&family(function, plan.statistical_security_bits()));
+    Ok(ComponentDigest(kind))
+}
+
+/// The kinds of executions of `function` of which both parties had something when they met, in
+/// an order that both know.
+fn kinds_in_stock(
+    opened: &OpenedStock,
+    function: &Function,
+    statistical_security_bits: u8,
+) -> Vec<ComponentDigest> {
+    let family = family(function, statistical_security_bits);
+    let kinds = opened.agreement.kinds.iter();
+    let kinds = kinds.filter(|agreed| agreed.available > 0 && agreed.kind.0.starts_with(&family));
+    let mut kinds: Vec<_> = kinds.map(|agreed| agreed.kind).collect();
+    kinds.sort_unstable();
+    kinds
+}
+
+/// What people call executions of `function`.
+fn name_of(function: &Function, statistical_security_bits: u8) -> String {
+    let name = function.name();
+    format!("{name}, checked executions at s = {statistical_security_bits}")
+}
+
+/// How large an execution of `batch` is at a party.
+///
+/// # Errors
+///
+/// It is too large for a stock, at the evaluator. Both parties say so.
+fn shape<S: Scheme<Wire = Block>>(role: Role, batch: &Batch<'_, S>) -> Result<Shape, Error> {
+    let evaluators = EvaluatorExecution::bytes(batch);
+    let table_bytes = HEADER_BYTES + evaluators.published;
+    // With room for the tag that the stock adds.
+    let bytes = (evaluators.secret + table_bytes) as u64 + 64;
+    if bytes > MAX_INSTANCE_BYTES {
+        return Err(Error::Material(format!(
+            "an execution of {} takes {bytes} bytes at the evaluator, and a stock keeps at most \
+             {MAX_INSTANCE_BYTES} of one; the protocol batch does not run so large a function: \
+             cut it into smaller ones",
+            batch.function().name()
+        )));
+    }
+    Ok(match role {
+        Role::Garbler => Shape {
+            secret_bytes: GarblerExecution::bytes(batch) as u32,
+            table_bytes: HEADER_BYTES as u32,
+        },
+        Role::Evaluator => Shape {
+            secret_bytes: evaluators.secret as u32,
+            table_bytes: table_bytes as u32,
+        },
+    })
+}
+
+/// What an execution's record says of its batch.
+fn header<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> Vec<u8> {
+    [&batch.plan().to_bytes()[..], &batch.name()].concat()
+}
+
+/// What is done with a scheme whose tables may be sent before inputs are chosen.
+trait BatchVisitor {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output;
+}
+
+/// Gives the scheme named `id` to `visitor`.
+///
+/// # Errors
+///
+/// `batch` does not run under it.
+fn with_batch_scheme<V: BatchVisitor>(id: SchemeId, visitor: V) -> Result<V::Output, Error> {
+    Ok(match id {
+        SchemeId::HALF_GATES_TWO_CALL => visitor.visit(HalfGates::new(Construction::TwoCall)),
+        SchemeId::HALF_GATES_REKEYED => visitor.visit(HalfGates::new(Construction::Rekeyed)),
+        SchemeId::THREE_HALVES => visitor.visit(ThreeHalves::new()),
+        _ => return Err(Error::SchemeNotForBatch { scheme: id }),
+    })
+}

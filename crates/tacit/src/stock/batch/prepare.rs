@@ -1,0 +1,347 @@
+//! Preparing a batch: one lot, which is there when both parties have ended well.
+
+use std::cell::Cell;
+use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
+
+use rand_core::UnwrapErr;
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::{Digest, Function, Role};
+use tacit_garble::{Scheme, SchemeId};
+use tacit_kernels::Block;
+use tacit_net::Meter;
+use tacit_ot::Security;
+use tacit_protocol::batch::{
+    Batch, Circuits, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator,
+    PreparingGarbler,
+};
+use tacit_protocol::message::Kind;
+use tacit_protocol::party::Progress;
+use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
+use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup};
+use tacit_stock::{LotWriter, Span, StockError};
+
+use super::{
+    BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, header, kind_of, kinds_in_stock, name_of,
+    shape, with_batch_scheme,
+};
+use crate::driver::{drive, receive, send};
+use crate::stock::OpenedStock;
+use crate::{Error, Session, Stocks};
+
+/// An order for checked executions of one function: both parties give the same, each in its role.
+///
+/// What is in stock counts. What is missing is made as one batch, which costs less an execution the
+/// larger it is; it is in stock when both parties have checked all of it, and not at all otherwise.
+///
+/// ```no_run
+/// # use tacit::{BatchPreparation, Error, Function, Role, Session, Stocks};
+/// # fn prepare(session: &mut Session, stocks: &Stocks, function: &Function) -> Result<(), Error> {
+/// let order = BatchPreparation::new(Role::Garbler, function, 128);
+/// println!("{}", order.plan()?);
+/// let prepared = order.run(session, stocks)?;
+/// println!("{} executions", prepared.available);
+/// # Ok(())
+/// # }
+/// ```
+pub struct BatchPreparation<'w> {
+    role: Role,
+    function: &'w Function,
+    executions: u64,
+    statistical_security_bits: u8,
+    scheme: SchemeId,
+    threads: NonZeroUsize,
+    time_limit: Option<Duration>,
+    watch: Box<dyn FnMut(Progress) + Send + 'w>,
+}
+
+/// What an order for checked executions did.
+#[derive(Clone, Debug)]
+pub struct PreparedBatch {
+    /// Executions that were made.
+    pub made: u64,
+    /// Executions that can be used now.
+    pub available: u64,
+    /// How many circuits they took, where any were made.
+    pub plan: Option<Plan>,
+    /// Wall time.
+    pub wall: Duration,
+    /// Bytes, messages and rounds.
+    pub traffic: Meter,
+}
+
+impl<'w> BatchPreparation<'w> {
+    /// An order that there be so many executions of `function`, of a party in this role.
+    #[must_use]
+    pub fn new(role: Role, function: &'w Function, executions: u64) -> Self {
+        Self {
+            role,
+            function,
+            executions,
+            statistical_security_bits: DEFAULT_SECURITY_BITS,
+            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            threads: NonZeroUsize::MIN,
+            time_limit: None,
+            watch: Box::new(|_| ()),
+        }
+    }
+
+    /// s, at most 80: a cheating garbler succeeds with at most two to minus this number, over the
+    /// whole batch. The default is 40.
+    #[must_use]
+    pub fn statistical_security_bits(mut self, bits: u8) -> Self {
+        self.statistical_security_bits = bits;
+        self
+    }
+
+    /// Under this garbling scheme, half-gates or three-halves; the default is half-gates.
+    #[must_use]
+    pub fn scheme(mut self, scheme: SchemeId) -> Self {
+        self.scheme = scheme;
+        self
+    }
+
+    /// Garbles, or checks, on so many threads; the default is one.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Ends the preparation where it is not done within `limit`; see
+    /// [`Preparation::time_limit`](crate::Preparation::time_limit).
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+
+    /// Calls `watch` as the preparation goes on.
+    #[must_use]
+    pub fn watch(mut self, watch: impl FnMut(Progress) + Send + 'w) -> Self {
+        self.watch = Box::new(watch);
+        self
+    }
+
+    /// How many circuits the whole order takes where nothing is in stock yet. What `batch` cannot
+    /// do shows here, before anything is sent.
+    ///
+    /// # Errors
+    ///
+    /// The function has saved values or is too large, the scheme is not for `batch`, or s or the
+    /// number of executions is out of bounds.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        let plan = self.plan_of(self.executions)?;
+        let visitor = Supported {
+            function: self.function,
+            plan,
+        };
+        with_batch_scheme(self.scheme, visitor)??;
+        Ok(plan)
+    }
+
+    fn plan_of(&self, executions: u64) -> Result<Plan, Error> {
+        let bits = self.statistical_security_bits;
+        Ok(Plan::cheapest(self.function, executions, bits)?)
+    }
+
+    /// Makes what is missing, over `session`; the peer gives the same order in the other role.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`plan`](Self::plan), or whatever ends it: the session is then spent, and nothing
+    /// of the batch is kept.
+    pub fn run(mut self, session: &mut Session, stocks: &Stocks) -> Result<PreparedBatch, Error> {
+        self.plan()?;
+        let (begun, meter) = (Instant::now(), session.channel().meter());
+        let (made, available, plan) = session.guarded(|session| {
+            session.channel().set_time_limit(self.time_limit);
+            let base_ot = session.base_ot();
+            let tag = session.agree(|run| Proposal {
+                protocol: ProtocolId::Prepare,
+                role: self.role,
+                statistical_security_bits: self.statistical_security_bits,
+                base_ot,
+                scheme: self.scheme,
+                run,
+                function: self.digest(),
+            })?;
+            let mut opened = OpenedStock::open(session, stocks, self.role, self.scheme)?;
+            let visitor = Fill {
+                order: &mut self,
+                session,
+                opened: &mut opened,
+                tag,
+            };
+            let made = with_batch_scheme(visitor.order.scheme, visitor)??;
+            session.keep_stock(opened);
+            session.channel().set_time_limit(None);
+            Ok(made)
+        })?;
+        Ok(PreparedBatch {
+            made,
+            available,
+            plan,
+            wall: begun.elapsed(),
+            traffic: session.channel().meter() - meter,
+        })
+    }
+
+    /// What both parties compare before they prepare.
+    fn digest(&self) -> Digest {
+        let hash = Sha256::new_with_prefix(b"tacit batch order 1\0")
+            .chain_update(self.function.digest().0)
+            .chain_update(self.executions.to_le_bytes());
+        Digest(hash.finalize().into())
+    }
+}
+
+/// Finds out whether `batch` can run a function.
+struct Supported<'a> {
+    function: &'a Function,
+    plan: Plan,
+}
+
+impl BatchVisitor for Supported<'_> {
+    type Output = Result<(), Error>;
+
+    fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
+        let batch = Batch::named(scheme, self.function, self.plan, [0; NAME_BYTES])?;
+        shape(Role::Evaluator, &batch).map(drop)
+    }
+}
+
+struct Fill<'a, 'w> {
+    order: &'a mut BatchPreparation<'w>,
+    session: &'a mut Session,
+    opened: &'a mut OpenedStock,
+    tag: RunTag,
+}
+
+impl BatchVisitor for Fill<'_, '_> {
+    /// Executions that were made and can be used, and the plan.
+    type Output = Result<(u64, u64, Option<Plan>), Error>;
+
+    fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
+        let Self {
+            order,
+            session,
+            opened,
+            tag,
+        } = self;
+        let (function, security_bits) = (order.function, order.statistical_security_bits);
+        let preparation = opened.stock.prepare()?;
+        opened.meet_to_prepare(session, &preparation)?;
+        let kinds = kinds_in_stock(opened, function, security_bits);
+        let there: u64 = kinds.iter().map(|kind| opened.agreed(kind)).sum();
+        let missing = order.executions.saturating_sub(there);
+        if missing == 0 {
+            return Ok((0, there, None));
+        }
+        let plan = order.plan_of(missing)?;
+        let batch = Batch::new(scheme, function, plan, &tag)?;
+        let kind = kind_of(function, &plan)?;
+        let name = name_of(function, security_bits);
+        opened.stocks.note_name(&kind, &name);
+        let span = Span {
+            first: opened.next_number(&kind),
+            count: missing,
+        };
+        let lot = preparation.begin_lot(kind, shape(opened.role, &batch)?, span)?;
+        make(session, order, &tag, &batch, &lot)?;
+        lot.finish()?;
+        send(session.channel(), Kind::LotStored, &[])?;
+        receive(session.channel(), Kind::LotStored, 0)?;
+        opened.stock.publish(&kind, span.first)?;
+        opened.note_published(&kind, span);
+        Ok((missing, there + missing, Some(plan)))
+    }
+}
+
+/// Makes and checks all of `batch` into `lot`.
+fn make<S: Scheme<Wire = Block>>(
+    session: &mut Session,
+    order: &mut BatchPreparation<'_>,
+    tag: &RunTag,
+    batch: &Batch<'_, S>,
+    lot: &LotWriter,
+) -> Result<(), Error> {
+    let (threads, watch) = (order.threads.get(), &mut order.watch);
+    let mut rng = UnwrapErr(getrandom::SysRng);
+    let base = session.base_ots();
+    let failed = Cell::new(None);
+    let keeper = Keeper {
+        lot,
+        header: header(batch),
+        failed: &failed,
+    };
+    let nothing: &mut dyn FnMut(Progress) = &mut |_| ();
+    let driven = match order.role {
+        Role::Garbler => {
+            let mut setup = GarblerSetup::with(base, tag, &mut rng)?.secured(Security::Malicious);
+            drive(session.channel(), &mut setup, nothing)?;
+            let ot = setup.finish()?;
+            let mut party = PreparingGarbler::new(batch, ot, keeper, threads, &mut rng)?;
+            let driven = drive(session.channel(), &mut party, watch);
+            driven.and_then(|()| Ok(party.finish().map(drop)?))
+        }
+        Role::Evaluator => {
+            let mut setup = EvaluatorSetup::with(base, tag, &mut rng)?.secured(Security::Malicious);
+            drive(session.channel(), &mut setup, nothing)?;
+            let ot = setup.finish()?;
+            let mut party = PreparingEvaluator::new(batch, ot, keeper, threads, &mut rng)?;
+            let driven = drive(session.channel(), &mut party, watch);
+            driven.and_then(|()| Ok(party.finish().map(drop)?))
+        }
+    };
+    match failed.take() {
+        Some(error) => Err(StockError::into(error)),
+        None => driven,
+    }
+}
+
+/// Puts executions into a lot.
+struct Keeper<'a> {
+    lot: &'a LotWriter,
+    header: Vec<u8>,
+    /// What the stock says where it cannot keep one.
+    failed: &'a Cell<Option<StockError>>,
+}
+
+impl Keeper<'_> {
+    fn put(
+        &self,
+        number: u32,
+        secret: &[u8],
+        published: &[u8],
+    ) -> Result<(), tacit_protocol::Error> {
+        let number = self.lot.span().first + u64::from(number);
+        let tables = [&self.header, published].concat();
+        self.lot.put(number, secret, &tables).map_err(|error| {
+            let text = error.to_string();
+            self.failed.set(Some(error));
+            tacit_protocol::Error::Material(text)
+        })
+    }
+}
+
+impl Circuits<GarblerExecution> for Keeper<'_> {
+    fn keep(
+        &mut self,
+        number: u32,
+        execution: GarblerExecution,
+    ) -> Result<(), tacit_protocol::Error> {
+        self.put(number, &execution.to_bytes(), &[])
+    }
+}
+
+impl Circuits<EvaluatorExecution> for Keeper<'_> {
+    fn keep(
+        &mut self,
+        number: u32,
+        execution: EvaluatorExecution,
+    ) -> Result<(), tacit_protocol::Error> {
+        let bytes = execution.to_bytes();
+        self.put(number, &bytes.secret, &bytes.published)
+    }
+}

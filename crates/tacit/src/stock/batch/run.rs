@@ -1,0 +1,180 @@
+//! A run of `batch`: one checked execution, leased at both parties before its first byte.
+
+use core::ops::RangeInclusive;
+
+use rand_core::{Rng, UnwrapErr};
+use tacit_circuit::{Function, Role};
+use tacit_garble::Scheme;
+use tacit_kernels::Block;
+use tacit_protocol::batch::{
+    Batch, EvaluatorBytes, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler,
+    Plan,
+};
+use tacit_protocol::message::Kind;
+use tacit_protocol::party::Progress;
+use tacit_protocol::prepared::MAX_RUNS_AHEAD;
+use tacit_stock::{ComponentDigest, Instance, Lease};
+use zeroize::Zeroizing;
+
+use super::{BatchVisitor, HEADER_BYTES, kind_of, kinds_in_stock, name_of, with_batch_scheme};
+use crate::cost::Clock;
+use crate::driver::{drive, receive, send};
+use crate::stock::supply::{Attempt, LEASES_DIFFER, LeaseOrder, TakenNumbers, follow, name};
+use crate::stock::{OpenedStock, supply};
+use crate::{Error, Session};
+
+/// One party's side of a run, once both have agreed on it.
+pub(crate) struct BatchRun<'a> {
+    pub(crate) session: &'a mut Session,
+    pub(crate) opened: &'a mut OpenedStock,
+    pub(crate) function: &'a Function,
+    pub(crate) inputs: &'a [bool],
+    pub(crate) statistical_security_bits: u8,
+    pub(crate) threads: usize,
+    pub(crate) leases: LeaseOrder<'a>,
+    pub(crate) watch: &'a mut dyn FnMut(Progress),
+}
+
+/// What a run gave: this party's output bits in port order, and the beginning of the online stage,
+/// when both parties had all that needs no input.
+pub(crate) type BatchOutcome = (Zeroizing<Vec<bool>>, Clock);
+
+impl BatchRun<'_> {
+    /// Runs the next execution that both have.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or whatever ends the run. The execution is then lost.
+    pub(crate) fn run(mut self) -> Result<BatchOutcome, Error> {
+        let (kind, lease) = self.lease()?;
+        let instance = lease.instances().next().transpose()?;
+        let instance = instance.ok_or(Error::ApiMisuse("an execution was leased"))?;
+        let scheme = self.opened.scheme;
+        let visitor = Execute {
+            run: self,
+            kind,
+            instance,
+        };
+        with_batch_scheme(scheme, visitor)?
+    }
+
+    /// Leases at both parties one execution, and as many more as the evaluator wants ahead.
+    fn lease(&mut self) -> Result<(ComponentDigest, Lease), Error> {
+        let (function, security_bits) = (self.function, self.statistical_security_bits);
+        let kinds = kinds_in_stock(self.opened, function, security_bits);
+        let nothing = || Error::NothingChecked {
+            function: function.name().to_owned(),
+            statistical_security_bits: security_bits,
+        };
+        if kinds.is_empty() {
+            return Err(nothing());
+        }
+        for _ in 0..supply::ATTEMPTS {
+            let held = kinds.iter().find(|kind| self.opened.held.count(kind) > 0);
+            if let Some(kind) = held {
+                let lease = self.opened.held.take(kind, 1)?;
+                (self.leases.watch)(&TakenNumbers {
+                    name: name_of(function, security_bits),
+                    digest: *kind,
+                    spans: lease.spans().collect(),
+                });
+                return Ok((*kind, lease));
+            }
+            let attempt = match self.opened.role {
+                Role::Evaluator => {
+                    let bounds = self.wanted(&kinds)?;
+                    name(self.session, self.opened, &kinds, &bounds)?
+                }
+                Role::Garbler => {
+                    let bounds = vec![0..=1 + MAX_RUNS_AHEAD; kinds.len()];
+                    follow(self.session, self.opened, &kinds, &bounds)?
+                }
+            };
+            if matches!(attempt, Attempt::Short) {
+                return Err(nothing());
+            }
+        }
+        Err(Error::Material(LEASES_DIFFER.to_owned()))
+    }
+
+    /// What the evaluator leases of each kind: of the first that is there.
+    fn wanted(&self, kinds: &[ComponentDigest]) -> Result<Vec<RangeInclusive<u64>>, Error> {
+        let ahead = self.leases.ahead.min(MAX_RUNS_AHEAD);
+        let mut bounds = vec![0..=0; kinds.len()];
+        for (kind, wanted) in kinds.iter().zip(&mut bounds) {
+            if self.opened.stock.available(kind)? > 0 {
+                *wanted = 1..=1 + ahead;
+                return Ok(bounds);
+            }
+        }
+        // More than there is of any, which is found to be short.
+        Ok(vec![1..=1; kinds.len()])
+    }
+}
+
+struct Execute<'a> {
+    run: BatchRun<'a>,
+    kind: ComponentDigest,
+    instance: Instance,
+}
+
+impl BatchVisitor for Execute<'_> {
+    type Output = Result<BatchOutcome, Error>;
+
+    fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
+        let Self {
+            run,
+            kind,
+            instance,
+        } = self;
+        let (session, threads) = (run.session, run.threads);
+        let (header, published) = instance
+            .tables()
+            .split_first_chunk::<HEADER_BYTES>()
+            .ok_or_else(|| broken(run.function))?;
+        let (plan, name) = header
+            .split_first_chunk()
+            .ok_or_else(|| broken(run.function))?;
+        let plan = Plan::from_bytes(plan).map_err(|_| broken(run.function))?;
+        let name = name.try_into().map_err(|_| broken(run.function))?;
+        if kind_of(run.function, &plan)? != kind {
+            return Err(broken(run.function));
+        }
+        let batch = Batch::named(scheme, run.function, plan, name)?;
+        let secret = instance.secret();
+        let mut seed = Zeroizing::new([0; 32]);
+        UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+        match run.opened.role {
+            Role::Garbler => {
+                let execution = GarblerExecution::from_bytes(&batch, secret);
+                let execution = execution.map_err(|_| broken(run.function))?;
+                drop(instance);
+                let ready = execution.ready(&batch, threads);
+                let mut party = OnlineGarbler::new(&batch, ready, run.inputs, &seed)?;
+                send(session.channel(), Kind::ExecutionReady, &[])?;
+                let online = Clock::start(session);
+                drive(session.channel(), &mut party, run.watch)?;
+                Ok((party.finish()?, online))
+            }
+            Role::Evaluator => {
+                let bytes = EvaluatorBytes { secret, published };
+                let execution = EvaluatorExecution::from_bytes(&batch, bytes);
+                let execution = execution.map_err(|_| broken(run.function))?;
+                drop(instance);
+                let mut party =
+                    OnlineEvaluator::new(&batch, execution, run.inputs, threads, &seed)?;
+                receive(session.channel(), Kind::ExecutionReady, 0)?;
+                let online = Clock::start(session);
+                drive(session.channel(), &mut party, run.watch)?;
+                Ok((party.finish()?, online))
+            }
+        }
+    }
+}
+
+fn broken(function: &Function) -> Error {
+    Error::Material(format!(
+        "an execution of {} in the stock is not as it was kept; run `tacit stock check`",
+        function.name()
+    ))
+}
