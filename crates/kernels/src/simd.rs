@@ -240,4 +240,42 @@ mod tests {
             }
         }
     }
+
+    /// Lanes gathered backwards, and what becomes of them in pairs and out of pairs.
+    struct Moves;
+
+    impl Kernel for Moves {
+        type Output = (Vec<u128>, Vec<u8>, [Vec<u128>; 2]);
+
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> Self::Output {
+            let from = LANES.map(Block::from_u128);
+            let backwards = simd.gather(&from, |lane| S::LANES - 1 - lane);
+            let forwards = simd.load(&from);
+            let mut pairs = vec![0; 32 * S::LANES + 1];
+            simd.store_pairs(backwards, forwards, &mut pairs);
+            let (first, second) = simd.load_pairs(&pairs);
+            let lanes = |vector| {
+                let mut lanes = [Block::ZERO; 4];
+                simd.store(vector, &mut lanes);
+                let lanes = lanes.iter().take(S::LANES);
+                lanes.map(|lane| lane.to_u128()).collect()
+            };
+            (lanes(backwards), pairs, [lanes(first), lanes(second)])
+        }
+    }
+
+    #[test]
+    fn lanes_are_gathered_and_paired_the_same_on_every_backend() {
+        for cpu in Cpu::available() {
+            let (gathered, pairs, halves) = cpu.dispatch(Moves);
+            let forwards = &LANES[..gathered.len()];
+            let backwards: Vec<u128> = forwards.iter().rev().copied().collect();
+            assert_eq!(gathered, backwards, "{cpu:?}");
+            let rows = backwards.iter().zip(forwards).flat_map(|(a, b)| [a, b]);
+            let expected = rows.flat_map(|block| block.to_le_bytes()).chain([0]);
+            assert!(pairs.into_iter().eq(expected), "{cpu:?}");
+            assert_eq!(halves, [backwards, forwards.to_vec()], "{cpu:?}");
+        }
+    }
 }

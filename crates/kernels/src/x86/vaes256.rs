@@ -1,7 +1,13 @@
 //! VAES with 256-bit registers: two blocks a vector.
 //!
 //! Instructions used: AVX2, AES-NI, VAES, VPCLMULQDQ.
+//!
+//! Nothing moves a block from one lane to another where memory can do it: on Zen 3 such a move takes
+//! the place of an AES round, while a load that fills both lanes and a blend cost it nothing. So
+//! lanes are gathered by loads and blends, and pairs are read and written by loads and stores that
+//! overlap: half-gates on a wide circuit take 2 to 3 % less.
 
+use core::arch::asm;
 use core::arch::x86_64::*;
 use std::arch::is_x86_feature_detected;
 
@@ -38,6 +44,21 @@ impl Vaes256 {
 
 impl Sealed for Vaes256 {}
 
+/// `block` in both lanes, loaded so if it is in memory.
+///
+/// The compiler would take this and a blend for what they are, an insertion into a lane, and make
+/// one of them; so it is not shown both.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn in_both_lanes(block: __m128i) -> __m256i {
+    let mut both = _mm256_broadcastsi128_si256(block);
+    // SAFETY: there is no instruction, and any vector is one.
+    unsafe {
+        asm!("/* {0} */", inlateout(ymm_reg) both, options(pure, nomem, nostack, preserves_flags));
+    }
+    both
+}
+
 impl Lanes for Vaes256 {
     const LANES: usize = 2;
     type Vector = __m256i;
@@ -69,7 +90,8 @@ impl Lanes for Vaes256 {
         // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
         unsafe {
             let low = _mm256_castsi128_si256(_mm_load_si128(core::ptr::from_ref(lane0).cast()));
-            _mm256_inserti128_si256::<1>(low, _mm_load_si128(core::ptr::from_ref(lane1).cast()))
+            let high = _mm_load_si128(core::ptr::from_ref(lane1).cast());
+            _mm256_blend_epi32::<0xf0>(low, in_both_lanes(high))
         }
     }
 
@@ -104,10 +126,11 @@ impl Lanes for Vaes256 {
         // SAFETY: `self` proves the features; the slice is 64 bytes long.
         unsafe {
             let low = _mm256_loadu_si256(from.as_ptr().cast());
+            let middle = _mm256_loadu_si256(from.as_ptr().add(16).cast());
             let high = _mm256_loadu_si256(from.as_ptr().add(32).cast());
             (
-                _mm256_permute2x128_si256::<0x20>(low, high),
-                _mm256_permute2x128_si256::<0x31>(low, high),
+                _mm256_blend_epi32::<0xf0>(low, middle),
+                _mm256_blend_epi32::<0xf0>(middle, high),
             )
         }
     }
@@ -117,10 +140,10 @@ impl Lanes for Vaes256 {
         let into: &mut [u8] = &mut into[..64];
         // SAFETY: `self` proves the features; the slice is 64 bytes long.
         unsafe {
-            let low = _mm256_permute2x128_si256::<0x20>(first, second);
-            let high = _mm256_permute2x128_si256::<0x31>(first, second);
-            _mm256_storeu_si256(into.as_mut_ptr().cast(), low);
-            _mm256_storeu_si256(into.as_mut_ptr().add(32).cast(), high);
+            let middle = _mm256_blend_epi32::<0xf0>(second, first);
+            _mm256_storeu_si256(into.as_mut_ptr().cast(), first);
+            _mm256_storeu_si256(into.as_mut_ptr().add(32).cast(), second);
+            _mm256_storeu_si256(into.as_mut_ptr().add(16).cast(), middle);
         }
     }
 
@@ -131,7 +154,8 @@ impl Lanes for Vaes256 {
         // SAFETY: `self` proves the features; a lane has 16 bytes.
         unsafe {
             let low = _mm256_castsi128_si256(_mm_loadu_si128(lane0.as_ptr().cast()));
-            _mm256_inserti128_si256::<1>(low, _mm_loadu_si128(lane1.as_ptr().cast()))
+            let high = _mm_loadu_si128(lane1.as_ptr().cast());
+            _mm256_blend_epi32::<0xf0>(low, in_both_lanes(high))
         }
     }
 
