@@ -216,25 +216,56 @@ pub(crate) struct FixedKey<S: Simd> {
 }
 
 impl<S: Simd> FixedKey<S> {
-    /// Hashes of `N` vectors of gates, label `m` of each under tweak `halves[m]` of its gate.
+    /// Hashes of W_a^0, W_a^1, W_b^0, W_b^1 of `N` vectors of gates.
     #[inline(always)]
-    fn all<const N: usize, const M: usize>(
+    fn four_of<const N: usize>(
         &self,
         simd: S,
         number: u64,
-        halves: [usize; M],
-        mut x: [[S::Vector; M]; N],
-    ) -> [[S::Vector; M]; N] {
+        mut x: [[S::Vector; 4]; N],
+    ) -> [[S::Vector; 4]; N] {
         let tweaks = tweaks::<S, N>(simd, self.instance, number);
-        for (x, tweaks) in x.iter_mut().zip(tweaks) {
-            for (x, half) in x.iter_mut().zip(halves) {
-                *x = simd.xor(simd.sigma(*x), tweaks[half]);
-            }
+        for (x, [first, second]) in x.iter_mut().zip(tweaks) {
+            let [a, a1, b, _] = *x;
+            // σ is linear, and σ(Δ) the same for all gates.
+            let delta = simd.sigma(simd.xor(a, a1));
+            let a = simd.xor(simd.sigma(a), first);
+            let b = simd.xor(simd.sigma(b), second);
+            *x = [a, simd.xor(a, delta), b, simd.xor(b, delta)];
         }
-        let mut hashes = simd.encrypt([&self.permutation; N], x);
-        for (hashes, x) in hashes.iter_mut().zip(x) {
-            for (hash, x) in hashes.iter_mut().zip(x) {
-                *hash = simd.xor(*hash, x);
+        self.permuted(simd, x)
+    }
+
+    /// Hashes of W_a, W_b of `N` vectors of gates.
+    #[inline(always)]
+    fn two_of<const N: usize>(
+        &self,
+        simd: S,
+        number: u64,
+        mut x: [[S::Vector; 2]; N],
+    ) -> [[S::Vector; 2]; N] {
+        let tweaks = tweaks::<S, N>(simd, self.instance, number);
+        for (x, [first, second]) in x.iter_mut().zip(tweaks) {
+            let [a, b] = *x;
+            *x = [
+                simd.xor(simd.sigma(a), first),
+                simd.xor(simd.sigma(b), second),
+            ];
+        }
+        self.permuted(simd, x)
+    }
+
+    /// π(y) ⊕ y.
+    #[inline(always)]
+    fn permuted<const N: usize, const M: usize>(
+        &self,
+        simd: S,
+        y: [[S::Vector; M]; N],
+    ) -> [[S::Vector; M]; N] {
+        let mut hashes = simd.encrypt([&self.permutation; N], y);
+        for (hashes, y) in hashes.iter_mut().zip(y) {
+            for (hash, y) in hashes.iter_mut().zip(y) {
+                *hash = simd.xor(*hash, y);
             }
         }
         hashes
@@ -265,7 +296,7 @@ impl<S: Simd> Hashing<S> for FixedKey<S> {
         number: u64,
         x: [[S::Vector; 4]; GARBLED],
     ) -> [[S::Vector; 4]; GARBLED] {
-        self.all(simd, number, [0, 0, 1, 1], x)
+        self.four_of(simd, number, x)
     }
 
     #[inline(always)]
@@ -275,18 +306,18 @@ impl<S: Simd> Hashing<S> for FixedKey<S> {
         number: u64,
         x: [[S::Vector; 2]; EVALUATED],
     ) -> [[S::Vector; 2]; EVALUATED] {
-        self.all(simd, number, [0, 1], x)
+        self.two_of(simd, number, x)
     }
 
     #[inline(always)]
     fn four_soon(&mut self, simd: S, number: u64, x: [S::Vector; 4]) -> [S::Vector; 4] {
-        let [hashes] = self.all(simd, number, [0, 0, 1, 1], [x]);
+        let [hashes] = self.four_of(simd, number, [x]);
         hashes
     }
 
     #[inline(always)]
     fn two_soon(&mut self, simd: S, number: u64, x: [S::Vector; 2]) -> [S::Vector; 2] {
-        let [hashes] = self.all(simd, number, [0, 1], [x]);
+        let [hashes] = self.two_of(simd, number, [x]);
         hashes
     }
 }
