@@ -92,7 +92,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
 
 /// What is to be prepared.
 enum Order {
-    Components(Wanted),
+    Components(Box<Wanted>),
     Batch(Box<WantedBatch>),
 }
 
@@ -108,7 +108,7 @@ impl Order {
         }
         let wanted = Wanted::new(args)?;
         wanted.check_room(limit_bytes)?;
-        Ok(Self::Components(wanted))
+        Ok(Self::Components(Box::new(wanted)))
     }
 
     /// How it goes on when the parties meet again.

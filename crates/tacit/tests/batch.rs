@@ -1,15 +1,19 @@
 //! `batch` between two sessions of one process: executions are there for later sessions, used once,
 //! and never made on the spot; an attempt that is cut leaves nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use tacit::garble::SchemeId;
 use tacit::plan::ThreatModel;
 use tacit::{
-    BatchPreparation, Category, Error, Function, Identity, Job, Listener, Outcome, PreparedBatch,
-    Role, Session, Settings, Stocks, Type, Value, library,
+    BatchPreparation, Category, ComponentDigest, Error, Function, Identity, Job, Listener, Outcome,
+    PreparedBatch, Role, Session, Settings, Stocks, Type, Value, library,
 };
+use tacit_stock::Memory;
 use tempfile::TempDir;
 
 /// Low, so that batches are small.
@@ -208,6 +212,92 @@ fn an_attempt_that_fails_leaves_nothing() {
         assert_eq!(prepared.expect("a batch").made, 1);
     }
     assert_eq!(parties.usable(), [1, 1]);
+}
+
+/// What a party took: kinds and numbers.
+type Taken = BTreeSet<(ComponentDigest, u64)>;
+
+/// The parties over storage that loses power: prepares two executions and runs them.
+struct Fragile<'a> {
+    identities: &'a [Identity; 2],
+    function: &'a Function,
+    disks: [Memory; 2],
+}
+
+impl Fragile<'_> {
+    /// What each party's numbers were in its runs, and whether all ended well.
+    fn work(&self, taken: &mut [Taken; 2]) -> Result<(), Error> {
+        let [a, b] = self.identities;
+        let settings = &Settings {
+            timeout: Duration::from_secs(60),
+            ..Settings::default()
+        };
+        let listener = Listener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_address().to_string();
+        let act = |party: usize, mut session: Session, taken: &mut Taken| {
+            let storage = Arc::new(self.disks[party].clone());
+            let stocks = Stocks::over(storage, Path::new("stocks"), 1 << 30)?;
+            order(self.function, party, 2).run(&mut session, &stocks)?;
+            for _ in 0..2 {
+                let (name, value) = &compared(2, 1)[party];
+                let outcome = Job::new(self.function, ROLES[party])
+                    .batch(&stocks)
+                    .statistical_security_bits(S)
+                    .input(name, value.clone())
+                    .watch_taken(|numbers| {
+                        for number in numbers.spans.iter().flat_map(|span| span.first..span.end()) {
+                            let new = taken.insert((numbers.digest, number));
+                            assert!(new, "party {party} takes {number} twice");
+                        }
+                    })
+                    .run(&mut session)?;
+                assert_eq!(outcome.outputs["a_is_richer"].to_text(), "1");
+            }
+            let _ = session.close();
+            Ok(())
+        };
+        let [garblers, evaluators] = taken;
+        let ended = thread::scope(|scope| {
+            let garbler = scope.spawn(|| {
+                let session = listener.accept(a, &b.fingerprint(), settings)?;
+                act(0, session, garblers)
+            });
+            let evaluator = Session::connect(&address, b, &a.fingerprint(), settings)
+                .and_then(|session| act(1, session, evaluators));
+            [garbler.join().expect("no panic"), evaluator]
+        });
+        ended.into_iter().collect()
+    }
+}
+
+/// At some points of each party, a loss of power in preparation or runs; then both prepare and run
+/// again, on numbers that neither took before.
+#[test]
+fn a_loss_of_power_wastes_and_never_reuses() {
+    let identities = [(); 2].map(|()| Identity::generate().expect("randomness"));
+    let function = millionaires();
+    let with = |disks| Fragile {
+        identities: &identities,
+        function: &function,
+        disks,
+    };
+    let whole = with([(); 2].map(|()| Memory::new()));
+    whole.work(&mut Default::default()).expect("power");
+    for party in [0, 1] {
+        let points = whole.disks[party].points();
+        assert!(points > 30, "{points}");
+        for point in (party as u64..points).step_by(points as usize / 7) {
+            let mut parties = with([(); 2].map(|()| Memory::new()));
+            parties.disks[party].lose_power_at(point, point);
+            let mut taken = Default::default();
+            // At the last points the parties may have all they need.
+            let _ = parties.work(&mut taken);
+            parties.disks[party] = parties.disks[party].restart();
+            if let Err(error) = parties.work(&mut taken) {
+                panic!("party {party}, point {point}: {error}");
+            }
+        }
+    }
 }
 
 #[test]
