@@ -114,7 +114,16 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         for (name, value) in &values {
             job = job.input(name, value.clone());
         }
-        let outcome = job.run(&mut session)?;
+        let outcome = match job.run(&mut session) {
+            Err(tacit::Error::SessionOver { runs }) => {
+                eprintln!(
+                    "the other party ended after {runs} runs of {}; give both the same --repeat",
+                    args.repeat
+                );
+                break;
+            }
+            outcome => outcome?,
+        };
         log.step(format_args!("run {run} took {:?}", outcome.cost.wall()));
         let missing = outcome.cost.and_gates_on_the_spot;
         if stocks.is_some() && missing > 0 {

@@ -14,6 +14,7 @@ mod stream;
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConfig, ServerConnection};
@@ -97,6 +98,62 @@ impl Listener {
     ) -> Result<Channel, NetError> {
         let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
         Reception::new(config, identity.fingerprint(), settings).wait(&self.0, refused)
+    }
+}
+
+/// A socket to which several parties connect, one after another and beside each other.
+pub struct Door {
+    listening: Listening,
+    reception: Reception,
+}
+
+impl Listener {
+    /// Opens the socket to all parties whose fingerprints are among `allowed`, as `identity`.
+    ///
+    /// # Errors
+    ///
+    /// The identity cannot be used.
+    pub fn open(
+        self,
+        identity: &Identity,
+        allowed: &[Fingerprint],
+        settings: &Settings,
+    ) -> Result<Door, NetError> {
+        let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
+        Ok(Door {
+            reception: Reception::new(config, identity.fingerprint(), settings),
+            listening: self.0,
+        })
+    }
+}
+
+impl Door {
+    /// The address, with the port that was taken.
+    #[must_use]
+    pub fn local_address(&self) -> SocketAddr {
+        self.listening.address()
+    }
+
+    /// The next party that has connected and proved who it is, and where it is from; waits for
+    /// `pause` at most. Handshakes go on beside each other, also between calls, each within
+    /// [`Settings::handshake_timeout`]; one that fails is told to `refused`.
+    pub fn next(
+        &mut self,
+        pause: Duration,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) -> Option<(Channel, SocketAddr)> {
+        self.reception.step(&self.listening, true, pause, refused)
+    }
+
+    /// Lets these parties in from now on, as `identity`. Channels that are open stay open.
+    ///
+    /// # Errors
+    ///
+    /// The identity cannot be used.
+    pub fn allow(&mut self, identity: &Identity, allowed: &[Fingerprint]) -> Result<(), NetError> {
+        let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
+        self.reception.configure(config, identity.fingerprint());
+        Ok(())
     }
 }
 

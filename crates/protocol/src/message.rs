@@ -131,6 +131,8 @@ one_byte_enum! {
         NotAllowed = 5, "it does not allow this function to us";
         /// It waited for too long.
         TimedOut = 6, "it waited for too long";
+        /// It has no room for more sessions or runs for now, or is about to stop.
+        Busy = 7, "it is busy, or about to stop; try again later";
     }
 }
 

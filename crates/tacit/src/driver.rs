@@ -83,7 +83,7 @@ const ABORT_AT_MOST: Duration = Duration::from_secs(2);
 /// Tells the peer that we stop and why, if it did not stop first.
 pub(crate) fn abort(channel: &mut Channel, error: &Error) {
     let reason = match error {
-        Error::PeerAborted(_) => return,
+        Error::PeerAborted(_) | Error::SessionOver { .. } => return,
         error if error.category() == Category::Peer => AbortReason::Misbehaved,
         Error::PeerIncompatible(_) => AbortReason::Incompatible,
         Error::Network(NetError::Cancelled { .. }) => AbortReason::Cancelled,

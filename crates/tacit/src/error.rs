@@ -36,6 +36,15 @@ pub enum Error {
     /// The peer gave up and said why.
     #[error("the peer stopped the run: {0}")]
     PeerAborted(AbortReason),
+    /// The peer has ended the session between two runs.
+    #[error(
+        "the peer ended the session after {runs} runs; give both sides the same --repeat, or open \
+         a new session for more"
+    )]
+    SessionOver {
+        /// How many ran.
+        runs: u64,
+    },
     /// The network, the peer's identity or an identity file.
     #[error(transparent)]
     Network(#[from] NetError),
@@ -150,7 +159,9 @@ impl Error {
                 Category::Incompatible
             }
             Self::Network(error) => network_category(error),
-            Self::PeerAborted(_) | Self::Randomness(_) => Category::Network,
+            Self::PeerAborted(_) | Self::SessionOver { .. } | Self::Randomness(_) => {
+                Category::Network
+            }
             Self::Stock(error) => match **error {
                 StockError::PeerMisbehaved { .. } => Category::Peer,
                 StockError::ApiMisuse { .. } => Category::Usage,

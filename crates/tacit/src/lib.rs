@@ -43,7 +43,7 @@ pub use cost::{Cost, Phase, PhaseCost, peak_memory_bytes};
 pub use error::{Category, Error};
 pub use estimate::TimeEstimate;
 pub use job::{Job, Outcome};
-pub use session::{Listener, PlainListener, Session, Side};
+pub use session::{Arrival, Door, Listener, PlainListener, Session, Side};
 pub use stock::{
     BatchBound, BatchPlan, BatchPreparation, ComponentDigest, Damage, EpochId, Preparation,
     Prepared, PreparedBatch, PreparedKind, Report, Span, StockError, StockName, StockSummary,
@@ -59,4 +59,6 @@ pub use tacit_net::{
     CancelHandle, Channel, Fingerprint, Identity, Link, Meter, NetError, Settings, memory,
 };
 pub use tacit_ot::base::BaseOt;
+pub use tacit_protocol::message::AbortReason;
 pub use tacit_protocol::party::Progress;
+pub use tacit_protocol::session::{Proposal, ProtocolId};

@@ -2,13 +2,16 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use rand_core::UnwrapErr;
 use tacit_circuit::Role;
 use tacit_garble::SchemeId;
-use tacit_net::{Channel, Fingerprint, Identity, Meter, NetError, Settings, plain, tls};
+use tacit_net::{
+    CancelHandle, Channel, Fingerprint, Identity, Meter, NetError, Settings, plain, tls,
+};
 use tacit_protocol::Error as ProtocolError;
-use tacit_protocol::message::Kind;
+use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{Hello, Proposal, RunTag, SessionTag};
 use tacit_protocol::setup::{BaseOts, EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
@@ -40,6 +43,8 @@ pub struct Session {
     evaluator_ot: Option<EvaluatorOt>,
     /// Stocks that both parties have opened in this session.
     stocks: Vec<OpenedStock>,
+    /// What the connecting party proposed and the listening one has not answered.
+    asked: Option<Proposal>,
     spent: bool,
 }
 
@@ -91,6 +96,98 @@ impl Listener {
     ) -> Result<Session, Error> {
         let channel = self.0.accept_peer(identity, &[*peer], settings, refused)?;
         Session::over(channel, Side::Listening, Some(&identity.fingerprint()))
+    }
+}
+
+/// An address at which several peers connect, one after another and beside each other.
+pub struct Door(tls::Door);
+
+/// A peer that has connected and proved who it is, and with whom there is no session yet.
+pub struct Arrival {
+    channel: Channel,
+    own: Fingerprint,
+    from: SocketAddr,
+}
+
+impl Listener {
+    /// Opens the address to all of `allowed`.
+    ///
+    /// # Errors
+    ///
+    /// The identity cannot be used.
+    pub fn open(
+        self,
+        identity: &Identity,
+        allowed: &[Fingerprint],
+        settings: &Settings,
+    ) -> Result<Door, Error> {
+        Ok(Door(self.0.open(identity, allowed, settings)?))
+    }
+}
+
+impl Door {
+    /// The address with the port that was taken.
+    #[must_use]
+    pub fn local_address(&self) -> SocketAddr {
+        self.0.local_address()
+    }
+
+    /// The next peer, as `own`; waits for `pause` at most. Who fails to prove an allowed identity in
+    /// time is told to `refused`, and holds up nobody.
+    pub fn next(
+        &mut self,
+        own: &Fingerprint,
+        pause: Duration,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) -> Option<Arrival> {
+        let (channel, from) = self.0.next(pause, refused)?;
+        let own = *own;
+        Some(Arrival { channel, own, from })
+    }
+
+    /// Lets these peers in from now on. Sessions that are open stay open.
+    ///
+    /// # Errors
+    ///
+    /// The identity cannot be used.
+    pub fn allow(&mut self, identity: &Identity, allowed: &[Fingerprint]) -> Result<(), Error> {
+        Ok(self.0.allow(identity, allowed)?)
+    }
+}
+
+impl Arrival {
+    /// Who it is.
+    #[must_use]
+    pub fn peer(&self) -> Option<Fingerprint> {
+        self.channel.peer()
+    }
+
+    /// Where it connected from.
+    #[must_use]
+    pub fn from(&self) -> SocketAddr {
+        self.from
+    }
+
+    /// Begins the session: the peer greets within the handshake's time. The other bounds and the
+    /// cancel handle of `settings` hold from then on.
+    ///
+    /// # Errors
+    ///
+    /// It does not greet in time, or speaks another version.
+    pub fn greet(mut self, settings: &Settings) -> Result<Session, Error> {
+        self.channel.set_cancel_handle(settings.cancel.clone());
+        self.channel.set_timeout(settings.handshake_timeout);
+        let mut session = Session::over(self.channel, Side::Listening, Some(&self.own))?;
+        session.channel.set_timeout(settings.timeout);
+        Ok(session)
+    }
+
+    /// Tells the peer, within `time`, why there will be no session.
+    pub fn refuse(self, reason: AbortReason, time: Duration) {
+        // The peer may have left; then there is nobody to tell.
+        let _ = self
+            .channel
+            .abort(Kind::Abort.byte(), &[reason.byte()], time);
     }
 }
 
@@ -175,6 +272,7 @@ impl Session {
                 garbler_ot: None,
                 evaluator_ot: None,
                 stocks: Vec::new(),
+                asked: None,
                 spent: false,
             }),
             Err(error) => {
@@ -272,25 +370,87 @@ impl Session {
     }
 
     fn propose(&mut self, ours: &Proposal) -> Result<Proposal, Error> {
-        let channel = &mut self.channel;
         match self.side {
             Side::Connecting => {
-                send(channel, Kind::Propose, &ours.to_bytes())?;
-                let payload = receive(channel, Kind::Accept, Proposal::BYTES)?;
+                let answered = send(&mut self.channel, Kind::Propose, &ours.to_bytes());
+                let answered = answered
+                    .and_then(|()| receive(&mut self.channel, Kind::Accept, Proposal::BYTES));
+                let payload = answered.map_err(|error| over(error, self.runs))?;
                 ours.check(&Proposal::parse(Kind::Accept, payload)?)
                     .map_err(ProtocolError::from)?;
                 Ok(*ours)
             }
             Side::Listening => {
-                let payload = receive(channel, Kind::Propose, Proposal::BYTES)?;
-                let theirs = Proposal::parse(Kind::Propose, payload);
+                let theirs = match self.asked.take() {
+                    Some(asked) => Ok(asked),
+                    None => {
+                        let payload = receive(&mut self.channel, Kind::Propose, Proposal::BYTES);
+                        let payload = payload.map_err(|error| over(error, self.runs))?;
+                        Proposal::parse(Kind::Propose, payload)
+                    }
+                };
                 // Even a refusal says what we wanted, so that both sides can name the difference.
-                send(channel, Kind::Accept, &ours.to_bytes())?;
+                send(&mut self.channel, Kind::Accept, &ours.to_bytes())?;
                 let theirs = theirs?;
                 ours.check(&theirs).map_err(ProtocolError::from)?;
                 Ok(theirs)
             }
         }
+    }
+
+    /// Waits for what the connecting party wants next, at most for `patience`, so that the
+    /// listening one can choose: it answers by running the [`Job`](crate::Job) or
+    /// [`Preparation`](crate::Preparation) that was asked for, or by [`Session::refuse`]. `None`
+    /// where the peer has ended the session.
+    ///
+    /// # Errors
+    ///
+    /// Nothing came in time, or no proposal that this version knows; this side is the connecting
+    /// one.
+    pub fn next_request(&mut self, patience: Duration) -> Result<Option<Proposal>, Error> {
+        if self.side == Side::Connecting {
+            return Err(Error::ApiMisuse("it is the connecting party that proposes"));
+        }
+        self.guarded(|session| {
+            let timeout = session.channel.timeout();
+            session.channel.set_timeout(patience);
+            let received = receive(&mut session.channel, Kind::Propose, Proposal::BYTES);
+            let asked = match received {
+                Ok(payload) => Some(Proposal::parse(Kind::Propose, payload)?),
+                Err(Error::Network(NetError::Closed { .. })) => None,
+                Err(error) => return Err(error),
+            };
+            session.channel.set_timeout(timeout);
+            session.asked = asked;
+            Ok(asked)
+        })
+    }
+
+    /// Ends the session and tells the peer why, within `time`.
+    pub fn refuse(self, reason: AbortReason, time: Duration) {
+        // The peer may have left; then there is nobody to tell.
+        let _ = self
+            .channel
+            .abort(Kind::Abort.byte(), &[reason.byte()], time);
+    }
+
+    /// Answers a request by what this side would run instead, and ends the session: the peer names
+    /// the difference.
+    ///
+    /// # Errors
+    ///
+    /// The difference, or that of the network.
+    pub fn refuse_for(mut self, ours: &Proposal, time: Duration) -> Result<(), Error> {
+        let refused = self.guarded(|session| session.propose(ours).map(|_| ()));
+        // What the peer has sent is read, so that it comes to read the answer.
+        self.refuse(AbortReason::Incompatible, time);
+        refused
+    }
+
+    /// The handle that ends this session's waits from another thread.
+    #[must_use]
+    pub fn cancel_handle(&self) -> CancelHandle {
+        self.channel.cancel_handle()
     }
 
     /// Makes sure of the base OTs for `role`. Returns what it took, if it was the first time.
@@ -368,6 +528,14 @@ const MAX_BASE_OT_THREADS: usize = 8;
 fn base_ot_threads() -> NonZeroUsize {
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     NonZeroUsize::new(cores.min(MAX_BASE_OT_THREADS)).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// A peer that leaves between two runs has ended the session, and nothing is lost.
+fn over(error: Error, runs: u64) -> Error {
+    match error {
+        Error::Network(NetError::Closed { .. }) if runs > 0 => Error::SessionOver { runs },
+        error => error,
+    }
 }
 
 fn greet(

@@ -1,4 +1,4 @@
-//! Waiting for one peer among whoever connects.
+//! Waiting for one peer, or for several, among whoever connects.
 //!
 //! Handshakes run beside each other, each on a thread of its own and within its own time, so that
 //! one that is slow, silent or wrong holds up nobody else. There are at most [`MAX_HANDSHAKES`];
@@ -31,13 +31,17 @@ struct Begun {
 }
 
 /// How a handshake has ended.
-type Report = (u64, Result<Channel, NetError>);
+struct Report {
+    number: u64,
+    from: SocketAddr,
+    result: Result<Channel, NetError>,
+}
 
-/// A wait for one peer.
-pub(super) struct Reception<'a> {
+/// A wait for peers.
+pub(super) struct Reception {
     config: Arc<ServerConfig>,
     own: Fingerprint,
-    settings: &'a Settings,
+    settings: Settings,
     /// The oldest first.
     begun: VecDeque<Begun>,
     next: u64,
@@ -49,14 +53,14 @@ pub(super) struct Reception<'a> {
     last: Option<(SocketAddr, NetError)>,
 }
 
-impl<'a> Reception<'a> {
+impl Reception {
     /// A wait under `settings` as the party whose configuration and fingerprint these are.
-    pub(super) fn new(config: ServerConfig, own: Fingerprint, settings: &'a Settings) -> Self {
+    pub(super) fn new(config: ServerConfig, own: Fingerprint, settings: &Settings) -> Self {
         let (report, reports) = mpsc::channel();
         Self {
             config: Arc::new(config),
             own,
-            settings,
+            settings: settings.clone(),
             begun: VecDeque::new(),
             next: 0,
             report,
@@ -67,44 +71,61 @@ impl<'a> Reception<'a> {
         }
     }
 
+    /// Lets handshakes that begin from now on be under this configuration.
+    pub(super) fn configure(&mut self, config: ServerConfig, own: Fingerprint) {
+        self.config = Arc::new(config);
+        self.own = own;
+    }
+
     /// Waits for the first handshake that succeeds.
     pub(super) fn wait(
         mut self,
         listening: &Listening,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Result<Channel, NetError> {
-        let settings = self.settings;
+        let settings = self.settings.clone();
         let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
         let began = Instant::now();
         loop {
-            let mut pause = tcp::pause(began);
-            match wait.slice() {
-                Ok(_) if Arc::strong_count(&self.alive) > MAX_THREADS => {}
-                Ok(_) => match listening.look() {
-                    Ok(Some((socket, from))) => {
-                        self.begin(socket, from, refused);
-                        pause = Duration::ZERO;
-                    }
-                    Ok(None) => {}
-                    // It may pass, as a lack of descriptors does.
-                    Err(reason) => {
-                        let awaited = Awaited::Connection;
-                        self.refuse(
-                            listening.address(),
-                            NetError::Io { awaited, reason },
-                            &mut |_, _| (),
-                        );
-                    }
-                },
-                Err(Interrupt::TimedOut) if !self.begun.is_empty() => {}
+            let accepts = match wait.slice() {
+                Ok(_) => true,
+                Err(Interrupt::TimedOut) if !self.begun.is_empty() => false,
                 Err(Interrupt::TimedOut) => return Err(self.in_vain()),
-                Err(other) => return Err(tcp::ended(other, settings)),
-            }
-            if let Some(mut channel) = self.hear(pause, refused) {
+                Err(other) => return Err(tcp::ended(other, &settings)),
+            };
+            let found = self.step(listening, accepts, tcp::pause(began), refused);
+            if let Some((mut channel, _)) = found {
                 channel.set_cancel_handle(settings.cancel.clone());
                 return Ok(channel);
             }
         }
+    }
+
+    /// Begins a handshake on a connection that waits, if it may, and takes one that has succeeded;
+    /// where neither is there, waits for `pause`.
+    pub(super) fn step(
+        &mut self,
+        listening: &Listening,
+        accepts: bool,
+        mut pause: Duration,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) -> Option<(Channel, SocketAddr)> {
+        if accepts && Arc::strong_count(&self.alive) <= MAX_THREADS {
+            match listening.look() {
+                Ok(Some((socket, from))) => {
+                    self.begin(socket, from, refused);
+                    pause = Duration::ZERO;
+                }
+                Ok(None) => {}
+                // It may pass, as a lack of descriptors does.
+                Err(reason) => {
+                    let awaited = Awaited::Connection;
+                    let error = NetError::Io { awaited, reason };
+                    self.refuse(listening.address(), error, &mut |_, _| ());
+                }
+            }
+        }
+        self.hear(pause, refused)
     }
 
     /// Begins the handshake on a connection; with too many of them, gives up the oldest.
@@ -133,7 +154,11 @@ impl<'a> Reception<'a> {
             let channel =
                 transport(socket).and_then(|transport| serve(config, transport, own, &settings));
             // Nobody listens any more if the wait is over.
-            let _ = report.send((number, channel));
+            let _ = report.send(Report {
+                number,
+                from,
+                result: channel,
+            });
             drop(alive);
         });
         match spawned {
@@ -154,14 +179,15 @@ impl<'a> Reception<'a> {
         &mut self,
         pause: Duration,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
-    ) -> Option<Channel> {
-        let (number, result) = self.reports.recv_timeout(pause).ok()?;
+    ) -> Option<(Channel, SocketAddr)> {
+        let report = self.reports.recv_timeout(pause).ok()?;
+        let (number, from, result) = (report.number, report.from, report.result);
         // One that was given up is not among them, unless it has just succeeded all the same.
         let found = self.begun.iter().position(|begun| begun.number == number);
         let ended = found.and_then(|place| self.begun.remove(place));
         match (result, ended) {
-            (Ok(channel), _) => Some(channel),
-            (Err(reason), Some(Begun { from, .. })) => {
+            (Ok(channel), _) => Some((channel, from)),
+            (Err(reason), Some(_)) => {
                 self.refuse(from, reason, refused);
                 None
             }
@@ -197,7 +223,7 @@ impl<'a> Reception<'a> {
     }
 }
 
-impl Drop for Reception<'_> {
+impl Drop for Reception {
     fn drop(&mut self) {
         self.begun.iter().for_each(|begun| begun.cancel.cancel());
     }
