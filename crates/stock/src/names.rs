@@ -90,7 +90,8 @@ pub struct StockId {
 
 impl StockId {
     /// What the files of the stock carry of it.
-    pub(crate) fn digest(&self) -> [u8; 32] {
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
         Sha256::new()
             .chain_update(b"tacit stock name")
             .chain_update(self.own.0)

@@ -1,13 +1,17 @@
 //! What a party has in stock, in the words of this crate.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use tacit_circuit::Role;
+use tacit_circuit::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_net::Fingerprint;
-use tacit_stock::{ComponentDigest, EpochId, PeerId, StockId};
+use tacit_protocol::prepared::Demand;
+use tacit_stock::{ComponentDigest, EpochId, PeerId, StockError, StockId};
 
-use super::{OT_BLOCK, Stocks, ot_kind};
+use super::opened::kinds_of;
+use super::{OT_BLOCK, Stocks, ot_kind, unit, usage};
 use crate::Error;
 
 /// The name of OTs among what is in stock.
@@ -59,6 +63,25 @@ pub struct StockedKind {
     pub withdrawn: u64,
     /// Bytes on the disk, of used ones as well until they are compacted.
     pub bytes: u64,
+    /// Instances that runs took of late: within a day at most.
+    pub taken: u64,
+    /// In how much time they did.
+    pub taken_within: Duration,
+}
+
+impl StockedKind {
+    /// How long what is available lasts where runs go on to take as much as of late; `None` where
+    /// none does.
+    #[must_use]
+    pub fn lasts(&self) -> Option<Duration> {
+        let taken = u128::from(self.taken);
+        let nanos = self
+            .taken_within
+            .as_nanos()
+            .saturating_mul(self.available.into());
+        let lasts = nanos.checked_div(taken)?;
+        Some(Duration::from_nanos(lasts.try_into().unwrap_or(u64::MAX)))
+    }
 }
 
 impl StockName {
@@ -110,9 +133,14 @@ impl Stocks {
     ///
     /// It is not there, or cannot be read.
     pub fn summary(&self, name: &StockName) -> Result<StockSummary, Error> {
-        let summary = self.stocks.stock(name.id(), self.limits)?.summary()?;
+        let id = name.id();
+        let summary = self.stocks.stock(id, self.limits)?.summary()?;
         let kinds = summary.kinds.iter().map(|kind| {
-            let unit = if kind.kind == ot_kind() { OT_BLOCK } else { 1 };
+            let unit = unit(&kind.kind);
+            let usage = self.usage(&id, &kind.kind);
+            let (taken, taken_within) = usage
+                .map(|usage| usage.recently(usage::now_s()))
+                .unwrap_or_default();
             StockedKind {
                 name: self.name_of(&kind.kind),
                 digest: kind.kind,
@@ -120,6 +148,8 @@ impl Stocks {
                 pending: kind.pending * unit,
                 withdrawn: kind.withdrawn * unit,
                 bytes: kind.bytes,
+                taken: taken.saturating_mul(unit),
+                taken_within,
             }
         });
         Ok(StockSummary {
@@ -129,6 +159,34 @@ impl Stocks {
             max_bytes: summary.max_bytes,
             kinds: kinds.collect(),
         })
+    }
+
+    /// For how many runs of `function` a stock has enough; none where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// The function has saved values, or the stock cannot be read.
+    pub fn runs_left(&self, name: &StockName, function: &Function) -> Result<u64, Error> {
+        let demand = Demand::of(function)?;
+        let stock = match self.stocks.stock(name.id(), self.limits) {
+            Ok(stock) => stock,
+            Err(StockError::Missing { .. }) => return Ok(0),
+            Err(error) => return Err(error.into()),
+        };
+        let needed = std::iter::once(demand.ots.div_ceil(OT_BLOCK)).chain(demand.instances);
+        // A component may be there under two names.
+        let mut of_kinds: BTreeMap<_, u64> = BTreeMap::new();
+        for (kind, needed) in kinds_of(function.components()).into_iter().zip(needed) {
+            *of_kinds.entry(kind).or_default() += needed;
+        }
+        let summary = stock.summary()?;
+        let available = |kind: &ComponentDigest| {
+            let kinds = summary.kinds.iter().filter(|found| found.kind == *kind);
+            kinds.map(|found| found.available).sum::<u64>()
+        };
+        let runs = of_kinds.iter().filter(|(_, needed)| **needed > 0);
+        let runs = runs.map(|(kind, needed)| available(kind) / needed);
+        Ok(runs.min().unwrap_or(u64::MAX))
     }
 
     fn name_file(&self, kind: &ComponentDigest) -> PathBuf {

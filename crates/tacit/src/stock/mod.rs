@@ -8,6 +8,7 @@
 //! | `supply` | leases for a run, and the material that they give |
 //! | `run` | a run of `prepared` |
 //! | `batch` | checked batches of `batch`: how they are prepared, and a run of one execution |
+//! | `usage` | how fast the stock is used |
 //!
 //! The bytes on disk and their invariants are those of the crate `tacit_stock`; what crosses the
 //! network stands in `docs/protocols/prepared.md`.
@@ -18,12 +19,13 @@ mod opened;
 mod prepare;
 mod run;
 mod supply;
+mod usage;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use tacit_stock::{Disk, Limits, RootKey};
+use tacit_stock::{Disk, Lease, Limits, RootKey, Wanted};
 
 use crate::Error;
 
@@ -46,6 +48,11 @@ pub(crate) fn ot_kind() -> ComponentDigest {
     ComponentDigest::of_kind("correlated OTs, 64 an instance")
 }
 
+/// How many of what people count there are in an instance of a kind.
+fn unit(kind: &ComponentDigest) -> u64 {
+    if *kind == ot_kind() { OT_BLOCK } else { 1 }
+}
+
 /// The stocks of this party, in one folder: one for each peer, role and garbling scheme.
 #[derive(Clone)]
 pub struct Stocks {
@@ -53,6 +60,8 @@ pub struct Stocks {
     storage: Arc<dyn Storage>,
     folder: PathBuf,
     limits: Limits,
+    /// Held while what was taken is counted.
+    counting: Arc<Mutex<()>>,
 }
 
 impl Stocks {
@@ -79,6 +88,7 @@ impl Stocks {
             storage,
             folder: folder.to_owned(),
             limits,
+            counting: Arc::default(),
         })
     }
 
@@ -98,6 +108,28 @@ impl Stocks {
     /// It is not there, or cannot be written.
     pub fn compact(&self, name: &StockName) -> Result<u64, Error> {
         Ok(self.stocks.stock(name.id(), self.limits)?.compact()?)
+    }
+
+    /// Gives up every instance of one kind, and returns how many, so that their room is free after
+    /// [`Stocks::compact`]. The peer does the same, or follows when the parties meet.
+    ///
+    /// # Errors
+    ///
+    /// It is not there, or cannot be written.
+    pub fn give_up(&self, name: &StockName, kind: &ComponentDigest) -> Result<u64, Error> {
+        let stock = self.stocks.stock(name.id(), self.limits)?;
+        let wanted = Wanted {
+            kind: *kind,
+            least: 0,
+            most: u64::MAX,
+        };
+        let leases = stock.lease_all(&[wanted])?;
+        let count: u64 = leases
+            .iter()
+            .flat_map(Lease::spans)
+            .map(|span| span.count)
+            .sum();
+        Ok(count * unit(kind))
     }
 
     /// Destroys a stock, its keys first. Once the peer has done the same, the next preparation

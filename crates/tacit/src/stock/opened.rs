@@ -16,6 +16,7 @@ use tacit_stock::{
 };
 use zeroize::Zeroizing;
 
+use super::usage::Uncounted;
 use super::{OT_BLOCK, StockName, Stocks, ot_kind};
 use crate::driver::{receive, send};
 use crate::{Error, Session};
@@ -25,6 +26,9 @@ const MAX_MARKS_BYTES: usize = 1 << 24;
 
 /// Bytes of an epoch's name on the wire.
 const EPOCH_BYTES: usize = 24;
+
+/// How long a session pauses before it tries again for what another has.
+pub(super) const RIGHT_PAUSE: Duration = Duration::from_millis(2);
 
 /// No honest party comes to so many epochs.
 const MAX_EPOCH: u64 = 1 << 48;
@@ -39,6 +43,8 @@ pub(crate) struct OpenedStock {
     pub(crate) agreement: Agreement,
     /// What both have leased for this session and no run has taken: the same numbers at both.
     pub(super) held: LeasePool,
+    /// What runs have taken of it.
+    pub(super) taken: Uncounted,
 }
 
 /// What an instance of a kind is on one side.
@@ -122,6 +128,7 @@ impl OpenedStock {
         }
         let (stock, agreement) = Self::meet(session, stocks, role, scheme)?;
         Ok(Self {
+            taken: Uncounted::new(stocks, stock.id()),
             stock,
             role,
             scheme,
@@ -141,18 +148,26 @@ impl OpenedStock {
     ) -> Result<(Stock, Agreement), Error> {
         let id = Self::id(session, role, scheme)?;
         let mut own = None;
-        let met = begin_meeting(session, stocks, &id, role, || {
-            own = match stocks.stocks.stock(id, stocks.limits) {
-                Ok(stock) => Some(stock),
-                Err(StockError::Missing { .. }) => None,
-                Err(error) => return Err(error.into()),
-            };
-            Ok(own.as_ref().map(|stock| stock.marks()).transpose()?)
-        })?;
+        let met = begin_meeting(
+            session,
+            stocks,
+            &id,
+            role,
+            |_| Ok(()),
+            |()| {
+                own = match stocks.stocks.stock(id, stocks.limits) {
+                    Ok(stock) => Some(stock),
+                    Err(StockError::Missing { .. }) => None,
+                    Err(error) => return Err(error.into()),
+                };
+                Ok(own.as_ref().map(|stock| stock.marks()).transpose()?)
+            },
+        )?;
         let Met {
             ours: record,
             theirs,
-            _right,
+            _meeting,
+            ..
         } = met;
         let stock = match (own, theirs) {
             (Some(stock), Some(theirs)) if stock.epoch() == theirs.epoch => {
@@ -226,21 +241,32 @@ impl OpenedStock {
         })
     }
 
-    /// Lets the records meet again, while no other process of this party prepares: both drop what
-    /// only one of them has.
-    pub(crate) fn meet_to_prepare(
-        &mut self,
-        session: &mut Session,
-        preparation: &Preparation,
-    ) -> Result<(), Error> {
+    /// Takes the right to prepare, and lets the records meet again while no other session of this
+    /// party prepares: both drop what only one of them has.
+    ///
+    /// The evaluator has the right before it speaks and the garbler takes it after, so that of two
+    /// sessions between the same parties neither has what the other waits for.
+    pub(crate) fn meet_to_prepare(&mut self, session: &mut Session) -> Result<Preparation, Error> {
         let id = self.stock.id();
-        let met = begin_meeting(session, &self.stocks, &id, self.role, || {
-            Ok(Some(preparation.marks()?))
-        })?;
-        let Met { theirs, _right, .. } = met;
+        let take = |session: &mut Session| {
+            wait_for(session, || match self.stock.prepare() {
+                Ok(right) => Ok(Ok(right)),
+                Err(busy @ StockError::Busy { .. }) => Ok(Err(busy)),
+                Err(error) => Err(error),
+            })
+        };
+        let record = |right: &Preparation| Ok(Some(right.marks()?));
+        let met = begin_meeting(session, &self.stocks, &id, self.role, take, record)?;
+        let Met {
+            theirs,
+            right,
+            _meeting,
+            ..
+        } = met;
         let theirs = theirs.ok_or_else(|| one_sided(true))?;
-        self.agreement = preparation.reconcile(&theirs)?;
-        confirm(session, &self.stock, &self.agreement)
+        self.agreement = right.reconcile(&theirs)?;
+        confirm(session, &self.stock, &self.agreement)?;
+        Ok(right)
     }
 
     /// The garbler's Δ of this epoch.
@@ -302,61 +328,67 @@ pub(crate) fn kinds_of(components: &[Component]) -> Vec<ComponentDigest> {
 
 /// The beginning of a meeting: each party's record, and the right to meet, which this party gives
 /// back at the meeting's end.
-struct Met {
+struct Met<R> {
     ours: Option<Marks>,
     theirs: Option<Marks>,
-    _right: Meeting,
+    /// What this party took before it.
+    right: R,
+    _meeting: Meeting,
 }
 
 /// Lets the parties' records meet: the evaluator speaks first, so that two long records never wait
-/// for each other. `ours` gives this party's record as late as that allows: no other meeting of
-/// the same stocks comes between.
-fn begin_meeting(
+/// for each other. `take` gives what this party must have before it meets, and `ours` its record
+/// as late as that allows: no other meeting of the same stocks comes between.
+fn begin_meeting<R>(
     session: &mut Session,
     stocks: &Stocks,
     id: &StockId,
     role: Role,
-    ours: impl FnOnce() -> Result<Option<Marks>, Error>,
-) -> Result<Met, Error> {
-    match role {
-        Role::Evaluator => {
-            let _right = right_to_meet(session, stocks, id)?;
-            let ours = ours()?;
-            send_marks(session, ours.as_ref())?;
-            let theirs = receive_marks(session)?;
-            Ok(Met {
-                ours,
-                theirs,
-                _right,
-            })
-        }
-        Role::Garbler => {
-            let theirs = receive_marks(session)?;
-            let _right = right_to_meet(session, stocks, id)?;
-            let ours = ours()?;
-            send_marks(session, ours.as_ref())?;
-            Ok(Met {
-                ours,
-                theirs,
-                _right,
-            })
-        }
-    }
+    take: impl FnOnce(&mut Session) -> Result<R, Error>,
+    ours: impl FnOnce(&R) -> Result<Option<Marks>, Error>,
+) -> Result<Met<R>, Error> {
+    let heard = match role {
+        Role::Evaluator => None,
+        Role::Garbler => Some(receive_marks(session)?),
+    };
+    let right = take(session)?;
+    let _meeting = right_to_meet(session, stocks, id)?;
+    let ours = ours(&right)?;
+    send_marks(session, ours.as_ref())?;
+    let theirs = match heard {
+        Some(theirs) => theirs,
+        None => receive_marks(session)?,
+    };
+    Ok(Met {
+        ours,
+        theirs,
+        right,
+        _meeting,
+    })
 }
 
 /// Waits while another session of this party meets the same peer: as long as for a message.
 fn right_to_meet(session: &mut Session, stocks: &Stocks, id: &StockId) -> Result<Meeting, Error> {
-    const PAUSE: Duration = Duration::from_millis(2);
+    wait_for(session, || {
+        let met = stocks.stocks.try_meet(id)?;
+        Ok(met.ok_or_else(|| StockError::Busy {
+            file: stocks.stocks.meeting_lock(id),
+        }))
+    })
+}
+
+/// Tries again while another session has what is wanted: as long as for a message.
+fn wait_for<R>(
+    session: &mut Session,
+    mut tried: impl FnMut() -> Result<Result<R, StockError>, StockError>,
+) -> Result<R, Error> {
     let end = Instant::now() + session.channel().timeout();
     loop {
         session.channel().check()?;
-        match stocks.stocks.try_meet(id)? {
-            Some(right) => return Ok(right),
-            None if Instant::now() < end => thread::sleep(PAUSE),
-            None => {
-                let file = stocks.stocks.meeting_lock(id);
-                return Err(StockError::Busy { file }.into());
-            }
+        match tried()? {
+            Ok(right) => return Ok(right),
+            Err(_) if Instant::now() < end => thread::sleep(RIGHT_PAUSE),
+            Err(busy) => return Err(busy.into()),
         }
     }
 }

@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rand_core::{Rng, UnwrapErr};
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Component, Digest, Function, Role};
 use tacit_garble::{Scheme, SchemeId, SchemeVisitor, with_scheme};
+use tacit_kernels::Block;
 use tacit_net::Meter;
 use tacit_ot::{Delta, Security};
 use tacit_protocol::Misbehaviour;
@@ -19,14 +21,14 @@ use tacit_protocol::prepared::{
 };
 use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
 use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
-use tacit_stock::{ComponentDigest, LotWriter, Shape, Span};
+use tacit_stock::{ComponentDigest, LotWriter, Preparation as Right, Shape, Span};
 use zeroize::Zeroizing;
 
 use super::contents::OTS;
-use super::opened::{component_shape, kind_of, kinds_of, ot_shape};
+use super::opened::{RIGHT_PAUSE, component_shape, kind_of, kinds_of, ot_shape};
 use super::{OT_BLOCK, OpenedStock, Stocks, ot_kind};
 use crate::driver::{drive, receive, send};
-use crate::{Error, Session};
+use crate::{BaseOt, Error, Session};
 
 /// Bytes of a lot's tables, about: small enough that a cut costs little.
 const LOT_BYTES: u64 = 64 << 20;
@@ -45,6 +47,15 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
+    /// What people count of it: OTs one by one.
+    fn unit(&self) -> u64 {
+        if self.component.is_some() {
+            1
+        } else {
+            OT_BLOCK
+        }
+    }
+
     /// AND gates of an instance.
     fn and_gates(&self) -> u64 {
         let component = self.component.as_ref();
@@ -188,6 +199,26 @@ impl<'w> Preparation<'w> {
             .fold(0, u64::saturating_add)
     }
 
+    /// What both parties compare before they prepare: their orders' digests are the same.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        order_digest(&self.levels)
+    }
+
+    /// Most bytes of the tables of everything that was asked for, which the evaluator keeps.
+    #[must_use]
+    pub fn table_bytes(&self) -> u64 {
+        let kinds = self.levels.values();
+        let bytes = kinds.map(|wanted| match (&wanted.component, self.scheme.rung()) {
+            (Some(component), Ok(rung)) => {
+                let cost = rung.program_cost(component.program());
+                cost.table_bytes.saturating_mul(wanted.level)
+            }
+            _ => 0,
+        });
+        bytes.fold(0, u64::saturating_add)
+    }
+
     /// Makes what is missing, over `session`; the peer gives the same order in the other role.
     /// What was made before an error stays, and the next preparation goes on from there.
     ///
@@ -207,15 +238,8 @@ impl<'w> Preparation<'w> {
         let kinds = session.guarded(|session| {
             session.channel().set_time_limit(time_limit);
             let base_ot = session.base_ot();
-            let tag = session.agree(|run| Proposal {
-                protocol: ProtocolId::Prepare,
-                role,
-                statistical_security_bits: 0,
-                base_ot,
-                scheme,
-                run,
-                function: order_digest(&levels),
-            })?;
+            let order = order_digest(&levels);
+            let tag = session.agree(|run| proposal(order, role, scheme, base_ot, run))?;
             let mut opened = OpenedStock::open(session, stocks, role, scheme)?;
             let made = fill(session, &mut opened, tag, &levels, threads, &mut watch)?;
             session.keep_stock(opened);
@@ -227,6 +251,19 @@ impl<'w> Preparation<'w> {
             wall: begun.elapsed(),
             traffic: session.channel().meter() - meter,
         })
+    }
+}
+
+/// What a party in `role` proposes for an order.
+fn proposal(function: Digest, role: Role, scheme: SchemeId, base_ot: BaseOt, run: u64) -> Proposal {
+    Proposal {
+        protocol: ProtocolId::Prepare,
+        role,
+        statistical_security_bits: 0,
+        base_ot,
+        scheme,
+        run,
+        function,
     }
 }
 
@@ -297,72 +334,125 @@ impl SchemeVisitor for Fill<'_> {
         for (kind, wanted) in self.levels {
             self.opened.stocks.note_name(kind, &wanted.name);
         }
-        let preparation = self.opened.stock.prepare()?;
-        self.opened.meet_to_prepare(self.session, &preparation)?;
-        let (opened, role) = (&*self.opened, self.opened.role);
-        let missing: Vec<u64> = self
-            .levels
-            .iter()
-            .map(|(kind, wanted)| wanted.level.saturating_sub(opened.agreed(kind)))
-            .collect();
-        let wanted = self.levels.values().zip(&missing);
-        let total_ands =
-            wanted.map(|(wanted, missing)| wanted.and_gates().saturating_mul(*missing));
-        let total_ands = total_ands.fold(0, u64::saturating_add);
+        let mut right = self.opened.meet_to_prepare(self.session)?;
+        let mut missing = self.missing();
+        let kinds = self.levels.values().zip(&missing);
+        let ands = kinds.map(|(wanted, missing)| wanted.and_gates().saturating_mul(*missing));
         let mut makers = Makers {
             scheme,
-            delta: match role {
-                Role::Garbler => Some(opened.delta()?),
+            delta: match self.opened.role {
+                Role::Garbler => Some(self.opened.delta()?),
                 Role::Evaluator => None,
             },
             tag: self.tag,
             threads: self.threads,
             ots: None,
             done_ands: 0,
-            total_ands,
+            total_ands: ands.fold(0, u64::saturating_add),
             watch: self.watch,
         };
-        let mut made = Vec::new();
-        for ((kind, wanted), missing) in self.levels.iter().zip(missing) {
-            let shape = match &wanted.component {
-                Some(component) => component_shape(scheme, role, component)?,
-                None => ot_shape(role),
+        let mut made = vec![0; self.levels.len()];
+        // What others make meanwhile counts and what they take is not made again, so that no
+        // level is passed and the loop ends.
+        while let Some(place) = (0..made.len()).find(|&place| made[place] < missing[place]) {
+            let batch = Batch {
+                session: self.session,
+                opened: self.opened,
+                right: &right,
+                levels: self.levels,
             };
-            let mut first = opened.next_number(kind);
-            let mut left = missing;
-            while left > 0 {
-                let count = left.min(lot_instances(scheme, wanted.component.as_ref()));
+            batch.make(&mut makers, place, &missing, &mut made)?;
+            if made != missing {
+                drop(right);
+                // A run that waits for the right takes it now.
+                thread::sleep(3 * RIGHT_PAUSE);
+                right = self.opened.meet_to_prepare(self.session)?;
+                for ((kind, wanted), (missing, made)) in
+                    self.levels.iter().zip(missing.iter_mut().zip(&made))
+                {
+                    let room = wanted.level.saturating_sub(self.opened.agreed(kind));
+                    *missing = *made + room.min(*missing - made);
+                }
+            }
+        }
+        let kinds = self.levels.iter().zip(made);
+        kinds
+            .map(|((kind, wanted), made)| {
+                let unit = wanted.unit();
+                Ok(PreparedKind {
+                    name: wanted.name.clone(),
+                    made: made * unit,
+                    available: self.opened.stock.available(kind)? * unit,
+                    and_gates: wanted.and_gates(),
+                })
+            })
+            .collect()
+    }
+}
+
+impl Fill<'_> {
+    /// What is missing of each kind, as of the last meeting.
+    fn missing(&self) -> Vec<u64> {
+        let levels = self.levels.iter();
+        levels
+            .map(|(kind, wanted)| wanted.level.saturating_sub(self.opened.agreed(kind)))
+            .collect()
+    }
+}
+
+/// Lots that are made without giving up the right to prepare: some tens of megabytes, so that a run
+/// that finds too little in stock does not wait for all that somebody prepares.
+struct Batch<'a> {
+    session: &'a mut Session,
+    opened: &'a OpenedStock,
+    right: &'a Right,
+    levels: &'a Levels,
+}
+
+impl Batch<'_> {
+    /// Makes lots from the kind at `place` on, until they are as large as one may be.
+    fn make<S: Scheme>(
+        self,
+        makers: &mut Makers<'_, S>,
+        place: usize,
+        missing: &[u64],
+        made: &mut [u64],
+    ) -> Result<(), Error> {
+        let mut bytes = 0_u64;
+        for (place, (kind, wanted)) in self.levels.iter().enumerate().skip(place) {
+            let shape = match &wanted.component {
+                Some(component) => component_shape(makers.scheme, self.opened.role, component)?,
+                None => ot_shape(self.opened.role),
+            };
+            let (size, most) = lot_size(makers.scheme, wanted.component.as_ref());
+            let mut first = self.opened.next_number(kind);
+            while made[place] < missing[place] {
+                if bytes >= LOT_BYTES {
+                    return Ok(());
+                }
+                let count = most.min(missing[place] - made[place]);
                 let span = Span { first, count };
-                let lot = preparation.begin_lot(*kind, shape, span)?;
+                let lot = self.right.begin_lot(*kind, shape, span)?;
                 makers.make(self.session, wanted.component.as_ref(), &lot, shape)?;
                 lot.finish()?;
                 send(self.session.channel(), Kind::LotStored, &[])?;
                 receive(self.session.channel(), Kind::LotStored, 0)?;
-                opened.stock.publish(kind, first)?;
-                (first, left) = (first + count, left - count);
+                self.opened.stock.publish(kind, first)?;
+                first += count;
+                made[place] += count;
+                bytes = bytes.saturating_add(size.saturating_mul(count));
             }
-            let unit = if wanted.component.is_some() {
-                1
-            } else {
-                OT_BLOCK
-            };
-            made.push(PreparedKind {
-                name: wanted.name.clone(),
-                made: missing * unit,
-                available: opened.stock.available(kind)? * unit,
-                and_gates: wanted.and_gates(),
-            });
         }
-        Ok(made)
+        Ok(())
     }
 }
 
-/// Instances of one lot: as both parties compute it.
-fn lot_instances<S: Scheme>(scheme: S, component: Option<&Component>) -> u64 {
-    let fitting = component.map_or(LOT_INSTANCES, |component| {
-        LOT_BYTES / InstanceTables::size(scheme, component.program()).max(1)
+/// Bytes of an instance's tables and most instances of one lot: as both parties compute it.
+fn lot_size<S: Scheme>(scheme: S, component: Option<&Component>) -> (u64, u64) {
+    let size = component.map_or(OT_BLOCK * Block::BYTES as u64, |component| {
+        InstanceTables::size(scheme, component.program())
     });
-    fitting.clamp(1, LOT_INSTANCES)
+    (size, (LOT_BYTES / size.max(1)).clamp(1, LOT_INSTANCES))
 }
 
 /// The OTs of a setup for this preparation.

@@ -19,7 +19,7 @@ use tacit_stock::{ComponentDigest, Lease, LeasePool, Span, StockError, Wanted};
 
 use super::opened::kinds_of;
 use super::prepare::{fill, levels_for, names_of};
-use super::{OT_BLOCK, OpenedStock, ot_kind};
+use super::{OT_BLOCK, OpenedStock, unit};
 use crate::driver::{receive, send};
 use crate::{Error, Session};
 
@@ -271,7 +271,8 @@ fn take(
     let mut leases = Vec::with_capacity(needed.len());
     for ((digest, name), count) in kinds.into_iter().zip(names).zip(needed) {
         let lease = opened.held.take(&digest, *count)?;
-        let unit = if digest == ot_kind() { OT_BLOCK } else { 1 };
+        opened.taken.note(digest, *count);
+        let unit = unit(&digest);
         let spans = lease.spans().map(|span| Span {
             first: span.first * unit,
             count: span.count * unit,
