@@ -109,11 +109,23 @@ what was used, and goes on where it was cut. Nothing in stock is used twice.
 A batch is prepared and checked as a whole, and costs less a run the larger it is. One that is cut, \
 or in which a check fails, is dropped at both parties, and the next attempt begins anew.";
 
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  tacit serve --check                   is [serve] in tacit.toml right?
+  tacit serve
+  tacit serve --log json
+  kill -HUP PID                         read tacit.toml again; a wrong one is not taken
+  curl http://127.0.0.1:9464/metrics    what it has done; /health says whether it accepts peers
+
+SIGTERM and Ctrl-C stop it: runs get some time to end, and the second signal ends it at once. \
+docs/operate.md shows a configuration and a systemd unit.";
+
 const STOCK_EXAMPLES: &str = "\
 Examples:
   tacit stock list
   tacit stock list --peer bob --json
   tacit stock check
+  tacit stock drop aes-128-rounds/round --peer bob
   tacit stock new-epoch --peer bob";
 
 /// The `tacit` command.
@@ -152,6 +164,9 @@ pub(crate) enum Command {
     /// Garble components with a peer before function and inputs are known, and keep them
     #[command(after_help = PREPARE_EXAMPLES)]
     Prepare(Box<PrepareArgs>),
+    /// Answer the functions in tacit.toml for many peers, and keep the stock filled
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(ServeArgs),
     /// What is in stock, whether it is whole, and how to begin anew
     #[command(after_help = STOCK_EXAMPLES)]
     Stock(StockCommandArgs),
@@ -192,6 +207,8 @@ impl Command {
             Self::Stock(args) => args.json,
             // Records are lines of their own.
             Self::Bench(_) | Self::BenchParty => false,
+            // Events are lines of their own.
+            Self::Serve(_) => false,
             Self::Config { .. } | Self::Completions { .. } | Self::Man { .. } => false,
         }
     }
@@ -435,6 +452,38 @@ pub(crate) struct PrepareArgs {
     pub(crate) json: bool,
 }
 
+/// Arguments of `tacit serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Answer at this address instead of the one in tacit.toml; port 0 takes a free one and tells it
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Option<String>,
+    /// Answer for metrics and health at this address instead of the one in tacit.toml; nowhere if it
+    /// is empty
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) metrics: Option<String>,
+    /// This party's identity, from `tacit keygen`; without it, the one in tacit.toml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) identity: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) stock: StockArgs,
+    /// How events are told on standard error
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log: LogFormat,
+    /// Check the configuration and end
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+/// How events are told.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
 /// Arguments of `tacit stock`.
 #[derive(Debug, Args)]
 pub(crate) struct StockCommandArgs {
@@ -456,12 +505,18 @@ pub(crate) struct StockCommandArgs {
 }
 
 /// What `tacit stock` does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub(crate) enum StockCommand {
-    /// What is in stock with whom
+    /// What is in stock with whom, and how long it lasts if it goes on as in the last day
     List,
     /// Read everything, name what is damaged and withdraw it
     Check,
+    /// Give up all instances of one component, which no function takes any more
+    Drop {
+        /// The component: its name as `tacit stock list` has it, or its digest's beginning
+        #[arg(value_name = "NAME|DIGEST")]
+        component: String,
+    },
     /// Free the room of what is used
     Compact,
     /// Destroy stocks; once the peer has done the same, the next preparation begins anew under a

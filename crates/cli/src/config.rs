@@ -16,6 +16,7 @@ use tacit::{BaseOt, Fingerprint, Link};
 
 use crate::args::{base_ot, duration};
 use crate::failure::Failure;
+use crate::serve::config::Serve;
 
 /// The JSON schema of the file, as published in `docs/`.
 pub(crate) const SCHEMA: &str = include_str!("../../../docs/tacit.schema.json");
@@ -42,6 +43,9 @@ pub(crate) struct Config {
     /// How long to wait.
     #[serde(default)]
     pub(crate) timeouts: Waits,
+    /// How `tacit serve` serves.
+    #[serde(default)]
+    pub(crate) serve: Option<Serve>,
 }
 
 /// Where prepared material lies and how much of it.
@@ -103,7 +107,7 @@ fn link<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Link>, D::Error> {
     link.map(Some).map_err(serde::de::Error::custom)
 }
 
-fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+pub(crate) fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
     duration(&String::deserialize(from)?)
         .map(Some)
         .map_err(serde::de::Error::custom)
@@ -142,6 +146,9 @@ impl Config {
         };
         config.identity = config.identity.map(beside);
         config.stock.folder = config.stock.folder.map(beside);
+        if let (Some(serve), Some(folder)) = (&mut config.serve, path.parent()) {
+            serve.beside(folder);
+        }
         Ok(config)
     }
 
@@ -280,7 +287,7 @@ mod tests {
             let object = schema.pointer(at).and_then(|at| at.as_object()).unwrap();
             object.keys().cloned().collect()
         };
-        let top = ["base_ot", "identity", "peers", "stock", "timeouts"];
+        let top = ["base_ot", "identity", "peers", "serve", "stock", "timeouts"];
         assert_eq!(names("/properties"), top);
         assert_eq!(names("/$defs/stock/properties"), ["folder", "limit_gib"]);
         let peer = ["address", "fingerprint", "link"];
@@ -289,5 +296,16 @@ mod tests {
             names("/$defs/timeouts/properties"),
             ["connect", "message", "run"]
         );
+        for (at, table) in [
+            ("/$defs/serve/properties", "[serve]"),
+            ("/$defs/served/properties", "[[serve.function]]"),
+            ("/$defs/stocked/properties", "[[serve.stock]]"),
+        ] {
+            // What is read is what the parser says that it expects.
+            let error = Config::parse(&format!("{table}\nnothing = 1")).unwrap_err();
+            let mut expected: Vec<_> = error.split('`').skip(3).step_by(2).collect();
+            expected.sort_unstable();
+            assert_eq!(names(at), expected, "{error}");
+        }
     }
 }

@@ -4,13 +4,12 @@
 //! they are dropped and appear in no message.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
-use tacit::{CircuitError, Function, Port, Role, Value, wipe_json};
+use tacit::{CircuitError, Function, Port, Role, Value};
+use tacit_serve::inputs::{Pairs, kind_of};
 use zeroize::Zeroizing;
 
 use crate::args::RunArgs;
@@ -195,53 +194,6 @@ impl<'f> Gathered<'f> {
             self.role.name(),
             missing.join(", ")
         )))
-    }
-}
-
-/// A JSON object's members in order; a name that comes twice is an error. Wiped when dropped.
-struct Pairs(Vec<(String, serde_json::Value)>);
-
-impl Drop for Pairs {
-    fn drop(&mut self) {
-        self.0.drain(..).for_each(|(_, value)| wipe_json(value));
-    }
-}
-
-impl<'de> Deserialize<'de> for Pairs {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(PairsVisitor)
-    }
-}
-
-struct PairsVisitor;
-
-impl<'de> Visitor<'de> for PairsVisitor {
-    type Value = Pairs;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of input names and values")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
-        let mut pairs = Pairs(Vec::new());
-        while let Some((name, value)) = map.next_entry::<String, _>()? {
-            if pairs.0.iter().any(|(known, _)| *known == name) {
-                return Err(A::Error::custom("a name comes twice"));
-            }
-            pairs.0.push((name, value));
-        }
-        Ok(pairs)
-    }
-}
-
-/// What is wrong with a JSON text, without a word of it: it may be secret.
-fn kind_of(error: &serde_json::Error) -> &'static str {
-    use serde_json::error::Category;
-    match error.classify() {
-        Category::Eof => "it ends too early",
-        Category::Syntax => "a syntax error",
-        Category::Data => "not an object, or a name comes twice",
-        Category::Io => "it cannot be read",
     }
 }
 

@@ -3,7 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
-//! | [`demo`], [`keygen`], [`inspect`], [`check`], [`plan`], [`run`], [`prepare`], [`stock`], [`bench`], [`config`] | one command each |
+//! | [`demo`], [`keygen`], [`inspect`], [`check`], [`plan`], [`run`], [`prepare`], [`serve`], [`stock`], [`bench`], [`config`] | one command each |
 //! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
 //! | [`report`], [`progress`], [`log`] | what people and programs see of a run |
 //! | [`failure`] | every error, what to do about it, and the exit code |
@@ -29,6 +29,7 @@ mod prepare;
 mod progress;
 mod report;
 mod run;
+mod serve;
 mod stock;
 
 use std::io::Write;
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
 }
 
 fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
-    let config = cli.config;
+    let (config, verbose) = (cli.config, cli.verbose);
     match cli.command {
         Command::Demo(args) => demo::demo(&args, log),
         Command::Keygen(args) => keygen::keygen(&args),
@@ -63,6 +64,7 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
         Command::Plan(args) => plan::plan(&args, config.as_deref(), log),
         Command::Run(args) => run::run(&args, config.as_deref(), log),
         Command::Prepare(args) => prepare::prepare(&args, config.as_deref(), log),
+        Command::Serve(args) => serve::serve(&args, config.as_deref(), verbose),
         Command::Stock(args) => stock::stock(&args, config.as_deref()),
         Command::Bench(args) => bench::bench(&args),
         Command::BenchParty => bench::party(),

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tacit::{
-    CancelHandle, Fingerprint, Identity, Listener, NetError, PlainListener, Session, Settings,
+    AbortReason, CancelHandle, Fingerprint, Identity, Listener, NetError, PlainListener, Session,
+    Settings,
 };
 
 use crate::args::MeetArgs;
@@ -19,6 +20,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How many refused connections are told without `-v`.
 const REFUSALS_TOLD: u64 = 5;
+
+/// How long a peer that is refused is waited for, and how long it is given to hear it.
+const REFUSAL_TIME: Duration = Duration::from_secs(2);
 
 /// This end of a connection that is not yet made.
 pub(crate) struct Party {
@@ -74,7 +78,7 @@ impl Party {
                 }
                 (Some(text), _) => fingerprint(text, config)?,
             };
-            let identity = Identity::load(&identity_path(args, config)?);
+            let identity = Identity::load(&identity_path(args.identity.as_ref(), config)?);
             let identity = identity.map_err(tacit::Error::from)?;
             if identity.fingerprint() == peer {
                 return Err(Failure::Usage(format!(
@@ -95,6 +99,14 @@ impl Party {
             trust,
             settings,
         })
+    }
+
+    /// Tells a peer that is there, or comes soon, that nothing will come of it.
+    pub(crate) fn refuse(&mut self, log: Log) {
+        self.settings.connect_timeout = self.settings.connect_timeout.min(REFUSAL_TIME);
+        if let Ok(session) = self.meet(CancelHandle::new(), log) {
+            session.refuse(AbortReason::Failed, REFUSAL_TIME);
+        }
     }
 
     /// Meets the peer.
@@ -175,8 +187,13 @@ pub(crate) fn fingerprint(text: &str, config: &Config) -> Result<Fingerprint, Fa
     })
 }
 
-fn identity_path(args: &MeetArgs, config: &Config) -> Result<PathBuf, Failure> {
-    if let Some(path) = args.identity.as_ref().or(config.identity.as_ref()) {
+/// This party's identity file: `given`, or the one in the configuration, or in the usual place.
+///
+/// # Errors
+///
+/// There is none.
+pub(crate) fn identity_path(given: Option<&PathBuf>, config: &Config) -> Result<PathBuf, Failure> {
+    if let Some(path) = given.or(config.identity.as_ref()) {
         return Ok(path.clone());
     }
     let usual = keygen::default_path(&config::folder()?);

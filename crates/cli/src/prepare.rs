@@ -41,8 +41,16 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let mut party = Party::new(&args.meet, false, &config)?;
     let stocks = stock::open(args.stock.stock.as_deref(), &config)?;
     let order = match args.protocol {
-        PrepareFor::Prepared => Order::components(args, stock::limit_bytes(&config))?,
-        PrepareFor::Batch => Order::Batch(Box::new(WantedBatch::new(args)?)),
+        PrepareFor::Prepared => Order::components(args, stock::limit_bytes(&config)),
+        PrepareFor::Batch => WantedBatch::new(args).map(|batch| Order::Batch(Box::new(batch))),
+    };
+    let order = match order {
+        Ok(order) => order,
+        Err(failure) => {
+            // The other party may be there, and would wait for nothing.
+            party.refuse(log);
+            return Err(failure);
+        }
     };
     let cancel = cancel::on_signal()?;
     let begun = Instant::now();

@@ -3,10 +3,11 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
-use tacit::{Damage, Role, StockName, StockSummary, Stocks};
+use tacit::{Damage, Role, StockName, StockSummary, StockedKind, Stocks};
 
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
@@ -57,13 +58,17 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let mut names = stocks.list()?;
     names.retain(|name| peer.is_none_or(|peer| name.peer == peer));
     names.retain(|name| role.is_none_or(|role| name.role == role));
-    if args.command == StockCommand::NewEpoch {
+    let destroys = match args.command {
+        StockCommand::NewEpoch => Some("new-epoch"),
+        StockCommand::Drop { .. } => Some("drop"),
+        _ => None,
+    };
+    if let Some(command) = destroys {
         if peer.is_none() {
-            return Err(Failure::Usage(
-                "new-epoch destroys what is in stock; say with whom by --peer, and agree with that \
+            return Err(Failure::Usage(format!(
+                "{command} destroys what is in stock; say with whom by --peer, and agree with that \
                  party, which does the same"
-                    .to_owned(),
-            ));
+            )));
         }
         if names.is_empty() {
             return Err(Failure::Usage(
@@ -75,7 +80,8 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     }
     let mut told = Vec::new();
     for name in &names {
-        told.push(match args.command {
+        told.push(match &args.command {
+            StockCommand::Drop { component } => drop_component(&stocks, name, component)?,
             StockCommand::List => list(&stocks.summary(name)?),
             StockCommand::Check => check(&stocks, name)?,
             StockCommand::Compact => {
@@ -145,16 +151,19 @@ fn list(summary: &StockSummary) -> (String, Json) {
     if !summary.kinds.is_empty() {
         let _ = writeln!(
             text,
-            "{:>10} {:>10} {:>12}  component",
-            "usable", "damaged", "bytes"
+            "{:>10} {:>10} {:>12} {:>10} {:>8}  component",
+            "usable", "damaged", "bytes", "used/day", "lasts"
         );
     }
     for kind in &summary.kinds {
         let (usable, damaged) = (kind.available, kind.withdrawn);
         let _ = write!(
             text,
-            "{usable:>10} {damaged:>10} {:>12}  {}",
-            kind.bytes, kind.name
+            "{usable:>10} {damaged:>10} {:>12} {:>10} {:>8}  {}",
+            kind.bytes,
+            per_day(kind).map_or("-".to_owned(), |count| format!("{count:.0}")),
+            kind.lasts().map_or("-".to_owned(), shown_time),
+            kind.name
         );
         if kind.pending > 0 {
             let _ = write!(text, " ({} more wait for the next meeting)", kind.pending);
@@ -169,6 +178,9 @@ fn list(summary: &StockSummary) -> (String, Json) {
             "pending": kind.pending,
             "damaged": kind.withdrawn,
             "bytes": kind.bytes,
+            "taken": kind.taken,
+            "taken_within_s": kind.taken_within.as_secs(),
+            "lasts_s": kind.lasts().map(|lasts| lasts.as_secs()),
         })
     });
     let json = json!({
@@ -178,6 +190,55 @@ fn list(summary: &StockSummary) -> (String, Json) {
         "kinds": kinds.collect::<Vec<_>>(),
     });
     (text, json)
+}
+
+/// What runs take in a day at the rate of late; `None` where none did.
+fn per_day(kind: &StockedKind) -> Option<f64> {
+    let days = kind.taken_within.as_secs_f64() / 86_400.0;
+    (kind.taken > 0).then(|| kind.taken as f64 / days)
+}
+
+/// A time in the largest unit that leaves a whole number.
+fn shown_time(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds @ ..7_200 => format!("{} min", seconds / 60),
+        seconds @ ..172_800 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// Gives up all instances of a component.
+fn drop_component(
+    stocks: &Stocks,
+    name: &StockName,
+    component: &str,
+) -> Result<(String, Json), Failure> {
+    let summary = stocks.summary(name)?;
+    let meant = |kind: &&StockedKind| {
+        kind.name == component || kind.digest.to_string().starts_with(component)
+    };
+    let kinds: Vec<_> = summary.kinds.iter().filter(meant).collect();
+    let [kind] = kinds[..] else {
+        let names: Vec<_> = summary
+            .kinds
+            .iter()
+            .map(|kind| kind.name.as_str())
+            .collect();
+        return Err(Failure::Usage(format!(
+            "{component} is {} of what is in stock, which is {}; name one of them",
+            if kinds.is_empty() { "none" } else { "several" },
+            names.join(", ")
+        )));
+    };
+    let dropped = stocks.give_up(name, &kind.digest)?;
+    let freed = stocks.compact(name)?;
+    let text = format!(
+        "gave up {dropped} of {}, freed {}\n",
+        kind.name,
+        shown_bytes(freed)
+    );
+    Ok((text, json!({ "dropped": dropped, "freed_bytes": freed })))
 }
 
 fn check(stocks: &Stocks, name: &StockName) -> Result<(String, Json), Failure> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use process::tacit;
 
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "README.md",
     "SECURITY.md",
     "docs/bench.md",
@@ -15,6 +15,7 @@ const PAGES: [&str; 12] = [
     "docs/components.md",
     "docs/functions.md",
     "docs/guide.md",
+    "docs/operate.md",
     "docs/ot.md",
     "docs/plan.md",
     "docs/protocols/direct.md",
@@ -73,11 +74,11 @@ fn flags_and_commands_exist() {
     let folder = tempfile::tempdir().unwrap();
     let mut help = String::new();
     for command in [
-        "demo", "keygen", "inspect", "plan", "run", "prepare", "stock", "man", "config",
+        "demo", "keygen", "inspect", "plan", "run", "prepare", "serve", "stock", "man", "config",
     ] {
         help += tacit(folder.path(), &[command, "--help"]).succeeded();
     }
-    for page in ["README.md", "docs/guide.md"] {
+    for page in ["README.md", "docs/guide.md", "docs/operate.md"] {
         let commands = blocks(page, "console").concat();
         for line in commands.lines().filter(|line| !line.contains("cargo")) {
             for flag in line

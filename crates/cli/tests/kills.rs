@@ -1,5 +1,6 @@
 //! Two processes that prepare and run, one of them killed at any instant: both start again, run
-//! right, and have taken no number twice.
+//! right, and have taken no number twice. The same of two services, of which one keeps the stock
+//! filled while runs take from it.
 
 mod process;
 
@@ -96,9 +97,16 @@ impl Harness {
         ended
     }
 
-    /// Notes what a run said it takes: `… takes NAME 3..5, 7..8`.
+    /// Notes what a run said it takes: `… takes NAME 3..5, 7..8`, or as a service tells it
+    /// `takes numbers="NAME 3..5, 7..8" …`.
     fn record(&mut self, party: usize, told: &str) {
-        for (_, line) in told.lines().filter_map(|line| line.split_once(" takes ")) {
+        let of_run = |line: &'_ str| line.split_once(" takes ").map(|(_, rest)| rest.to_owned());
+        let of_service = |line: &'_ str| {
+            let numbers = line.strip_prefix("takes numbers=\"")?;
+            Some(numbers.split_once('"')?.0.to_owned())
+        };
+        let lines = told.lines();
+        for line in lines.filter_map(|line| of_service(line).or_else(|| of_run(line))) {
             // For what a line lacks that the kill cut nothing was sent.
             let Some((name, spans)) = line.split_once(' ') else {
                 continue;
@@ -173,6 +181,100 @@ impl Harness {
         });
         assert_eq!(usable[0], usable[1]);
     }
+}
+
+impl Harness {
+    /// Starts both services: Bob's fills the stock with Alice's, which answers runs.
+    fn serve(&self) -> [Running; 2] {
+        let [alice, bob] = self.parties.fingerprints();
+        let common =
+            "[serve]\nlisten = \"127.0.0.1:0\"\nmetrics = \"\"\nlook_at_stock = \"300ms\"\n";
+        let level = |role| {
+            format!(
+                "[[serve.stock]]\nfunction = \"aes-128-rounds\"\nrole = \"{role}\"\nruns = 4\n\
+                 refill_below = 4\n"
+            )
+        };
+        let function = "[[serve.function]]\nfunction = \"aes-128-rounds\"\nrole = \"garbler\"\n\
+                        protocols = [\"prepared\"]\ninputs_file = \"key.json\"\n";
+        let text = format!(
+            "identity = \"alice.key\"\n[timeouts]\nmessage = \"3s\"\n[peers.bob]\n\
+             fingerprint = \"{bob}\"\n{common}{function}{}",
+            level("garbler")
+        );
+        self.parties.file("alice.toml", &text);
+        self.parties
+            .file("key.json", r#"{"key": "000102030405060708090a0b0c0d0e0f"}"#);
+        let start = |config, stock| {
+            let arguments = ["serve", "-v", "--config", config, "--stock", stock];
+            Running::start(self.parties.folder(), &arguments, "")
+        };
+        let mut first = start("alice.toml", STOCKS[0]);
+        let address = first.line_after("listening address=");
+        let text = format!(
+            "identity = \"bob.key\"\n[timeouts]\nmessage = \"3s\"\n[peers.alice]\n\
+             fingerprint = \"{alice}\"\naddress = \"{address}\"\n{common}{}",
+            level("evaluator")
+        );
+        self.parties.file("bob.toml", &text);
+        [first, start("bob.toml", STOCKS[1])]
+    }
+
+    /// A run of Bob's with Alice's service, beside his own.
+    fn visit(&self) -> Running {
+        let mut all = self.arguments(RUN, 1);
+        all.extend(["--config", "bob.toml", "--peer", "alice", "--timeout", "5s"]);
+        Running::start(self.parties.folder(), &all, "")
+    }
+
+    /// Kills a service or a run at so many instants, while the stock is filled.
+    fn kill_services(&mut self, points: u64) {
+        let mut cut = 0;
+        for _ in 0..points {
+            let [alice, bob] = self.serve();
+            let mut all = [alice, bob, self.visit()];
+            let (victim, after) = (self.below(3) as usize, self.below(700));
+            thread::sleep(Duration::from_millis(after));
+            all[victim].kill();
+            let [alice, bob, run] = all;
+            let run = run.end();
+            cut += u64::from(run.code != 0);
+            self.record(1, &run.stderr);
+            for (party, service) in [alice, bob].into_iter().enumerate() {
+                service.signal_if_running("TERM");
+                let ended = service.end();
+                assert!(!ended.stderr.contains("panicked"), "{ended:?}");
+                self.record(party, &ended.stderr);
+            }
+            // All of them again, and nobody is killed.
+            let services = self.serve();
+            for _ in 0..2 {
+                let run = self.visit().end();
+                assert_eq!(run.succeeded(), CIPHERTEXT);
+                self.record(1, &run.stderr);
+            }
+            for (party, service) in services.into_iter().enumerate() {
+                service.signal("TERM");
+                let ended = service.end();
+                ended.succeeded();
+                self.record(party, &ended.stderr);
+            }
+        }
+        let takes = self.taken.each_ref().map(BTreeSet::len);
+        println!("{{\"kills\":{points},\"cut\":{cut},\"numbers_taken\":{takes:?}}}");
+        self.agree();
+    }
+}
+
+#[test]
+fn services_that_fill_the_stock_are_killed_and_never_reuse() {
+    Harness::new(7).kill_services(4);
+}
+
+#[test]
+#[ignore = "long: services killed at many instants"]
+fn services_killed_at_many_instants() {
+    Harness::new(700).kill_services(120);
 }
 
 #[test]

@@ -161,6 +161,74 @@ fn a_stock_can_be_listed_checked_compacted_and_ended() {
 }
 
 #[test]
+fn both_end_where_the_shorter_repeats_end() {
+    let parties = Parties::new();
+    let runs = |role, input, repeat| {
+        [
+            "run",
+            "millionaires",
+            "--role",
+            role,
+            "--input",
+            input,
+            "--repeat",
+            repeat,
+        ]
+    };
+    let [alice, bob] = parties.act(
+        &runs("garbler", "a=41", "3"),
+        &runs("evaluator", "b=40", "5"),
+    );
+    alice.succeeded();
+    assert_eq!(bob.succeeded(), "a_is_richer = 1\n");
+    assert!(bob.stderr.contains("ended after 3 runs of 5"), "{bob:?}");
+}
+
+#[test]
+fn a_component_is_given_up_and_what_is_there_lasts_as_long_as_it_is_used() {
+    let parties = Parties::new();
+    for ended in prepare(&parties, &["aes-128-rounds", "--runs", "4"]) {
+        ended.succeeded();
+    }
+    for ended in run(&parties) {
+        assert_eq!(ended.succeeded(), CIPHERTEXT);
+    }
+    let alice = parties.fingerprints()[0];
+    let stock = |arguments: &[&str]| {
+        let all = [&["stock"], arguments, &["--stock", "b", "--json"]].concat();
+        tacit(parties.folder(), &all).json()
+    };
+    let round = |listed: &serde_json::Value| {
+        let kinds = listed["stocks"][0]["kinds"]
+            .as_array()
+            .expect("kinds")
+            .clone();
+        let mut kinds = kinds.into_iter();
+        kinds
+            .find(|kind| kind["name"] == "aes-128-rounds/round")
+            .expect("a component")
+    };
+    let before = round(&stock(&["list"]));
+    assert_eq!(
+        (&before["usable"], &before["taken"]),
+        (&27.into(), &9.into())
+    );
+    // 9 were taken in what counts as a minute, so that 27 last for three.
+    assert_eq!(before["lasts_s"], 180);
+    let dropped = stock(&["drop", "aes-128-rounds/round", "--peer", alice]);
+    assert_eq!(dropped["stocks"][0]["dropped"], 27);
+    assert!(
+        dropped["stocks"][0]["freed_bytes"].as_u64() > Some(100_000),
+        "{dropped}"
+    );
+    assert_eq!(round(&stock(&["list"]))["usable"], 0);
+    // The other party finds out when they meet, and the run makes what it needs.
+    for ended in run(&parties) {
+        assert_eq!(ended.succeeded(), CIPHERTEXT);
+    }
+}
+
+#[test]
 fn orders_that_differ_or_are_too_large_say_what_to_do() {
     let parties = Parties::new();
     let arguments = |role, stock, runs| {
@@ -177,6 +245,17 @@ fn orders_that_differ_or_are_too_large_say_what_to_do() {
     // Nobody has to be there for an order that fits into no stock to be refused.
     alone(&parties, &["aes-128-rounds", "--runs", "1000000"])
         .failed(2, &["191 GiB of tables", "at most 20 GiB", "limit_gib"]);
+    // Who is there is told, and does not wait for its timeout.
+    let [garbler, evaluator] = parties.act(
+        &arguments("garbler", "a", "1000000"),
+        &[
+            &arguments("evaluator", "b", "1000000")[..],
+            &["--retries", "0"],
+        ]
+        .concat(),
+    );
+    evaluator.failed(2, &["191 GiB of tables"]);
+    garbler.failed(6, &["it failed on its side"]);
 }
 
 #[test]

@@ -20,11 +20,14 @@ const LAYERS: &[(&str, &[&str])] = &[
             "kernels", "circuit", "garble", "ot", "protocol", "net", "stock",
         ],
     ),
+    ("serve", &["tacit"]),
     (
         "bench",
-        &["kernels", "circuit", "garble", "ot", "net", "tacit"],
+        &[
+            "kernels", "circuit", "garble", "ot", "net", "tacit", "serve",
+        ],
     ),
-    ("cli", &["tacit", "bench"]),
+    ("cli", &["tacit", "bench", "serve"]),
     (
         "testkit",
         &[

@@ -115,9 +115,21 @@ impl Running {
 
     /// Sends the signal that Ctrl-C sends.
     pub(crate) fn interrupt(&self) {
+        self.signal("INT");
+    }
+
+    /// Sends the signal of this name.
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
-        let status = Command::new("kill").args(["-INT", &pid]).status();
+        let status = Command::new("kill").args(["-s", name, &pid]).status();
         assert!(status.expect("the kill command").success());
+    }
+
+    /// Sends the signal of this name to a process that may have been killed.
+    pub(crate) fn signal_if_running(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        // It is this process's child until it is waited for, so that the number is its own.
+        let _ = Command::new("kill").args(["-s", name, &pid]).status();
     }
 
     /// Kills it, if it has not ended: nothing of it runs any more.

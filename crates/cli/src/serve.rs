@@ -1,0 +1,231 @@
+//! `tacit serve`: the service, its configuration, its signals and its log.
+//!
+//! | signal | what it does |
+//! |---|---|
+//! | SIGHUP | reads the configuration again, and takes it if it is right |
+//! | SIGTERM, SIGINT | stops: runs get some time to end; the second time at once |
+
+pub(crate) mod config;
+mod policy;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tacit::{Category, Identity, Listener};
+use tacit_serve::event::Severity;
+use tacit_serve::{Event, Policy, Service, http};
+
+use crate::args::{LogFormat, ServeArgs};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::{party, stock};
+
+/// Where peers connect, and where metrics are, unless told otherwise.
+const LISTEN: &str = "0.0.0.0:7000";
+const METRICS: &str = "127.0.0.1:9464";
+/// For runs to end when the service stops, unless told otherwise.
+const STOP_TIME: Duration = Duration::from_secs(30);
+
+/// What a signal asks for.
+enum Signal {
+    Reload,
+    Stop,
+}
+
+/// What the configuration says, of which only the policy changes while the service runs.
+struct Wanted {
+    fixed: Fixed,
+    policy: Policy,
+    stop: Duration,
+}
+
+#[derive(PartialEq, Eq)]
+struct Fixed {
+    listen: String,
+    metrics: String,
+    identity: PathBuf,
+    stock: Option<PathBuf>,
+    stock_bytes: u64,
+}
+
+impl Wanted {
+    fn read(args: &ServeArgs, path: Option<&Path>) -> Result<Self, Failure> {
+        let config = Config::load(path)?;
+        let Some(serve) = &config.serve else {
+            return Err(Failure::Usage(
+                "tacit.toml has no [serve]; docs/operate.md shows one, and `tacit config schema` \
+                 prints what it may say"
+                    .to_owned(),
+            ));
+        };
+        let said = |given: &Option<String>, found: &Option<String>, usual: &str| {
+            let said = given.as_ref().or(found.as_ref());
+            said.map_or_else(|| usual.to_owned(), Clone::clone)
+        };
+        Ok(Self {
+            fixed: Fixed {
+                listen: said(&args.listen, &serve.listen, LISTEN),
+                metrics: said(&args.metrics, &serve.metrics, METRICS),
+                identity: party::identity_path(args.identity.as_ref(), &config)?,
+                stock: args.stock.stock.clone().or(config.stock.folder.clone()),
+                stock_bytes: stock::limit_bytes(&config),
+            },
+            policy: policy::policy(&config, serve)?,
+            stop: serve.stop.unwrap_or(STOP_TIME),
+        })
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The configuration is not right, an address is taken, or signals cannot be had.
+pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Result<(), Failure> {
+    let wanted = Wanted::read(args, config)?;
+    let identity = Identity::load(&wanted.fixed.identity).map_err(tacit::Error::from)?;
+    if args.check {
+        let functions: usize = wanted
+            .policy
+            .offers()
+            .iter()
+            .map(|offer| offer.functions.len())
+            .sum();
+        let (peers, levels) = (wanted.policy.peers().len(), wanted.policy.levels().len());
+        let text = format!("{peers} peers, {functions} functions, {levels} levels of stock\n");
+        return crate::print(text.as_bytes());
+    }
+    let signals = signals()?;
+    let stocks = stock::open(args.stock.stock.as_deref(), &Config::load(config)?)?;
+    let format = args.log;
+    let least = match verbose {
+        0 => Severity::Info,
+        _ => Severity::Debug,
+    };
+    let observer = Arc::new(move |event: &Event| {
+        if event.severity() <= least {
+            tell(event, format);
+        }
+    });
+    let listener = Listener::bind(&wanted.fixed.listen)?;
+    let Wanted {
+        fixed,
+        policy,
+        mut stop,
+    } = wanted;
+    let service = Service::start(identity, listener, Some(stocks), policy, observer)?;
+    let _metrics = match fixed.metrics.as_str() {
+        "" => None,
+        address => {
+            let server = http::Server::start(address, service.answers());
+            let server = server.map_err(|error| {
+                let reason = format!("metrics at {address}: {error}");
+                Failure::Usage(format!("{reason}; choose another address under [serve]"))
+            })?;
+            let address = server.local_address().to_string();
+            tell(&Event::Metrics { address }, format);
+            Some(server)
+        }
+    };
+    notify(Phase::Ready);
+    loop {
+        match signals.recv() {
+            Ok(Signal::Reload) => {
+                notify(Phase::Reloading);
+                match Wanted::read(args, config) {
+                    Ok(wanted) if wanted.fixed == fixed => {
+                        stop = wanted.stop;
+                        service.reload(wanted.policy);
+                    }
+                    Ok(_) => service.reload_refused(
+                        "listen, metrics, identity or stock differ, which takes a restart"
+                            .to_owned(),
+                    ),
+                    Err(failure) => service.reload_refused(failure.to_string()),
+                }
+                notify(Phase::Ready);
+            }
+            Ok(Signal::Stop) | Err(_) => break,
+        }
+    }
+    notify(Phase::Stopping);
+    std::thread::spawn(move || {
+        while let Ok(signal) = signals.recv() {
+            if matches!(signal, Signal::Stop) {
+                std::process::exit(Category::Cancelled as i32);
+            }
+        }
+    });
+    service.stop(stop);
+    Ok(())
+}
+
+/// A line for each event on standard error.
+fn tell(event: &Event, format: LogFormat) {
+    let line = match format {
+        LogFormat::Text => event.text(),
+        LogFormat::Json => {
+            let time = SystemTime::now().duration_since(UNIX_EPOCH);
+            event.json(time.map_or(0.0, |time| time.as_micros() as f64 / 1e6))
+        }
+    };
+    // With standard error gone there is nobody left to tell.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+#[cfg(unix)]
+fn signals() -> Result<mpsc::Receiver<Signal>, Failure> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let caught = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]);
+    let mut caught = caught.map_err(|error| Failure::Signal(error.to_string()))?;
+    let (sender, signals) = mpsc::channel();
+    std::thread::spawn(move || {
+        for signal in caught.forever() {
+            let asked = match signal {
+                SIGHUP => Signal::Reload,
+                _ => Signal::Stop,
+            };
+            if sender.send(asked).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(signals)
+}
+
+#[cfg(not(unix))]
+fn signals() -> Result<mpsc::Receiver<Signal>, Failure> {
+    let (sender, signals) = mpsc::channel();
+    // Nobody listens any more once the service has stopped.
+    ctrlc::set_handler(move || drop(sender.send(Signal::Stop)))
+        .map_err(|error| Failure::Signal(error.to_string()))?;
+    Ok(signals)
+}
+
+/// What a service manager is told.
+#[derive(Clone, Copy)]
+enum Phase {
+    Ready,
+    Reloading,
+    Stopping,
+}
+
+/// Tells the service manager, if there is one.
+#[cfg(unix)]
+fn notify(phase: Phase) {
+    use sd_notify::NotifyState;
+    // Without a service manager nobody wants to know.
+    let _ = match phase {
+        Phase::Ready => sd_notify::notify(&[NotifyState::Ready]),
+        Phase::Reloading => match NotifyState::monotonic_usec_now() {
+            Ok(now) => sd_notify::notify(&[NotifyState::Reloading, now]),
+            Err(_) => sd_notify::notify(&[NotifyState::Reloading]),
+        },
+        Phase::Stopping => sd_notify::notify(&[NotifyState::Stopping]),
+    };
+}
+
+#[cfg(not(unix))]
+fn notify(_phase: Phase) {}

@@ -1,0 +1,228 @@
+//! The `[serve]` part of `tacit.toml`, as it is written.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+use tacit_serve::Rate;
+
+use crate::args::RoleArg;
+use crate::config::time;
+
+/// How `tacit serve` serves.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Serve {
+    /// Where peers connect.
+    pub(crate) listen: Option<String>,
+    /// Where metrics and health are asked for; nowhere where it is empty.
+    pub(crate) metrics: Option<String>,
+    /// Sessions at once.
+    pub(crate) sessions: Option<usize>,
+    /// Sessions of one peer at once.
+    pub(crate) sessions_per_peer: Option<usize>,
+    /// Sessions that a peer may begin.
+    #[serde(deserialize_with = "rate")]
+    pub(crate) arrivals: Option<Rate>,
+    /// What a peer may get wrong.
+    #[serde(deserialize_with = "rate")]
+    pub(crate) refusals: Option<Rate>,
+    /// For TLS and the greeting.
+    #[serde(deserialize_with = "time")]
+    pub(crate) handshake: Option<Duration>,
+    /// Between two runs of a session.
+    #[serde(deserialize_with = "time")]
+    pub(crate) idle: Option<Duration>,
+    /// For runs to end when the service stops.
+    #[serde(deserialize_with = "time")]
+    pub(crate) stop: Option<Duration>,
+    /// Preparations at once.
+    pub(crate) preparations: Option<usize>,
+    /// Longest time of a preparation.
+    #[serde(deserialize_with = "time")]
+    pub(crate) preparation: Option<Duration>,
+    /// How often the stock is looked at.
+    #[serde(deserialize_with = "time")]
+    pub(crate) look_at_stock: Option<Duration>,
+    /// What peers may ask for.
+    pub(crate) function: Vec<Served>,
+    /// What is kept in stock.
+    pub(crate) stock: Vec<Stocked>,
+}
+
+/// Which function: as arguments of `tacit run` say it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Served {
+    /// A name from the library, or a file.
+    pub(crate) function: String,
+    /// What it is called here.
+    pub(crate) name: Option<String>,
+    /// This party's role.
+    pub(crate) role: RoleName,
+    /// Parameters: a value, a list of those allowed, or bounds.
+    #[serde(default)]
+    pub(crate) params: BTreeMap<String, Parameter>,
+    /// Whose each input of a circuit is.
+    #[serde(default)]
+    pub(crate) owners: BTreeMap<String, String>,
+    /// Who gets each result of a circuit.
+    #[serde(default)]
+    pub(crate) results: BTreeMap<String, String>,
+    /// The types of a circuit file's ports.
+    #[serde(default)]
+    pub(crate) types: BTreeMap<String, String>,
+    /// How a circuit file numbers bits.
+    #[serde(default)]
+    pub(crate) bit_order: Option<String>,
+    /// `direct`, `prepared` or both.
+    #[serde(default)]
+    pub(crate) protocols: Option<Vec<ProtocolName>>,
+    /// The garbling scheme.
+    #[serde(default)]
+    pub(crate) scheme: Option<String>,
+    /// Who may ask; everybody in [peers] if not given.
+    #[serde(default)]
+    pub(crate) peers: Option<Vec<String>>,
+    /// A JSON file with this party's inputs.
+    #[serde(default)]
+    pub(crate) inputs_file: Option<PathBuf>,
+    /// A command that prints them.
+    #[serde(default)]
+    pub(crate) inputs_command: Option<Vec<String>>,
+    /// A file that takes this party's results.
+    #[serde(default)]
+    pub(crate) results_file: Option<PathBuf>,
+    /// A command that does.
+    #[serde(default)]
+    pub(crate) results_command: Option<Vec<String>>,
+    /// How long these commands may take.
+    #[serde(default, deserialize_with = "time")]
+    pub(crate) command_time: Option<Duration>,
+    /// How often each peer may ask.
+    #[serde(default, deserialize_with = "rate")]
+    pub(crate) rate: Option<Rate>,
+    /// Longest time of a run.
+    #[serde(default, deserialize_with = "time")]
+    pub(crate) time_limit: Option<Duration>,
+}
+
+/// What is kept in stock.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Stocked {
+    /// A name from the library, or a file.
+    pub(crate) function: String,
+    /// This party's role.
+    pub(crate) role: RoleName,
+    /// Parameters.
+    #[serde(default)]
+    pub(crate) params: BTreeMap<String, u64>,
+    /// Whose each input of a circuit is.
+    #[serde(default)]
+    pub(crate) owners: BTreeMap<String, String>,
+    /// Who gets each result of a circuit.
+    #[serde(default)]
+    pub(crate) results: BTreeMap<String, String>,
+    /// The types of a circuit file's ports.
+    #[serde(default)]
+    pub(crate) types: BTreeMap<String, String>,
+    /// How a circuit file numbers bits.
+    #[serde(default)]
+    pub(crate) bit_order: Option<String>,
+    /// The garbling scheme.
+    #[serde(default)]
+    pub(crate) scheme: Option<String>,
+    /// With whom; with everybody in [peers] if not given.
+    #[serde(default)]
+    pub(crate) peers: Option<Vec<String>>,
+    /// Enough for so many runs.
+    pub(crate) runs: u64,
+    /// Filled when there is enough for fewer; half of `runs` if not given.
+    #[serde(default)]
+    pub(crate) refill_below: Option<u64>,
+}
+
+/// What a parameter may be.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a number, a list of numbers, or { min = …, max = … }"
+)]
+pub(crate) enum Parameter {
+    /// This value.
+    One(u64),
+    /// One of these.
+    Among(Vec<u64>),
+    /// One between these, both included.
+    Between(Bounds),
+}
+
+/// Bounds of a parameter.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bounds {
+    /// The least.
+    pub(crate) min: u64,
+    /// The greatest.
+    pub(crate) max: u64,
+}
+
+/// A role by its name.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RoleName {
+    /// It garbles.
+    Garbler,
+    /// It evaluates.
+    Evaluator,
+}
+
+impl From<RoleName> for tacit::Role {
+    fn from(role: RoleName) -> Self {
+        match role {
+            RoleName::Garbler => RoleArg::Garbler.into(),
+            RoleName::Evaluator => RoleArg::Evaluator.into(),
+        }
+    }
+}
+
+/// A protocol by its name.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ProtocolName {
+    /// Garble now.
+    Direct,
+    /// Take from the stock.
+    Prepared,
+}
+
+fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {
+    let text = String::deserialize(from)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+impl Serve {
+    /// The same with paths of files beside `folder`.
+    pub(crate) fn beside(&mut self, folder: &Path) {
+        for served in &mut self.function {
+            let files = [&mut served.inputs_file, &mut served.results_file];
+            for file in files.into_iter().flatten() {
+                *file = folder.join(&file);
+            }
+            served.function = function_beside(&served.function, folder);
+        }
+        for stocked in &mut self.stock {
+            stocked.function = function_beside(&stocked.function, folder);
+        }
+    }
+}
+
+/// A function's file beside `folder`; a name of the library stays.
+fn function_beside(name: &str, folder: &Path) -> String {
+    match crate::function::is_in_library(name) {
+        true => name.to_owned(),
+        false => folder.join(name).to_string_lossy().into_owned(),
+    }
+}

@@ -1,0 +1,269 @@
+//! From `tacit.toml` to what a service does: everything is checked before it is taken.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tacit::formats::BitOrder;
+use tacit::{Fingerprint, Function, ProtocolId};
+use tacit_serve::inputs::{FromCommand, FromFile, NoInputs};
+use tacit_serve::policy::MAX_FUNCTIONS;
+use tacit_serve::results::{Dropped, ToCommand, ToFile};
+use tacit_serve::{Inputs, Level, Limits, Offer, Peer, Policy, Results};
+
+use super::config::{Parameter, ProtocolName, Serve, Served, Stocked};
+use crate::args::FunctionArgs;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::{function, run};
+
+/// Longest time of a command for inputs or results, and of a run, unless told otherwise.
+const COMMAND_TIME: Duration = Duration::from_secs(10);
+const RUN_TIME: Duration = Duration::from_secs(600);
+
+/// What the configuration says.
+///
+/// # Errors
+///
+/// What is wrong with it, by table and field.
+pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> {
+    let peers = config.peers.iter().map(|(name, peer)| Peer {
+        name: name.clone(),
+        fingerprint: peer.fingerprint,
+        address: peer.address.clone(),
+    });
+    let peers: Vec<_> = peers.collect();
+    if peers.is_empty() {
+        return Err(wrong("[peers]", "nobody may connect; add [peers.NAME]"));
+    }
+    let offers = serve.function.iter().enumerate().map(|(number, served)| {
+        let at = format!("[[serve.function]] {} ({})", number + 1, served.function);
+        offer(config, served).map_err(|failure| within(&at, &failure))
+    });
+    let stock = serve.stock.iter().enumerate().map(|(number, stocked)| {
+        let at = format!("[[serve.stock]] {} ({})", number + 1, stocked.function);
+        levels(config, stocked).map_err(|failure| within(&at, &failure))
+    });
+    let offers: Vec<_> = offers.collect::<Result<_, _>>()?;
+    let stock: Vec<_> = stock.collect::<Result<_, _>>()?;
+    let stock = stock.into_iter().flatten().collect();
+    Policy::new(peers, offers, stock, limits(config, serve), config.base_ot)
+        .map_err(|error| Failure::Usage(format!("[serve]: {error}")))
+}
+
+fn wrong(at: &str, what: &str) -> Failure {
+    Failure::Usage(format!("{at}: {what}"))
+}
+
+fn within(at: &str, failure: &Failure) -> Failure {
+    wrong(at, &failure.to_string())
+}
+
+fn limits(config: &Config, serve: &Serve) -> Limits {
+    let usual = Limits::default();
+    Limits {
+        sessions: serve.sessions.unwrap_or(usual.sessions),
+        sessions_per_peer: serve.sessions_per_peer.unwrap_or_else(|| {
+            let sessions = serve.sessions.unwrap_or(usual.sessions);
+            usual.sessions_per_peer.min(sessions)
+        }),
+        arrivals: serve.arrivals.unwrap_or(usual.arrivals),
+        refusals: serve.refusals.unwrap_or(usual.refusals),
+        handshake: serve.handshake.unwrap_or(usual.handshake),
+        idle: serve.idle.unwrap_or(usual.idle),
+        message: config.timeouts.message.unwrap_or(usual.message),
+        preparations: serve.preparations.unwrap_or(usual.preparations),
+        preparation: serve.preparation.unwrap_or(usual.preparation),
+        look_at_stock: serve.look_at_stock.unwrap_or(usual.look_at_stock),
+    }
+}
+
+fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
+    let members = members(&served.params)?;
+    let functions = members.into_iter().map(|params| {
+        let ports = [&served.owners, &served.results, &served.types];
+        let function = instance(&served.function, params, ports, served.bit_order.as_deref())?;
+        Ok(Arc::new(function))
+    });
+    let functions: Vec<_> = functions.collect::<Result<_, Failure>>()?;
+    let rung = run::scheme(
+        served.scheme.as_deref(),
+        functions.first().map(AsRef::as_ref),
+    )?;
+    let protocols = served
+        .protocols
+        .as_deref()
+        .unwrap_or(&[ProtocolName::Direct]);
+    if protocols.is_empty() {
+        return Err(wrong(
+            "protocols",
+            "there is none; write direct, prepared or both",
+        ));
+    }
+    let protocols = protocols.iter().map(|protocol| match protocol {
+        ProtocolName::Direct => ProtocolId::Direct,
+        ProtocolName::Prepared => ProtocolId::Prepared,
+    });
+    Ok(Offer {
+        name: served
+            .name
+            .clone()
+            .unwrap_or_else(|| served.function.clone()),
+        role: served.role.into(),
+        protocols: protocols.collect(),
+        scheme: rung.id,
+        peers: peers(config, served.peers.as_deref())?,
+        inputs: inputs(served, &functions)?,
+        results: results(served)?,
+        functions,
+        rate: served.rate,
+        time_limit: served
+            .time_limit
+            .or(config.timeouts.run)
+            .unwrap_or(RUN_TIME),
+    })
+}
+
+/// Every choice of parameters within the bounds.
+fn members(params: &BTreeMap<String, Parameter>) -> Result<Vec<Vec<(String, String)>>, Failure> {
+    let mut members = vec![Vec::new()];
+    for (name, parameter) in params {
+        let values: Vec<u64> = match parameter {
+            Parameter::One(value) => vec![*value],
+            Parameter::Among(values) => values.clone(),
+            Parameter::Between(bounds) => {
+                let most = bounds.min.saturating_add(MAX_FUNCTIONS as u64);
+                (bounds.min..=bounds.max.min(most)).collect()
+            }
+        };
+        if values.is_empty() {
+            return Err(wrong(
+                &format!("params.{name}"),
+                "no value is allowed; write some",
+            ));
+        }
+        if members.len().saturating_mul(values.len()) > MAX_FUNCTIONS {
+            let many = format!("more than {MAX_FUNCTIONS} functions; narrow the bounds");
+            return Err(wrong(&format!("params.{name}"), &many));
+        }
+        let with = |member: &Vec<(String, String)>, value: &u64| {
+            let mut member = member.clone();
+            member.push((name.clone(), value.to_string()));
+            member
+        };
+        members = members
+            .iter()
+            .flat_map(|member| values.iter().map(move |value| with(member, value)))
+            .collect();
+    }
+    Ok(members)
+}
+
+/// A function as the arguments of `tacit run` would name it.
+fn instance(
+    name: &str,
+    params: Vec<(String, String)>,
+    ports: [&BTreeMap<String, String>; 3],
+    bit_order: Option<&str>,
+) -> Result<Function, Failure> {
+    let pairs = |map: &BTreeMap<String, String>| {
+        let pairs = map.iter().map(|(name, word)| (name.clone(), word.clone()));
+        pairs.collect()
+    };
+    let bit_order = bit_order.map(str::parse::<BitOrder>).transpose();
+    let [owners, results, types] = ports.map(pairs);
+    let choice = FunctionArgs {
+        params,
+        owners,
+        results,
+        types,
+        bit_order: bit_order.map_err(|error| wrong("bit_order", &error.to_string()))?,
+    };
+    function::find(name, &choice)?.function(&choice)
+}
+
+fn peers(config: &Config, names: Option<&[String]>) -> Result<BTreeSet<Fingerprint>, Failure> {
+    let Some(names) = names else {
+        let peers = config.peers.values();
+        return Ok(peers.map(|peer| peer.fingerprint).collect());
+    };
+    let peer = |name: &String| {
+        let peer = config.peers.get(name).ok_or_else(|| {
+            let known: Vec<_> = config.peers.keys().map(String::as_str).collect();
+            let known = known.join(", ");
+            wrong(
+                "peers",
+                &format!("{name:?} is not among [peers], which are {known}"),
+            )
+        })?;
+        Ok(peer.fingerprint)
+    };
+    names.iter().map(peer).collect()
+}
+
+fn inputs(served: &Served, functions: &[Arc<Function>]) -> Result<Arc<dyn Inputs>, Failure> {
+    let role = tacit::Role::from(served.role);
+    let has_inputs = functions
+        .iter()
+        .any(|function| function.input_bits(role) > 0);
+    match (&served.inputs_file, &served.inputs_command) {
+        (Some(file), None) => Ok(Arc::new(FromFile(file.clone()))),
+        (None, Some(command)) => Ok(Arc::new(FromCommand {
+            command: checked("inputs_command", command)?,
+            patience: served.command_time.unwrap_or(COMMAND_TIME),
+        })),
+        (None, None) if has_inputs => Err(wrong(
+            "inputs",
+            "this party has inputs; write inputs_file or inputs_command",
+        )),
+        (None, None) => Ok(Arc::new(NoInputs)),
+        (Some(_), Some(_)) => Err(wrong(
+            "inputs",
+            "both inputs_file and inputs_command are given; leave one out",
+        )),
+    }
+}
+
+fn results(served: &Served) -> Result<Arc<dyn Results>, Failure> {
+    match (&served.results_file, &served.results_command) {
+        (Some(file), None) => Ok(Arc::new(ToFile::new(file.clone()))),
+        (None, Some(command)) => Ok(Arc::new(ToCommand {
+            command: checked("results_command", command)?,
+            patience: served.command_time.unwrap_or(COMMAND_TIME),
+        })),
+        (None, None) => Ok(Arc::new(Dropped)),
+        (Some(_), Some(_)) => Err(wrong(
+            "results",
+            "both results_file and results_command are given; leave one out",
+        )),
+    }
+}
+
+fn checked(at: &str, command: &[String]) -> Result<Vec<String>, Failure> {
+    match command.is_empty() {
+        true => Err(wrong(
+            at,
+            "it is empty; write the program and its arguments",
+        )),
+        false => Ok(command.to_vec()),
+    }
+}
+
+fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
+    let params = stocked.params.iter();
+    let params = params.map(|(name, value)| (name.clone(), value.to_string()));
+    let ports = [&stocked.owners, &stocked.results, &stocked.types];
+    let order = stocked.bit_order.as_deref();
+    let function = Arc::new(instance(&stocked.function, params.collect(), ports, order)?);
+    let rung = run::scheme(stocked.scheme.as_deref(), Some(&function))?;
+    let peers = peers(config, stocked.peers.as_deref())?.into_iter();
+    let levels = peers.map(|peer| Level {
+        peer,
+        role: stocked.role.into(),
+        scheme: rung.id,
+        function: Arc::clone(&function),
+        runs: stocked.runs,
+        refill_below: stocked.refill_below.unwrap_or(stocked.runs.div_ceil(2)),
+    });
+    Ok(levels.collect())
+}

@@ -1,0 +1,288 @@
+//! `tacit serve` as a process: its configuration, its signals, its log, and the page that shows it.
+
+mod process;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+
+use process::{Ended, Parties, Running, tacit};
+
+const INPUTS: &str = r#"{ "a": 41, "key": "000102030405060708090a0b0c0d0e0f" }"#;
+
+/// A configuration of Alice's with these functions, at free ports.
+fn config(parties: &Parties, functions: &str) -> String {
+    let bob = parties.fingerprints()[1];
+    format!(
+        "identity = \"alice.key\"\n[stock]\nfolder = \"a\"\n[peers.bob]\nfingerprint = \"{bob}\"\n\
+         [serve]\nlisten = \"127.0.0.1:0\"\nmetrics = \"127.0.0.1:0\"\nstop = \"20s\"\n{functions}"
+    )
+}
+
+const MILLIONAIRES: &str = "[[serve.function]]\nfunction = \"millionaires\"\nrole = \"garbler\"\n\
+                            params = { bits = { min = 7, max = 8 } }\ninputs_file = \"in.json\"\n";
+
+/// A service of Alice's, and where it answers.
+fn start(parties: &Parties, config: &str, more: &[&str]) -> (Running, String, String) {
+    parties.file("alice.toml", config);
+    parties.file("in.json", INPUTS);
+    let arguments = [&["serve", "--config", "alice.toml"], more].concat();
+    let mut service = Running::start(parties.folder(), &arguments, "");
+    let address = service.line_after("listening address=");
+    let metrics = service.line_after("metrics address=");
+    (service, address, metrics)
+}
+
+fn richer(parties: &Parties, address: &str, bits: &str) -> Ended {
+    let bits = format!("bits={bits}");
+    let what = [
+        "millionaires",
+        "--role",
+        "evaluator",
+        "--param",
+        &bits,
+        "--input",
+        "b=40",
+    ];
+    parties.bob_connects(address, &what, "")
+}
+
+fn get(address: &str, path: &str) -> String {
+    let mut socket = TcpStream::connect(address).expect("a server");
+    write!(socket, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it reads");
+    let mut text = String::new();
+    socket.read_to_string(&mut text).expect("it answers");
+    text
+}
+
+#[test]
+fn a_wrong_configuration_is_not_taken_and_a_right_one_is() {
+    let parties = Parties::new();
+    let good = config(&parties, MILLIONAIRES);
+    let (mut service, address, metrics) = start(&parties, &good, &[]);
+    assert_eq!(
+        richer(&parties, &address, "7").succeeded(),
+        "a_is_richer = 1\n"
+    );
+    richer(&parties, &address, "9").failed(5, &["does not allow"]);
+
+    for (wrong, word) in [
+        (good.replace("[serve]", "[serve"), "line 6"),
+        (good.replace("garbler", "gambler"), "gambler"),
+        (good.replace("max = 8", "max = 6"), "params.bits"),
+        (good.replace("127.0.0.1:0", "127.0.0.1:1"), "restart"),
+        (
+            good.replace("in.json\"", "in.json\"\npeers = [\"carol\"]"),
+            "carol",
+        ),
+    ] {
+        parties.file("alice.toml", &wrong);
+        service.signal("HUP");
+        let told = service.line_after("reload-refused");
+        assert!(told.contains(word), "{word}: {told}");
+        richer(&parties, &address, "8").succeeded();
+    }
+    parties.file("alice.toml", &good.replace("max = 8", "max = 9"));
+    service.signal("HUP");
+    service.line_after("reloaded");
+    richer(&parties, &address, "9").succeeded();
+
+    assert!(get(&metrics, "/health").contains("\"status\":\"ok\""));
+    let counted = get(&metrics, "/metrics");
+    let runs = r#"tacit_runs_total{offer="millionaires",protocol="direct",outcome="done"} 7"#;
+    assert!(counted.contains(runs), "{counted}");
+    service.signal("TERM");
+    service.end().succeeded();
+}
+
+#[test]
+fn a_run_under_way_ends_well_when_the_service_is_told_to_stop() {
+    let parties = Parties::new();
+    let slow = MILLIONAIRES.replace(
+        "inputs_file = \"in.json\"",
+        "inputs_command = [\"sh\", \"-c\", \"touch begun; sleep 1; cat in.json\"]",
+    );
+    let (mut service, address, _) = start(&parties, &config(&parties, &slow), &[]);
+    let what = [
+        "run",
+        "millionaires",
+        "--role",
+        "evaluator",
+        "--param",
+        "bits=8",
+    ];
+    let bob = parties.bob_starts(&address, &[&what[..], &["--input", "b=40"]].concat(), "");
+    while !parties.folder().join("begun").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    service.signal("TERM");
+    service.line_after("stopping sessions=1");
+    assert_eq!(bob.end().succeeded(), "a_is_richer = 1\n");
+    let ended = service.end();
+    ended.succeeded();
+    assert!(ended.stderr.contains("stopped cut=0"), "{ended:?}");
+}
+
+#[test]
+fn the_log_for_programs_has_no_secret() {
+    let parties = Parties::new();
+    parties.file("in.json", INPUTS);
+    let functions = MILLIONAIRES.to_owned()
+        + "[[serve.function]]\nfunction = \"aes-128\"\nrole = \"garbler\"\n\
+           inputs_file = \"in.json\"\nresults_file = \"out.jsonl\"\n";
+    parties.file("alice.toml", &config(&parties, &functions));
+    let arguments = ["serve", "--config", "alice.toml", "--log", "json"];
+    let mut service = Running::start(parties.folder(), &arguments, "");
+    let first = service.line_after("{\"event\":\"listening\",\"address\":\"");
+    let address = first.split('"').next().expect("an address");
+    let block = "block=00112233445566778899aabbccddeeff";
+    let run = parties.bob_connects(
+        address,
+        &["aes-128", "--role", "evaluator", "--input", block],
+        "",
+    );
+    assert_eq!(
+        run.succeeded(),
+        "ciphertext = 69c4e0d86a7b0430d8cdb78070b4c55a\n"
+    );
+    richer(&parties, address, "99").failed(5, &[]);
+    service.interrupt();
+    let ended = service.end();
+    ended.succeeded();
+    for line in ended.stderr.lines() {
+        let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        assert!(
+            event["time"].as_f64().is_some_and(|time| time > 1e9),
+            "{line}"
+        );
+        assert!(
+            !line.contains("0001020304") && !line.contains("69c4e0d8"),
+            "{line}"
+        );
+    }
+    assert!(ended.stderr.contains("\"event\":\"run\""), "{ended:?}");
+    assert!(ended.stderr.contains("\"event\":\"refused\""), "{ended:?}");
+    let results = fs::read_to_string(parties.folder().join("out.jsonl")).expect("results");
+    assert!(
+        results.contains("69c4e0d86a7b0430d8cdb78070b4c55a"),
+        "{results}"
+    );
+}
+
+#[test]
+fn what_a_configuration_lacks_is_told_before_anything_starts() {
+    let parties = Parties::new();
+    parties.file("in.json", INPUTS);
+    let check = |text: &str| {
+        parties.file("alice.toml", text);
+        tacit(
+            parties.folder(),
+            &["serve", "--config", "alice.toml", "--check"],
+        )
+    };
+    let good = config(&parties, MILLIONAIRES);
+    assert_eq!(
+        check(&good).succeeded(),
+        "1 peers, 2 functions, 0 levels of stock\n"
+    );
+    let no_serve = good.split("[serve]").next().expect("a part");
+    check(no_serve).failed(2, &["[serve]", "docs/operate.md"]);
+    let twice = format!("{good}{MILLIONAIRES}");
+    check(&twice).failed(2, &["millionaires", "leave one out"]);
+    let both = good.replace("inputs_file", "inputs_command = [\"x\"]\ninputs_file");
+    check(&both).failed(2, &["[[serve.function]] 1 (millionaires)", "both"]);
+    let none = good.replace("inputs_file = \"in.json\"", "");
+    check(&none).failed(2, &["inputs_file or inputs_command"]);
+    let wide = good.replace("max = 8", "max = 8000000000");
+    check(&wide).failed(2, &["params.bits", "4096"]);
+    let rate = good.replace("in.json\"", "in.json\"\nrate = \"often\"");
+    check(&rate).failed(2, &["line", "100/1m"]);
+    let level = "[[serve.stock]]\nfunction = \"aes-128-rounds\"\nrole = \"garbler\"\nruns = 5\n";
+    let above = format!("{good}{level}refill_below = 6\n");
+    check(&above).failed(2, &["refill_below", "at most its runs, 5"]);
+}
+
+/// The page's blocks of code, in order: language and text.
+fn blocks(page: &str) -> Vec<(String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(page);
+    let text = fs::read_to_string(path).expect("the page");
+    let parts = text.split("```").skip(1).step_by(2);
+    let parts = parts.map(|part| part.split_once('\n').expect("a line"));
+    parts
+        .map(|(language, text)| (language.to_owned(), text.to_owned()))
+        .collect()
+}
+
+#[test]
+fn two_organisations_follow_the_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let mut told: Vec<(&str, String)> = Vec::new();
+    let mut service: Option<Running> = None;
+    let mut ran = 0;
+    for (language, block) in blocks("docs/operate.md") {
+        let mut block = block;
+        for (placeholder, value) in &told {
+            block = block.replace(placeholder, value);
+        }
+        if language == "json" && !folder.join("inputs.json").exists() {
+            fs::write(folder.join("inputs.json"), &block).expect("a file");
+        }
+        if let Some(file) = block.strip_prefix("# file: ") {
+            let name = file.lines().next().expect("a name").to_owned();
+            // Any free ports instead of those of the page.
+            let block = match name.as_str() {
+                "alice.toml" => block.replace(":7000", ":0").replace(":9464", ":0"),
+                _ => block,
+            };
+            fs::write(folder.join(name), block).expect("a file");
+        }
+        if language != "console" {
+            continue;
+        }
+        for line in block.lines() {
+            let (who, command) = line.split_once("$ ").expect("who types it");
+            let words: Vec<&str> = command.split(' ').collect();
+            ran += 1;
+            match words[..] {
+                ["tacit", "keygen", ..] => {
+                    let made = tacit(folder, &words[1..]);
+                    let placeholder = match who {
+                        "alice" => "ALICES-FINGERPRINT",
+                        _ => "BOBS-FINGERPRINT",
+                    };
+                    told.push((placeholder, made.succeeded().trim().to_owned()));
+                }
+                ["tacit", "serve", "--config", _] => {
+                    let mut started = Running::start(folder, &words[1..], "");
+                    told.push(("127.0.0.1:7000", started.line_after("listening address=")));
+                    told.push(("127.0.0.1:9464", started.line_after("metrics address=")));
+                    service = Some(started);
+                }
+                ["tacit", ..] => {
+                    let ended = tacit(folder, &words[1..]);
+                    assert!(!ended.succeeded().is_empty(), "{command}: {ended:?}");
+                }
+                ["curl", url] => {
+                    let url = url.strip_prefix("http://").expect("a URL");
+                    let (address, path) = url.split_once('/').expect("a path");
+                    let answer = get(address, &format!("/{path}"));
+                    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+                }
+                _ => panic!("{command} is not run"),
+            }
+        }
+    }
+    assert!(ran >= 10, "the page shows {ran} commands");
+    let service = service.expect("the page starts a service");
+    service.signal("TERM");
+    service.end().succeeded();
+    let results = fs::read_to_string(folder.join("results.jsonl")).expect("results");
+    assert!(
+        results.contains("69c4e0d86a7b0430d8cdb78070b4c55a"),
+        "{results}"
+    );
+}

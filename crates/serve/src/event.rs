@@ -1,0 +1,195 @@
+//! What a service tells of itself: one event a step, with public values only.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+/// How much an event matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Somebody has to look: this party's own files or disk.
+    Error,
+    /// A peer was refused or failed.
+    Warning,
+    /// What a service does.
+    Info,
+    /// What only an auditor asks for.
+    Debug,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields say what they are")]
+pub enum Event {
+    /// It accepts peers at this address.
+    Listening { address: String },
+    /// Metrics and health are asked for at this address.
+    Metrics { address: String },
+    /// A peer began a session.
+    SessionBegan { peer: String, from: String },
+    /// A session ended, and how.
+    SessionEnded {
+        peer: String,
+        runs: u64,
+        seconds: f64,
+        reason: String,
+    },
+    /// Somebody was refused: a connection, a session, a run or a preparation.
+    Refused {
+        peer: Option<String>,
+        from: Option<String>,
+        what: &'static str,
+        reason: String,
+    },
+    /// So many further refusals were not told one by one.
+    RefusedMore { peer: Option<String>, count: u64 },
+    /// A run ended well.
+    Run {
+        peer: String,
+        offer: String,
+        protocol: String,
+        milliseconds: f64,
+        bytes_sent: u64,
+        bytes_received: u64,
+        and_gates_on_the_spot: u64,
+    },
+    /// A run takes these numbers from the stock, which no other ever does.
+    Takes {
+        peer: String,
+        offer: String,
+        numbers: String,
+    },
+    /// A run failed.
+    RunFailed {
+        peer: String,
+        offer: String,
+        protocol: String,
+        reason: String,
+    },
+    /// This party's inputs were not to be had.
+    InputsFailed { offer: String, reason: String },
+    /// This party's results were not taken.
+    ResultsFailed { offer: String, reason: String },
+    /// A stock was filled.
+    Replenished {
+        peer: String,
+        function: String,
+        runs: u64,
+        made: u64,
+        seconds: f64,
+    },
+    /// A stock could not be filled.
+    ReplenishFailed {
+        peer: String,
+        function: String,
+        reason: String,
+    },
+    /// A stock cannot be read.
+    StockFailed { peer: String, reason: String },
+    /// Another configuration is in force.
+    Reloaded {
+        peers: usize,
+        functions: usize,
+        levels: usize,
+    },
+    /// Another configuration was not taken, and the old one stays.
+    ReloadRefused { reason: String },
+    /// No further sessions are accepted.
+    Stopping { sessions: usize },
+    /// All sessions have ended; so many were cut.
+    Stopped { cut: usize },
+}
+
+/// Is told what happens. It must return soon: sessions wait for it.
+pub trait Observer: Send + Sync {
+    /// Something happened.
+    fn tell(&self, event: &Event);
+}
+
+impl<F: Fn(&Event) + Send + Sync> Observer for F {
+    fn tell(&self, event: &Event) {
+        self(event);
+    }
+}
+
+impl Event {
+    /// How much it matters.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::InputsFailed { .. }
+            | Self::ResultsFailed { .. }
+            | Self::StockFailed { .. }
+            | Self::ReloadRefused { .. } => Severity::Error,
+            Self::Refused { .. }
+            | Self::RefusedMore { .. }
+            | Self::RunFailed { .. }
+            | Self::ReplenishFailed { .. } => Severity::Warning,
+            Self::Takes { .. } => Severity::Debug,
+            _ => Severity::Info,
+        }
+    }
+
+    /// Its name and fields as JSON, with its severity and `time` in seconds since 1970.
+    #[must_use]
+    pub fn json(&self, time: f64) -> String {
+        let mut json = self.fields();
+        json.insert("severity".to_owned(), serde_json::json!(self.severity()));
+        json.insert("time".to_owned(), serde_json::json!(time));
+        serde_json::Value::Object(json).to_string()
+    }
+
+    /// Its name and fields for people, in a line.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut fields = self.fields();
+        let name = fields.remove("event");
+        let mut text = name
+            .and_then(|name| name.as_str().map(str::to_owned))
+            .unwrap_or_default();
+        for (name, value) in fields {
+            let _ = match value {
+                serde_json::Value::Null => Ok(()),
+                serde_json::Value::String(plain) if !plain.contains([' ', '"']) => {
+                    write!(text, " {name}={plain}")
+                }
+                value => write!(text, " {name}={value}"),
+            };
+        }
+        text
+    }
+
+    fn fields(&self) -> serde_json::Map<String, serde_json::Value> {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::Object(fields)) => fields,
+            _ => serde_json::Map::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_lines_for_programs_and_people() {
+        let refused = Event::Refused {
+            peer: Some("bob".to_owned()),
+            from: None,
+            what: "run",
+            reason: "it asks \"for\"\nmore".to_owned(),
+        };
+        assert_eq!(
+            refused.json(1.5),
+            r#"{"event":"refused","from":null,"peer":"bob","reason":"it asks \"for\"\nmore","severity":"warning","time":1.5,"what":"run"}"#
+        );
+        assert_eq!(
+            refused.text(),
+            r#"refused peer=bob reason="it asks \"for\"\nmore" what=run"#
+        );
+        assert_eq!(Event::Stopped { cut: 2 }.text(), "stopped cut=2");
+    }
+}

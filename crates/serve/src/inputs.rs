@@ -1,0 +1,201 @@
+//! Where this party's inputs come from, run by run: a file, a command, or the program itself.
+//!
+//! Texts that may hold secrets are wiped when they are dropped and appear in no message.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use tacit::{Fingerprint, Function, ProtocolId, Role, Value, wipe_json};
+use zeroize::Zeroizing;
+
+use crate::results::command;
+
+/// The longest text that is read for inputs, in bytes.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A run that a peer asked for and this party allows.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The offer's name.
+    pub offer: &'a str,
+    /// The function.
+    pub function: &'a Function,
+    /// This party's role.
+    pub role: Role,
+    /// Who asks.
+    pub peer: Fingerprint,
+    /// What this party calls it.
+    pub peer_name: &'a str,
+    /// By which protocol.
+    pub protocol: ProtocolId,
+}
+
+impl Asked<'_> {
+    /// The function's inputs that are this party's: names and types.
+    fn own_names(&self) -> Vec<String> {
+        let own = self.function.inputs().iter();
+        let own = own.filter(|input| input.owner == self.role);
+        own.map(|input| format!("{} ({})", input.port.name, input.port.ty))
+            .collect()
+    }
+}
+
+/// Gives this party's inputs of a run.
+pub trait Inputs: Send + Sync {
+    /// The inputs, by name. They are asked for before the peer is told that it may run.
+    ///
+    /// # Errors
+    ///
+    /// Why there are none, without a secret: it is logged.
+    fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String>;
+}
+
+/// This party has no inputs.
+#[derive(Clone, Copy, Debug)]
+pub struct NoInputs;
+
+impl Inputs for NoInputs {
+    fn values(&self, _asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String> {
+        Ok(BTreeMap::new())
+    }
+}
+
+/// A function of the program.
+pub struct FromProgram<F>(pub F);
+
+impl<F> Inputs for FromProgram<F>
+where
+    F: Fn(&Asked<'_>) -> Result<BTreeMap<String, Value>, String> + Send + Sync,
+{
+    fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String> {
+        self.0(asked)
+    }
+}
+
+/// A JSON object in a file, which is read for every run: whoever replaces it does so whole, by
+/// renaming.
+#[derive(Clone, Debug)]
+pub struct FromFile(pub PathBuf);
+
+impl Inputs for FromFile {
+    fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String> {
+        let path = self.0.display();
+        let file = File::open(&self.0).map_err(|error| format!("cannot open {path}: {error}"))?;
+        let text = read(file).map_err(|error| format!("cannot read {path}: {error}"))?;
+        parse(asked, &text).map_err(|error| format!("the inputs in {path}: {error}"))
+    }
+}
+
+/// A command that prints a JSON object. It gets the run as `TACIT_OFFER`, `TACIT_FUNCTION`,
+/// `TACIT_DIGEST`, `TACIT_ROLE`, `TACIT_PEER` and `TACIT_PEER_FINGERPRINT` in its environment, and
+/// is ended after `patience`.
+#[derive(Clone, Debug)]
+pub struct FromCommand {
+    /// The program and its arguments; no shell reads them.
+    pub command: Vec<String>,
+    /// How long it may take.
+    pub patience: Duration,
+}
+
+impl Inputs for FromCommand {
+    fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String> {
+        let text = command(&self.command, asked, &[], self.patience, MAX_BYTES)?;
+        parse(asked, &text).map_err(|error| format!("the inputs of {}: {error}", self.command[0]))
+    }
+}
+
+fn read(file: File) -> std::io::Result<Zeroizing<Vec<u8>>> {
+    let mut text = Zeroizing::new(Vec::new());
+    file.take(MAX_BYTES + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        let longer = format!("it is longer than {MAX_BYTES} bytes");
+        return Err(std::io::Error::other(longer));
+    }
+    Ok(text)
+}
+
+/// The values in a JSON object of this party's inputs. Names that the function does not have are
+/// passed over, so that one file serves several functions.
+fn parse(asked: &Asked<'_>, text: &[u8]) -> Result<BTreeMap<String, Value>, String> {
+    let pairs: Pairs = serde_json::from_slice(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        format!(
+            "no JSON object of names and values (line {line}, column {column}: {})",
+            kind_of(&error)
+        )
+    })?;
+    let mut values = BTreeMap::new();
+    for input in asked.function.inputs() {
+        if input.owner != asked.role {
+            continue;
+        }
+        let name = &input.port.name;
+        let found = pairs.0.iter().find(|(found, _)| found == name);
+        let (_, json) = found.ok_or_else(|| {
+            let wanted = asked.own_names().join(", ");
+            format!("{name} is missing; this party gives {wanted}")
+        })?;
+        let value = input.port.value_from_json(json);
+        values.insert(name.clone(), value.map_err(|error| error.to_string())?);
+    }
+    Ok(values)
+}
+
+/// A JSON object's members in order; a name that comes twice is an error. Wiped when dropped.
+pub struct Pairs(pub Vec<(String, serde_json::Value)>);
+
+impl Drop for Pairs {
+    fn drop(&mut self) {
+        self.0.drain(..).for_each(|(_, value)| wipe_json(value));
+    }
+}
+
+impl fmt::Debug for Pairs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pairs({} of them)", self.0.len())
+    }
+}
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(PairsVisitor)
+    }
+}
+
+struct PairsVisitor;
+
+impl<'de> Visitor<'de> for PairsVisitor {
+    type Value = Pairs;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of input names and values")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+        let mut pairs = Pairs(Vec::new());
+        while let Some((name, value)) = map.next_entry::<String, _>()? {
+            if pairs.0.iter().any(|(known, _)| *known == name) {
+                return Err(A::Error::custom("a name comes twice"));
+            }
+            pairs.0.push((name, value));
+        }
+        Ok(pairs)
+    }
+}
+
+/// What is wrong with a JSON text, without a word of it: it may be secret.
+#[must_use]
+pub fn kind_of(error: &serde_json::Error) -> &'static str {
+    use serde_json::error::Category;
+    match error.classify() {
+        Category::Eof => "it ends too early",
+        Category::Syntax => "a syntax error",
+        Category::Data => "not an object, or a name comes twice",
+        Category::Io => "it cannot be read",
+    }
+}

@@ -1,0 +1,38 @@
+//! A service: this party answers the functions that it was told to allow, for many peers at once,
+//! and keeps the stock with them filled.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`policy`] | who may ask for what, how often, on which inputs, and what is kept in stock |
+//! | [`inputs`], [`results`] | where this party's inputs come from and its results go |
+//! | [`service`] | the listener, the sessions and their limits, stop and reload |
+//! | `visit` | one session: what is asked, whether it may be, the run |
+//! | `replenish` | the stock filled up in the background, behind the runs |
+//! | [`event`], [`metrics`], [`http`] | what programs and people see of it; never a secret |
+//! | [`rate`] | how often something may happen |
+//!
+//! A [`Policy`] is checked when it is made, before a running service takes it. The service takes
+//! threads and no async runtime: one for each session, of which there is a bounded number, one
+//! that accepts, and one that replenishes. What a peer does wrong ends its own session and is told
+//! to it, counted and logged; a peer that goes on with it is not heard for a while.
+#![forbid(unsafe_code)]
+
+pub mod event;
+pub mod http;
+pub mod inputs;
+pub mod metrics;
+pub mod policy;
+mod priority;
+pub mod rate;
+mod replenish;
+pub mod results;
+pub mod service;
+mod visit;
+
+pub use event::{Event, Observer};
+pub use inputs::{Asked, Inputs};
+pub use metrics::Metrics;
+pub use policy::{Error, Level, Limits, Offer, Peer, Policy};
+pub use rate::Rate;
+pub use results::Results;
+pub use service::{Service, Stopped};

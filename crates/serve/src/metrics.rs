@@ -1,0 +1,248 @@
+//! What is counted, in Prometheus' format (OpenMetrics text).
+
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use tacit::StockSummary;
+
+/// Upper bounds of a run's time, in seconds.
+const RUN_SECONDS: [f64; 14] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0,
+];
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfRun {
+    offer: String,
+    protocol: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfOutcome {
+    offer: String,
+    protocol: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfRefusal {
+    what: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfPeer {
+    peer: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfStock {
+    peer: String,
+    role: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfKind {
+    peer: String,
+    role: &'static str,
+    component: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfPreparation {
+    function: String,
+    asked_by: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfLevel {
+    peer: String,
+    function: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfWay {
+    direction: &'static str,
+}
+
+/// Counters and gauges of a service. Labels are names of this party's configuration and of
+/// components, so that peers cannot make new ones.
+pub struct Metrics {
+    registry: Registry,
+    sessions: Gauge,
+    sessions_begun: Family<OfPeer, Counter>,
+    runs: Family<OfOutcome, Counter>,
+    run_seconds: Family<OfRun, Histogram>,
+    bytes: Family<OfWay, Counter>,
+    refused: Family<OfRefusal, Counter>,
+    preparations: Family<OfPreparation, Counter>,
+    stock_bytes: Family<OfStock, Gauge<u64, AtomicU64>>,
+    stock_limit: Family<OfStock, Gauge<u64, AtomicU64>>,
+    stock_usable: Family<OfKind, Gauge<u64, AtomicU64>>,
+    runs_there: Family<OfLevel, Gauge<u64, AtomicU64>>,
+    runs_wanted: Family<OfLevel, Gauge<u64, AtomicU64>>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metrics {
+    /// All at zero.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut registry = Registry::with_prefix("tacit");
+        macro_rules! register {
+            ($name:literal, $help:literal, $metric:expr) => {{
+                let metric = $metric;
+                registry.register($name, $help, metric.clone());
+                metric
+            }};
+        }
+        let histogram: Family<OfRun, Histogram> =
+            Family::new_with_constructor(|| Histogram::new(RUN_SECONDS));
+        registry.register_with_unit(
+            "run",
+            "Time of runs that ended well, from agreement to result",
+            Unit::Seconds,
+            histogram.clone(),
+        );
+        Self {
+            sessions: register!("sessions", "Sessions that are open", Gauge::default()),
+            sessions_begun: register!("sessions_begun", "Sessions", Family::default()),
+            runs: register!("runs", "Runs by their outcome", Family::default()),
+            run_seconds: histogram,
+            bytes: register!(
+                "run_bytes",
+                "Bytes of runs that ended well",
+                Family::default()
+            ),
+            refused: register!("refused", "What was refused to peers", Family::default()),
+            preparations: register!(
+                "preparations",
+                "Preparations by who asked for them and their outcome",
+                Family::default()
+            ),
+            stock_bytes: register!("stock_bytes", "Bytes of a stock on disk", Family::default()),
+            stock_limit: register!(
+                "stock_limit_bytes",
+                "Most bytes of a stock",
+                Family::default()
+            ),
+            stock_usable: register!(
+                "stock_usable",
+                "Instances of a component, or OTs, that can be used",
+                Family::default()
+            ),
+            runs_there: register!(
+                "stock_runs",
+                "Runs for which there is enough in stock",
+                Family::default()
+            ),
+            runs_wanted: register!(
+                "stock_runs_wanted",
+                "Runs for which there is to be enough in stock",
+                Family::default()
+            ),
+            registry,
+        }
+    }
+
+    /// The text that a scraper reads.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing into a string does not fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+
+    pub(crate) fn session_began(&self, peer: &str) {
+        self.sessions.inc();
+        let peer = peer.to_owned();
+        self.sessions_begun.get_or_create(&OfPeer { peer }).inc();
+    }
+
+    pub(crate) fn session_ended(&self) {
+        self.sessions.dec();
+    }
+
+    pub(crate) fn run(&self, offer: &str, protocol: &str, seconds: f64, bytes: [u64; 2]) {
+        let (offer, protocol) = (offer.to_owned(), protocol.to_owned());
+        let of_run = OfRun { offer, protocol };
+        self.run_seconds.get_or_create(&of_run).observe(seconds);
+        let OfRun { offer, protocol } = of_run;
+        let outcome = "done";
+        let of_outcome = OfOutcome {
+            offer,
+            protocol,
+            outcome,
+        };
+        self.runs.get_or_create(&of_outcome).inc();
+        for (direction, bytes) in ["sent", "received"].into_iter().zip(bytes) {
+            self.bytes.get_or_create(&OfWay { direction }).inc_by(bytes);
+        }
+    }
+
+    pub(crate) fn run_failed(&self, offer: &str, protocol: &str) {
+        let (offer, protocol) = (offer.to_owned(), protocol.to_owned());
+        let outcome = "failed";
+        let of_outcome = OfOutcome {
+            offer,
+            protocol,
+            outcome,
+        };
+        self.runs.get_or_create(&of_outcome).inc();
+    }
+
+    pub(crate) fn refused(&self, what: &'static str) {
+        self.refused.get_or_create(&OfRefusal { what }).inc();
+    }
+
+    pub(crate) fn prepared(&self, function: &str, asked_by: &'static str, outcome: &'static str) {
+        let of_preparation = OfPreparation {
+            function: function.to_owned(),
+            asked_by,
+            outcome,
+        };
+        self.preparations.get_or_create(&of_preparation).inc();
+    }
+
+    pub(crate) fn stock(&self, peer: &str, summary: &StockSummary) {
+        let role = summary.name.role.name();
+        let of_stock = OfStock {
+            peer: peer.to_owned(),
+            role,
+        };
+        self.stock_bytes.get_or_create(&of_stock).set(summary.bytes);
+        self.stock_limit
+            .get_or_create(&of_stock)
+            .set(summary.max_bytes);
+        for kind in &summary.kinds {
+            let of_kind = OfKind {
+                peer: peer.to_owned(),
+                role,
+                component: kind.name.clone(),
+            };
+            self.stock_usable
+                .get_or_create(&of_kind)
+                .set(kind.available);
+        }
+    }
+
+    pub(crate) fn level(&self, function: &str, peer: &str, there: u64, wanted: u64) {
+        let of_level = OfLevel {
+            peer: peer.to_owned(),
+            function: function.to_owned(),
+        };
+        self.runs_there.get_or_create(&of_level).set(there);
+        self.runs_wanted.get_or_create(&of_level).set(wanted);
+    }
+}

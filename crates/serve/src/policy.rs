@@ -1,0 +1,441 @@
+//! What a service does for whom: made once, checked when it is made, and then only read.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tacit::garble::SchemeId;
+use tacit::{
+    BaseOt, Digest, Fingerprint, Function, Preparation, Proposal, ProtocolId, Role, StockName,
+};
+
+use crate::inputs::Inputs;
+use crate::rate::Rate;
+use crate::results::Results;
+
+/// Most functions, the members of families counted one by one.
+pub const MAX_FUNCTIONS: usize = 4096;
+/// Most runs that a level of the stock holds: the orders for fewer runs are known, too.
+pub const MAX_LEVEL_RUNS: u64 = 100_000;
+
+/// Somebody who may connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// What this party calls it.
+    pub name: String,
+    /// Who it proves to be.
+    pub fingerprint: Fingerprint,
+    /// Where it listens, if it does: this party then connects to it to fill the stock.
+    pub address: Option<String>,
+}
+
+/// Functions that peers may ask for, all with the same inputs of this party.
+#[derive(Clone)]
+pub struct Offer {
+    /// What this party calls it.
+    pub name: String,
+    /// The functions: one, or the members of a family within its bounds.
+    pub functions: Vec<Arc<Function>>,
+    /// This party's role.
+    pub role: Role,
+    /// The protocols by which they are run: `direct`, `prepared` or both.
+    pub protocols: Vec<ProtocolId>,
+    /// The garbling scheme.
+    pub scheme: SchemeId,
+    /// Who may ask.
+    pub peers: BTreeSet<Fingerprint>,
+    /// Where this party's inputs come from.
+    pub inputs: Arc<dyn Inputs>,
+    /// Where this party's results go.
+    pub results: Arc<dyn Results>,
+    /// How often each peer may ask.
+    pub rate: Option<Rate>,
+    /// Longest time of a run.
+    pub time_limit: Duration,
+}
+
+/// What there is to be in stock with a peer.
+#[derive(Clone)]
+pub struct Level {
+    /// With whom.
+    pub peer: Fingerprint,
+    /// This party's role in the runs.
+    pub role: Role,
+    /// The garbling scheme.
+    pub scheme: SchemeId,
+    /// What the runs are of.
+    pub function: Arc<Function>,
+    /// Enough for so many runs after it was filled.
+    pub runs: u64,
+    /// It is filled when there is enough for fewer than so many.
+    pub refill_below: u64,
+}
+
+/// Bounds of what peers can take of this party.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Sessions at once.
+    pub sessions: usize,
+    /// Sessions of one peer at once.
+    pub sessions_per_peer: usize,
+    /// Sessions that one peer may begin.
+    pub arrivals: Rate,
+    /// What one peer may get wrong before it is not heard for a while.
+    pub refusals: Rate,
+    /// For TLS and the greeting.
+    pub handshake: Duration,
+    /// Between two runs of a session.
+    pub idle: Duration,
+    /// For each message within a run.
+    pub message: Duration,
+    /// Preparations at once.
+    pub preparations: usize,
+    /// How long a preparation may take.
+    pub preparation: Duration,
+    /// How often the stock is looked at.
+    pub look_at_stock: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            sessions: 64,
+            sessions_per_peer: 8,
+            arrivals: Rate::per_minute(600),
+            refusals: Rate::per_minute(20),
+            handshake: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
+            message: Duration::from_secs(30),
+            preparations: 2,
+            preparation: Duration::from_secs(600),
+            look_at_stock: Duration::from_secs(15),
+        }
+    }
+}
+
+/// Why a policy cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two offers are for the same function, peer, role and scheme.
+    #[error(
+        "functions {one:?} and {other:?} are the same function for the same peer; leave one out, \
+         or give them different peers"
+    )]
+    TwoOffers {
+        /// An offer.
+        one: String,
+        /// Another.
+        other: String,
+    },
+    /// An offer or level names a peer that may not connect.
+    #[error("{what} names {peer}, which is none of the peers; add it to [peers]")]
+    UnknownPeer {
+        /// What names it.
+        what: String,
+        /// The peer.
+        peer: Fingerprint,
+    },
+    /// A value is out of its bounds.
+    #[error("{what}: {found}, where {expected} is expected; change it")]
+    OutOfBounds {
+        /// What it is of.
+        what: String,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// A function cannot be run by a protocol.
+    #[error("function {name:?} keeps values between runs, which a service cannot; leave it out")]
+    SavedValues {
+        /// The offer.
+        name: String,
+    },
+}
+
+/// Who may ask for what, and what is kept in stock.
+pub struct Policy {
+    peers: Vec<Peer>,
+    offers: Vec<Offer>,
+    levels: Vec<Level>,
+    limits: Limits,
+    base_ot: Option<BaseOt>,
+    /// Offers and the place of the function in them, by function.
+    by_function: HashMap<Digest, Vec<(usize, usize)>>,
+    /// Levels and numbers of runs, by what is ordered.
+    by_order: HashMap<Digest, Vec<(usize, u64)>>,
+}
+
+/// A run that may be.
+pub(crate) struct Granted<'p> {
+    pub(crate) offer: &'p Offer,
+    pub(crate) function: &'p Arc<Function>,
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// It is nothing that this party offers to this peer.
+    NotOffered,
+    /// This party would run the function otherwise: what it would propose.
+    Otherwise(Proposal),
+}
+
+impl Policy {
+    /// A policy. Base OTs rest on `base_ot`, or on what the peer says where it is `None`.
+    ///
+    /// # Errors
+    ///
+    /// Offers that cannot be told apart, peers that are not known, bounds that make no sense.
+    pub fn new(
+        peers: Vec<Peer>,
+        offers: Vec<Offer>,
+        levels: Vec<Level>,
+        limits: Limits,
+        base_ot: Option<BaseOt>,
+    ) -> Result<Self, Error> {
+        check_limits(&limits)?;
+        check_peers(&peers, &offers, &levels)?;
+        let by_function = index_offers(&offers)?;
+        let by_order = index_levels(&levels)?;
+        Ok(Self {
+            peers,
+            offers,
+            levels,
+            limits,
+            base_ot,
+            by_function,
+            by_order,
+        })
+    }
+
+    /// Everybody who may connect.
+    #[must_use]
+    pub fn peers(&self) -> &[Peer] {
+        &self.peers
+    }
+
+    /// The offers.
+    #[must_use]
+    pub fn offers(&self) -> &[Offer] {
+        &self.offers
+    }
+
+    /// What there is to be in stock.
+    #[must_use]
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// The bounds.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Who this is, if it may connect.
+    #[must_use]
+    pub fn peer(&self, fingerprint: &Fingerprint) -> Option<&Peer> {
+        self.peers
+            .iter()
+            .find(|peer| peer.fingerprint == *fingerprint)
+    }
+
+    /// On what base OTs rest where the peer says `theirs`.
+    pub(crate) fn base_ot(&self, theirs: BaseOt) -> BaseOt {
+        self.base_ot.unwrap_or(theirs)
+    }
+
+    /// On what base OTs rest in sessions that this party begins.
+    pub(crate) fn own_base_ot(&self) -> BaseOt {
+        self.base_ot.unwrap_or_default()
+    }
+
+    /// Whether `peer` may have the run that it asks for.
+    pub(crate) fn run(&self, peer: &Fingerprint, asked: &Proposal) -> Result<Granted<'_>, Denied> {
+        let there = self.by_function.get(&asked.function);
+        let offers = there.into_iter().flatten().map(|&(offer, function)| {
+            let offer = &self.offers[offer];
+            (offer, &offer.functions[function])
+        });
+        let mut offers = offers
+            .filter(|(offer, _)| offer.peers.contains(peer))
+            .peekable();
+        let Some(&(offer, _)) = offers.peek() else {
+            return Err(Denied::NotOffered);
+        };
+        let otherwise = Proposal {
+            protocol: match offer.protocols.contains(&asked.protocol) {
+                true => asked.protocol,
+                false => offer.protocols.first().copied().unwrap_or(asked.protocol),
+            },
+            role: offer.role,
+            scheme: offer.scheme,
+            statistical_security_bits: 0,
+            base_ot: self.base_ot(asked.base_ot),
+            ..*asked
+        };
+        let mut fitting = offers.filter(|(offer, _)| {
+            offer.role == asked.role.other()
+                && offer.scheme == asked.scheme
+                && offer.protocols.contains(&asked.protocol)
+        });
+        match fitting.next() {
+            Some((offer, function)) if self.base_ot(asked.base_ot) == asked.base_ot => {
+                Ok(Granted { offer, function })
+            }
+            _ => Err(Denied::Otherwise(otherwise)),
+        }
+    }
+
+    /// The level that `peer` wants filled, and for how many runs.
+    pub(crate) fn preparation(
+        &self,
+        peer: &Fingerprint,
+        asked: &Proposal,
+    ) -> Result<(&Level, u64), Denied> {
+        let there = self.by_order.get(&asked.function).into_iter().flatten();
+        let mut levels = there.map(|&(level, runs)| (&self.levels[level], runs));
+        let found = levels.find(|(level, _)| {
+            level.peer == *peer
+                && level.role == asked.role.other()
+                && level.scheme == asked.scheme
+                && self.base_ot(asked.base_ot) == asked.base_ot
+        });
+        found.ok_or(Denied::NotOffered)
+    }
+}
+
+impl Level {
+    /// The order for `runs` runs.
+    pub(crate) fn order(&self, runs: u64) -> Result<Preparation<'static>, tacit::Error> {
+        Preparation::new(self.role)
+            .scheme(self.scheme)
+            .enough_for(&self.function, runs)
+    }
+
+    /// The stock of which party `own` it is.
+    pub(crate) fn stock(&self, own: Fingerprint) -> StockName {
+        StockName {
+            own,
+            peer: self.peer,
+            role: self.role,
+            scheme: self.scheme,
+        }
+    }
+}
+
+fn check_limits(limits: &Limits) -> Result<(), Error> {
+    let counts = [
+        ("sessions", limits.sessions, 4096),
+        (
+            "sessions_per_peer",
+            limits.sessions_per_peer,
+            limits.sessions,
+        ),
+        ("preparations", limits.preparations, 64),
+    ];
+    for (what, found, most) in counts {
+        if !(1..=most).contains(&found) {
+            return Err(Error::OutOfBounds {
+                what: what.to_owned(),
+                found: found.to_string(),
+                expected: format!("1 to {most}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_peers(peers: &[Peer], offers: &[Offer], levels: &[Level]) -> Result<(), Error> {
+    let known: BTreeSet<_> = peers.iter().map(|peer| peer.fingerprint).collect();
+    let offers = offers.iter().flat_map(|offer| {
+        let what = format!("function {:?}", offer.name);
+        offer.peers.iter().map(move |peer| (what.clone(), *peer))
+    });
+    let levels = levels.iter().map(|level| {
+        (
+            format!("the stock for {}", level.function.name()),
+            level.peer,
+        )
+    });
+    let mut unknown = offers
+        .chain(levels)
+        .filter(|(_, peer)| !known.contains(peer));
+    match unknown.next() {
+        Some((what, peer)) => Err(Error::UnknownPeer { what, peer }),
+        None => Ok(()),
+    }
+}
+
+fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<(usize, usize)>>, Error> {
+    let mut index: HashMap<Digest, Vec<(usize, usize)>> = HashMap::new();
+    let count: usize = offers.iter().map(|offer| offer.functions.len()).sum();
+    if count > MAX_FUNCTIONS {
+        return Err(Error::OutOfBounds {
+            what: "functions, the members of families counted".to_owned(),
+            found: count.to_string(),
+            expected: format!("at most {MAX_FUNCTIONS}"),
+        });
+    }
+    for (number, offer) in offers.iter().enumerate() {
+        for (place, function) in offer.functions.iter().enumerate() {
+            if function.has_saved_values() {
+                let name = offer.name.clone();
+                return Err(Error::SavedValues { name });
+            }
+            let same = index.entry(function.digest()).or_default();
+            let mut others = same.iter().map(|&(other, _)| &offers[other]);
+            let twice = others.find(|other| {
+                other.role == offer.role
+                    && other.scheme == offer.scheme
+                    && !other.peers.is_disjoint(&offer.peers)
+            });
+            if let Some(other) = twice {
+                return Err(Error::TwoOffers {
+                    one: other.name.clone(),
+                    other: offer.name.clone(),
+                });
+            }
+            same.push((number, place));
+        }
+    }
+    Ok(index)
+}
+
+fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usize, u64)>>, Error> {
+    let mut index: HashMap<Digest, Vec<(usize, u64)>> = HashMap::new();
+    // Peers with the same level have the same orders.
+    let mut orders: BTreeMap<([u8; 32], u64), Vec<Digest>> = BTreeMap::new();
+    for (number, level) in levels.iter().enumerate() {
+        let what = format!("the stock for {}", level.function.name());
+        if !(1..=MAX_LEVEL_RUNS).contains(&level.runs) {
+            return Err(Error::OutOfBounds {
+                what: format!("{what}: runs"),
+                found: level.runs.to_string(),
+                expected: format!("1 to {MAX_LEVEL_RUNS}"),
+            });
+        }
+        if level.refill_below > level.runs {
+            return Err(Error::OutOfBounds {
+                what: format!("{what}: refill_below"),
+                found: level.refill_below.to_string(),
+                expected: format!("at most its runs, {}", level.runs),
+            });
+        }
+        let key = (level.function.digest().0, level.runs);
+        if !orders.contains_key(&key) {
+            let digests = (1..=level.runs).map(|runs| Ok(level.order(runs)?.digest()));
+            let digests: Result<Vec<_>, tacit::Error> = digests.collect();
+            let digests = digests.map_err(|_| Error::SavedValues {
+                name: level.function.name().to_owned(),
+            })?;
+            orders.insert(key, digests);
+        }
+        for (digest, runs) in orders[&key].iter().zip(1..) {
+            index.entry(*digest).or_default().push((number, runs));
+        }
+    }
+    Ok(index)
+}

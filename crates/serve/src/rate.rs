@@ -1,0 +1,158 @@
+//! How often something may happen: token buckets, over a clock that the caller reads.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+/// So many times in so much time, and as many at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// How many times.
+    pub times: u32,
+    /// In how much time.
+    pub per: Duration,
+}
+
+impl Rate {
+    /// `times` in a minute.
+    #[must_use]
+    pub const fn per_minute(times: u32) -> Self {
+        let per = Duration::from_secs(60);
+        Self { times, per }
+    }
+}
+
+/// What a [`Rate`] is read from: `100/1m`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a rate is a count and a time, such as 100/1m or 5/10s, and neither is zero")]
+pub struct NotARate;
+
+impl FromStr for Rate {
+    type Err = NotARate;
+
+    fn from_str(text: &str) -> Result<Self, NotARate> {
+        let (times, per) = text.split_once('/').ok_or(NotARate)?;
+        let times: u32 = times.trim().parse().map_err(|_| NotARate)?;
+        let per = per.trim();
+        let unit = per.trim_start_matches(|c: char| c.is_ascii_digit());
+        let number: u64 = match &per[..per.len() - unit.len()] {
+            "" => 1,
+            digits => digits.parse().map_err(|_| NotARate)?,
+        };
+        let seconds = match unit {
+            "s" => number,
+            "m" => number.saturating_mul(60),
+            "h" => number.saturating_mul(3600),
+            "d" => number.saturating_mul(86_400),
+            _ => return Err(NotARate),
+        };
+        // A hundred years are for ever.
+        if times == 0 || seconds == 0 || seconds > 100 * 366 * 86_400 {
+            return Err(NotARate);
+        }
+        let per = Duration::from_secs(seconds);
+        Ok(Self { times, per })
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}s", self.times, self.per.as_secs())
+    }
+}
+
+/// What is left of a rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Bucket {
+    rate: Rate,
+    /// In units of which one is used a time.
+    left: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    /// A full one.
+    #[must_use]
+    pub fn new(rate: Rate, now: Instant) -> Self {
+        let left = f64::from(rate.times);
+        Self {
+            rate,
+            left,
+            at: now,
+        }
+    }
+
+    /// Takes one, if one is there.
+    pub fn take(&mut self, now: Instant) -> bool {
+        self.refill(now);
+        if self.left < 1.0 {
+            return false;
+        }
+        self.left -= 1.0;
+        true
+    }
+
+    /// Whether one could be taken.
+    pub fn has(&mut self, now: Instant) -> bool {
+        self.refill(now);
+        self.left >= 1.0
+    }
+
+    /// The bucket under another rate; what was used stays so.
+    pub fn change(&mut self, rate: Rate) {
+        if rate != self.rate {
+            let used = f64::from(self.rate.times) - self.left;
+            self.left = (f64::from(rate.times) - used).max(0.0);
+            self.rate = rate;
+        }
+    }
+
+    fn refill(&mut self, now: Instant) {
+        let times = f64::from(self.rate.times);
+        let passed = now.saturating_duration_since(self.at).as_secs_f64();
+        self.left = times.min(self.left + times * passed / self.rate.per.as_secs_f64());
+        self.at = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_rates() {
+        assert_eq!("100/1m".parse(), Ok(Rate::per_minute(100)));
+        let per = Duration::from_secs(10);
+        assert_eq!("5/10s".parse(), Ok(Rate { times: 5, per }));
+        assert_eq!("1/d".parse::<Rate>().unwrap().per.as_secs(), 86_400);
+        for wrong in [
+            "", "5", "5/", "0/1s", "5/0s", "-1/s", "5/10", "1.5/s", "5/10x",
+        ] {
+            assert_eq!(wrong.parse::<Rate>(), Err(NotARate), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_bucket_gives_its_rate_and_no_more() {
+        let begun = Instant::now();
+        let mut bucket = Bucket::new(Rate::per_minute(3), begun);
+        assert!((0..3).all(|_| bucket.take(begun)));
+        assert!(!bucket.take(begun) && !bucket.has(begun));
+        let later = begun + Duration::from_secs(21);
+        assert!(bucket.take(later) && !bucket.take(later));
+        // What is not used is not saved up.
+        let much_later = begun + Duration::from_secs(100_000);
+        assert_eq!((0..10).filter(|_| bucket.take(much_later)).count(), 3);
+        // A clock that went back gives nothing.
+        assert!(!bucket.take(begun));
+    }
+
+    #[test]
+    fn another_rate_counts_what_was_used() {
+        let begun = Instant::now();
+        let mut bucket = Bucket::new(Rate::per_minute(3), begun);
+        assert!(bucket.take(begun));
+        bucket.change(Rate::per_minute(2));
+        assert!(bucket.take(begun) && !bucket.take(begun));
+    }
+}

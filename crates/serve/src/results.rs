@@ -1,0 +1,196 @@
+//! Where this party's results of a run go: nowhere, into a file, to a command, or to the program.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::json;
+use tacit::Value;
+use zeroize::Zeroizing;
+
+use crate::inputs::Asked;
+
+/// Most bytes that are read of what a command for results prints.
+const MAX_ANSWER_BYTES: u64 = 1 << 16;
+
+/// Takes this party's results of a run.
+pub trait Results: Send + Sync {
+    /// Takes the results of a run that has ended well, which may be none.
+    ///
+    /// # Errors
+    ///
+    /// Why they could not be taken, without a secret: it is logged.
+    fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String>;
+}
+
+/// They are dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct Dropped;
+
+impl Results for Dropped {
+    fn take(&self, _asked: &Asked<'_>, _outputs: &BTreeMap<String, Value>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A function of the program.
+pub struct ToProgram<F>(pub F);
+
+impl<F> Results for ToProgram<F>
+where
+    F: Fn(&Asked<'_>, &BTreeMap<String, Value>) -> Result<(), String> + Send + Sync,
+{
+    fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String> {
+        self.0(asked, outputs)
+    }
+}
+
+/// A line of JSON for each run at the end of a file, which is made for the owner alone and opened
+/// anew for each, so that it can be renamed away.
+#[derive(Debug)]
+pub struct ToFile {
+    path: PathBuf,
+    /// Lines of runs at the same time do not mix.
+    turn: Mutex<()>,
+}
+
+impl ToFile {
+    /// Results at the end of the file at `path`.
+    #[must_use]
+    pub fn new(path: PathBuf) -> Self {
+        let turn = Mutex::new(());
+        Self { path, turn }
+    }
+}
+
+impl Results for ToFile {
+    fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String> {
+        let line = line(asked, outputs);
+        let _turn = self.turn.lock().unwrap_or_else(|error| error.into_inner());
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let written = options
+            .open(&self.path)
+            .and_then(|mut file| file.write_all(&line));
+        written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))
+    }
+}
+
+/// A command that gets that line on its standard input, the run in its environment as
+/// [`FromCommand`](crate::inputs::FromCommand) has it, and is ended after `patience`.
+#[derive(Clone, Debug)]
+pub struct ToCommand {
+    /// The program and its arguments; no shell reads them.
+    pub command: Vec<String>,
+    /// How long it may take.
+    pub patience: Duration,
+}
+
+impl Results for ToCommand {
+    fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String> {
+        let line = line(asked, outputs);
+        command(&self.command, asked, &line, self.patience, MAX_ANSWER_BYTES).map(|_| ())
+    }
+}
+
+fn line(asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Zeroizing<Vec<u8>> {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH);
+    let outputs: serde_json::Map<_, _> = outputs
+        .iter()
+        .map(|(name, value)| (name.clone(), value.to_json()))
+        .collect();
+    let json = json!({
+        "version": 1,
+        "time": time.map_or(0.0, |time| time.as_millis() as f64 / 1e3),
+        "offer": asked.offer,
+        "function": asked.function.name(),
+        "digest": asked.function.digest().to_string(),
+        "peer": asked.peer_name,
+        "fingerprint": asked.peer.to_string(),
+        "outputs": outputs,
+    });
+    let mut line = Zeroizing::new(json.to_string().into_bytes());
+    line.push(b'\n');
+    line
+}
+
+/// Runs a command to its end, within `patience`; what it printed, of at most `max_bytes`. Its
+/// standard error is this process's.
+pub(crate) fn command(
+    command: &[String],
+    asked: &Asked<'_>,
+    stdin: &[u8],
+    patience: Duration,
+    max_bytes: u64,
+) -> Result<Zeroizing<Vec<u8>>, String> {
+    let (program, arguments) = command.split_first().ok_or("there is no command to run")?;
+    let failed = |error| format!("cannot run {program}: {error}");
+    let child = Command::new(program)
+        .args(arguments)
+        .env("TACIT_OFFER", asked.offer)
+        .env("TACIT_FUNCTION", asked.function.name())
+        .env("TACIT_DIGEST", asked.function.digest().to_string())
+        .env("TACIT_ROLE", asked.role.name())
+        .env("TACIT_PEER", asked.peer_name)
+        .env("TACIT_PEER_FINGERPRINT", asked.peer.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut child = Ended(child.map_err(failed)?);
+    let (input, output) = (child.0.stdin.take(), child.0.stdout.take());
+    let (Some(mut input), Some(output)) = (input, output) else {
+        return Err(format!("{program} has no standard input or output"));
+    };
+    let end = Instant::now() + patience;
+    let late = || format!("{program} took longer than {patience:?}");
+    let stdin = Zeroizing::new(stdin.to_vec());
+    // The threads are left alone when the time is over: a child of the command may hold its pipes.
+    thread::spawn(move || {
+        // It may end before it reads.
+        let _ = input.write_all(&stdin);
+    });
+    let (sender, printed) = mpsc::sync_channel(1);
+    thread::spawn(move || {
+        let mut text = Zeroizing::new(Vec::new());
+        let read = output.take(max_bytes + 1).read_to_end(&mut text);
+        // Nobody listens any more once the time is over.
+        let _ = sender.send(read.map(|_| text));
+    });
+    let left = || end.saturating_duration_since(Instant::now());
+    let text = printed
+        .recv_timeout(left())
+        .map_err(|_| late())?
+        .map_err(failed)?;
+    if text.len() as u64 > max_bytes {
+        return Err(format!("{program} printed more than {max_bytes} bytes"));
+    }
+    let status = loop {
+        match child.0.try_wait().map_err(failed)? {
+            Some(status) => break status,
+            None if !left().is_zero() => thread::sleep(Duration::from_millis(2)),
+            None => return Err(late()),
+        }
+    };
+    match status.success() {
+        true => Ok(text),
+        false => Err(format!("{program} failed: {status}")),
+    }
+}
+
+/// A process that ends with this value at the latest.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, and is waited for all the same.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,574 @@
+//! The service: who is in, who may come in, and how it ends.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tacit::{
+    AbortReason, Arrival, CancelHandle, Door, Error, Fingerprint, Identity, Listener, Settings,
+    Stocks,
+};
+
+use crate::event::{Event, Observer};
+use crate::http::Answers;
+use crate::metrics::Metrics;
+use crate::policy::{Limits, Policy};
+use crate::rate::{Bucket, Rate};
+use crate::{replenish, visit};
+
+/// How long the acceptor waits for a connection before it looks at what else there is.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(5);
+/// How long a peer that is refused is given to hear it, and how many are at once.
+const REFUSAL_TIME: Duration = Duration::from_millis(500);
+const MAX_REFUSALS: usize = 16;
+/// Refusals that are told one by one, of each peer and of strangers.
+const TOLD: Rate = Rate::per_minute(20);
+/// How long sessions that were cut are waited for.
+const CUT_TIME: Duration = Duration::from_secs(5);
+
+/// A running service. Dropped, it stops at once.
+pub struct Service {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    /// The acceptor and the replenisher.
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// How a service has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// Sessions that were cut because their runs did not end in time.
+    pub cut: usize,
+}
+
+/// What the threads of a service share.
+pub(crate) struct Shared {
+    pub(crate) identity: Identity,
+    pub(crate) stocks: Option<Stocks>,
+    pub(crate) metrics: Metrics,
+    observer: Arc<dyn Observer>,
+    policy: RwLock<Arc<Policy>>,
+    /// The acceptor has to look at the policy's peers.
+    peers_changed: AtomicBool,
+    stopping: AtomicBool,
+    /// Ends what this party does of itself.
+    pub(crate) own_work: CancelHandle,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// Who is in.
+#[derive(Default)]
+struct State {
+    sessions: BTreeMap<u64, OpenSession>,
+    next: u64,
+    peers: HashMap<Fingerprint, PeerState>,
+    strangers: Option<Told>,
+    preparations: usize,
+    /// The stock may be below its levels.
+    look: bool,
+}
+
+struct OpenSession {
+    peer: Fingerprint,
+    cancel: CancelHandle,
+    running: bool,
+}
+
+/// What one peer has done of late. There is one for each peer of the policy.
+struct PeerState {
+    arrivals: Bucket,
+    refusals: Bucket,
+    told: Told,
+    runs: HashMap<String, Bucket>,
+}
+
+/// Which refusals are told.
+struct Told {
+    bucket: Bucket,
+    untold: u64,
+}
+
+impl Told {
+    fn new(now: Instant) -> Self {
+        let bucket = Bucket::new(TOLD, now);
+        Self { bucket, untold: 0 }
+    }
+
+    /// Whether this one is told, and how many were not before it.
+    fn count(&mut self, now: Instant) -> Option<u64> {
+        if self.bucket.take(now) {
+            return Some(std::mem::take(&mut self.untold));
+        }
+        self.untold += 1;
+        None
+    }
+}
+
+/// A session's place among those that are open, given back when this is dropped.
+pub(crate) struct Seat {
+    shared: Arc<Shared>,
+    number: u64,
+    pub(crate) peer: Fingerprint,
+    pub(crate) peer_name: String,
+    pub(crate) cancel: CancelHandle,
+}
+
+impl Service {
+    /// Answers at `listener` as `identity`. Without `stocks` nothing runs by `prepared`.
+    ///
+    /// # Errors
+    ///
+    /// The identity cannot be used, or the system gives no thread.
+    pub fn start(
+        identity: Identity,
+        listener: Listener,
+        stocks: Option<Stocks>,
+        policy: Policy,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self, Error> {
+        let allowed = fingerprints(&policy);
+        let settings = settings(policy.limits(), CancelHandle::new());
+        let door = listener.open(&identity, &allowed, &settings)?;
+        let address = door.local_address();
+        let shared = Arc::new(Shared {
+            identity,
+            stocks,
+            metrics: Metrics::new(),
+            observer,
+            policy: RwLock::new(Arc::new(policy)),
+            peers_changed: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+            own_work: CancelHandle::new(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        shared.tell(&Event::Listening {
+            address: address.to_string(),
+        });
+        let accepting = Arc::clone(&shared);
+        let mut threads = vec![start("accept", move || accept(&accepting, door))?];
+        let replenishing = Arc::clone(&shared);
+        let replenisher = start("replenish", move || replenish::replenish(&replenishing));
+        let failed = replenisher.map(|thread| threads.push(thread));
+        let service = Self {
+            shared,
+            address,
+            threads: Mutex::new(threads),
+        };
+        failed.map(|()| service)
+    }
+
+    /// Where it answers, with the port that was taken.
+    #[must_use]
+    pub fn local_address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Does as `policy` says from now on. Runs that are under way end as they began.
+    pub fn reload(&self, policy: Policy) {
+        let event = Event::Reloaded {
+            peers: policy.peers().len(),
+            functions: policy
+                .offers()
+                .iter()
+                .map(|offer| offer.functions.len())
+                .sum(),
+            levels: policy.levels().len(),
+        };
+        let known = fingerprints(&policy);
+        let shared = &self.shared;
+        *shared
+            .policy
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+        shared.state().peers.retain(|peer, _| known.contains(peer));
+        shared.peers_changed.store(true, Ordering::Release);
+        shared.look_at_stock();
+        shared.tell(&event);
+    }
+
+    /// Tells that another policy was not taken.
+    pub fn reload_refused(&self, reason: String) {
+        self.shared.tell(&Event::ReloadRefused { reason });
+    }
+
+    /// What answers over HTTP.
+    #[must_use]
+    pub fn answers(&self) -> Arc<dyn Answers> {
+        Arc::clone(&self.shared) as Arc<dyn Answers>
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        self.shared.metrics()
+    }
+
+    /// Stops: nobody new comes in, sessions without a run end at once, and those with one get
+    /// `within` to end it. A service that has stopped stays so.
+    pub fn stop(&self, within: Duration) -> Stopped {
+        let shared = &self.shared;
+        if shared.stopping.swap(true, Ordering::AcqRel) {
+            return Stopped { cut: 0 };
+        }
+        let state = shared.state();
+        let sessions = state.sessions.len();
+        shared.tell(&Event::Stopping { sessions });
+        shared.own_work.cancel();
+        shared.changed.notify_all();
+        let open = state.sessions.values();
+        open.filter(|session| !session.running)
+            .for_each(|session| session.cancel.cancel());
+        let state = shared.wait_until_empty(state, within);
+        let cut = state.sessions.len();
+        state
+            .sessions
+            .values()
+            .for_each(|session| session.cancel.cancel());
+        drop(shared.wait_until_empty(state, CUT_TIME));
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A panic there has been told already.
+            let _ = thread.join();
+        }
+        shared.tell(&Event::Stopped { cut });
+        Stopped { cut }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.stop(Duration::ZERO);
+    }
+}
+
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Error> {
+    let spawned = thread::Builder::new().name(name.to_owned()).spawn(work);
+    spawned.map_err(|_| Error::ApiMisuse("the system gives no thread; see its limits"))
+}
+
+fn fingerprints(policy: &Policy) -> Vec<Fingerprint> {
+    policy.peers().iter().map(|peer| peer.fingerprint).collect()
+}
+
+/// The bounds of a session's waits.
+pub(crate) fn settings(limits: &Limits, cancel: CancelHandle) -> Settings {
+    Settings {
+        handshake_timeout: limits.handshake,
+        timeout: limits.message,
+        cancel,
+        ..Settings::default()
+    }
+}
+
+/// Accepts peers until the service stops.
+fn accept(shared: &Arc<Shared>, mut door: Door) {
+    let own = shared.identity.fingerprint();
+    let refusals = Arc::new(());
+    while !shared.is_stopping() {
+        if shared.peers_changed.swap(false, Ordering::AcqRel) {
+            let allowed = fingerprints(&shared.policy());
+            if let Err(error) = door.allow(&shared.identity, &allowed) {
+                let reason = error.to_string();
+                shared.tell(&Event::ReloadRefused { reason });
+            }
+        }
+        let mut stranger = |from: SocketAddr, reason: &tacit::NetError| {
+            shared.refused(None, Some(from), "connection", &reason.to_string());
+        };
+        let Some(arrival) = door.next(&own, ACCEPT_PAUSE, &mut stranger) else {
+            continue;
+        };
+        match shared.admit(&arrival) {
+            Ok(seat) => {
+                let name = thread::Builder::new().name("session".to_owned());
+                // The seat is given back where there is no thread, and the connection closed.
+                let _ = name.spawn(move || visit::visit(&seat, arrival));
+            }
+            Err(reason) => {
+                shared.refused(arrival.peer(), Some(arrival.from()), "session", reason);
+                if Arc::strong_count(&refusals) <= MAX_REFUSALS {
+                    let refusals = Arc::clone(&refusals);
+                    // Without a thread the connection is closed without a word.
+                    let _ = thread::Builder::new().spawn(move || {
+                        arrival.refuse(AbortReason::Busy, REFUSAL_TIME);
+                        drop(refusals);
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// What holds now.
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        let policy = self.policy.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&policy)
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn tell(&self, event: &Event) {
+        self.observer.tell(event);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_until_empty<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        time: Duration,
+    ) -> MutexGuard<'a, State> {
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if state.sessions.is_empty() || left.is_zero() {
+                return state;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Gives a peer a seat, or says why not.
+    fn admit(self: &Arc<Self>, arrival: &Arrival) -> Result<Seat, &'static str> {
+        let policy = self.policy();
+        let peer = arrival.peer().and_then(|peer| policy.peer(&peer));
+        let peer = peer.ok_or("it is no longer among the peers")?;
+        let limits = policy.limits();
+        let mut state = self.state();
+        let now = Instant::now();
+        let count = |peer| {
+            let sessions = state.sessions.values();
+            sessions.filter(|session| session.peer == peer).count()
+        };
+        let (all, of_peer) = (state.sessions.len(), count(peer.fingerprint));
+        let of_late = state.peer(peer.fingerprint, limits, now);
+        if !of_late.refusals.has(now) {
+            return Err("it was refused too often of late");
+        }
+        if !of_late.arrivals.take(now) {
+            return Err("it begins sessions too often");
+        }
+        if of_peer >= limits.sessions_per_peer {
+            return Err("it has as many sessions as it may");
+        }
+        if all >= limits.sessions {
+            return Err("there are as many sessions as there may be");
+        }
+        if self.is_stopping() {
+            return Err("the service is about to stop");
+        }
+        let number = state.next;
+        state.next += 1;
+        let seat = Seat {
+            shared: Arc::clone(self),
+            number,
+            peer: peer.fingerprint,
+            peer_name: peer.name.clone(),
+            cancel: CancelHandle::new(),
+        };
+        let session = OpenSession {
+            peer: seat.peer,
+            cancel: seat.cancel.clone(),
+            running: false,
+        };
+        state.sessions.insert(number, session);
+        drop(state);
+        self.metrics.session_began(&seat.peer_name);
+        Ok(seat)
+    }
+
+    /// Counts a refusal, tells of it, and remembers it of the peer.
+    pub(crate) fn refused(
+        &self,
+        peer: Option<Fingerprint>,
+        from: Option<SocketAddr>,
+        what: &'static str,
+        reason: &str,
+    ) {
+        self.metrics.refused(what);
+        let policy = self.policy();
+        let named = peer.and_then(|peer| policy.peer(&peer));
+        let now = Instant::now();
+        let mut state = self.state();
+        let told = match named {
+            Some(peer) => {
+                let of_late = state.peer(peer.fingerprint, policy.limits(), now);
+                // Who comes too often is not thereby kept out for longer.
+                if what != "session" {
+                    of_late.refusals.take(now);
+                }
+                of_late.told.count(now)
+            }
+            None => state
+                .strangers
+                .get_or_insert_with(|| Told::new(now))
+                .count(now),
+        };
+        drop(state);
+        let Some(untold) = told else {
+            return;
+        };
+        let peer = named
+            .map(|peer| peer.name.clone())
+            .or(peer.map(|peer| peer.to_string()));
+        if untold > 0 {
+            let (peer, count) = (peer.clone(), untold);
+            self.tell(&Event::RefusedMore { peer, count });
+        }
+        self.tell(&Event::Refused {
+            peer,
+            from: from.map(|from| from.to_string()),
+            what,
+            reason: reason.to_owned(),
+        });
+    }
+
+    /// Whether the peer may run the offer once more.
+    pub(crate) fn may_run(&self, peer: Fingerprint, offer: &str, rate: Rate) -> bool {
+        let policy = self.policy();
+        let now = Instant::now();
+        let mut state = self.state();
+        let of_late = state.peer(peer, policy.limits(), now);
+        let runs = &mut of_late.runs;
+        let bucket = runs
+            .entry(offer.to_owned())
+            .or_insert_with(|| Bucket::new(rate, now));
+        bucket.change(rate);
+        bucket.take(now)
+    }
+
+    /// The right to one of so many preparations at once.
+    pub(crate) fn preparation(self: &Arc<Self>, most: usize) -> Option<PreparationRight> {
+        let mut state = self.state();
+        if state.preparations >= most || self.is_stopping() {
+            return None;
+        }
+        state.preparations += 1;
+        Some(PreparationRight(Arc::clone(self)))
+    }
+
+    /// Lets the replenisher look at the stock soon.
+    pub(crate) fn look_at_stock(&self) {
+        self.state().look = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for `time`, or until the stock is to be looked at or the service stops.
+    pub(crate) fn wait_for_look(&self, time: Duration) {
+        let end = Instant::now() + time;
+        let mut state = self.state();
+        while !self.is_stopping() && !std::mem::take(&mut state.look) {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Waits for `time`, or until the service stops.
+    pub(crate) fn wait_for_stop(&self, time: Duration) {
+        let end = Instant::now() + time;
+        let mut state = self.state();
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if self.is_stopping() || left.is_zero() {
+                return;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl State {
+    fn peer(&mut self, peer: Fingerprint, limits: &Limits, now: Instant) -> &mut PeerState {
+        let state = self.peers.entry(peer).or_insert_with(|| PeerState {
+            arrivals: Bucket::new(limits.arrivals, now),
+            refusals: Bucket::new(limits.refusals, now),
+            told: Told::new(now),
+            runs: HashMap::new(),
+        });
+        state.arrivals.change(limits.arrivals);
+        state.refusals.change(limits.refusals);
+        state
+    }
+}
+
+impl Answers for Shared {
+    fn metrics(&self) -> String {
+        self.metrics.text()
+    }
+
+    fn health(&self) -> (bool, String) {
+        let accepts = !self.is_stopping();
+        let state = self.state();
+        let status = if accepts { "ok" } else { "stopping" };
+        let json = json!({
+            "version": 1,
+            "status": status,
+            "sessions": state.sessions.len(),
+            "running": state.sessions.values().filter(|session| session.running).count(),
+            "preparing": state.preparations,
+        });
+        (accepts, format!("{json}\n"))
+    }
+}
+
+/// The right to prepare, given back when this is dropped.
+pub(crate) struct PreparationRight(Arc<Shared>);
+
+impl Drop for PreparationRight {
+    fn drop(&mut self) {
+        self.0.state().preparations -= 1;
+    }
+}
+
+impl Seat {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Marks a run as begun, unless the service stops.
+    pub(crate) fn begin(&self) -> bool {
+        let mut state = self.shared.state();
+        if self.shared.is_stopping() {
+            return false;
+        }
+        if let Some(session) = state.sessions.get_mut(&self.number) {
+            session.running = true;
+        }
+        true
+    }
+
+    /// Marks the run as ended; whether the session may go on.
+    pub(crate) fn end(&self) -> bool {
+        let mut state = self.shared.state();
+        if let Some(session) = state.sessions.get_mut(&self.number) {
+            session.running = false;
+        }
+        !self.shared.is_stopping()
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.shared.state().sessions.remove(&self.number);
+        self.shared.changed.notify_all();
+        self.shared.metrics.session_ended();
+    }
+}

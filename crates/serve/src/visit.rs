@@ -1,0 +1,324 @@
+//! One session: what the peer asks for, whether it may have it, and the run.
+
+use std::time::{Duration, Instant};
+
+use tacit::{AbortReason, Arrival, Category, Error, Job, Proposal, ProtocolId, Session};
+
+use crate::event::Event;
+use crate::inputs::Asked;
+use crate::policy::{Denied, Granted, Policy};
+use crate::priority;
+use crate::service::{Seat, settings};
+
+/// How long a peer is given to hear why a session ends.
+const REFUSAL_TIME: Duration = Duration::from_secs(1);
+
+/// What became of a request.
+enum Turn {
+    /// The session goes on.
+    Done,
+    /// The peer has ended the session.
+    Left,
+    /// It is refused.
+    Refuse(AbortReason, String),
+    /// It is refused, and the peer is told what this party would run.
+    Otherwise(Proposal),
+    /// The session is spent.
+    Failed(Error),
+}
+
+/// Serves a peer until its session ends.
+pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
+    let shared = seat.shared();
+    let begun = Instant::now();
+    let from = arrival.from();
+    let policy = shared.policy();
+    let greeted = arrival.greet(&settings(policy.limits(), seat.cancel.clone()));
+    let mut session = match greeted {
+        Ok(session) => session,
+        Err(error) => {
+            let reason = format!("no greeting: {error}");
+            shared.refused(Some(seat.peer), Some(from), "greeting", &reason);
+            return;
+        }
+    };
+    let peer = seat.peer_name.clone();
+    shared.tell(&Event::SessionBegan {
+        peer: peer.clone(),
+        from: from.to_string(),
+    });
+    let mut runs = 0;
+    let reason = loop {
+        let policy = shared.policy();
+        match turn(seat, &policy, &mut session, runs) {
+            Turn::Done => runs += 1,
+            Turn::Left => break "the peer ended it".to_owned(),
+            Turn::Refuse(reason, why) => {
+                session.refuse(reason, REFUSAL_TIME);
+                break why;
+            }
+            Turn::Otherwise(ours) => {
+                let why = match session.refuse_for(&ours, REFUSAL_TIME) {
+                    Err(error) => error.to_string(),
+                    Ok(()) => "it is run otherwise".to_owned(),
+                };
+                shared.refused(Some(seat.peer), None, "run", &why);
+                break why;
+            }
+            Turn::Failed(error) => {
+                // What failed before anything was sent the peer has not heard of.
+                if matches!(error.category(), Category::Input | Category::Usage) {
+                    session.refuse(AbortReason::Failed, REFUSAL_TIME);
+                }
+                break error.to_string();
+            }
+        }
+    };
+    shared.tell(&Event::SessionEnded {
+        peer,
+        runs,
+        seconds: begun.elapsed().as_secs_f64(),
+        reason,
+    });
+}
+
+/// One request, from the wait for it to its end.
+fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn {
+    let shared = seat.shared();
+    let asked = match session.next_request(policy.limits().idle) {
+        Ok(Some(asked)) => asked,
+        Ok(None) => return Turn::Left,
+        Err(error) => {
+            // Whoever is idle for too long is no nuisance, only gone.
+            if error.category() == Category::Peer {
+                shared.refused(Some(seat.peer), None, "request", &error.to_string());
+            }
+            return Turn::Failed(error);
+        }
+    };
+    // The policy may have changed while the request was waited for.
+    let policy = shared.policy();
+    if runs == 0 && session.set_base_ot(policy.base_ot(asked.base_ot)).is_err() {
+        return Turn::Refuse(
+            AbortReason::Failed,
+            "base OTs are chosen already".to_owned(),
+        );
+    }
+    let turn = match asked.protocol {
+        ProtocolId::Prepare => prepare(seat, &policy, session, &asked),
+        _ => match policy.run(&seat.peer, &asked) {
+            Ok(granted) => run(seat, &granted, session, &asked),
+            Err(denied) => deny(seat, denied, "run", &asked),
+        },
+    };
+    match turn {
+        Turn::Done if !seat.end() => {
+            let why = "the service is about to stop".to_owned();
+            Turn::Refuse(AbortReason::Busy, why)
+        }
+        turn => turn,
+    }
+}
+
+fn deny(seat: &Seat, denied: Denied, what: &'static str, asked: &Proposal) -> Turn {
+    match denied {
+        Denied::NotOffered => {
+            let why = format!(
+                "it asks for {} of {} as {}, which it may not",
+                asked.protocol,
+                asked.function,
+                asked.role.name()
+            );
+            seat.shared().refused(Some(seat.peer), None, what, &why);
+            Turn::Refuse(AbortReason::NotAllowed, why)
+        }
+        Denied::Otherwise(ours) => Turn::Otherwise(ours),
+    }
+}
+
+/// A refusal that the peer may hear as "later".
+fn busy(seat: &Seat, what: &'static str, why: &str) -> Turn {
+    seat.shared().refused(Some(seat.peer), None, what, why);
+    Turn::Refuse(AbortReason::Busy, why.to_owned())
+}
+
+fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Proposal) -> Turn {
+    let shared = seat.shared();
+    let offer = granted.offer;
+    if let Some(rate) = offer.rate
+        && !shared.may_run(seat.peer, &offer.name, rate)
+    {
+        let why = format!("it runs {} more often than {rate}", offer.name);
+        return busy(seat, "rate", &why);
+    }
+    if !seat.begin() {
+        return busy(seat, "run", "the service is about to stop");
+    }
+    let about = Asked {
+        offer: &offer.name,
+        function: granted.function,
+        role: offer.role,
+        peer: seat.peer,
+        peer_name: &seat.peer_name,
+        protocol: asked.protocol,
+    };
+    let inputs = match offer.inputs.values(&about) {
+        Ok(inputs) => inputs,
+        Err(reason) => {
+            let offer = offer.name.clone();
+            shared
+                .metrics
+                .run_failed(&offer, &asked.protocol.to_string());
+            let why = format!("no inputs: {reason}");
+            shared.tell(&Event::InputsFailed { offer, reason });
+            return Turn::Refuse(AbortReason::Failed, why);
+        }
+    };
+    let mut job = Job::new(granted.function, offer.role)
+        .scheme(offer.scheme)
+        .time_limit(offer.time_limit);
+    if asked.protocol == ProtocolId::Prepared {
+        let Some(stocks) = &shared.stocks else {
+            let why = "there is no stock here".to_owned();
+            return Turn::Refuse(AbortReason::NotAllowed, why);
+        };
+        job = job.prepared(stocks).watch_taken(move |numbers| {
+            shared.tell(&Event::Takes {
+                peer: seat.peer_name.clone(),
+                offer: offer.name.clone(),
+                numbers: numbers.to_string(),
+            });
+        });
+    }
+    // One source serves several functions.
+    let own = granted.function.inputs().iter();
+    for input in own.filter(|input| input.owner == offer.role) {
+        let name = &input.port.name;
+        if let Some(value) = inputs.get(name) {
+            job = job.input(name, value.clone());
+        }
+    }
+    finish(seat, &about, granted, job.run(session))
+}
+
+/// Tells how a run ended, and takes its results.
+fn finish(
+    seat: &Seat,
+    about: &Asked<'_>,
+    granted: &Granted<'_>,
+    outcome: Result<tacit::Outcome, Error>,
+) -> Turn {
+    let shared = seat.shared();
+    let protocol = about.protocol.to_string();
+    let (peer, offer) = (seat.peer_name.clone(), about.offer.to_owned());
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            shared.metrics.run_failed(&offer, &protocol);
+            let reason = error.to_string();
+            if at_fault(&error) {
+                shared.refused(Some(seat.peer), None, "behaviour", &reason);
+            }
+            shared.tell(&Event::RunFailed {
+                peer,
+                offer,
+                protocol,
+                reason,
+            });
+            return Turn::Failed(error);
+        }
+    };
+    let cost = &outcome.cost;
+    let bytes = cost.phases.iter().fold([0, 0], |[sent, received], phase| {
+        let traffic = &phase.traffic;
+        [sent + traffic.sent.bytes, received + traffic.received.bytes]
+    });
+    let wall = cost.wall().as_secs_f64();
+    shared.metrics.run(&offer, &protocol, wall, bytes);
+    shared.tell(&Event::Run {
+        peer,
+        offer,
+        protocol,
+        milliseconds: 1e3 * wall,
+        bytes_sent: bytes[0],
+        bytes_received: bytes[1],
+        and_gates_on_the_spot: cost.and_gates_on_the_spot,
+    });
+    if let Err(reason) = granted.offer.results.take(about, &outcome.outputs) {
+        let offer = about.offer.to_owned();
+        shared.tell(&Event::ResultsFailed { offer, reason });
+    }
+    if about.protocol == ProtocolId::Prepared {
+        shared.look_at_stock();
+    }
+    Turn::Done
+}
+
+/// Whether an error of a run is one that a peer makes: it lied, stalled or broke off.
+fn at_fault(error: &Error) -> bool {
+    matches!(
+        error.category(),
+        Category::Peer | Category::Incompatible | Category::Network
+    )
+}
+
+fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal) -> Turn {
+    let shared = seat.shared();
+    let (level, runs) = match policy.preparation(&seat.peer, asked) {
+        Ok(found) => found,
+        Err(denied) => return deny(seat, denied, "preparation", asked),
+    };
+    let Some(stocks) = &shared.stocks else {
+        let why = "there is no stock here".to_owned();
+        return Turn::Refuse(AbortReason::NotAllowed, why);
+    };
+    let limits = policy.limits();
+    let Some(_right) = shared.preparation(limits.preparations) else {
+        return busy(
+            seat,
+            "preparation",
+            "there are as many preparations as there may be",
+        );
+    };
+    if !seat.begin() {
+        return busy(seat, "preparation", "the service is about to stop");
+    }
+    let function = level.function.name().to_owned();
+    let peer = seat.peer_name.clone();
+    let begun = Instant::now();
+    let made = priority::behind(|| {
+        let own = shared.identity.fingerprint();
+        // Room that cannot be had yet is found missing by the preparation itself.
+        let _ = stocks.compact(&level.stock(own));
+        let order = level.order(runs)?.time_limit(limits.preparation);
+        order.run(session, stocks)
+    });
+    match made {
+        Ok(prepared) => {
+            shared.metrics.prepared(&function, "peer", "done");
+            let made = prepared.kinds.iter().map(|kind| kind.made).sum();
+            shared.tell(&Event::Replenished {
+                peer,
+                function,
+                runs,
+                made,
+                seconds: begun.elapsed().as_secs_f64(),
+            });
+            shared.look_at_stock();
+            Turn::Done
+        }
+        Err(error) => {
+            shared.metrics.prepared(&function, "peer", "failed");
+            let reason = error.to_string();
+            if at_fault(&error) {
+                shared.refused(Some(seat.peer), None, "behaviour", &reason);
+            }
+            shared.tell(&Event::ReplenishFailed {
+                peer,
+                function,
+                reason,
+            });
+            Turn::Failed(error)
+        }
+    }
+}

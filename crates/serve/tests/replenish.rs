@@ -1,0 +1,153 @@
+//! Stocks that a service keeps at their levels.
+
+mod scene;
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use scene::{Scene, aes};
+use tacit::{Identity, Listener, Role, StockName};
+use tacit_serve::{Event, Level, Limits, Peer, Policy, Service};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A peer that is a service of its own, to which the first one connects.
+struct Other {
+    service: Service,
+    address: String,
+}
+
+impl Other {
+    fn start(scene: &Scene, stock_bytes: u64, levels: Vec<Level>) -> Self {
+        let alice = Peer {
+            name: "alice".to_owned(),
+            fingerprint: scene.alice.fingerprint(),
+            address: None,
+        };
+        let policy = Policy::new(vec![alice], Vec::new(), levels, Scene::limits(), None);
+        let bob: Identity = scene.peers[0].clone();
+        let listener = Listener::bind("127.0.0.1:0").unwrap();
+        let stocks = Some(scene.stocks("peer0", stock_bytes));
+        let silent = Arc::new(|_: &Event| ());
+        let service = Service::start(bob, listener, stocks, policy.unwrap(), silent).unwrap();
+        let address = service.local_address().to_string();
+        Self { service, address }
+    }
+}
+
+/// The peer's side of a level.
+fn mirrored(scene: &Scene, runs: u64) -> Level {
+    Level {
+        peer: scene.alice.fingerprint(),
+        role: Role::Evaluator,
+        ..scene.level(0, runs)
+    }
+}
+
+fn policy(scene: &Scene, address: &str, levels: Vec<Level>) -> Policy {
+    let mut peers = scene.peer_list();
+    peers[0].address = Some(address.to_owned());
+    let offers = vec![scene.offer(vec![aes()])];
+    Policy::new(peers, offers, levels, Scene::limits(), None).unwrap()
+}
+
+/// Waits until `holds`.
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "{what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_stock_is_filled_to_its_level_again_and_again_and_never_beyond() {
+    let scene = Scene::new(1);
+    let other = Other::start(&scene, 1 << 30, vec![mirrored(&scene, 4)]);
+    let mut level = scene.level(0, 4);
+    level.refill_below = 3;
+    let service = scene.start(policy(&scene, &other.address, vec![level]));
+    // Another handle on what the peer has.
+    let stocks = scene.stocks("peer0", 1 << 30);
+    let left = || stocks.runs_left(&scene.stock_name(0), &aes()).unwrap();
+    until("the stock is filled", || left() == 4);
+    for round in 0..3 {
+        let mut session = scene.session(&service, 0).unwrap();
+        for _ in 0..2 {
+            let outcome = scene.encrypt(&mut session, &stocks);
+            assert_eq!(outcome.cost.and_gates_on_the_spot, 0, "round {round}");
+        }
+        session.close().unwrap();
+        until("the stock is filled again", || {
+            assert!(left() <= 4);
+            left() == 4
+        });
+    }
+    assert_eq!(other.service.stop(PATIENCE).cut, 0);
+}
+
+#[test]
+fn no_stock_grows_beyond_its_bound() {
+    let scene = Scene::new(1);
+    // 64 OTs take 1 KiB at the garbler, and a run of AES 128 of them.
+    let (alice_bytes, level) = (10_000, 1000);
+    let other = Other::start(&scene, 1 << 30, vec![mirrored(&scene, level)]);
+    let levels = vec![scene.level(0, level)];
+    let service = scene.start_with(policy(&scene, &other.address, levels), alice_bytes);
+    let failed = scene.event(|event| matches!(event, Event::ReplenishFailed { .. }));
+    assert!(format!("{failed:?}").contains("10000"), "{failed:?}");
+    let stocks = scene.stocks("alice", alice_bytes);
+    for name in stocks.list().unwrap() {
+        let summary = stocks.summary(&name).unwrap();
+        assert!(summary.bytes <= alice_bytes, "{summary:?}");
+    }
+    let _ = service.stop(PATIENCE);
+}
+
+#[test]
+fn runs_that_find_too_little_do_not_wait_for_all_that_is_prepared() {
+    let scene = Scene::new(1);
+    let offers = vec![scene.offer(vec![aes()])];
+    let levels = vec![scene.level(0, 600)];
+    let limits = Limits {
+        message: PATIENCE,
+        ..Scene::limits()
+    };
+    let service = scene.start(scene.policy(offers, levels, limits));
+    let stocks = scene.stocks("peer0", 1 << 30);
+    thread::scope(|scope| {
+        let scene = &scene;
+        let mut preparing = scene.session(&service, 0).unwrap();
+        let stocks = &stocks;
+        let prepared = scope.spawn(move || scene.prepare(&mut preparing, stocks, 600));
+        let mut session = scene.session(&service, 0).unwrap();
+        for _ in 0..5 {
+            scene.encrypt(&mut session, stocks);
+        }
+        let prepared = prepared.join().unwrap().unwrap();
+        assert_eq!(prepared.kinds.len(), 4);
+    });
+    let left = stocks.runs_left(&scene.stock_name(0), &aes()).unwrap();
+    assert!((595..=600).contains(&left), "{left}");
+    let _ = service.stop(PATIENCE);
+}
+
+#[test]
+fn the_peer_of_a_failed_preparation_is_tried_later_and_others_now() {
+    let scene = Scene::new(2);
+    let levels = vec![scene.level(0, 2)];
+    // Nobody is there.
+    let service = scene.start(policy(&scene, "127.0.0.1:1", levels));
+    scene.event(|event| matches!(event, Event::ReplenishFailed { peer, .. } if peer == "peer0"));
+    let stocks = scene.stocks("peer1", 1 << 30);
+    let mut session = scene.session(&service, 1).unwrap();
+    scene.encrypt(&mut session, &stocks);
+    let name = StockName {
+        own: scene.fingerprint(1),
+        ..scene.stock_name(0)
+    };
+    assert_eq!(stocks.runs_left(&name, &aes()).unwrap(), 0);
+    let _ = service.stop(PATIENCE);
+}

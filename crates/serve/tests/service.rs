@@ -1,0 +1,471 @@
+//! What a service does for its peers, and what it refuses to them.
+
+mod scene;
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use scene::{A, Scene, aes, millionaires};
+use tacit::garble::SchemeId;
+use tacit::{AbortReason, Error, Identity, Job, Role};
+use tacit_serve::inputs::FromProgram;
+use tacit_serve::results::ToFile;
+use tacit_serve::{Event, Limits, Offer, Policy, Rate};
+
+const SOON: Duration = Duration::from_secs(20);
+
+fn refused_with<T: std::fmt::Debug>(result: Result<T, Error>, reason: AbortReason) {
+    match result {
+        Err(Error::PeerAborted(found)) => assert_eq!(found, reason),
+        other => panic!("{other:?} where {reason:?} was due"),
+    }
+}
+
+#[test]
+fn several_peers_run_several_times_at_once() {
+    let scene = Scene::new(4);
+    let (eight, sixteen) = (millionaires(8), millionaires(16));
+    let offers = vec![scene.offer(vec![eight.clone(), sixteen.clone()])];
+    let service = scene.start(scene.policy(offers, Vec::new(), Scene::limits()));
+    thread::scope(|scope| {
+        for peer in 0..4 {
+            let (scene, service) = (&scene, &service);
+            let functions = [&eight, &sixteen];
+            scope.spawn(move || {
+                let mut session = scene.session(service, peer).expect("a session");
+                for run in 0..6 {
+                    let b = A - 3 + run;
+                    let function = functions[run as usize % 2];
+                    let richer = scene.richer(&mut session, function, b).expect("a result");
+                    assert_eq!(richer, A > b);
+                }
+                session.close().expect("a peer that is there");
+            });
+        }
+    });
+    let metrics = service.metrics();
+    let line = r#"tacit_runs_total{offer="millionaires",protocol="direct",outcome="done"} 24"#;
+    assert!(metrics.contains(line), "{metrics}");
+    assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+    assert_eq!(service.stop(SOON).cut, 0);
+}
+
+#[test]
+fn what_a_peer_may_not_is_refused_told_and_counted() {
+    let scene = Scene::new(2);
+    let (eight, sixteen) = (millionaires(8), millionaires(16));
+    let mut only_first = scene.offer(vec![eight.clone()]);
+    only_first.peers = [scene.fingerprint(0)].into();
+    let policy = scene.policy(vec![only_first], Vec::new(), Scene::limits());
+    let service = scene.start(policy);
+
+    // Parameters out of bounds are another function.
+    let mut session = scene.session(&service, 0).unwrap();
+    refused_with(
+        scene.richer(&mut session, &sixteen, 1),
+        AbortReason::NotAllowed,
+    );
+    // The function is the other peer's.
+    let mut session = scene.session(&service, 1).unwrap();
+    refused_with(
+        scene.richer(&mut session, &eight, 1),
+        AbortReason::NotAllowed,
+    );
+    scene.refused("run", "may not");
+    // The same function otherwise: both sides name the difference.
+    let mut session = scene.session(&service, 0).unwrap();
+    let job = Job::new(&eight, Role::Evaluator).input("b", 1_u32);
+    let error = job
+        .scheme(SchemeId::THREE_HALVES)
+        .run(&mut session)
+        .unwrap_err();
+    assert!(error.to_string().contains("three-halves"), "{error}");
+    let mut session = scene.session(&service, 0).unwrap();
+    let job = Job::new(&eight, Role::Garbler).input("a", 1_u32);
+    let error = job.run(&mut session).unwrap_err();
+    assert!(error.to_string().contains("--role evaluator"), "{error}");
+    // Nobody ordered this.
+    let mut session = scene.session(&service, 0).unwrap();
+    let stocks = scene.stocks("peer0", 1 << 30);
+    let prepared = scene.prepare(&mut session, &stocks, 3);
+    refused_with(prepared, AbortReason::NotAllowed);
+    // A stranger does not come in.
+    let stranger = Identity::generate().unwrap();
+    let error = scene
+        .session_as(&service, &stranger)
+        .err()
+        .expect("a refusal");
+    assert!(error.to_string().contains("refused this side"), "{error}");
+    scene.refused("connection", &stranger.fingerprint().to_string());
+
+    let mut session = scene.session(&service, 0).unwrap();
+    assert!(scene.richer(&mut session, &eight, A - 1).unwrap());
+    assert!(
+        service
+            .metrics()
+            .contains(r#"tacit_refused_total{what="run"} 4"#)
+    );
+}
+
+#[test]
+fn a_peer_that_stalls_is_cut_and_others_do_not_feel_it() {
+    let scene = Scene::new(2);
+    let function = millionaires(8);
+    let limits = Limits {
+        handshake: Duration::from_millis(300),
+        idle: Duration::from_millis(400),
+        message: Duration::from_millis(500),
+        ..Scene::limits()
+    };
+    let policy = scene.policy(
+        vec![scene.offer(vec![function.clone()])],
+        Vec::new(),
+        limits,
+    );
+    let service = scene.start(policy);
+    // Silent in TLS, idle in a session.
+    let silent: Vec<_> = (0..8)
+        .map(|_| TcpStream::connect(service.local_address()).unwrap())
+        .collect();
+    let mut idle = scene.session(&service, 0).unwrap();
+    let mut session = scene.session(&service, 1).unwrap();
+    assert!(scene.richer(&mut session, &function, 0).unwrap());
+    scene.refused("connection", "handshake");
+    let ended =
+        scene.event(|event| matches!(event, Event::SessionEnded { peer, .. } if peer == "peer0"));
+    assert!(format!("{ended:?}").contains("400"), "{ended:?}");
+    refused_with(scene.richer(&mut idle, &function, 0), AbortReason::TimedOut);
+    drop(silent);
+}
+
+#[test]
+fn a_peer_that_comes_too_often_is_not_heard_and_others_are() {
+    let scene = Scene::new(2);
+    let function = millionaires(8);
+    let hours = |times| Rate {
+        times,
+        per: Duration::from_secs(36_000),
+    };
+    let limits = Limits {
+        sessions_per_peer: 2,
+        arrivals: hours(5),
+        ..Scene::limits()
+    };
+    let policy = scene.policy(
+        vec![scene.offer(vec![function.clone()])],
+        Vec::new(),
+        limits,
+    );
+    let service = scene.start(policy);
+    let held: Vec<_> = (0..2)
+        .map(|_| scene.session(&service, 0).unwrap())
+        .collect();
+    let one_more = scene.session(&service, 0).map(|_| ());
+    refused_with(one_more, AbortReason::Busy);
+    scene.refused("session", "as many sessions as it may");
+    held.into_iter()
+        .for_each(|session| session.close().unwrap());
+    for _ in 0..2 {
+        scene.event(|event| matches!(event, Event::SessionEnded { .. }));
+    }
+    let again = (0..6)
+        .filter(|_| scene.session(&service, 0).is_ok())
+        .count();
+    assert!(
+        again <= 2,
+        "5 in all, of which 3 are gone, and there were {again}"
+    );
+    scene.refused("session", "too often");
+    let mut other = scene.session(&service, 1).unwrap();
+    assert!(scene.richer(&mut other, &function, 0).unwrap());
+}
+
+#[test]
+fn a_peer_that_is_refused_again_and_again_is_not_heard_for_a_while() {
+    let scene = Scene::new(2);
+    let (function, other) = (millionaires(8), millionaires(16));
+    let limits = Limits {
+        refusals: Rate {
+            times: 3,
+            per: Duration::from_secs(36_000),
+        },
+        ..Scene::limits()
+    };
+    let policy = scene.policy(
+        vec![scene.offer(vec![function.clone()])],
+        Vec::new(),
+        limits,
+    );
+    let service = scene.start(policy);
+    for _ in 0..3 {
+        let mut session = scene.session(&service, 0).unwrap();
+        refused_with(
+            scene.richer(&mut session, &other, 0),
+            AbortReason::NotAllowed,
+        );
+    }
+    refused_with(scene.session(&service, 0).map(|_| ()), AbortReason::Busy);
+    scene.refused("session", "refused too often");
+    let mut session = scene.session(&service, 1).unwrap();
+    assert!(scene.richer(&mut session, &function, 0).unwrap());
+}
+
+#[test]
+fn each_peer_runs_a_function_as_often_as_it_may() {
+    let scene = Scene::new(2);
+    let function = millionaires(8);
+    let mut offer = scene.offer(vec![function.clone()]);
+    offer.rate = Some(Rate {
+        times: 2,
+        per: Duration::from_secs(36_000),
+    });
+    let service = scene.start(scene.policy(vec![offer], Vec::new(), Scene::limits()));
+    for peer in 0..2 {
+        let mut session = scene.session(&service, peer).unwrap();
+        for _ in 0..2 {
+            scene.richer(&mut session, &function, 0).unwrap();
+        }
+        refused_with(scene.richer(&mut session, &function, 0), AbortReason::Busy);
+    }
+    scene.refused("rate", "more often than 2/36000s");
+}
+
+#[test]
+fn garbage_ends_a_connection_and_nothing_else() {
+    let scene = Scene::new(1);
+    let function = millionaires(8);
+    let policy = scene.policy(
+        vec![scene.offer(vec![function.clone()])],
+        Vec::new(),
+        Scene::limits(),
+    );
+    let service = scene.start(policy);
+    for garbage in [
+        &b""[..],
+        b"GET / HTTP/1.1\r\n\r\n",
+        &[0xff; 4096],
+        b"\x16\x03\x01\x00\x05aaaaa",
+    ] {
+        let mut socket = TcpStream::connect(service.local_address()).unwrap();
+        socket.write_all(garbage).unwrap();
+        let _ = socket.shutdown(std::net::Shutdown::Write);
+        let mut rest = Vec::new();
+        // It answers with an alert or closes.
+        let _ = socket.read_to_end(&mut rest);
+    }
+    let mut session = scene.session(&service, 0).unwrap();
+    assert!(scene.richer(&mut session, &function, 0).unwrap());
+}
+
+#[test]
+fn a_peer_that_leaves_in_a_run_is_told_of_and_gives_its_seat_back() {
+    let scene = Scene::new(1);
+    let function = millionaires(8);
+    let mut offer = scene.offer(vec![function.clone()]);
+    // Long enough for the peer to be gone when the run begins.
+    let inputs = offer.inputs.clone();
+    offer.inputs = Arc::new(FromProgram(move |asked: &tacit_serve::Asked<'_>| {
+        thread::sleep(Duration::from_millis(300));
+        inputs.values(asked)
+    }));
+    let service = scene.start(scene.policy(vec![offer], Vec::new(), Scene::limits()));
+    let address = service.local_address().to_string();
+    let settings = tacit::Settings {
+        timeout: Duration::from_millis(100),
+        ..tacit::Settings::default()
+    };
+    let alice = scene.alice.fingerprint();
+    let mut session =
+        tacit::Session::connect(&address, &scene.peers[0], &alice, &settings).unwrap();
+    scene.richer(&mut session, &function, 0).unwrap_err();
+    drop(session);
+    scene.event(|event| matches!(event, Event::RunFailed { .. }));
+    scene.event(|event| matches!(event, Event::SessionEnded { runs: 0, .. }));
+    let mut session = scene.session(&service, 0).unwrap();
+    assert!(scene.richer(&mut session, &function, 0).unwrap());
+}
+
+#[test]
+fn a_run_that_is_under_way_when_the_service_stops_ends_well() {
+    let scene = Scene::new(2);
+    let function = millionaires(8);
+    let mut offer = scene.offer(vec![function.clone()]);
+    let inputs = offer.inputs.clone();
+    offer.inputs = Arc::new(FromProgram(move |asked: &tacit_serve::Asked<'_>| {
+        thread::sleep(Duration::from_millis(500));
+        inputs.values(asked)
+    }));
+    let service = scene.start(scene.policy(vec![offer], Vec::new(), Scene::limits()));
+    let answers = service.answers();
+    let mut idle = scene.session(&service, 1).unwrap();
+    thread::scope(|scope| {
+        let scene = &scene;
+        let mut session = scene.session(&service, 0).unwrap();
+        let function = &function;
+        let run = scope.spawn(move || {
+            let first = scene.richer(&mut session, function, 0);
+            (first, scene.richer(&mut session, function, 0))
+        });
+        thread::sleep(Duration::from_millis(150));
+        assert!(answers.health().0);
+        let begun = Instant::now();
+        assert_eq!(service.stop(SOON).cut, 0);
+        assert!(begun.elapsed() < SOON);
+        let (first, second) = run.join().unwrap();
+        assert!(first.unwrap());
+        refused_with(second, AbortReason::Busy);
+        assert!(!answers.health().0);
+    });
+    refused_with(
+        scene.richer(&mut idle, &function, 0),
+        AbortReason::Cancelled,
+    );
+    scene.event(|event| *event == Event::Stopped { cut: 0 });
+}
+
+#[test]
+fn what_does_not_end_in_time_is_cut_when_the_service_stops() {
+    let scene = Scene::new(1);
+    let offers = vec![scene.offer(vec![millionaires(8)])];
+    let levels = vec![scene.level(0, 20_000)];
+    let service = scene.start(scene.policy(offers, levels, Scene::limits()));
+    let answers = service.answers();
+    thread::scope(|scope| {
+        let mut session = scene.session(&service, 0).unwrap();
+        let scene = &scene;
+        let run = scope
+            .spawn(move || scene.prepare(&mut session, &scene.stocks("peer0", 64 << 30), 20_000));
+        let end = Instant::now() + SOON;
+        while !answers.health().1.contains("\"preparing\":1") {
+            assert!(Instant::now() < end, "it does not prepare");
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(service.stop(Duration::from_millis(50)).cut, 1);
+        refused_with(run.join().unwrap(), AbortReason::Cancelled);
+    });
+}
+
+#[test]
+fn another_policy_holds_for_sessions_that_are_open() {
+    let scene = Scene::new(2);
+    let (eight, sixteen) = (millionaires(8), millionaires(16));
+    let policy = |functions, peers: usize| {
+        let mut offer = scene.offer(functions);
+        let mut list = scene.peer_list();
+        list.truncate(peers);
+        offer.peers = list.iter().map(|peer| peer.fingerprint).collect();
+        Policy::new(list, vec![offer], Vec::new(), Scene::limits(), None).unwrap()
+    };
+    let service = scene.start(policy(vec![eight.clone()], 1));
+    let stranger = scene.session(&service, 1).err().expect("a refusal");
+    assert!(
+        stranger.to_string().contains("refused this side"),
+        "{stranger}"
+    );
+    let mut session = scene.session(&service, 0).unwrap();
+    assert!(scene.richer(&mut session, &eight, 0).unwrap());
+    service.reload(policy(vec![sixteen.clone()], 2));
+    assert!(scene.richer(&mut session, &sixteen, 0).unwrap());
+    refused_with(
+        scene.richer(&mut session, &eight, 0),
+        AbortReason::NotAllowed,
+    );
+    // The acceptor lets the other in soon.
+    let end = Instant::now() + SOON;
+    let mut other = loop {
+        match scene.session(&service, 1) {
+            Ok(session) => break session,
+            Err(error) => assert!(Instant::now() < end, "{error}"),
+        }
+    };
+    assert!(scene.richer(&mut other, &sixteen, 0).unwrap());
+}
+
+#[test]
+fn inputs_that_are_not_to_be_had_are_this_partys_fault() {
+    let scene = Scene::new(1);
+    let function = millionaires(8);
+    let mut offer = scene.offer(vec![function.clone()]);
+    offer.inputs = Arc::new(FromProgram(|_: &tacit_serve::Asked<'_>| {
+        Err::<BTreeMap<_, _>, _>("the disk is gone".to_owned())
+    }));
+    let service = scene.start(scene.policy(vec![offer], Vec::new(), Scene::limits()));
+    let mut session = scene.session(&service, 0).unwrap();
+    refused_with(
+        scene.richer(&mut session, &function, 0),
+        AbortReason::Failed,
+    );
+    scene.event(
+        |event| matches!(event, Event::InputsFailed { reason, .. } if reason == "the disk is gone"),
+    );
+}
+
+#[test]
+fn results_go_into_a_file_of_the_owner() {
+    let scene = Scene::new(1);
+    let function = millionaires(8);
+    let path = scene.folder.path().join("results.jsonl");
+    let mut offer: Offer = scene.offer(vec![function.clone()]);
+    offer.results = Arc::new(ToFile::new(path.clone()));
+    let service = scene.start(scene.policy(vec![offer], Vec::new(), Scene::limits()));
+    let mut session = scene.session(&service, 0).unwrap();
+    for b in [0, 99] {
+        scene.richer(&mut session, &function, b).unwrap();
+    }
+    session.close().unwrap();
+    drop(service);
+    let lines = std::fs::read_to_string(&path).unwrap();
+    let richer = lines.lines().map(|line| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["peer"], "peer0");
+        line["outputs"]["a_is_richer"].clone()
+    });
+    assert_eq!(richer.collect::<Vec<_>>(), [1, 0]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o077, 0);
+    }
+}
+
+#[test]
+fn aes_runs_from_the_stock_that_the_peer_filled() {
+    let scene = Scene::new(1);
+    let policy = scene.policy(
+        vec![scene.offer(vec![aes()])],
+        vec![scene.level(0, 3)],
+        Scene::limits(),
+    );
+    let service = scene.start(policy);
+    let stocks = scene.stocks("peer0", 1 << 30);
+    let mut session = scene.session(&service, 0).unwrap();
+    // Fewer than the level, and as many; never more.
+    for (runs, left) in [(2, 2), (3, 3)] {
+        scene.prepare(&mut session, &stocks, runs).unwrap();
+        let name = scene.stock_name(0);
+        assert_eq!(stocks.runs_left(&name, &aes()).unwrap(), left);
+    }
+    for left in (0..3).rev() {
+        let outcome = scene.encrypt(&mut session, &stocks);
+        assert_eq!(outcome.cost.and_gates_on_the_spot, 0);
+        assert_eq!(
+            stocks.runs_left(&scene.stock_name(0), &aes()).unwrap(),
+            left
+        );
+    }
+    assert!(
+        scene
+            .encrypt(&mut session, &stocks)
+            .cost
+            .and_gates_on_the_spot
+            > 0
+    );
+    refused_with(
+        scene.prepare(&mut session, &stocks, 4),
+        AbortReason::NotAllowed,
+    );
+}
