@@ -11,6 +11,7 @@
 //! | [`direct`] | whole functions between two parties |
 //! | [`prepared`] | the same from the stock, beside `naive`: CompGC's table |
 //! | [`plan`] | what `tacit plan` predicts beside what runs take, and whether its choice is the fastest |
+//! | [`serve`] | a service under load, with a hostile peer among many |
 //!
 //! | module | what it does |
 //! |---|---|
@@ -37,6 +38,7 @@ pub mod prepared;
 pub mod record;
 pub mod report;
 pub mod schemes;
+pub mod serve;
 pub mod spread;
 pub mod table;
 
@@ -67,17 +69,20 @@ pub enum Suite {
     Prepared,
     /// Predictions of plans.
     Plan,
+    /// A service under load.
+    Serve,
 }
 
 impl Suite {
     /// Every suite, from the lowest layer up.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Kernels,
         Self::Schemes,
         Self::Ot,
         Self::Direct,
         Self::Prepared,
         Self::Plan,
+        Self::Serve,
     ];
 
     /// Its name on the command line.
@@ -90,6 +95,7 @@ impl Suite {
             Self::Direct => "direct",
             Self::Prepared => "prepared",
             Self::Plan => "plan",
+            Self::Serve => "serve",
         }
     }
 }
@@ -124,6 +130,8 @@ pub struct Options {
     /// The cores on which the garbler and the evaluator stay; `kernels` and `schemes` take the
     /// first.
     pub pin: Option<[usize; 2]>,
+    /// How long the suite `serve` loads its service.
+    pub seconds: Option<u64>,
     /// The command of a process that calls [`parties::party`] on its standard input and output.
     /// Without it the parties are threads of this process, which share their peak memory.
     pub party_command: Option<Vec<OsString>>,
@@ -187,6 +195,7 @@ pub fn run(
         Suite::Direct => direct::run(options, tell),
         Suite::Prepared => prepared::run(options, tell),
         Suite::Plan => plan::run(options, tell),
+        Suite::Serve => serve::run(options, tell),
     }
 }
 

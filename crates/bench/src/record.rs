@@ -14,6 +14,7 @@ use crate::parties::{Both, Step};
 use crate::plan::PlanFigures;
 use crate::prepared::PreparedFigures;
 use crate::schemes::SchemeFigures;
+use crate::serve::ServeFigures;
 
 /// The version of every record.
 pub const VERSION: u32 = 1;
@@ -50,6 +51,8 @@ pub enum Figures {
     Prepared(Box<PreparedFigures>),
     /// A prediction beside what was measured.
     Plan(Box<PlanFigures>),
+    /// A service under load.
+    Serve(Box<ServeFigures>),
 }
 
 /// What went over the link.

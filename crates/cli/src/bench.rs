@@ -20,6 +20,7 @@ Examples:
   tacit bench kernels --only aes        AES alone: the ceiling of every scheme on this machine
   tacit bench schemes --only half-gates --only vaes-256
   tacit bench direct --link 33ms,50mbit --link 500us,1gbit
+  tacit bench serve --seconds 300       a service, sixteen peers, one of them hostile
   tacit bench ot --json > ot.jsonl      a record a line, for programs
   tacit bench report ot.jsonl --html report.html
 
@@ -36,7 +37,7 @@ start and no queue that drops: a real link of that delay and rate is no faster."
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
     pub(crate) command: Option<BenchCommand>,
-    /// What to measure: kernels, schemes, ot, direct, prepared, plan; all of them where none is named
+    /// What to measure: kernels, schemes, ot, direct, prepared, plan, serve; all of them where none is named
     #[arg(value_name = "SUITE")]
     pub(crate) suites: Vec<Suite>,
     /// Few cases and short runs: a first look
@@ -52,6 +53,10 @@ pub(crate) struct BenchArgs {
     /// Keep the garbler on one core and the evaluator on another, such as 0,1
     #[arg(long, value_name = "CORE,CORE", value_parser = cores)]
     pub(crate) pin: Option<[usize; 2]>,
+    /// How long `serve` loads its service; 300 without it, and 5 with --quick
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: Option<u64>,
     /// Print a JSON record a line
     #[arg(long)]
     pub(crate) json: bool,
@@ -118,6 +123,7 @@ fn measure(args: &BenchArgs) -> Result<(), Failure> {
         links: args.links.clone(),
         only: args.only.clone(),
         pin: args.pin,
+        seconds: args.seconds,
         party_command: Some(vec![program.into_os_string(), PARTY.into()]),
     };
     let suites = if args.suites.is_empty() {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{Exchange, Party, Wire};
-use crate::{Error, base_ot, direct, ot, plan, prepared};
+use crate::{Error, base_ot, direct, ot, plan, prepared, serve};
 
 /// A task of any suite.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub(crate) enum Task {
     Prepared(prepared::Exchanged),
     /// A function over several links.
     Plan(plan::Exchanged),
+    /// A service under load.
+    Serve(serve::Exchanged),
 }
 
 impl Task {
@@ -34,6 +36,7 @@ impl Task {
             Self::Direct(task) => report(task, party, wire),
             Self::Prepared(task) => report(task, party, wire),
             Self::Plan(task) => report(task, party, wire),
+            Self::Serve(task) => report(task, party, wire),
         }
     }
 }
@@ -65,5 +68,11 @@ impl From<prepared::Exchanged> for Task {
 impl From<plan::Exchanged> for Task {
     fn from(task: plan::Exchanged) -> Self {
         Self::Plan(task)
+    }
+}
+
+impl From<serve::Exchanged> for Task {
+    fn from(task: serve::Exchanged) -> Self {
+        Self::Serve(task)
     }
 }

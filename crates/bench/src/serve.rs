@@ -1,0 +1,249 @@
+//! A service under load: sixteen peers, of which one is hostile, for as long as is wanted.
+//!
+//! One process is the service, the other all its peers, over TLS on loopback. Fifteen of them run
+//! mixed functions again and again, by `direct` and from stocks that are filled meanwhile, some by
+//! themselves and some by the service, which connects to them. The last does what it may not:
+//! silent and broken connections, functions that are not its own, orders that nobody gave, runs
+//! that it leaves. Every result is compared with that of the function in the clear.
+
+mod hostile;
+mod load;
+mod scene;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::parties::{Exchange, Memory, Party, Place, Wire, both};
+use crate::table::{Column, Row, number, short, text};
+use crate::{Error, Figures, Options, Tell};
+
+/// What a service did under load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServeFigures {
+    /// Peers, the hostile one included.
+    pub peers: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// Runs that ended with the right result.
+    pub runs: u64,
+    /// Runs that ended with another result.
+    pub wrong_results: u64,
+    /// Runs and sessions of honest peers that failed.
+    pub failed: u64,
+    /// Runs that ended a second.
+    pub runs_per_s: f64,
+    /// Times of a run at its peer, by offer and protocol, and of all of them.
+    pub latency: BTreeMap<String, Latency>,
+    /// Attempts of the hostile peer, by what it tried.
+    pub hostile: BTreeMap<String, u64>,
+    /// What the service refused.
+    pub refused: u64,
+    /// Instances and OTs that were made for the stock meanwhile.
+    pub stocked: u64,
+    /// The most bytes that a stock held, at the service, and its bound.
+    pub stock_bytes: u64,
+    /// The bound.
+    pub stock_limit_bytes: u64,
+    /// The most runs for which a stock had enough, and its level.
+    pub stock_runs: u64,
+    /// The level.
+    pub stock_level_runs: u64,
+    /// Resident memory of the service: the median of each quarter of the time.
+    pub resident_bytes: Vec<u64>,
+    /// Threads of the service at the end of each quarter.
+    pub threads: Vec<u64>,
+    /// Peak memory: the service is the garbler, its peers the evaluator.
+    pub memory: Memory,
+}
+
+/// Times of runs, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// How many.
+    pub runs: u64,
+    /// Half took no longer.
+    pub p50_ms: f64,
+    /// 99 of 100 took no longer.
+    pub p99_ms: f64,
+    /// The longest.
+    pub most_ms: f64,
+}
+
+impl Latency {
+    /// What these times say.
+    fn of(mut times_ms: Vec<f64>) -> Self {
+        times_ms.sort_by(f64::total_cmp);
+        let last = times_ms.len().saturating_sub(1);
+        let at = |share: f64| {
+            let place = (share * times_ms.len() as f64).ceil() as usize;
+            times_ms
+                .get(place.saturating_sub(1).min(last))
+                .copied()
+                .unwrap_or(0.0)
+        };
+        Self {
+            runs: times_ms.len() as u64,
+            p50_ms: at(0.5),
+            p99_ms: at(0.99),
+            most_ms: at(1.0),
+        }
+    }
+}
+
+impl Row for ServeFigures {
+    const TITLE: &'static str = "A service with peers of which one is hostile, over TLS; latency at \
+                                 the peer, in an open session; memory: resident, by quarters of the \
+                                 time";
+    const COLUMNS: &'static [Column] = &[
+        number("peers", 5),
+        number("s", 5),
+        number("runs", 8),
+        number("runs/s", 7),
+        number("p50 ms", 7),
+        number("p99 ms", 7),
+        number("wrong", 5),
+        number("failed", 6),
+        number("refused", 7),
+        number("stock KiB", 9),
+        number("bound", 8),
+        number("runs", 5),
+        number("level", 5),
+        text("memory MiB", 24),
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        let all = self.latency.get(ALL).copied().unwrap_or_default();
+        let mebibytes = self
+            .resident_bytes
+            .iter()
+            .map(|bytes| short(*bytes as f64 / 1048576.0));
+        vec![
+            self.peers.to_string(),
+            short(self.seconds),
+            self.runs.to_string(),
+            short(self.runs_per_s),
+            short(all.p50_ms),
+            short(all.p99_ms),
+            self.wrong_results.to_string(),
+            self.failed.to_string(),
+            self.refused.to_string(),
+            (self.stock_bytes / 1024).to_string(),
+            (self.stock_limit_bytes / 1024).to_string(),
+            self.stock_runs.to_string(),
+            self.stock_level_runs.to_string(),
+            mebibytes.collect::<Vec<_>>().join(" "),
+        ]
+    }
+}
+
+/// The name of all runs together among the latencies.
+const ALL: &str = "all";
+/// Peers, the hostile one included.
+const PEERS: usize = 16;
+/// How long, unless told otherwise.
+const QUICK: Duration = Duration::from_secs(5);
+const FULL: Duration = Duration::from_secs(300);
+
+/// What the parties do.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Exchanged {
+    seconds: u64,
+}
+
+/// What a party saw.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Report {
+    Service(scene::ServiceReport),
+    Peers(load::LoadReport),
+}
+
+/// Loads a service.
+pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    if !options.wants("serve mixed loopback") {
+        return Ok(());
+    }
+    let usual = if options.quick { QUICK } else { FULL };
+    let seconds = options.seconds.unwrap_or(usual.as_secs()).max(1);
+    let done = both(&Exchanged { seconds }, Place(None), options)?;
+    let (Report::Service(service), Report::Peers(load)) = (done.garbler, done.evaluator) else {
+        return Err(Error::Party {
+            party: Party::Garbler.name(),
+            reason: "it reported what the other party should".to_owned(),
+        });
+    };
+    let mut latency: BTreeMap<_, _> = BTreeMap::new();
+    latency.insert(
+        ALL.to_owned(),
+        Latency::of(load.times_ms.values().flatten().copied().collect()),
+    );
+    let by_name = load.times_ms.into_iter();
+    latency.extend(by_name.map(|(name, times)| (name, Latency::of(times))));
+    let runs = latency[ALL].runs;
+    tell(Figures::Serve(Box::new(ServeFigures {
+        peers: PEERS as u64,
+        seconds: load.seconds,
+        runs,
+        wrong_results: load.wrong,
+        failed: load.failed,
+        runs_per_s: runs as f64 / load.seconds,
+        latency,
+        hostile: load.hostile,
+        refused: service.refused,
+        stocked: service.stocked,
+        stock_bytes: service.stock_bytes,
+        stock_limit_bytes: scene::STOCK_BYTES,
+        stock_runs: service.stock_runs,
+        stock_level_runs: scene::LEVEL_RUNS,
+        resident_bytes: quarters(&service.resident_bytes),
+        threads: quarters(&service.threads),
+        memory: done.memory,
+    })))
+}
+
+/// The median of each quarter of the samples.
+fn quarters(samples: &[u64]) -> Vec<u64> {
+    let quarter = samples.len().div_ceil(4).max(1);
+    let medians = samples.chunks(quarter).map(|samples| {
+        let mut samples = samples.to_vec();
+        samples.sort_unstable();
+        samples[samples.len() / 2]
+    });
+    medians.collect()
+}
+
+impl Exchange for Exchanged {
+    type Report = Report;
+
+    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+        let (plain, _control) = wire.split();
+        let time = Duration::from_secs(self.seconds);
+        Ok(match party {
+            Party::Garbler => Report::Service(scene::serve(plain)?),
+            Party::Evaluator => Report::Peers(load::load(plain, time)?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_the_runs() {
+        let times = (1..=200).rev().map(f64::from).collect();
+        let latency = Latency::of(times);
+        assert_eq!((latency.runs, latency.p50_ms), (200, 100.0));
+        assert_eq!((latency.p99_ms, latency.most_ms), (198.0, 200.0));
+        assert_eq!(Latency::of(vec![7.0]).p99_ms, 7.0);
+        assert_eq!(Latency::of(Vec::new()).runs, 0);
+    }
+
+    #[test]
+    fn memory_is_told_by_quarters() {
+        assert_eq!(quarters(&[1, 2, 3, 4, 5, 6, 7, 8]), [2, 4, 6, 8]);
+        assert_eq!(quarters(&[5]), [5]);
+        assert_eq!(quarters(&[]), Vec::<u64>::new());
+    }
+}

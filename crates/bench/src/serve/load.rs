@@ -1,0 +1,293 @@
+//! The peers of the service: what they run, and what they see.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tacit::garble::SchemeId;
+use tacit::{
+    Channel, Fingerprint, Function, Identity, Job, Listener, Preparation, ProtocolId, Role,
+    Session, Settings, StockName, Stocks, Value,
+};
+use tacit_serve::{Event, Limits, Peer, Policy, Service};
+
+use super::scene::{
+    FIRST_FILLED, FIRST_STOCKED, GOES_ON, HOSTILE, LEVEL_RUNS, OFFERS, OVER, REFILL_BELOW, STOCKED,
+    fingerprint, function, hear, level, policy_error, say, service_bit, values,
+};
+use super::{PEERS, hostile};
+use crate::Error;
+
+/// Runs of a session, after which a peer opens another.
+const RUNS_A_SESSION: u64 = 25;
+/// How often the service is told that the peers go on.
+const BEAT: Duration = Duration::from_millis(100);
+/// For each wait of a peer.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// A peer's own stocks: the tables of some runs of AES.
+const STOCK_BYTES: u64 = 64 << 20;
+
+/// What the peers saw.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct LoadReport {
+    pub(super) seconds: f64,
+    pub(super) times_ms: BTreeMap<String, Vec<f64>>,
+    pub(super) wrong: u64,
+    pub(super) failed: u64,
+    pub(super) hostile: BTreeMap<String, u64>,
+}
+
+/// What all peers know.
+pub(super) struct Field {
+    pub(super) address: String,
+    pub(super) service: Fingerprint,
+    pub(super) functions: Vec<Arc<Function>>,
+    stop: AtomicBool,
+    seen: Mutex<BTreeMap<String, Vec<f64>>>,
+    wrong: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl Field {
+    pub(super) fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn settings() -> Settings {
+        Settings {
+            timeout: PATIENCE,
+            ..Settings::default()
+        }
+    }
+
+    pub(super) fn session(&self, identity: &Identity) -> Result<Session, tacit::Error> {
+        Session::connect(&self.address, identity, &self.service, &Self::settings())
+    }
+}
+
+/// SplitMix64: inputs need be no more random.
+pub(super) struct Dice(pub(super) u64);
+
+impl Dice {
+    pub(super) fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+/// Loads the service for `time`.
+pub(super) fn load(mut plain: Channel, time: Duration) -> Result<LoadReport, Error> {
+    let service = fingerprint(&hear(&mut plain)?)?;
+    let identities: Vec<_> = (0..PEERS)
+        .map(|_| Identity::generate())
+        .collect::<Result<_, _>>()?;
+    let folder = tempfile::tempdir()?;
+    let stocks = |peer: usize| Stocks::open(&folder.path().join(peer.to_string()), STOCK_BYTES);
+    let stocked = Arc::new(function(STOCKED)?);
+    let mut services = Vec::new();
+    for (number, identity) in identities.iter().enumerate() {
+        let mut text = identity.fingerprint().to_string();
+        if (FIRST_FILLED..HOSTILE).contains(&number) {
+            let filled = filled_by(service, identity.clone(), stocks(number)?, &stocked)?;
+            text += &format!(" {}", filled.local_address());
+            services.push(filled);
+        }
+        say(&mut plain, &text)?;
+    }
+    let functions = (0..OFFERS.len()).map(|offer| Ok(Arc::new(function(offer)?)));
+    let field = Field {
+        address: hear(&mut plain)?,
+        service,
+        functions: functions.collect::<Result<_, Error>>()?,
+        stop: AtomicBool::new(false),
+        seen: Mutex::default(),
+        wrong: AtomicU64::new(0),
+        failed: AtomicU64::new(0),
+    };
+    let begun = Instant::now();
+    let hostile = thread::scope(|scope| -> Result<_, Error> {
+        let field = &field;
+        for (number, identity) in identities.iter().enumerate().take(HOSTILE) {
+            let stocks = match number {
+                FIRST_STOCKED.. => Some(stocks(number)?),
+                _ => None,
+            };
+            if let (Some(stocks), true) = (stocks.clone(), number < FIRST_FILLED) {
+                scope.spawn(move || keep_filled(field, identity, &stocks));
+            }
+            scope.spawn(move || honest(field, number, identity, stocks.as_ref()));
+        }
+        let hostile = scope.spawn(|| hostile::annoy(field, &identities[HOSTILE]));
+        let beat = beats(&mut plain, begun, time);
+        field.stop.store(true, Ordering::Relaxed);
+        beat?;
+        Ok(hostile.join().unwrap_or_default())
+    })?;
+    let seconds = begun.elapsed().as_secs_f64();
+    plain.send(OVER, &[])?;
+    plain.flush()?;
+    for service in services {
+        service.stop(PATIENCE);
+    }
+    Ok(LoadReport {
+        seconds,
+        times_ms: field
+            .seen
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner),
+        wrong: field.wrong.into_inner(),
+        failed: field.failed.into_inner(),
+        hostile,
+    })
+}
+
+/// Tells the service that the peers go on, until the time is over.
+fn beats(plain: &mut Channel, begun: Instant, time: Duration) -> Result<(), Error> {
+    while begun.elapsed() < time {
+        plain.send(GOES_ON, &[])?;
+        plain.flush()?;
+        thread::sleep(BEAT);
+    }
+    Ok(())
+}
+
+/// A peer that is a service of its own, whose stock the service under load fills.
+fn filled_by(
+    service: Fingerprint,
+    identity: Identity,
+    stocks: Stocks,
+    function: &Arc<Function>,
+) -> Result<Service, Error> {
+    let peer = Peer {
+        name: "service".to_owned(),
+        fingerprint: service,
+        address: None,
+    };
+    let levels = vec![level(service, Role::Evaluator, function)];
+    let policy = Policy::new(vec![peer], Vec::new(), levels, Limits::default(), None);
+    let policy = policy.map_err(|error| policy_error(&error))?;
+    let listener = Listener::bind("127.0.0.1:0")?;
+    let silent = Arc::new(|_: &Event| ());
+    Ok(Service::start(
+        identity,
+        listener,
+        Some(stocks),
+        policy,
+        silent,
+    )?)
+}
+
+/// A peer that fills its stock with the service by itself.
+fn keep_filled(field: &Field, identity: &Identity, stocks: &Stocks) {
+    let function = &field.functions[STOCKED];
+    let name = StockName {
+        own: identity.fingerprint(),
+        peer: field.service,
+        role: Role::Evaluator,
+        scheme: SchemeId::HALF_GATES_TWO_CALL,
+    };
+    while !field.is_over() {
+        thread::sleep(Duration::from_millis(200));
+        if stocks
+            .runs_left(&name, function)
+            .is_ok_and(|left| left >= REFILL_BELOW)
+        {
+            continue;
+        }
+        // Room that cannot be had yet is found missing by the preparation itself.
+        let _ = stocks.compact(&name);
+        let order = Preparation::new(Role::Evaluator).enough_for(function, LEVEL_RUNS);
+        let session = field.session(identity);
+        // The service may prepare with as many others as it may: later, then.
+        let _ = order.and_then(|order| order.run(&mut session?, stocks).map(drop));
+    }
+}
+
+/// A peer that runs functions, one session after another.
+fn honest(field: &Field, number: usize, identity: &Identity, stocks: Option<&Stocks>) {
+    let mut dice = Dice(number as u64);
+    while !field.is_over() {
+        let Ok(mut session) = field.session(identity) else {
+            field.failed.fetch_add(1, Ordering::Relaxed);
+            continue;
+        };
+        for _ in 0..RUNS_A_SESSION {
+            if field.is_over() {
+                break;
+            }
+            let offer = match stocks {
+                Some(_) if dice.roll() % 4 > 0 => STOCKED,
+                _ => (dice.roll() % STOCKED as u64) as usize,
+            };
+            if run(field, offer, &mut session, stocks, &mut dice).is_err() {
+                field.failed.fetch_add(1, Ordering::Relaxed);
+                break;
+            }
+        }
+        // The service has said all that it has to.
+        let _ = session.close();
+    }
+}
+
+/// A run, whose result is checked and whose time is noted.
+fn run(
+    field: &Field,
+    offer: usize,
+    session: &mut Session,
+    stocks: Option<&Stocks>,
+    dice: &mut Dice,
+) -> Result<(), tacit::Error> {
+    let (name, _, protocol) = OFFERS[offer];
+    let function = &field.functions[offer];
+    let inputs = values(function, Role::Evaluator, |_| dice.roll() & 1 == 1)?;
+    let mut job = Job::new(function, Role::Evaluator).time_limit(PATIENCE);
+    for (name, value) in &inputs {
+        job = job.input(name, value.clone());
+    }
+    if let (Some(stocks), ProtocolId::Prepared) = (stocks, protocol) {
+        job = job.prepared(stocks);
+    }
+    let begun = Instant::now();
+    let outcome = job.run(session)?;
+    let time_ms = 1e3 * begun.elapsed().as_secs_f64();
+    if outcome.outputs != expected(function, inputs)? {
+        field.wrong.fetch_add(1, Ordering::Relaxed);
+        return Ok(());
+    }
+    let mut seen = field.seen.lock().unwrap_or_else(PoisonError::into_inner);
+    seen.entry(format!("{name} {protocol}"))
+        .or_default()
+        .push(time_ms);
+    Ok(())
+}
+
+/// What the function gives in the clear.
+fn expected(
+    function: &Function,
+    mut inputs: BTreeMap<String, Value>,
+) -> Result<BTreeMap<String, Value>, tacit::Error> {
+    inputs.extend(values(function, Role::Garbler, service_bit)?);
+    let ports = function.inputs().iter();
+    let bits: Vec<bool> = ports
+        .flat_map(|input| inputs[&input.port.name].to_bits().to_vec())
+        .collect();
+    let bits = function.evaluate(&bits);
+    let mut rest = &bits[..];
+    let mut outputs = BTreeMap::new();
+    for output in function.outputs() {
+        let (these, others) = rest.split_at(output.port.ty.width());
+        rest = others;
+        if output.recipient.includes(Role::Evaluator) {
+            let value = Value::from_bits(&output.port.ty, these)?;
+            outputs.insert(output.port.name.clone(), value);
+        }
+    }
+    Ok(outputs)
+}

@@ -1,0 +1,245 @@
+//! Who there is, what may be asked for, and the service itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tacit::garble::SchemeId;
+use tacit::{
+    Channel, Fingerprint, Function, Identity, Listener, ProtocolId, Role, Stocks, Value, library,
+};
+use tacit_serve::inputs::FromProgram;
+use tacit_serve::results::Dropped;
+use tacit_serve::{Asked, Event, Level, Limits, Offer, Peer, Policy, Rate, Service};
+
+use super::PEERS;
+use crate::Error;
+
+/// Most bytes of each stock at the service, which garbles: seeds and OTs.
+pub(super) const STOCK_BYTES: u64 = 1 << 20;
+/// Enough for so many runs after a stock was filled, and when it is.
+pub(super) const LEVEL_RUNS: u64 = 40;
+pub(super) const REFILL_BELOW: u64 = 25;
+/// Peers by number: from here on they run from stock, and from there on the service fills it.
+pub(super) const FIRST_STOCKED: usize = 9;
+pub(super) const FIRST_FILLED: usize = 12;
+pub(super) const HOSTILE: usize = PEERS - 1;
+/// Longest text by which the parties meet.
+const MAX_TEXT_BYTES: usize = 256;
+/// How often the service looks at itself.
+const SAMPLE: Duration = Duration::from_millis(250);
+/// For runs to end when all is over.
+const STOP_TIME: Duration = Duration::from_secs(20);
+/// What the peers say of their own.
+pub(super) const GOES_ON: u8 = 1;
+pub(super) const OVER: u8 = 2;
+
+/// What is run: a name, its parameters, the protocol.
+pub(super) const OFFERS: [(&str, &[(&str, u64)], ProtocolId); 4] = [
+    ("millionaires", &[("bits", 32)], ProtocolId::Direct),
+    ("aes-128", &[], ProtocolId::Direct),
+    ("levenshtein", &[("n", 8), ("m", 8)], ProtocolId::Direct),
+    ("aes-128-rounds", &[], ProtocolId::Prepared),
+];
+/// The place of what runs from stock.
+pub(super) const STOCKED: usize = 3;
+
+pub(super) fn function(offer: usize) -> Result<Function, Error> {
+    let (name, parameters, _) = OFFERS[offer];
+    let parameters = parameters
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), *value));
+    Ok(library::function(name, &parameters.collect())?)
+}
+
+/// The bit at a place of the service's inputs: any that the peers know as well, so that they can
+/// tell a wrong result.
+pub(super) fn service_bit(place: usize) -> bool {
+    place.wrapping_mul(0x9e37_79b9) >> 7 & 1 == 1
+}
+
+/// Values of the inputs of `role` whose bits are those of `bit`, by their place among them.
+pub(super) fn values(
+    function: &Function,
+    role: Role,
+    mut bit: impl FnMut(usize) -> bool,
+) -> Result<BTreeMap<String, Value>, tacit::Error> {
+    let mut place = 0;
+    let mut values = BTreeMap::new();
+    for input in function.inputs().iter().filter(|input| input.owner == role) {
+        let width = input.port.ty.width();
+        let bits: Vec<bool> = (place..place + width).map(&mut bit).collect();
+        values.insert(
+            input.port.name.clone(),
+            Value::from_bits(&input.port.ty, &bits)?,
+        );
+        place += width;
+    }
+    Ok(values)
+}
+
+/// What a service saw.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ServiceReport {
+    pub(super) refused: u64,
+    pub(super) stocked: u64,
+    pub(super) stock_bytes: u64,
+    pub(super) stock_runs: u64,
+    pub(super) resident_bytes: Vec<u64>,
+    pub(super) threads: Vec<u64>,
+}
+
+pub(super) fn say(plain: &mut Channel, text: &str) -> Result<(), Error> {
+    plain.send(0, text.as_bytes())?;
+    Ok(plain.flush()?)
+}
+
+pub(super) fn hear(plain: &mut Channel) -> Result<String, Error> {
+    let frame = plain.receive(MAX_TEXT_BYTES)?;
+    Ok(String::from_utf8_lossy(frame.payload).into_owned())
+}
+
+pub(super) fn fingerprint(text: &str) -> Result<Fingerprint, Error> {
+    text.parse().map_err(|error| Error::Party {
+        party: "other party",
+        reason: format!("its fingerprint is {text:?}: {error}"),
+    })
+}
+
+/// What the service and its peers keep of each other, seen from either side.
+pub(super) fn level(peer: Fingerprint, role: Role, function: &Arc<Function>) -> Level {
+    Level {
+        peer,
+        role,
+        scheme: SchemeId::HALF_GATES_TWO_CALL,
+        function: Arc::clone(function),
+        runs: LEVEL_RUNS,
+        refill_below: REFILL_BELOW,
+    }
+}
+
+pub(super) fn policy_error(error: &tacit_serve::Error) -> Error {
+    Error::Party {
+        party: "service",
+        reason: error.to_string(),
+    }
+}
+
+fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
+    let mut offers = Vec::new();
+    for (number, (name, _, protocol)) in OFFERS.into_iter().enumerate() {
+        // The hostile peer may have one function and asks for others.
+        let honest = peers.iter().take(if number == 0 { PEERS } else { HOSTILE });
+        let inputs = FromProgram(|asked: &Asked<'_>| {
+            let values = values(asked.function, asked.role, service_bit);
+            values.map_err(|error| error.to_string())
+        });
+        offers.push(Offer {
+            name: name.to_owned(),
+            functions: vec![Arc::new(function(number)?)],
+            role: Role::Garbler,
+            protocols: vec![protocol],
+            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            peers: honest.map(|peer| peer.fingerprint).collect::<BTreeSet<_>>(),
+            inputs: Arc::new(inputs),
+            results: Arc::new(Dropped),
+            rate: None,
+            time_limit: Duration::from_secs(30),
+        });
+    }
+    let stocked = Arc::new(function(STOCKED)?);
+    let levels = peers[FIRST_STOCKED..HOSTILE].iter();
+    let levels = levels.map(|peer| level(peer.fingerprint, Role::Garbler, &stocked));
+    let limits = Limits {
+        sessions_per_peer: 4,
+        arrivals: Rate::per_minute(1200),
+        idle: Duration::from_secs(2),
+        message: Duration::from_secs(10),
+        handshake: Duration::from_secs(2),
+        look_at_stock: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    Policy::new(peers.clone(), offers, levels.collect(), limits, None)
+        .map_err(|error| policy_error(&error))
+}
+
+/// Serves until the peers say that it is over.
+pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
+    let identity = Identity::generate()?;
+    say(&mut plain, &identity.fingerprint().to_string())?;
+    let mut peers = Vec::new();
+    for number in 0..PEERS {
+        let heard = hear(&mut plain)?;
+        let (who, address) = heard.split_once(' ').unwrap_or((&heard, ""));
+        peers.push(Peer {
+            name: format!("peer{number}"),
+            fingerprint: fingerprint(who)?,
+            address: (!address.is_empty()).then(|| address.to_owned()),
+        });
+    }
+    let folder = tempfile::tempdir()?;
+    let stocks = Stocks::open(folder.path(), STOCK_BYTES)?;
+    let stocked = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&stocked);
+    let observer = Arc::new(move |event: &Event| {
+        if let Event::Replenished { made, .. } = event {
+            counted.fetch_add(*made, Ordering::Relaxed);
+        }
+    });
+    let listener = Listener::bind("127.0.0.1:0")?;
+    let own = identity.fingerprint();
+    let policy = policy(peers)?;
+    let levels = policy.levels().to_vec();
+    let service = Service::start(identity, listener, Some(stocks.clone()), policy, observer)?;
+    say(&mut plain, &service.local_address().to_string())?;
+    let mut report = ServiceReport {
+        refused: 0,
+        stocked: 0,
+        stock_bytes: 0,
+        stock_runs: 0,
+        resident_bytes: Vec::new(),
+        threads: Vec::new(),
+    };
+    let mut sampled = Instant::now();
+    while plain.receive(1)?.kind != OVER {
+        if sampled.elapsed() < SAMPLE {
+            continue;
+        }
+        sampled = Instant::now();
+        report
+            .resident_bytes
+            .extend(status("VmRSS:").map(|kib| kib * 1024));
+        report.threads.extend(status("Threads:"));
+        for level in &levels {
+            let name = tacit::StockName {
+                own,
+                peer: level.peer,
+                role: level.role,
+                scheme: level.scheme,
+            };
+            let runs = stocks.runs_left(&name, &level.function)?;
+            report.stock_runs = report.stock_runs.max(runs);
+            if let Ok(summary) = stocks.summary(&name) {
+                report.stock_bytes = report.stock_bytes.max(summary.bytes);
+            }
+        }
+    }
+    let metrics = service.metrics();
+    let refused = metrics
+        .lines()
+        .filter(|line| line.starts_with("tacit_refused_total"));
+    let refused = refused.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+    report.refused = refused.sum();
+    service.stop(STOP_TIME);
+    report.stocked = stocked.load(Ordering::Relaxed);
+    Ok(report)
+}
+
+/// A number of this process, where the system tells it.
+fn status(field: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    line.split_whitespace().next()?.parse().ok()
+}
