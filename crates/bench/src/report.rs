@@ -13,6 +13,7 @@ mod page;
 mod papers;
 mod plans;
 mod protocols;
+mod services;
 mod transfer;
 
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ impl Report {
             transfer::section(&records),
             protocols::prepared(&records),
             plans::plans(&records),
+            services::services(&records),
             protocols::workloads(&records),
             protocols::batch(),
             assumptions::kernels(&records),
@@ -136,6 +138,7 @@ fn case(record: &Record) -> String {
                 of.asked, of.protocol, of.scheme, of.link
             )
         }
+        Figures::Serve(of) => format!("serve {} peers", of.peers),
     }
 }
 
@@ -206,6 +209,7 @@ mod tests {
                 Figures::Direct(of) => vec![of.function.clone(), of.link.clone()],
                 Figures::Prepared(of) => vec![of.function.clone(), of.link.clone()],
                 Figures::Plan(of) => vec![of.function.clone(), of.link.clone()],
+                Figures::Serve(of) => vec![of.peers.to_string(), of.refused.to_string()],
             };
             let row = |line: &str| words.iter().all(|word| line.contains(word));
             assert!(text.lines().any(row), "{words:?}");

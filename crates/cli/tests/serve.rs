@@ -236,7 +236,7 @@ fn two_organisations_follow_the_page() {
             // Any free ports instead of those of the page.
             let block = match name.as_str() {
                 "alice.toml" => block.replace(":7000", ":0").replace(":9464", ":0"),
-                _ => block,
+                _ => block.clone(),
             };
             fs::write(folder.join(name), block).expect("a file");
         }
