@@ -105,7 +105,7 @@ impl Party {
     pub(crate) fn refuse(&mut self, log: Log) {
         self.settings.connect_timeout = self.settings.connect_timeout.min(REFUSAL_TIME);
         if let Ok(session) = self.meet(CancelHandle::new(), log) {
-            session.refuse(AbortReason::Failed, REFUSAL_TIME);
+            session.refuse(AbortReason::NotAllowed, REFUSAL_TIME);
         }
     }
 

@@ -133,13 +133,17 @@ impl Event {
         }
     }
 
-    /// Its name and fields as JSON, with its severity and `time` in seconds since 1970.
+    /// Its name, its severity, `time` in seconds since 1970, and its fields, as JSON in this order.
     #[must_use]
     pub fn json(&self, time: f64) -> String {
-        let mut json = self.fields();
-        json.insert("severity".to_owned(), serde_json::json!(self.severity()));
-        json.insert("time".to_owned(), serde_json::json!(time));
-        serde_json::Value::Object(json).to_string()
+        let mut fields = self.fields();
+        let name = fields.remove("event").unwrap_or_default();
+        let severity = serde_json::to_value(self.severity()).unwrap_or_default();
+        let mut text = format!(r#"{{"event":{name},"severity":{severity},"time":{time}"#);
+        for (name, value) in fields {
+            let _ = write!(text, r#","{name}":{value}"#);
+        }
+        text + "}"
     }
 
     /// Its name and fields for people, in a line.
@@ -184,7 +188,7 @@ mod tests {
         };
         assert_eq!(
             refused.json(1.5),
-            r#"{"event":"refused","from":null,"peer":"bob","reason":"it asks \"for\"\nmore","severity":"warning","time":1.5,"what":"run"}"#
+            r#"{"event":"refused","severity":"warning","time":1.5,"from":null,"peer":"bob","reason":"it asks \"for\"\nmore","what":"run"}"#
         );
         assert_eq!(
             refused.text(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tacit::garble::SchemeId;
 use tacit::{
-    BaseOt, Digest, Fingerprint, Function, Preparation, Proposal, ProtocolId, Role, StockName,
+    BaseOt, Digest, Fingerprint, Function, Job, Preparation, Proposal, ProtocolId, Role, StockName,
 };
 
 use crate::inputs::Inputs;
@@ -40,8 +40,8 @@ pub struct Offer {
     pub role: Role,
     /// The protocols by which they are run: `direct`, `prepared` or both.
     pub protocols: Vec<ProtocolId>,
-    /// The garbling scheme.
-    pub scheme: SchemeId,
+    /// The garbling scheme; that of a [`Job`] for which none was named if `None`.
+    pub scheme: Option<SchemeId>,
     /// Who may ask.
     pub peers: BTreeSet<Fingerprint>,
     /// Where this party's inputs come from.
@@ -162,9 +162,27 @@ pub struct Policy {
     limits: Limits,
     base_ot: Option<BaseOt>,
     /// Offers and the place of the function in them, by function.
-    by_function: HashMap<Digest, Vec<(usize, usize)>>,
+    by_function: HashMap<Digest, Vec<Place>>,
     /// Levels and numbers of runs, by what is ordered.
     by_order: HashMap<Digest, Vec<(usize, u64)>>,
+}
+
+/// Where an offered function is, and under which schemes it runs by `direct` and by `prepared`.
+#[derive(Clone, Copy)]
+struct Place {
+    offer: usize,
+    function: usize,
+    direct: SchemeId,
+    prepared: SchemeId,
+}
+
+impl Place {
+    fn scheme(&self, protocol: ProtocolId) -> SchemeId {
+        match protocol {
+            ProtocolId::Prepared => self.prepared,
+            _ => self.direct,
+        }
+    }
 }
 
 /// A run that may be.
@@ -255,34 +273,35 @@ impl Policy {
     /// Whether `peer` may have the run that it asks for.
     pub(crate) fn run(&self, peer: &Fingerprint, asked: &Proposal) -> Result<Granted<'_>, Denied> {
         let there = self.by_function.get(&asked.function);
-        let offers = there.into_iter().flatten().map(|&(offer, function)| {
-            let offer = &self.offers[offer];
-            (offer, &offer.functions[function])
+        let offers = there.into_iter().flatten().map(|place| {
+            let offer = &self.offers[place.offer];
+            (offer, &offer.functions[place.function], place)
         });
         let mut offers = offers
-            .filter(|(offer, _)| offer.peers.contains(peer))
+            .filter(|(offer, ..)| offer.peers.contains(peer))
             .peekable();
-        let Some(&(offer, _)) = offers.peek() else {
+        let Some(&(offer, _, place)) = offers.peek() else {
             return Err(Denied::NotOffered);
         };
+        let protocol = match offer.protocols.contains(&asked.protocol) {
+            true => asked.protocol,
+            false => offer.protocols.first().copied().unwrap_or(asked.protocol),
+        };
         let otherwise = Proposal {
-            protocol: match offer.protocols.contains(&asked.protocol) {
-                true => asked.protocol,
-                false => offer.protocols.first().copied().unwrap_or(asked.protocol),
-            },
+            protocol,
             role: offer.role,
-            scheme: offer.scheme,
+            scheme: place.scheme(protocol),
             statistical_security_bits: 0,
             base_ot: self.base_ot(asked.base_ot),
             ..*asked
         };
-        let mut fitting = offers.filter(|(offer, _)| {
+        let mut fitting = offers.filter(|(offer, _, place)| {
             offer.role == asked.role.other()
-                && offer.scheme == asked.scheme
+                && place.scheme(asked.protocol) == asked.scheme
                 && offer.protocols.contains(&asked.protocol)
         });
         match fitting.next() {
-            Some((offer, function)) if self.base_ot(asked.base_ot) == asked.base_ot => {
+            Some((offer, function, _)) if self.base_ot(asked.base_ot) == asked.base_ot => {
                 Ok(Granted { offer, function })
             }
             _ => Err(Denied::Otherwise(otherwise)),
@@ -369,8 +388,8 @@ fn check_peers(peers: &[Peer], offers: &[Offer], levels: &[Level]) -> Result<(),
     }
 }
 
-fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<(usize, usize)>>, Error> {
-    let mut index: HashMap<Digest, Vec<(usize, usize)>> = HashMap::new();
+fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> {
+    let mut index: HashMap<Digest, Vec<Place>> = HashMap::new();
     let count: usize = offers.iter().map(|offer| offer.functions.len()).sum();
     if count > MAX_FUNCTIONS {
         return Err(Error::OutOfBounds {
@@ -386,10 +405,12 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<(usize, usize)>>
                 return Err(Error::SavedValues { name });
             }
             let same = index.entry(function.digest()).or_default();
-            let mut others = same.iter().map(|&(other, _)| &offers[other]);
+            let mut others = same.iter().map(|other| &offers[other.offer]);
             let twice = others.find(|other| {
                 other.role == offer.role
-                    && other.scheme == offer.scheme
+                    && (other.scheme == offer.scheme
+                        || other.scheme.is_none()
+                        || offer.scheme.is_none())
                     && !other.peers.is_disjoint(&offer.peers)
             });
             if let Some(other) = twice {
@@ -398,7 +419,13 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<(usize, usize)>>
                     other: offer.name.clone(),
                 });
             }
-            same.push((number, place));
+            let usual = || Job::new(function, offer.role).scheme_id();
+            same.push(Place {
+                offer: number,
+                function: place,
+                direct: offer.scheme.unwrap_or_else(usual),
+                prepared: offer.scheme.unwrap_or(SchemeId::HALF_GATES_TWO_CALL),
+            });
         }
     }
     Ok(index)

@@ -175,7 +175,7 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
         }
     };
     let mut job = Job::new(granted.function, offer.role)
-        .scheme(offer.scheme)
+        .scheme(asked.scheme)
         .time_limit(offer.time_limit);
     if asked.protocol == ProtocolId::Prepared {
         let Some(stocks) = &shared.stocks else {

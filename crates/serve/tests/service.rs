@@ -104,6 +104,9 @@ fn what_a_peer_may_not_is_refused_told_and_counted() {
 
     let mut session = scene.session(&service, 0).unwrap();
     assert!(scene.richer(&mut session, &eight, A - 1).unwrap());
+    for word in ["three-halves", "garbler too"] {
+        scene.refused("run", word);
+    }
     assert!(
         service
             .metrics()

@@ -141,7 +141,7 @@ fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
             functions: vec![Arc::new(function(number)?)],
             role: Role::Garbler,
             protocols: vec![protocol],
-            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            scheme: None,
             peers: honest.map(|peer| peer.fingerprint).collect::<BTreeSet<_>>(),
             inputs: Arc::new(inputs),
             results: Arc::new(Dropped),

@@ -86,10 +86,11 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         Ok(Arc::new(function))
     });
     let functions: Vec<_> = functions.collect::<Result<_, Failure>>()?;
-    let rung = run::scheme(
-        served.scheme.as_deref(),
-        functions.first().map(AsRef::as_ref),
-    )?;
+    let first = functions.first().map(AsRef::as_ref);
+    let scheme = match served.scheme.as_deref() {
+        Some(name) => Some(run::scheme(Some(name), first)?.id),
+        None => None,
+    };
     let protocols = served
         .protocols
         .as_deref()
@@ -111,7 +112,7 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
             .unwrap_or_else(|| served.function.clone()),
         role: served.role.into(),
         protocols: protocols.collect(),
-        scheme: rung.id,
+        scheme,
         peers: peers(config, served.peers.as_deref())?,
         inputs: inputs(served, &functions)?,
         results: results(served)?,

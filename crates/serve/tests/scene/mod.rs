@@ -82,7 +82,7 @@ impl Scene {
             functions,
             role: Role::Garbler,
             protocols: vec![ProtocolId::Direct, ProtocolId::Prepared],
-            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            scheme: None,
             peers: everybody,
             inputs: Arc::new(FromProgram(|_: &tacit_serve::Asked<'_>| {
                 let inputs = [("a", Value::from(A)), ("key", bytes(KEY))];
