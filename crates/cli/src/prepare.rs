@@ -41,17 +41,14 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let mut party = Party::new(&args.meet, false, &config)?;
     let stocks = stock::open(args.stock.stock.as_deref(), &config)?;
     let order = match args.protocol {
-        PrepareFor::Prepared => Order::components(args, stock::limit_bytes(&config)),
-        PrepareFor::Batch => WantedBatch::new(args).map(|batch| Order::Batch(Box::new(batch))),
+        PrepareFor::Prepared => Order::components(args)?,
+        PrepareFor::Batch => Order::Batch(Box::new(WantedBatch::new(args)?)),
     };
-    let order = match order {
-        Ok(order) => order,
-        Err(failure) => {
-            // The other party may be there, and would wait for nothing.
-            party.refuse(log);
-            return Err(failure);
-        }
-    };
+    if let Err(failure) = order.check_room(stock::limit_bytes(&config)) {
+        // The other party may be there, and would wait for nothing.
+        party.refuse(log);
+        return Err(failure);
+    }
     let cancel = cancel::on_signal()?;
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
@@ -106,7 +103,7 @@ enum Order {
 
 impl Order {
     /// Components and OTs.
-    fn components(args: &PrepareArgs, limit_bytes: u64) -> Result<Self, Failure> {
+    fn components(args: &PrepareArgs) -> Result<Self, Failure> {
         if args.security_bits.is_some() {
             return Err(Failure::Usage(
                 "--security-bits is the statistical security of batch; give --protocol batch as \
@@ -114,9 +111,15 @@ impl Order {
                     .to_owned(),
             ));
         }
-        let wanted = Wanted::new(args)?;
-        wanted.check_room(limit_bytes)?;
-        Ok(Self::Components(Box::new(wanted)))
+        Ok(Self::Components(Box::new(Wanted::new(args)?)))
+    }
+
+    /// Refuses an order that fits into no stock.
+    fn check_room(&self, limit_bytes: u64) -> Result<(), Failure> {
+        match self {
+            Self::Components(wanted) => wanted.check_room(limit_bytes),
+            Self::Batch(_) => Ok(()),
+        }
     }
 
     /// How it goes on when the parties meet again.
