@@ -230,8 +230,7 @@ impl BatchVisitor for Fill<'_, '_> {
             tag,
         } = self;
         let (function, security_bits) = (order.function, order.statistical_security_bits);
-        let preparation = opened.stock.prepare()?;
-        opened.meet_to_prepare(session, &preparation)?;
+        let preparation = opened.meet_to_prepare(session)?;
         let kinds = kinds_in_stock(opened, function, security_bits);
         let there: u64 = kinds.iter().map(|kind| opened.agreed(kind)).sum();
         let missing = order.executions.saturating_sub(there);
