@@ -32,6 +32,8 @@ pub struct ServeFigures {
     pub wrong_results: u64,
     /// Runs and sessions of honest peers that failed.
     pub failed: u64,
+    /// Why they did, and how often.
+    pub failures: BTreeMap<String, u64>,
     /// Runs that ended a second.
     pub runs_per_s: f64,
     /// Times of a run at its peer, by offer and protocol, and of all of them.
@@ -186,7 +188,8 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         seconds: load.seconds,
         runs,
         wrong_results: load.wrong,
-        failed: load.failed,
+        failed: load.failures.values().sum(),
+        failures: load.failures,
         runs_per_s: runs as f64 / load.seconds,
         latency,
         hostile: load.hostile,

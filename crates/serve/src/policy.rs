@@ -1,5 +1,6 @@
 //! What a service does for whom: made once, checked when it is made, and then only read.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -452,15 +453,17 @@ fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usize, u64)>>, 
             });
         }
         let key = (level.function.digest().0, level.runs);
-        if !orders.contains_key(&key) {
-            let digests = (1..=level.runs).map(|runs| Ok(level.order(runs)?.digest()));
-            let digests: Result<Vec<_>, tacit::Error> = digests.collect();
-            let digests = digests.map_err(|_| Error::SavedValues {
-                name: level.function.name().to_owned(),
-            })?;
-            orders.insert(key, digests);
-        }
-        for (digest, runs) in orders[&key].iter().zip(1..) {
+        let digests = match orders.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let digests = (1..=level.runs).map(|runs| Ok(level.order(runs)?.digest()));
+                let digests: Result<Vec<_>, tacit::Error> = digests.collect();
+                new.insert(digests.map_err(|_| Error::SavedValues {
+                    name: level.function.name().to_owned(),
+                })?)
+            }
+        };
+        for (digest, runs) in digests.iter().zip(1..) {
             index.entry(*digest).or_default().push((number, runs));
         }
     }

@@ -130,10 +130,11 @@ impl Stock {
             let strays = names.into_iter().filter(|name| name.starts_with("lot-"));
             for name in strays.filter(|name| !known.contains(name)) {
                 let path = inner.folder.join(name);
-                inner
-                    .storage
-                    .remove(&path)
-                    .map_err(StockError::io(&path, "remove it"))?;
+                match inner.storage.remove(&path) {
+                    // Who compacts at the same time may have cleared it away.
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    result => result.map_err(StockError::io(&path, "remove it"))?,
+                }
             }
             Ok(())
         })

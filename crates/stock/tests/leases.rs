@@ -108,3 +108,28 @@ fn two_users_of_one_stock_lease_disjoint_ranges() {
         assert_eq!(numbers, (0..count).collect::<Vec<u64>>());
     }
 }
+
+#[test]
+fn whoever_clears_strays_and_whoever_compacts_do_not_disturb_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let stock = open(Arc::new(Disk), folder.path(), Role::Garbler).expect("a stock");
+    let shape = parties::shape(Role::Garbler, &OTS);
+    for round in 0..10 {
+        for first in 8 * round..8 * (round + 1) {
+            let preparation = stock.prepare().expect("the lock");
+            let span = Span { first, count: 1 };
+            let lot = preparation.begin_lot(OTS, shape, span).expect("room");
+            lot.put(first, &[5; 16], &[]).expect("room");
+            lot.finish().expect("a sync");
+            stock.publish(&OTS, first).expect("pending");
+        }
+        drop(stock.lease(&OTS, 8).expect("as many as there are"));
+        thread::scope(|scope| {
+            let compacted = scope.spawn(|| stock.compact());
+            for _ in 0..10 {
+                stock.prepare().expect("the lock, and nothing that fails");
+            }
+            compacted.join().expect("no panic").expect("room");
+        });
+    }
+}

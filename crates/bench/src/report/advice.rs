@@ -17,6 +17,11 @@ pub(super) fn section(records: &[Record]) -> Option<Section> {
             "nothing to prepare; memory does not grow with the circuit's length",
         ],
         [
+            "withstand a peer that cheats",
+            "`batch`: `tacit prepare --protocol batch`, then `tacit run --security malicious`",
+            "many executions are checked together ahead; each then takes four short messages",
+        ],
+        [
             "trust AES as little as possible",
             "`--assumption prf`",
             "a pseudorandom function and nothing more; two to three times the bytes on circuits \
@@ -41,8 +46,8 @@ pub(super) fn section(records: &[Record]) -> Option<Section> {
     let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
     let mut section = Section::new("choose", "What to choose when").grid(Grid {
         caption:
-            "All of these are semi-honest: both parties follow the protocol. `SECURITY.md` and \
-                  the protocol's page say what that leaves open"
+            "All but `batch` are semi-honest: both parties follow the protocol. `SECURITY.md` \
+                  and the protocol's page say what that leaves open"
                 .to_owned(),
         heads: heads(&["you want to", "take", "because"]),
         rows,

@@ -26,6 +26,8 @@ use crate::Error;
 const RUNS_A_SESSION: u64 = 25;
 /// How often the service is told that the peers go on.
 const BEAT: Duration = Duration::from_millis(100);
+/// How long an honest peer waits after a failure.
+const AFTER_FAILURE: Duration = Duration::from_millis(200);
 /// For each wait of a peer.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// A peer's own stocks: the tables of some runs of AES.
@@ -37,7 +39,7 @@ pub(crate) struct LoadReport {
     pub(super) seconds: f64,
     pub(super) times_ms: BTreeMap<String, Vec<f64>>,
     pub(super) wrong: u64,
-    pub(super) failed: u64,
+    pub(super) failures: BTreeMap<String, u64>,
     pub(super) hostile: BTreeMap<String, u64>,
 }
 
@@ -49,12 +51,18 @@ pub(super) struct Field {
     stop: AtomicBool,
     seen: Mutex<BTreeMap<String, Vec<f64>>>,
     wrong: AtomicU64,
-    failed: AtomicU64,
+    failures: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Field {
     pub(super) fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Counts what failed for an honest peer.
+    fn failed(&self, error: &tacit::Error) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        *failures.entry(error.to_string()).or_insert(0) += 1;
     }
 
     pub(super) fn settings() -> Settings {
@@ -109,7 +117,7 @@ pub(super) fn load(mut plain: Channel, time: Duration) -> Result<LoadReport, Err
         stop: AtomicBool::new(false),
         seen: Mutex::default(),
         wrong: AtomicU64::new(0),
-        failed: AtomicU64::new(0),
+        failures: Mutex::default(),
     };
     let begun = Instant::now();
     let hostile = thread::scope(|scope| -> Result<_, Error> {
@@ -143,7 +151,10 @@ pub(super) fn load(mut plain: Channel, time: Duration) -> Result<LoadReport, Err
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner),
         wrong: field.wrong.into_inner(),
-        failed: field.failed.into_inner(),
+        failures: field
+            .failures
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner),
         hostile,
     })
 }
@@ -214,20 +225,24 @@ fn keep_filled(field: &Field, identity: &Identity, stocks: &Stocks) {
 fn honest(field: &Field, number: usize, identity: &Identity, stocks: Option<&Stocks>) {
     let mut dice = Dice(number as u64);
     while !field.is_over() {
-        let Ok(mut session) = field.session(identity) else {
-            field.failed.fetch_add(1, Ordering::Relaxed);
-            continue;
+        let mut session = match field.session(identity) {
+            Ok(session) => session,
+            Err(error) => {
+                field.failed(&error);
+                thread::sleep(AFTER_FAILURE);
+                continue;
+            }
         };
         for _ in 0..RUNS_A_SESSION {
             if field.is_over() {
                 break;
             }
             let offer = match stocks {
-                Some(_) if dice.roll() % 4 > 0 => STOCKED,
+                Some(_) if !dice.roll().is_multiple_of(4) => STOCKED,
                 _ => (dice.roll() % STOCKED as u64) as usize,
             };
-            if run(field, offer, &mut session, stocks, &mut dice).is_err() {
-                field.failed.fetch_add(1, Ordering::Relaxed);
+            if let Err(error) = run(field, offer, &mut session, stocks, &mut dice) {
+                field.failed(&error);
                 break;
             }
         }

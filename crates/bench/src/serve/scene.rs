@@ -37,7 +37,9 @@ pub(super) const GOES_ON: u8 = 1;
 pub(super) const OVER: u8 = 2;
 
 /// What is run: a name, its parameters, the protocol.
-pub(super) const OFFERS: [(&str, &[(&str, u64)], ProtocolId); 4] = [
+type Offered = (&'static str, &'static [(&'static str, u64)], ProtocolId);
+
+pub(super) const OFFERS: [Offered; 4] = [
     ("millionaires", &[("bits", 32)], ProtocolId::Direct),
     ("aes-128", &[], ProtocolId::Direct),
     ("levenshtein", &[("n", 8), ("m", 8)], ProtocolId::Direct),
