@@ -70,7 +70,7 @@ fn a_prepared_run_has_the_bytes_that_it_had() {
     ];
     assert_eq!(
         bytes,
-        [47_236, 4_127, 213, 206_958, 206_032],
+        [47_236, 4_127, 213, 206_958, 206_037],
         "in the order above"
     );
 }

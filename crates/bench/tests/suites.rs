@@ -71,8 +71,8 @@ fn correlated_ots_have_the_bytes_that_they_should() {
             (64.0..64.1).contains(&figures.made_bits_per_ot),
             "{figures:?}"
         );
-        // 64 bytes and one offer each way for base OTs, corrections and a block of rows.
-        assert_eq!(figures.setup_traffic.garbler_bytes, 8_192 + 5);
+        // 64 bytes a base OT, in eight parts, and an offer for all; corrections and a block of rows.
+        assert_eq!(figures.setup_traffic.garbler_bytes, 8_192 + 8 * 5);
         assert_eq!(
             figures.setup_traffic.evaluator_bytes,
             32 + 5 + 2_048 + 1_024 + 5
@@ -99,8 +99,8 @@ fn base_ots_have_the_bytes_that_they_should() {
         .collect();
     let header = 5;
     let expected = [
-        ("ristretto255", 8_192 + header, 32 + header),
-        ("ml-kem-768", 159_744 + header, 278_528 + header),
+        ("ristretto255", 8_192 + 8 * header, 32 + header),
+        ("ml-kem-768", 159_744 + 8 * header, 278_528 + header),
     ];
     assert_eq!(bytes, expected);
 }

@@ -130,25 +130,19 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
         }
     };
     notify(Phase::Ready);
-    loop {
-        match signals.recv() {
-            Ok(Signal::Reload) => {
-                notify(Phase::Reloading);
-                match Wanted::read(args, config) {
-                    Ok(wanted) if wanted.fixed == fixed => {
-                        stop = wanted.stop;
-                        service.reload(wanted.policy);
-                    }
-                    Ok(_) => service.reload_refused(
-                        "listen, metrics, identity or stock differ, which takes a restart"
-                            .to_owned(),
-                    ),
-                    Err(failure) => service.reload_refused(failure.to_string()),
-                }
-                notify(Phase::Ready);
+    while let Ok(Signal::Reload) = signals.recv() {
+        notify(Phase::Reloading);
+        match Wanted::read(args, config) {
+            Ok(wanted) if wanted.fixed == fixed => {
+                stop = wanted.stop;
+                service.reload(wanted.policy);
             }
-            Ok(Signal::Stop) | Err(_) => break,
+            Ok(_) => service.reload_refused(
+                "listen, metrics, identity or stock differ, which takes a restart".to_owned(),
+            ),
+            Err(failure) => service.reload_refused(failure.to_string()),
         }
+        notify(Phase::Ready);
     }
     notify(Phase::Stopping);
     std::thread::spawn(move || {

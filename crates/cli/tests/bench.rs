@@ -43,7 +43,7 @@ fn both_parties_are_processes_with_memory_of_their_own() {
     let ended = tacit(folder.path(), &[&["bench", "ot"][..], &words].concat());
     let record: serde_json::Value = serde_json::from_str(ended.succeeded()).unwrap();
     assert_eq!(record["link"], "1ms,1gbit");
-    assert_eq!(record["traffic"]["garbler_bytes"], 8_197);
+    assert_eq!(record["traffic"]["garbler_bytes"], 8_232);
     for party in ["garbler_bytes", "evaluator_bytes"] {
         let memory = &record["memory"][party];
         assert!(
