@@ -211,7 +211,11 @@ impl Case {
             Err(error) => error,
         };
         let timeout = matches!(error, Error::Network(NetError::Timeout { .. }));
-        let closed = matches!(error, Error::Network(NetError::Closed { .. }));
+        // Between two runs a connection that closes is a session's end.
+        let closed = matches!(
+            error,
+            Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. }
+        );
         let blamed = matches!(error.category(), Category::Peer | Category::Incompatible)
             || matches!(error, Error::PeerAborted(_));
         // A record of the stock that cannot be true is taken for that of an old copy.
