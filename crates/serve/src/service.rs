@@ -292,7 +292,7 @@ fn accept(shared: &Arc<Shared>, mut door: Door) {
                 let _ = name.spawn(move || visit::visit(&seat, arrival));
             }
             Err(reason) => {
-                shared.refused(arrival.peer(), Some(arrival.from()), "session", reason);
+                shared.put_off(arrival.peer(), Some(arrival.from()), "session", reason);
                 if Arc::strong_count(&refusals) <= MAX_REFUSALS {
                     let refusals = Arc::clone(&refusals);
                     // Without a thread the connection is closed without a word.
@@ -390,8 +390,29 @@ impl Shared {
         Ok(seat)
     }
 
-    /// Counts a refusal, tells of it, and remembers it of the peer.
+    /// Counts a refusal, tells of it, and holds it against the peer.
     pub(crate) fn refused(
+        &self,
+        peer: Option<Fingerprint>,
+        from: Option<SocketAddr>,
+        what: &'static str,
+        reason: &str,
+    ) {
+        if let Some(peer) = peer {
+            let policy = self.policy();
+            let now = Instant::now();
+            if policy.peer(&peer).is_some() {
+                let mut state = self.state();
+                let of_late = state.peer(peer, policy.limits(), now);
+                of_late.refusals.take(now);
+            }
+        }
+        self.put_off(peer, from, what, reason);
+    }
+
+    /// Counts a refusal and tells of it: of a peer that comes too often, and is not thereby kept
+    /// out for longer, or that has done nothing wrong.
+    pub(crate) fn put_off(
         &self,
         peer: Option<Fingerprint>,
         from: Option<SocketAddr>,
@@ -406,10 +427,6 @@ impl Shared {
         let told = match named {
             Some(peer) => {
                 let of_late = state.peer(peer.fingerprint, policy.limits(), now);
-                // Who comes too often is not thereby kept out for longer.
-                if what != "session" {
-                    of_late.refusals.take(now);
-                }
                 of_late.told.count(now)
             }
             None => state

@@ -136,9 +136,9 @@ fn deny(seat: &Seat, denied: Denied, what: &'static str, asked: &Proposal) -> Tu
     }
 }
 
-/// A refusal that the peer may hear as "later".
+/// A refusal that the peer may hear as "later" and that is not its fault.
 fn busy(seat: &Seat, what: &'static str, why: &str) -> Turn {
-    seat.shared().refused(Some(seat.peer), None, what, why);
+    seat.shared().put_off(Some(seat.peer), None, what, why);
     Turn::Refuse(AbortReason::Busy, why.to_owned())
 }
 
@@ -149,7 +149,8 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
         && !shared.may_run(seat.peer, &offer.name, rate)
     {
         let why = format!("it runs {} more often than {rate}", offer.name);
-        return busy(seat, "rate", &why);
+        shared.refused(Some(seat.peer), None, "rate", &why);
+        return Turn::Refuse(AbortReason::Busy, why);
     }
     if !seat.begin() {
         return busy(seat, "run", "the service is about to stop");

@@ -2,13 +2,14 @@
 
 mod scene;
 
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use scene::{Scene, aes};
 use tacit::{Identity, Listener, Role, StockName};
-use tacit_serve::{Event, Level, Limits, Peer, Policy, Service};
+use tacit_serve::{Event, Level, Limits, Peer, Policy, Rate, Service};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -149,5 +150,36 @@ fn the_peer_of_a_failed_preparation_is_tried_later_and_others_now() {
         ..scene.stock_name(0)
     };
     assert_eq!(stocks.runs_left(&name, &aes()).unwrap(), 0);
+    let _ = service.stop(PATIENCE);
+}
+
+#[test]
+fn a_peer_that_finds_the_service_busy_is_heard_as_before() {
+    let scene = Scene::new(2);
+    // Takes connections and says nothing: the one preparation that may be goes on with it.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut peers = scene.peer_list();
+    peers[0].address = Some(silent.local_addr().unwrap().to_string());
+    let limits = Limits {
+        preparations: 1,
+        refusals: Rate {
+            times: 3,
+            per: Duration::from_secs(36_000),
+        },
+        ..Scene::limits()
+    };
+    let offers = vec![scene.offer(vec![aes()])];
+    let levels = vec![scene.level(0, 2), scene.level(1, 2)];
+    let service = scene.start(Policy::new(peers, offers, levels, limits, None).unwrap());
+    let stocks = scene.stocks("peer1", 1 << 30);
+    let mut busy = 0;
+    until("the service has been busy five times", || {
+        let mut session = scene.session(&service, 1).unwrap();
+        busy += u32::from(scene.prepare(&mut session, &stocks, 2).is_err());
+        busy == 5
+    });
+    scene.refused("preparation", "as many preparations as there may be");
+    let mut session = scene.session(&service, 1).unwrap();
+    scene.encrypt(&mut session, &stocks);
     let _ = service.stop(PATIENCE);
 }
