@@ -9,6 +9,7 @@ mod aes;
 mod aes_rounds;
 mod arithmetic;
 mod catalogue;
+mod cell_map;
 mod chacha20;
 mod classify;
 mod edit_distance;
@@ -17,6 +18,7 @@ mod hmac;
 mod integers;
 mod keccak;
 mod min_cut;
+mod sealed_state;
 mod sha2;
 mod sha256;
 mod sha512;
@@ -29,6 +31,7 @@ pub use aes::{aes_128, aes_128_copies};
 pub use aes_rounds::{
     aes, aes_cbc, aes_expand_key, aes_last_round, aes_round, aes_with_round_keys,
 };
+pub use cell_map::{cell_map_get, cell_map_set};
 pub use chacha20::chacha20_block;
 pub use classify::{DecisionNode, decision_tree, linear_classifier, naive_bayes};
 pub use edit_distance::{
@@ -39,6 +42,7 @@ pub use error::LibraryError;
 pub use hmac::hmac_sha_256;
 pub use integers::{adder, comparator, millionaires};
 pub use keccak::{keccak_f_1600, sha3_256};
+pub use sealed_state::StateKeys;
 pub use sha256::{sha_256, sha_256_compress};
 pub use sha512::{sha_512, sha_512_compress};
 pub use subsequence::{

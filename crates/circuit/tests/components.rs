@@ -97,6 +97,76 @@ fn cbc_known_answer() {
     known(&circuit, &[key, initialization_vector, blocks], ciphertexts);
 }
 
+/// A state under AES-128 in counter mode and its AES-CBC-MAC.
+fn sealed_state(keys: [u128; 2], run: u128, state: &Bits) -> (Bits, Bits) {
+    let width = state.0.len();
+    let block = |number: usize| run | (number as u128) << 32;
+    let pad = (0..width.div_ceil(128)).map(|at| tacit_reference::aes_128(keys[0], block(at)));
+    let pad = Bits::of_numbers(pad, 128).0;
+    let sealed: Vec<bool> = state.0.iter().zip(pad).map(|(a, b)| a ^ b).collect();
+    let mut tag = tacit_reference::aes_128(keys[1], block(width));
+    for part in sealed.chunks(128) {
+        tag = tacit_reference::aes_128(keys[1], tag ^ Bits(part.to_vec()).uint());
+    }
+    (Bits(sealed), Bits::of(tag, 128))
+}
+
+/// The key that an expanded key begins with, as a number.
+fn key_in(round_keys: &Bits) -> u128 {
+    Bits(round_keys.0[..128].to_vec()).uint()
+}
+
+#[test]
+fn sealed_states_on_random_inputs() {
+    let aes = aes::Aes::new();
+    for bits in [1_usize, 128, 200] {
+        let seal = component("state-seal", &[("bits", bits as u64)]);
+        let open = component("state-open", &[("bits", bits as u64)]);
+        let round_keys = |random: &mut Random| {
+            let key = random.bits(128).bytes();
+            Bits::of_bytes(&aes.round_keys(&key).concat())
+        };
+        let draw = |random: &mut Random| {
+            let keys = [round_keys(random), round_keys(random)];
+            let run = random.below(3).into();
+            [
+                &keys[..],
+                &[Bits::of(run, 32), random.bits(bits), random.bits(1)],
+            ]
+            .concat()
+        };
+        agrees_on("state-seal", &seal, draw, |ports| {
+            let keys = [key_in(&ports[0]), key_in(&ports[1])];
+            let (sealed, tag) = sealed_state(keys, ports[2].uint(), &ports[3]);
+            match ports[4].bit() {
+                true => vec![sealed, tag],
+                false => vec![Bits(vec![false; bits]), Bits(vec![false; 128])],
+            }
+        });
+        let draw = |random: &mut Random| {
+            let ports = draw(random);
+            let keys = [key_in(&ports[0]), key_in(&ports[1])];
+            let (mut sealed, mut tag) = sealed_state(keys, ports[2].uint(), &ports[3]);
+            // Half of them are changed in one bit of either.
+            let at = random.below(2 * (bits as u64 + 128)) as usize;
+            if let Some(bit) = sealed.0.iter_mut().chain(&mut tag.0).nth(at) {
+                *bit = !*bit;
+            }
+            [&ports[..3], &[sealed, tag]].concat()
+        };
+        agrees_on("state-open", &open, draw, |ports| {
+            let keys = [key_in(&ports[0]), key_in(&ports[1])];
+            // A pad is its own inverse.
+            let (state, _) = sealed_state(keys, ports[2].uint(), &ports[3]);
+            let (_, tag) = sealed_state(keys, ports[2].uint(), &state);
+            match tag == ports[4] {
+                true => vec![state, Bits(vec![true])],
+                false => vec![Bits(vec![false; bits]), Bits(vec![false])],
+            }
+        });
+    }
+}
+
 #[test]
 fn aes_parts_on_random_inputs() {
     let aes = aes::Aes::new();

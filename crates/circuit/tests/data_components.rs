@@ -129,6 +129,57 @@ fn keyed_databases() {
     }
 }
 
+/// A map in which every ID is in one cell at most, an ID and a cell that may be past the end.
+fn draw_map(random: &mut Random, cells: usize, id_bits: usize) -> [Bits; 3] {
+    let ids = 1_u64 << id_bits;
+    let mut map = vec![0; cells];
+    for id in 1..ids {
+        if random.below(2) == 0 {
+            // Two may draw one cell; then the later has it.
+            map[random.below(cells as u64) as usize] = id;
+        }
+    }
+    let width = (cells + 1).next_power_of_two().ilog2() as usize;
+    let cell = random.below(1 << width);
+    let numbers = map.into_iter().map(u128::from);
+    [
+        Bits::of_numbers(numbers, id_bits),
+        Bits::of(cell.into(), width),
+        Bits::of(random.below(ids).into(), id_bits),
+    ]
+}
+
+#[test]
+fn maps_of_cells() {
+    for (cells, id_bits) in [(1, 1), (2, 3), (7, 2), (8, 3), (20, 4)] {
+        let parameters = [("cells", cells as u64), ("id_bits", id_bits as u64)];
+        let get = component("cell-map-get", &parameters);
+        let draw = |random: &mut Random| draw_map(random, cells, id_bits)[..2].to_vec();
+        agrees_on("cell-map-get", &get, draw, |ports| {
+            let map = ports[0].numbers(id_bits);
+            let occupant = map.get(ports[1].uint() as usize).copied().unwrap_or(0);
+            vec![Bits::of(occupant, id_bits)]
+        });
+        let set = component("cell-map-set", &parameters);
+        let draw = |random: &mut Random| draw_map(random, cells, id_bits).to_vec();
+        agrees_on("cell-map-set", &set, draw, |ports| {
+            let (mut map, id) = (ports[0].numbers(id_bits), ports[2].uint());
+            let at = ports[1].uint() as usize;
+            let found = map.get(at).copied().unwrap_or(0);
+            let occupant = if found == id { 0 } else { found };
+            if occupant == 0 && id != 0 {
+                map.iter_mut()
+                    .filter(|cell| **cell == id)
+                    .for_each(|cell| *cell = 0);
+                if let Some(cell) = map.get_mut(at) {
+                    *cell = id;
+                }
+            }
+            vec![Bits::of_numbers(map, id_bits), Bits::of(occupant, id_bits)]
+        });
+    }
+}
+
 #[test]
 fn matrix_products() {
     for (n, bits) in [(1, 8), (2, 32), (3, 5), (8, 32)] {

@@ -150,6 +150,11 @@ fn every_function_of_the_library_gives_both_parties_what_it_should() {
     let listed = listed(&parties);
     assert!(listed.len() >= library::list().len() + library::shipped::names().count());
     for (index, (name, parameters)) in listed.iter().enumerate() {
+        let function = library::function(name, parameters).expect("a function of the library");
+        // `direct` keeps no values, and says so before anything is sent.
+        if function.has_saved_values() {
+            continue;
+        }
         run_and_compare(&parties, name, parameters, index % TLS_EVERY == 0);
     }
 }

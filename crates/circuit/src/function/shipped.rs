@@ -22,6 +22,16 @@ const FILES: &[(&str, &str)] = &[
     shipped!("levenshtein-tiles"),
     shipped!("levenshtein-mixed"),
     shipped!("sha-256-chain"),
+    shipped!("database-lookup"),
+    shipped!("database-save"),
+    shipped!("database-ask"),
+    shipped!("substring-start"),
+    shipped!("substring-next"),
+    shipped!("substring-sealed-start"),
+    shipped!("substring-sealed-next"),
+    shipped!("friend-map-start"),
+    shipped!("friend-map-get"),
+    shipped!("friend-map-set"),
 ];
 
 /// The names of the functions that come with Tacit, in the order in which they are shown. None is
@@ -58,7 +68,9 @@ mod tests {
             assert_eq!(family.name(), name);
             assert!(!family.description().is_empty(), "{name}");
             let function = family.instantiate(&Default::default()).unwrap();
-            assert!(function.call_count() > 0, "{name}");
+            // What only brings values into the state moves bits and calls nothing.
+            let saves = !function.saves().is_empty();
+            assert!(function.call_count() > 0 || saves, "{name}");
             assert!(
                 library::list().iter().all(|entry| entry.name != name),
                 "{name}"

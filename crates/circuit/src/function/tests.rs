@@ -16,6 +16,7 @@ mod errors;
 mod limits;
 mod random;
 mod results;
+mod stateful;
 
 use std::collections::BTreeMap;
 

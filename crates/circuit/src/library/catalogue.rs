@@ -7,8 +7,8 @@
 use core::ops::RangeInclusive;
 
 use super::{
-    Entry, Parameter, aes, aes_rounds, arithmetic, chacha20, classify, edit_distance, hmac,
-    integers, keccak, min_cut, sha256, sha512, subsequence, tables,
+    Entry, Parameter, aes, aes_rounds, arithmetic, cell_map, chacha20, classify, edit_distance,
+    hmac, integers, keccak, min_cut, sealed_state, sha256, sha512, subsequence, tables,
 };
 
 const fn parameter(
@@ -40,6 +40,9 @@ const FACTOR_BITS: Parameter =
     parameter("bits", "width of the integers in bits", 1..=1024, Some(32));
 const SYMBOL_BITS: Parameter =
     parameter("symbol_bits", "width of a symbol in bits", 1..=16, Some(8));
+const CELLS: Parameter = parameter("cells", "cells of the map", 1..=65536, Some(256));
+const ID_BITS: Parameter = parameter("id_bits", "width of an ID in bits", 1..=32, Some(8));
+const STATE_BITS: Parameter = parameter("bits", "width of the state in bits", 1..=65_536, None);
 const DISTANCE_BITS: Parameter = parameter("bits", "width of a distance in bits", 1..=32, Some(8));
 
 pub(super) const ENTRIES: &[Entry] = &[
@@ -383,6 +386,30 @@ pub(super) const ENTRIES: &[Entry] = &[
                 values[2] as usize,
             )
         },
+    },
+    Entry {
+        name: "cell-map-get",
+        description: "who is in a cell of a map; zero if nobody is, or there is no such cell",
+        parameters: &[CELLS, ID_BITS],
+        generate: |values| cell_map::circuit_of_get(values[0] as usize, values[1] as usize),
+    },
+    Entry {
+        name: "cell-map-set",
+        description: "moves an ID to a cell of a map unless somebody else is there, and says who",
+        parameters: &[CELLS, ID_BITS],
+        generate: |values| cell_map::circuit_of_set(values[0] as usize, values[1] as usize),
+    },
+    Entry {
+        name: "state-seal",
+        description: "a state under a one-time pad, with a MAC, to leave a run and come back",
+        parameters: &[STATE_BITS],
+        generate: |values| sealed_state::circuit_of_seal(values[0] as usize),
+    },
+    Entry {
+        name: "state-open",
+        description: "the state that was sealed, and whether it is genuine",
+        parameters: &[STATE_BITS],
+        generate: |values| sealed_state::circuit_of_open(values[0] as usize),
     },
     Entry {
         name: "matrix-product",
