@@ -9,6 +9,7 @@
 //! | [`schemes`] | garbling and evaluating under each scheme, and its share of that ceiling |
 //! | [`ot`], [`base_ot`] | oblivious transfer: each extension, security and form, and the base OTs |
 //! | [`direct`] | whole functions between two parties |
+//! | [`lots`] | components garbled for the stock, by threads |
 //! | [`prepared`] | the same from the stock, beside `naive`: CompGC's table |
 //! | [`plan`] | what `tacit plan` predicts beside what runs take, and whether its choice is the fastest |
 //! | [`serve`] | a service under load, with a hostile peer among many |
@@ -28,6 +29,7 @@ pub mod base_ot;
 pub mod direct;
 mod error;
 pub mod kernels;
+pub mod lots;
 pub mod machine;
 pub mod measure;
 mod meeting;
@@ -193,7 +195,7 @@ pub fn run(
         Suite::Schemes => schemes::run(options, tell),
         Suite::Ot => base_ot::run(options, tell).and_then(|()| ot::run(options, tell)),
         Suite::Direct => direct::run(options, tell),
-        Suite::Prepared => prepared::run(options, tell),
+        Suite::Prepared => lots::run(options, tell).and_then(|()| prepared::run(options, tell)),
         Suite::Plan => plan::run(options, tell),
         Suite::Serve => serve::run(options, tell),
     }

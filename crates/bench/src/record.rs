@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::base_ot::BaseOtFigures;
 use crate::direct::DirectFigures;
 use crate::kernels::KernelFigures;
+use crate::lots::LotFigures;
 use crate::machine::Machine;
 use crate::ot::OtFigures;
 use crate::parties::{Both, Step};
@@ -47,6 +48,8 @@ pub enum Figures {
     Ot(Box<OtFigures>),
     /// A function between two parties.
     Direct(DirectFigures),
+    /// Components garbled for the stock.
+    Lot(LotFigures),
     /// A function under `prepared` beside `naive`.
     Prepared(Box<PreparedFigures>),
     /// A prediction beside what was measured.

@@ -40,6 +40,7 @@ impl Report {
             assumptions::published(&records),
             transfer::section(&records),
             protocols::prepared(&records),
+            protocols::lots(&records),
             plans::plans(&records),
             services::services(&records),
             protocols::workloads(&records),
@@ -127,6 +128,7 @@ fn case(record: &Record) -> String {
             let name = crate::direct::full_name(&of.function, &of.parameters);
             format!("direct {name} {} {}", of.scheme, of.link)
         }
+        Figures::Lot(of) => format!("lot {} {} {}", of.component, of.scheme, of.threads),
         Figures::Prepared(of) => {
             let name = crate::direct::full_name(&of.function, &of.parameters);
             format!("prepared {name} {} {}", of.scheme, of.link)
@@ -189,6 +191,7 @@ fn method(records: &[Record]) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::short;
 
     /// Records that were measured once, of every suite.
     fn records() -> Vec<Record> {
@@ -207,6 +210,7 @@ mod tests {
                 Figures::BaseOt(of) => vec![of.kind.clone()],
                 Figures::Ot(of) => vec![of.extension.clone(), of.security.clone()],
                 Figures::Direct(of) => vec![of.function.clone(), of.link.clone()],
+                Figures::Lot(of) => vec![of.threads.to_string(), short(of.instances_per_s)],
                 Figures::Prepared(of) => vec![of.function.clone(), of.link.clone()],
                 Figures::Plan(of) => vec![of.function.clone(), of.link.clone()],
                 Figures::Serve(of) => vec![of.peers.to_string(), of.refused.to_string()],

@@ -129,6 +129,19 @@ fn functions_run_over_a_shaped_link() {
 }
 
 #[test]
+fn lots_are_garbled_on_one_thread_and_on_all_cores() {
+    let records = records(Suite::Prepared, &["lot "]);
+    let threads = records.iter().map(|record| match &record.figures {
+        Figures::Lot(figures) => figures.threads,
+        other => panic!("{other:?}"),
+    });
+    let threads: Vec<u64> = threads.collect();
+    let cores = std::thread::available_parallelism().expect("a number of cores");
+    assert_eq!(threads[0], 1);
+    assert_eq!(threads.last(), Some(&(cores.get() as u64)));
+}
+
+#[test]
 fn words_that_no_case_has_measure_nothing() {
     for suite in Suite::ALL {
         assert!(records(suite, &["no-such-case"]).is_empty());

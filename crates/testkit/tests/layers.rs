@@ -24,7 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "bench",
         &[
-            "kernels", "circuit", "garble", "ot", "net", "tacit", "serve",
+            "kernels", "circuit", "garble", "ot", "net", "protocol", "tacit", "serve",
         ],
     ),
     ("cli", &["tacit", "bench", "serve"]),

@@ -6,6 +6,7 @@ use super::chart::{Line, Lines};
 use super::page::{Grid, Picture, Section, heads};
 use super::papers::LINDELL_RIVA;
 use crate::direct::{DirectFigures, full_name};
+use crate::lots::LotFigures;
 use crate::prepared::PreparedFigures;
 use crate::table::{mebibytes, short};
 use crate::{Figures, Record};
@@ -63,6 +64,76 @@ pub(super) fn prepared(records: &[Record]) -> Option<Section> {
             rows: rows.collect(),
         })
         .unless_empty()
+}
+
+/// Garbling for the stock, by threads.
+pub(super) fn lots(records: &[Record]) -> Option<Section> {
+    let figures = records.iter().map(|record| &record.figures);
+    let lots: Vec<&LotFigures> = figures
+        .filter_map(|figures| match figures {
+            Figures::Lot(figures) => Some(figures),
+            _ => None,
+        })
+        .collect();
+    let rows = lots.iter().map(|of| {
+        vec![
+            format!("{} × {}", of.instances, of.component),
+            of.scheme.clone(),
+            of.threads.to_string(),
+            short(of.lot_ms.median),
+            format!("{:.1}", of.lot_ms.deviation_percent()),
+            short(of.instances_per_s),
+            short(of.million_ands_per_s),
+        ]
+    });
+    Section::new("threads", "Garbling for the stock, by threads")
+        .text(
+            "Instances do not depend on each other, so that each core garbles its own. The limit \
+             drawn is the rate of one thread times their number.",
+        )
+        .picture(against_threads(&lots))
+        .grid(Grid {
+            caption: "Lots garbled in memory, without sending; `tacit bench prepared --only lot`"
+                .to_owned(),
+            heads: heads(&[
+                "lot",
+                "scheme",
+                "threads",
+                "ms",
+                "± %",
+                "instances/s",
+                "M AND/s",
+            ]),
+            rows: rows.collect(),
+        })
+        .unless_empty()
+}
+
+/// Instances a second against threads.
+fn against_threads(lots: &[&LotFigures]) -> Option<Picture> {
+    let one = lots.iter().find(|of| of.threads == 1)?.instances_per_s;
+    let line = |name: &str, limit, height: &dyn Fn(&LotFigures) -> f64| Line {
+        name: name.to_owned(),
+        points: lots
+            .iter()
+            .map(|of| (of.threads as f64, height(of)))
+            .collect(),
+        limit,
+    };
+    let lines = vec![
+        line("measured", false, &|of| of.instances_per_s),
+        line("limit", true, &|of| one * of.threads as f64),
+    ];
+    Some(Picture {
+        name: "threads",
+        caption: "Components garbled in a second against threads.".to_owned(),
+        svg: Lines {
+            across: "threads".to_owned(),
+            up: "instances a second".to_owned(),
+            lines,
+        }
+        .svg()?,
+    })
 }
 
 fn from_stock(records: &[Record]) -> Vec<&PreparedFigures> {

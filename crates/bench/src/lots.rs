@@ -1,0 +1,133 @@
+//! Garbling for the stock on several threads: what `tacit prepare` does before it sends.
+//!
+//! A lot of AES-128 components is garbled whole, in memory, by `protocol::prepared::GarblingLot`;
+//! instances do not depend on each other, so that the limit is as many times the rate of one thread
+//! as there are cores, until the memory's bandwidth ends it: each AND gate writes 32 bytes.
+
+use std::hint::black_box;
+use std::thread::available_parallelism;
+
+use getrandom::SysRng;
+use rand_core::UnwrapErr;
+use serde::{Deserialize, Serialize};
+use tacit::garble::{HalfGates, SchemeId};
+use tacit_circuit::{Program, library};
+use tacit_kernels::{Block, Construction, Prg};
+use tacit_protocol::party::{Action, Party};
+use tacit_protocol::prepared::{GarblingLot, InstanceSeed};
+
+use crate::spread::Spread;
+use crate::table::{Column, Row, number, short, text};
+use crate::{Error, Figures, Options, Tell};
+
+/// A lot on a number of threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LotFigures {
+    /// The component.
+    pub component: String,
+    /// The garbling scheme.
+    pub scheme: String,
+    /// Instances in the lot.
+    pub instances: u64,
+    /// AND gates of each.
+    pub ands: u64,
+    /// Threads.
+    pub threads: u64,
+    /// Time for the lot.
+    pub lot_ms: Spread,
+    /// Instances a second, from the median.
+    pub instances_per_s: f64,
+    /// Millions of AND gates a second, from the median.
+    pub million_ands_per_s: f64,
+}
+
+impl Row for LotFigures {
+    const TITLE: &'static str = "Components garbled for the stock, by threads, without sending";
+    const COLUMNS: &'static [Column] = &[
+        text("component", 10),
+        text("scheme", 20),
+        number("threads", 7),
+        number("lot ms", 8),
+        number("± %", 5),
+        number("instances/s", 11),
+        number("M AND/s", 8),
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.component.clone(),
+            self.scheme.clone(),
+            self.threads.to_string(),
+            short(self.lot_ms.median),
+            format!("{:.1}", self.lot_ms.deviation_percent()),
+            short(self.instances_per_s),
+            short(self.million_ands_per_s),
+        ]
+    }
+}
+
+const COMPONENT: &str = "aes-128";
+/// Instances of a lot: 52 MB of tables, so that threads start seldom beside what they do.
+const INSTANCES: usize = 256;
+const INSTANCES_QUICK: usize = 32;
+
+/// Garbles lots on one thread, two, four and so on, and on as many as there are cores.
+pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    let cores = available_parallelism().map_or(1, usize::from);
+    let mut threads: Vec<usize> = std::iter::successors(Some(1), |threads| Some(2 * threads))
+        .take_while(|threads| *threads < cores)
+        .collect();
+    threads.push(cores);
+    let name = |threads: usize| format!("lot {COMPONENT} threads-{threads}");
+    threads.retain(|threads| options.wants(&name(*threads)));
+    if threads.is_empty() {
+        return Ok(());
+    }
+    let component = library::find(COMPONENT, &Default::default());
+    let component = component.map_err(|error| tacit::Error::Input(error.to_string()))?;
+    let program = Program::compile(&component);
+    let instances = match options.quick {
+        true => INSTANCES_QUICK,
+        false => INSTANCES,
+    };
+    let mut rng = UnwrapErr(SysRng);
+    let seeds: Vec<_> = (0..instances)
+        .map(|_| InstanceSeed::random(&mut rng))
+        .collect();
+    for threads in threads {
+        let seconds = options
+            .patience()
+            .time(|| garble(&program, &seeds, threads));
+        let seconds = Spread::of(&seconds);
+        let instances_per_s = instances as f64 / seconds.median;
+        let ands = program.ands().len();
+        tell(Figures::Lot(LotFigures {
+            component: COMPONENT.to_owned(),
+            scheme: SchemeId::HALF_GATES_TWO_CALL.to_string(),
+            instances: instances as u64,
+            ands: ands as u64,
+            threads: threads as u64,
+            lot_ms: seconds.scaled(1e3),
+            instances_per_s,
+            million_ands_per_s: instances_per_s * ands as f64 / 1e6,
+        }))?;
+    }
+    Ok(())
+}
+
+/// Garbles a lot to its end; what would be sent is thrown away.
+fn garble(program: &Program, seeds: &[InstanceSeed], threads: usize) {
+    let delta = Prg::new(Block::ONES).next_block().with_lsb(1.into());
+    let lot = GarblingLot::new(
+        HalfGates::new(Construction::TwoCall),
+        program,
+        delta,
+        seeds,
+        threads,
+    );
+    let mut lot = lot.expect("at least one thread");
+    let mut frame = Vec::new();
+    while lot.next(&mut frame).expect("a lot waits for nothing") != Action::Done {
+        black_box(&frame);
+    }
+}
