@@ -160,14 +160,58 @@ pub enum StockError {
         /// The instances that were to be prepared.
         span: Span,
     },
-    /// Another process prepares with this peer.
+    /// Another process prepares with this peer, or runs on the same chain.
     #[error(
-        "another process holds {}; wait until it has finished preparing, or stop it",
+        "another process holds {}; wait until it has finished, or stop it",
         file.display()
     )]
     Busy {
         /// The lock.
         file: PathBuf,
+    },
+    /// There is no such chain.
+    #[error(
+        "there is no chain {chain:?} with this peer; a run with --chain {chain} that saves values and \
+         loads none begins it"
+    )]
+    NoChain {
+        /// Its name.
+        chain: String,
+    },
+    /// A chain keeps no value of that name.
+    #[error(
+        "chain {chain:?} keeps no value {value:?}; run a function that saves it before one that \
+         loads it"
+    )]
+    NoValue {
+        /// The chain.
+        chain: String,
+        /// The value's name.
+        value: String,
+    },
+    /// A chain was killed, and its values are gone.
+    #[error(
+        "chain {chain:?} was killed and its values are gone: {why}. Both servers remove it with \
+         `tacit stock drop-chain` and begin anew, if they still trust each other"
+    )]
+    ChainKilled {
+        /// The chain.
+        chain: String,
+        /// Why.
+        why: String,
+    },
+    /// The two parties' records of a chain do not fit together.
+    #[error(
+        "chain {chain:?} is {own} here and {peer} at the peer: one of them was restored from an old \
+         copy, or is another chain; both servers remove it with `tacit stock drop-chain`"
+    )]
+    ChainsDiffer {
+        /// The chain.
+        chain: String,
+        /// How far it is here.
+        own: String,
+        /// How far it is at the peer.
+        peer: String,
     },
     /// A caller's mistake.
     #[error("the stock was used wrongly: {what}")]
@@ -207,6 +251,9 @@ impl std::fmt::Display for Whose {
 
 /// What to do about material that is damaged: the rest of the stock is not.
 pub(crate) const CHECK: &str = "Run `tacit stock check`, which withdraws what is damaged";
+/// What to do about a value that is damaged: its chain cannot go on.
+pub(crate) const DROP_CHAIN: &str = "See whether the disk is healthy, and have both servers remove \
+     the chain with `tacit stock drop-chain`";
 /// What to do about a stock that cannot be trusted as a whole.
 pub(crate) const BEGIN_ANEW: &str =
     "See whether the disk is healthy, and begin anew with `tacit stock new-epoch`";

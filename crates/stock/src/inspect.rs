@@ -17,14 +17,12 @@ pub struct Summary {
     pub id: StockId,
     /// Its epoch.
     pub epoch: EpochId,
-    /// Bytes of lots and saved values.
+    /// Bytes of lots and kept values.
     pub bytes: u64,
     /// Bytes allowed.
     pub max_bytes: u64,
     /// What is there of each kind.
     pub kinds: Vec<KindSummary>,
-    /// Saved values: name, version, bytes.
-    pub saved: Vec<(String, u64, u64)>,
 }
 
 /// What is in a stock of one kind.
@@ -57,10 +55,10 @@ pub struct Report {
     pub damaged: Vec<Damage>,
 }
 
-/// A damaged lot or saved value.
+/// A damaged lot or kept value.
 #[derive(Debug)]
 pub struct Damage {
-    /// What it is of: a lot of a component, or else a saved value, as `error` says.
+    /// What it is of: a lot of a component, or else a kept value, as `error` says.
     pub lot: Option<(ComponentDigest, Span)>,
     /// What is wrong.
     pub error: StockError,
@@ -81,16 +79,12 @@ impl Stock {
             for (kind, record) in records.kinds()? {
                 kinds.push(summarise(kind, &record, &records.lots(&kind)?));
             }
-            let saved = records.all_saved()?.into_iter();
             Ok(Summary {
                 id: self.inner.id,
                 epoch: self.inner.epoch,
                 bytes: lots::held_bytes(records)?,
                 max_bytes: self.inner.limits.max_bytes,
                 kinds,
-                saved: saved
-                    .map(|(name, version, saved)| (name, version, saved.bytes))
-                    .collect(),
             })
         })
     }
@@ -124,14 +118,12 @@ impl Stock {
                 }
             }
         }
-        for (name, version, _) in inner.update(|records| records.all_saved())? {
-            if let Err(error) = self.load_saved(&name, version) {
-                report.damaged.push(Damage {
-                    lot: None,
-                    error,
-                    withdrawn: false,
-                });
-            }
+        for error in self.damaged_values()? {
+            report.damaged.push(Damage {
+                lot: None,
+                error,
+                withdrawn: false,
+            });
         }
         Ok(report)
     }

@@ -8,7 +8,8 @@
 //! - **Use**: [`Stock::lease`] or [`Stock::lease_spans`], [`Stock::lease_all`] or
 //!   [`Stock::lease_named`] for several kinds at once, into a [`LeasePool`] ahead of need;
 //!   [`Lease::take`], [`Lease::instances`].
-//! - **Keep** values: [`Stock::save`], [`Stock::load_saved`], [`Stock::drop_saved`].
+//! - **Keep** values between runs: [`Stock::chain`], [`Chain::reconcile`], [`Chain::begin_attempt`],
+//!   [`Chain::load`], [`Chain::begin_version`], [`Chain::publish`], [`Chain::kill`].
 //! - **Look after** it: [`Stock::summary`], [`Stock::check`], [`Stock::compact`],
 //!   [`Stock::new_epoch`], [`Stocks::remove`].
 //!
@@ -52,6 +53,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod chains;
 mod codec;
 mod cover;
 mod disk;
@@ -63,13 +65,18 @@ mod lots;
 mod marks;
 mod memory;
 mod names;
+mod policy;
 mod records;
-mod saved;
 mod seal;
 mod stock;
 mod stocks;
 mod storage;
+mod values;
 
+pub use chains::{
+    Chain, ChainAgreement, ChainMarks, ChainStatus, ChainSummary, MAX_CHAINS, MAX_VALUES,
+    NewVersion,
+};
 pub use disk::Disk;
 pub use error::{StockError, Whose};
 pub use inspect::{Damage, KindSummary, Report, Summary};
@@ -78,10 +85,12 @@ pub use lots::{Instance, LotWriter, MAX_INSTANCE_BYTES, Preparation};
 pub use marks::{AgreedKind, Agreement, KindMarks, Marks};
 pub use memory::Memory;
 pub use names::{ComponentDigest, EpochId, PeerId, Role, SchemeId, Shape, Span, StockId};
+pub use policy::{Access, MAX_RULES, Policy, Rule};
 pub use records::{
-    FORMAT_VERSION, MAX_EPOCH_SECRET_BYTES, MAX_KINDS, MAX_NAME_BYTES, MAX_PENDING_LOTS,
+    FORMAT_VERSION, MAX_CHAIN_NAME_BYTES, MAX_EPOCH_SECRET_BYTES, MAX_KINDS, MAX_NAME_BYTES,
+    MAX_PENDING_LOTS,
 };
-pub use saved::MAX_SAVED_BYTES;
 pub use stock::{Limits, Stock};
 pub use stocks::{Meeting, RootKey, Stocks};
 pub use storage::{Entries, Entry, Index, MAX_KEY_BYTES, Storage, StoredFile, Work};
+pub use values::MAX_VALUE_BYTES;

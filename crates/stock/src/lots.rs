@@ -20,7 +20,7 @@ use crate::records::{
 use crate::seal::{self, TAG_BYTES};
 use crate::stock::{Inner, LotFile};
 use crate::storage::StoredFile;
-use crate::{ComponentDigest, Marks, Shape, Span, Stock, StockError};
+use crate::{ComponentDigest, Marks, Shape, Span, Stock, StockError, values};
 
 const MAGIC: [u8; 8] = *b"TACITLOT";
 pub(crate) const HEADER_BYTES: usize = 8 + 4 + 4 + 32 + 8 + 16 + 32 + 8 + 8 + 4 + 4 + 12 + 20;
@@ -269,7 +269,7 @@ fn check_room(
     Ok(())
 }
 
-/// Bytes of all lots and saved values.
+/// Bytes of all lots and kept values.
 pub(crate) fn held_bytes(records: &Records<'_>) -> Result<u64, StockError> {
     let mut held: u64 = 0;
     for (kind, record) in records.kinds()? {
@@ -277,10 +277,11 @@ pub(crate) fn held_bytes(records: &Records<'_>) -> Result<u64, StockError> {
             held = held.saturating_add(record.shape.lot_bytes(lot.span.count));
         }
     }
-    let saved = records.all_saved()?;
-    Ok(saved
-        .iter()
-        .fold(held, |held, saved| held.saturating_add(saved.2.bytes)))
+    let values = records.all_values()?;
+    Ok(values.iter().fold(held, |held, value| {
+        let bytes = usize::try_from(value.bytes).unwrap_or(usize::MAX);
+        held.saturating_add(values::file_bytes(bytes.min(values::MAX_VALUE_BYTES)))
+    }))
 }
 
 /// The kind's record and the keys of `span`; a new kind gets its own pages of the key file.

@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 
 use crate::codec::{Fields, Malformed};
 use crate::error::BEGIN_ANEW;
-use crate::storage::{Entries, Entry};
-use crate::{ComponentDigest, EpochId, PeerId, SchemeId, Shape, Span, StockError, StockId};
+use crate::storage::{Entries, Entry, MAX_KEY_BYTES};
+use crate::{ComponentDigest, EpochId, PeerId, Policy, SchemeId, Shape, Span, StockError, StockId};
 
 /// The version of every file and record of a stock.
 pub const FORMAT_VERSION: u32 = 1;
@@ -18,8 +18,13 @@ pub const FORMAT_VERSION: u32 = 1;
 pub const MAX_KINDS: usize = 4096;
 /// Lots of a kind that wait for the peer's acknowledgement.
 pub const MAX_PENDING_LOTS: usize = 64;
-/// Bytes of the name of a saved value.
+/// Bytes of the name of a kept value, as of a function's port.
 pub const MAX_NAME_BYTES: usize = 64;
+/// Bytes of the name of a chain: with a value's name, a version and marks between them it makes a
+/// key of the index.
+pub const MAX_CHAIN_NAME_BYTES: usize = MAX_KEY_BYTES - MAX_NAME_BYTES - 16;
+/// Bytes of why a chain was killed.
+pub(crate) const MAX_REASON_BYTES: usize = 200;
 /// Bytes of an epoch's secret record.
 pub const MAX_EPOCH_SECRET_BYTES: usize = 64 * 1024;
 
@@ -84,12 +89,28 @@ pub(crate) struct LotRecord {
     pub(crate) salt: [u8; 12],
 }
 
-/// A version of a saved value.
+/// Where a kept value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SavedRecord {
+pub(crate) struct ValueRecord {
     /// Names the file.
     pub(crate) file: u64,
+    /// Bytes of the value.
     pub(crate) bytes: u64,
+}
+
+/// A chain of runs that share kept values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChainRecord {
+    pub(crate) id: [u8; 16],
+    /// Attempts to run that were begun.
+    pub(crate) attempt: u64,
+    /// The version up to which both parties have every value; 0 before the first.
+    pub(crate) latest: u64,
+    /// The version that is durable here and may be at the peer; 0 where there is none.
+    pub(crate) pending: u64,
+    /// Why it was killed.
+    pub(crate) killed: Option<String>,
+    pub(crate) policy: Policy,
 }
 
 impl StockRecord {
@@ -240,7 +261,7 @@ impl LotRecord {
     }
 }
 
-impl SavedRecord {
+impl ValueRecord {
     fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut fields = Fields::of(bytes);
         let (file, bytes) = (fields.u64()?, fields.u64()?);
@@ -253,6 +274,47 @@ impl SavedRecord {
     }
 }
 
+impl ChainRecord {
+    fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut fields = Fields::of(bytes);
+        let id = fields.array()?;
+        let (attempt, latest, pending) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let is_killed = match fields.u8()? {
+            0 => false,
+            1 => true,
+            _ => return Err(Malformed::Value("state")),
+        };
+        let length = usize::from(fields.u16()?);
+        let reason = String::from_utf8(fields.bytes(length)?.to_vec());
+        let reason = reason.map_err(|_| Malformed::Value("reason"))?;
+        let policy = Policy::parse(&mut fields)?;
+        fields.end()?;
+        Ok(Self {
+            id,
+            attempt,
+            latest,
+            pending,
+            killed: is_killed.then_some(reason),
+            policy,
+        })
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let reason = self.killed.as_deref().unwrap_or_default();
+        [
+            &self.id[..],
+            &self.attempt.to_le_bytes(),
+            &self.latest.to_le_bytes(),
+            &self.pending.to_le_bytes(),
+            &[u8::from(self.killed.is_some())],
+            &(reason.len() as u16).to_le_bytes(),
+            reason.as_bytes(),
+            &self.policy.to_bytes(),
+        ]
+        .concat()
+    }
+}
+
 fn kind_key(kind: &ComponentDigest) -> Vec<u8> {
     [b"k", &kind.0[..]].concat()
 }
@@ -261,8 +323,27 @@ fn lot_key(kind: &ComponentDigest, first: u64) -> Vec<u8> {
     [b"l", &kind.0[..], &first.to_be_bytes()].concat()
 }
 
-fn saved_key(name: &str, version: u64) -> Vec<u8> {
-    [b"s", name.as_bytes(), &[0], &version.to_be_bytes()].concat()
+fn chain_key(chain: &str) -> Vec<u8> {
+    [b"c", chain.as_bytes()].concat()
+}
+
+/// What the keys of a chain's values begin with.
+fn values_prefix(chain: &str) -> Vec<u8> {
+    [b"v", chain.as_bytes(), &[0]].concat()
+}
+
+fn value_key(chain: &str, value: &str, version: u64) -> Vec<u8> {
+    let version = version.to_be_bytes();
+    [&values_prefix(chain), value.as_bytes(), &[0], &version].concat()
+}
+
+/// What the keys of files that are being written for a chain begin with.
+fn writing_prefix(chain: &str) -> Vec<u8> {
+    [b"w", chain.as_bytes(), &[0]].concat()
+}
+
+fn writing_key(chain: &str, file: u64) -> Vec<u8> {
+    [&writing_prefix(chain)[..], &file.to_be_bytes()].concat()
 }
 
 fn checksum(key: &[u8], value: &[u8]) -> [u8; CHECKSUM_BYTES] {
@@ -413,41 +494,101 @@ impl<'a> Records<'a> {
         lots.into_iter().map(parse).collect()
     }
 
-    pub(crate) fn saved(
-        &self,
-        name: &str,
-        version: u64,
-    ) -> Result<Option<SavedRecord>, StockError> {
-        self.get(&saved_key(name, version), SavedRecord::parse)
+    pub(crate) fn chain(&self, chain: &str) -> Result<Option<ChainRecord>, StockError> {
+        self.get(&chain_key(chain), ChainRecord::parse)
     }
 
-    pub(crate) fn put_saved(
+    pub(crate) fn put_chain(
         &mut self,
-        name: &str,
-        version: u64,
-        record: SavedRecord,
+        chain: &str,
+        record: &ChainRecord,
     ) -> Result<(), StockError> {
-        self.put(&saved_key(name, version), &record.to_bytes())
+        self.put(&chain_key(chain), &record.to_bytes())
     }
 
-    pub(crate) fn remove_saved(&mut self, name: &str, version: u64) -> Result<(), StockError> {
-        self.remove(&saved_key(name, version))
+    pub(crate) fn remove_chain(&mut self, chain: &str) -> Result<(), StockError> {
+        self.remove(&chain_key(chain))
     }
 
-    /// All saved values, by name and version.
-    pub(crate) fn all_saved(&self) -> Result<Vec<(String, u64, SavedRecord)>, StockError> {
+    /// All chains by name.
+    pub(crate) fn chains(&self) -> Result<Vec<(String, ChainRecord)>, StockError> {
         let parse = |(key, value): Entry| {
-            let record = self.parsed(&key, &value, SavedRecord::parse)?;
-            let version = u64::from_be_bytes(self.tail(&key)?);
-            let name = key.get(1..key.len().saturating_sub(9)).unwrap_or_default();
-            Ok((String::from_utf8_lossy(name).into_owned(), version, record))
+            let record = self.parsed(&key, &value, ChainRecord::parse)?;
+            let name = key.get(1..).unwrap_or_default();
+            Ok((String::from_utf8_lossy(name).into_owned(), record))
         };
-        self.scan(b"s")?.into_iter().map(parse).collect()
+        self.scan(b"c")?.into_iter().map(parse).collect()
+    }
+
+    pub(crate) fn put_value(
+        &mut self,
+        (chain, value, version): (&str, &str, u64),
+        record: ValueRecord,
+    ) -> Result<(), StockError> {
+        self.put(&value_key(chain, value, version), &record.to_bytes())
+    }
+
+    pub(crate) fn remove_value(
+        &mut self,
+        (chain, value, version): (&str, &str, u64),
+    ) -> Result<(), StockError> {
+        self.remove(&value_key(chain, value, version))
+    }
+
+    /// The values of a chain, by name and version.
+    pub(crate) fn values(
+        &self,
+        chain: &str,
+    ) -> Result<Vec<(String, u64, ValueRecord)>, StockError> {
+        let prefix = values_prefix(chain);
+        let parse = |(key, value): Entry| {
+            let record = self.parsed(&key, &value, ValueRecord::parse)?;
+            let version = u64::from_be_bytes(self.tail(&key)?);
+            let name = key.get(prefix.len()..key.len().saturating_sub(9));
+            let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
+            Ok((name, version, record))
+        };
+        self.scan(&prefix)?.into_iter().map(parse).collect()
+    }
+
+    /// Notes a file that is about to be written for a chain, so that nobody takes it for a stray.
+    pub(crate) fn put_writing(&mut self, chain: &str, file: u64) -> Result<(), StockError> {
+        self.put(&writing_key(chain, file), &[])
+    }
+
+    pub(crate) fn remove_writing(&mut self, chain: &str, file: u64) -> Result<(), StockError> {
+        self.remove(&writing_key(chain, file))
+    }
+
+    /// Files that were about to be written for a chain.
+    pub(crate) fn writing(&self, chain: &str) -> Result<Vec<u64>, StockError> {
+        self.files_of(&writing_prefix(chain))
+    }
+
+    fn files_of(&self, prefix: &[u8]) -> Result<Vec<u64>, StockError> {
+        let file = |(key, value): Entry| {
+            self.parsed(&key, &value, |_| Ok(()))?;
+            Ok(u64::from_be_bytes(self.tail(&key)?))
+        };
+        self.scan(prefix)?.into_iter().map(file).collect()
+    }
+
+    /// The records of all values of all chains.
+    pub(crate) fn all_values(&self) -> Result<Vec<ValueRecord>, StockError> {
+        let record = |(key, value): Entry| self.parsed(&key, &value, ValueRecord::parse);
+        self.scan(b"v")?.into_iter().map(record).collect()
+    }
+
+    /// Every file of a value that is there or about to be written.
+    pub(crate) fn value_files(&self) -> Result<Vec<u64>, StockError> {
+        let mut files = self.files_of(b"w")?;
+        files.extend(self.all_values()?.iter().map(|record| record.file));
+        Ok(files)
     }
 
     /// Removes all that belongs to an epoch.
     pub(crate) fn clear(&mut self) -> Result<(), StockError> {
-        for prefix in [b"k", b"l", b"s"] {
+        for prefix in [b"k", b"l", b"c", b"v", b"w"] {
             for (key, _) in self.scan(prefix)? {
                 self.remove(&key)?;
             }

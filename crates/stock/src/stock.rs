@@ -14,7 +14,7 @@ use crate::records::{
 use crate::stocks::Place;
 use crate::storage::{Index, Storage, StoredFile};
 use crate::{ComponentDigest, EpochId, Role, StockError, StockId, Whose};
-use crate::{lots, saved, seal};
+use crate::{lots, seal, values};
 
 const INDEX_NAME: &str = "index.db";
 const KEYS_NAME: &str = "keys";
@@ -22,7 +22,7 @@ const KEYS_NAME: &str = "keys";
 /// Bounds that the owner sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of lots and saved values together.
+    /// Bytes of lots and kept values together.
     pub max_bytes: u64,
 }
 
@@ -133,7 +133,7 @@ impl Stock {
             let keys = KeyFile::open(storage.as_ref(), &file, &place.key, &place.digest, &epoch)?;
             settle(&mut records, &keys)?;
             remove_other_epochs(storage.as_ref(), &folder, &epoch)?;
-            saved::remove_strays(storage.as_ref(), &epoch_folder(&folder, &epoch), &records)?;
+            values::remove_strays(storage.as_ref(), &epoch_folder(&folder, &epoch), &records)?;
             opened = Some((epoch, keys));
             Ok(())
         })?;
@@ -211,7 +211,7 @@ impl Stock {
         })
     }
 
-    /// Ends the epoch and begins another: everything prepared and saved is gone, its keys first.
+    /// Ends the epoch and begins another: everything prepared and kept is gone, its keys first.
     /// The remedy after a rollback, and what follows when Δ is replaced.
     ///
     /// # Errors
@@ -249,6 +249,11 @@ impl Inner {
 
     pub(crate) fn lock_path(&self) -> PathBuf {
         self.place.folder.join("prepare.lock")
+    }
+
+    /// What a process locks that uses a chain, by the chain's short hash.
+    pub(crate) fn chain_lock_path(&self, short: &str) -> PathBuf {
+        self.place.folder.join(format!("chain-{short}.lock"))
     }
 
     /// What the files of the stock carry of its name.

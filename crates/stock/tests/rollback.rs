@@ -271,10 +271,13 @@ fn bounds_hold() {
     assert!(lot.put(2, &[1; 16], &[]).is_err());
     assert!(lot.finish().is_err(), "an instance is missing");
     assert!(begin(1, 1).is_err(), "numbers are given once");
+    let chain = stock.chain("chain").expect("nobody has it");
+    let state = vec![0; 2000];
+    let policy = tacit_stock::Policy::default();
     assert!(matches!(
-        stock.save("big", 0, &[0; 2000]),
+        chain.create([1; 16], &policy, &state),
         Err(StockError::Full { .. })
     ));
-    assert!(stock.save("", 0, b"").is_err());
+    assert!(stock.chain("").is_err());
     assert!(stock.lease(&OTS, 0).is_ok_and(|lease| lease.count() == 0));
 }

@@ -135,7 +135,7 @@ pub(crate) fn use_both(
     Ok(())
 }
 
-/// Meeting, preparing, leasing, using, saving, compacting.
+/// Meeting, preparing, leasing, using, compacting.
 pub(crate) fn run(
     garbler: &Stock,
     evaluator: &Stock,
@@ -188,15 +188,6 @@ pub(crate) fn run(
     for kind in &kinds {
         use_both(ours.take(kind, 2)?, theirs.take(kind, 2)?, ledger)?;
     }
-    let version = evaluator
-        .saved_versions("sum")?
-        .last()
-        .map_or(0, |last| last + 1);
-    evaluator.save("sum", version, b"value")?;
-    if version > 0 {
-        evaluator.drop_saved("sum", version - 1)?;
-    }
-    assert_eq!(evaluator.load_saved("sum", version)?.as_slice(), b"value");
     garbler.compact()?;
     evaluator.compact()?;
     assert_eq!(garbler.epoch_secret()?.as_slice(), b"the epoch's secret");

@@ -1,0 +1,428 @@
+//! Chains of runs that share kept values: what the generator and the cloud of `outsourced` keep.
+//!
+//! A chain has a **state**, the caller's secret that moves forward before every attempt to run, and
+//! **values** by name, of which each run that saves something gives new versions. What a run saves
+//! becomes visible at once and at both parties: it is made durable and *pending* at each, then each
+//! tells the other, and then each publishes it. After a crash the parties' [`ChainMarks`] say what
+//! to do: what one has published the other has at least pending, and publishes it; what only one
+//! has is dropped; where the marks fit neither, one of the stores was restored from an old copy,
+//! and the chain is refused.
+//!
+//! **What is dropped when**: the older versions of a value when a newer one is published here, which
+//! is when the peer has the newer one durably; a pending version that the peer lacks when they
+//! meet; the state when the next one is durable; everything when the chain is killed. A killed
+//! chain stays killed until its owner removes it, and its values are gone even then.
+//!
+//! One process at a time has a chain.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `marks` | how far a chain is at each party, and how both come to one version |
+//! | `version` | new versions: what a run saves |
+
+mod marks;
+mod version;
+
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use crate::policy::{check_chain_name, check_name};
+use crate::records::{ChainRecord, MAX_REASON_BYTES, Records, ValueRecord};
+use crate::values::{self, ValueName};
+use crate::{Policy, Stock, StockError};
+
+pub use marks::{ChainAgreement, ChainMarks, ChainStatus};
+pub use version::NewVersion;
+
+/// Chains with one peer.
+pub const MAX_CHAINS: usize = 1024;
+/// Values that one version of a chain gives.
+pub const MAX_VALUES: usize = 4096;
+/// The name under which a chain's state is kept among its values, which have longer ones.
+const STATE: &str = "";
+
+/// The right to use a chain, which need not be there yet.
+pub struct Chain {
+    stock: Stock,
+    name: String,
+    _lock: Box<dyn Send + Sync>,
+}
+
+impl std::fmt::Debug for Chain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Chain({:?})", self.name)
+    }
+}
+
+/// A chain, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainSummary {
+    /// Its name.
+    pub name: String,
+    /// How far it is.
+    pub marks: ChainMarks,
+    /// Why it was killed.
+    pub killed: Option<String>,
+    /// Who may use its values.
+    pub policy: Policy,
+    /// Its values: name, version, bytes.
+    pub values: Vec<(String, u64, u64)>,
+    /// Bytes of values and state.
+    pub bytes: u64,
+}
+
+impl Stock {
+    /// The chain of this name, which need not be there. Clears away what a crash left of it.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Busy`] where another process or thread has it.
+    pub fn chain(&self, name: &str) -> Result<Chain, StockError> {
+        check_chain_name(name)?;
+        let hash = Sha256::digest(name);
+        let short: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let file = self.inner.chain_lock_path(&short);
+        let lock = self.inner.storage.try_lock(&file);
+        let lock = lock.map_err(StockError::io(&file, "lock it"))?;
+        let chain = Chain {
+            stock: self.clone(),
+            name: name.to_owned(),
+            _lock: lock.ok_or(StockError::Busy { file })?,
+        };
+        let left = chain.stock.inner.update(|records| {
+            let left = records.writing(name)?;
+            left.iter()
+                .try_for_each(|&file| records.remove_writing(name, file))?;
+            Ok(left)
+        })?;
+        chain.destroy(&left)?;
+        Ok(chain)
+    }
+
+    /// All chains with this peer, killed ones as well.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`], [`StockError::Corrupted`].
+    pub fn chains(&self) -> Result<Vec<ChainSummary>, StockError> {
+        self.inner.update(|records| {
+            let summarise = |(name, record): (String, ChainRecord)| {
+                let values = records.values(&name)?;
+                let bytes = values.iter().map(|value| value.2.bytes).sum();
+                let shown = values.into_iter().filter(|value| value.0 != STATE);
+                Ok(ChainSummary {
+                    marks: ChainMarks::of(&record),
+                    killed: record.killed,
+                    policy: record.policy,
+                    values: shown
+                        .map(|value| (value.0, value.1, value.2.bytes))
+                        .collect(),
+                    bytes,
+                    name,
+                })
+            };
+            records.chains()?.into_iter().map(summarise).collect()
+        })
+    }
+
+    /// Reads every value of every chain, and returns what is damaged.
+    pub(crate) fn damaged_values(&self) -> Result<Vec<StockError>, StockError> {
+        let mut damaged = Vec::new();
+        for summary in self.chains()? {
+            let chain = &summary.name;
+            let all = self.inner.update(|records| records.values(chain))?;
+            for (value, version, record) in all {
+                let name = ValueName {
+                    chain,
+                    value: &value,
+                    version,
+                };
+                let Err(error) = values::read(&self.inner, &name, record) else {
+                    continue;
+                };
+                // Another process may have replaced it meanwhile.
+                let now = self.inner.update(|records| records.values(chain))?;
+                if now.contains(&(value, version, record)) {
+                    damaged.push(error);
+                }
+            }
+        }
+        Ok(damaged)
+    }
+}
+
+impl Chain {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How far it is here.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`], [`StockError::Corrupted`].
+    pub fn marks(&self) -> Result<ChainMarks, StockError> {
+        let record = self
+            .stock
+            .inner
+            .update(|records| records.chain(&self.name))?;
+        Ok(record.map_or(ChainMarks::ABSENT, |record| ChainMarks::of(&record)))
+    }
+
+    /// The caller's secret of the chain.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::NoChain`], [`StockError::ChainKilled`], [`StockError::Corrupted`].
+    pub fn state(&self) -> Result<Zeroizing<Vec<u8>>, StockError> {
+        Ok(self.load_where(STATE, |_, _| true)?.1)
+    }
+
+    /// Replaces the state by that of attempt `attempt`, durably, and destroys the old one. To be
+    /// called before the attempt sends a byte that depends on the state.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::ApiMisuse`] where such an attempt was begun before; [`StockError::NoChain`],
+    /// [`StockError::ChainKilled`], [`StockError::Full`].
+    pub fn begin_attempt(&self, attempt: u64, state: &[u8]) -> Result<(), StockError> {
+        let record = self.live()?.ok_or_else(|| self.absent())?;
+        if attempt <= record.attempt {
+            return Err(StockError::misuse(format!(
+                "attempt {attempt} of chain {:?} after attempt {}",
+                self.name, record.attempt
+            )));
+        }
+        let written = self.write(STATE, attempt, state)?;
+        let old = self.stock.inner.update(|records| {
+            let mut record = self.live_in(records)?.ok_or_else(|| self.absent())?;
+            record.attempt = attempt;
+            let values = records.values(&self.name)?;
+            let old: Vec<_> = values
+                .into_iter()
+                .filter(|value| value.0 == STATE)
+                .collect();
+            for (_, version, _) in &old {
+                records.remove_value((&self.name, STATE, *version))?;
+            }
+            records.put_value((&self.name, STATE, attempt), written)?;
+            records.remove_writing(&self.name, written.file)?;
+            records.put_chain(&self.name, &record)?;
+            Ok(old)
+        })?;
+        self.destroy_values(&old)
+    }
+
+    /// Who may use its values.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::NoChain`], [`StockError::ChainKilled`].
+    pub fn policy(&self) -> Result<Policy, StockError> {
+        let record = self.live()?;
+        Ok(record.ok_or_else(|| self.absent())?.policy)
+    }
+
+    /// Changes who may use its values.
+    ///
+    /// # Errors
+    ///
+    /// As [`Chain::policy`].
+    pub fn set_policy(&self, policy: &Policy) -> Result<(), StockError> {
+        self.policy()?;
+        self.change(|record| record.policy = policy.clone(), |_, _| true)
+    }
+
+    /// The published version of a value, and the value, any number of times.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::NoValue`], [`StockError::NoChain`], [`StockError::ChainKilled`],
+    /// [`StockError::Corrupted`].
+    pub fn load(&self, value: &str) -> Result<(u64, Zeroizing<Vec<u8>>), StockError> {
+        check_name(value)?;
+        self.load_where(value, |version, record| version <= record.latest)
+    }
+
+    /// Makes the pending version the latest, once the peer has said that it has it durably, and
+    /// destroys older versions of its values.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::ApiMisuse`] where `version` is not pending here; [`StockError::ChainKilled`].
+    pub fn publish(&self, version: u64) -> Result<(), StockError> {
+        let record = self.live()?.ok_or_else(|| self.absent())?;
+        if record.pending != version {
+            return Err(StockError::misuse(format!(
+                "version {version} of chain {:?} is to be published, and the chain is {}",
+                self.name,
+                ChainMarks::of(&record)
+            )));
+        }
+        let values = self
+            .stock
+            .inner
+            .update(|records| records.values(&self.name))?;
+        let has_newer = |value: &str, version: u64| {
+            values
+                .iter()
+                .any(|other| other.0 == value && other.1 > version)
+        };
+        self.change(
+            |record| {
+                record.latest = record.pending;
+                record.pending = 0;
+            },
+            |value, _| value.0 == STATE || !has_newer(&value.0, value.1),
+        )
+    }
+
+    /// Kills the chain durably and destroys its state and values. To be called before anyone is
+    /// told. A chain that is not there needs no killing.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`]; it is killed when this returns, or this is to be called again.
+    pub fn kill(&self, why: &str) -> Result<(), StockError> {
+        let why: String = why.chars().filter(|c| !c.is_control()).collect();
+        let mut end = why.len().min(MAX_REASON_BYTES);
+        while !why.is_char_boundary(end) {
+            end -= 1;
+        }
+        self.change(
+            |record| {
+                record.pending = 0;
+                record.killed.get_or_insert_with(|| why[..end].to_owned());
+            },
+            |_, _| false,
+        )
+    }
+
+    /// Removes the chain, killed or not, and destroys its state and values; its name is free again.
+    /// The peer does the same.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`].
+    pub fn remove(&self) -> Result<(), StockError> {
+        let gone = self.stock.inner.update(|records| {
+            let values = records.values(&self.name)?;
+            for (value, version, _) in &values {
+                records.remove_value((&self.name, value, *version))?;
+            }
+            records.remove_chain(&self.name)?;
+            Ok(values)
+        })?;
+        self.destroy_values(&gone)
+    }
+}
+
+impl Chain {
+    fn absent(&self) -> StockError {
+        StockError::NoChain {
+            chain: self.name.clone(),
+        }
+    }
+
+    fn live_in(&self, records: &Records<'_>) -> Result<Option<ChainRecord>, StockError> {
+        let record = records.chain(&self.name)?;
+        match record.as_ref().and_then(|record| record.killed.as_ref()) {
+            Some(why) => Err(StockError::ChainKilled {
+                chain: self.name.clone(),
+                why: why.clone(),
+            }),
+            None => Ok(record),
+        }
+    }
+
+    fn live(&self) -> Result<Option<ChainRecord>, StockError> {
+        self.stock.inner.update(|records| self.live_in(records))
+    }
+
+    fn why_killed(&self) -> Result<String, StockError> {
+        let record = self
+            .stock
+            .inner
+            .update(|records| records.chain(&self.name))?;
+        let why = record.and_then(|record| record.killed);
+        Ok(why.unwrap_or_else(|| "the other party has killed it".to_owned()))
+    }
+
+    /// Changes the chain's record and keeps those of its values that `keeps` says, in one
+    /// transaction, and then destroys the others. A chain that is not there stays so.
+    fn change(
+        &self,
+        change: impl Fn(&mut ChainRecord),
+        keeps: impl Fn(&(String, u64, ValueRecord), &ChainRecord) -> bool,
+    ) -> Result<(), StockError> {
+        let gone = self.stock.inner.update(|records| {
+            let Some(mut record) = records.chain(&self.name)? else {
+                return Ok(Vec::new());
+            };
+            change(&mut record);
+            let mut gone = records.values(&self.name)?;
+            gone.retain(|value| !keeps(value, &record));
+            for (value, version, _) in &gone {
+                records.remove_value((&self.name, value, *version))?;
+            }
+            records.put_chain(&self.name, &record)?;
+            Ok(gone)
+        })?;
+        self.destroy_values(&gone)
+    }
+
+    /// Writes a value into a file that belongs to no version yet.
+    fn write(&self, value: &str, version: u64, bytes: &[u8]) -> Result<ValueRecord, StockError> {
+        let inner = &self.stock.inner;
+        let name = ValueName {
+            chain: &self.name,
+            value,
+            version,
+        };
+        let file = values::new_file()?;
+        inner.update(|records| {
+            values::check_room(inner, records, &name, bytes.len())?;
+            records.put_writing(&self.name, file)
+        })?;
+        values::write(inner, &name, file, bytes)
+    }
+
+    /// The last version of a value that `counts`.
+    fn load_where(
+        &self,
+        value: &str,
+        counts: impl Fn(u64, &ChainRecord) -> bool,
+    ) -> Result<(u64, Zeroizing<Vec<u8>>), StockError> {
+        let found = self.stock.inner.update(|records| {
+            let record = self.live_in(records)?.ok_or_else(|| self.absent())?;
+            let mut all = records.values(&self.name)?;
+            all.retain(|there| there.0 == value && counts(there.1, &record));
+            Ok(all.pop())
+        })?;
+        let Some((_, version, record)) = found else {
+            return Err(StockError::NoValue {
+                chain: self.name.clone(),
+                value: value.to_owned(),
+            });
+        };
+        let name = ValueName {
+            chain: &self.name,
+            value,
+            version,
+        };
+        Ok((version, values::read(&self.stock.inner, &name, record)?))
+    }
+
+    fn destroy(&self, files: &[u64]) -> Result<(), StockError> {
+        files
+            .iter()
+            .try_for_each(|&file| values::destroy(&self.stock.inner, file))
+    }
+
+    fn destroy_values(&self, gone: &[(String, u64, ValueRecord)]) -> Result<(), StockError> {
+        let files: Vec<u64> = gone.iter().map(|value| value.2.file).collect();
+        self.destroy(&files)
+    }
+}

@@ -1,0 +1,237 @@
+//! Files of values that are kept: sealed, and gone when they are destroyed.
+//!
+//! Each value has a file of its own, whose first page holds half of its key. Destroying overwrites
+//! that page before the file is removed, so that who takes the disk later cannot open it. A value
+//! is sealed in pieces, so that hundreds of megabytes take little memory besides themselves.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use zeroize::Zeroizing;
+
+use crate::error::DROP_CHAIN;
+use crate::records::{FORMAT_VERSION, Records, ValueRecord};
+use crate::seal::{self, Key, NONCE_BYTES, TAG_BYTES};
+use crate::stock::Inner;
+use crate::storage::Storage;
+use crate::{StockError, lots};
+
+const MAGIC: [u8; 8] = *b"TACITVAL";
+const PAGE_BYTES: usize = 4096;
+const HALF_KEY_BYTES: usize = 32;
+/// Bytes that are sealed together.
+const PIECE_BYTES: usize = 1 << 20;
+/// Bytes of a value at most.
+pub const MAX_VALUE_BYTES: usize = 1 << 31;
+
+/// Which value of which chain, as it is sealed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ValueName<'a> {
+    pub(crate) chain: &'a str,
+    /// Empty for the chain's own state.
+    pub(crate) value: &'a str,
+    pub(crate) version: u64,
+}
+
+impl ValueName<'_> {
+    /// What piece number `piece` of a value of `bytes` is sealed with.
+    fn context(&self, bytes: usize, piece: usize) -> Vec<u8> {
+        [
+            self.chain.as_bytes(),
+            &[0],
+            self.value.as_bytes(),
+            &[0],
+            &self.version.to_le_bytes(),
+            &(bytes as u64).to_le_bytes(),
+            &(piece as u64).to_le_bytes(),
+        ]
+        .concat()
+    }
+}
+
+impl std::fmt::Display for ValueName<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.value {
+            "" => write!(f, "the state of chain {:?}", self.chain),
+            value => write!(
+                f,
+                "version {} of {value:?} in chain {:?}",
+                self.version, self.chain
+            ),
+        }
+    }
+}
+
+pub(crate) fn file_name(file: u64) -> String {
+    format!("value-{file:016x}.val")
+}
+
+/// Pieces of a value; an empty one has one as well, which shows that it is empty.
+fn pieces(bytes: usize) -> usize {
+    bytes.div_ceil(PIECE_BYTES).max(1)
+}
+
+/// Bytes of the file of a value of `bytes`.
+pub(crate) fn file_bytes(bytes: usize) -> u64 {
+    (PAGE_BYTES + bytes + pieces(bytes) * (NONCE_BYTES + TAG_BYTES)) as u64
+}
+
+fn key(inner: &Inner, half: &[u8]) -> Key {
+    inner.keys.derive(b"tacit stock value", half)
+}
+
+/// A name for a new file.
+pub(crate) fn new_file() -> Result<u64, StockError> {
+    let mut random = [0; 8];
+    seal::randomness(&mut random)?;
+    Ok(u64::from_le_bytes(random))
+}
+
+/// Checks that a value of `bytes` fits. Inside a transaction.
+pub(crate) fn check_room(
+    inner: &Inner,
+    records: &Records<'_>,
+    name: &ValueName<'_>,
+    bytes: usize,
+) -> Result<(), StockError> {
+    if bytes > MAX_VALUE_BYTES {
+        return Err(StockError::misuse(format!(
+            "{name} has {bytes} bytes, and at most {MAX_VALUE_BYTES} are kept"
+        )));
+    }
+    let (needed, held) = (file_bytes(bytes), lots::held_bytes(records)?);
+    let limit = inner.limits.max_bytes;
+    if held.saturating_add(needed) > limit {
+        return Err(StockError::Full {
+            folder: inner.folder.clone(),
+            what: name.to_string(),
+            needed,
+            held,
+            limit,
+        });
+    }
+    Ok(())
+}
+
+/// Writes a value into the new file `file`, durably, under a key that is this file's alone.
+pub(crate) fn write(
+    inner: &Inner,
+    name: &ValueName<'_>,
+    file: u64,
+    value: &[u8],
+) -> Result<ValueRecord, StockError> {
+    let path = inner.folder.join(file_name(file));
+    let failed = || StockError::io(&path, "write it");
+    let mut half = [0; HALF_KEY_BYTES];
+    seal::randomness(&mut half)?;
+    let key = key(inner, &half);
+    let mut page = vec![0; PAGE_BYTES];
+    page[..8].copy_from_slice(&MAGIC);
+    page[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+    page[12..12 + HALF_KEY_BYTES].copy_from_slice(&half);
+    let written = inner.storage.create(&path).map_err(failed())?;
+    written.write_at(&page, 0).map_err(failed())?;
+    let mut offset = PAGE_BYTES as u64;
+    for number in 0..pieces(value.len()) {
+        let start = number * PIECE_BYTES;
+        let piece = &value[start..value.len().min(start + PIECE_BYTES)];
+        let sealed = seal::seal(&key, &name.context(value.len(), number), piece)?;
+        written.write_at(&sealed, offset).map_err(failed())?;
+        offset += sealed.len() as u64;
+    }
+    written.sync().map_err(failed())?;
+    inner.storage.sync_folder(&inner.folder).map_err(failed())?;
+    let bytes = value.len() as u64;
+    Ok(ValueRecord { file, bytes })
+}
+
+/// Reads a value.
+pub(crate) fn read(
+    inner: &Inner,
+    name: &ValueName<'_>,
+    record: ValueRecord,
+) -> Result<Zeroizing<Vec<u8>>, StockError> {
+    let path = inner.folder.join(file_name(record.file));
+    let damaged = |found: &str| {
+        StockError::corrupted(&path, "the value", found, name.to_string(), DROP_CHAIN)
+    };
+    let failed = |reason: io::Error| match reason.kind() {
+        io::ErrorKind::NotFound => damaged("absent"),
+        io::ErrorKind::UnexpectedEof => damaged("too short"),
+        _ => StockError::io(&path, "read it")(reason),
+    };
+    let bytes = usize::try_from(record.bytes).ok();
+    let Some(bytes) = bytes.filter(|&bytes| bytes <= MAX_VALUE_BYTES) else {
+        return Err(damaged("of an impossible length"));
+    };
+    let file = inner.storage.open(&path).map_err(failed)?;
+    if file.len().map_err(failed)? != file_bytes(bytes) {
+        return Err(damaged("of another length"));
+    }
+    let mut page = [0; 12 + HALF_KEY_BYTES];
+    file.read_at(&mut page, 0).map_err(failed)?;
+    if page[..8] != MAGIC {
+        return Err(damaged("no value"));
+    }
+    let found = u32::from_le_bytes([page[8], page[9], page[10], page[11]]);
+    if found != FORMAT_VERSION {
+        return Err(StockError::Incompatible {
+            file: path,
+            found,
+            expected: FORMAT_VERSION,
+        });
+    }
+    let key = key(inner, &page[12..]);
+    let mut value = Zeroizing::new(Vec::with_capacity(bytes));
+    let mut offset = PAGE_BYTES as u64;
+    for number in 0..pieces(bytes) {
+        let piece = (bytes - value.len()).min(PIECE_BYTES);
+        let mut sealed = vec![0; NONCE_BYTES + piece + TAG_BYTES];
+        file.read_at(&mut sealed, offset).map_err(failed)?;
+        offset += sealed.len() as u64;
+        let opened = seal::open(&key, &name.context(bytes, number), &sealed);
+        value.extend_from_slice(&opened.map_err(|_| damaged("damaged"))?);
+    }
+    Ok(value)
+}
+
+/// Overwrites the key's half and removes the file, which may be gone.
+pub(crate) fn destroy(inner: &Inner, file: u64) -> Result<(), StockError> {
+    destroy_path(inner.storage.as_ref(), &inner.folder.join(file_name(file)))
+}
+
+fn destroy_path(storage: &dyn Storage, path: &Path) -> Result<(), StockError> {
+    let failed = || StockError::io(path, "remove it");
+    let file = match storage.open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed()(error)),
+    };
+    file.write_at(&[0; PAGE_BYTES], 0).map_err(failed())?;
+    file.sync().map_err(failed())?;
+    match storage.remove(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed()(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Destroys files that the index does not know: a crash cut their removal. Inside a transaction.
+pub(crate) fn remove_strays(
+    storage: &dyn Storage,
+    folder: &Path,
+    records: &Records<'_>,
+) -> Result<(), StockError> {
+    let known: BTreeSet<String> = records.value_files()?.into_iter().map(file_name).collect();
+    let names = storage
+        .names(folder)
+        .map_err(StockError::io(folder, "list it"))?;
+    let strays: Vec<PathBuf> = names
+        .iter()
+        .filter(|name| name.starts_with("value-") && !known.contains(*name))
+        .map(|name| folder.join(name))
+        .collect();
+    strays
+        .iter()
+        .try_for_each(|path| destroy_path(storage, path))
+}
