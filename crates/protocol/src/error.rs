@@ -45,6 +45,15 @@ pub enum Error {
         /// Most bytes.
         limit: u64,
     },
+    /// A saved value was given to a run of another chain than the one that it was saved in.
+    #[error(
+        "the saved value {value:?} belongs to another chain of runs; values of different chains \
+         can't be used together"
+    )]
+    OtherChain {
+        /// The value's name.
+        value: String,
+    },
     /// The session's base OTs have given all the OTs that they may.
     #[error(
         "the session's oblivious transfers are used up after {limit}, one for each input bit of \
@@ -107,6 +116,9 @@ pub enum Misbehaviour {
     /// A check of a batch failed.
     #[error("it cheated: {0}")]
     Cheated(crate::batch::Caught),
+    /// A check of an outsourced run failed.
+    #[error("a party cheated: {0}")]
+    CheatedOutsourced(crate::outsourced::Cheat),
     /// The result does not decode.
     #[error("its garbled circuit has no result: {0}")]
     Undecodable(#[from] DecodeError),
@@ -200,6 +212,25 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: String,
     },
+    /// Another number of circuits, or another security, of an outsourced run.
+    #[error("it was told {theirs} and we {ours}; give all three the same --circuits and security")]
+    Circuits {
+        /// Our parameters.
+        ours: crate::outsourced::Parameters,
+        /// The peer's.
+        theirs: crate::outsourced::Parameters,
+    },
+    /// Generator and cloud of an outsourced run bring different chains or versions of saved values.
+    #[error(
+        "generator and cloud hold different versions of the saved values ({ours} and {theirs}): \
+         the chain is stopped; go back to a version that both hold, or begin a new chain"
+    )]
+    SavedValues {
+        /// The hash of the one's state.
+        ours: Digest,
+        /// Of the other's.
+        theirs: Digest,
+    },
     /// The runs of the session are counted differently.
     #[error("it counts this as run {theirs} of the session and we as run {ours}")]
     RunNumber {
@@ -229,6 +260,7 @@ impl Error {
             | Self::SavedValue { .. }
             | Self::Material(_)
             | Self::TooManyLinks { .. }
+            | Self::OtherChain { .. }
             | Self::TransfersUsedUp { .. }
             | Self::ApiMisuse(_) => AbortReason::Failed,
         }

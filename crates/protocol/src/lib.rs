@@ -9,6 +9,7 @@
 //! | [`setup`] | base OTs, from which a session's correlated OTs grow |
 //! | [`direct`] | garble, stream and evaluate now: semi-honest, one pass, constant memory |
 //! | [`batch`] | many executions checked together: malicious, four messages each |
+//! | [`outsourced`] | a thin client, a generator and a cloud that does the work: malicious, stateful |
 //! | [`prepared`] | link what was garbled before: semi-honest, one round trip |
 //!
 //! Everything here takes bytes and gives bytes, so that it runs over TLS, in memory and in a
@@ -18,8 +19,10 @@
 pub mod batch;
 pub mod direct;
 mod error;
+mod malicious;
 pub mod message;
 pub mod outline;
+pub mod outsourced;
 pub mod party;
 pub mod prepared;
 mod result;

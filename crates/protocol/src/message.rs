@@ -113,6 +113,32 @@ one_byte_enum! {
         MaskedResult = 61, "masked result";
         /// Garbler to evaluator, before the online stage of `batch`: the execution is garbled again.
         ExecutionReady = 62, "execution ready";
+        /// What a party of `outsourced` takes the run for, and its nonce.
+        OutsourcedTerms = 64, "outsourced terms";
+        /// The cloud's commitment to its share of the coin toss.
+        TossCommitment = 65, "toss commitment";
+        /// Hashes of both keys of every circuit.
+        KeyHashes = 66, "key hashes";
+        /// Which circuits the cloud evaluates, and a hash of the keys that it has.
+        Split = 67, "split";
+        /// The seed by which the generator orders the strings of oblivious transfers.
+        Permutation = 68, "permutation";
+        /// Seeds of blinds, and of the orders of labels.
+        Orders = 69, "orders";
+        /// Keys of the evaluator's oblivious transfers, for the cloud.
+        TransferKeys = 70, "transfer keys";
+        /// Commitments to the generator's inputs to each circuit, and what each key opens.
+        CopyHeads = 71, "copy heads";
+        /// The cloud's share of the coin toss.
+        TossOpening = 72, "toss opening";
+        /// What decodes the hash of the generator's inputs to each circuit.
+        InputDecodings = 73, "input decodings";
+        /// Both strings of each oblivious transfer.
+        TransferStrings = 74, "transfer strings";
+        /// Commitments, partial-input gates, tables and decoding of each circuit.
+        Copies = 75, "copies";
+        /// A party's masked result.
+        OutsourcedResult = 76, "outsourced result";
     }
 }
 

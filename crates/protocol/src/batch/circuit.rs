@@ -28,7 +28,7 @@ use super::bits::{bit, xor_into};
 use super::consistency::Pairs;
 use super::layout::{Batch, LOCK_BYTES};
 use super::oracle::{Domain, Hash, Oracle};
-use super::walk::Material;
+use crate::malicious::walk::{InputLabels, Material};
 
 /// What a circuit follows from. Secret until the circuit is checked.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -133,10 +133,13 @@ impl Secrets {
             seed: self.garbling_seed,
             start: self.start,
             delta: self.delta,
-            inputs: &inputs,
-            choices: &choices,
         };
-        batch.garble(&material, tables)
+        let inputs = InputLabels {
+            garbler: &inputs,
+            evaluator: &choices,
+            loaded: &[],
+        };
+        batch.whole().garble(&material, inputs, tables)
     }
 
     /// Appends all that is published of the circuit.

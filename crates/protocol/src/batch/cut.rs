@@ -9,6 +9,7 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 
 use super::layout::Batch;
+use crate::malicious::shuffle::shuffle;
 
 /// A seed that the evaluator has committed to.
 pub(super) type ChoiceSeed = [u8; 32];
@@ -41,48 +42,5 @@ impl CheckSet {
         let mut thrown = self.evaluated.clone();
         shuffle(&mut Prg::from_seed(seed), &mut thrown);
         thrown.chunks(batch.bucket()).map(<[u32]>::to_vec).collect()
-    }
-}
-
-fn shuffle(prg: &mut Prg, all: &mut [u32]) {
-    for i in (1..all.len()).rev() {
-        all.swap(i, below(prg, i as u64 + 1) as usize);
-    }
-}
-
-/// A uniform number below `bound`, which is not 0.
-fn below(prg: &mut Prg, bound: u64) -> u64 {
-    let unbiased = u64::MAX - u64::MAX % bound;
-    loop {
-        let mut bytes = [0; 8];
-        prg.fill_bytes(&mut bytes);
-        let drawn = u64::from_le_bytes(bytes);
-        if drawn < unbiased {
-            return drawn % bound;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shuffles_are_uniform() {
-        let mut prg = Prg::new(Block::ONES);
-        let mut counts = [0_u32; 24];
-        for _ in 0..24_000 {
-            let mut all = [0, 1, 2, 3];
-            shuffle(&mut prg, &mut all);
-            let rank = all.iter().enumerate().fold(0, |rank, (i, a)| {
-                rank * (4 - i) + all[i + 1..].iter().filter(|b| *b < a).count()
-            });
-            counts[rank] += 1;
-        }
-        // A count is 1000 with deviation 31; the seed is fixed.
-        assert!(
-            counts.iter().all(|count| (850..1150).contains(count)),
-            "{counts:?}"
-        );
     }
 }

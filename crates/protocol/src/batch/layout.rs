@@ -20,7 +20,7 @@ use core::ops::Range;
 
 use tacit_circuit::{Component, Function, Role};
 use tacit_garble::{Scheme, SchemeId};
-use tacit_kernels::{Block, Tweak, Use};
+use tacit_kernels::Block;
 
 use super::consistency::Chaining;
 use super::encoding::Encoding;
@@ -28,6 +28,7 @@ use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 use super::plan::Plan;
 use super::returned;
 use crate::Error;
+use crate::malicious::walk::Whole;
 use crate::session::RunTag;
 
 /// Bits of D, for each of which the evaluator has a wire beside those of its input.
@@ -131,7 +132,13 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
         let choice_bits = function.input_bits(Role::Evaluator);
         let encoding = Encoding::new(choice_bits + KEY_BITS, share + 1)?;
         let chaining = Chaining::new(input_bits, share);
-        let tables = table_bytes(scheme, function, returned.as_ref());
+        let whole = Whole {
+            scheme,
+            function,
+            for_garbler: returned.as_ref(),
+            for_evaluator: None,
+        };
+        let tables = whole.table_bytes();
         let layout = layout(tables, input_bits, output_bits, &encoding, chaining);
         let fits = |layout: &Layout| {
             let bytes = (layout.total as u64).checked_mul(plan.cut().bucket);
@@ -176,6 +183,16 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
         self.function
     }
 
+    /// What is garbled.
+    pub(super) fn whole(&self) -> Whole<'_, S> {
+        Whole {
+            scheme: self.scheme,
+            function: self.function,
+            for_garbler: self.returned.as_ref(),
+            for_evaluator: None,
+        }
+    }
+
     /// B: circuits of an execution.
     pub(super) fn bucket(&self) -> usize {
         self.plan.cut().bucket as usize
@@ -201,18 +218,6 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
     pub(super) fn hash_pairs(&self, number: u32, commitments: &[u8]) -> Hash {
         self.oracle.parts(Domain::Pairs, number, 0, &[commitments])
     }
-
-    /// The public labels of constants begin with this seed.
-    pub(super) fn constant_seed(start: Block) -> Block {
-        let tweak = Tweak {
-            usage: Use::PublicLabel,
-            instance: 0,
-            number: 0,
-            a: 0,
-            b: 0,
-        };
-        start ^ tweak.to_block()
-    }
 }
 
 /// Checks that `batch` can run `function` under a scheme.
@@ -234,26 +239,6 @@ fn check(scheme: SchemeId, function: &Function) -> Result<(), Error> {
         ));
     }
     Ok(())
-}
-
-/// Bytes of a circuit's tables, or `None` if there are too many to count.
-fn table_bytes<S: Scheme>(
-    scheme: S,
-    function: &Function,
-    returned: Option<&Component>,
-) -> Option<usize> {
-    let of = |component: &Component| -> usize {
-        let program = component.program();
-        let segments = 0..program.segments().len();
-        segments
-            .map(|segment| scheme.table_bytes(program, segment))
-            .sum()
-    };
-    let mut total = returned.map_or(0, of);
-    for (component, calls) in function.components().iter().zip(function.component_calls()) {
-        total = total.checked_add(of(component).checked_mul(*calls as usize)?)?;
-    }
-    Some(total)
 }
 
 /// Cuts parts of given lengths off, one after the other.

@@ -9,13 +9,11 @@
 //! | module | step |
 //! |---|---|
 //! | [`plan`], [`parameters`] | how many circuits, and every way to cheat added up |
-//! | `encoding` | probe-resistant encoding of the evaluator's inputs |
-//! | `circuit`, `walk` | a circuit from its seed; recovery |
-//! | `oracle` | commitments and every other hash |
+//! | `circuit` | a circuit from its seed; recovery |
 //! | `consistency` | one input of the garbler to all circuits of an execution |
 //! | `cut`, `transfer` | which circuits are checked, buckets; oblivious transfer |
 //! | [`offline`], [`online`] | the parties |
-//! | `returned` | a result for the garbler |
+//! | `crate::malicious` | commitments, encoding of inputs, a result for the garbler |
 //!
 //! **Assumptions.** SHA-256 as a random oracle that commits and may be programmed; AES as an ideal
 //! cipher for garbling, a pseudorandom permutation elsewhere; the malicious OT extension's.
@@ -25,26 +23,19 @@
 //! that fails, or a connection lost before preparation ends, is terminal: all of the batch and its
 //! OTs are discarded, and another is prepared from fresh randomness.
 
-mod bits;
 mod caught;
 mod circuit;
 mod consistency;
 mod cut;
-mod encoding;
 mod execution;
-mod frames;
 mod layout;
 pub mod offline;
 pub mod online;
-mod oracle;
-mod parallel;
 pub mod parameters;
 pub mod plan;
-mod returned;
 #[cfg(test)]
 mod tests;
 mod transfer;
-mod walk;
 
 pub use caught::Caught;
 pub use execution::{Circuits, EvaluatorBytes, EvaluatorExecution, GarblerExecution};
@@ -53,6 +44,7 @@ pub use offline::{PreparingEvaluator, PreparingGarbler};
 pub use online::{OnlineEvaluator, OnlineGarbler, ReadyExecution};
 pub use plan::{Bound, Plan};
 
+use crate::malicious::{bits, encoding, frames, oracle, parallel, returned};
 use crate::{Error, Misbehaviour};
 
 const SPENT: Error = Error::ApiMisuse("the run has failed before");

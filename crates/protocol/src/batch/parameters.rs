@@ -104,7 +104,7 @@ impl Factorials {
     }
 
     /// ln C(n, k), for k ≤ n.
-    fn choose(&self, n: u64, k: u64) -> f64 {
+    pub(crate) fn choose(&self, n: u64, k: u64) -> f64 {
         self.0[n as usize] - self.0[k as usize] - self.0[(n - k) as usize]
     }
 

@@ -8,12 +8,13 @@
 //! shares of ŷ_k, with no word about the others, and checks each against its commitment.
 
 use tacit_garble::Scheme;
-use tacit_kernels::{Block, Construction, Prg, Tweak, TweakableHash, Use};
+use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::circuit::Secrets;
 use super::layout::Batch;
 use super::oracle::{Domain, first_block};
+use crate::malicious::pads::Pads;
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     /// OTs of an execution: one an encoded bit of the evaluator's input and D.
@@ -26,9 +27,8 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         2 * self.transfers() * self.bucket() * Block::BYTES
     }
 
-    fn pad_hash(&self) -> TweakableHash {
-        let start = self.oracle.parts(Domain::Pads, 0, 0, &[]);
-        TweakableHash::new(Construction::Rekeyed, first_block(&start))
+    fn pads(&self) -> Pads {
+        Pads::new(first_block(&self.oracle.parts(Domain::Pads, 0, 0, &[])))
     }
 
     /// Appends an execution's strings. `q` are its OTs, number `first…`, under `delta`;
@@ -41,10 +41,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         delta: Block,
         out: &mut Vec<u8>,
     ) {
-        let mut zeros = Zeroizing::new(q.to_vec());
-        let mut ones = Zeroizing::new(vec![Block::ZERO; q.len()]);
-        self.pad_hash()
-            .hash_both(tweak(first), delta, &mut zeros, &mut ones);
+        let [zeros, ones] = self.pads().both(first, q, delta);
         let mut pads = Zeroizing::new(vec![Block::ZERO; circuits.len()]);
         for (k, (zero, one)) in zeros.iter().zip(ones.iter()).enumerate() {
             for (value, key) in [(false, zero), (true, one)] {
@@ -66,8 +63,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         t: &[Block],
         strings: &[u8],
     ) -> Vec<Zeroizing<Vec<Block>>> {
-        let mut keys = Zeroizing::new(t.to_vec());
-        self.pad_hash().hash(tweak(first), &mut keys);
+        let keys = self.pads().chosen(first, t);
         let bucket = self.bucket();
         let mut pads = Zeroizing::new(vec![Block::ZERO; bucket]);
         let mut shares = vec![Zeroizing::new(Vec::with_capacity(choices.len())); bucket];
@@ -82,15 +78,5 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
             }
         }
         shares
-    }
-}
-
-fn tweak(first: u64) -> Tweak {
-    Tweak {
-        usage: Use::CorrelatedOt,
-        instance: 0,
-        number: first,
-        a: 0,
-        b: 0,
     }
 }

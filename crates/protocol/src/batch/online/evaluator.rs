@@ -16,6 +16,7 @@ use crate::batch::execution::{EvaluatorExecution, KeptCircuit};
 use crate::batch::layout::{Batch, KEY_BITS, LOCK_BYTES};
 use crate::batch::oracle::{Domain, HASH_BYTES, Hash, Oracle, first_block};
 use crate::batch::{Caught, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel, returned};
+use crate::malicious::walk::InputLabels;
 use crate::message::{Kind, exactly};
 use crate::party::{Action, Party};
 use crate::{Error, Misbehaviour};
@@ -198,7 +199,12 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
             bytes
         };
         let tables = &circuit.published[layout.tables.clone()];
-        Ok(batch.evaluate(first_block(&start), tables, &inputs, &choices))
+        let inputs = InputLabels {
+            garbler: &inputs,
+            evaluator: &choices,
+            loaded: &[],
+        };
+        Ok(batch.whole().evaluate(first_block(&start), tables, inputs))
     }
 
     /// Checks second shares at `choices` of the wires from `first` on, and gives their labels.

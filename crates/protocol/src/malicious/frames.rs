@@ -4,18 +4,18 @@ use crate::message::Kind;
 use crate::{Error, Misbehaviour};
 
 /// Bytes of a message of a stream; the last of a stream is shorter.
-pub(super) const FRAME_BYTES: usize = 256 << 10;
+pub(crate) const FRAME_BYTES: usize = 256 << 10;
 
 /// What is made and not sent.
 #[derive(Default)]
-pub(super) struct Outgoing {
+pub(crate) struct Outgoing {
     bytes: Vec<u8>,
     sent: usize,
 }
 
 impl Outgoing {
     /// Where more is appended.
-    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         if self.sent > 0 {
             self.bytes.drain(..self.sent);
             self.sent = 0;
@@ -24,18 +24,18 @@ impl Outgoing {
     }
 
     /// Appends `bytes`.
-    pub(super) fn append(&mut self, bytes: &[u8]) {
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
         self.buffer().extend_from_slice(bytes);
     }
 
     /// Whether a whole message is there.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.bytes.len() - self.sent >= FRAME_BYTES
     }
 
     /// The next message, shorter than [`FRAME_BYTES`] only at the stream's end; whether there was
     /// one.
-    pub(super) fn take(&mut self, message: &mut Vec<u8>) -> bool {
+    pub(crate) fn take(&mut self, message: &mut Vec<u8>) -> bool {
         let end = self.bytes.len().min(self.sent + FRAME_BYTES);
         message.clear();
         message.extend_from_slice(&self.bytes[self.sent..end]);
@@ -45,7 +45,7 @@ impl Outgoing {
 }
 
 /// A stream of known length on its way in, which is a sequence of pieces.
-pub(super) struct Incoming {
+pub(crate) struct Incoming {
     kind: Kind,
     due: usize,
     count: usize,
@@ -57,7 +57,7 @@ pub(super) struct Incoming {
 
 impl Incoming {
     /// A stream of messages `kind`: `count` pieces of `due` bytes in all.
-    pub(super) fn new(kind: Kind, count: usize, due: usize) -> Self {
+    pub(crate) fn new(kind: Kind, count: usize, due: usize) -> Self {
         Self {
             kind,
             due,
@@ -68,7 +68,7 @@ impl Incoming {
     }
 
     /// Length of the next message, 0 at the stream's end.
-    pub(super) fn next_bytes(&self) -> usize {
+    pub(crate) fn next_bytes(&self) -> usize {
         self.due.min(FRAME_BYTES)
     }
 
@@ -78,7 +78,7 @@ impl Incoming {
     /// # Errors
     ///
     /// The message has another length than the next.
-    pub(super) fn receive(
+    pub(crate) fn receive(
         &mut self,
         payload: &[u8],
         length: impl Fn(usize) -> usize,

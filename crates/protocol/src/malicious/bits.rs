@@ -3,17 +3,17 @@
 use zeroize::Zeroizing;
 
 /// Bytes that hold so many bits.
-pub(super) const fn bytes_for(bits: usize) -> usize {
+pub(crate) const fn bytes_for(bits: usize) -> usize {
     bits.div_ceil(8)
 }
 
 /// Bit `i`.
-pub(super) fn bit(bytes: &[u8], i: usize) -> bool {
+pub(crate) fn bit(bytes: &[u8], i: usize) -> bool {
     bytes[i / 8] >> (i % 8) & 1 == 1
 }
 
 /// The bits' bytes, unused bits zero.
-pub(super) fn pack(bits: &[bool]) -> Vec<u8> {
+pub(crate) fn pack(bits: &[bool]) -> Vec<u8> {
     let byte = |bits: &[bool]| {
         (0..)
             .zip(bits)
@@ -23,19 +23,19 @@ pub(super) fn pack(bits: &[bool]) -> Vec<u8> {
 }
 
 /// The first `count` bits.
-pub(super) fn unpack(bytes: &[u8], count: usize) -> Zeroizing<Vec<bool>> {
+pub(crate) fn unpack(bytes: &[u8], count: usize) -> Zeroizing<Vec<bool>> {
     Zeroizing::new((0..count).map(|i| bit(bytes, i)).collect())
 }
 
 /// Clears the bits from `count` on.
-pub(super) fn clear_unused(bytes: &mut [u8], count: usize) {
+pub(crate) fn clear_unused(bytes: &mut [u8], count: usize) {
     if let (Some(last), used @ 1..) = (bytes.last_mut(), count % 8) {
         *last &= (1 << used) - 1;
     }
 }
 
 /// Whether the bits from `count` on are clear, in the bytes that `count` bits need.
-pub(super) fn unused_are_clear(bytes: &[u8], count: usize) -> bool {
+pub(crate) fn unused_are_clear(bytes: &[u8], count: usize) -> bool {
     match (bytes.last(), count % 8) {
         (Some(last), used @ 1..) => last >> used == 0,
         _ => true,
@@ -43,7 +43,7 @@ pub(super) fn unused_are_clear(bytes: &[u8], count: usize) -> bool {
 }
 
 /// Adds `b` to `a`.
-pub(super) fn xor_into(a: &mut [u8], b: &[u8]) {
+pub(crate) fn xor_into(a: &mut [u8], b: &[u8]) {
     debug_assert_eq!(a.len(), b.len());
     a.iter_mut().zip(b).for_each(|(a, b)| *a ^= b);
 }

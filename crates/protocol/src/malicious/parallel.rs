@@ -4,7 +4,7 @@ use std::thread;
 
 /// What `work` makes of each item, in order, on so many threads. It is given an empty buffer, which
 /// a thread uses again for its next item.
-pub(super) fn map<T: Sync, R: Send>(
+pub(crate) fn map<T: Sync, R: Send>(
     threads: usize,
     items: &[T],
     work: impl Fn(&mut Vec<u8>, &T) -> R + Sync,

@@ -16,10 +16,10 @@ use tacit_circuit::builder::{Bit, Builder, Bus};
 use tacit_circuit::{CircuitError, Component};
 
 /// Bits of the MAC and its key.
-pub(super) const MAC_BITS: usize = 64;
+pub(crate) const MAC_BITS: usize = 64;
 
 /// Input bits that the garbler adds for a result of so many bits: k, then p.
-pub(super) const fn added_inputs(result_bits: usize) -> usize {
+pub(crate) const fn added_inputs(result_bits: usize) -> usize {
     match result_bits {
         0 => 0,
         bits => MAC_BITS + returned_bits(bits),
@@ -27,7 +27,7 @@ pub(super) const fn added_inputs(result_bits: usize) -> usize {
 }
 
 /// Bits that the evaluator returns for a result of so many bits.
-pub(super) const fn returned_bits(result_bits: usize) -> usize {
+pub(crate) const fn returned_bits(result_bits: usize) -> usize {
     match result_bits {
         0 => 0,
         bits => bits + MAC_BITS,
@@ -35,7 +35,7 @@ pub(super) const fn returned_bits(result_bits: usize) -> usize {
 }
 
 /// The component that masks a result of so many bits: its inputs are f, k and p.
-pub(super) fn component(result_bits: usize) -> Result<Component, CircuitError> {
+pub(crate) fn component(result_bits: usize) -> Result<Component, CircuitError> {
     let builder = Builder::new();
     let f = builder.bus("f", result_bits);
     let k: Vec<Bit<'_>> = builder.bus("k", MAC_BITS).bits().collect();
@@ -121,7 +121,7 @@ fn field_multiply(mut a: u64, b: u64) -> u64 {
 }
 
 /// What the evaluator returns for the result `f` and the added input bits (k, then p).
-pub(super) fn mask(f: &[bool], added: &[bool]) -> Vec<bool> {
+pub(crate) fn mask(f: &[bool], added: &[bool]) -> Vec<bool> {
     if f.is_empty() {
         return Vec::new();
     }
@@ -137,7 +137,7 @@ pub(super) fn mask(f: &[bool], added: &[bool]) -> Vec<bool> {
 }
 
 /// The result, if `returned` is (f ‖ MAC_k(f)) ⊕ p for the added input bits (k, then p).
-pub(super) fn unmask(returned: &[bool], added: &[bool]) -> Option<Vec<bool>> {
+pub(crate) fn unmask(returned: &[bool], added: &[bool]) -> Option<Vec<bool>> {
     let Some(result_bits) = returned.len().checked_sub(MAC_BITS) else {
         return Some(Vec::new());
     };

@@ -18,8 +18,10 @@
 //!
 //! M is made of XOR alone, so that the labels of y follow from those of ŷ for free.
 
-use tacit_kernels::Block;
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
 
+use super::bits::unpack;
 use crate::Error;
 
 /// Primitive polynomials over GF(2), of degree 3 to 17 (Peterson and Weldon, appendix C).
@@ -47,7 +49,7 @@ const WINDOW: usize = 4;
 
 /// The encoding of so many bits, M = \[I | P\].
 #[derive(Clone, Debug)]
-pub(super) struct Encoding {
+pub(crate) struct Encoding {
     bits: usize,
     redundancy: usize,
     /// For each row of P, its columns [`WINDOW`] at a time.
@@ -56,13 +58,14 @@ pub(super) struct Encoding {
 }
 
 impl Encoding {
-    /// An encoding of `bits` of which any `distance` − 1 encoded bits tell nothing.
+    /// An encoding of `bits` of which any `distance` − 1 encoded bits tell nothing; the bits
+    /// themselves where the distance is 1 or less.
     ///
     /// # Errors
     ///
     /// There are more bits than the codes have.
-    pub(super) fn new(bits: usize, distance: usize) -> Result<Self, Error> {
-        if bits == 0 {
+    pub(crate) fn new(bits: usize, distance: usize) -> Result<Self, Error> {
+        if bits == 0 || distance <= 1 {
             return Ok(Self {
                 bits,
                 redundancy: 0,
@@ -115,17 +118,31 @@ impl Encoding {
     }
 
     /// How many bits are encoded.
-    pub(super) fn bits(&self) -> usize {
+    pub(crate) fn bits(&self) -> usize {
         self.bits
     }
 
     /// How many bits they are encoded in.
-    pub(super) fn encoded_bits(&self) -> usize {
+    pub(crate) fn encoded_bits(&self) -> usize {
         self.bits + self.redundancy
     }
 
+    /// A random word ŷ with M·ŷ = `bits`: the redundant bits are drawn, and the others follow.
+    pub(crate) fn encode(&self, bits: &[bool], prg: &mut Prg) -> Zeroizing<Vec<bool>> {
+        debug_assert_eq!(bits.len(), self.bits);
+        let mut drawn = Zeroizing::new(vec![0; self.redundancy.div_ceil(8)]);
+        prg.fill_bytes(&mut drawn);
+        let mut encoded = Zeroizing::new(Vec::with_capacity(self.encoded_bits()));
+        encoded.extend_from_slice(bits);
+        encoded.extend_from_slice(&unpack(&drawn, self.redundancy));
+        // [I | P]·(y ‖ r) = y ⊕ P·r is what goes before r.
+        let straight = Zeroizing::new(self.decode_bits(&encoded));
+        encoded[..self.bits].copy_from_slice(&straight);
+        encoded
+    }
+
     /// M times `encoded`, over blocks with XOR.
-    pub(super) fn decode_blocks(&self, encoded: &[Block]) -> Vec<Block> {
+    pub(crate) fn decode_blocks(&self, encoded: &[Block]) -> Vec<Block> {
         debug_assert_eq!(encoded.len(), self.encoded_bits());
         let (straight, rest) = encoded.split_at(self.bits);
         let mut sums = straight.to_vec();
@@ -145,10 +162,10 @@ impl Encoding {
     }
 
     /// M times `encoded`.
-    pub(super) fn decode_bits(&self, encoded: &[bool]) -> Vec<bool> {
+    pub(crate) fn decode_bits(&self, encoded: &[bool]) -> Vec<bool> {
         let blocks = encoded.iter().map(|bit| Block::from_u128(u128::from(*bit)));
-        let blocks = zeroize::Zeroizing::new(blocks.collect::<Vec<_>>());
-        let sums = zeroize::Zeroizing::new(self.decode_blocks(&blocks));
+        let blocks = Zeroizing::new(blocks.collect::<Vec<_>>());
+        let sums = Zeroizing::new(self.decode_blocks(&blocks));
         sums.iter().map(|sum| sum.lsb().into()).collect()
     }
 }
@@ -271,6 +288,19 @@ mod tests {
                 dimension,
                 "{degree}, {errors}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_decodes_and_its_redundancy_is_drawn() {
+        let mut prg = Prg::new(Block::ONES);
+        for (bits, distance) in [(1, 4), (11, 12), (128, 44), (5, 1)] {
+            let encoding = Encoding::new(bits, distance).unwrap();
+            let word: Vec<bool> = (0..bits).map(|i| i % 3 == 0).collect();
+            let [first, second] = [(); 2].map(|()| encoding.encode(&word, &mut prg));
+            assert_eq!(encoding.decode_bits(&first), word);
+            assert_eq!(encoding.decode_bits(&second), word);
+            assert_eq!(first == second, distance == 1, "{bits}, {distance}");
         }
     }
 

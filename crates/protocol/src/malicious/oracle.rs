@@ -1,6 +1,7 @@
-//! The random oracle of a batch: SHA-256, with every use apart from every other.
+//! The random oracle of a batch or an outsourced run: SHA-256, with every use apart from every
+//! other.
 //!
-//! The input is the batch's name (16 bytes, from the session's tag), the [`Domain`] (1), the number
+//! The input is the batch's or run's name (16 bytes, from its tag), the [`Domain`] (1), the number
 //! of a circuit (4) and of a position in it (4), both little-endian, and what is hashed.
 //!
 //! **Commitments to labels carry no randomness of their own.** A label is 128 random bits, and its
@@ -19,15 +20,15 @@ use tacit_kernels::Block;
 use crate::session::RunTag;
 
 /// Bytes of a commitment or digest.
-pub(super) const HASH_BYTES: usize = 32;
+pub(crate) const HASH_BYTES: usize = 32;
 
 /// What the oracle gives.
-pub(super) type Hash = [u8; HASH_BYTES];
+pub(crate) type Hash = [u8; HASH_BYTES];
 
 /// What a hash is for. A number is never given a second meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Domain {
+pub(crate) enum Domain {
     /// Digest of all that is published of a circuit.
     Circuit = 1,
     /// Commitment to a circuit's seed.
@@ -64,6 +65,26 @@ pub(super) enum Domain {
     Pads = 17,
     /// All commitments to a circuit's halves.
     Pairs = 18,
+    /// `outsourced`: a key of the cut, from an oblivious transfer.
+    CutKey = 32,
+    /// What the evaluator compares of a key of the cut (cmp).
+    CutCompare = 33,
+    /// All comparison hashes of the keys that the cloud has.
+    CutCompareAll = 34,
+    /// The seed of what is encrypted under a key of the cut (enc).
+    CutEncrypt = 35,
+    /// Commitment to the cloud's share of a coin toss.
+    Toss = 36,
+    /// Commitment to a label of an encoded bit of the evaluator.
+    EvaluatorInput = 37,
+    /// The seed of a copy's blinds.
+    Blind = 38,
+    /// Select bits that the evaluator expects of a copy's labels.
+    Selects = 39,
+    /// The name of a chain.
+    Chain = 40,
+    /// The mark of a version of a saved value.
+    Mark = 41,
 }
 
 /// Bytes before what is hashed.
@@ -83,13 +104,13 @@ const INITIAL: [u32; 8] = [
 
 /// The oracle of one batch.
 #[derive(Clone, Copy)]
-pub(super) struct Oracle {
+pub(crate) struct Oracle {
     name: [u8; 16],
 }
 
 impl Oracle {
     /// The oracle of the batch that the run `tag` prepares.
-    pub(super) fn new(tag: &RunTag) -> Self {
+    pub(crate) fn new(tag: &RunTag) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit batch 1\0").chain_update(tag.as_bytes());
         let mut name = [0; 16];
         name.copy_from_slice(&hash.finalize()[..16]);
@@ -97,12 +118,12 @@ impl Oracle {
     }
 
     /// The oracle of the batch of this name.
-    pub(super) fn named(name: [u8; 16]) -> Self {
+    pub(crate) fn named(name: [u8; 16]) -> Self {
         Self { name }
     }
 
     /// The batch's name.
-    pub(super) fn name(&self) -> [u8; 16] {
+    pub(crate) fn name(&self) -> [u8; 16] {
         self.name
     }
 
@@ -116,7 +137,7 @@ impl Oracle {
     }
 
     /// The hash of one block.
-    pub(super) fn block(&self, domain: Domain, circuit: u32, position: u32, block: Block) -> Hash {
+    pub(crate) fn block(&self, domain: Domain, circuit: u32, position: u32, block: Block) -> Hash {
         const END: usize = HEAD_BYTES + Block::BYTES;
         let mut input = [0; 64];
         input[..HEAD_BYTES].copy_from_slice(&self.head(domain, circuit, position));
@@ -133,7 +154,7 @@ impl Oracle {
     }
 
     /// The first block of the hash of one block.
-    pub(super) fn block_to_block(
+    pub(crate) fn block_to_block(
         &self,
         domain: Domain,
         circuit: u32,
@@ -144,7 +165,7 @@ impl Oracle {
     }
 
     /// The hash of several parts, whose lengths the domain fixes.
-    pub(super) fn parts(
+    pub(crate) fn parts(
         &self,
         domain: Domain,
         circuit: u32,
@@ -159,13 +180,13 @@ impl Oracle {
     }
 
     /// A hash to be fed.
-    pub(super) fn start(&self, domain: Domain, circuit: u32, position: u32) -> Sha256 {
+    pub(crate) fn start(&self, domain: Domain, circuit: u32, position: u32) -> Sha256 {
         Sha256::new_with_prefix(self.head(domain, circuit, position))
     }
 }
 
 /// The first 16 bytes of a hash.
-pub(super) fn first_block(hash: &Hash) -> Block {
+pub(crate) fn first_block(hash: &Hash) -> Block {
     let mut bytes = [0; Block::BYTES];
     bytes.copy_from_slice(&hash[..Block::BYTES]);
     Block::from_bytes(bytes)

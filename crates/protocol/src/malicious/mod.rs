@@ -1,0 +1,22 @@
+//! What the protocols against malicious parties have in common.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `bits`, `frames` | bits in bytes; long streams in messages |
+//! | `encoding` | probe-resistant encoding of the evaluator's inputs |
+//! | `oracle` | commitments and every other hash |
+//! | `pads` | from correlated OTs to keys of chosen strings |
+//! | `parallel` | work on several threads |
+//! | `returned` | a result that is masked and authenticated in the circuit |
+//! | `shuffle` | uniform shuffles |
+//! | `walk` | a function garbled and evaluated as a whole |
+
+pub(crate) mod bits;
+pub(crate) mod encoding;
+pub(crate) mod frames;
+pub(crate) mod oracle;
+pub(crate) mod pads;
+pub(crate) mod parallel;
+pub(crate) mod returned;
+pub(crate) mod shuffle;
+pub(crate) mod walk;

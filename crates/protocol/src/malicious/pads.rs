@@ -1,0 +1,43 @@
+//! From correlated OTs to keys: one for each value to who offers, one of them to who chooses.
+//!
+//! The keys of OT i are H(i, q) and H(i, q ⊕ Δ), H the re-keyed tweakable hash of `kernels` under
+//! the OT's number and a start point that the protocol's oracle gives (the form "chosen strings" of
+//! `tacit_ot::precomputed`).
+
+use tacit_kernels::{Block, Construction, Tweak, TweakableHash, Use};
+use zeroize::Zeroizing;
+
+/// The hash of one run's OTs.
+pub(crate) struct Pads(TweakableHash);
+
+impl Pads {
+    /// That of a start point.
+    pub(crate) fn new(start: Block) -> Self {
+        Self(TweakableHash::new(Construction::Rekeyed, start))
+    }
+
+    /// Both keys of each OT, number `first…`, under `delta`: those of value 0, and those of 1.
+    pub(crate) fn both(&self, first: u64, q: &[Block], delta: Block) -> [Zeroizing<Vec<Block>>; 2] {
+        let mut zeros = Zeroizing::new(q.to_vec());
+        let mut ones = Zeroizing::new(vec![Block::ZERO; q.len()]);
+        self.0.hash_both(tweak(first), delta, &mut zeros, &mut ones);
+        [zeros, ones]
+    }
+
+    /// The chosen key of each OT, number `first…`.
+    pub(crate) fn chosen(&self, first: u64, t: &[Block]) -> Zeroizing<Vec<Block>> {
+        let mut keys = Zeroizing::new(t.to_vec());
+        self.0.hash(tweak(first), &mut keys);
+        keys
+    }
+}
+
+fn tweak(first: u64) -> Tweak {
+    Tweak {
+        usage: Use::CorrelatedOt,
+        instance: 0,
+        number: first,
+        a: 0,
+        b: 0,
+    }
+}

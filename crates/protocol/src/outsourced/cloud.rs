@@ -1,0 +1,608 @@
+//! The cloud: checks or evaluates each circuit as it passes.
+//!
+//! **It does the same work for every circuit**, checked or evaluated, so that the pace at which it
+//! reads says nothing of the split to a generator who watches it: with the one key that it has it
+//! opens both boxes, makes a circuit from the seed that it finds, and evaluates the one that came.
+//! What it finds under the key that it lacks means nothing, and is not used.
+//!
+//! **Memory**: 16 bytes for each input bit of each evaluated circuit, and the bodies of a few
+//! circuits. **Cost**: each circuit garbled and evaluated once.
+
+use core::mem;
+
+use tacit_circuit::Function;
+use tacit_garble::Scheme;
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
+
+use super::chain::{CloudChain, Head};
+use super::copy::{CopySecrets, expected_selects, select_bits};
+use super::cut::{CutKey, Fate, compare_all, draw_split};
+use super::generator::{chain_id, check_state};
+use super::judge::{HeldCopy, read_block};
+use super::majority::majority;
+use super::parameters::Parameters;
+use super::party::{Peer, Step, ThreeParty};
+use super::same_input::InputHash;
+use super::saved::{CloudValue, Labels, SavedCopy};
+use super::terms::{Meeting, state_hash};
+use super::toss::{SHARE_BYTES, Share};
+use super::transfer::{EVALUATED_BYTES, accept, blinds, cut_pads, handed_bytes};
+use super::work::Work;
+use super::{Cheat, NOT_ASKED, NOT_DONE, SPENT, cheated};
+use crate::Error;
+use crate::malicious::bits::{bit, bytes_for, pack};
+use crate::malicious::frames::Incoming;
+use crate::malicious::oracle::{Hash, Oracle};
+use crate::malicious::parallel;
+use crate::message::{Kind, exactly};
+use crate::party::Progress;
+use crate::setup::EvaluatorOt;
+
+/// Under which chain a cloud runs.
+pub enum CloudStart {
+    /// A new one, whose keys come from OTs with the generator.
+    NewChain(EvaluatorOt),
+    /// One that was begun before, forwarded and kept for this attempt.
+    Chain(CloudChain),
+}
+
+/// What a run leaves the cloud.
+pub struct CloudOutcome {
+    /// The chain, for later runs.
+    pub chain: CloudChain,
+    /// Its half of each saved value, in the function's order.
+    pub saved: Vec<CloudValue>,
+}
+
+/// A run on the cloud's side.
+pub struct Cloud<'f, S: Scheme> {
+    work: Work<'f, S>,
+    threads: usize,
+    state: State,
+    /// Circuits checked or evaluated.
+    done: u64,
+}
+
+enum State {
+    Meeting(Meeting, Box<Brought>),
+    Running(Stage, Box<Running>),
+    Spent,
+}
+
+/// Where a run stands.
+enum Stage {
+    SendingCut,
+    SendingToss,
+    SendingSplit,
+    AwaitingHeads(Incoming),
+    SendingOpening,
+    AwaitingDecodings(InputHash),
+    AwaitingHanded(Incoming),
+    AwaitingStrings(Incoming, Handed),
+    AwaitingBodies(Incoming),
+    /// To generator and evaluator; so many are sent.
+    SendingResults([Vec<u8>; 2], usize),
+    Done,
+}
+
+/// What the cloud comes with.
+struct Brought {
+    start: CloudStart,
+    loads: Vec<CloudValue>,
+    /// The split of a chain that it begins.
+    split: Vec<Fate>,
+    share: Share,
+}
+
+/// What a run has besides.
+struct Running {
+    oracle: Oracle,
+    brought: Brought,
+    their_share: Share,
+    copies: Vec<HeldCopy>,
+    /// The circuits that are evaluated, and the labels of the evaluator's encoded input to each.
+    evaluated: Vec<usize>,
+    encoded: Vec<Zeroizing<Vec<Block>>>,
+    masked: Vec<Zeroizing<Vec<bool>>>,
+    saved: Vec<SavedCopy>,
+}
+
+/// What the evaluator handed on.
+struct Handed {
+    keys: Zeroizing<Vec<Block>>,
+    /// a ⊕ p.
+    positions: Vec<u8>,
+    /// The hash of the select bits of each evaluated circuit's labels.
+    selects: Vec<Hash>,
+}
+
+impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
+    /// A run of `function` with the cloud's half of each value that the function loads, in order.
+    /// `seed` is random, secret and used for this run alone.
+    ///
+    /// # Errors
+    ///
+    /// `loads` are not as the function asks, a value or the parameters are of another chain, or the
+    /// function can't be run.
+    pub fn new(
+        scheme: S,
+        function: &'f Function,
+        parameters: Parameters,
+        start: CloudStart,
+        loads: Vec<CloudValue>,
+        threads: usize,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        let work = Work::new(scheme, function, parameters)?;
+        let chain = match &start {
+            CloudStart::NewChain(_) => None,
+            CloudStart::Chain(chain) => Some(chain.head),
+        };
+        check_state(&work, chain, loads.iter().map(|value| &value.0))?;
+        let mut prg = Prg::from_seed(seed);
+        let (mut nonce, mut share) = ([0; 32], Share([0; SHARE_BYTES]));
+        prg.fill_bytes(&mut nonce);
+        prg.fill_bytes(&mut share.0);
+        let marks = loads.iter().map(CloudValue::mark);
+        let state = state_hash(chain.map(|head| (head.id, head.attempt)), marks);
+        let brought = Brought {
+            start,
+            loads,
+            split: draw_split(&parameters, &mut prg),
+            share,
+        };
+        let meeting = Meeting::new(Peer::Cloud, work.terms(), nonce, Some(state));
+        Ok(Self {
+            work,
+            threads: threads.max(1),
+            state: State::Meeting(meeting, Box::new(brought)),
+            done: 0,
+        })
+    }
+
+    /// What later runs go on from.
+    ///
+    /// # Errors
+    ///
+    /// The run is not done.
+    pub fn finish(self) -> Result<CloudOutcome, Error> {
+        let State::Running(Stage::Done, running) = self.state else {
+            return Err(NOT_DONE);
+        };
+        let CloudStart::Chain(chain) = running.brought.start else {
+            return Err(NOT_DONE);
+        };
+        let widths = self.work.saved_widths();
+        let id = chain.head.id;
+        let saved = Labels::cut(id, &running.oracle, &running.saved, widths);
+        Ok(CloudOutcome {
+            chain,
+            saved: saved.into_iter().map(CloudValue).collect(),
+        })
+    }
+
+    fn run(meeting: &Meeting, brought: Brought) -> Result<State, Error> {
+        let stage = match brought.start {
+            CloudStart::NewChain(_) => Stage::SendingCut,
+            CloudStart::Chain(_) => Stage::SendingToss,
+        };
+        let running = Running {
+            oracle: meeting.oracle()?,
+            brought,
+            their_share: Share([0; SHARE_BYTES]),
+            copies: Vec::new(),
+            evaluated: Vec::new(),
+            encoded: Vec::new(),
+            masked: Vec::new(),
+            saved: Vec::new(),
+        };
+        Ok(State::Running(stage, Box::new(running)))
+    }
+
+    /// Takes a message of heads, which follow the generator's share of the toss.
+    fn take_heads(
+        &self,
+        running: &mut Running,
+        mut incoming: Incoming,
+        payload: &[u8],
+    ) -> Result<Stage, Error> {
+        let work = &self.work;
+        let mut whole = Vec::new();
+        let length = |piece| match piece {
+            0 => SHARE_BYTES,
+            _ => work.head_bytes(),
+        };
+        incoming.receive(payload, length, &mut whole)?;
+        if let Some((0, share)) = whole.first() {
+            running.their_share.0.copy_from_slice(share);
+            whole.remove(0);
+        }
+        let (oracle, chain) = (&running.oracle, running.chain()?);
+        let heads = parallel::map(self.threads, &whole, |_, (piece, head)| {
+            let copy = piece - 1;
+            HeldCopy::open(
+                work,
+                oracle,
+                copy,
+                (&chain.keys[copy], chain.split[copy]),
+                head,
+            )
+        });
+        for held in heads {
+            running.copies.push(held?);
+        }
+        Ok(match incoming.next_bytes() {
+            0 => Stage::SendingOpening,
+            _ => Stage::AwaitingHeads(incoming),
+        })
+    }
+
+    /// Checks that the generator's input to all evaluated circuits is one.
+    fn take_decodings(
+        &self,
+        running: &Running,
+        hash: &InputHash,
+        payload: &[u8],
+    ) -> Result<Stage, Error> {
+        let (work, chain) = (&self.work, running.chain()?);
+        let bytes = work.decoding_bytes();
+        exactly(Kind::InputDecodings, payload, bytes * work.copies())?;
+        let sum = |bits: &[u8]| hash.of(bits).to_bytes();
+        let mut common: Option<Vec<u8>> = None;
+        for (copy, held) in running.copies.iter().enumerate() {
+            let given = &payload[copy * bytes..(copy + 1) * bytes];
+            match chain.split[copy] {
+                Fate::Check => {
+                    let secrets = CopySecrets::derive(work, copy, &held.seed);
+                    if sum(&secrets.permute_bits())[..bytes] != *given {
+                        return Err(cheated(Cheat::CheckedCopy(copy, "decoding of inputs")));
+                    }
+                }
+                Fate::Evaluate => {
+                    let mut value = sum(&select_bits(&held.own))[..bytes].to_vec();
+                    crate::malicious::bits::xor_into(&mut value, given);
+                    if common.get_or_insert_with(|| value.clone()) != &value {
+                        return Err(cheated(Cheat::DifferentInputs(copy)));
+                    }
+                }
+            }
+        }
+        let due = handed_bytes(&work.parameters, work.transfers());
+        let incoming = Incoming::new(Kind::TransferKeys, 1, due);
+        Ok(Stage::AwaitingHanded(incoming))
+    }
+
+    /// Takes a message of what the evaluator hands on.
+    fn take_handed(
+        &mut self,
+        running: &mut Running,
+        mut incoming: Incoming,
+        payload: &[u8],
+    ) -> Result<Stage, Error> {
+        let (work, mut whole) = (&self.work, Vec::new());
+        let due = handed_bytes(&work.parameters, work.transfers());
+        incoming.receive(payload, |_| due, &mut whole)?;
+        let Some((_, handed)) = whole
+            .pop()
+            .map(|(piece, bytes)| (piece, Zeroizing::new(bytes)))
+        else {
+            return Ok(Stage::AwaitingHanded(incoming));
+        };
+        let transfers = work.transfers();
+        let (keys, rest) = handed.split_at(Block::BYTES * transfers);
+        let (positions, mut rest) = rest.split_at(bytes_for(transfers));
+        let mut selects = Vec::new();
+        let chain = running.chain()?;
+        let (mut evaluated, mut encoded) = (Vec::new(), Vec::new());
+        for (copy, fate) in chain.split.iter().enumerate() {
+            let bytes = match fate {
+                Fate::Check => Block::BYTES,
+                Fate::Evaluate => EVALUATED_BYTES,
+            };
+            let (said, after) = rest.split_at(bytes);
+            rest = after;
+            let (block, hash) = said.split_at(Block::BYTES);
+            let block = read_block(block);
+            match fate {
+                Fate::Check => {
+                    let seed = &running.copies[copy].seed;
+                    if CopySecrets::derive(work, copy, seed).order != block {
+                        return Err(cheated(Cheat::Order(copy)));
+                    }
+                }
+                Fate::Evaluate => {
+                    evaluated.push(copy);
+                    encoded.push(blinds(block, transfers));
+                    selects.extend_from_slice(hash.as_chunks().0);
+                }
+            }
+        }
+        let keys = keys.as_chunks().0.iter().map(|key| Block::from_bytes(*key));
+        let handed = Handed {
+            keys: Zeroizing::new(keys.collect()),
+            positions: positions.to_vec(),
+            selects,
+        };
+        (running.evaluated, running.encoded) = (evaluated, encoded);
+        let due = work.string_bytes() * transfers;
+        let incoming = Incoming::new(Kind::TransferStrings, transfers, due);
+        self.after_strings(running, incoming, handed)
+    }
+
+    /// Takes a message of the generator's strings.
+    fn take_strings(
+        &mut self,
+        running: &mut Running,
+        (mut incoming, handed): (Incoming, Handed),
+        payload: &[u8],
+    ) -> Result<Stage, Error> {
+        let mut whole = Vec::new();
+        incoming.receive(payload, |_| self.work.string_bytes(), &mut whole)?;
+        for (j, strings) in whole {
+            let position = bit(&handed.positions, j);
+            let (key, evaluated) = (handed.keys[j], &running.evaluated);
+            accept(j, key, position, &strings, evaluated, &mut running.encoded);
+        }
+        self.after_strings(running, incoming, handed)
+    }
+
+    /// When all strings are there, checks that labels stand for what the evaluator chose.
+    fn after_strings(
+        &mut self,
+        running: &mut Running,
+        incoming: Incoming,
+        handed: Handed,
+    ) -> Result<Stage, Error> {
+        if incoming.next_bytes() > 0 {
+            return Ok(Stage::AwaitingStrings(incoming, handed));
+        }
+        let labels = running.evaluated.iter().zip(&running.encoded);
+        for ((copy, labels), due) in labels.zip(&handed.selects) {
+            let found = expected_selects(&running.oracle, *copy, &select_bits(labels));
+            if found != *due {
+                return Err(cheated(Cheat::ChosenValues(*copy)));
+            }
+        }
+        let due = self.work.body_bytes() * self.work.copies();
+        let incoming = Incoming::new(Kind::Copies, self.work.copies(), due);
+        self.after_bodies(running, incoming)
+    }
+
+    /// Takes a message of bodies.
+    fn take_bodies(
+        &mut self,
+        running: &mut Running,
+        mut incoming: Incoming,
+        payload: &[u8],
+    ) -> Result<Stage, Error> {
+        let (work, mut whole) = (&self.work, Vec::new());
+        incoming.receive(payload, |_| work.body_bytes(), &mut whole)?;
+        self.judge_bodies(running, &whole)?;
+        self.after_bodies(running, incoming)
+    }
+
+    /// Checks or evaluates the circuits with these numbers and bodies.
+    fn judge_bodies(
+        &mut self,
+        running: &mut Running,
+        bodies: &[(usize, Vec<u8>)],
+    ) -> Result<(), Error> {
+        let (work, loads) = (&self.work, &running.brought.loads);
+        let judged = parallel::map(self.threads, bodies, |expected, (copy, body)| {
+            let place = running.evaluated.binary_search(copy).ok();
+            let encoded = place.map(|place| &running.encoded[place][..]);
+            let held = &running.copies[*copy];
+            held.judge(work, &running.oracle, encoded, loads, body, expected)
+        });
+        for judged in judged {
+            let judged = judged?;
+            running.masked.extend(judged.masked);
+            running.saved.push(judged.saved);
+        }
+        self.done += bodies.len() as u64;
+        Ok(())
+    }
+
+    /// When all bodies are there, counts what they say.
+    fn after_bodies(&mut self, running: &mut Running, incoming: Incoming) -> Result<Stage, Error> {
+        if incoming.next_bytes() > 0 {
+            return Ok(Stage::AwaitingBodies(incoming));
+        }
+        if self.work.body_bytes() == 0 {
+            // Nothing is sent of circuits that save constants or inputs and do nothing else.
+            let empty: Vec<_> = (0..self.work.copies()).map(|n| (n, Vec::new())).collect();
+            self.judge_bodies(running, &empty)?;
+        }
+        let results = running.masked.iter().map(|masked| &masked[..]);
+        let masked = majority(self.work.all_masked_bits(), results)?;
+        let (evaluator, generator) = masked.split_at(self.work.masked_bits[0]);
+        Ok(Stage::SendingResults([pack(generator), pack(evaluator)], 0))
+    }
+
+    /// The message that this stage waits for, if it does.
+    fn awaited(&self, stage: &Stage) -> Option<Step> {
+        let from_generator = |kind, bytes| Step::receive(Peer::Generator, kind, bytes);
+        match stage {
+            Stage::AwaitingHeads(incoming) => {
+                from_generator(Kind::CopyHeads, incoming.next_bytes())
+            }
+            Stage::AwaitingDecodings(_) => {
+                let bytes = self.work.decoding_bytes() * self.work.copies();
+                from_generator(Kind::InputDecodings, bytes)
+            }
+            Stage::AwaitingHanded(incoming) => {
+                Step::receive(Peer::Evaluator, Kind::TransferKeys, incoming.next_bytes())
+            }
+            Stage::AwaitingStrings(incoming, _) => {
+                from_generator(Kind::TransferStrings, incoming.next_bytes())
+            }
+            Stage::AwaitingBodies(incoming) => from_generator(Kind::Copies, incoming.next_bytes()),
+            _ => None,
+        }
+    }
+
+    fn step(
+        &self,
+        stage: Stage,
+        running: &mut Running,
+        message: &mut Vec<u8>,
+    ) -> Result<(Stage, Option<Step>), Error> {
+        if let Some(step) = self.awaited(&stage) {
+            return Ok((stage, Some(step)));
+        }
+        let work = &self.work;
+        Ok(match stage {
+            Stage::SendingCut => {
+                running.begin_chain(work.parameters, message)?;
+                let step = Step::send(Peer::Generator, Kind::CotExtension);
+                (Stage::SendingToss, step)
+            }
+            Stage::SendingToss => {
+                message.clear();
+                message.extend_from_slice(&running.brought.share.commit(&running.oracle));
+                let step = Step::send(Peer::Generator, Kind::TossCommitment);
+                (Stage::SendingSplit, step)
+            }
+            Stage::SendingSplit => {
+                running.write_split(message)?;
+                let due = SHARE_BYTES + work.copies() * work.head_bytes();
+                let incoming = Incoming::new(Kind::CopyHeads, 1 + work.copies(), due);
+                let step = Step::send(Peer::Evaluator, Kind::Split);
+                (Stage::AwaitingHeads(incoming), step)
+            }
+            Stage::SendingOpening => {
+                message.clear();
+                message.extend_from_slice(&running.brought.share.0);
+                let seed = running.brought.share.with(&running.their_share);
+                let rows = work.parameters.hash_rows();
+                let hash = InputHash::new(&seed, rows, work.own_bits);
+                let step = Step::send(Peer::Generator, Kind::TossOpening);
+                (Stage::AwaitingDecodings(hash), step)
+            }
+            Stage::SendingResults(results, sent) => {
+                let to = [Peer::Generator, Peer::Evaluator];
+                match results.get(sent).zip(to.get(sent)) {
+                    Some((result, to)) => {
+                        message.clear();
+                        message.extend_from_slice(result);
+                        let step = Step::send(*to, Kind::OutsourcedResult);
+                        (Stage::SendingResults(results, sent + 1), step)
+                    }
+                    None => (Stage::Done, None),
+                }
+            }
+            Stage::Done => (Stage::Done, Some(Step::Done)),
+            _ => return Err(NOT_ASKED),
+        })
+    }
+
+    fn take(
+        &mut self,
+        stage: Stage,
+        running: &mut Running,
+        payload: &[u8],
+    ) -> Result<Stage, Error> {
+        match stage {
+            Stage::AwaitingHeads(incoming) => self.take_heads(running, incoming, payload),
+            Stage::AwaitingDecodings(hash) => self.take_decodings(running, &hash, payload),
+            Stage::AwaitingHanded(incoming) => self.take_handed(running, incoming, payload),
+            Stage::AwaitingStrings(incoming, handed) => {
+                self.take_strings(running, (incoming, handed), payload)
+            }
+            Stage::AwaitingBodies(incoming) => self.take_bodies(running, incoming, payload),
+            _ => Err(NOT_ASKED),
+        }
+    }
+}
+
+impl Running {
+    fn chain(&self) -> Result<&CloudChain, Error> {
+        match &self.brought.start {
+            CloudStart::Chain(chain) => Ok(chain),
+            CloudStart::NewChain(_) => Err(NOT_ASKED),
+        }
+    }
+
+    /// Chooses by OT one key of each circuit.
+    fn begin_chain(&mut self, parameters: Parameters, message: &mut Vec<u8>) -> Result<(), Error> {
+        let CloudStart::NewChain(ot) = &mut self.brought.start else {
+            return Err(NOT_ASKED);
+        };
+        let split = mem::take(&mut self.brought.split);
+        let choices = split.iter().map(|fate| *fate == Fate::Evaluate);
+        let choices = Zeroizing::new(choices.collect::<Vec<_>>());
+        let first = ot.next_index();
+        let mut t = Zeroizing::new(vec![Block::ZERO; split.len()]);
+        ot.extend(&choices, &mut t, message)?;
+        let given = cut_pads(&self.oracle).chosen(first, &t);
+        let keys = split.iter().zip(given.iter()).enumerate();
+        let keys = keys
+            .map(|(copy, (fate, key))| CutKey::from_transfer(&self.oracle, copy, *fate, *key))
+            .collect();
+        let head = Head {
+            id: chain_id(&self.oracle),
+            attempt: 0,
+            parameters,
+        };
+        self.brought.start = CloudStart::Chain(CloudChain { head, split, keys });
+        Ok(())
+    }
+
+    /// Tells the evaluator the split, and a hash that only who has its keys can make.
+    fn write_split(&self, message: &mut Vec<u8>) -> Result<(), Error> {
+        let chain = self.chain()?;
+        let evaluated = chain.split.iter().map(|fate| *fate == Fate::Evaluate);
+        message.clear();
+        message.extend_from_slice(&pack(&evaluated.collect::<Vec<_>>()));
+        let keys = chain.keys.iter().zip(&chain.split).enumerate();
+        let hashes = keys.map(|(copy, (key, fate))| key.compare(&self.oracle, copy, *fate));
+        message.extend_from_slice(&compare_all(&self.oracle, hashes));
+        Ok(())
+    }
+}
+
+impl<S: Scheme<Wire = Block>> ThreeParty for Cloud<'_, S> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Step, Error> {
+        loop {
+            let (state, step) = match mem::replace(&mut self.state, State::Spent) {
+                State::Meeting(mut meeting, brought) => match meeting.next(message) {
+                    Some(step) => (State::Meeting(meeting, brought), Some(step)),
+                    None => (Self::run(&meeting, *brought)?, None),
+                },
+                State::Running(stage, mut running) => {
+                    let (stage, step) = self.step(stage, &mut running, message)?;
+                    (State::Running(stage, running), step)
+                }
+                State::Spent => return Err(SPENT),
+            };
+            self.state = state;
+            if let Some(step) = step {
+                return Ok(step);
+            }
+        }
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.state = match mem::replace(&mut self.state, State::Spent) {
+            State::Meeting(mut meeting, brought) => {
+                meeting.receive(payload)?;
+                State::Meeting(meeting, brought)
+            }
+            State::Running(stage, mut running) => {
+                let stage = self.take(stage, &mut running, payload)?;
+                State::Running(stage, running)
+            }
+            State::Spent => return Err(SPENT),
+        };
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        let ands = self.work.function.and_gates();
+        Progress {
+            done_ands: ands * self.done,
+            total_ands: ands * self.work.copies() as u64,
+        }
+    }
+}

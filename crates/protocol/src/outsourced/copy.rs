@@ -1,0 +1,237 @@
+//! A circuit as its generator knows it: everything follows from its seed.
+//!
+//! From the seed come, in this order: Δ, the start point, R, a seed for the scheme, the seed ω of
+//! the evaluator's select bits; labels of 0 of the generator's input, of the evaluator's encoded
+//! input and of loaded values. The select bit of the label of 0 of encoded bit j is bit j of PRG(ω):
+//! who knows ω knows which of two labels is at which position of their commitments, and 16 bytes a
+//! circuit say it. Blinds are *not* from the seed: a checked circuit's delivered labels stay hidden.
+
+use tacit_garble::Scheme;
+use tacit_kernels::{Block, Prg};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::partial::{follow_gates, write_gates};
+use super::saved::SavedCopy;
+use super::work::{PAIR_BYTES, SEED_BYTES, Work};
+use crate::malicious::bits::{bit, bytes_for, pack, unpack};
+use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle, first_block};
+use crate::malicious::walk::{InputLabels, Material};
+
+/// What a circuit follows from. Secret until it is checked.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub(super) struct CopySeed(pub(super) [u8; SEED_BYTES]);
+
+impl CopySeed {
+    /// The seed of circuit `copy` under the generator's.
+    pub(super) fn derive(oracle: &Oracle, root: &[u8; 32], copy: usize) -> Self {
+        Self(oracle.parts(Domain::CircuitSeed, copy as u32, 0, &[root]))
+    }
+}
+
+/// What follows from a circuit's seed before anything is garbled.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct CopySecrets {
+    #[zeroize(skip)]
+    copy: usize,
+    pub(super) delta: Block,
+    #[zeroize(skip)]
+    pub(super) start: Block,
+    #[zeroize(skip)]
+    pub(super) link_start: Block,
+    garbling_seed: [u8; 32],
+    /// ω.
+    pub(super) order: Block,
+    /// Labels of 0 of the generator's input.
+    pub(super) own: Vec<Block>,
+    /// Labels of 0 of the evaluator's encoded input.
+    pub(super) encoded: Vec<Block>,
+    /// Labels of 0 of loaded values.
+    pub(super) loaded: Vec<Block>,
+}
+
+impl CopySecrets {
+    /// Those of circuit `copy`.
+    pub(super) fn derive<S: Scheme<Wire = Block>>(
+        work: &Work<'_, S>,
+        copy: usize,
+        seed: &CopySeed,
+    ) -> Self {
+        let mut prg = Prg::from_seed(&seed.0);
+        let delta = prg.next_block().with_lsb(1.into());
+        let (start, link_start) = (prg.next_block(), prg.next_block());
+        let mut garbling_seed = [0; 32];
+        prg.fill_bytes(&mut garbling_seed);
+        let order = prg.next_block();
+        let mut draw = |count| {
+            let mut blocks = vec![Block::ZERO; count];
+            prg.fill_blocks(&mut blocks);
+            blocks
+        };
+        let own = draw(work.own_bits);
+        let mut encoded = draw(work.transfers());
+        let loaded = draw(work.loaded_bits);
+        let selects = order_bits(order, encoded.len());
+        for (i, label) in encoded.iter_mut().enumerate() {
+            *label = label.with_lsb(u8::from(bit(&selects, i)).into());
+        }
+        Self {
+            copy,
+            delta,
+            start,
+            link_start,
+            garbling_seed,
+            order,
+            own,
+            encoded,
+            loaded,
+        }
+    }
+
+    /// Appends the head without what is under keys.
+    pub(super) fn write_head(&self, oracle: &Oracle, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.start.to_bytes());
+        out.extend_from_slice(&self.link_start.to_bytes());
+        self.commit(oracle, Domain::GarblerInput, &self.own, out);
+    }
+
+    /// The permute bits of the generator's input.
+    pub(super) fn permute_bits(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(select_bits(&self.own))
+    }
+
+    /// Appends the labels of the generator's input of these bits.
+    pub(super) fn write_opening(&self, input: &[u8], out: &mut Vec<u8>) {
+        for (i, zero) in self.own.iter().enumerate() {
+            let value = u8::from(bit(input, i)).into();
+            out.extend_from_slice(&(*zero ^ self.delta.and_bit(value)).to_bytes());
+        }
+    }
+
+    /// Appends the body, with gates from what was `saved`; gives labels of 0 of what is saved now.
+    pub(super) fn write_body<'a, S: Scheme<Wire = Block>>(
+        &self,
+        work: &Work<'_, S>,
+        oracle: &Oracle,
+        saved: impl Iterator<Item = &'a SavedCopy>,
+        out: &mut Vec<u8>,
+    ) -> SavedCopy {
+        self.commit(oracle, Domain::EvaluatorInput, &self.encoded, out);
+        write_gates(self.link_start, saved, &self.loaded, self.delta, out);
+        let material = Material {
+            seed: self.garbling_seed,
+            start: self.start,
+            delta: self.delta,
+        };
+        let chosen = Zeroizing::new(work.encoding.decode_blocks(&self.encoded));
+        let inputs = InputLabels {
+            garbler: &self.own[..work.garbled_bits],
+            evaluator: &chosen,
+            loaded: &self.loaded,
+        };
+        let zeros = work.whole().garble(&material, inputs, out);
+        let (masked, saved) = zeros.split_at(work.all_masked_bits());
+        out.extend_from_slice(&select_bits(masked));
+        SavedCopy {
+            delta: self.delta,
+            labels: saved.to_vec(),
+        }
+    }
+
+    /// Commitments to both labels of each of `zeros`, at position p the one with select bit p.
+    fn commit(&self, oracle: &Oracle, domain: Domain, zeros: &[Block], out: &mut Vec<u8>) {
+        for (i, zero) in (0..).zip(zeros) {
+            let first = *zero ^ self.delta.and_bit(zero.lsb());
+            for (p, label) in (0..).zip([first, first ^ self.delta]) {
+                out.extend_from_slice(&oracle.block(domain, self.copy as u32, 2 * i + p, label));
+            }
+        }
+    }
+}
+
+/// The select bits that ω gives, eight a byte.
+pub(super) fn order_bits(order: Block, count: usize) -> Zeroizing<Vec<u8>> {
+    let mut bits = Zeroizing::new(vec![0; bytes_for(count)]);
+    Prg::new(order).fill_bytes(&mut bits);
+    crate::malicious::bits::clear_unused(&mut bits, count);
+    bits
+}
+
+/// The select bits of labels, eight a byte.
+pub(super) fn select_bits(labels: &[Block]) -> Vec<u8> {
+    let bits = labels.iter().map(|label| label.lsb().into());
+    pack(&Zeroizing::new(bits.collect::<Vec<bool>>()))
+}
+
+/// The hash of the select bits that labels of encoded bits should have: a ⊕ PRG(ω).
+pub(super) fn expected_selects(oracle: &Oracle, copy: usize, selects: &[u8]) -> [u8; HASH_BYTES] {
+    oracle.parts(Domain::Selects, copy as u32, 0, &[selects])
+}
+
+/// The seed of the blinds of a circuit's delivered labels under the run's.
+pub(super) fn blind_seed(oracle: &Oracle, root: &[u8; 32], copy: usize) -> Block {
+    first_block(&oracle.parts(Domain::Blind, copy as u32, 0, &[root]))
+}
+
+/// Whether each of `labels` opens the commitment at its select bit's position. Takes as long for all
+/// labels. (A select bit says nothing of a value: positions are as random as permute bits.)
+pub(super) fn open_labels(
+    oracle: &Oracle,
+    domain: Domain,
+    copy: usize,
+    labels: &[Block],
+    commitments: &[u8],
+) -> bool {
+    let (pairs, _) = commitments.as_chunks::<PAIR_BYTES>();
+    let opened = (0..).zip(labels.iter().zip(pairs));
+    opened.fold(true, |all, (i, (label, pair))| {
+        let p = label.lsb().unwrap_u8();
+        let hash = oracle.block(domain, copy as u32, 2 * i + u32::from(p), *label);
+        let at = usize::from(p) * HASH_BYTES;
+        all & (pair[at..at + HASH_BYTES] == hash)
+    })
+}
+
+/// The active labels of a circuit's inputs.
+pub(super) struct ActiveLabels<'a> {
+    /// Of the generator's input, all bits of it.
+    pub(super) own: &'a [Block],
+    /// Of the evaluator's encoded input.
+    pub(super) encoded: &'a [Block],
+}
+
+/// What an evaluated circuit gives.
+pub(super) struct Evaluated {
+    /// The masked results, evaluator's first.
+    pub(super) masked: Zeroizing<Vec<bool>>,
+    /// Labels of what is saved.
+    pub(super) saved: Zeroizing<Vec<Block>>,
+}
+
+/// Evaluates a circuit whose head and body came from the generator; any bytes of the right length
+/// give something.
+pub(super) fn evaluate<'a, S: Scheme<Wire = Block>>(
+    work: &Work<'_, S>,
+    [start, link_start]: [Block; 2],
+    active: &ActiveLabels<'_>,
+    saved: impl Iterator<Item = &'a SavedCopy>,
+    body: &[u8],
+) -> Evaluated {
+    let gates = &body[PAIR_BYTES * work.transfers()..work.before_tables_bytes()];
+    let loaded = follow_gates(link_start, saved, gates);
+    let chosen = Zeroizing::new(work.encoding.decode_blocks(active.encoded));
+    let inputs = InputLabels {
+        garbler: &active.own[..work.garbled_bits],
+        evaluator: &chosen,
+        loaded: &loaded,
+    };
+    let tables = &body[work.before_tables_bytes()..work.tables_end()];
+    let labels = work.whole().evaluate(start, tables, inputs);
+    let (masked, saved) = labels.split_at(work.all_masked_bits());
+    let decoding = unpack(&body[work.tables_end()..], masked.len());
+    let values = masked.iter().zip(decoding.iter());
+    let values = values.map(|(label, bit)| bool::from(label.lsb()) ^ bit);
+    Evaluated {
+        masked: Zeroizing::new(values.collect()),
+        saved: Zeroizing::new(saved.to_vec()),
+    }
+}

@@ -1,0 +1,131 @@
+//! The cut: which circuits the cloud evaluates, and the keys that say so.
+//!
+//! For each circuit the generator has a check key and an evaluation key, of which the cloud gets one
+//! by oblivious transfer (shelat and Shen 2013), once for a chain of runs. A key K of circuit j is
+//! hashed in three ways:
+//!
+//! | hash | of | for |
+//! |---|---|---|
+//! | cmp | run, j, which, K | what generator and cloud let the evaluator compare |
+//! | enc | run, j, which, K | the seed of what K opens in this run |
+//! | next | K | K of the next attempt |
+//!
+//! They are different functions: with one hash for all, what the evaluator is sent in a run would be
+//! a key of the next. `next` is applied before every attempt, finished or not: under one key two
+//! attempts would encrypt two things with one pad.
+
+use sha2::{Digest as _, Sha256};
+use tacit_kernels::{Block, Prg};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::parameters::Parameters;
+use crate::malicious::bits::xor_into;
+use crate::malicious::oracle::{Domain, HASH_BYTES, Hash, Oracle};
+use crate::malicious::shuffle::shuffle;
+
+/// Whether a key, a circuit or a position in a pair is of the one use or the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// The circuit is checked.
+    Check = 0,
+    /// The circuit is evaluated.
+    Evaluate = 1,
+}
+
+/// A key of the cut, for one attempt. Secret.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub(super) struct CutKey(pub(super) [u8; CutKey::BYTES]);
+
+impl CutKey {
+    pub(super) const BYTES: usize = 32;
+
+    /// The key that an oblivious transfer gives.
+    pub(super) fn from_transfer(oracle: &Oracle, copy: usize, fate: Fate, given: Block) -> Self {
+        Self(oracle.block(Domain::CutKey, copy as u32, fate as u32, given))
+    }
+
+    /// next: the key of the attempt after.
+    pub(super) fn forward(&mut self) {
+        let hash = Sha256::new_with_prefix(b"tacit outsourced next key 1\0").chain_update(self.0);
+        self.0 = hash.finalize().into();
+    }
+
+    /// cmp: what is compared.
+    pub(super) fn compare(&self, oracle: &Oracle, copy: usize, fate: Fate) -> Hash {
+        oracle.parts(Domain::CutCompare, copy as u32, fate as u32, &[&self.0])
+    }
+
+    /// enc: encrypts or decrypts what this key opens, `boxed`.
+    pub(super) fn open(&self, oracle: &Oracle, copy: usize, fate: Fate, boxed: &mut [u8]) {
+        let parts: [&[u8]; 1] = [&self.0];
+        let seed = oracle.parts(Domain::CutEncrypt, copy as u32, fate as u32, &parts);
+        let mut pad = zeroize::Zeroizing::new(vec![0; boxed.len()]);
+        Prg::from_seed(&zeroize::Zeroizing::new(seed)).fill_bytes(&mut pad);
+        xor_into(boxed, &pad);
+    }
+}
+
+/// A fresh split: e of σ circuits are evaluated, each set alike.
+pub(super) fn draw_split(parameters: &Parameters, prg: &mut Prg) -> Vec<Fate> {
+    let mut order: Vec<u32> = (0..parameters.copies() as u32).collect();
+    shuffle(prg, &mut order);
+    let mut split = vec![Fate::Check; parameters.copies()];
+    for copy in &order[..parameters.evaluated()] {
+        split[*copy as usize] = Fate::Evaluate;
+    }
+    split
+}
+
+/// The hash of the comparison hashes of the keys that the cloud has, in the order of circuits.
+pub(super) fn compare_all(oracle: &Oracle, hashes: impl Iterator<Item = Hash>) -> Hash {
+    let mut all = oracle.start(Domain::CutCompareAll, 0, 0);
+    hashes.for_each(|hash| all.update(hash));
+    all.finalize().into()
+}
+
+/// Bytes of the generator's comparison hashes.
+pub(super) fn key_hashes_bytes(parameters: &Parameters) -> usize {
+    2 * parameters.copies() * HASH_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_three_hashes_of_a_key_are_different_functions() {
+        let oracle = Oracle::named([1; 16]);
+        let key = CutKey([7; 32]);
+        let mut next = key.clone();
+        next.forward();
+        let compared = key.compare(&oracle, 3, Fate::Check);
+        let mut opened = [0; 32];
+        key.open(&oracle, 3, Fate::Check, &mut opened);
+        assert!(next.0 != compared && next.0 != opened && compared != opened);
+        assert_ne!(key.compare(&oracle, 3, Fate::Evaluate), compared);
+        assert_ne!(
+            key.compare(&Oracle::named([2; 16]), 3, Fate::Check),
+            compared
+        );
+    }
+
+    #[test]
+    fn every_circuit_is_evaluated_as_often_as_any() {
+        let parameters = Parameters::malicious(5, 8).unwrap();
+        let mut prg = Prg::new(Block::ONES);
+        let mut counts = [0_u32; 5];
+        for _ in 0..5000 {
+            let split = draw_split(&parameters, &mut prg);
+            let evaluated = split.iter().filter(|fate| **fate == Fate::Evaluate);
+            assert_eq!(evaluated.count(), 2);
+            for (count, fate) in counts.iter_mut().zip(split) {
+                *count += fate as u32;
+            }
+        }
+        // A count is 2000 with deviation 35; the seed is fixed.
+        assert!(
+            counts.iter().all(|n| (1825..2175).contains(n)),
+            "{counts:?}"
+        );
+    }
+}

@@ -1,0 +1,357 @@
+//! The evaluator: a thin client. It chooses, compares and hands on; it garbles nothing, holds no
+//! circuit and needs no thread.
+//!
+//! **Cost**, for each encoded bit of its input (1 to 2 for each input bit and each bit that masks its
+//! result, where there are more than a few hundred; at worst some 45 times k for very few): 24 bytes
+//! and a bit sent, 2 cipher calls and 2 streamed blocks for the OT, a hash of 2 calls for its key,
+//! and 1/128 cipher call for each circuit. For each circuit: 80 bytes received, at most 48 sent, 3
+//! hashes. **State** while it runs: 40 bytes and 2 bits an encoded bit, 64 bytes a circuit, and the
+//! redundancy of the encoding, some 40 to 80 bytes an input bit. Nothing is kept between runs.
+
+use core::mem;
+
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
+
+use super::copy::{blind_seed, expected_selects, order_bits};
+use super::cut::{Fate, compare_all, key_hashes_bytes};
+use super::party::{Peer, Step, ThreeParty};
+use super::terms::{Meeting, Shape, Terms};
+use super::transfer::{handed_bytes, wire_pads};
+use super::work::encoding_of;
+use super::{Cheat, NOT_ASKED, NOT_DONE, SPENT, cheated};
+use crate::direct::EXTENSION_OTS;
+use crate::malicious::bits::{bit, bytes_for, pack, unpack, unused_are_clear, xor_into};
+use crate::malicious::frames::Outgoing;
+use crate::malicious::oracle::{HASH_BYTES, Hash, Oracle};
+use crate::malicious::returned::{self, added_inputs, returned_bits};
+use crate::message::{Kind, exactly};
+use crate::setup::EvaluatorOt;
+use crate::{Error, Misbehaviour};
+
+/// What a run gives the evaluator.
+pub struct EvaluatorOutcome {
+    /// Its output bits, in port order.
+    pub outputs: Zeroizing<Vec<bool>>,
+    /// OTs with the generator, for the session's next run.
+    pub with_generator: EvaluatorOt,
+}
+
+/// A run on the evaluator's side.
+pub struct Evaluator {
+    terms: Terms,
+    shape: Shape,
+    state: State,
+}
+
+enum State {
+    Meeting(Meeting, Box<Brought>),
+    Running(Stage, Box<Running>),
+    Spent,
+}
+
+/// Where a run stands.
+enum Stage {
+    AwaitingHashes,
+    AwaitingSplit(Vec<Hash>),
+    Choosing,
+    SendingPermutation,
+    AwaitingOrders,
+    Handing(Outgoing),
+    AwaitingResult,
+    Done(Zeroizing<Vec<bool>>),
+}
+
+/// What the evaluator comes with.
+struct Brought {
+    ot: EvaluatorOt,
+    /// What masks its result: the MAC's key, and the pad.
+    added: Zeroizing<Vec<bool>>,
+    /// a: its input and `added`, encoded.
+    choices: Zeroizing<Vec<bool>>,
+    /// The seed of p.
+    permutation: Zeroizing<Block>,
+}
+
+/// What a run has besides.
+struct Running {
+    oracle: Oracle,
+    brought: Brought,
+    split: Vec<Fate>,
+    /// t of each OT, of which `chosen` are there; the number of the first.
+    t: Zeroizing<Vec<Block>>,
+    chosen: usize,
+    first: u64,
+}
+
+impl Evaluator {
+    /// A run with the evaluator's input bits, in port order. `with_generator` are OTs with the
+    /// generator, in which the evaluator chooses; `seed` is random, secret and used for this run
+    /// alone.
+    ///
+    /// # Errors
+    ///
+    /// `inputs` are not as many as `shape` says, or more than can be encoded.
+    pub fn new(
+        terms: Terms,
+        shape: Shape,
+        inputs: &[bool],
+        with_generator: EvaluatorOt,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        if inputs.len() != shape.input_bits {
+            return Err(Error::ApiMisuse(
+                "as many input bits as the evaluator's ports have",
+            ));
+        }
+        let encoding = encoding_of(shape, &terms.parameters)?;
+        let mut prg = Prg::from_seed(seed);
+        let mut nonce = [0; 32];
+        prg.fill_bytes(&mut nonce);
+        let permutation = Zeroizing::new(prg.next_block());
+        let count = added_inputs(shape.output_bits);
+        let mut drawn = Zeroizing::new(vec![0; bytes_for(count)]);
+        prg.fill_bytes(&mut drawn);
+        let added = unpack(&drawn, count);
+        let mut bits = Zeroizing::new(Vec::with_capacity(encoding.bits()));
+        bits.extend_from_slice(inputs);
+        bits.extend_from_slice(&added);
+        let brought = Brought {
+            ot: with_generator,
+            added,
+            choices: encoding.encode(&bits, &mut prg),
+            permutation,
+        };
+        let meeting = Meeting::new(Peer::Evaluator, terms, nonce, None);
+        Ok(Self {
+            terms,
+            shape,
+            state: State::Meeting(meeting, Box::new(brought)),
+        })
+    }
+
+    /// The result.
+    ///
+    /// # Errors
+    ///
+    /// The run is not done.
+    pub fn finish(self) -> Result<EvaluatorOutcome, Error> {
+        match self.state {
+            State::Running(Stage::Done(outputs), running) => Ok(EvaluatorOutcome {
+                outputs,
+                with_generator: running.brought.ot,
+            }),
+            _ => Err(NOT_DONE),
+        }
+    }
+
+    fn run(meeting: &Meeting, brought: Brought) -> Result<State, Error> {
+        let running = Running {
+            oracle: meeting.oracle()?,
+            split: Vec::new(),
+            t: Zeroizing::new(vec![Block::ZERO; brought.choices.len()]),
+            chosen: 0,
+            first: brought.ot.next_index(),
+            brought,
+        };
+        Ok(State::Running(Stage::AwaitingHashes, Box::new(running)))
+    }
+
+    fn split_bytes(&self) -> usize {
+        bytes_for(self.terms.parameters.copies()) + HASH_BYTES
+    }
+
+    fn orders_bytes(&self) -> usize {
+        32 + self.terms.parameters.copies() * Block::BYTES
+    }
+
+    /// Takes the cloud's split, and compares its keys with the generator's.
+    fn take_split(
+        &self,
+        running: &mut Running,
+        hashes: &[Hash],
+        payload: &[u8],
+    ) -> Result<Stage, Error> {
+        let (kind, parameters) = (Kind::Split, self.terms.parameters);
+        exactly(kind, payload, self.split_bytes())?;
+        let copies = parameters.copies();
+        let (split, hash) = payload.split_at(bytes_for(copies));
+        if !unused_are_clear(split, copies) {
+            let field = "padding";
+            return Err(Misbehaviour::InvalidField { kind, field }.into());
+        }
+        let fate = |copy| match bit(split, copy) {
+            true => Fate::Evaluate,
+            false => Fate::Check,
+        };
+        running.split = (0..copies).map(fate).collect();
+        let evaluated = running.split.iter().filter(|fate| **fate == Fate::Evaluate);
+        let (found, expected) = (evaluated.count(), parameters.evaluated());
+        if found != expected {
+            return Err(cheated(Cheat::SplitSize { found, expected }));
+        }
+        let pairs = hashes.as_chunks::<2>().0.iter().zip(&running.split);
+        let due = pairs.map(|(pair, fate)| pair[*fate as usize]);
+        match compare_all(&running.oracle, due)[..] == *hash {
+            true => Ok(running.after_choices()),
+            false => Err(cheated(Cheat::Keys)),
+        }
+    }
+
+    /// All that is handed to the cloud, from the generator's orders.
+    fn hand(&self, running: &Running, payload: &[u8]) -> Result<Outgoing, Error> {
+        exactly(Kind::Orders, payload, self.orders_bytes())?;
+        let (root, orders) = payload.split_at(32);
+        let mut blind_root = Zeroizing::new([0; 32]);
+        blind_root.copy_from_slice(root);
+        let (brought, oracle) = (&running.brought, &running.oracle);
+        let count = brought.choices.len();
+        let choices = Zeroizing::new(pack(&brought.choices));
+        let mut stream = Outgoing::default();
+        let out = stream.buffer();
+        out.reserve_exact(handed_bytes(&self.terms.parameters, count));
+        let keys = wire_pads(oracle).chosen(running.first, &running.t);
+        for key in keys.iter() {
+            out.extend_from_slice(&key.to_bytes());
+        }
+        let mut positions = order_bits(*brought.permutation, count);
+        xor_into(&mut positions, &choices);
+        out.extend_from_slice(&positions);
+        let orders = orders.as_chunks::<{ Block::BYTES }>().0.iter();
+        for (copy, (order, fate)) in orders.zip(&running.split).enumerate() {
+            match fate {
+                Fate::Check => out.extend_from_slice(order),
+                Fate::Evaluate => {
+                    let seed = blind_seed(oracle, &blind_root, copy);
+                    out.extend_from_slice(&seed.to_bytes());
+                    let mut selects = order_bits(Block::from_bytes(*order), count);
+                    xor_into(&mut selects, &choices);
+                    out.extend_from_slice(&expected_selects(oracle, copy, &selects));
+                }
+            }
+        }
+        Ok(stream)
+    }
+
+    fn result(&self, running: &Running, payload: &[u8]) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let returned = super::read_masked(payload, returned_bits(self.shape.output_bits))?;
+        returned::unmask(&returned, &running.brought.added)
+            .map(Zeroizing::new)
+            .ok_or_else(|| cheated(Cheat::Result))
+    }
+
+    fn step(
+        &self,
+        stage: Stage,
+        running: &mut Running,
+        message: &mut Vec<u8>,
+    ) -> Result<(Stage, Option<Step>), Error> {
+        let (receive, send) = (Step::receive, Step::send);
+        Ok(match stage {
+            Stage::AwaitingHashes => {
+                let bytes = key_hashes_bytes(&self.terms.parameters);
+                (stage, receive(Peer::Generator, Kind::KeyHashes, bytes))
+            }
+            Stage::AwaitingSplit(_) => {
+                (stage, receive(Peer::Cloud, Kind::Split, self.split_bytes()))
+            }
+            Stage::Choosing => {
+                running.choose(message)?;
+                let step = send(Peer::Generator, Kind::CotExtension);
+                (running.after_choices(), step)
+            }
+            Stage::SendingPermutation => {
+                message.clear();
+                message.extend_from_slice(&running.brought.permutation.to_bytes());
+                let step = send(Peer::Generator, Kind::Permutation);
+                (Stage::AwaitingOrders, step)
+            }
+            Stage::AwaitingOrders => {
+                let bytes = self.orders_bytes();
+                (stage, receive(Peer::Generator, Kind::Orders, bytes))
+            }
+            Stage::Handing(mut stream) => match stream.take(message) {
+                true => {
+                    let step = send(Peer::Cloud, Kind::TransferKeys);
+                    (Stage::Handing(stream), step)
+                }
+                false => (Stage::AwaitingResult, None),
+            },
+            Stage::AwaitingResult => {
+                let bytes = bytes_for(returned_bits(self.shape.output_bits));
+                (stage, receive(Peer::Cloud, Kind::OutsourcedResult, bytes))
+            }
+            Stage::Done(outputs) => (Stage::Done(outputs), Some(Step::Done)),
+        })
+    }
+
+    fn take(&self, stage: Stage, running: &mut Running, payload: &[u8]) -> Result<Stage, Error> {
+        Ok(match stage {
+            Stage::AwaitingHashes => {
+                let bytes = key_hashes_bytes(&self.terms.parameters);
+                exactly(Kind::KeyHashes, payload, bytes)?;
+                Stage::AwaitingSplit(payload.as_chunks().0.to_vec())
+            }
+            Stage::AwaitingSplit(hashes) => self.take_split(running, &hashes, payload)?,
+            Stage::AwaitingOrders => Stage::Handing(self.hand(running, payload)?),
+            Stage::AwaitingResult => Stage::Done(self.result(running, payload)?),
+            _ => return Err(NOT_ASKED),
+        })
+    }
+}
+
+impl Running {
+    fn after_choices(&self) -> Stage {
+        match self.chosen < self.t.len() {
+            true => Stage::Choosing,
+            false => Stage::SendingPermutation,
+        }
+    }
+
+    /// Writes the message that extends the next OTs.
+    fn choose(&mut self, message: &mut Vec<u8>) -> Result<(), Error> {
+        let end = self.t.len().min(self.chosen + EXTENSION_OTS);
+        let now = self.chosen..end;
+        let Brought { ot, choices, .. } = &mut self.brought;
+        ot.extend(&choices[now.clone()], &mut self.t[now], message)?;
+        self.chosen = end;
+        Ok(())
+    }
+}
+
+impl ThreeParty for Evaluator {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Step, Error> {
+        loop {
+            let (state, step) = match mem::replace(&mut self.state, State::Spent) {
+                State::Meeting(mut meeting, brought) => match meeting.next(message) {
+                    Some(step) => (State::Meeting(meeting, brought), Some(step)),
+                    None => (Self::run(&meeting, *brought)?, None),
+                },
+                State::Running(stage, mut running) => {
+                    let (stage, step) = self.step(stage, &mut running, message)?;
+                    (State::Running(stage, running), step)
+                }
+                State::Spent => return Err(SPENT),
+            };
+            self.state = state;
+            if let Some(step) = step {
+                return Ok(step);
+            }
+        }
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.state = match mem::replace(&mut self.state, State::Spent) {
+            State::Meeting(mut meeting, brought) => {
+                meeting.receive(payload)?;
+                State::Meeting(meeting, brought)
+            }
+            State::Running(stage, mut running) => {
+                let stage = self.take(stage, &mut running, payload)?;
+                State::Running(stage, running)
+            }
+            State::Spent => return Err(SPENT),
+        };
+        Ok(())
+    }
+}

@@ -1,0 +1,621 @@
+//! The generator: makes all circuits, and never learns which of them are evaluated.
+//!
+//! It keeps a root seed and makes what it sends of a circuit when it sends it: a circuit's secrets
+//! are derived three times, and its tables once. **Memory**: 16 bytes for each encoded bit of the
+//! evaluator and circuit while transfers are offered, and the bodies of a few circuits.
+
+use core::mem;
+use core::ops::Range;
+
+use tacit_circuit::{Function, Role};
+use tacit_garble::Scheme;
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
+
+use super::chain::{ChainId, GeneratorChain, Head};
+use super::copy::{CopySecrets, CopySeed, blind_seed};
+use super::cut::{CutKey, Fate};
+use super::parameters::Parameters;
+use super::party::{Peer, Step, ThreeParty};
+use super::same_input::InputHash;
+use super::saved::{GeneratorValue, Labels, SavedCopy};
+use super::terms::{Meeting, state_hash};
+use super::toss::{SHARE_BYTES, Share, TossCommitment};
+use super::transfer::{Offer, blinds, cut_pads, wire_pads};
+use super::work::Work;
+use super::{Cheat, NOT_ASKED, NOT_DONE, SPENT, cheated};
+use crate::Error;
+use crate::direct::EXTENSION_OTS;
+use crate::malicious::bits::{bytes_for, pack, unpack};
+use crate::malicious::frames::Outgoing;
+use crate::malicious::oracle::{HASH_BYTES, Oracle};
+use crate::malicious::{parallel, returned};
+use crate::message::{Kind, array, exactly};
+use crate::party::Progress;
+use crate::setup::GarblerOt;
+
+/// Under which chain a generator runs.
+pub enum GeneratorStart {
+    /// A new one, whose keys come from OTs with the cloud.
+    NewChain(GarblerOt),
+    /// One that was begun before, forwarded and kept for this attempt.
+    Chain(GeneratorChain),
+}
+
+/// What a run leaves the generator.
+pub struct GeneratorOutcome {
+    /// Its output bits, in port order.
+    pub outputs: Zeroizing<Vec<bool>>,
+    /// The chain, for later runs.
+    pub chain: GeneratorChain,
+    /// Its half of each saved value, in the function's order.
+    pub saved: Vec<GeneratorValue>,
+    /// OTs with the evaluator, for the session's next run.
+    pub with_evaluator: GarblerOt,
+}
+
+/// A run on the generator's side.
+pub struct Generator<'f, S: Scheme> {
+    work: Work<'f, S>,
+    threads: usize,
+    state: State,
+    /// Circuits garbled.
+    made: u64,
+}
+
+enum State {
+    Meeting(Meeting, Box<Brought>),
+    Running(Stage, Box<Running>),
+    Spent,
+}
+
+/// Where a run stands.
+enum Stage {
+    AwaitingCut,
+    AwaitingToss,
+    SendingHashes,
+    AwaitingChoices,
+    AwaitingPermutation,
+    SendingOrders,
+    SendingHeads(Outgoing, usize),
+    AwaitingOpening,
+    SendingDecodings(InputHash),
+    SendingStrings(Outgoing, Box<Offer>, usize),
+    SendingBodies(Outgoing, usize),
+    AwaitingResult,
+    Done(Zeroizing<Vec<bool>>),
+}
+
+/// What the generator comes with.
+struct Brought {
+    start: GeneratorStart,
+    loads: Vec<GeneratorValue>,
+    ot: GarblerOt,
+    /// Its input, what masks its result, and what hides both under the hash, eight a byte.
+    input: Zeroizing<Vec<u8>>,
+    root: Zeroizing<[u8; 32]>,
+    blind_root: Zeroizing<[u8; 32]>,
+    share: Share,
+}
+
+/// What a run has besides.
+struct Running {
+    oracle: Oracle,
+    brought: Brought,
+    toss: Option<TossCommitment>,
+    /// q of each OT, of which `taken` are there; the number of the first.
+    q: Zeroizing<Vec<Block>>,
+    taken: usize,
+    first: u64,
+    permutation: Zeroizing<Vec<u8>>,
+    saved: Vec<SavedCopy>,
+}
+
+impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
+    /// A run of `function` with the generator's input bits, in port order, and its half of each
+    /// value that the function loads, in order. `with_evaluator` are OTs with the evaluator, in
+    /// which the generator offers; `seed` is random, secret and used for this run alone.
+    ///
+    /// # Errors
+    ///
+    /// `inputs` or `loads` are not as the function asks, a value or the parameters are of another
+    /// chain, or the function can't be run.
+    #[expect(clippy::too_many_arguments, reason = "each is of another kind")]
+    pub fn new(
+        scheme: S,
+        function: &'f Function,
+        parameters: Parameters,
+        inputs: &[bool],
+        start: GeneratorStart,
+        loads: Vec<GeneratorValue>,
+        with_evaluator: GarblerOt,
+        threads: usize,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        let work = Work::new(scheme, function, parameters)?;
+        if inputs.len() != function.input_bits(Role::Garbler) {
+            return Err(Error::ApiMisuse(
+                "as many input bits as the generator's ports have",
+            ));
+        }
+        let chain = match &start {
+            GeneratorStart::NewChain(_) => None,
+            GeneratorStart::Chain(chain) => Some(chain.head),
+        };
+        check_state(&work, chain, loads.iter().map(|value| &value.0))?;
+        let mut prg = Prg::from_seed(seed);
+        let mut draw = || {
+            let mut bytes = Zeroizing::new([0; 32]);
+            prg.fill_bytes(&mut *bytes);
+            bytes
+        };
+        let (nonce, root, blind_root, share) = (draw(), draw(), draw(), Share(*draw()));
+        let mut added = Zeroizing::new(vec![0; bytes_for(work.own_bits)]);
+        prg.fill_bytes(&mut added);
+        let mut bits = Zeroizing::new(inputs.to_vec());
+        bits.extend_from_slice(&unpack(&added, work.own_bits - inputs.len()));
+        let marks = loads.iter().map(GeneratorValue::mark);
+        let state = state_hash(chain.map(|head| (head.id, head.attempt)), marks);
+        let brought = Brought {
+            start,
+            loads,
+            ot: with_evaluator,
+            input: Zeroizing::new(pack(&bits)),
+            root,
+            blind_root,
+            share,
+        };
+        let meeting = Meeting::new(Peer::Generator, work.terms(), *nonce, Some(state));
+        Ok(Self {
+            work,
+            threads: threads.max(1),
+            state: State::Meeting(meeting, Box::new(brought)),
+            made: 0,
+        })
+    }
+
+    /// The result, and what later runs go on from.
+    ///
+    /// # Errors
+    ///
+    /// The run is not done.
+    pub fn finish(self) -> Result<GeneratorOutcome, Error> {
+        let State::Running(Stage::Done(outputs), running) = self.state else {
+            return Err(NOT_DONE);
+        };
+        let GeneratorStart::Chain(chain) = running.brought.start else {
+            return Err(NOT_DONE);
+        };
+        let widths = self.work.saved_widths();
+        let id = chain.head.id;
+        let saved = Labels::cut(id, &running.oracle, &running.saved, widths);
+        Ok(GeneratorOutcome {
+            outputs,
+            saved: saved.into_iter().map(GeneratorValue).collect(),
+            chain,
+            with_evaluator: running.brought.ot,
+        })
+    }
+
+    /// The state after the meeting.
+    fn run(&self, meeting: &Meeting, brought: Brought) -> Result<State, Error> {
+        let stage = match brought.start {
+            GeneratorStart::NewChain(_) => Stage::AwaitingCut,
+            GeneratorStart::Chain(_) => Stage::AwaitingToss,
+        };
+        let running = Running {
+            oracle: meeting.oracle()?,
+            toss: None,
+            q: Zeroizing::new(vec![Block::ZERO; self.work.transfers()]),
+            taken: 0,
+            first: brought.ot.next_index(),
+            permutation: Zeroizing::default(),
+            saved: Vec::new(),
+            brought,
+        };
+        Ok(State::Running(stage, Box::new(running)))
+    }
+
+    /// Circuits from `done` on that are worked on together, when each has so many bytes.
+    fn group(&self, done: usize, bytes: usize) -> Range<usize> {
+        /// Bytes for which a thread is worth its start.
+        const THREAD_BYTES: usize = 1 << 18;
+        let together = self.threads * (THREAD_BYTES / bytes.max(1)).max(1);
+        done..self.work.copies().min(done + together)
+    }
+
+    /// Makes heads until a message is full or all are made; whether there is a message.
+    fn send_heads(
+        &self,
+        running: &Running,
+        (stream, done): (&mut Outgoing, &mut usize),
+        message: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        let (work, oracle) = (&self.work, &running.oracle);
+        let keys = &running.chain()?.keys;
+        while !stream.is_full() && *done < work.copies() {
+            let group = self.group(*done, work.head_bytes());
+            let copies: Vec<usize> = group.clone().collect();
+            let made = parallel::map(self.threads, &copies, |head, copy| {
+                let seed = running.seed(*copy);
+                let secrets = CopySecrets::derive(work, *copy, &seed);
+                secrets.write_head(oracle, head);
+                let (first, input) = (head.len(), &running.brought.input);
+                secrets.write_opening(input, head);
+                let [check, evaluate] = &keys[*copy];
+                evaluate.open(oracle, *copy, Fate::Evaluate, &mut head[first..]);
+                let first = head.len();
+                head.extend_from_slice(&seed.0);
+                check.open(oracle, *copy, Fate::Check, &mut head[first..]);
+                mem::take(head)
+            });
+            made.iter().for_each(|head| stream.append(head));
+            *done = group.end;
+        }
+        Ok(stream.take(message))
+    }
+
+    /// Makes bodies until a message is full or all are made; whether there is a message.
+    fn send_bodies(
+        &mut self,
+        running: &mut Running,
+        (stream, done): (&mut Outgoing, &mut usize),
+        message: &mut Vec<u8>,
+    ) -> bool {
+        let work = &self.work;
+        while !stream.is_full() && *done < work.copies() {
+            let group = self.group(*done, work.body_bytes());
+            let copies: Vec<usize> = group.clone().collect();
+            let made = parallel::map(self.threads, &copies, |body, copy| {
+                let secrets = CopySecrets::derive(work, *copy, &running.seed(*copy));
+                let loads = running.brought.loads.iter();
+                let loaded = loads.map(|value| &value.0.copies[*copy]);
+                body.reserve_exact(work.body_bytes());
+                let saved = secrets.write_body(work, &running.oracle, loaded, body);
+                (mem::take(body), saved)
+            });
+            for (body, saved) in made {
+                stream.append(&body);
+                running.saved.push(saved);
+            }
+            self.made += group.len() as u64;
+            *done = group.end;
+        }
+        stream.take(message)
+    }
+
+    /// What decodes the hash of the generator's input to each circuit.
+    fn write_decodings(&self, running: &Running, hash: &InputHash, message: &mut Vec<u8>) {
+        message.clear();
+        for copy in 0..self.work.copies() {
+            let secrets = CopySecrets::derive(&self.work, copy, &running.seed(copy));
+            let sum = hash.of(&secrets.permute_bits());
+            message.extend_from_slice(&sum.to_bytes()[..self.work.decoding_bytes()]);
+        }
+    }
+
+    /// All that the strings of transfers are made of.
+    fn offer(&self, running: &mut Running) -> Offer {
+        let (work, oracle) = (&self.work, running.oracle);
+        let copies: Vec<usize> = (0..work.copies()).collect();
+        let made = parallel::map(self.threads, &copies, |_, copy| {
+            let mut secrets = CopySecrets::derive(work, *copy, &running.seed(*copy));
+            let mut zeros = Zeroizing::new(mem::take(&mut secrets.encoded));
+            let seed = blind_seed(&oracle, &running.brought.blind_root, *copy);
+            let blinds = blinds(seed, zeros.len());
+            zeros
+                .iter_mut()
+                .zip(blinds.iter())
+                .for_each(|(a, b)| *a ^= *b);
+            (zeros, secrets.delta)
+        });
+        let q = mem::take(&mut running.q);
+        let keys = wire_pads(&oracle).both(running.first, &q, running.brought.ot.delta());
+        let (blinded, deltas) = made.into_iter().unzip::<_, _, _, Vec<Block>>();
+        Offer {
+            keys,
+            permutation: mem::take(&mut running.permutation),
+            blinded,
+            deltas: Zeroizing::new(deltas),
+        }
+    }
+
+    /// The generator's result, from what the cloud returned.
+    fn result(&self, running: &Running, payload: &[u8]) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let count = self.work.masked_bits[1];
+        let returned = super::read_masked(payload, count)?;
+        let first = self.work.function.input_bits(Role::Garbler);
+        let input = unpack(&running.brought.input, self.work.garbled_bits);
+        returned::unmask(&returned, &input[first..])
+            .map(Zeroizing::new)
+            .ok_or_else(|| cheated(Cheat::Result))
+    }
+}
+
+impl Running {
+    fn chain(&self) -> Result<&GeneratorChain, Error> {
+        match &self.brought.start {
+            GeneratorStart::Chain(chain) => Ok(chain),
+            GeneratorStart::NewChain(_) => Err(NOT_ASKED),
+        }
+    }
+
+    fn seed(&self, copy: usize) -> CopySeed {
+        CopySeed::derive(&self.oracle, &self.brought.root, copy)
+    }
+
+    /// Makes the keys of a new chain from the cloud's OTs.
+    fn begin_chain(&mut self, parameters: Parameters, payload: &[u8]) -> Result<(), Error> {
+        let GeneratorStart::NewChain(ot) = &mut self.brought.start else {
+            return Err(NOT_ASKED);
+        };
+        let first = ot.next_index();
+        let mut q = Zeroizing::new(vec![Block::ZERO; parameters.copies()]);
+        ot.extend(&mut q, payload)?;
+        let [zeros, ones] = cut_pads(&self.oracle).both(first, &q, ot.delta());
+        let pairs = (0..).zip(zeros.iter().zip(ones.iter()));
+        let keys = pairs.map(|(copy, (zero, one))| {
+            let key = |fate, given| CutKey::from_transfer(&self.oracle, copy, fate, given);
+            [key(Fate::Check, *zero), key(Fate::Evaluate, *one)]
+        });
+        let head = Head {
+            id: chain_id(&self.oracle),
+            attempt: 0,
+            parameters,
+        };
+        let chain = GeneratorChain {
+            head,
+            keys: keys.collect(),
+        };
+        self.brought.start = GeneratorStart::Chain(chain);
+        Ok(())
+    }
+
+    /// How many OTs the evaluator's next message gives.
+    fn awaited(&self) -> usize {
+        EXTENSION_OTS.min(self.q.len() - self.taken)
+    }
+
+    fn take_choices(&mut self, payload: &[u8]) -> Result<Stage, Error> {
+        let end = self.taken + self.awaited();
+        self.brought
+            .ot
+            .extend(&mut self.q[self.taken..end], payload)?;
+        self.taken = end;
+        Ok(self.after_choices())
+    }
+
+    fn after_choices(&self) -> Stage {
+        match self.awaited() {
+            0 => Stage::AwaitingPermutation,
+            _ => Stage::AwaitingChoices,
+        }
+    }
+
+    fn write_hashes(&self, message: &mut Vec<u8>) -> Result<(), Error> {
+        message.clear();
+        for (copy, [check, evaluate]) in self.chain()?.keys.iter().enumerate() {
+            message.extend_from_slice(&check.compare(&self.oracle, copy, Fate::Check));
+            message.extend_from_slice(&evaluate.compare(&self.oracle, copy, Fate::Evaluate));
+        }
+        Ok(())
+    }
+}
+
+impl<S: Scheme<Wire = Block>> Generator<'_, S> {
+    /// What ω of each circuit says to the evaluator, and the seed of all blinds.
+    fn write_orders(&self, running: &Running, message: &mut Vec<u8>) {
+        message.clear();
+        message.extend_from_slice(&*running.brought.blind_root);
+        for copy in 0..self.work.copies() {
+            let secrets = CopySecrets::derive(&self.work, copy, &running.seed(copy));
+            message.extend_from_slice(&secrets.order.to_bytes());
+        }
+    }
+
+    /// The message that this stage waits for, if it does.
+    fn awaited(&self, stage: &Stage, running: &Running) -> Option<Step> {
+        let (cloud, evaluator) = (Peer::Cloud, Peer::Evaluator);
+        let ot = &running.brought.ot;
+        match (stage, &running.brought.start) {
+            (Stage::AwaitingCut, GeneratorStart::NewChain(ot)) => {
+                let bytes = ot.extension_bytes(self.work.copies());
+                Step::receive(cloud, Kind::CotExtension, bytes)
+            }
+            (Stage::AwaitingToss, _) => Step::receive(cloud, Kind::TossCommitment, HASH_BYTES),
+            (Stage::AwaitingChoices, _) => {
+                let bytes = ot.extension_bytes(running.awaited());
+                Step::receive(evaluator, Kind::CotExtension, bytes)
+            }
+            (Stage::AwaitingPermutation, _) => {
+                Step::receive(evaluator, Kind::Permutation, Block::BYTES)
+            }
+            (Stage::AwaitingOpening, _) => Step::receive(cloud, Kind::TossOpening, SHARE_BYTES),
+            (Stage::AwaitingResult, _) => {
+                let bytes = bytes_for(self.work.masked_bits[1]);
+                Step::receive(cloud, Kind::OutsourcedResult, bytes)
+            }
+            _ => None,
+        }
+    }
+
+    fn step(
+        &mut self,
+        stage: Stage,
+        running: &mut Running,
+        message: &mut Vec<u8>,
+    ) -> Result<(Stage, Option<Step>), Error> {
+        if let Some(step) = self.awaited(&stage, running) {
+            return Ok((stage, Some(step)));
+        }
+        Ok(match stage {
+            Stage::SendingHashes => {
+                running.write_hashes(message)?;
+                let step = Step::send(Peer::Evaluator, Kind::KeyHashes);
+                (running.after_choices(), step)
+            }
+            Stage::SendingOrders => {
+                self.write_orders(running, message);
+                let mut heads = Outgoing::default();
+                heads.append(&running.brought.share.0);
+                let step = Step::send(Peer::Evaluator, Kind::Orders);
+                (Stage::SendingHeads(heads, 0), step)
+            }
+            Stage::SendingHeads(mut stream, mut done) => {
+                match self.send_heads(running, (&mut stream, &mut done), message)? {
+                    true => {
+                        let step = Step::send(Peer::Cloud, Kind::CopyHeads);
+                        (Stage::SendingHeads(stream, done), step)
+                    }
+                    false => (Stage::AwaitingOpening, None),
+                }
+            }
+            Stage::SendingDecodings(hash) => {
+                self.write_decodings(running, &hash, message);
+                let offer = Box::new(self.offer(running));
+                let step = Step::send(Peer::Cloud, Kind::InputDecodings);
+                (Stage::SendingStrings(Outgoing::default(), offer, 0), step)
+            }
+            Stage::SendingStrings(mut stream, offer, mut done) => {
+                while !stream.is_full() && done < self.work.transfers() {
+                    offer.write(done, stream.buffer());
+                    done += 1;
+                }
+                match stream.take(message) {
+                    true => {
+                        let step = Step::send(Peer::Cloud, Kind::TransferStrings);
+                        (Stage::SendingStrings(stream, offer, done), step)
+                    }
+                    false => (Stage::SendingBodies(Outgoing::default(), 0), None),
+                }
+            }
+            Stage::SendingBodies(mut stream, mut done) => {
+                match self.send_bodies(running, (&mut stream, &mut done), message) {
+                    true => {
+                        let step = Step::send(Peer::Cloud, Kind::Copies);
+                        (Stage::SendingBodies(stream, done), step)
+                    }
+                    false => (Stage::AwaitingResult, None),
+                }
+            }
+            Stage::Done(outputs) => (Stage::Done(outputs), Some(Step::Done)),
+            _ => return Err(NOT_ASKED),
+        })
+    }
+
+    fn take(&self, stage: Stage, running: &mut Running, payload: &[u8]) -> Result<Stage, Error> {
+        Ok(match stage {
+            Stage::AwaitingCut => {
+                running.begin_chain(self.work.parameters, payload)?;
+                Stage::AwaitingToss
+            }
+            Stage::AwaitingToss => {
+                let commitment = array(Kind::TossCommitment, payload)?;
+                running.toss = Some(TossCommitment(commitment));
+                Stage::SendingHashes
+            }
+            Stage::AwaitingChoices => running.take_choices(payload)?,
+            Stage::AwaitingPermutation => {
+                let seed = Block::from_bytes(array(Kind::Permutation, payload)?);
+                running.permutation = super::copy::order_bits(seed, self.work.transfers());
+                Stage::SendingOrders
+            }
+            Stage::AwaitingOpening => {
+                exactly(Kind::TossOpening, payload, SHARE_BYTES)?;
+                let theirs = Share(array(Kind::TossOpening, payload)?);
+                let toss = running.toss.take().ok_or(NOT_ASKED)?;
+                let seed = toss.open(&running.oracle, &running.brought.share, &theirs)?;
+                let rows = self.work.parameters.hash_rows();
+                Stage::SendingDecodings(InputHash::new(&seed, rows, self.work.own_bits))
+            }
+            Stage::AwaitingResult => Stage::Done(self.result(running, payload)?),
+            _ => return Err(NOT_ASKED),
+        })
+    }
+}
+
+impl<S: Scheme<Wire = Block>> ThreeParty for Generator<'_, S> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Step, Error> {
+        loop {
+            let (state, step) = match mem::replace(&mut self.state, State::Spent) {
+                State::Meeting(mut meeting, brought) => match meeting.next(message) {
+                    Some(step) => (State::Meeting(meeting, brought), Some(step)),
+                    None => (self.run(&meeting, *brought)?, None),
+                },
+                State::Running(stage, mut running) => {
+                    let (stage, step) = self.step(stage, &mut running, message)?;
+                    (State::Running(stage, running), step)
+                }
+                State::Spent => return Err(SPENT),
+            };
+            self.state = state;
+            if let Some(step) = step {
+                return Ok(step);
+            }
+        }
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.state = match mem::replace(&mut self.state, State::Spent) {
+            State::Meeting(mut meeting, brought) => {
+                meeting.receive(payload)?;
+                State::Meeting(meeting, brought)
+            }
+            State::Running(stage, mut running) => {
+                let stage = self.take(stage, &mut running, payload)?;
+                State::Running(stage, running)
+            }
+            State::Spent => return Err(SPENT),
+        };
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        let ands = self.work.function.and_gates();
+        Progress {
+            done_ands: ands * self.made,
+            total_ands: ands * self.work.copies() as u64,
+        }
+    }
+}
+
+/// The name of the chain that the run of `oracle` begins.
+pub(super) fn chain_id(oracle: &Oracle) -> ChainId {
+    let hash = oracle.parts(crate::malicious::oracle::Domain::Chain, 0, 0, &[]);
+    let mut id = [0; 16];
+    id.copy_from_slice(&hash[..16]);
+    ChainId(id)
+}
+
+/// Checks what a server brings: parameters of the chain's, and values of the chain, as wide as the
+/// function says.
+pub(super) fn check_state<'a, S: Scheme<Wire = Block>>(
+    work: &Work<'_, S>,
+    chain: Option<Head>,
+    loads: impl ExactSizeIterator<Item = &'a Labels>,
+) -> Result<(), Error> {
+    if chain.is_some_and(|head| head.parameters != work.parameters) {
+        return Err(Error::ApiMisuse(
+            "a chain runs with the parameters that it was begun with",
+        ));
+    }
+    if loads.len() != work.function.loads().len() {
+        return Err(Error::ApiMisuse("one saved value for each that is loaded"));
+    }
+    for (value, port) in loads.zip(work.function.loads()) {
+        if chain.is_none_or(|head| head.id != value.chain) {
+            let value = port.name.clone();
+            return Err(Error::OtherChain { value });
+        }
+        let copies = &value.copies;
+        let wide = copies
+            .iter()
+            .all(|copy| copy.labels.len() == port.ty.width());
+        if copies.len() != work.copies() || !wide {
+            return Err(Error::ApiMisuse(
+                "saved values as wide as the function loads them",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! `outsourced`: a thin client, a generator, and a cloud that does the client's work, against
+//! malicious parties that do not collude; values stay garbled from one run to the next.
+//!
+//! Mood, Gupta, Butler and Feigenbaum, "Reuse it or lose it: more efficient secure computation
+//! through reuse of encrypted values" (CCS 2014), over Carter, Mood, Traynor and Butler (USENIX
+//! Security 2013) and shelat and Shen (CCS 2013), with corrections and deviations that
+//! `docs/protocols/outsourced.md` lists, each with its reason.
+//!
+//! | module | step |
+//! |---|---|
+//! | `parameters` | how many circuits, and every way to cheat added up |
+//! | `terms` | what the three agree on, and the name of a run |
+//! | `cut`, `chain` | which circuits are evaluated, and the keys that say so, run after run |
+//! | `copy`, `work` | a circuit from its seed, and its bytes |
+//! | `transfer` | oblivious transfer from the generator to the cloud, by the evaluator's choice |
+//! | `toss`, `same_input` | one input of the generator to all circuits |
+//! | `partial`, `saved` | values from one run to the next |
+//! | `judge` | what the cloud does with a circuit |
+//! | `majority` | from the evaluated circuits to a result |
+//! | `generator`, `evaluator`, `cloud` | the parties |
+//!
+//! **Assumptions.** SHA-256 as a random oracle; AES as an ideal cipher for garbling and links, a
+//! pseudorandom permutation elsewhere; the malicious OT extension's. At most one of the three is
+//! corrupt, or several are but tell each other nothing.
+
+mod chain;
+mod cheat;
+mod cloud;
+mod copy;
+mod cut;
+mod evaluator;
+mod generator;
+mod judge;
+mod majority;
+mod parameters;
+mod partial;
+mod party;
+mod same_input;
+mod saved;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod toss;
+mod transfer;
+mod work;
+
+pub use chain::{ChainId, CloudChain, GeneratorChain, MAX_FORWARD};
+pub use cheat::{Cheat, kills_chain};
+pub use cloud::{Cloud, CloudOutcome, CloudStart};
+pub use evaluator::{Evaluator, EvaluatorOutcome};
+pub use generator::{Generator, GeneratorOutcome, GeneratorStart};
+pub use parameters::{MAX_COPIES, Parameters, PointEncoding};
+pub use party::{Peer, Step, ThreeParty, run_in_memory};
+pub use saved::{CloudValue, GeneratorValue, MAX_SAVED_BITS, Mark};
+pub use terms::{Shape, Terms};
+
+use zeroize::Zeroizing;
+
+use crate::malicious::bits::{bytes_for, unpack, unused_are_clear};
+use crate::message::{Kind, exactly};
+use crate::{Error, Misbehaviour};
+
+const SPENT: Error = Error::ApiMisuse("the run has failed before");
+const NOT_DONE: Error = Error::ApiMisuse("a run is finished when it is done");
+const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
+
+fn cheated(cheat: Cheat) -> Error {
+    Misbehaviour::CheatedOutsourced(cheat).into()
+}
+
+/// A masked result of so many bits, as the cloud returns it.
+fn read_masked(payload: &[u8], bits: usize) -> Result<Zeroizing<Vec<bool>>, Error> {
+    let kind = Kind::OutsourcedResult;
+    exactly(kind, payload, bytes_for(bits))?;
+    if !unused_are_clear(payload, bits) {
+        let field = "padding";
+        return Err(Misbehaviour::InvalidField { kind, field }.into());
+    }
+    Ok(unpack(payload, bits))
+}

@@ -1,0 +1,291 @@
+//! How many circuits, and every way to cheat added up.
+//!
+//! Of σ circuits the cloud evaluates e = ⌊2σ/5⌋ and checks the others. A generator that wants
+//! another result, or to learn from a run without one, needs ⌈e/2⌉ bad circuits, all of them among
+//! those that are evaluated: C(σ−b, e−b)/C(σ, e) for b = ⌈e/2⌉, which falls with every further bad
+//! circuit. (It may spread its attempt over keys, boxes, strings and tables, and learn on the way
+//! that some of its guesses were right. All guesses are about one split, so that the bound stays.)
+//!
+//! | way | bounded by |
+//! |---|---|
+//! | circuits | the split, above |
+//! | the encoding of the evaluator's input | distance k + 3: 2^−(k+2) |
+//! | two inputs of the generator | k + 2 + ⌈lg e⌉ rows of a random matrix: 2^−(k+2) over all pairs |
+//!
+//! **Semi-honest** is the same with one circuit, which is evaluated, and k = 0: nothing is encoded
+//! and nothing compared.
+
+use core::fmt;
+
+use crate::Error;
+use crate::batch::parameters::Factorials;
+use crate::batch::{Bound, plan::MAX_SECURITY_BITS};
+
+/// Most circuits of a run.
+pub const MAX_COPIES: u32 = 1024;
+
+/// Fewest circuits of which one is evaluated and one checked.
+const MIN_COPIES: u32 = 3;
+
+/// What each way to cheat is held below the whole, in bits.
+const SHARE_BITS: usize = 2;
+
+/// Rounding of the logarithms of a bound.
+const MARGIN_BITS: f64 = 1e-3;
+
+/// How many circuits, and the statistical security of everything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    copies: u16,
+    statistical_security_bits: u8,
+}
+
+impl Parameters {
+    /// One circuit, evaluated: for parties that follow the protocol.
+    pub const SEMI_HONEST: Self = Self {
+        copies: 1,
+        statistical_security_bits: 0,
+    };
+
+    /// σ circuits, and k bits of security of the encoding and the input checks.
+    ///
+    /// # Errors
+    ///
+    /// There are fewer than 3 or more than 1024 circuits, or k is not 1 to 80.
+    pub fn malicious(copies: u32, statistical_security_bits: u8) -> Result<Self, Error> {
+        let bits = statistical_security_bits;
+        if !(MIN_COPIES..=MAX_COPIES).contains(&copies) || !(1..=MAX_SECURITY_BITS).contains(&bits)
+        {
+            return Err(Error::ApiMisuse(
+                "`outsourced` takes 3 to 1024 circuits and 1 to 80 bits of statistical security",
+            ));
+        }
+        Ok(Self {
+            copies: copies as u16,
+            statistical_security_bits: bits,
+        })
+    }
+
+    /// The parameters with these fields, if there are such.
+    pub(super) fn from_fields(copies: u16, bits: u8) -> Option<Self> {
+        match (copies, bits) {
+            (1, 0) => Some(Self::SEMI_HONEST),
+            _ => Self::malicious(copies.into(), bits).ok(),
+        }
+    }
+
+    /// Whether the parties are taken to follow the protocol.
+    #[must_use]
+    pub fn is_semi_honest(&self) -> bool {
+        self.copies == 1
+    }
+
+    /// σ: circuits in all.
+    #[must_use]
+    pub fn copies(&self) -> usize {
+        self.copies.into()
+    }
+
+    /// Circuits that the cloud evaluates.
+    #[must_use]
+    pub fn evaluated(&self) -> usize {
+        match self.is_semi_honest() {
+            true => 1,
+            false => 2 * self.copies() / 5,
+        }
+    }
+
+    /// Circuits that the cloud checks.
+    #[must_use]
+    pub fn checked(&self) -> usize {
+        self.copies() - self.evaluated()
+    }
+
+    /// k.
+    #[must_use]
+    pub fn statistical_security_bits(&self) -> u8 {
+        self.statistical_security_bits
+    }
+
+    /// What a cheating generator's ways come to, computed for this σ and k. All are 0 bits where
+    /// parties are semi-honest.
+    ///
+    /// # Errors
+    ///
+    /// None that the caller could cause.
+    pub fn bound(&self) -> Result<Bound, Error> {
+        let share = self.share_bits() as f64;
+        let circuits_bits = match self.is_semi_honest() {
+            true => 0.0,
+            false => {
+                let [all, evaluated] = [self.copies(), self.evaluated()].map(|n| n as u64);
+                let bad = evaluated.div_ceil(2);
+                let factorials = Factorials::up_to(all)?;
+                let ways = factorials.choose(all - bad, evaluated - bad);
+                let ratio = ways - factorials.choose(all, evaluated);
+                -ratio / core::f64::consts::LN_2 - MARGIN_BITS
+            }
+        };
+        Ok(Bound {
+            circuits_bits,
+            encoding_bits: share,
+            consistency_bits: share,
+        })
+    }
+
+    /// k + 2: what the encoding and the input check hold.
+    fn share_bits(&self) -> usize {
+        match self.is_semi_honest() {
+            true => 0,
+            false => usize::from(self.statistical_security_bits) + SHARE_BITS,
+        }
+    }
+
+    /// The distance of the encoding.
+    pub(super) fn encoding_distance(&self) -> usize {
+        self.share_bits() + 1
+    }
+
+    /// Rows of the matrix that hashes the generator's input.
+    pub(super) fn hash_rows(&self) -> usize {
+        match self.is_semi_honest() {
+            true => 0,
+            false => self.share_bits() + ceil_log2(self.evaluated()),
+        }
+    }
+
+    /// Random bits behind the generator's input, which hide it under the hash (shelat and Shen
+    /// 2013): 2k + ⌈lg k⌉ for k rows.
+    pub(super) fn hiding_bits(&self) -> usize {
+        match self.hash_rows() {
+            0 => 0,
+            rows => 2 * rows + ceil_log2(rows),
+        }
+    }
+}
+
+impl fmt::Display for Parameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_semi_honest() {
+            return f.write_str("one circuit, semi-honest");
+        }
+        write!(
+            f,
+            "{} circuits, {} of them evaluated, k = {}",
+            self.copies,
+            self.evaluated(),
+            self.statistical_security_bits
+        )
+    }
+}
+
+/// ⌈lg n⌉.
+fn ceil_log2(n: usize) -> usize {
+    n.next_power_of_two().trailing_zeros() as usize
+}
+
+/// The encoding that shelat and Shen 2013 describe, for comparison: n bits in rows of points of
+/// random polynomials over F_{2^t}, of degree K − 1 at N points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointEncoding {
+    /// t.
+    pub field_bits: u32,
+    /// K.
+    pub coefficients: u64,
+    /// N.
+    pub points: u64,
+    /// Encoded bits: t·N, and the identity's n.
+    pub encoded_bits: u64,
+}
+
+impl PointEncoding {
+    /// That of `bits` input bits at security `k`. Ours takes fewer bits and is no matter of luck:
+    /// `docs/protocols/outsourced.md`.
+    ///
+    /// # Errors
+    ///
+    /// `bits` or `k` is 0, or above 2^32.
+    pub fn of(bits: u64, k: u64) -> Result<Self, Error> {
+        const SIZES: core::ops::RangeInclusive<u64> = 1..=1 << 32;
+        if !SIZES.contains(&bits) || !SIZES.contains(&k) {
+            return Err(Error::ApiMisuse("an encoding of 1 to 2^32 bits"));
+        }
+        let (n, security) = (bits as f64, k as f64);
+        let sum = n.log2() + n + security;
+        let mut t = (4.0 * n).log2().max((4.0 * security).log2()).ceil();
+        while t > 2.0 && (t - 1.0).exp2() > security + sum / (t - 1.0) {
+            t -= 1.0;
+        }
+        let coefficients = (sum / t).ceil() as u64;
+        let points = coefficients + k - 1;
+        Ok(Self {
+            field_bits: t as u32,
+            coefficients,
+            points,
+            encoded_bits: t as u64 * points + bits,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::malicious::encoding::Encoding;
+
+    fn bits(copies: u32) -> f64 {
+        let parameters = Parameters::malicious(copies, 40).unwrap();
+        parameters.bound().unwrap().circuits_bits
+    }
+
+    /// C(4,1)/C(5,2) = 4/10; C(13,3)/C(16,6) = 286/8008; and the paper's 256 circuits.
+    #[test]
+    fn the_bound_is_that_of_the_split() {
+        assert!((bits(5) + 0.4_f64.log2()).abs() < 0.01);
+        assert!((bits(16) + (286.0_f64 / 8008.0).log2()).abs() < 0.01);
+        assert!((19.0..22.0).contains(&bits(64)), "{}", bits(64));
+        assert!((81.0..83.5).contains(&bits(256)), "{}", bits(256));
+    }
+
+    #[test]
+    fn all_ways_together_keep_what_was_asked_for() {
+        let parameters = Parameters::malicious(256, 40).unwrap();
+        let bound = parameters.bound().unwrap();
+        assert!(bound.total_bits() >= 40.0, "{bound}");
+        assert_eq!((parameters.evaluated(), parameters.checked()), (102, 154));
+        assert_eq!(
+            (parameters.hash_rows(), parameters.hiding_bits()),
+            (49, 104)
+        );
+    }
+
+    #[test]
+    fn parameters_without_a_meaning_are_refused() {
+        for (copies, k) in [(0, 40), (2, 40), (1025, 40), (256, 0), (256, 81)] {
+            assert!(Parameters::malicious(copies, k).is_err(), "{copies}, {k}");
+        }
+        assert_eq!(Parameters::from_fields(1, 40), None);
+        assert_eq!(Parameters::from_fields(1, 0), Some(Parameters::SEMI_HONEST));
+    }
+
+    #[test]
+    fn the_papers_encoding_has_its_known_size() {
+        let known = PointEncoding {
+            field_bits: 7,
+            coefficients: 25,
+            points: 64,
+            encoded_bits: 448 + 128,
+        };
+        assert_eq!(PointEncoding::of(128, 40), Ok(known));
+        assert!(PointEncoding::of(0, 40).is_err());
+    }
+
+    #[test]
+    fn ours_is_smaller_than_the_papers_encoding() {
+        let distance = Parameters::malicious(256, 40).unwrap().encoding_distance();
+        for bits in [8, 64, 128, 1024, 8192] {
+            let ours = Encoding::new(bits, distance).unwrap().encoded_bits() as u64;
+            let theirs = PointEncoding::of(bits as u64, 40).unwrap().encoded_bits;
+            assert!(ours < theirs, "{bits}: {ours}, {theirs}");
+        }
+    }
+}

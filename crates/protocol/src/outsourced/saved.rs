@@ -1,0 +1,275 @@
+//! Saved values: the labels that a run leaves and a later one takes.
+//!
+//! Of each circuit the generator keeps Δ and the labels of 0. The cloud keeps the same of a circuit
+//! that it checks, and of one that it evaluates the labels that it found, with a Δ that means nothing
+//! in the place of the other. A label of a saved value belongs to its circuit's number: circuit j of
+//! a later run continues circuit j.
+//!
+//! Bytes, numbers little-endian, all but the first five fields secret:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 1 | version of this table, 1 |
+//! | 16 | the chain's id |
+//! | 32 | mark |
+//! | 2 | σ |
+//! | 4 | bits |
+//! | for each circuit: 16 + 16 a bit | Δ, labels |
+
+use core::fmt;
+
+use tacit_kernels::Block;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::chain::{BROKEN, ChainId};
+use super::parameters::MAX_COPIES;
+use crate::Error;
+use crate::malicious::oracle::{Domain, Oracle};
+
+const VERSION: u8 = 1;
+
+/// Most bits of a saved value.
+pub const MAX_SAVED_BITS: usize = 1 << 24;
+
+/// What names a version of a saved value: the run and the place in it that it comes from. Equal at
+/// generator and cloud if and only if it is the same version.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mark(pub [u8; 32]);
+
+impl Mark {
+    /// The mark of the value that the run of `oracle` saves as its number `number`.
+    pub(super) fn new(oracle: &Oracle, number: u32) -> Self {
+        Self(oracle.parts(Domain::Mark, 0, number, &[]))
+    }
+}
+
+impl fmt::Debug for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, ..] = self.0;
+        write!(f, "Mark({a:02x}{b:02x}{c:02x}{d:02x}..)")
+    }
+}
+
+/// What is kept of a value in one circuit.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub(super) struct SavedCopy {
+    pub(super) delta: Block,
+    pub(super) labels: Vec<Block>,
+}
+
+/// The labels of one value in every circuit.
+#[derive(Clone)]
+pub(super) struct Labels {
+    pub(super) chain: ChainId,
+    pub(super) mark: Mark,
+    pub(super) copies: Vec<SavedCopy>,
+}
+
+impl Labels {
+    /// Cuts what a run saves, circuit by circuit, into values of so many bits each.
+    pub(super) fn cut(
+        chain: ChainId,
+        oracle: &Oracle,
+        copies: &[SavedCopy],
+        widths: impl Iterator<Item = usize>,
+    ) -> Vec<Self> {
+        let mut first = 0;
+        let cut = (0..).zip(widths).map(|(number, width)| {
+            let bits = first..first + width;
+            first += width;
+            let copies = copies.iter().map(|copy| SavedCopy {
+                delta: copy.delta,
+                labels: copy.labels[bits.clone()].to_vec(),
+            });
+            Self {
+                chain,
+                mark: Mark::new(oracle, number),
+                copies: copies.collect(),
+            }
+        });
+        cut.collect()
+    }
+
+    fn bits(&self) -> usize {
+        self.copies.first().map_or(0, |copy| copy.labels.len())
+    }
+
+    fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let bits = self.bits();
+        let room = 55 + self.copies.len() * (1 + bits) * Block::BYTES;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(room));
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&self.chain.0);
+        bytes.extend_from_slice(&self.mark.0);
+        bytes.extend_from_slice(&(self.copies.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(&(bits as u32).to_le_bytes());
+        for copy in &self.copies {
+            bytes.extend_from_slice(&copy.delta.to_bytes());
+            for label in &copy.labels {
+                bytes.extend_from_slice(&label.to_bytes());
+            }
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader(bytes);
+        if reader.array()? != [VERSION] {
+            return Err(BROKEN);
+        }
+        let (chain, mark) = (ChainId(reader.array()?), Mark(reader.array()?));
+        let count = u16::from_le_bytes(reader.array()?);
+        let bits = u32::from_le_bytes(reader.array()?) as usize;
+        let fits = u32::from(count) <= MAX_COPIES && count > 0 && bits <= MAX_SAVED_BITS;
+        // What is not there is not allocated.
+        if !fits || reader.0.len() != usize::from(count) * (1 + bits) * Block::BYTES {
+            return Err(BROKEN);
+        }
+        let mut block = || Ok::<_, Error>(Block::from_bytes(reader.array()?));
+        let copies = (0..count).map(|_| {
+            let delta = block()?;
+            let labels = (0..bits).map(|_| block()).collect::<Result<_, Error>>()?;
+            Ok(SavedCopy { delta, labels })
+        });
+        let copies = copies.collect::<Result<_, Error>>()?;
+        Ok(Self {
+            chain,
+            mark,
+            copies,
+        })
+    }
+}
+
+/// The generator's half of a saved value: both labels of each bit in each circuit. Secret.
+#[derive(Clone)]
+pub struct GeneratorValue(pub(super) Labels);
+
+/// The cloud's half of a saved value. Secret.
+#[derive(Clone)]
+pub struct CloudValue(pub(super) Labels);
+
+macro_rules! both_halves {
+    ($name:ident) => {
+        impl $name {
+            /// The chain that it belongs to.
+            #[must_use]
+            pub fn chain(&self) -> ChainId {
+                self.0.chain
+            }
+
+            /// What names this version.
+            #[must_use]
+            pub fn mark(&self) -> Mark {
+                self.0.mark
+            }
+
+            /// Its width in bits.
+            #[must_use]
+            pub fn bits(&self) -> usize {
+                self.0.bits()
+            }
+
+            /// Its bytes.
+            #[must_use]
+            pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+                self.0.to_bytes()
+            }
+
+            /// The value with these bytes.
+            ///
+            /// # Errors
+            ///
+            /// They are of no saved value of this version.
+            pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+                Labels::from_bytes(bytes).map(Self)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(
+                    f,
+                    "{}({:?}, {} bits)",
+                    stringify!($name),
+                    self.mark(),
+                    self.bits()
+                )
+            }
+        }
+    };
+}
+
+both_halves!(GeneratorValue);
+both_halves!(CloudValue);
+
+/// Bytes that are still to be read.
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+
+impl Reader<'_> {
+    /// The next bytes.
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let (array, rest) = self.0.split_first_chunk().ok_or(BROKEN)?;
+        self.0 = rest;
+        Ok(*array)
+    }
+
+    /// Checks that nothing is left.
+    pub(super) fn end(&self) -> Result<(), Error> {
+        match self.0.is_empty() {
+            true => Ok(()),
+            false => Err(BROKEN),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value() -> GeneratorValue {
+        let block = |n: usize| Block::from_u128(n as u128);
+        let copies: Vec<_> = (0..3)
+            .map(|n| SavedCopy {
+                delta: block(n),
+                labels: (10 * n..10 * n + 4).map(block).collect(),
+            })
+            .collect();
+        let oracle = Oracle::named([1; 16]);
+        let widths = [1, 3].into_iter();
+        let all = Labels::cut(ChainId([2; 16]), &oracle, &copies, widths);
+        assert_eq!(all.len(), 2);
+        assert_ne!(all[0].mark, all[1].mark);
+        assert_eq!(all[1].copies[2].labels, [21, 22, 23].map(block));
+        GeneratorValue(all[1].clone())
+    }
+
+    #[test]
+    fn values_are_kept_as_bytes() {
+        let value = value();
+        let bytes = value.to_bytes();
+        assert_eq!(bytes.len(), bytes.capacity());
+        let again = GeneratorValue::from_bytes(&bytes).unwrap();
+        assert_eq!(again.to_bytes(), bytes);
+        assert_eq!((again.bits(), again.mark()), (3, value.mark()));
+        assert_eq!(again.chain(), ChainId([2; 16]));
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        let bytes = value().to_bytes();
+        for end in 0..bytes.len() {
+            assert!(CloudValue::from_bytes(&bytes[..end]).is_err(), "{end}");
+        }
+        for (at, with) in [(0, 9), (49, 4), (51, 200), (54, 255)] {
+            let mut changed = bytes.to_vec();
+            changed[at] = with;
+            assert!(CloudValue::from_bytes(&changed).is_err(), "{at}");
+        }
+    }
+
+    #[test]
+    fn debug_prints_no_label() {
+        let text = format!("{:?}", value());
+        assert!(text.ends_with("3 bits)") && text.len() < 60, "{text}");
+    }
+}

@@ -1,0 +1,273 @@
+//! What the three agree on before anything else, and the name of the run.
+//!
+//! Each tells both others what it takes the run for, and a nonce; generator and cloud also what
+//! state they bring. `outsourced terms`, numbers little-endian:
+//!
+//! | byte | field |
+//! |---|---|
+//! | 0..32 | nonce |
+//! | 32..64 | the function's digest |
+//! | 64..68 | scheme id |
+//! | 68..70 | σ |
+//! | 70 | k |
+//! | 71..103 | generator and cloud: hash of the chain's id and attempt and of the marks of all loads |
+//!
+//! Generator and cloud compare the last field with each other, and the evaluator compares theirs:
+//! states that differ end the run before a key is used. All that follows is bound to a name made of
+//! terms, states and the three nonces.
+
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::{Digest, Function, Role};
+use tacit_garble::SchemeId;
+
+use super::NOT_ASKED;
+use super::chain::ChainId;
+use super::parameters::Parameters;
+use super::party::{Peer, Step};
+use super::saved::Mark;
+use crate::malicious::oracle::Oracle;
+use crate::message::{Kind, exactly};
+use crate::session::Version;
+use crate::{Error, Incompatibility, Misbehaviour};
+
+/// What the three parties were told to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// The function.
+    pub function: Digest,
+    /// Under which garbling scheme.
+    pub scheme: SchemeId,
+    /// How many circuits, how secure.
+    pub parameters: Parameters,
+}
+
+/// All that the evaluator must know of a function: how many bits are its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Bits of its input.
+    pub input_bits: usize,
+    /// Bits of its result.
+    pub output_bits: usize,
+}
+
+impl Shape {
+    /// The evaluator's part of `function`.
+    #[must_use]
+    pub fn of(function: &Function) -> Self {
+        Self {
+            input_bits: function.input_bits(Role::Evaluator),
+            output_bits: function.output_bits(Role::Evaluator),
+        }
+    }
+}
+
+/// A party's nonce.
+pub(super) type Nonce = [u8; 32];
+
+/// A hash of the state that generator or cloud bring.
+pub(super) type StateHash = [u8; 32];
+
+const TERMS_BYTES: usize = 71;
+
+/// Bytes of the terms that `from` sends.
+fn terms_bytes(from: Peer) -> usize {
+    match from {
+        Peer::Evaluator => TERMS_BYTES,
+        Peer::Generator | Peer::Cloud => TERMS_BYTES + 32,
+    }
+}
+
+/// The terms that a party sends to both others; the evaluator's have no state.
+fn write_terms(terms: &Terms, nonce: &Nonce, state: Option<&StateHash>, message: &mut Vec<u8>) {
+    message.clear();
+    message.extend_from_slice(nonce);
+    message.extend_from_slice(&terms.function.0);
+    message.extend_from_slice(&terms.scheme.to_bytes());
+    message.extend_from_slice(&(terms.parameters.copies() as u16).to_le_bytes());
+    message.push(terms.parameters.statistical_security_bits());
+    if let Some(state) = state {
+        message.extend_from_slice(state);
+    }
+}
+
+/// What a peer's terms say beside ours: its nonce and, from generator or cloud, its state.
+///
+/// # Errors
+///
+/// They differ from ours, or are malformed.
+fn read_terms(terms: &Terms, from: Peer, payload: &[u8]) -> Result<(Nonce, StateHash), Error> {
+    let kind = Kind::OutsourcedTerms;
+    exactly(kind, payload, terms_bytes(from))?;
+    let invalid = |field| Misbehaviour::InvalidField { kind, field };
+    let nonce = payload[..32].try_into().map_err(|_| invalid("nonce"))?;
+    let function = payload[32..64]
+        .try_into()
+        .map_err(|_| invalid("function"))?;
+    let scheme = payload[64..68].try_into().map_err(|_| invalid("scheme"))?;
+    let scheme =
+        SchemeId::from_bytes(scheme).map_err(|_| Incompatibility::Unknown("garbling scheme"))?;
+    let copies = u16::from_le_bytes([payload[68], payload[69]]);
+    let parameters =
+        Parameters::from_fields(copies, payload[70]).ok_or_else(|| invalid("parameters"))?;
+    let theirs = Terms {
+        function: Digest(function),
+        scheme,
+        parameters,
+    };
+    compare(terms, &theirs)?;
+    let state = match from {
+        Peer::Evaluator => [0; 32],
+        _ => payload[TERMS_BYTES..]
+            .try_into()
+            .map_err(|_| invalid("state"))?,
+    };
+    Ok((nonce, state))
+}
+
+fn compare(ours: &Terms, theirs: &Terms) -> Result<(), Incompatibility> {
+    if ours.function != theirs.function {
+        let (ours, theirs) = (ours.function, theirs.function);
+        return Err(Incompatibility::Function { ours, theirs });
+    }
+    if ours.scheme != theirs.scheme {
+        let (ours, theirs) = (ours.scheme, theirs.scheme);
+        return Err(Incompatibility::Scheme { ours, theirs });
+    }
+    if ours.parameters != theirs.parameters {
+        return Err(Incompatibility::Circuits {
+            ours: ours.parameters,
+            theirs: theirs.parameters,
+        });
+    }
+    Ok(())
+}
+
+/// Checks that generator and cloud bring the same state, of which `from` told `theirs`.
+///
+/// # Errors
+///
+/// They do not.
+fn compare_states(ours: &StateHash, theirs: &StateHash) -> Result<(), Error> {
+    if ours == theirs {
+        return Ok(());
+    }
+    let short = |hash: &StateHash| Digest(*hash);
+    Err(Incompatibility::SavedValues {
+        ours: short(ours),
+        theirs: short(theirs),
+    }
+    .into())
+}
+
+/// The exchange of terms, the same for all three.
+pub(super) struct Meeting {
+    own: Peer,
+    terms: Terms,
+    nonce: Nonce,
+    /// What generator and cloud bring.
+    state: Option<StateHash>,
+    /// To how many of the others ours were sent.
+    sent: usize,
+    /// What the others have told, in their order.
+    heard: Vec<(Nonce, StateHash)>,
+}
+
+impl Meeting {
+    pub(super) fn new(own: Peer, terms: Terms, nonce: Nonce, state: Option<StateHash>) -> Self {
+        Self {
+            own,
+            terms,
+            nonce,
+            state,
+            sent: 0,
+            heard: Vec::new(),
+        }
+    }
+
+    fn others(&self) -> [Peer; 2] {
+        match self.own {
+            Peer::Generator => [Peer::Evaluator, Peer::Cloud],
+            Peer::Evaluator => [Peer::Generator, Peer::Cloud],
+            Peer::Cloud => [Peer::Generator, Peer::Evaluator],
+        }
+    }
+
+    /// What is next, or nothing where all has been said and heard.
+    pub(super) fn next(&mut self, message: &mut Vec<u8>) -> Option<Step> {
+        let kind = Kind::OutsourcedTerms;
+        let others = self.others();
+        if let Some(to) = others.get(self.sent).copied() {
+            self.sent += 1;
+            write_terms(&self.terms, &self.nonce, self.state.as_ref(), message);
+            return Some(Step::Send { to, kind });
+        }
+        let from = others.get(self.heard.len()).copied()?;
+        Some(Step::Receive {
+            from,
+            kind,
+            max_bytes: terms_bytes(from),
+        })
+    }
+
+    /// Takes the terms that were asked for.
+    pub(super) fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let from = self.others().get(self.heard.len()).copied();
+        let from = from.filter(|_| self.sent == 2).ok_or(NOT_ASKED)?;
+        let heard = read_terms(&self.terms, from, payload)?;
+        // What both servers say is compared with our own state, or with one another.
+        if from != Peer::Evaluator {
+            let other = self
+                .state
+                .or_else(|| self.heard.first().map(|first| first.1));
+            if let Some(other) = other {
+                compare_states(&other, &heard.1)?;
+            }
+        }
+        self.heard.push(heard);
+        Ok(())
+    }
+
+    /// The oracle of the run, when all has been heard.
+    pub(super) fn oracle(&self) -> Result<Oracle, Error> {
+        let [first, second] = &self.heard[..] else {
+            return Err(NOT_ASKED);
+        };
+        let own = &self.nonce;
+        let (state, nonces) = match self.own {
+            Peer::Generator => (&self.state, [own, &first.0, &second.0]),
+            Peer::Evaluator => (&Some(first.1), [&first.0, own, &second.0]),
+            Peer::Cloud => (&self.state, [&first.0, &second.0, own]),
+        };
+        let state = state.as_ref().ok_or(NOT_ASKED)?;
+        Ok(run_oracle(&self.terms, state, nonces))
+    }
+}
+
+/// The hash of what generator or cloud bring: the chain that they go on, and the loaded values.
+pub(super) fn state_hash(
+    chain: Option<(ChainId, u64)>,
+    marks: impl Iterator<Item = Mark>,
+) -> StateHash {
+    let (id, attempt) = chain.unwrap_or((ChainId([0; 16]), 0));
+    let mut hash = Sha256::new_with_prefix(b"tacit outsourced state 1\0")
+        .chain_update([u8::from(chain.is_some())])
+        .chain_update(id.0)
+        .chain_update(attempt.to_le_bytes());
+    marks.for_each(|mark| hash.update(mark.0));
+    hash.finalize().into()
+}
+
+/// The name of a run, from the nonces of generator, evaluator and cloud.
+fn run_oracle(terms: &Terms, state: &StateHash, nonces: [&Nonce; 3]) -> Oracle {
+    let mut hash = Sha256::new_with_prefix(b"tacit outsourced run 1\0")
+        .chain_update(Version::CURRENT.0.to_le_bytes())
+        .chain_update(terms.function.0)
+        .chain_update(terms.scheme.to_bytes())
+        .chain_update((terms.parameters.copies() as u16).to_le_bytes())
+        .chain_update([terms.parameters.statistical_security_bits()])
+        .chain_update(state);
+    nonces.iter().for_each(|nonce| hash.update(nonce));
+    let mut name = [0; 16];
+    name.copy_from_slice(&hash.finalize()[..16]);
+    Oracle::named(name)
+}

@@ -1,0 +1,219 @@
+//! Runs of honest parties.
+
+use tacit_circuit::{Function, FunctionBuilder, Recipient, Role};
+
+use super::trio::{Past, Trio, adder, bits, honest, kept, malicious, number};
+use crate::outsourced::{
+    CloudOutcome, EvaluatorOutcome, GeneratorOutcome, Parameters, run_in_memory,
+};
+use crate::{Error, Incompatibility};
+
+type Outcomes = (GeneratorOutcome, EvaluatorOutcome, CloudOutcome);
+
+fn run(
+    function: &Function,
+    parameters: Parameters,
+    inputs: [&[bool]; 2],
+    seed: u64,
+    past: Past,
+) -> Result<Outcomes, Error> {
+    let mut trio = Trio::new(function, parameters, inputs, seed, past);
+    run_in_memory([&mut trio.generator, &mut trio.evaluator, &mut trio.cloud])?;
+    Ok((
+        trio.generator.finish()?,
+        trio.evaluator.finish()?,
+        trio.cloud.finish()?,
+    ))
+}
+
+#[test]
+fn each_recipient_gets_the_sum() {
+    let parameters = [Parameters::SEMI_HONEST, malicious(3), malicious(16)];
+    for (seed, parameters) in (0..).zip(parameters) {
+        for to in [Recipient::Garbler, Recipient::Evaluator, Recipient::Both] {
+            let function = adder(6, to);
+            let inputs = [&bits(23, 6)[..], &bits(18, 6)[..]];
+            let (generator, evaluator, cloud) =
+                run(&function, parameters, inputs, seed, Past::default()).unwrap();
+            let due = |role| match to.includes(role) {
+                true => 41,
+                false => 0,
+            };
+            assert_eq!(
+                number(&generator.outputs),
+                due(Role::Garbler),
+                "{parameters}"
+            );
+            assert_eq!(
+                number(&evaluator.outputs),
+                due(Role::Evaluator),
+                "{parameters}"
+            );
+            assert_eq!(generator.chain.id(), cloud.chain.id());
+        }
+    }
+}
+
+/// Begins an account: the evaluator's number, saved, beside a constant.
+fn opened() -> Function {
+    let mut builder = FunctionBuilder::new("open");
+    builder
+        .input("deposit", "u8", Role::Evaluator)
+        .save("balance", "u8", "deposit")
+        .save("rate", "u8", "3:u8");
+    instance(&mut builder)
+}
+
+/// Adds to an account, and gives the evaluator the balance and the generator the rate.
+fn paid() -> Function {
+    let mut builder = FunctionBuilder::new("pay");
+    builder
+        .library("add", "adder", &[("bits", "8")])
+        .load("balance", "u8")
+        .load("rate", "u8")
+        .input("deposit", "u8", Role::Evaluator)
+        .input("bonus", "u8", Role::Garbler)
+        .value("sum", "u8")
+        .value("more", "u8")
+        .step("more = add(deposit, bonus)")
+        .step("sum = add(balance, more)")
+        .save("balance", "u8", "sum")
+        .save("rate", "u8", "rate")
+        .output("now", "u8", Recipient::Evaluator, "sum")
+        .output("fee", "u8", Recipient::Garbler, "rate");
+    instance(&mut builder)
+}
+
+fn instance(builder: &mut FunctionBuilder) -> Function {
+    let family = builder.finish().unwrap();
+    family.instantiate(&Default::default()).unwrap()
+}
+
+/// Four runs over one chain, of four evaluators that know nothing of each other.
+#[test]
+fn values_go_from_run_to_run() {
+    for parameters in [Parameters::SEMI_HONEST, malicious(5)] {
+        let (open, pay) = (opened(), paid());
+        let (generator, _, cloud) =
+            run(&open, parameters, [&[], &bits(10, 8)], 1, Past::default()).unwrap();
+        let marks = |generator: &GeneratorOutcome, cloud: &CloudOutcome| {
+            let theirs = cloud.saved.iter().map(|value| value.mark());
+            let ours = generator.saved.iter().map(|value| value.mark());
+            assert!(ours.eq(theirs));
+        };
+        marks(&generator, &cloud);
+        let mut past = kept(generator, cloud);
+        let mut balance = 10;
+        for (seed, (deposit, bonus)) in (2..).zip([(20, 1), (7, 0), (100, 2)]) {
+            let inputs = [&bits(bonus, 8)[..], &bits(deposit, 8)[..]];
+            let (generator, evaluator, cloud) = run(&pay, parameters, inputs, seed, past).unwrap();
+            balance += deposit + bonus;
+            assert_eq!(number(&evaluator.outputs), balance, "{parameters}");
+            assert_eq!(number(&generator.outputs), 3, "{parameters}");
+            marks(&generator, &cloud);
+            past = kept(generator, cloud);
+        }
+    }
+}
+
+/// One version is loaded by two runs.
+#[test]
+fn a_version_may_be_loaded_again() {
+    let (open, pay) = (opened(), paid());
+    let parameters = malicious(3);
+    let (generator, _, cloud) =
+        run(&open, parameters, [&[], &bits(10, 8)], 1, Past::default()).unwrap();
+    let (first, again) = (generator.saved.clone(), cloud.saved.clone());
+    let past = kept(generator, cloud);
+    let (generator, _, cloud) = run(&pay, parameters, [&bits(0, 8), &bits(5, 8)], 2, past).unwrap();
+    let past = Past {
+        generator: first,
+        cloud: again,
+        ..kept(generator, cloud)
+    };
+    let (_, evaluator, _) = run(&pay, parameters, [&bits(0, 8), &bits(6, 8)], 3, past).unwrap();
+    assert_eq!(number(&evaluator.outputs), 16);
+}
+
+/// A run that saves a constant alone sends no circuit, and what it saved can be loaded.
+#[test]
+fn a_run_without_any_gate_saves() {
+    let mut blank = FunctionBuilder::new("blank");
+    blank
+        .save("balance", "u8", "40:u8")
+        .save("rate", "u8", "2:u8");
+    let (blank, pay) = (instance(&mut blank), paid());
+    let parameters = malicious(3);
+    let (generator, _, cloud) = run(&blank, parameters, [&[], &[]], 1, Past::default()).unwrap();
+    let past = kept(generator, cloud);
+    let (generator, evaluator, _) =
+        run(&pay, parameters, [&bits(1, 8), &bits(1, 8)], 2, past).unwrap();
+    assert_eq!(number(&evaluator.outputs), 42);
+    assert_eq!(number(&generator.outputs), 2);
+}
+
+/// Generator and cloud that load different versions stop before a key is used, and the evaluator
+/// finds it too.
+#[test]
+fn different_versions_stop_the_run() {
+    let (open, pay) = (opened(), paid());
+    let parameters = malicious(3);
+    let (generator, _, cloud) =
+        run(&open, parameters, [&[], &bits(10, 8)], 1, Past::default()).unwrap();
+    let old = cloud.saved.clone();
+    let past = kept(generator, cloud);
+    let (generator, _, cloud) = run(&pay, parameters, [&bits(0, 8), &bits(5, 8)], 2, past).unwrap();
+    let past = Past {
+        cloud: old,
+        ..kept(generator, cloud)
+    };
+    let mut trio = Trio::new(&pay, parameters, [&bits(0, 8), &bits(5, 8)], 3, past);
+    let ended = trio.run(None, &mut honest);
+    for end in ended.ends {
+        let found = matches!(
+            end,
+            Err(Error::PeerIncompatible(Incompatibility::SavedValues { .. })
+                | Error::PeerAborted(_))
+        );
+        assert!(found, "{end:?}");
+    }
+}
+
+#[test]
+fn values_of_another_chain_are_refused() {
+    let (open, pay) = (opened(), paid());
+    let parameters = malicious(3);
+    let start = |seed| run(&open, parameters, [&[], &bits(1, 8)], seed, Past::default()).unwrap();
+    let ((generator, _, cloud), (other, ..)) = (start(1), start(2));
+    assert_ne!(generator.chain.id(), other.chain.id());
+    let past = kept(generator, cloud);
+    let (chain, _) = past.chains.unwrap();
+    let refused = crate::outsourced::Generator::new(
+        super::trio::scheme(),
+        &pay,
+        parameters,
+        &bits(0, 8),
+        crate::outsourced::GeneratorStart::Chain(chain),
+        other.saved,
+        other.with_evaluator,
+        1,
+        &zeroize::Zeroizing::new([0; 32]),
+    );
+    let value = "balance".to_owned();
+    assert_eq!(refused.err(), Some(Error::OtherChain { value }));
+}
+
+/// What anyone sends has the same shape for all inputs.
+#[test]
+fn messages_look_alike_for_all_inputs() {
+    let function = adder(6, Recipient::Both);
+    let mut shapes = [(0, 0), (63, 63), (5, 40)].into_iter().map(|(x, y)| {
+        let inputs = [&bits(x, 6)[..], &bits(y, 6)[..]];
+        let mut trio = Trio::new(&function, malicious(5), inputs, 1, Past::default());
+        let ended = trio.run(None, &mut honest);
+        assert_eq!(ended.ends, [Ok(()), Ok(()), Ok(())]);
+        ended.sent
+    });
+    let first = shapes.next().unwrap();
+    assert!(shapes.all(|shape| shape == first));
+}

@@ -1,0 +1,52 @@
+//! The coin toss that draws the hash of the generator's input: the cloud commits to a share, the
+//! generator sends its own, and the cloud opens when the input is fixed.
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::{Cheat, cheated};
+use crate::Error;
+use crate::malicious::bits::xor_into;
+use crate::malicious::oracle::{Domain, Hash, Oracle};
+
+/// Bytes of a share.
+pub(super) const SHARE_BYTES: usize = 32;
+
+/// A share: random, and secret until it is sent.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct Share(pub(super) [u8; SHARE_BYTES]);
+
+impl Share {
+    /// What commits to it.
+    pub(super) fn commit(&self, oracle: &Oracle) -> Hash {
+        oracle.parts(Domain::Toss, 0, 0, &[&self.0])
+    }
+
+    /// The seed that both shares give.
+    pub(super) fn with(&self, other: &Self) -> [u8; SHARE_BYTES] {
+        let mut seed = self.0;
+        xor_into(&mut seed, &other.0);
+        seed
+    }
+}
+
+/// The cloud's commitment.
+pub(super) struct TossCommitment(pub(super) Hash);
+
+impl TossCommitment {
+    /// The seed, if `theirs` is what was committed to.
+    ///
+    /// # Errors
+    ///
+    /// It is not.
+    pub(super) fn open(
+        self,
+        oracle: &Oracle,
+        ours: &Share,
+        theirs: &Share,
+    ) -> Result<[u8; SHARE_BYTES], Error> {
+        match theirs.commit(oracle) == self.0 {
+            true => Ok(ours.with(theirs)),
+            false => Err(cheated(Cheat::Toss)),
+        }
+    }
+}

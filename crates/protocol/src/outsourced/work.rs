@@ -1,0 +1,210 @@
+//! What is run, as generator and cloud know it, and the bytes of a circuit.
+//!
+//! *Head*, before anything else of a circuit:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 16 | start point |
+//! | 16 | R, the start point of the partial-input gates |
+//! | 64 a bit | commitments to both labels of the generator's input, by select bit |
+//! | 16 a bit | under the evaluation key: labels of the generator's input |
+//! | 32 | under the check key: the seed |
+//!
+//! *Body*:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 64 a bit | commitments to both labels of the evaluator's encoded input, by select bit |
+//! | 32 a bit | partial-input gates of loaded values |
+//! | tables | of all calls, then of what masks results |
+//! | ⌈n/8⌉ | select bits of the labels of 0 of the n masked outputs |
+
+use tacit_circuit::{Component, Function, Role};
+use tacit_garble::{Scheme, SchemeId};
+use tacit_kernels::Block;
+
+use super::parameters::Parameters;
+use super::saved::MAX_SAVED_BITS;
+use super::terms::{Shape, Terms};
+use crate::Error;
+use crate::malicious::bits::bytes_for;
+use crate::malicious::encoding::Encoding;
+use crate::malicious::oracle::HASH_BYTES;
+use crate::malicious::returned::{added_inputs, component, returned_bits};
+use crate::malicious::walk::Whole;
+
+/// Most bytes of one circuit, which generator and cloud hold at once.
+const MAX_BODY_BYTES: usize = 1 << 30;
+
+/// Bytes of both commitments to a wire's labels.
+pub(super) const PAIR_BYTES: usize = 2 * HASH_BYTES;
+
+/// Bytes of a partial-input gate.
+pub(super) const GATE_BYTES: usize = 2 * Block::BYTES;
+
+/// Bytes of a circuit's seed.
+pub(super) const SEED_BYTES: usize = 32;
+
+/// The encoding of the evaluator's input: what it computes with, and what masks its result.
+pub(super) fn encoding_of(shape: Shape, parameters: &Parameters) -> Result<Encoding, Error> {
+    let bits = shape.input_bits + added_inputs(shape.output_bits);
+    Encoding::new(bits, parameters.encoding_distance())
+}
+
+/// A run as generator and cloud know it.
+pub(super) struct Work<'f, S> {
+    pub(super) scheme: S,
+    pub(super) function: &'f Function,
+    pub(super) parameters: Parameters,
+    for_garbler: Option<Component>,
+    for_evaluator: Option<Component>,
+    /// Bits of the generator's input that enter gates: its own, and what masks its result.
+    pub(super) garbled_bits: usize,
+    /// All bits of the generator's input: those, and what hides them under the hash.
+    pub(super) own_bits: usize,
+    pub(super) encoding: Encoding,
+    pub(super) loaded_bits: usize,
+    /// Bits of the masked results of evaluator and generator.
+    pub(super) masked_bits: [usize; 2],
+    table_bytes: usize,
+}
+
+impl<'f, S: Scheme<Wire = Block>> Work<'f, S> {
+    /// `function` under `parameters`.
+    ///
+    /// # Errors
+    ///
+    /// The scheme is not of the ideal-cipher rung, or the function is too large.
+    pub(super) fn new(
+        scheme: S,
+        function: &'f Function,
+        parameters: Parameters,
+    ) -> Result<Self, Error> {
+        let schemes = [
+            SchemeId::HALF_GATES_TWO_CALL,
+            SchemeId::HALF_GATES_REKEYED,
+            SchemeId::THREE_HALVES,
+        ];
+        if !schemes.contains(&scheme.id()) {
+            return Err(Error::ApiMisuse(
+                "`outsourced` takes half-gates or three-halves",
+            ));
+        }
+        let [to_garbler, to_evaluator] =
+            [Role::Garbler, Role::Evaluator].map(|role| function.output_bits(role));
+        let mask = |bits| match bits {
+            0 => Ok(None),
+            bits => component(bits)
+                .map(Some)
+                .map_err(|_| Error::ApiMisuse("a result that fits a circuit")),
+        };
+        let width = |ports: &[tacit_circuit::Port]| -> usize {
+            ports.iter().map(|port| port.ty.width()).sum()
+        };
+        let garbled_bits = function.input_bits(Role::Garbler) + added_inputs(to_garbler);
+        let mut work = Self {
+            scheme,
+            function,
+            parameters,
+            for_garbler: mask(to_garbler)?,
+            for_evaluator: mask(to_evaluator)?,
+            garbled_bits,
+            own_bits: garbled_bits + parameters.hiding_bits(),
+            encoding: encoding_of(Shape::of(function), &parameters)?,
+            loaded_bits: width(function.loads()),
+            masked_bits: [to_evaluator, to_garbler].map(returned_bits),
+            table_bytes: 0,
+        };
+        let tables = work.whole().table_bytes();
+        let saved_bits = width(function.saves());
+        let most = [work.loaded_bits, saved_bits, work.own_bits];
+        let fits = most.iter().all(|bits| *bits <= MAX_SAVED_BITS);
+        work.table_bytes = tables
+            .filter(|bytes| fits && *bytes <= MAX_BODY_BYTES)
+            .filter(|bytes| work.body_bytes() + bytes <= MAX_BODY_BYTES)
+            .ok_or(Error::ApiMisuse(
+                "`outsourced` holds a whole circuit at once, and takes functions of at most 1 GiB \
+                 of tables",
+            ))?;
+        Ok(work)
+    }
+
+    /// What is garbled.
+    pub(super) fn whole(&self) -> Whole<'_, S> {
+        Whole {
+            scheme: self.scheme,
+            function: self.function,
+            for_garbler: self.for_garbler.as_ref(),
+            for_evaluator: self.for_evaluator.as_ref(),
+        }
+    }
+
+    /// What the parties compare.
+    pub(super) fn terms(&self) -> Terms {
+        Terms {
+            function: self.function.digest(),
+            scheme: self.scheme.id(),
+            parameters: self.parameters,
+        }
+    }
+
+    /// σ.
+    pub(super) fn copies(&self) -> usize {
+        self.parameters.copies()
+    }
+
+    /// Bits of the evaluator's encoded input: its OTs.
+    pub(super) fn transfers(&self) -> usize {
+        self.encoding.encoded_bits()
+    }
+
+    /// Widths of the values that are saved.
+    pub(super) fn saved_widths(&self) -> impl Iterator<Item = usize> {
+        self.function.saves().iter().map(|port| port.ty.width())
+    }
+
+    /// Bits of both masked results.
+    pub(super) fn all_masked_bits(&self) -> usize {
+        self.masked_bits.iter().sum()
+    }
+
+    /// Bytes of a head without what is under keys.
+    pub(super) fn open_head_bytes(&self) -> usize {
+        2 * Block::BYTES + PAIR_BYTES * self.own_bits
+    }
+
+    /// Bytes of what is under the evaluation key.
+    pub(super) fn opening_bytes(&self) -> usize {
+        Block::BYTES * self.own_bits
+    }
+
+    /// Bytes of a head.
+    pub(super) fn head_bytes(&self) -> usize {
+        self.open_head_bytes() + self.opening_bytes() + SEED_BYTES
+    }
+
+    /// Bytes of a body before its tables.
+    pub(super) fn before_tables_bytes(&self) -> usize {
+        PAIR_BYTES * self.transfers() + GATE_BYTES * self.loaded_bits
+    }
+
+    /// Where a body's tables end.
+    pub(super) fn tables_end(&self) -> usize {
+        self.before_tables_bytes() + self.table_bytes
+    }
+
+    /// Bytes of a body.
+    pub(super) fn body_bytes(&self) -> usize {
+        self.tables_end() + bytes_for(self.all_masked_bits())
+    }
+
+    /// Bytes of both strings of an OT.
+    pub(super) fn string_bytes(&self) -> usize {
+        2 * self.copies() * Block::BYTES
+    }
+
+    /// Bytes of a circuit's decoding of the hash of the generator's input.
+    pub(super) fn decoding_bytes(&self) -> usize {
+        bytes_for(self.parameters.hash_rows())
+    }
+}
