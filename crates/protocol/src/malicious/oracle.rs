@@ -35,7 +35,7 @@ pub(crate) enum Domain {
     Seed = 2,
     /// Commitment to λ.
     Lambda = 3,
-    /// Commitment to a label of the garbler's input.
+    /// Commitment to a label of the garbler's input; in `outsourced` where such commitments start.
     GarblerInput = 4,
     /// Commitment to a first share of a label of the evaluator's input.
     FirstShare = 5,
@@ -75,7 +75,7 @@ pub(crate) enum Domain {
     CutEncrypt = 35,
     /// Commitment to the cloud's share of a coin toss.
     Toss = 36,
-    /// Commitment to a label of an encoded bit of the evaluator.
+    /// Start point of commitments to labels of the evaluator's encoded input.
     EvaluatorInput = 37,
     /// The seed of a copy's blinds.
     Blind = 38,

@@ -182,6 +182,20 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         })
     }
 
+    /// The split of the chain that this run goes on or, if it has not begun, will begin.
+    #[cfg(test)]
+    pub(super) fn split(&self) -> Vec<Fate> {
+        let brought = match &self.state {
+            State::Meeting(_, brought) => brought,
+            State::Running(_, running) => &running.brought,
+            State::Spent => return Vec::new(),
+        };
+        match &brought.start {
+            CloudStart::Chain(chain) => chain.split.clone(),
+            CloudStart::NewChain(_) => brought.split.clone(),
+        }
+    }
+
     fn run(meeting: &Meeting, brought: Brought) -> Result<State, Error> {
         let stage = match brought.start {
             CloudStart::NewChain(_) => Stage::SendingCut,

@@ -10,9 +10,10 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use super::commitment::{Committing, PAIR_BYTES};
 use super::partial::{follow_gates, write_gates};
 use super::saved::SavedCopy;
-use super::work::{PAIR_BYTES, SEED_BYTES, Work};
+use super::work::{SEED_BYTES, Work};
 use crate::malicious::bits::{bit, bytes_for, pack, unpack};
 use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle, first_block};
 use crate::malicious::walk::{InputLabels, Material};
@@ -137,14 +138,9 @@ impl CopySecrets {
         }
     }
 
-    /// Commitments to both labels of each of `zeros`, at position p the one with select bit p.
+    /// Appends commitments to both labels of each of `zeros`.
     fn commit(&self, oracle: &Oracle, domain: Domain, zeros: &[Block], out: &mut Vec<u8>) {
-        for (i, zero) in (0..).zip(zeros) {
-            let first = *zero ^ self.delta.and_bit(zero.lsb());
-            for (p, label) in (0..).zip([first, first ^ self.delta]) {
-                out.extend_from_slice(&oracle.block(domain, self.copy as u32, 2 * i + p, label));
-            }
-        }
+        Committing::new(oracle, domain, self.copy).commit(zeros, self.delta, out);
     }
 }
 
@@ -170,25 +166,6 @@ pub(super) fn expected_selects(oracle: &Oracle, copy: usize, selects: &[u8]) -> 
 /// The seed of the blinds of a circuit's delivered labels under the run's.
 pub(super) fn blind_seed(oracle: &Oracle, root: &[u8; 32], copy: usize) -> Block {
     first_block(&oracle.parts(Domain::Blind, copy as u32, 0, &[root]))
-}
-
-/// Whether each of `labels` opens the commitment at its select bit's position. Takes as long for all
-/// labels. (A select bit says nothing of a value: positions are as random as permute bits.)
-pub(super) fn open_labels(
-    oracle: &Oracle,
-    domain: Domain,
-    copy: usize,
-    labels: &[Block],
-    commitments: &[u8],
-) -> bool {
-    let (pairs, _) = commitments.as_chunks::<PAIR_BYTES>();
-    let opened = (0..).zip(labels.iter().zip(pairs));
-    opened.fold(true, |all, (i, (label, pair))| {
-        let p = label.lsb().unwrap_u8();
-        let hash = oracle.block(domain, copy as u32, 2 * i + u32::from(p), *label);
-        let at = usize::from(p) * HASH_BYTES;
-        all & (pair[at..at + HASH_BYTES] == hash)
-    })
 }
 
 /// The active labels of a circuit's inputs.

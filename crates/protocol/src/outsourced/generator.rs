@@ -61,6 +61,9 @@ pub struct Generator<'f, S: Scheme> {
     state: State,
     /// Circuits garbled.
     made: u64,
+    /// How the generator of a test cheats with its input.
+    #[cfg(test)]
+    pub(super) spoiling: Option<super::tests::OtherInput>,
 }
 
 enum State {
@@ -171,6 +174,8 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
             threads: threads.max(1),
             state: State::Meeting(meeting, Box::new(brought)),
             made: 0,
+            #[cfg(test)]
+            spoiling: None,
         })
     }
 
@@ -240,8 +245,12 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
                 let seed = running.seed(*copy);
                 let secrets = CopySecrets::derive(work, *copy, &seed);
                 secrets.write_head(oracle, head);
-                let (first, input) = (head.len(), &running.brought.input);
-                secrets.write_opening(input, head);
+                let first = head.len();
+                secrets.write_opening(&running.brought.input, head);
+                #[cfg(test)]
+                if let Some(spoiling) = &self.spoiling {
+                    spoiling.spoil_opening(*copy, secrets.delta, &mut head[first..]);
+                }
                 let [check, evaluate] = &keys[*copy];
                 evaluate.open(oracle, *copy, Fate::Evaluate, &mut head[first..]);
                 let first = head.len();
@@ -291,6 +300,11 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
             let secrets = CopySecrets::derive(&self.work, copy, &running.seed(copy));
             let sum = hash.of(&secrets.permute_bits());
             message.extend_from_slice(&sum.to_bytes()[..self.work.decoding_bytes()]);
+        }
+        #[cfg(test)]
+        if let Some(spoiling) = &self.spoiling {
+            let first = hash.of(&[vec![1], vec![0; running.brought.input.len()]].concat());
+            spoiling.spoil_decodings(self.work.decoding_bytes(), first, message);
         }
     }
 

@@ -4,10 +4,11 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::copy::{ActiveLabels, CopySecrets, CopySeed, evaluate, open_labels};
+use super::commitment::{Committing, PAIR_BYTES};
+use super::copy::{ActiveLabels, CopySecrets, CopySeed, evaluate};
 use super::cut::{CutKey, Fate};
 use super::saved::{CloudValue, SavedCopy};
-use super::work::{PAIR_BYTES, SEED_BYTES, Work};
+use super::work::{SEED_BYTES, Work};
 use super::{Cheat, cheated};
 use crate::Error;
 use crate::malicious::oracle::{Domain, Oracle};
@@ -60,7 +61,8 @@ impl HeldCopy {
         let labels = labels.map(|bytes| Block::from_bytes(*bytes));
         let mut own = Zeroizing::new(labels.collect::<Vec<_>>());
         let commitments = &open[2 * Block::BYTES..];
-        let opened = open_labels(oracle, Domain::GarblerInput, copy, &own, commitments);
+        let committing = Committing::new(oracle, Domain::GarblerInput, copy);
+        let opened = committing.open(&own, commitments);
         match fate {
             Fate::Check if !checked => {
                 let part = "start points or commitments to inputs";
@@ -111,8 +113,8 @@ impl HeldCopy {
             },
         };
         let commitments = &body[..PAIR_BYTES * work.transfers()];
-        let domain = Domain::EvaluatorInput;
-        let opened = open_labels(oracle, domain, copy, active.encoded, commitments);
+        let committing = Committing::new(oracle, Domain::EvaluatorInput, copy);
+        let opened = committing.open(active.encoded, commitments);
         let evaluated = evaluate(work, self.starts, &active, loaded(), body);
         let differs = first_difference(work, body, expected);
         let masked = match (encoded, differs) {

@@ -12,6 +12,7 @@
 //! | `terms` | what the three agree on, and the name of a run |
 //! | `cut`, `chain` | which circuits are evaluated, and the keys that say so, run after run |
 //! | `copy`, `work` | a circuit from its seed, and its bytes |
+//! | `commitment` | commitments to labels |
 //! | `transfer` | oblivious transfer from the generator to the cloud, by the evaluator's choice |
 //! | `toss`, `same_input` | one input of the generator to all circuits |
 //! | `partial`, `saved` | values from one run to the next |
@@ -26,6 +27,7 @@
 mod chain;
 mod cheat;
 mod cloud;
+mod commitment;
 mod copy;
 mod cut;
 mod evaluator;

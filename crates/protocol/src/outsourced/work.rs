@@ -23,21 +23,18 @@ use tacit_circuit::{Component, Function, Role};
 use tacit_garble::{Scheme, SchemeId};
 use tacit_kernels::Block;
 
+use super::commitment::PAIR_BYTES;
 use super::parameters::Parameters;
 use super::saved::MAX_SAVED_BITS;
 use super::terms::{Shape, Terms};
 use crate::Error;
 use crate::malicious::bits::bytes_for;
 use crate::malicious::encoding::Encoding;
-use crate::malicious::oracle::HASH_BYTES;
 use crate::malicious::returned::{added_inputs, component, returned_bits};
 use crate::malicious::walk::Whole;
 
 /// Most bytes of one circuit, which generator and cloud hold at once.
 const MAX_BODY_BYTES: usize = 1 << 30;
-
-/// Bytes of both commitments to a wire's labels.
-pub(super) const PAIR_BYTES: usize = 2 * HASH_BYTES;
 
 /// Bytes of a partial-input gate.
 pub(super) const GATE_BYTES: usize = 2 * Block::BYTES;

@@ -8,9 +8,9 @@ use crate::outsourced::{
 };
 use crate::{Error, Incompatibility};
 
-type Outcomes = (GeneratorOutcome, EvaluatorOutcome, CloudOutcome);
+pub(super) type Outcomes = (GeneratorOutcome, EvaluatorOutcome, CloudOutcome);
 
-fn run(
+pub(super) fn run(
     function: &Function,
     parameters: Parameters,
     inputs: [&[bool]; 2],
@@ -55,7 +55,7 @@ fn each_recipient_gets_the_sum() {
 }
 
 /// Begins an account: the evaluator's number, saved, beside a constant.
-fn opened() -> Function {
+pub(super) fn opened() -> Function {
     let mut builder = FunctionBuilder::new("open");
     builder
         .input("deposit", "u8", Role::Evaluator)
@@ -65,7 +65,7 @@ fn opened() -> Function {
 }
 
 /// Adds to an account, and gives the evaluator the balance and the generator the rate.
-fn paid() -> Function {
+pub(super) fn paid() -> Function {
     let mut builder = FunctionBuilder::new("pay");
     builder
         .library("add", "adder", &[("bits", "8")])

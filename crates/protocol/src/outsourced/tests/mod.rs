@@ -1,4 +1,12 @@
 //! Outsourced runs from end to end in memory, by honest parties and by such as cheat.
 
+mod against_cloud;
+mod against_evaluator;
+mod against_generator;
+mod chains;
+mod cheats;
 mod honest;
+mod rates;
 mod trio;
+
+pub(super) use cheats::OtherInput;

@@ -1,0 +1,174 @@
+//! What cheating is made of: where in a message something lies, and how a run has to end.
+
+use tacit_circuit::{Function, Recipient};
+use tacit_garble::HalfGates;
+use tacit_kernels::Block;
+
+use super::trio::{Ended, Past, Trio, adder, bits, malicious, number, scheme};
+use crate::Error;
+use crate::Misbehaviour;
+use crate::message::Kind;
+use crate::outsourced::cut::Fate;
+use crate::outsourced::work::Work;
+use crate::outsourced::{Cheat, Parameters, Peer, kills_chain};
+
+/// Circuits of a run of the catalogue: three are evaluated, so that one bad one is outvoted.
+pub(super) const COPIES: u32 = 8;
+
+/// The inputs on which every strategy is tried.
+pub(super) const INPUTS: [[u64; 2]; 2] = [[9, 4], [2, 15]];
+
+/// A generator that gives circuits another first input bit.
+pub(in crate::outsourced) struct OtherInput {
+    pub(super) copies: Vec<usize>,
+    /// Whether it lies about H·π so that the hash of its input comes out as for the others.
+    pub(super) hidden: bool,
+}
+
+impl OtherInput {
+    pub(in crate::outsourced) fn spoil_opening(
+        &self,
+        copy: usize,
+        delta: Block,
+        opening: &mut [u8],
+    ) {
+        if self.copies.contains(&copy) {
+            let first = &mut opening[..Block::BYTES];
+            first
+                .iter_mut()
+                .zip(delta.to_bytes())
+                .for_each(|(a, b)| *a ^= b);
+        }
+    }
+
+    pub(in crate::outsourced) fn spoil_decodings(
+        &self,
+        bytes: usize,
+        column: Block,
+        message: &mut [u8],
+    ) {
+        for copy in self.copies.iter().filter(|_| self.hidden) {
+            let decoding = &mut message[copy * bytes..(copy + 1) * bytes];
+            decoding
+                .iter_mut()
+                .zip(column.to_bytes())
+                .for_each(|(a, b)| *a ^= b);
+        }
+    }
+}
+
+/// Where the bytes of a run's messages lie, and who cheats where.
+pub(super) struct Place<'f> {
+    pub(super) work: Work<'f, HalfGates>,
+    /// A checked circuit and an evaluated one.
+    pub(super) checked: usize,
+    pub(super) evaluated: usize,
+}
+
+impl<'f> Place<'f> {
+    pub(super) fn new(function: &'f Function, parameters: Parameters, split: &[Fate]) -> Self {
+        let with = |fate| split.iter().rposition(|found| *found == fate);
+        Self {
+            work: Work::new(scheme(), function, parameters).expect("a run"),
+            checked: with(Fate::Check).expect("a checked circuit"),
+            evaluated: with(Fate::Evaluate).expect("an evaluated circuit"),
+        }
+    }
+
+    pub(super) fn copy(&self, fate: Fate) -> usize {
+        match fate {
+            Fate::Check => self.checked,
+            Fate::Evaluate => self.evaluated,
+        }
+    }
+
+    /// Where the head of `copy` begins in its message.
+    pub(super) fn head(&self, copy: usize) -> usize {
+        32 + copy * self.work.head_bytes()
+    }
+
+    /// Where the box under the evaluation key of `copy` begins in the heads.
+    pub(super) fn boxes(&self, copy: usize) -> usize {
+        self.head(copy) + self.work.open_head_bytes()
+    }
+
+    /// Where the body of `copy` begins in its message.
+    pub(super) fn body(&self, copy: usize) -> usize {
+        copy * self.work.body_bytes()
+    }
+}
+
+/// How a run has to end.
+#[derive(Clone, Copy)]
+pub(super) enum Due {
+    /// All finish, with the right result.
+    Right,
+    /// This party finds this.
+    Caught(Peer, fn(Cheat) -> bool),
+    /// This party finds that a message is not what any honest party sends.
+    Refused(Peer),
+}
+
+/// A strategy: what it is called, what of a message it changes, and how it ends.
+pub(super) struct Strategy {
+    pub(super) name: &'static str,
+    pub(super) change: fn(&Place<'_>, Peer, Kind, &mut Vec<u8>),
+    pub(super) due: Due,
+}
+
+/// Runs one strategy of `cheater` on both inputs: each time it ends as it has to, and what anyone
+/// sends looks the same.
+pub(super) fn check_all(cheater: Peer, strategies: &[Strategy]) {
+    let function = adder(4, Recipient::Both);
+    for strategy in strategies {
+        let ends = INPUTS.map(|[x, y]| {
+            let inputs = [&bits(x, 4)[..], &bits(y, 4)[..]];
+            let mut trio = Trio::new(&function, malicious(COPIES), inputs, 5, Past::default());
+            let place = Place::new(&function, malicious(COPIES), &trio.cloud.split());
+            let mut rewrite = |to, kind, number, message: &mut Vec<u8>| {
+                if number == 0 || kind == Kind::OutsourcedTerms || kind == Kind::OutsourcedResult {
+                    (strategy.change)(&place, to, kind, message);
+                }
+            };
+            let ended = trio.run(Some(cheater), &mut rewrite);
+            check(strategy, &ended);
+            if matches!(strategy.due, Due::Right) {
+                let sum = (x + y) % 16;
+                let generator = trio.generator.finish().expect("done");
+                let evaluator = trio.evaluator.finish().expect("done");
+                assert_eq!(number(&generator.outputs), sum, "{}", strategy.name);
+                assert_eq!(number(&evaluator.outputs), sum, "{}", strategy.name);
+            }
+            let ends = ended.ends.map(|end| format!("{end:?}"));
+            (ends, ended.sent)
+        });
+        assert_eq!(ends[0], ends[1], "{}", strategy.name);
+    }
+}
+
+/// Checks that a run ended as it has to.
+pub(super) fn check(strategy: &Strategy, ended: &Ended) {
+    let name = strategy.name;
+    let found = |peer: Peer| match &ended.ends[peer as usize] {
+        Err(error) => error,
+        Ok(()) => panic!("{name}: {peer} finds nothing"),
+    };
+    match strategy.due {
+        Due::Right => {
+            let all = ended.ends.iter().all(Result::is_ok);
+            assert!(all, "{name}: {:?}", ended.ends);
+        }
+        Due::Caught(peer, cheat) => match found(peer) {
+            Error::PeerMisbehaved(Misbehaviour::CheatedOutsourced(caught)) => {
+                assert!(cheat(*caught), "{name}: {caught}");
+                assert!(kills_chain(found(peer)), "{name}");
+            }
+            other => panic!("{name}: {other}"),
+        },
+        Due::Refused(peer) => {
+            let error = found(peer);
+            let refused = matches!(error, Error::PeerMisbehaved(_) | Error::PeerIncompatible(_));
+            assert!(refused, "{name}: {error}");
+        }
+    }
+}
