@@ -19,9 +19,10 @@
 //! cipher for garbling, a pseudorandom permutation elsewhere; the malicious OT extension's.
 //!
 //! **Prepared** by [`PreparingGarbler`] and [`PreparingEvaluator`]: both keep N executions through
-//! [`Circuits`]. **Run** by [`OnlineGarbler`] and [`OnlineEvaluator`], each execution once. A check
-//! that fails, or a connection lost before preparation ends, is terminal: all of the batch and its
-//! OTs are discarded, and another is prepared from fresh randomness.
+//! [`Circuits`]. **Run** by [`OnlineGarbler`] and [`OnlineEvaluator`], each execution once. While
+//! preparing, a check that fails or a connection that is lost is terminal: all of the batch and its
+//! OTs are discarded, and another is prepared from fresh randomness. In a run it costs that
+//! execution alone.
 
 mod caught;
 mod circuit;
