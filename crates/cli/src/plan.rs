@@ -27,6 +27,7 @@ Examples:
   tacit plan levenshtein --param n=60,m=60 --link 33ms,50mbit
   tacit plan aes-128-cbc --param blocks=10 --link 500us,1gbit --assumption prf
   tacit plan levenshtein --param n=60,m=60 --peer bob       from what is in stock with bob
+  tacit plan aes-128 --link 500us,1gbit --security malicious --runs 1024
   tacit plan my-function.json --link 40ms,100mbit --json
 
 What is computed can be cut into components of several sizes, run by several protocols and garbled \
@@ -74,7 +75,8 @@ pub(crate) struct PlanArgs {
     /// Consider this scheme alone; `tacit inspect` lists them
     #[arg(long, value_name = "NAME", conflicts_with = "assumption")]
     pub(crate) scheme: Option<String>,
-    /// For how many runs the command that is printed prepares
+    /// For how many runs the command that is printed prepares; against malicious parties a run
+    /// costs less the more there are
     #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) runs: u64,
@@ -97,6 +99,7 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
     let subject = Subject::new(args)?;
     let mut planner = Planner::new(link)?
         .threat_model(args.security)
+        .runs(args.runs)
         .assumption(args.assumption);
     log.step(format_args!(
         "this machine adds {:?} to a round trip",
@@ -290,7 +293,7 @@ fn alternative(one: &Alternative) -> Json {
         "garbler_early_bytes": traffic.garbler_early_bytes,
         "garbler_late_bytes": traffic.garbler_late_bytes,
         "evaluator_bytes": traffic.evaluator_bytes,
-        "online_round_trips": 1,
+        "online_round_trips": one.online_round_trips(),
         "round_trips_from_agreement": one.round_trips(),
         "online_ms": ms(times.online),
         "from_agreement_ms": ms(times.from_agreement),

@@ -116,6 +116,42 @@ fn a_person_is_told_the_choice_and_why() {
 }
 
 #[test]
+fn against_a_malicious_party_a_batch_is_planned_and_runs() {
+    let parties = Parties::new();
+    parties.file("a.txt", "41");
+    parties.file("b.txt", "40");
+    let asked = ["plan", "millionaires", "--param", "bits=8"];
+    let model = ["--security", "malicious", "--runs", "2"];
+    let text = tacit(parties.folder(), &[&asked[..], &LINK, &model].concat());
+    let text = text.succeeded();
+    for words in [
+        "The choice: batch",
+        "2 round trips",
+        "--protocol batch --runs 2",
+    ] {
+        assert!(text.contains(words), "{words:?} is missing:\n{text}");
+    }
+    let plan = |more: &[&str]| {
+        let all = [&asked[..], &LINK, &model, more, &["--json"]].concat();
+        tacit(parties.folder(), &all).json()
+    };
+    let first = plan(&[]);
+    let chosen = |plan: &Json| {
+        plan["alternatives"][plan["choice"].as_u64().expect("a number") as usize].clone()
+    };
+    assert_eq!(chosen(&first)["threat_model"], "malicious");
+    for ended in both(&parties, &first["commands_once_prepared"], "prepare", true) {
+        ended.succeeded();
+    }
+    let alice = parties.fingerprints()[0];
+    let second = plan(&["--stock", "b", "--peer", alice]);
+    assert_eq!(chosen(&second)["runs_in_stock"], 2, "{second}");
+    for ended in both(&parties, &second["commands"], "run", true) {
+        assert_eq!(ended.succeeded(), "a_is_richer = 1\n");
+    }
+}
+
+#[test]
 fn functions_of_no_library_are_planned_as_they_are() {
     let parties = Parties::new();
     let json = tacit(
@@ -165,8 +201,13 @@ fn what_cannot_be_planned_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let plan = |args: &[&str]| tacit(folder.path(), &[&["plan", "aes-128"], args].concat());
     plan(&[]).failed(2, &["--link", "tacit.toml"]);
-    let malicious = plan(&[&LINK[..], &["--security", "malicious"]].concat());
-    malicious.failed(2, &["malicious", "direct", "semi-honest"]);
+    let three = plan(&[&LINK[..], &["--security", "malicious-non-colluding"]].concat());
+    three.failed(
+        2,
+        &["malicious-non-colluding", "direct", "semi-honest", "batch"],
+    );
+    let prf = ["--security", "malicious", "--assumption", "prf"];
+    plan(&[&LINK[..], &prf].concat()).failed(2, &["batch", "prf"]);
     plan(&[&LINK[..], &["--security", "paranoid"]].concat())
         .failed(2, &["paranoid", "semi-honest"]);
     plan(&["--link", "fast"]).failed(2, &["DELAY,RATE"]);

@@ -7,8 +7,8 @@ use std::thread;
 use tacit::garble::{Assumption, SchemeId};
 use tacit::plan::{Alternative, Calibration, InStock, Plan, PlannedProtocol, Planner, ThreatModel};
 use tacit::{
-    Category, Cost, Error, Function, FunctionBuilder, Identity, Job, Listener, Phase, Preparation,
-    Recipient, Role, Session, Settings, Stocks, Value, library,
+    BatchPreparation, Category, Cost, Error, Function, FunctionBuilder, Identity, Job, Listener,
+    Phase, Preparation, Recipient, Role, Session, Settings, Stocks, Value, library,
 };
 use tempfile::TempDir;
 
@@ -165,17 +165,65 @@ fn bytes_are_those_of_runs() {
 #[test]
 fn what_nothing_protects_against_is_refused() {
     let function = library::function("millionaires", &BTreeMap::new()).expect("a function");
-    for asked in [ThreatModel::Malicious, ThreatModel::MaliciousNonColluding] {
-        let mut planner = planner().threat_model(asked);
-        let error = planner
-            .plan_uncut(function.clone())
-            .expect_err("no protocol");
-        assert_eq!(error.category(), Category::Usage);
-        let text = error.to_string();
-        for word in [&asked.to_string()[..], "direct", "prepared", "semi-honest"] {
-            assert!(text.contains(word), "{word}: {text}");
-        }
+    let asked = ThreatModel::MaliciousNonColluding;
+    let mut planner = planner().threat_model(asked);
+    let error = planner.plan_uncut(function).expect_err("no protocol");
+    assert_eq!(error.category(), Category::Usage);
+    let text = error.to_string();
+    for word in [&asked.to_string()[..], "direct", "batch", "semi-honest"] {
+        assert!(text.contains(word), "{word}: {text}");
     }
+}
+
+/// Bytes are those of a run, its phases apart, and nothing weaker than asked for is thought of.
+#[test]
+fn against_a_malicious_party_it_is_a_batch() {
+    let function = library::function("millionaires", &given(&[("bits", 8)])).expect("a function");
+    let asked = || planner().threat_model(ThreatModel::Malicious).runs(1);
+    let plan = asked().plan_uncut(function.clone()).expect("a plan");
+    let all = plan.alternatives.iter();
+    assert!(
+        all.clone()
+            .all(|one| one.protocol == PlannedProtocol::Batch)
+    );
+    // Half-gates by either hash, and three-halves.
+    assert_eq!(all.count(), 3);
+    let mut empty = asked().stock(InStock::default());
+    let empty = empty.plan_uncut(function.clone()).expect("a plan");
+    assert!(!empty.choice().can_run_now());
+
+    let folders = [(); 2].map(|()| TempDir::new().expect("a folder"));
+    let stocks = folders
+        .each_ref()
+        .map(|folder| Stocks::open(folder.path(), 1 << 30));
+    let [ours, theirs] = stocks.map(|stocks| stocks.expect("a folder"));
+    let (mut a, mut b) = meet();
+    let scheme = SchemeId::HALF_GATES_TWO_CALL;
+    let play = |session: &mut Session, role: Role, stocks: &Stocks| -> Result<Cost, Error> {
+        BatchPreparation::new(role, &function, 1).run(session, stocks)?;
+        if role == Role::Evaluator {
+            let names = stocks.list()?;
+            let summaries = names.iter().map(|name| stocks.summary(name));
+            let in_stock = InStock::new(summaries.collect::<Result<_, _>>()?);
+            let stocked = asked().stock(in_stock).plan_uncut(function.clone())?;
+            assert_eq!(stocked.choice().runs_in_stock, Some(1));
+            assert!(stocked.choice().can_run_now());
+        }
+        let job = job(&function, role, scheme).batch(stocks);
+        Ok(job.run(session)?.cost)
+    };
+    let cost = thread::scope(|scope| {
+        let garbler = scope.spawn(|| play(&mut a, Role::Garbler, &ours));
+        let evaluator = play(&mut b, Role::Evaluator, &theirs).expect("a run");
+        garbler.join().expect("no panic").expect("a run");
+        evaluator
+    });
+    let online = cost.phases.iter().find(|cost| cost.phase == Phase::Run);
+    let online = online.expect("an online phase").traffic;
+    let planned = plan.alternatives.iter().find(|one| one.rung.id == scheme);
+    let traffic = planned.expect("half-gates").traffic;
+    assert_eq!(online.received.bytes, traffic.garbler_late_bytes);
+    assert_eq!(online.sent.bytes, traffic.evaluator_bytes);
 }
 
 #[test]

@@ -19,11 +19,14 @@ impl<'a> Commands<'a> {
 
     /// What prepares for the runs that were asked for; nothing where nothing is to be prepared.
     pub(super) fn prepare(&self, role: Role) -> Option<String> {
-        if self.of.protocol != PlannedProtocol::Prepared {
+        if self.of.protocol == PlannedProtocol::Direct {
             return None;
         }
         let mut words = vec!["tacit".to_owned(), "prepare".to_owned()];
         words.extend(self.function());
+        if self.of.protocol == PlannedProtocol::Batch {
+            words.extend(["--protocol".to_owned(), "batch".to_owned()]);
+        }
         words.extend(["--runs".to_owned(), self.args.runs.to_string()]);
         words.extend(self.party(role));
         Some(line(&words))
@@ -98,7 +101,7 @@ impl<'a> Commands<'a> {
                 words.extend(["--peer".to_owned(), peer.clone()]);
             }
             if let Some(stock) = &self.args.stock
-                && self.of.protocol == PlannedProtocol::Prepared
+                && self.of.protocol != PlannedProtocol::Direct
             {
                 words.extend(["--stock".to_owned(), stock.display().to_string()]);
             }

@@ -144,6 +144,17 @@ impl Told<'_> {
             choice.rung.assumption,
             choice.rung.security_bits
         )];
+        if choice.protocol == PlannedProtocol::Batch {
+            reasons.push(format!(
+                "a run takes {} round trips; what it sends does not grow with the circuit",
+                choice.online_round_trips()
+            ));
+            reasons.push(format!(
+                "{} runs are prepared and checked together, 4096 at most: the more, the fewer \
+                 circuits a run",
+                self.args.runs
+            ));
+        }
         let other = plan.fastest(|one| one.protocol != choice.protocol);
         if let Some(other) = other {
             let (faster, slower) = (choice.times.online, other.times.online);
@@ -201,7 +212,7 @@ impl Told<'_> {
 
     fn commands(&self, text: &mut String) {
         let shown = self.shown();
-        if shown.protocol == PlannedProtocol::Prepared && !shown.can_run_now() {
+        if shown.protocol != PlannedProtocol::Direct && !shown.can_run_now() {
             let offline = &shown.offline;
             let _ = writeln!(
                 text,

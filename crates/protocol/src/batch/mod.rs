@@ -13,6 +13,7 @@
 //! | `consistency` | one input of the garbler to all circuits of an execution |
 //! | `cut`, `transfer` | which circuits are checked, buckets; oblivious transfer |
 //! | [`offline`], [`online`] | the parties |
+//! | [`outline`] | what an execution takes, without making one |
 //! | `crate::malicious` | commitments, encoding of inputs, a result for the garbler |
 //!
 //! **Assumptions.** SHA-256 as a random oracle that commits and may be programmed; AES as an ideal
@@ -32,6 +33,7 @@ mod execution;
 mod layout;
 pub mod offline;
 pub mod online;
+pub mod outline;
 pub mod parameters;
 pub mod plan;
 #[cfg(test)]

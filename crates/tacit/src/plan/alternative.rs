@@ -101,7 +101,8 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// This candidate by `protocol` under the scheme of `rung`.
+    /// This candidate by `protocol` under the scheme of `rung`; by `batch` it is
+    /// [`checked`](Self::checked).
     ///
     /// # Errors
     ///
@@ -129,12 +130,12 @@ impl Candidate {
         };
         let work = match protocol {
             PlannedProtocol::Direct => costs.direct(),
-            PlannedProtocol::Prepared => costs.prepared(&outline, &calibration.handling(rung.id)?),
+            _ => costs.prepared(&outline, &calibration.handling(rung.id)?),
         };
         let course = Course::of(&outline, &work, way);
         let needs = match protocol {
             PlannedProtocol::Direct => Vec::new(),
-            PlannedProtocol::Prepared => needs(function, rung, stock),
+            _ => needs(function, rung, stock),
         };
         Ok(Alternative {
             protocol,
@@ -149,11 +150,11 @@ impl Candidate {
             times: costs.planned(protocol, (&outline, &work), &course, way),
             offline: match protocol {
                 PlannedProtocol::Direct => Offline::default(),
-                PlannedProtocol::Prepared => costs.offline(rung, way),
+                _ => costs.offline(rung, way),
             },
             runs_in_stock: match protocol {
                 PlannedProtocol::Direct => None,
-                PlannedProtocol::Prepared => runs_in_stock(&needs),
+                _ => runs_in_stock(&needs),
             },
             needs,
         })
@@ -172,17 +173,17 @@ impl SchemeVisitor for Sketch<'_> {
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
         Ok(match self.protocol {
             PlannedProtocol::Direct => direct::outline(scheme, self.function)?,
-            PlannedProtocol::Prepared => prepared::outline(scheme, self.function)?,
+            _ => prepared::outline(scheme, self.function)?,
         })
     }
 }
 
 /// What a function's components take on this machine.
-struct Costs<'f> {
-    function: &'f Function,
-    times: Vec<TimeEstimate>,
+pub(super) struct Costs<'f> {
+    pub(super) function: &'f Function,
+    pub(super) times: Vec<TimeEstimate>,
     /// Seconds that a walk over all calls takes.
-    walking: f64,
+    pub(super) walking: f64,
 }
 
 impl Costs<'_> {
@@ -205,7 +206,7 @@ impl Costs<'_> {
     }
 
     /// Seconds of all calls.
-    fn all_calls(&self, of: impl Fn(&TimeEstimate) -> Duration) -> f64 {
+    pub(super) fn all_calls(&self, of: impl Fn(&TimeEstimate) -> Duration) -> f64 {
         let calls = self.function.component_calls().iter();
         let seconds = calls.zip(&self.times);
         seconds
@@ -268,9 +269,7 @@ impl Costs<'_> {
         let before = match protocol {
             PlannedProtocol::Direct => round_trip,
             // The garbler garbles a run's instances again before it links them.
-            PlannedProtocol::Prepared => {
-                2.0 * round_trip + early + self.all_calls(|time| time.garbler)
-            }
+            _ => 2.0 * round_trip + early + self.all_calls(|time| time.garbler),
         };
         PlannedTimes {
             online: seconds(online),
@@ -306,7 +305,7 @@ impl Costs<'_> {
     }
 }
 
-fn seconds(seconds: f64) -> Duration {
+pub(super) fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
@@ -348,7 +347,7 @@ fn needs(function: &Function, rung: &Rung, stock: Option<&InStock>) -> Vec<Need>
 }
 
 /// How many runs the stock is enough for. OTs are leased 64 at a time.
-fn runs_in_stock(needs: &[Need]) -> Option<u64> {
+pub(super) fn runs_in_stock(needs: &[Need]) -> Option<u64> {
     let runs = needs.iter().map(|need| {
         let unit = if need.name == "OTs" { 64 } else { 1 };
         Some(need.in_stock? / need.count.next_multiple_of(unit).max(1))
@@ -357,12 +356,19 @@ fn runs_in_stock(needs: &[Need]) -> Option<u64> {
 }
 
 impl Alternative {
+    /// Round trips from the evaluator's first byte to its result.
+    #[must_use]
+    pub fn online_round_trips(&self) -> u32 {
+        match self.protocol {
+            PlannedProtocol::Direct | PlannedProtocol::Prepared => 1,
+            PlannedProtocol::Batch => 2,
+        }
+    }
+
     /// Round trips from nothing agreed, in an open session: agreement, leases, and the run.
     #[must_use]
     pub fn round_trips(&self) -> u32 {
-        match self.protocol {
-            PlannedProtocol::Direct => 2,
-            PlannedProtocol::Prepared => 3,
-        }
+        let leases = u32::from(self.protocol != PlannedProtocol::Direct);
+        1 + leases + self.online_round_trips()
     }
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use tacit_circuit::{Component, Digest};
 use tacit_garble::SchemeId;
 use tacit_net::{Channel, Identity, Link, Settings};
+use tacit_protocol::batch::outline::commit_to_labels;
 
 use super::Overhead;
 use super::rehearsal::Handling;
@@ -26,6 +27,9 @@ const BULK_BYTES: usize = 256 << 10;
 const BULK_TIME: Duration = Duration::from_millis(20);
 /// How long each side of a component is tried out under a scheme.
 const PATIENCE: Duration = Duration::from_micros(1500);
+/// Hashes of `batch` that are timed together, and how often.
+const HASHES: u32 = 1 << 10;
+const HASHINGS: usize = 5;
 
 /// What this machine takes.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +38,7 @@ pub struct Calibration {
     pub overhead: Overhead,
     components: HashMap<(SchemeId, Digest), TimeEstimate>,
     handling: HashMap<SchemeId, Handling>,
+    hash: Option<f64>,
 }
 
 impl Calibration {
@@ -82,6 +87,22 @@ impl Calibration {
         let measured = Handling::measure(scheme)?;
         self.handling.insert(scheme, measured);
         Ok(measured)
+    }
+}
+
+impl Calibration {
+    /// Seconds that a hash of `batch` takes, measured the first time that it is asked for.
+    pub(super) fn hash(&mut self) -> f64 {
+        *self.hash.get_or_insert_with(|| {
+            let times = (0..HASHINGS).map(|_| {
+                let begun = Instant::now();
+                std::hint::black_box(commit_to_labels(HASHES));
+                begun.elapsed().as_secs_f64() / f64::from(HASHES)
+            });
+            let mut times: Vec<f64> = times.collect();
+            times.sort_by(f64::total_cmp);
+            times[HASHINGS / 2]
+        })
     }
 }
 

@@ -9,6 +9,7 @@
 use std::time::Duration;
 
 use tacit_net::Link;
+use tacit_protocol::batch;
 use tacit_protocol::outline::Outline;
 
 /// A TLS record's payload at most, and what it has around it.
@@ -76,6 +77,11 @@ impl Way {
         (bytes + records * RECORD_OVERHEAD_BYTES) as f64 * self.seconds_a_byte
     }
 
+    /// When a message is there that is ready at `at` and finds the link free.
+    fn there(&self, at: f64, bytes: u64) -> f64 {
+        self.arrival(at + self.going_in(bytes), bytes)
+    }
+
     /// When a message is there that goes in at `at`.
     fn arrival(&self, at: f64, bytes: u64) -> f64 {
         at + self.delay + bytes as f64 * self.software_a_byte
@@ -106,9 +112,25 @@ impl Course {
         done += work.evaluator_end;
         Self {
             evaluator: done,
-            garbler: outline
-                .result
-                .map(|bytes| way.arrival(done + way.going_in(bytes), bytes)),
+            garbler: outline.result.map(|bytes| way.there(done, bytes)),
+        }
+    }
+
+    /// Of a run of `batch`: two questions and their answers, one at a time. The evaluator works for
+    /// so many seconds on each answer.
+    pub(super) fn of_checked(
+        outline: &batch::outline::Outline,
+        [labels, recovery]: [f64; 2],
+        way: &Way,
+    ) -> Self {
+        let asked = way.there(0.0, outline.masked_input_bytes);
+        let evaluated = way.there(asked, outline.input_labels_bytes) + labels;
+        let chosen = way.there(evaluated, outline.recovery_choice_bytes);
+        let done = way.there(chosen, outline.recovery_labels_bytes) + recovery;
+        let result = outline.masked_result_bytes;
+        Self {
+            evaluator: done,
+            garbler: result.map(|bytes| way.there(done, bytes)),
         }
     }
 }

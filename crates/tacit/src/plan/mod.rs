@@ -20,6 +20,7 @@
 //! |---|---|
 //! | `offer` | the protocols, and what each protects against |
 //! | `alternative` | one protocol, scheme and cut: bytes, times, what it needs |
+//! | `checked` | the same of `batch` |
 //! | `course` | when which message is there, and the work in between |
 //! | `calibration` | what this machine takes, measured in less than a second |
 //! | `rehearsal` | a run of `prepared` in memory, to see what it takes beside evaluation |
@@ -30,6 +31,7 @@
 
 mod alternative;
 mod calibration;
+mod checked;
 mod course;
 mod offer;
 mod rehearsal;
@@ -40,6 +42,7 @@ use std::sync::Arc;
 use tacit_circuit::{Component, Function};
 use tacit_garble::{Assumption, LADDER, Rung, SchemeId};
 use tacit_net::Link;
+use tacit_protocol::batch::plan::MAX_EXECUTIONS;
 
 use alternative::Candidate;
 pub use alternative::{Alternative, Need, Offline, PlannedTimes, PlannedTraffic};
@@ -51,7 +54,7 @@ pub use offer::{PlannedProtocol, ThreatModel, UnknownThreatModel};
 use crate::Error;
 use crate::StockSummary;
 use crate::library::SizedProblem;
-use crate::stock::kind_of;
+use crate::stock::{DEFAULT_SECURITY_BITS, family, kind_of};
 
 /// Predictions that are nearer to each other than this share are taken as equal.
 const TOLERANCE: f64 = 0.01;
@@ -63,6 +66,7 @@ pub struct Planner {
     threat_model: ThreatModel,
     assumption: Assumption,
     scheme: Option<SchemeId>,
+    runs: u64,
     stock: Option<InStock>,
     calibration: Calibration,
 }
@@ -97,15 +101,25 @@ impl InStock {
         self.most(scheme, kind_of(component))
     }
 
-    /// Instances of a kind in the stock of a scheme; of those of both roles the fuller.
+    /// Checked executions of a function, of all batches.
+    fn executions(&self, scheme: SchemeId, function: &Function) -> u64 {
+        let family = family(function, DEFAULT_SECURITY_BITS);
+        self.most_of(scheme, |kind| kind.0.starts_with(&family))
+    }
+
     fn most(&self, scheme: SchemeId, kind: crate::ComponentDigest) -> u64 {
-        let stocks = self
-            .stocks
-            .iter()
-            .filter(|stock| stock.name.scheme == scheme);
-        let kinds = stocks.flat_map(|stock| &stock.kinds);
-        let kinds = kinds.filter(|one| one.digest == kind);
-        kinds.map(|one| one.available).max().unwrap_or(0)
+        self.most_of(scheme, |one| *one == kind)
+    }
+
+    /// Instances of some kinds in the stock of a scheme; of those of both roles the fuller.
+    fn most_of(&self, scheme: SchemeId, wanted: impl Fn(&crate::ComponentDigest) -> bool) -> u64 {
+        let stocks = self.stocks.iter();
+        let stocks = stocks.filter(|stock| stock.name.scheme == scheme);
+        let counts = stocks.map(|stock| {
+            let kinds = stock.kinds.iter().filter(|one| wanted(&one.digest));
+            kinds.map(|one| one.available).sum()
+        });
+        counts.max().unwrap_or(0)
     }
 }
 
@@ -128,6 +142,7 @@ impl Planner {
             threat_model: ThreatModel::SemiHonest,
             assumption: Assumption::IdealCipher,
             scheme: None,
+            runs: MAX_EXECUTIONS,
             stock: None,
             calibration,
         }
@@ -151,6 +166,14 @@ impl Planner {
     #[must_use]
     pub fn scheme(mut self, scheme: SchemeId) -> Self {
         self.scheme = Some(scheme);
+        self
+    }
+
+    /// Prepares for so many runs at once, 4096 unless told otherwise: under `batch` a run costs
+    /// less the more of them are checked together.
+    #[must_use]
+    pub fn runs(mut self, runs: u64) -> Self {
+        self.runs = runs;
         self
     }
 
@@ -211,10 +234,7 @@ impl Planner {
     }
 
     fn choose(&mut self, candidates: &[Candidate]) -> Result<Plan, Error> {
-        let protocols = PlannedProtocol::ALL.into_iter();
-        let protocols: Vec<_> = protocols
-            .filter(|protocol| protocol.threat_model().covers(self.threat_model))
-            .collect();
+        let protocols = PlannedProtocol::against(self.threat_model);
         if protocols.is_empty() {
             return Err(no_protocol(self.threat_model));
         }
@@ -226,7 +246,13 @@ impl Planner {
                 for protocol in &protocols {
                     let machine = (&way, &mut self.calibration);
                     let stock = self.stock.as_ref();
-                    match candidate.alternative(*protocol, rung, machine, stock) {
+                    let found = match protocol {
+                        PlannedProtocol::Batch => {
+                            candidate.checked(rung, machine, self.runs, stock)
+                        }
+                        _ => candidate.alternative(*protocol, rung, machine, stock),
+                    };
+                    match found {
                         Ok(alternative) => alternatives.push(alternative),
                         Err(error) => refused = Some(error),
                     }
@@ -310,7 +336,7 @@ impl Alternative {
     pub fn can_run_now(&self) -> bool {
         match self.protocol {
             PlannedProtocol::Direct => true,
-            PlannedProtocol::Prepared => self.runs_in_stock.is_some_and(|runs| runs > 0),
+            _ => self.runs_in_stock.is_some_and(|runs| runs > 0),
         }
     }
 }

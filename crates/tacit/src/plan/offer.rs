@@ -1,7 +1,8 @@
 //! The protocols that there are to choose from, and what each protects against.
 //!
 //! A protocol that is added gets a variant of [`PlannedProtocol`] and a line in each function here,
-//! and its outline in `super::alternative`; nothing else of the planner knows protocols apart.
+//! and its outline in `super::alternative`, or a file of its own where it runs otherwise, as
+//! `super::checked`; nothing else of the planner knows protocols apart.
 
 use core::fmt;
 use core::str::FromStr;
@@ -72,11 +73,13 @@ pub enum PlannedProtocol {
     Direct,
     /// Link what was garbled before.
     Prepared,
+    /// Run what was prepared and checked with many others.
+    Batch,
 }
 
 impl PlannedProtocol {
     /// Every protocol.
-    pub const ALL: [Self; 2] = [Self::Direct, Self::Prepared];
+    pub const ALL: [Self; 3] = [Self::Direct, Self::Prepared, Self::Batch];
 
     /// Its name, as on the command line.
     #[must_use]
@@ -84,6 +87,7 @@ impl PlannedProtocol {
         match self {
             Self::Direct => "direct",
             Self::Prepared => "prepared",
+            Self::Batch => "batch",
         }
     }
 
@@ -92,6 +96,22 @@ impl PlannedProtocol {
     pub fn threat_model(self) -> ThreatModel {
         match self {
             Self::Direct | Self::Prepared => ThreatModel::SemiHonest,
+            Self::Batch => ThreatModel::Malicious,
+        }
+    }
+
+    /// Those to choose from where `asked` is asked for: the ones that protect under just this
+    /// model, else those that protect under a stronger one, which cost more in everything.
+    #[must_use]
+    pub fn against(asked: ThreatModel) -> Vec<Self> {
+        let those = |fits: &dyn Fn(ThreatModel) -> bool| {
+            let all = Self::ALL.into_iter();
+            all.filter(|one| fits(one.threat_model()))
+                .collect::<Vec<_>>()
+        };
+        match those(&|model| model == asked) {
+            none if none.is_empty() => those(&|model| model.covers(asked)),
+            some => some,
         }
     }
 }
@@ -112,6 +132,15 @@ mod tests {
         ] {
             assert!(!has.covers(asked), "{has} for {asked}");
         }
+    }
+
+    #[test]
+    fn what_is_asked_for_is_not_exceeded_where_it_need_not_be() {
+        use PlannedProtocol::{Batch, Direct, Prepared};
+        let against = PlannedProtocol::against;
+        assert_eq!(against(ThreatModel::SemiHonest), [Direct, Prepared]);
+        assert_eq!(against(ThreatModel::Malicious), [Batch]);
+        assert_eq!(against(ThreatModel::MaliciousNonColluding), []);
     }
 
     #[test]

@@ -30,7 +30,9 @@ use tacit_stock::{Disk, Lease, Limits, RootKey, Wanted};
 use crate::Error;
 
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, PreparedBatch};
-pub(crate) use batch::{BatchRun, DEFAULT_SECURITY_BITS};
+pub(crate) use batch::{
+    BatchRun, BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, family, with_batch_scheme,
+};
 pub use contents::{StockName, StockSummary, StockedKind};
 pub(crate) use opened::{OpenedStock, kind_of};
 pub use prepare::{Preparation, Prepared, PreparedKind};

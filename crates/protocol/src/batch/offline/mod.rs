@@ -39,17 +39,17 @@ use super::plan::Plan;
 pub const GROUP_BYTES: usize = 16 << 20;
 
 /// Digests of a message; the last has fewer.
-const DIGESTS: usize = 256;
+pub(super) const DIGESTS: usize = 256;
 
 /// Seeds of a message; the last has fewer. Few, since each is some hundred microseconds of work.
-const SEEDS: usize = 64;
+pub(super) const SEEDS: usize = 64;
 
 /// Bytes of circuits for which a thread is worth its start.
 const THREAD_BYTES: usize = 1 << 20;
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     /// The executions of the group that begins with `first`.
-    fn group(&self, first: usize) -> Range<usize> {
+    pub(super) fn group(&self, first: usize) -> Range<usize> {
         let bytes = self.execution_bytes() + self.transfer_bytes();
         let count = (GROUP_BYTES / bytes.max(1)).max(1);
         let all = self.plan().executions() as usize;
@@ -72,7 +72,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     }
 
     /// Bytes of an execution's openings.
-    fn opening_bytes(&self) -> usize {
+    pub(super) fn opening_bytes(&self) -> usize {
         self.bucket() * self.chaining.opening_bytes() + self.transfer_bytes()
     }
 

@@ -17,7 +17,8 @@ use tacit_ot::Security;
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::party::run_in_memory;
+use crate::outline::HEADER_BYTES;
+use crate::party::{Action, Party, Progress, run_in_memory};
 use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
 
@@ -224,4 +225,64 @@ fn messages_do_not_grow_with_the_circuit() {
     let [(small, of_small), (large, of_large)] = sizes;
     assert!(large > 10 * small, "{small}, {large}");
     assert_eq!(of_small, of_large);
+}
+
+/// A party, and the length of each message that it sends, headers included.
+struct Noted<P>(P, Vec<u64>);
+
+impl<P: Party> Party for Noted<P> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        let action = self.0.next(message)?;
+        if let Action::Send(_) = action {
+            self.1.push(HEADER_BYTES + message.len() as u64);
+        }
+        Ok(action)
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.0.receive(payload)
+    }
+
+    fn progress(&self) -> Progress {
+        self.0.progress()
+    }
+}
+
+#[test]
+fn the_outline_says_what_is_sent_and_kept() {
+    for (to, executions) in [(Recipient::Both, 3), (Recipient::Evaluator, 1)] {
+        let function = function("adder", to);
+        let plan = Plan::cheapest(&function, executions, 8).unwrap();
+        let scheme = HalfGates::new(Construction::TwoCall);
+        let batch = Batch::new(scheme, &function, plan, &tag(&function)).unwrap();
+        let outline = batch.outline();
+        let (garbler_ot, evaluator_ot) = ots();
+        let garbler = PreparingGarbler::new(&batch, garbler_ot, Vec::new(), 1, &mut rng());
+        let mut garbler = Noted(garbler.unwrap(), Vec::new());
+        let mut evaluator =
+            PreparingEvaluator::new(&batch, evaluator_ot, Vec::new(), 1, &mut rng()).unwrap();
+        run_in_memory(&mut garbler, &mut evaluator).unwrap();
+        assert_eq!(garbler.1.iter().sum::<u64>(), batch.preparing_bytes());
+        let (mut ours, mut theirs) = (garbler.0.finish().unwrap(), evaluator.finish().unwrap());
+        let (ours, theirs) = (ours.remove(0), theirs.remove(0));
+        let preparation = outline.preparation;
+        assert_eq!(ours.to_bytes().len() as u64, preparation.garbler_kept_bytes);
+        let kept = theirs.to_bytes();
+        let kept = (kept.secret.len() + kept.published.len()) as u64;
+        assert_eq!(kept, preparation.evaluator_kept_bytes);
+
+        let ready = ours.ready(&batch, 1);
+        let x = random_bits(function.input_bits(Role::Garbler));
+        let y = random_bits(function.input_bits(Role::Evaluator));
+        let garbler = OnlineGarbler::new(&batch, ready, &x, &seed()).unwrap();
+        let mut garbler = Noted(garbler, Vec::new());
+        let evaluator = OnlineEvaluator::new(&batch, theirs, &y, 1, &seed()).unwrap();
+        let mut evaluator = Noted(evaluator, Vec::new());
+        run_in_memory(&mut garbler, &mut evaluator).unwrap();
+        let [labels, recovery] = [outline.input_labels_bytes, outline.recovery_labels_bytes];
+        assert_eq!(garbler.1, [labels, recovery]);
+        let asked = [outline.masked_input_bytes, outline.recovery_choice_bytes];
+        let asked = asked.into_iter().chain(outline.masked_result_bytes);
+        assert_eq!(evaluator.1, asked.collect::<Vec<_>>());
+    }
 }

@@ -36,7 +36,7 @@ pub use tacit_protocol::batch::{Bound as BatchBound, Plan as BatchPlan};
 pub(crate) const DEFAULT_SECURITY_BITS: u8 = 40;
 
 /// Bytes of a batch's name.
-const NAME_BYTES: usize = 16;
+pub(crate) const NAME_BYTES: usize = 16;
 
 /// What the record of an execution says of its batch: the plan, then the name.
 const HEADER_BYTES: usize = Plan::BYTES + NAME_BYTES;
@@ -45,7 +45,7 @@ const HEADER_BYTES: usize = Plan::BYTES + NAME_BYTES;
 const FAMILY_BYTES: usize = 31;
 
 /// What all kinds of executions of a function at one s begin with.
-fn family(function: &Function, statistical_security_bits: u8) -> [u8; FAMILY_BYTES] {
+pub(crate) fn family(function: &Function, statistical_security_bits: u8) -> [u8; FAMILY_BYTES] {
     let hash = Sha256::new_with_prefix(b"tacit batch kind 1\0")
         .chain_update(function.digest().0)
         .chain_update([statistical_security_bits])
@@ -121,7 +121,7 @@ fn header<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> Vec<u8> {
 }
 
 /// What is done with a scheme whose tables may be sent before inputs are chosen.
-trait BatchVisitor {
+pub(crate) trait BatchVisitor {
     /// What comes of it.
     type Output;
 
@@ -134,7 +134,10 @@ trait BatchVisitor {
 /// # Errors
 ///
 /// `batch` does not run under it.
-fn with_batch_scheme<V: BatchVisitor>(id: SchemeId, visitor: V) -> Result<V::Output, Error> {
+pub(crate) fn with_batch_scheme<V: BatchVisitor>(
+    id: SchemeId,
+    visitor: V,
+) -> Result<V::Output, Error> {
     Ok(match id {
         SchemeId::HALF_GATES_TWO_CALL => visitor.visit(HalfGates::new(Construction::TwoCall)),
         SchemeId::HALF_GATES_REKEYED => visitor.visit(HalfGates::new(Construction::Rekeyed)),

@@ -1,0 +1,188 @@
+//! What an execution of a batch takes, without making one: the messages of a run, the bytes and
+//! the work of its preparation. All of it follows from function, scheme and plan, and tests hold
+//! it to what runs send.
+//!
+//! Work is counted in circuits garbled and in *hashes*, compressions of SHA-256 over 64 bytes.
+
+use tacit_circuit::Role;
+use tacit_garble::Scheme;
+use tacit_kernels::{Block, Prg};
+
+use super::bits::bytes_for;
+use super::execution::{EvaluatorExecution, GarblerExecution};
+use super::frames::FRAME_BYTES;
+use super::layout::{Batch, KEY_BITS};
+use super::offline::{DIGESTS, SEEDS};
+use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
+use super::returned;
+use crate::outline::HEADER_BYTES;
+
+/// Bytes that every hash has before what is hashed, and the least after it (FIPS 180-4).
+const HEAD_BYTES: usize = 25;
+const PADDING_BYTES: usize = 9;
+
+/// Bytes of randomness with which a half is committed.
+const RANDOM_BYTES: usize = 16;
+
+/// The messages of a run, headers included, and the evaluator's hashes between them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outline {
+    /// From the garbler, when it has garbled the bucket again.
+    pub ready_bytes: u64,
+    /// From the evaluator: its masked input.
+    pub masked_input_bytes: u64,
+    /// From the garbler: the labels of both inputs.
+    pub input_labels_bytes: u64,
+    /// From the evaluator: whether or not it found D.
+    pub recovery_choice_bytes: u64,
+    /// From the garbler: the labels of D, and all outputs.
+    pub recovery_labels_bytes: u64,
+    /// From the evaluator, where the garbler gets a result.
+    pub masked_result_bytes: Option<u64>,
+    /// Circuits that the garbler garbles again, and the evaluator evaluates.
+    pub circuits: u64,
+    /// Of the evaluator when the labels are there, beside evaluating.
+    pub label_hashes: u64,
+    /// Of the evaluator when the recovery labels are there.
+    pub recovery_hashes: u64,
+    /// What preparing it takes.
+    pub preparation: Preparation,
+}
+
+/// What preparing one execution takes: a batch's cost, shared by all of its executions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Preparation {
+    /// The garbler makes and digests every circuit.
+    pub digesting: Work,
+    /// The evaluator makes the checked ones again.
+    pub checking: Work,
+    /// The garbler makes the others again, while the evaluator compares them.
+    pub publishing: Work,
+    /// The evaluator compares them with their digests.
+    pub comparing: Work,
+    /// The evaluator checks halves and shares.
+    pub opening: Work,
+    /// Bytes from the garbler.
+    pub garbler_bytes: u64,
+    /// Bytes that the garbler keeps.
+    pub garbler_kept_bytes: u64,
+    /// Bytes that the evaluator keeps.
+    pub evaluator_kept_bytes: u64,
+}
+
+/// Work of one party for one execution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Circuits garbled.
+    pub circuits: f64,
+    /// Hashes.
+    pub hashes: f64,
+}
+
+/// Hashes of a message of so many bytes.
+fn hashes(bytes: usize) -> u64 {
+    (HEAD_BYTES + bytes + PADDING_BYTES).div_ceil(64) as u64
+}
+
+/// Bytes of a stream of `total` bytes in messages of `most`, headers included.
+fn in_messages(total: u64, most: u64) -> u64 {
+    total + total.div_ceil(most) * HEADER_BYTES
+}
+
+impl<S: Scheme<Wire = Block>> Batch<'_, S> {
+    /// What an execution takes.
+    #[must_use]
+    pub fn outline(&self) -> Outline {
+        let framed = |payload: usize| HEADER_BYTES + payload as u64;
+        let result_bits = self.function.output_bits(Role::Garbler);
+        let returned = (result_bits > 0).then(|| bytes_for(returned::returned_bits(result_bits)));
+        let bucket = self.bucket() as u64;
+        let outputs = self.output_bits as u64;
+        // λ, labels, then O, its commitment and its mask; and the hash of each D that is found.
+        let labels = 1 + self.choice_bits as u64 + self.input_bits as u64 + 3 * outputs;
+        // Second shares, the lock, the halves again and their hash, O and its mask.
+        let recovery = KEY_BITS as u64
+            + hashes(KEY_BITS * Block::BYTES)
+            + self.half_hashes()
+            + hashes(self.chaining.commitment_bytes())
+            + 4 * outputs;
+        Outline {
+            ready_bytes: framed(0),
+            masked_input_bytes: framed(bytes_for(self.choice_bits)),
+            input_labels_bytes: framed(self.input_labels_bytes()),
+            recovery_choice_bytes: framed(Block::BYTES),
+            recovery_labels_bytes: framed(self.recovery_labels_bytes()),
+            masked_result_bytes: returned.map(framed),
+            circuits: bucket,
+            label_hashes: bucket * labels + outputs,
+            recovery_hashes: bucket * recovery + 1,
+            preparation: self.preparation(),
+        }
+    }
+
+    /// Hashes of all halves of a circuit.
+    fn half_hashes(&self) -> u64 {
+        2 * self.chaining.pairs as u64 * hashes(RANDOM_BYTES + self.chaining.half_bytes())
+    }
+
+    fn preparation(&self) -> Preparation {
+        let (bucket, cut) = (self.bucket() as f64, self.plan.cut());
+        let of_each = |circuits: u64| circuits as f64 / cut.executions as f64;
+        // Of what is published of a circuit: inputs, outputs, second and first shares; the halves;
+        // λ, the lock and the seed.
+        let encoded = self.encoding.encoded_bits() as u64;
+        let labels = self.input_bits + 2 * self.output_bits + self.encoding.bits();
+        let publish = 2 * (labels as u64 + encoded)
+            + self.half_hashes()
+            + hashes(KEY_BITS * Block::BYTES)
+            + 2;
+        let digest = hashes(self.layout.total) as f64;
+        let work = |circuits: f64, hashes: f64| Work { circuits, hashes };
+        let made = |circuits: f64| work(circuits, circuits * (publish as f64 + digest));
+        let opened = encoded + self.half_hashes() / 2;
+        let evaluators = EvaluatorExecution::bytes(self);
+        Preparation {
+            digesting: made(of_each(cut.circuits)),
+            checking: made(of_each(cut.checked())),
+            publishing: work(bucket, bucket * publish as f64),
+            comparing: work(0.0, bucket * digest),
+            opening: work(0.0, bucket * opened as f64),
+            garbler_bytes: self.preparing_bytes() / cut.executions,
+            garbler_kept_bytes: GarblerExecution::bytes(self) as u64,
+            evaluator_kept_bytes: (evaluators.secret + evaluators.published) as u64,
+        }
+    }
+
+    /// Bytes from the garbler for the whole batch.
+    pub(super) fn preparing_bytes(&self) -> u64 {
+        let cut = self.plan.cut();
+        let (frame, hash) = (FRAME_BYTES as u64, HASH_BYTES as u64);
+        let listed =
+            |count: u64, each: usize| count * hash + count.div_ceil(each as u64) * HEADER_BYTES;
+        let mut bytes = listed(cut.circuits, DIGESTS) + listed(cut.checked(), SEEDS);
+        let mut group = self.group(0);
+        while !group.is_empty() {
+            let count = group.len() as u64;
+            let circuits = (self.execution_bytes() + self.steps_bytes()) as u64;
+            bytes += in_messages(count * circuits, frame);
+            bytes += in_messages(count * self.opening_bytes() as u64, frame);
+            group = self.group(group.end);
+        }
+        bytes
+    }
+}
+
+/// Commits to so many labels that belong to no one: for who wants to know what a hash takes.
+#[must_use]
+pub fn commit_to_labels(count: u32) -> Hash {
+    let oracle = Oracle::named([0; 16]);
+    let mut prg = Prg::new(Block::ONES);
+    let mut all = [0; HASH_BYTES];
+    for number in 0..count {
+        let hash = oracle.block(Domain::SecondShare, 0, number, prg.next_block());
+        all.iter_mut()
+            .zip(hash)
+            .for_each(|(all, byte)| *all ^= byte);
+    }
+    all
+}

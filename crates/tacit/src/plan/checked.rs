@@ -1,0 +1,177 @@
+//! A function by `batch`: an execution that was prepared and checked with many others.
+//!
+//! Messages and hashes are exact ([`tacit_protocol::batch::outline`]). The work is what garbling,
+//! evaluating and a hash take on this machine, each measured; what else there is to do beside them
+//! (generators, copies) is a few percent of it. All on one thread a party.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tacit_circuit::{Function, Role};
+use tacit_garble::{Rung, Scheme};
+use tacit_kernels::Block;
+use tacit_protocol::batch::outline::{Outline, Preparation, Work};
+use tacit_protocol::batch::plan::MAX_EXECUTIONS;
+use tacit_protocol::batch::{Batch, Plan};
+
+use super::alternative::{Candidate, Costs, runs_in_stock, seconds};
+use super::course::{Course, Way};
+use super::{
+    Alternative, Calibration, InStock, Need, Offline, PlannedProtocol, PlannedTimes, PlannedTraffic,
+};
+use crate::stock::{BatchVisitor, NAME_BYTES, with_batch_scheme};
+use crate::{BatchPreparation, Error};
+
+impl Candidate {
+    /// This candidate by `batch` under the scheme of `rung`, where so many runs are prepared
+    /// together.
+    ///
+    /// # Errors
+    ///
+    /// The function is too large or has saved values, or the scheme is not for `batch`.
+    pub(super) fn checked(
+        &self,
+        rung: &'static Rung,
+        (way, calibration): (&Way, &mut Calibration),
+        runs: u64,
+        stock: Option<&InStock>,
+    ) -> Result<Alternative, Error> {
+        let function = &*self.function;
+        let executions = runs.clamp(1, MAX_EXECUTIONS);
+        let order = BatchPreparation::new(Role::Garbler, function, executions).scheme(rung.id);
+        let plan = order.plan()?;
+        let outline = with_batch_scheme(rung.id, Sketch { function, plan })??;
+        let components = function.components().iter();
+        let measured = components.map(|component| calibration.of(rung.id, component));
+        let times = measured.collect::<Result<Vec<_>, _>>()?;
+        let machine = Machine::of(function, times, calibration.hash());
+        let work = machine.online(&outline);
+        let course = Course::of_checked(&outline, work, way);
+        let needs = vec![Need {
+            name: "checked executions".to_owned(),
+            count: 1,
+            in_stock: stock.map(|stock| stock.executions(rung.id, function)),
+        }];
+        Ok(Alternative {
+            protocol: PlannedProtocol::Batch,
+            rung,
+            cut: self.cut.clone(),
+            function: Arc::clone(&self.function),
+            traffic: traffic(&outline),
+            times: machine.planned(&outline, work, &course, way),
+            offline: machine.offline(&outline.preparation, way),
+            runs_in_stock: runs_in_stock(&needs),
+            needs,
+        })
+    }
+}
+
+/// The outline of an execution once the scheme is a type.
+struct Sketch<'f> {
+    function: &'f Function,
+    plan: Plan,
+}
+
+impl BatchVisitor for Sketch<'_> {
+    type Output = Result<Outline, Error>;
+
+    fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
+        let batch = Batch::named(scheme, self.function, self.plan, [0; NAME_BYTES])?;
+        Ok(batch.outline())
+    }
+}
+
+fn traffic(outline: &Outline) -> PlannedTraffic {
+    PlannedTraffic {
+        garbler_early_bytes: outline.ready_bytes,
+        garbler_late_bytes: outline.input_labels_bytes + outline.recovery_labels_bytes,
+        evaluator_bytes: outline.masked_input_bytes
+            + outline.recovery_choice_bytes
+            + outline.masked_result_bytes.unwrap_or(0),
+    }
+}
+
+/// What this machine takes, in seconds.
+struct Machine<'f> {
+    function: &'f Function,
+    /// To garble a circuit, and to evaluate one.
+    garbling: f64,
+    evaluating: f64,
+    /// To compute the function in the clear, which the evaluator does in every run.
+    in_the_clear: f64,
+    hash: f64,
+}
+
+impl<'f> Machine<'f> {
+    fn of(function: &'f Function, times: Vec<crate::TimeEstimate>, hash: f64) -> Self {
+        let costs = Costs {
+            function,
+            times,
+            walking: 0.0,
+        };
+        let bits: usize = [Role::Garbler, Role::Evaluator]
+            .map(|role| function.input_bits(role))
+            .iter()
+            .sum();
+        let zeros = vec![false; bits];
+        let begun = Instant::now();
+        std::hint::black_box(function.evaluate(&zeros));
+        Self {
+            function,
+            in_the_clear: begun.elapsed().as_secs_f64(),
+            garbling: costs.all_calls(|time| time.garbler),
+            evaluating: costs.all_calls(|time| time.evaluator),
+            hash,
+        }
+    }
+
+    /// Of the evaluator, on each of the garbler's messages.
+    fn online(&self, outline: &Outline) -> [f64; 2] {
+        [
+            self.evaluating * outline.circuits as f64 + self.hash * outline.label_hashes as f64,
+            self.in_the_clear + self.hash * outline.recovery_hashes as f64,
+        ]
+    }
+
+    fn planned(
+        &self,
+        outline: &Outline,
+        work: [f64; 2],
+        course: &Course,
+        way: &Way,
+    ) -> PlannedTimes {
+        // A result for the garbler alone is a run's last.
+        let online = match course.garbler {
+            Some(garbler) if self.function.output_bits(Role::Evaluator) == 0 => garbler,
+            _ => course.evaluator,
+        };
+        // The agreement and the leases; the garbler then garbles the bucket again.
+        let before = 2.0 * way.round_trip() + self.garbling * outline.circuits as f64;
+        let evaluation: f64 = work.iter().sum();
+        let answers = [outline.input_labels_bytes, outline.recovery_labels_bytes];
+        let answers: f64 = answers.map(|bytes| way.going_in(bytes)).iter().sum();
+        let floor = 2.0 * way.round_trip() + answers + evaluation;
+        PlannedTimes {
+            online: seconds(online),
+            from_agreement: seconds(before + online),
+            floor_known: seconds(floor),
+            floor_unknown: seconds(floor),
+            evaluation: seconds(evaluation),
+        }
+    }
+
+    fn offline(&self, of: &Preparation, way: &Way) -> Offline {
+        let time = |work: &Work| self.garbling * work.circuits + self.hash * work.hashes;
+        // One party checks while the other waits; the circuits that are kept are made, sent and
+        // compared at the same time.
+        let sending = way.going_in(of.garbler_bytes);
+        let publishing = time(&of.publishing).max(time(&of.comparing)).max(sending);
+        let all = time(&of.digesting) + time(&of.checking) + publishing + time(&of.opening);
+        Offline {
+            bytes: of.garbler_bytes,
+            evaluator_disk_bytes: of.evaluator_kept_bytes,
+            garbler_disk_bytes: of.garbler_kept_bytes,
+            time: seconds(all),
+        }
+    }
+}
