@@ -17,7 +17,7 @@ use crate::batch::layout::{Batch, KEY_BITS, LOCK_BYTES};
 use crate::batch::oracle::{Domain, HASH_BYTES, Hash, Oracle, first_block};
 use crate::batch::{Caught, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel, returned};
 use crate::malicious::walk::InputLabels;
-use crate::message::{Kind, exactly};
+use crate::message::{Kind, array, exactly};
 use crate::party::{Action, Party};
 use crate::{Error, Misbehaviour};
 
@@ -53,6 +53,28 @@ struct Evaluated {
     masks: Vec<[u8; Block::BYTES]>,
     /// e.
     choice: Block,
+}
+
+/// Message 4.
+struct Answer<'m> {
+    /// D.
+    key: Block,
+    /// e ⊕ D.
+    choices: [u8; Block::BYTES],
+    /// Second shares of D's wires, circuit by circuit.
+    second: &'m [[u8; Block::BYTES]],
+    /// Both O of each output of each circuit.
+    outputs: &'m [[u8; Block::BYTES]],
+}
+
+/// What message 4 gave of a circuit.
+struct Recovered {
+    /// Whether its lock opens.
+    opens: Choice,
+    /// x, if it does.
+    inputs: Zeroizing<Vec<u8>>,
+    /// R of each output.
+    randoms: Vec<Block>,
 }
 
 enum State {
@@ -234,39 +256,68 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     fn take_recovery(&mut self, found: Box<Evaluated>, payload: &[u8]) -> Result<State, Error> {
         let batch = self.batch;
         exactly(Kind::RecoveryLabels, payload, batch.recovery_labels_bytes())?;
-        let mut blocks = payload
-            .as_chunks()
-            .0
-            .iter()
-            .map(|bytes| Block::from_bytes(*bytes));
-        let key = blocks.next().unwrap_or_default();
+        let (key, rest) = payload.split_at(Block::BYTES);
+        let key: [u8; Block::BYTES] = array(Kind::RecoveryLabels, key)?;
+        let key = Block::from_bytes(key);
         let first_number = self.execution.circuits[0].number;
-        if batch
-            .oracle
-            .block(Domain::RecoveryKey, first_number, 0, key)
-            != found.key_hash
-        {
+        let domain = Domain::RecoveryKey;
+        if batch.oracle.block(domain, first_number, 0, key) != found.key_hash {
             return Err(cheated(Caught::RecoveryKey));
         }
-        let choices = (found.choice ^ key).to_bytes();
+        let (second, outputs) = rest.split_at(batch.bucket() * KEY_BITS * Block::BYTES);
+        let answer = Answer {
+            key,
+            choices: (found.choice ^ key).to_bytes(),
+            second: second.as_chunks().0,
+            outputs: outputs.as_chunks().0,
+        };
+        let places: Vec<usize> = (0..batch.bucket()).collect();
+        let recovered = parallel::map(self.threads, &places, |_, place| {
+            self.recover(*place, &found, &answer)
+        });
+        let recovered = recovered.into_iter().collect::<Result<Vec<_>, Error>>()?;
+        for (circuit, other) in self.execution.circuits.iter().zip(&recovered) {
+            if other.randoms != recovered[0].randoms {
+                return Err(cheated(Caught::OutputMask(circuit.number)));
+            }
+        }
         let mut inputs = Zeroizing::new(vec![0; batch.chaining.half_bytes()]);
         let mut unlocked = Choice::from(0);
-        for (circuit, positions) in self.execution.circuits.iter().zip(&found.positions) {
-            let second: Vec<Block> = blocks.by_ref().take(KEY_BITS).collect();
-            let zeros = self.open_second(circuit, batch.choice_bits, &second, &choices)?;
-            let (opens, pairs) = self.unlock(circuit, &zeros);
-            let take = opens & !unlocked;
-            let own = inputs.iter_mut().zip(&pairs.mask).zip(positions);
-            for ((input, mask), position) in own {
-                input.conditional_assign(&(mask ^ position), take);
+        for circuit in &recovered {
+            let take = circuit.opens & !unlocked;
+            for (input, own) in inputs.iter_mut().zip(&*circuit.inputs) {
+                input.conditional_assign(own, take);
             }
-            unlocked |= opens;
+            unlocked |= circuit.opens;
         }
-        let outputs: Vec<Block> = blocks.collect();
-        self.check_outputs(&found, key, &outputs)?;
         let inputs = unpack(&inputs, batch.input_bits);
         let recovered = found.outcome.key.ct_eq(&key) & unlocked;
         self.select(&found.outcome, &inputs, recovered)
+    }
+
+    /// Checks what message 4 says of a circuit, and tries its lock.
+    fn recover(
+        &self,
+        place: usize,
+        found: &Evaluated,
+        answer: &Answer<'_>,
+    ) -> Result<Recovered, Error> {
+        let batch = self.batch;
+        let circuit = &self.execution.circuits[place];
+        let second = &answer.second[place * KEY_BITS..(place + 1) * KEY_BITS];
+        let second: Vec<Block> = second.iter().copied().map(Block::from_bytes).collect();
+        let zeros = self.open_second(circuit, batch.choice_bits, &second, &answer.choices)?;
+        let (opens, pairs) = self.unlock(circuit, &zeros);
+        let own = pairs.mask.iter().zip(&found.positions[place]);
+        let own = own.map(|(mask, position)| mask ^ position);
+        let outputs = 2 * batch.output_bits;
+        let outputs = place * outputs..(place + 1) * outputs;
+        let masks = &found.masks[outputs.clone()];
+        Ok(Recovered {
+            opens,
+            inputs: Zeroizing::new(own.collect()),
+            randoms: self.check_outputs(circuit, answer.key, &answer.outputs[outputs], masks)?,
+        })
     }
 
     /// Opens the lock of a circuit with what would be the labels of 0 of D's wires. Whether it
@@ -283,40 +334,36 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         (hash.ct_eq(&circuit.pairs), pairs)
     }
 
-    /// Checks that every O opens and masks the same R, and the same with D.
-    fn check_outputs(&self, found: &Evaluated, key: Block, outputs: &[Block]) -> Result<(), Error> {
-        let (batch, oracle) = (self.batch, &self.batch.oracle);
-        let layout = &batch.layout;
-        let pairs = 2 * batch.output_bits;
-        if pairs == 0 {
-            return Ok(());
-        }
-        let of_circuits = outputs
-            .chunks_exact(pairs)
-            .zip(found.masks.chunks_exact(pairs));
-        let mut randoms: Vec<Block> = Vec::new();
-        for (circuit, (outputs, masks)) in self.execution.circuits.iter().zip(of_circuits) {
-            let commitments = circuit.published[layout.outputs.clone()]
-                .as_chunks::<HASH_BYTES>()
-                .0;
-            let given = outputs.iter().zip(masks).zip(commitments);
-            for (position, ((derived, mask), commitment)) in (0_u32..).zip(given) {
-                let number = circuit.number;
-                let domain = Domain::OutputCommitment;
-                if oracle.block(domain, number, position / 2, *derived) != *commitment {
-                    return Err(cheated(Caught::Output(number)));
-                }
-                let pad = oracle.block_to_block(Domain::OutputMask, number, position / 2, *derived);
-                let of_one = key.and_bit(u8::from(position % 2 == 1).into());
-                let random = pad ^ Block::from_bytes(*mask) ^ of_one;
-                match randoms.get(position as usize / 2) {
-                    None => randoms.push(random),
-                    Some(same) if *same == random => {}
-                    Some(_) => return Err(cheated(Caught::OutputMask(number))),
-                }
+    /// Checks that every O of a circuit opens. The R that each output's masks hide, the same under
+    /// both.
+    fn check_outputs(
+        &self,
+        circuit: &KeptCircuit,
+        key: Block,
+        outputs: &[[u8; Block::BYTES]],
+        masks: &[[u8; Block::BYTES]],
+    ) -> Result<Vec<Block>, Error> {
+        let (batch, oracle, number) = (self.batch, &self.batch.oracle, circuit.number);
+        let commitments = &circuit.published[batch.layout.outputs.clone()];
+        let commitments = commitments.as_chunks::<HASH_BYTES>().0;
+        let mut randoms: Vec<Block> = Vec::with_capacity(batch.output_bits);
+        let given = outputs.iter().zip(masks).zip(commitments);
+        for (position, ((derived, mask), commitment)) in (0_u32..).zip(given) {
+            let (output, derived) = (position / 2, Block::from_bytes(*derived));
+            let domain = Domain::OutputCommitment;
+            if oracle.block(domain, number, output, derived) != *commitment {
+                return Err(cheated(Caught::Output(number)));
+            }
+            let pad = oracle.block_to_block(Domain::OutputMask, number, output, derived);
+            let of_one = key.and_bit(u8::from(position % 2 == 1).into());
+            let random = pad ^ Block::from_bytes(*mask) ^ of_one;
+            match randoms.get(output as usize) {
+                None => randoms.push(random),
+                Some(same) if *same == random => {}
+                Some(_) => return Err(cheated(Caught::OutputMask(number))),
             }
         }
-        Ok(())
+        Ok(randoms)
     }
 
     /// The result: that of the circuits, or if the garbler's inputs were recovered, computed.
