@@ -3,5 +3,6 @@
 
 pub mod disassembly;
 pub mod garbling;
+pub mod protocols;
 pub mod tamper;
 pub mod vectors;

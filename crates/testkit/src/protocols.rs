@@ -1,0 +1,183 @@
+//! The conformance suite of protocols: one function gives the same result under each of them.
+//!
+//! [`conformance`] runs a function between two sessions of this process by `direct`, `prepared` and
+//! `batch`, and compares what each party gets with the function in the clear. A protocol that is
+//! added joins [`WAYS`].
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use tacit::garble::SchemeId;
+use tacit::plan::ThreatModel;
+use tacit::{
+    BatchPreparation, Error, Fingerprint, Function, Job, Outcome, Preparation, Role, Session, Side,
+    Stocks, Value,
+};
+use tacit_net::{Channel, Transport, memory};
+
+/// s of `batch` here: low, so that a batch is a few circuits.
+const SECURITY_BITS: u8 = 6;
+/// No wait of a party for the other is longer.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Most bytes of a stock.
+const STOCK_BYTES: u64 = 1 << 30;
+
+/// A protocol as it is used: what is prepared first, and the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Garbled and sent on the spot.
+    Direct,
+    /// From components in stock.
+    Prepared,
+    /// From a checked execution in stock.
+    Batch,
+}
+
+/// Every protocol.
+pub const WAYS: [Way; 3] = [Way::Direct, Way::Prepared, Way::Batch];
+
+/// Schemes that every protocol runs under, one of each layout of tables.
+const SCHEMES: [SchemeId; 2] = [SchemeId::HALF_GATES_TWO_CALL, SchemeId::THREE_HALVES];
+
+/// Passes if both parties get from every protocol what `function` gives in the clear. Returns that,
+/// each result by its name. `inputs` are those of both parties; `folder` is empty and takes stocks.
+///
+/// # Panics
+///
+/// If they do not; the message names the protocol and the result.
+pub fn conformance(
+    function: &Function,
+    inputs: &[(&str, Value)],
+    folder: &Path,
+) -> BTreeMap<String, Value> {
+    let expected = in_the_clear(function, inputs);
+    for way in WAYS {
+        for scheme in SCHEMES {
+            let about = format!("{} by {way:?} under {scheme}", function.name());
+            let party = |role: Role, channel| {
+                let folder = folder.join(format!("{way:?}-{}", role.name()));
+                Party {
+                    function,
+                    inputs,
+                    role,
+                    way,
+                    scheme,
+                }
+                .play(channel, &folder)
+            };
+            let (garbler, evaluator) = memory::raw_pair(memory::PIPE_BYTES);
+            let garbler = channel(garbler.into_transport(), Role::Evaluator);
+            let evaluator = channel(evaluator.into_transport(), Role::Garbler);
+            let outcomes = thread::scope(|scope| {
+                let garbler = scope.spawn(|| party(Role::Garbler, garbler));
+                let evaluator = party(Role::Evaluator, evaluator);
+                let garbler = garbler.join().expect("no panic");
+                [(Role::Garbler, garbler), (Role::Evaluator, evaluator)]
+            });
+            for (role, outcome) in outcomes {
+                let outcome = outcome.unwrap_or_else(|error| panic!("{about}: {error}"));
+                check(function, role, way, &outcome, &expected, &about);
+            }
+        }
+    }
+    expected
+}
+
+/// Every result of the function in the clear.
+fn in_the_clear(function: &Function, inputs: &[(&str, Value)]) -> BTreeMap<String, Value> {
+    let mut bits = Vec::new();
+    for input in function.inputs() {
+        let given = inputs.iter().find(|(name, _)| *name == input.port.name);
+        bits.extend_from_slice(&given.expect("a value for each input").1.to_bits());
+    }
+    let outputs = function.evaluate(&bits);
+    let mut rest = &outputs[..];
+    let results = function.outputs().iter().map(|output| {
+        let (bits, after) = rest.split_at(output.port.ty.width());
+        rest = after;
+        let value = Value::from_bits(&output.port.ty, bits).expect("as wide as its port");
+        (output.port.name.clone(), value)
+    });
+    results.collect()
+}
+
+fn check(
+    function: &Function,
+    role: Role,
+    way: Way,
+    outcome: &Outcome,
+    expected: &BTreeMap<String, Value>,
+    about: &str,
+) {
+    for output in function.outputs() {
+        let name = &output.port.name;
+        let found = outcome.outputs.get(name).map(Value::to_text);
+        let due = output.recipient.includes(role);
+        let due = due.then(|| expected[name].to_text());
+        assert_eq!(found, due, "{about}: {name} at the {}", role.name());
+    }
+    let model = match way {
+        Way::Direct | Way::Prepared => ThreatModel::SemiHonest,
+        Way::Batch => ThreatModel::Malicious,
+    };
+    assert_eq!(outcome.threat_model, model, "{about}");
+}
+
+fn fingerprint(role: Role) -> Fingerprint {
+    Fingerprint(match role {
+        Role::Garbler => [1; 32],
+        Role::Evaluator => [2; 32],
+    })
+}
+
+/// A channel over which `peer` has proved who it is.
+fn channel(transport: Transport, peer: Role) -> Channel {
+    let mut channel = Channel::over_proved(transport, fingerprint(peer), [7; 32]);
+    channel.set_timeout(TIMEOUT);
+    channel
+}
+
+/// One party of one run.
+struct Party<'a> {
+    function: &'a Function,
+    inputs: &'a [(&'a str, Value)],
+    role: Role,
+    way: Way,
+    scheme: SchemeId,
+}
+
+impl Party<'_> {
+    fn play(&self, channel: Channel, folder: &Path) -> Result<Outcome, Error> {
+        let (function, role) = (self.function, self.role);
+        let side = match role {
+            Role::Garbler => Side::Connecting,
+            Role::Evaluator => Side::Listening,
+        };
+        let stocks = Stocks::open(folder, STOCK_BYTES)?;
+        let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
+        let mut job = Job::new(function, role).scheme(self.scheme);
+        match self.way {
+            Way::Direct => {}
+            Way::Prepared => {
+                let order = Preparation::new(role).scheme(self.scheme);
+                order.enough_for(function, 1)?.run(&mut session, &stocks)?;
+                job = job.prepared(&stocks);
+            }
+            Way::Batch => {
+                let order = BatchPreparation::new(role, function, 1).scheme(self.scheme);
+                let order = order.statistical_security_bits(SECURITY_BITS);
+                order.run(&mut session, &stocks)?;
+                job = job.batch(&stocks).statistical_security_bits(SECURITY_BITS);
+            }
+        }
+        let owned = function.inputs().iter().filter(|input| input.owner == role);
+        for input in owned {
+            let name = &input.port.name;
+            let given = self.inputs.iter().find(|(known, _)| known == name);
+            job = job.input(name, given.expect("a value for each input").1.clone());
+        }
+        job.run(&mut session)
+    }
+}

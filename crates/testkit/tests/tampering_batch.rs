@@ -1,0 +1,339 @@
+//! Each message of `batch`, while preparing and in a run, from either side, under each fault: the
+//! honest party ends in time, with an error of the right kind or the right result, and never with
+//! a wrong one; and afterwards the parties can prepare and run again.
+//!
+//! Messages that other protocols send as well (the greeting, base OTs, the meeting of the stocks,
+//! leases) meet their faults in the tests of those.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use tacit::{
+    BatchPreparation, Category, Error, Fingerprint, Function, Job, NetError, Outcome, Role,
+    Session, Side, Stocks, library,
+};
+use tacit_net::{Channel, Transport, memory};
+use tacit_protocol::message::Kind;
+use tacit_testkit::tamper::{Fault, Tampering, TamperingSink};
+use tempfile::TempDir;
+
+/// No wait lasts longer: the faults that end in a timeout wait for this long.
+const TIMEOUT: Duration = Duration::from_millis(2500);
+/// Low, so that a batch is a few circuits.
+const SECURITY_BITS: u8 = 2;
+/// More than whatever a lying evaluator's input becomes but for one value in 256.
+const GARBLER_INPUT: u8 = 255;
+const EVALUATOR_INPUT: u8 = 40;
+/// The longest message that comes in single bytes.
+const MOST_TRICKLED: usize = 1 << 14;
+/// Cases at once: most of them wait for a timeout or for a disk.
+const THREADS: usize = 24;
+
+/// The messages that are of `batch` alone, and those that end a lot and bring its OTs.
+const KINDS: [Kind; 17] = [
+    Kind::CotExtension,
+    Kind::LotStored,
+    Kind::BatchPlan,
+    Kind::CircuitDigests,
+    Kind::CheckSet,
+    Kind::CheckedSeeds,
+    Kind::Buckets,
+    Kind::BucketCircuits,
+    Kind::HalfChoices,
+    Kind::BucketOpenings,
+    Kind::BatchChecked,
+    Kind::MaskedInput,
+    Kind::InputLabels,
+    Kind::RecoveryChoice,
+    Kind::RecoveryLabels,
+    Kind::MaskedResult,
+    Kind::ExecutionReady,
+];
+
+#[derive(Clone, Copy)]
+struct Case {
+    liar: Role,
+    kind: u8,
+    tampering: Option<Tampering>,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (liar, kind) = (self.liar.name(), self.kind);
+        write!(f, "{liar} lies, message kind {kind}, {:?}", self.tampering)
+    }
+}
+
+/// Folders of both parties' stocks, the garbler's first; in memory where the system has that.
+struct Folders([TempDir; 2]);
+
+impl Folders {
+    fn new() -> Self {
+        let memory = Path::new("/dev/shm");
+        Self([(); 2].map(|()| match memory.is_dir() {
+            true => TempDir::new_in(memory).expect("a folder"),
+            false => TempDir::new().expect("a folder"),
+        }))
+    }
+}
+
+fn place(role: Role) -> usize {
+    match role {
+        Role::Garbler => 0,
+        Role::Evaluator => 1,
+    }
+}
+
+fn fingerprint(role: Role) -> Fingerprint {
+    Fingerprint([1 + place(role) as u8; 32])
+}
+
+fn channel(transport: Transport, peer: Role) -> Channel {
+    let mut channel = Channel::over_proved(transport, fingerprint(peer), [7; 32]);
+    channel.set_timeout(TIMEOUT);
+    channel
+}
+
+/// Kinds and lengths of the messages that a side sent.
+type Trace = Arc<Mutex<Vec<(u8, usize)>>>;
+
+impl Case {
+    fn sink(&self, transport: Transport, trace: &Trace) -> Transport {
+        let (tampering, trace) = (self.tampering, Arc::clone(trace));
+        transport.map_sink(|inner| {
+            Box::new(match tampering {
+                Some(tampering) => TamperingSink::new(inner, tampering),
+                None => TamperingSink::rewriting(
+                    inner,
+                    Box::new(move |_, kind, payload| {
+                        trace.lock().expect("no panic").push((kind, payload.len()));
+                        None
+                    }),
+                ),
+            })
+        })
+    }
+
+    fn party(
+        &self,
+        function: &Function,
+        channel: Channel,
+        folders: &Folders,
+        role: Role,
+    ) -> Result<Outcome, Error> {
+        let side = match role {
+            Role::Garbler => Side::Connecting,
+            Role::Evaluator => Side::Listening,
+        };
+        let stocks = Stocks::open(folders.0[place(role)].path(), 1 << 24)?;
+        let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
+        BatchPreparation::new(role, function, 1)
+            .statistical_security_bits(SECURITY_BITS)
+            .run(&mut session, &stocks)?;
+        let job = Job::new(function, role)
+            .batch(&stocks)
+            .statistical_security_bits(SECURITY_BITS);
+        let job = match role {
+            Role::Garbler => job.input("a", GARBLER_INPUT),
+            Role::Evaluator => job.input("b", EVALUATOR_INPUT),
+        };
+        job.run(&mut session)
+    }
+
+    /// The honest party's outcome, and what the liar would have sent.
+    fn run(&self, function: &Function, folders: &Folders) -> (Result<Outcome, Error>, Trace) {
+        let (honest, liar) = memory::raw_pair(memory::PIPE_BYTES);
+        let trace = Trace::default();
+        let liar = self.sink(liar.into_transport(), &trace);
+        let channels = (
+            channel(honest.into_transport(), self.liar),
+            channel(liar, self.liar.other()),
+        );
+        let honest = thread::scope(|scope| {
+            let liar = scope.spawn(|| self.party(function, channels.1, folders, self.liar));
+            let honest = self.party(function, channels.0, folders, self.liar.other());
+            // How it ends for the liar is its own affair, but not even it panics.
+            let _ = liar.join().expect("no panic");
+            honest
+        });
+        (honest, trace)
+    }
+
+    /// Whether an honest party may end like this.
+    fn allows(&self, result: &Result<Outcome, Error>) -> bool {
+        let Some(Tampering { fault, .. }) = self.tampering else {
+            return is_right(result);
+        };
+        let error = match result {
+            Ok(_) => return is_right(result) && !must_fail(fault),
+            Err(error) => error,
+        };
+        let timeout = matches!(error, Error::Network(NetError::Timeout { .. }));
+        // Between two runs a connection that closes is a session's end.
+        let closed = matches!(
+            error,
+            Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. }
+        );
+        let blamed = matches!(error.category(), Category::Peer | Category::Incompatible)
+            || matches!(error, Error::PeerAborted(_));
+        match fault {
+            Fault::CloseBefore | Fault::CloseWithin => closed || blamed,
+            Fault::Silence
+            | Fault::Drop
+            | Fault::Reorder
+            | Fault::InflateByOne
+            | Fault::Garbage => timeout || blamed || closed,
+            Fault::Trickle => false,
+            _ => blamed,
+        }
+    }
+
+    /// Why this case is not as it should be, if so, and how it ended.
+    fn judge(&self, function: &Function) -> (Option<String>, String) {
+        let folders = Folders::new();
+        let (result, _) = self.run(function, &folders);
+        let mut wrong = (!self.allows(&result)).then(|| format!("{self}: {}", shown(&result)));
+        let broken = self.tampering.map(|tampering| tampering.fault);
+        if broken == Some(Fault::CloseBefore) {
+            // Afterwards both are honest, over another connection.
+            let later = Case {
+                tampering: None,
+                ..*self
+            };
+            let (again, _) = later.run(function, &folders);
+            if !is_right(&again) && wrong.is_none() {
+                wrong = Some(format!("{self}: afterwards: {}", shown(&again)));
+            }
+        }
+        let ended = match &result {
+            Ok(_) => "right result".to_owned(),
+            Err(error) => format!("{:?}", error.category()),
+        };
+        (wrong, ended)
+    }
+}
+
+fn is_right(result: &Result<Outcome, Error>) -> bool {
+    let outcome = result.as_ref();
+    outcome.is_ok_and(|outcome| outcome.outputs["a_is_richer"].to_text() == "1")
+}
+
+/// The faults after which no honest party has a result: they break the format, not only a value.
+fn must_fail(fault: Fault) -> bool {
+    matches!(
+        fault,
+        Fault::Truncate
+            | Fault::Empty
+            | Fault::Extend
+            | Fault::OtherKind
+            | Fault::UnknownKind
+            | Fault::Inflate
+            | Fault::InflateByOne
+            | Fault::CloseBefore
+            | Fault::CloseWithin
+            | Fault::Garbage
+            | Fault::Silence
+    )
+}
+
+/// Whether a fault changes a message of this length.
+fn changes(fault: Fault, length: usize) -> bool {
+    let of_payload = matches!(
+        fault,
+        Fault::Truncate
+            | Fault::Empty
+            | Fault::FlipFirst
+            | Fault::FlipMiddle
+            | Fault::FlipLast
+            | Fault::Ones
+            | Fault::Zeros
+    );
+    // Single bytes of a long message take longer than a party waits.
+    let lasts = fault == Fault::Trickle && length > MOST_TRICKLED;
+    (length > 0 || !of_payload) && !lasts
+}
+
+fn shown(result: &Result<Outcome, Error>) -> String {
+    match result {
+        Ok(outcome) => format!("result {}", outcome.outputs["a_is_richer"].to_text()),
+        Err(error) => format!("{:?}: {error}", error.category()),
+    }
+}
+
+/// Every message of both phases by either side, the first of a kind and its fault.
+fn all_cases(function: &Function) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut seen = Vec::new();
+    for liar in [Role::Garbler, Role::Evaluator] {
+        let honest = Case {
+            liar,
+            kind: 0,
+            tampering: None,
+        };
+        let (result, trace) = honest.run(function, &Folders::new());
+        assert!(is_right(&result), "{}", shown(&result));
+        let trace = trace.lock().expect("no panic");
+        for wanted in KINDS {
+            let mut messages = trace.iter().enumerate();
+            let Some((message, (kind, length))) =
+                messages.find(|(_, (kind, _))| *kind == wanted.byte())
+            else {
+                continue;
+            };
+            seen.push(wanted);
+            let faults = Fault::ALL.iter().filter(|fault| changes(**fault, *length));
+            cases.extend(faults.map(|fault| Case {
+                liar,
+                kind: *kind,
+                tampering: Some(Tampering {
+                    message,
+                    fault: *fault,
+                }),
+            }));
+        }
+    }
+    for kind in KINDS {
+        assert!(seen.contains(&kind), "{kind} is sent");
+    }
+    cases
+}
+
+#[test]
+fn every_message_of_batch_under_every_fault() {
+    let function = library::function("millionaires", &[("bits".to_owned(), 8)].into())
+        .expect("a function of the library");
+    let cases = all_cases(&function);
+    let total = cases.len();
+    let (queue, wrong) = (Mutex::new(cases), Mutex::new(Vec::new()));
+    let tally = Mutex::new(BTreeMap::<String, usize>::new());
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                while let Some(case) = pop(&queue) {
+                    let (failure, ended) = case.judge(&function);
+                    wrong.lock().expect("no panic").extend(failure);
+                    *tally.lock().expect("no panic").entry(ended).or_default() += 1;
+                }
+            });
+        }
+    });
+    let tally = tally.into_inner().expect("no panic");
+    println!("{total} cases: {tally:#?}");
+    let wrong = wrong.into_inner().expect("no panic");
+    assert!(
+        wrong.is_empty(),
+        "{} of {total}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert_eq!(tally.values().sum::<usize>(), total);
+    assert!(total >= 250, "only {total} cases");
+}
+
+fn pop<T>(queue: &Mutex<Vec<T>>) -> Option<T> {
+    queue.lock().ok()?.pop()
+}
