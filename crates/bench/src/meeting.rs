@@ -93,10 +93,14 @@ impl Meeting {
     /// The next session.
     pub(crate) fn session(&mut self) -> Result<Session, Error> {
         let (identity, peer, settings) = (&self.identity, &self.peer, &self.settings);
-        Ok(match &self.place {
+        let mut session = match &self.place {
             MeetingPlace::Here(listener) => listener.accept(identity, peer, settings)?,
             MeetingPlace::There(address) => Session::connect(address, identity, peer, settings)?,
-        })
+        };
+        if let Some(link) = settings.link {
+            session.set_link(link);
+        }
+        Ok(session)
     }
 }
 

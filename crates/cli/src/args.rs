@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tacit::formats::BitOrder;
 use tacit::plan::ThreatModel;
-use tacit::{BaseOt, Role};
+use tacit::{BaseOt, OtExtension, Role};
 
 use crate::bench::BenchArgs;
 use crate::plan::PlanArgs;
@@ -382,6 +382,11 @@ pub(crate) struct MeetArgs {
     /// ml-kem-768 against quantum computers; both parties name the same
     #[arg(long, value_name = "NAME", value_parser = base_ot)]
     pub(crate) base_ot: Option<BaseOt>,
+    /// How oblivious transfers are made: softspoken-2, softspoken-4 or softspoken-8, each with
+    /// fewer bytes and more work, or silent, which rests on LPN; without it the party that connects
+    /// takes softspoken-2, or what the link in tacit.toml says, and the other follows
+    #[arg(long, value_name = "NAME", value_parser = ot_extension)]
+    pub(crate) ot_extension: Option<OtExtension>,
     /// Longest wait for the peer, for each message and for the connection, such as 30s or 500ms;
     /// without it 60s for the peer to be there and 30s for a message
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -635,6 +640,15 @@ pub(crate) fn base_ot(text: &str) -> Result<BaseOt, String> {
     BaseOt::from_name(text).ok_or_else(|| {
         let names = BaseOt::ALL.map(BaseOt::name).join(" or ");
         format!("{text:?} is no kind of base OT; write {names}")
+    })
+}
+
+/// An OT extension by its name.
+pub(crate) fn ot_extension(text: &str) -> Result<OtExtension, String> {
+    OtExtension::from_name(text).ok_or_else(|| {
+        let names = OtExtension::NAMED.map(|extension| extension.to_string());
+        let names = names.join(", ");
+        format!("{text:?} is no OT extension; write one of {names}")
     })
 }
 

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Deserializer};
-use tacit::{BaseOt, Fingerprint, Link};
+use tacit::{BaseOt, Fingerprint, Link, OtExtension};
 
-use crate::args::{base_ot, duration};
+use crate::args::{base_ot, duration, ot_extension};
 use crate::failure::Failure;
 use crate::serve::config::Serve;
 
@@ -34,6 +34,9 @@ pub(crate) struct Config {
     /// On what the oblivious transfer of sessions rests.
     #[serde(default, deserialize_with = "kind")]
     pub(crate) base_ot: Option<BaseOt>,
+    /// How oblivious transfers are made in sessions.
+    #[serde(default, deserialize_with = "extension")]
+    pub(crate) ot_extension: Option<OtExtension>,
     /// Peers by name.
     #[serde(default)]
     pub(crate) peers: BTreeMap<String, Peer>,
@@ -70,7 +73,7 @@ pub(crate) struct Peer {
     /// Where it listens, `HOST:PORT`.
     #[serde(default)]
     pub(crate) address: Option<String>,
-    /// The link to it, for plans.
+    /// The link to it, for plans and for the choice of the OT extension.
     #[serde(default, deserialize_with = "link")]
     pub(crate) link: Option<Link>,
 }
@@ -98,6 +101,12 @@ fn fingerprint<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Err
 
 fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BaseOt>, D::Error> {
     base_ot(&String::deserialize(from)?)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
+}
+
+fn extension<'de, D: Deserializer<'de>>(from: D) -> Result<Option<OtExtension>, D::Error> {
+    ot_extension(&String::deserialize(from)?)
         .map(Some)
         .map_err(serde::de::Error::custom)
 }
@@ -192,6 +201,9 @@ pub(crate) fn show(explicit: Option<&Path>) -> Result<(), Failure> {
     if let Some(kind) = config.base_ot {
         let _ = writeln!(text, "base_ot: {kind}");
     }
+    if let Some(extension) = config.ot_extension {
+        let _ = writeln!(text, "ot_extension: {extension}");
+    }
     for (name, peer) in &config.peers {
         let address = peer.address.as_deref().unwrap_or("no address");
         let link = peer
@@ -232,6 +244,19 @@ mod tests {
         let refused = Config::parse("base_ot = \"rsa\"").unwrap_err();
         assert!(
             refused.contains("line 1") && refused.contains("ml-kem-768"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn ot_extensions_have_names() {
+        for extension in OtExtension::NAMED {
+            let config = Config::parse(&format!("ot_extension = \"{extension}\"")).unwrap();
+            assert_eq!(config.ot_extension, Some(extension));
+        }
+        let refused = Config::parse("ot_extension = \"noisy\"").unwrap_err();
+        assert!(
+            refused.contains("line 1") && refused.contains("softspoken-8"),
             "{refused}"
         );
     }
@@ -287,7 +312,15 @@ mod tests {
             let object = schema.pointer(at).and_then(|at| at.as_object()).unwrap();
             object.keys().cloned().collect()
         };
-        let top = ["base_ot", "identity", "peers", "serve", "stock", "timeouts"];
+        let top = [
+            "base_ot",
+            "identity",
+            "ot_extension",
+            "peers",
+            "serve",
+            "stock",
+            "timeouts",
+        ];
         assert_eq!(names("/properties"), top);
         assert_eq!(names("/$defs/stock/properties"), ["folder", "limit_gib"]);
         let peer = ["address", "fingerprint", "link"];

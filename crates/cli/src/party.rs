@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tacit::{
-    AbortReason, CancelHandle, Fingerprint, Identity, Listener, NetError, PlainListener, Session,
-    Settings,
+    AbortReason, BaseOt, CancelHandle, Fingerprint, Identity, Link, Listener, NetError,
+    OtExtension, PlainListener, Session, Settings,
 };
 
 use crate::args::MeetArgs;
@@ -29,6 +29,30 @@ pub(crate) struct Party {
     place: Place,
     trust: Trust,
     settings: Settings,
+    ots: Ots,
+}
+
+/// What this party was told of the session's oblivious transfer.
+struct Ots {
+    base: Option<BaseOt>,
+    extension: Option<OtExtension>,
+    /// The link to the peer, by which a party that connects chooses the extension.
+    link: Option<Link>,
+}
+
+impl Ots {
+    fn settle(&self, session: &mut Session) -> Result<(), tacit::Error> {
+        if let Some(kind) = self.base {
+            session.set_base_ot(kind)?;
+        }
+        if let Some(extension) = self.extension {
+            session.set_ot_extension(extension)?;
+        }
+        if let Some(link) = self.link {
+            session.set_link(link);
+        }
+        Ok(())
+    }
 }
 
 /// Where the parties meet.
@@ -94,10 +118,20 @@ impl Party {
             settings.timeout = timeout;
             settings.handshake_timeout = settings.handshake_timeout.min(timeout);
         }
+        let known = |known: &&config::Peer| match &trust {
+            Trust::Pinned(_, peer) => known.fingerprint == *peer,
+            Trust::Plain => false,
+        };
+        let ots = Ots {
+            base: args.base_ot.or(config.base_ot),
+            extension: args.ot_extension.or(config.ot_extension),
+            link: config.peers.values().find(known).and_then(|peer| peer.link),
+        };
         Ok(Self {
             place,
             trust,
             settings,
+            ots,
         })
     }
 
@@ -123,7 +157,7 @@ impl Party {
                  measurements on this machine alone"
             );
         }
-        Ok(match (&self.place, &self.trust) {
+        let mut session = match (&self.place, &self.trust) {
             (Place::Listen(address), Trust::Pinned(identity, peer)) => {
                 let listener = Listener::bind(address)?;
                 eprintln!("listening on {}", listener.local_address());
@@ -149,7 +183,9 @@ impl Party {
                 eprintln!("waiting for the other party at {address}");
                 Session::connect_plain(address, settings)?
             }
-        })
+        };
+        self.ots.settle(&mut session)?;
+        Ok(session)
     }
 }
 

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 use tacit::garble::Rung;
 use tacit::{
-    CancelHandle, Category, Component, Error, Meter, Preparation, Prepared, Role, Session, Stocks,
+    CancelHandle, Category, Component, Error, Meter, OtExtension, Preparation, Prepared, Role,
+    Session, Stocks,
 };
 
 use crate::args::{Counted, FunctionArgs, PrepareArgs, PrepareFor};
@@ -55,11 +56,8 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let mut retries = args.retries;
     let mut met = false;
     let told = loop {
-        let attempt = party.meet(cancel.clone(), log).and_then(|mut session| {
+        let attempt = party.meet(cancel.clone(), log).and_then(|session| {
             met = true;
-            if let Some(kind) = args.meet.base_ot.or(config.base_ot) {
-                session.set_base_ot(kind)?;
-            }
             log.step(format_args!("connected"));
             match &order {
                 Order::Components(wanted) => {
@@ -266,6 +264,7 @@ impl Wanted {
             "preparing_us": u64::try_from(prepared.wall.as_micros()).unwrap_or(u64::MAX),
             "bytes_sent": traffic.sent.bytes,
             "bytes_received": traffic.received.bytes,
+            "ot_extension": prepared.ot_extension.map(|extension| extension.to_string()),
         })
     }
 }
@@ -304,9 +303,15 @@ fn text(prepared: &Prepared, wall: Duration) -> String {
         .iter()
         .map(|kind| kind.made * kind.and_gates)
         .sum();
+    let ots = ots(prepared.ot_extension);
     let took = took(prepared.wall, &prepared.traffic, wall);
-    let _ = writeln!(text, "{ands} AND gates in {took}");
+    let _ = writeln!(text, "{ands} AND gates{ots} in {took}");
     text
+}
+
+/// How OTs were made, if any were.
+fn ots(extension: Option<OtExtension>) -> String {
+    extension.map_or(String::new(), |extension| format!(", OTs by {extension},"))
 }
 
 /// Time and bytes of a preparation for a person.

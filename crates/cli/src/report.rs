@@ -122,6 +122,7 @@ pub(crate) fn cost_json(cost: &Cost) -> Json {
     json!({
         "and_gates": cost.and_gates,
         "and_gates_on_the_spot": cost.and_gates_on_the_spot,
+        "ot_extension": cost.ot_extension.map(|extension| extension.to_string()),
         "wall_us": micros(cost.wall()),
         "phases": cost.phases.iter().map(phase_json).collect::<Vec<_>>(),
     })

@@ -68,9 +68,6 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     ));
 
     let mut session = party.meet(cancel::on_signal()?, log)?;
-    if let Some(kind) = args.meet.base_ot.or(config.base_ot) {
-        session.set_base_ot(kind)?;
-    }
     log.detail(format_args!("base OTs from {}", session.base_ot()));
     let peer = session.peer().map(|peer| peer.to_string());
     log.step(format_args!(
@@ -125,6 +122,9 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
             outcome => outcome?,
         };
         log.step(format_args!("run {run} took {:?}", outcome.cost.wall()));
+        if let Some(extension) = outcome.cost.ot_extension {
+            log.detail(format_args!("OTs by {extension}"));
+        }
         let missing = outcome.cost.and_gates_on_the_spot;
         if stocks.is_some() && missing > 0 {
             eprintln!(

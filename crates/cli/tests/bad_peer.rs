@@ -73,6 +73,18 @@ fn another_kind_of_base_ot() {
 }
 
 #[test]
+fn another_ot_extension() {
+    let parties = Parties::new();
+    let garbler = ["millionaires", "--role", "garbler", "--input", "a=1"];
+    let evaluator = ["millionaires", "--role", "evaluator", "--input", "b=1"];
+    // Silent OT is never taken by a party that was not told it.
+    let evaluator = [&evaluator[..], &["--ot-extension", "silent"]].concat();
+    for ended in parties.run(&garbler, &evaluator) {
+        ended.failed(5, &["softspoken-2", "silent", "--ot-extension"]);
+    }
+}
+
+#[test]
 fn the_wrong_identity() {
     let parties = Parties::new();
     let stranger = tacit(parties.folder(), &["keygen", "--out", "eve.key", "--json"]).json();
@@ -195,6 +207,9 @@ fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
+/// The version of the wire.
+const VERSION: u16 = 2;
+
 /// A greeting of this version.
 fn hello(version: u16) -> Vec<u8> {
     let mut hello = b"tacit\r\n\0".to_vec();
@@ -213,7 +228,7 @@ fn say(stream: &mut TcpStream, bytes: &[u8]) {
 fn a_peer_that_closes_early() {
     against(|_| ()).failed(6, &["closed"]);
     against(|stream| {
-        stream.write_all(&hello(1)).unwrap();
+        stream.write_all(&hello(VERSION)).unwrap();
         let _ = stream.read(&mut [0; 64]);
     })
     .failed(6, &[]);
@@ -222,12 +237,12 @@ fn a_peer_that_closes_early() {
 #[test]
 fn a_peer_that_says_nothing() {
     against(|stream| say(stream, b"")).failed(6, &["400ms", "timeout"]);
-    against(|stream| say(stream, &hello(1))).failed(6, &["400ms"]);
+    against(|stream| say(stream, &hello(VERSION))).failed(6, &["400ms"]);
 }
 
 #[test]
 fn a_peer_of_another_version() {
-    against(|stream| say(stream, &hello(2))).failed(5, &["version 2", "version", "release"]);
+    against(|stream| say(stream, &hello(3))).failed(5, &["version 3", "version", "release"]);
 }
 
 #[test]
@@ -237,8 +252,8 @@ fn a_peer_that_sends_garbage() {
     against(|stream| say(stream, &frame(1, b"hello there, who are you?"))).failed(4, &["Tacit"]);
     against(|stream| say(stream, &frame(99, b""))).failed(4, &["99"]);
     against(|stream| say(stream, &frame(33, b"tables before their time"))).failed(4, &["tables"]);
-    let mut reflected = hello(1);
-    reflected.extend(frame(3, &[0xff; 48]));
+    let mut reflected = hello(VERSION);
+    reflected.extend(frame(3, &[0xff; 49]));
     let ended = against(|stream| say(stream, &reflected));
     assert!([4, 5].contains(&ended.code), "{ended:?}");
 }
@@ -254,7 +269,7 @@ fn a_peer_that_sends_too_much() {
 
 #[test]
 fn a_peer_that_gives_up() {
-    let abort = |reason| [hello(1), frame(4, &[reason])].concat();
+    let abort = |reason| [hello(VERSION), frame(4, &[reason])].concat();
     against(|stream| say(stream, &abort(1))).failed(4, &["broke the protocol"]);
     against(|stream| say(stream, &abort(2))).failed(5, &["something else"]);
     against(|stream| say(stream, &abort(3))).failed(6, &["cancelled"]);
@@ -288,7 +303,7 @@ fn ctrl_c_tells_the_peer() {
     let mut peer = TcpStream::connect(address).unwrap();
     peer.set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
-    peer.write_all(&hello(1)).unwrap();
+    peer.write_all(&hello(VERSION)).unwrap();
     let mut greeting = [0; 47];
     peer.read_exact(&mut greeting).unwrap();
     alice.interrupt();

@@ -160,6 +160,29 @@ fn base_ots_from_ml_kem_give_the_same() {
 }
 
 #[test]
+fn silent_ots_give_the_same_and_the_cost_says_so() {
+    let parties = Parties::new();
+    let garbler = ["millionaires", "--role", "garbler", "--input", "a=41"];
+    let evaluator = ["millionaires", "--role", "evaluator", "--input", "b=40"];
+    let with = |arguments: &[&'static str], more: &[&'static str]| {
+        let silent = ["--ot-extension", "silent", "--cost", "--repeat", "2"];
+        [arguments, &silent, more].concat()
+    };
+    let [alice, bob] = parties.run(&with(&garbler, &[]), &with(&evaluator, &["--json"]));
+    assert_eq!(alice.succeeded(), "a_is_richer = 1\n");
+    let told = alice.stderr.contains("OTs by silent") && alice.stderr.contains("\nrefill ");
+    assert!(told, "{alice:?}");
+    let cost = &bob.json()["cost"]["runs"];
+    let refilled = [0, 1].map(|run| {
+        assert_eq!(cost[run]["ot_extension"], "silent");
+        let phases = cost[run]["phases"].as_array().expect("phases");
+        phases.iter().any(|phase| phase["phase"] == "refill")
+    });
+    // What is made for the first run serves the second.
+    assert_eq!(refilled, [true, false]);
+}
+
+#[test]
 fn aes_128_from_a_circuit_file() {
     let parties = Parties::new();
     let circuit = library::find("aes-128", &BTreeMap::new()).expect("AES-128");

@@ -131,7 +131,10 @@ pub enum PeerMisbehaved {
         message: Message,
     },
     /// A consistency check failed. All that came of these base OTs is to be discarded.
-    #[error("a consistency check failed: {check}; run base OTs anew, and not with this peer")]
+    #[error(
+        "a consistency check failed: {check}; the session and its OTs are discarded: open no other \
+         with this peer unless you know why it failed"
+    )]
     CheckFailed {
         /// The check.
         check: Check,

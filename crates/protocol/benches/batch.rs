@@ -121,6 +121,7 @@ fn tag(function: &Function) -> RunTag {
         role: Role::Garbler,
         statistical_security_bits: SECURITY_BITS,
         base_ot: Default::default(),
+        ot_extension: Default::default(),
         scheme: SchemeId::HALF_GATES_TWO_CALL,
         run: 0,
         function: function.digest(),
@@ -128,7 +129,7 @@ fn tag(function: &Function) -> RunTag {
 }
 
 fn ots() -> (GarblerOt, EvaluatorOt) {
-    let tag = session().setup(Role::Garbler, Default::default());
+    let tag = session().setup(Role::Garbler, Default::default(), Default::default());
     let malicious = Security::Malicious;
     let garbler = GarblerSetup::new(&tag, &mut rng()).expect("a setup");
     let evaluator = EvaluatorSetup::new(&tag, &mut rng()).expect("a setup");

@@ -105,7 +105,7 @@ fn seed() -> Zeroizing<[u8; 32]> {
 fn ots(number: u8) -> (GarblerOt, EvaluatorOt) {
     let [a, b] = [number, number + 1].map(|byte| Hello { nonce: [byte; 32] });
     let session = SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b));
-    let tag = session.setup(Role::Garbler, Default::default());
+    let tag = session.setup(Role::Garbler, Default::default(), Default::default());
     let malicious = Security::Malicious;
     let garbler = GarblerSetup::new(&tag, &mut rng()).expect("a setup");
     let evaluator = EvaluatorSetup::new(&tag, &mut rng()).expect("a setup");

@@ -3,6 +3,7 @@
 use tacit_circuit::Digest;
 use tacit_garble::{DecodeError, SchemeId};
 use tacit_ot::base::BaseOt;
+use tacit_ot::source::Extension;
 use thiserror::Error;
 
 use crate::message::{AbortReason, Kind};
@@ -181,7 +182,7 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: SchemeId,
     },
-    /// A protocol or scheme that this version does not know.
+    /// A protocol, a scheme or a way of making OTs that this version does not know.
     #[error("it wants a {0} that this version does not know")]
     Unknown(&'static str),
     /// Another statistical security parameter.
@@ -201,6 +202,14 @@ pub enum Incompatibility {
         ours: BaseOt,
         /// The peer's.
         theirs: BaseOt,
+    },
+    /// OTs that are made in another way.
+    #[error("it wants OTs by {theirs} and we were told {ours}; give both the same --ot-extension")]
+    OtExtension {
+        /// Our extension.
+        ours: Extension,
+        /// The peer's.
+        theirs: Extension,
     },
     /// Another plan of a batch.
     #[error(

@@ -69,6 +69,8 @@ one_byte_enum! {
         StockMarks = 24, "stock marks";
         /// The sender has recorded the meeting of the stocks.
         StockMet = 25, "stocks met";
+        /// OTs that are made before they are used: a message of either half of the source.
+        OtRefill = 26, "OT refill";
         /// Start point of the hashes and seed of the public labels.
         GarblingStart = 32, "garbling start";
         /// Garbled tables.

@@ -12,7 +12,7 @@
 //! | 8..10 | version of the wire, little-endian |
 //! | 10..42 | nonce |
 //!
-//! `propose` and `accept`, 48 bytes:
+//! `propose` and `accept`, 49 bytes:
 //!
 //! | byte | field |
 //! |---|---|
@@ -23,6 +23,7 @@
 //! | 4..8 | scheme id |
 //! | 8..16 | number of the run in the session, from 0, little-endian |
 //! | 16..48 | the function's digest |
+//! | 48 | OT extension: k from 1 to 8 for SoftSpoken, 16 for silent |
 
 use core::fmt;
 
@@ -30,6 +31,7 @@ use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Role};
 use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
+use tacit_ot::source::Extension;
 
 use crate::message::{Kind, array, one_byte_enum};
 use crate::{Error, Incompatibility, Misbehaviour};
@@ -40,7 +42,7 @@ pub struct Version(pub u16);
 
 impl Version {
     /// The version that this release speaks.
-    pub const CURRENT: Self = Self(1);
+    pub const CURRENT: Self = Self(2);
 }
 
 impl fmt::Display for Version {
@@ -129,6 +131,8 @@ pub struct Proposal {
     pub statistical_security_bits: u8,
     /// On what the session's base OTs rest.
     pub base_ot: BaseOt,
+    /// How the session's OTs are made from them.
+    pub ot_extension: Extension,
     /// Under which garbling scheme.
     pub scheme: SchemeId,
     /// Which run of the session it is.
@@ -139,7 +143,7 @@ pub struct Proposal {
 
 impl Proposal {
     /// Size in bytes.
-    pub const BYTES: usize = 48;
+    pub const BYTES: usize = 49;
 
     /// The proposal's bytes.
     #[must_use]
@@ -151,7 +155,8 @@ impl Proposal {
         bytes[3] = base_ot_byte(self.base_ot);
         bytes[4..8].copy_from_slice(&self.scheme.to_bytes());
         bytes[8..16].copy_from_slice(&self.run.to_le_bytes());
-        bytes[16..].copy_from_slice(&self.function.0);
+        bytes[16..48].copy_from_slice(&self.function.0);
+        bytes[48] = self.ot_extension.id();
         bytes
     }
 
@@ -159,7 +164,8 @@ impl Proposal {
     ///
     /// # Errors
     ///
-    /// It is malformed, or names a protocol or scheme that this version does not know.
+    /// It is malformed, or names a protocol, scheme or way of making OTs that this version does not
+    /// know.
     pub fn parse(kind: Kind, bytes: &[u8]) -> Result<Self, Error> {
         let bytes: [u8; Self::BYTES] = array(kind, bytes)?;
         let invalid = |field| Misbehaviour::InvalidField { kind, field };
@@ -173,6 +179,8 @@ impl Proposal {
             .into_iter()
             .find(|kind| base_ot_byte(*kind) == bytes[3])
             .ok_or(Incompatibility::Unknown("kind of base OT"))?;
+        let ot_extension =
+            Extension::from_id(bytes[48]).map_err(|_| Incompatibility::Unknown("OT extension"))?;
         let protocol =
             ProtocolId::from_byte(bytes[0]).ok_or(Incompatibility::Unknown("protocol"))?;
         let scheme: [u8; 4] = field(4..8).try_into().map_err(|_| invalid("scheme"))?;
@@ -183,6 +191,7 @@ impl Proposal {
             role,
             statistical_security_bits: bytes[2],
             base_ot,
+            ot_extension,
             scheme: SchemeId::from_bytes(scheme)
                 .map_err(|_| Incompatibility::Unknown("garbling scheme"))?,
             run: u64::from_le_bytes(run),
@@ -226,6 +235,10 @@ impl Proposal {
         if theirs.base_ot != ours.base_ot {
             let (ours, theirs) = (ours.base_ot, theirs.base_ot);
             return Err(Incompatibility::BaseOt { ours, theirs });
+        }
+        if theirs.ot_extension != ours.ot_extension {
+            let (ours, theirs) = (ours.ot_extension, theirs.ot_extension);
+            return Err(Incompatibility::OtExtension { ours, theirs });
         }
         if theirs.run != ours.run {
             let (ours, theirs) = (ours.run, theirs.run);
@@ -276,12 +289,14 @@ impl SessionTag {
         Self(hash.finalize().into())
     }
 
-    /// The tag of what a session does once between two roles, such as its base OTs.
+    /// The tag of what a session does once between two roles: its base OTs, and what is made of
+    /// them.
     #[must_use]
-    pub fn setup(&self, connecting_role: Role, base_ot: BaseOt) -> RunTag {
-        let hash = Sha256::new_with_prefix(b"tacit setup 1\0")
+    pub fn setup(&self, connecting_role: Role, base_ot: BaseOt, extension: Extension) -> RunTag {
+        let hash = Sha256::new_with_prefix(b"tacit setup 2\0")
             .chain_update(self.0)
-            .chain_update([role_byte(connecting_role), base_ot_byte(base_ot)]);
+            .chain_update([role_byte(connecting_role), base_ot_byte(base_ot)])
+            .chain_update([extension.id()]);
         RunTag(hash.finalize().into())
     }
 
@@ -311,17 +326,49 @@ impl RunTag {
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_kind_of_base_ot_has_a_byte_of_its_own() {
-        let mut proposal = Proposal {
+    fn proposal() -> Proposal {
+        Proposal {
             protocol: ProtocolId::Direct,
             role: Role::Garbler,
             statistical_security_bits: 0,
             base_ot: BaseOt::default(),
+            ot_extension: Extension::default(),
             scheme: SchemeId::HALF_GATES_TWO_CALL,
             run: 7,
             function: Digest([9; 32]),
+        }
+    }
+
+    #[test]
+    fn every_extension_goes_over_the_wire_and_a_difference_is_named() {
+        let ours = Proposal {
+            role: Role::Evaluator,
+            ..proposal()
         };
+        for extension in Extension::NAMED {
+            let mut theirs = proposal();
+            theirs.ot_extension = extension;
+            let bytes = theirs.to_bytes();
+            assert_eq!(Proposal::parse(Kind::Propose, &bytes), Ok(theirs));
+            let differs = Incompatibility::OtExtension {
+                ours: ours.ot_extension,
+                theirs: extension,
+            };
+            let expected = match extension == ours.ot_extension {
+                true => Ok(()),
+                false => Err(differs),
+            };
+            assert_eq!(ours.check(&theirs), expected);
+            let mut unknown = bytes;
+            unknown[48] = 9;
+            let refused = Proposal::parse(Kind::Propose, &unknown).unwrap_err();
+            assert!(refused.to_string().contains("OT extension"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_base_ot_has_a_byte_of_its_own() {
+        let mut proposal = proposal();
         for kind in BaseOt::ALL {
             proposal.base_ot = kind;
             let bytes = proposal.to_bytes();

@@ -7,11 +7,14 @@ use rand_core::UnwrapErr;
 use tacit_circuit::{Function, FunctionBuilder, Recipient, Role, library};
 use tacit_garble::{HalfGates, Scheme, SchemeId};
 use tacit_kernels::Construction;
+use tacit_ot::source::Extension;
 use tacit_protocol::direct::{Evaluating, FRAME_BYTES, Garbling};
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::{Action, Party, run_in_memory};
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
-use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
+use tacit_protocol::setup::{
+    EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
+};
 use tacit_protocol::{Error, Misbehaviour};
 use zeroize::Zeroizing;
 
@@ -24,13 +27,22 @@ fn session() -> SessionTag {
     SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b))
 }
 
-fn ots() -> (GarblerOt, EvaluatorOt) {
-    let tag = session().setup(Role::Garbler, Default::default());
+/// The OTs of a session, of which `count` are made already where they have to be.
+fn ots(extension: Extension, count: u64) -> (GarblerOt, EvaluatorOt) {
+    let settings = OtSettings {
+        extension,
+        ..OtSettings::default()
+    };
+    let tag = session().setup(Role::Garbler, settings.base, extension);
     let mut rng = UnwrapErr(getrandom::SysRng);
-    let mut garbler = GarblerSetup::new(&tag, &mut rng).unwrap();
-    let mut evaluator = EvaluatorSetup::new(&tag, &mut rng).unwrap();
+    let mut garbler = GarblerSetup::with(settings, &tag, &mut rng).unwrap();
+    let mut evaluator = EvaluatorSetup::with(settings, &tag, &mut rng).unwrap();
     run_in_memory(&mut garbler, &mut evaluator).unwrap();
-    (garbler.finish().unwrap(), evaluator.finish().unwrap())
+    let (mut garbler, mut evaluator) = (garbler.finish().unwrap(), evaluator.finish().unwrap());
+    let mut making = Refill::of_garbler(&mut garbler, count, &mut rng);
+    let mut taking = Refill::of_evaluator(&mut evaluator, count, &mut rng);
+    run_in_memory(&mut making, &mut taking).unwrap();
+    (garbler, evaluator)
 }
 
 fn run_tag(function: &Function) -> RunTag {
@@ -39,6 +51,7 @@ fn run_tag(function: &Function) -> RunTag {
         role: Role::Garbler,
         statistical_security_bits: 0,
         base_ot: Default::default(),
+        ot_extension: Default::default(),
         scheme: SchemeId::HALF_GATES_TWO_CALL,
         run: 0,
         function: function.digest(),
@@ -49,7 +62,12 @@ type Parties<'f> = (Garbling<'f, HalfGates>, Evaluating<'f, HalfGates>);
 
 /// Both parties, whose input bits are all ones.
 fn parties(function: &Function) -> Parties<'_> {
-    let (garbler_ot, evaluator_ot) = ots();
+    parties_by(Extension::default(), function)
+}
+
+fn parties_by(extension: Extension, function: &Function) -> Parties<'_> {
+    let count = function.input_bits(Role::Evaluator) as u64;
+    let (garbler_ot, evaluator_ot) = ots(extension, count);
     let tag = run_tag(function);
     let ones = |role| vec![true; function.input_bits(role)];
     let (mine, yours) = (ones(Role::Garbler), ones(Role::Evaluator));
@@ -251,8 +269,8 @@ fn giving_way_changes_no_frame() {
     assert_eq!(*evaluator.finish().unwrap().0, s);
 }
 
-#[test]
-fn many_input_bits_come_in_several_messages() {
+/// A function with 140,000 input bits of the evaluator.
+fn many() -> Function {
     let mut builder = FunctionBuilder::new("many");
     builder
         .library("add", "adder", &[("bits", "8")])
@@ -262,8 +280,35 @@ fn many_input_bits_come_in_several_messages() {
         .step("z = add(x, y[139992..140000])")
         .output("z", "bytes[1]", Recipient::Both, "z");
     let function = builder.finish().unwrap();
-    let function = function.instantiate(&BTreeMap::new()).unwrap();
-    let (mut garbler, mut evaluator) = parties(&function);
+    function.instantiate(&BTreeMap::new()).unwrap()
+}
+
+#[test]
+fn many_input_bits_come_in_several_messages() {
+    let function = many();
+    // 2^16 OTs, twice, with the corrections of trees before the first; then the other 8928.
+    let softspoken = |k: usize, trees| {
+        let row = 16 * 128 / k;
+        [512 * row + trees, 512 * row, 70 * row]
+    };
+    let expected = [
+        softspoken(2, 2048),
+        softspoken(4, 3072),
+        softspoken(8, 3584),
+        [8192, 8192, 1116],
+    ];
+    for (extension, expected) in Extension::NAMED.into_iter().zip(expected) {
+        assert_eq!(
+            lengths_of_choices(extension, &function),
+            expected,
+            "{extension}"
+        );
+    }
+}
+
+/// Runs both parties to their results; the lengths of the evaluator's messages of choices.
+fn lengths_of_choices(extension: Extension, function: &Function) -> Vec<usize> {
+    let (mut garbler, mut evaluator) = parties_by(extension, function);
     let (mut message, mut lengths) = (Vec::new(), Vec::new());
     garbler.next(&mut message).unwrap();
     evaluator.receive(&message).unwrap();
@@ -276,10 +321,9 @@ fn many_input_bits_come_in_several_messages() {
         garbler.receive(&message).unwrap();
         lengths.push(message.len());
     }
-    // 2^16 OTs of 8 bytes each, twice, with the corrections before the first; then the other 8928.
-    assert_eq!(lengths, [(8 << 16) + 2048, 8 << 16, 70 * 1024]);
     run_in_memory(&mut garbler, &mut evaluator).unwrap();
-    let expected = plain(&function);
+    let expected = plain(function);
     assert_eq!(*garbler.finish().unwrap().0, expected);
     assert_eq!(*evaluator.finish().unwrap().0, expected);
+    lengths
 }

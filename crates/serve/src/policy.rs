@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tacit::garble::SchemeId;
 use tacit::{
-    BaseOt, Digest, Fingerprint, Function, Job, Preparation, Proposal, ProtocolId, Role, StockName,
+    BaseOt, Digest, Fingerprint, Function, Job, Link, OtExtension, Preparation, Proposal,
+    ProtocolId, Role, Session, StockName,
 };
 
 use crate::inputs::Inputs;
@@ -28,6 +29,8 @@ pub struct Peer {
     pub fingerprint: Fingerprint,
     /// Where it listens, if it does: this party then connects to it to fill the stock.
     pub address: Option<String>,
+    /// The link to it, by which this party chooses the OT extension where it connects.
+    pub link: Option<Link>,
 }
 
 /// Functions that peers may ask for, all with the same inputs of this party.
@@ -162,6 +165,7 @@ pub struct Policy {
     levels: Vec<Level>,
     limits: Limits,
     base_ot: Option<BaseOt>,
+    ot_extension: Option<OtExtension>,
     /// Offers and the place of the function in them, by function.
     by_function: HashMap<Digest, Vec<Place>>,
     /// Levels and numbers of runs, by what is ordered.
@@ -224,9 +228,19 @@ impl Policy {
             levels,
             limits,
             base_ot,
+            ot_extension: None,
             by_function,
             by_order,
         })
+    }
+
+    /// The same with OTs made by `extension` in all sessions. Where it is `None` they are made as
+    /// the peer says, but for silent OT, which rests on LPN; in sessions that this party begins, as
+    /// is the fastest over the peer's link.
+    #[must_use]
+    pub fn ot_extension(mut self, extension: Option<OtExtension>) -> Self {
+        self.ot_extension = extension;
+        self
     }
 
     /// Everybody who may connect.
@@ -261,14 +275,44 @@ impl Policy {
             .find(|peer| peer.fingerprint == *fingerprint)
     }
 
-    /// On what base OTs rest where the peer says `theirs`.
-    pub(crate) fn base_ot(&self, theirs: BaseOt) -> BaseOt {
-        self.base_ot.unwrap_or(theirs)
+    /// What is asked for, with OTs as this party has them.
+    fn with_own_ots(&self, asked: &Proposal) -> Proposal {
+        let usual = match asked.ot_extension {
+            OtExtension::Silent => OtExtension::default(),
+            theirs => theirs,
+        };
+        Proposal {
+            base_ot: self.base_ot.unwrap_or(asked.base_ot),
+            ot_extension: self.ot_extension.unwrap_or(usual),
+            ..*asked
+        }
     }
 
-    /// On what base OTs rest in sessions that this party begins.
-    pub(crate) fn own_base_ot(&self) -> BaseOt {
-        self.base_ot.unwrap_or_default()
+    /// Tells a session, before its first run, how OTs are made where the peer asks for this.
+    pub(crate) fn set_ots_for(
+        &self,
+        session: &mut Session,
+        asked: &Proposal,
+    ) -> Result<(), tacit::Error> {
+        let ours = self.with_own_ots(asked);
+        session.set_base_ot(ours.base_ot)?;
+        session.set_ot_extension(ours.ot_extension)
+    }
+
+    /// Tells a session that this party has begun with a peer how OTs are made.
+    pub(crate) fn set_own_ots(
+        &self,
+        session: &mut Session,
+        peer: &Fingerprint,
+    ) -> Result<(), tacit::Error> {
+        session.set_base_ot(self.base_ot.unwrap_or_default())?;
+        if let Some(extension) = self.ot_extension {
+            session.set_ot_extension(extension)?;
+        }
+        if let Some(link) = self.peer(peer).and_then(|peer| peer.link) {
+            session.set_link(link);
+        }
+        Ok(())
     }
 
     /// Whether `peer` may have the run that it asks for.
@@ -293,8 +337,7 @@ impl Policy {
             role: offer.role,
             scheme: place.scheme(protocol),
             statistical_security_bits: 0,
-            base_ot: self.base_ot(asked.base_ot),
-            ..*asked
+            ..self.with_own_ots(asked)
         };
         let mut fitting = offers.filter(|(offer, _, place)| {
             offer.role == asked.role.other()
@@ -302,7 +345,7 @@ impl Policy {
                 && offer.protocols.contains(&asked.protocol)
         });
         match fitting.next() {
-            Some((offer, function, _)) if self.base_ot(asked.base_ot) == asked.base_ot => {
+            Some((offer, function, _)) if self.with_own_ots(asked) == *asked => {
                 Ok(Granted { offer, function })
             }
             _ => Err(Denied::Otherwise(otherwise)),
@@ -318,12 +361,17 @@ impl Policy {
         let there = self.by_order.get(&asked.function).into_iter().flatten();
         let mut levels = there.map(|&(level, runs)| (&self.levels[level], runs));
         let found = levels.find(|(level, _)| {
-            level.peer == *peer
-                && level.role == asked.role.other()
-                && level.scheme == asked.scheme
-                && self.base_ot(asked.base_ot) == asked.base_ot
+            level.peer == *peer && level.role == asked.role.other() && level.scheme == asked.scheme
         });
-        found.ok_or(Denied::NotOffered)
+        let ours = self.with_own_ots(asked);
+        match found {
+            None => Err(Denied::NotOffered),
+            Some(found) if ours == *asked => Ok(found),
+            Some((level, _)) => Err(Denied::Otherwise(Proposal {
+                role: level.role,
+                ..ours
+            })),
+        }
     }
 }
 

@@ -168,7 +168,7 @@ fn fill_level(
                 ..settings(limits, shared.own_work.clone())
             };
             let mut session = Session::connect(address, &shared.identity, &level.peer, &settings)?;
-            session.set_base_ot(policy.own_base_ot())?;
+            policy.set_own_ots(&mut session, &level.peer)?;
             session
         }
     };

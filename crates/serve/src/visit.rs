@@ -98,11 +98,8 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
     };
     // The policy may have changed while the request was waited for.
     let policy = shared.policy();
-    if runs == 0 && session.set_base_ot(policy.base_ot(asked.base_ot)).is_err() {
-        return Turn::Refuse(
-            AbortReason::Failed,
-            "base OTs are chosen already".to_owned(),
-        );
+    if runs == 0 && policy.set_ots_for(session, &asked).is_err() {
+        return Turn::Refuse(AbortReason::Failed, "OTs are chosen already".to_owned());
     }
     let turn = match asked.protocol {
         ProtocolId::Prepare => prepare(seat, &policy, session, &asked),

@@ -25,6 +25,7 @@ impl Other {
             name: "alice".to_owned(),
             fingerprint: scene.alice.fingerprint(),
             address: None,
+            link: None,
         };
         let policy = Policy::new(vec![alice], Vec::new(), levels, Scene::limits(), None);
         let bob: Identity = scene.peers[0].clone();

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use scene::{A, Scene, aes, millionaires};
 use tacit::garble::SchemeId;
-use tacit::{AbortReason, Error, Identity, Job, Role};
+use tacit::{AbortReason, Category, Error, Identity, Job, OtExtension, Role};
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::results::ToFile;
-use tacit_serve::{Event, Limits, Offer, Policy, Rate};
+use tacit_serve::{Event, Limits, Offer, Policy, Rate, Service};
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -386,6 +386,42 @@ fn another_policy_holds_for_sessions_that_are_open() {
         }
     };
     assert!(scene.richer(&mut other, &sixteen, 0).unwrap());
+}
+
+#[test]
+fn a_peer_says_how_ots_are_made_unless_the_service_was_told() {
+    let scene = Scene::new(1);
+    let function = millionaires(8);
+    let service = |told| {
+        let offers = vec![scene.offer(vec![function.clone()])];
+        let policy = scene.policy(offers, vec![scene.level(0, 1)], Scene::limits());
+        scene.start(policy.ot_extension(told))
+    };
+    let meet = |service: &Service, extension| {
+        let mut session = scene.session(service, 0).unwrap();
+        session.set_ot_extension(extension).unwrap();
+        session
+    };
+    let differs = |error: Error, names: [OtExtension; 2]| {
+        assert_eq!(error.category(), Category::Incompatible, "{error}");
+        let named = |name: &OtExtension| error.to_string().contains(&name.to_string());
+        assert!(names.iter().all(named), "{error}");
+    };
+    let eight = OtExtension::from_name("softspoken-8").unwrap();
+    let silent = OtExtension::Silent;
+    for (told, takes, refuses, instead) in [
+        (None, eight, silent, OtExtension::default()),
+        (Some(silent), silent, eight, silent),
+    ] {
+        let service = service(told);
+        let right = scene.richer(&mut meet(&service, takes), &function, 0);
+        assert!(right.unwrap());
+        let error = scene.richer(&mut meet(&service, refuses), &function, 0);
+        differs(error.unwrap_err(), [refuses, instead]);
+        let stocks = scene.stocks(&format!("peer0 {takes}"), 1 << 30);
+        let error = scene.prepare(&mut meet(&service, refuses), &stocks, 1);
+        differs(error.unwrap_err(), [refuses, instead]);
+    }
 }
 
 #[test]

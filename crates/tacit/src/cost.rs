@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tacit_net::Meter;
 
-use crate::Session;
+use crate::{OtExtension, Session};
 
 /// A part of a run that is timed apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum Phase {
     Agreement,
     /// Base OTs, once a session and role.
     Setup,
+    /// OTs that are made before the runs that take them, where the extension has that.
+    Refill,
     /// What a run from the stock does before inputs matter: meeting of the stocks and leases; under
     /// `prepared` what the stock lacks, and at the evaluator the links that its inputs do not
     /// decide; under `batch` the execution made again from its seeds, or read.
@@ -30,6 +32,7 @@ impl Phase {
         match self {
             Self::Agreement => "agree",
             Self::Setup => "setup",
+            Self::Refill => "refill",
             Self::Preparation => "prepare",
             Self::Run => "run",
         }
@@ -86,6 +89,8 @@ pub struct Cost {
     /// AND gates that were garbled in the run although its protocol takes them from the stock,
     /// since the stock had too little.
     pub and_gates_on_the_spot: u64,
+    /// How the OTs of the run were made, where it was not the stock that had them.
+    pub ot_extension: Option<OtExtension>,
     /// Peak memory of this process so far, in bytes, where the system tells it.
     pub peak_memory_bytes: Option<u64>,
 }
@@ -131,6 +136,9 @@ impl fmt::Display for Cost {
         if self.and_gates_on_the_spot > 0 {
             let missing = self.and_gates_on_the_spot;
             write!(f, ", {missing} of them garbled on the spot")?;
+        }
+        if let Some(extension) = self.ot_extension {
+            write!(f, ", OTs by {extension}")?;
         }
         if let Some(bytes) = self.peak_memory_bytes {
             write!(

@@ -30,6 +30,17 @@ pub enum Error {
     /// The peer sent what no honest peer sends.
     #[error("the peer misbehaved: {0}")]
     PeerMisbehaved(#[from] Misbehaviour),
+    /// A check of a preparation's OTs failed: the peer was guessing at the secret of this party's
+    /// stock, which is destroyed.
+    #[error(
+        "the peer misbehaved in a preparation: {check}. It was guessing at the secret of this \
+         party's stock, which is destroyed with all that was prepared; have the peer drop its half \
+         with `tacit stock new-epoch`, and prepare with it again only if you know why it failed"
+    )]
+    StockDestroyed {
+        /// The check.
+        check: tacit_ot::Check,
+    },
     /// The peer wants something else than this party was told to run.
     #[error("the peer is incompatible: {0}")]
     PeerIncompatible(#[from] Incompatibility),
@@ -153,7 +164,9 @@ impl Error {
             Self::Input(_) | Self::Circuit(_) | Self::Function(_) | Self::Library(_) => {
                 Category::Input
             }
-            Self::PeerMisbehaved(_) | Self::PeerAborted(AbortReason::Misbehaved) => Category::Peer,
+            Self::PeerMisbehaved(_)
+            | Self::StockDestroyed { .. }
+            | Self::PeerAborted(AbortReason::Misbehaved) => Category::Peer,
             Self::PeerIncompatible(_)
             | Self::PeerAborted(AbortReason::Incompatible | AbortReason::NotAllowed) => {
                 Category::Incompatible

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Component, Function, Role, Value};
 use tacit_garble::{Assumption, Scheme, SchemeId, SchemeVisitor, with_scheme};
+use tacit_ot::Security;
 use tacit_protocol::direct::{self, Evaluating, Garbling};
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared;
@@ -16,10 +17,11 @@ use zeroize::Zeroizing;
 use crate::cost::{Clock, Cost, Phase, PhaseCost, peak_memory_bytes};
 use crate::driver::drive;
 use crate::plan::ThreatModel;
+use crate::session::{OtNeed, Terms};
 use crate::stock::{
     BatchRun, DEFAULT_SECURITY_BITS, LeaseOrder, OpenedStock, PreparedRun, TakenNumbers,
 };
-use crate::{BaseOt, Error, Session, Stocks};
+use crate::{Error, Session, Stocks};
 
 /// One run of a function by one party: what is computed, in which role, on which inputs.
 pub struct Job<'f> {
@@ -237,8 +239,7 @@ impl<'f> Job<'f> {
         let (bits, phases, and_gates_on_the_spot) = session.guarded(|session| {
             session.channel().set_time_limit(self.time_limit);
             let clock = Clock::start(session);
-            let base_ot = session.base_ot();
-            let tag = session.agree(|run| self.proposal(run, base_ot))?;
+            let tag = session.agree(self.ot_need(), |terms| self.proposal(&terms))?;
             let agreement = clock.stop(Phase::Agreement, session);
             let (bits, phases, on_the_spot) = match &self.protocol {
                 Protocol::Direct => self.run_direct(session, tag, &inputs)?,
@@ -260,6 +261,10 @@ impl<'f> Job<'f> {
             phases,
             and_gates: self.function.and_gates(),
             and_gates_on_the_spot,
+            ot_extension: match self.protocol {
+                Protocol::Direct => Some(session.ot_extension()),
+                Protocol::Prepared(_) | Protocol::Batch(_) => None,
+            },
             peak_memory_bytes: peak_memory_bytes(),
         };
         Ok(Outcome {
@@ -277,6 +282,7 @@ impl<'f> Job<'f> {
         inputs: &[bool],
     ) -> Result<Ran, Error> {
         let mut phases: Vec<_> = session.set_up(self.role)?.into_iter().collect();
+        phases.extend(session.refill(self.role, self.ot_need().count)?);
         let clock = Clock::start(session);
         let scheme = self.scheme_id();
         let visitor = DirectRun {
@@ -354,7 +360,18 @@ impl<'f> Job<'f> {
         Ok((outputs, phases, 0))
     }
 
-    fn proposal(&self, run: u64, base_ot: BaseOt) -> Proposal {
+    /// The OTs that are made for the run; under `prepared` those are in stock, or all of them.
+    fn ot_need(&self) -> OtNeed {
+        let security = match self.protocol {
+            Protocol::Direct => Security::SemiHonest,
+            Protocol::Prepared(_) => Security::Malicious,
+            Protocol::Batch(_) => return OtNeed::NONE,
+        };
+        let count = self.function.input_bits(Role::Evaluator) as u64;
+        OtNeed { count, security }
+    }
+
+    fn proposal(&self, terms: &Terms) -> Proposal {
         Proposal {
             protocol: match self.protocol {
                 Protocol::Direct => ProtocolId::Direct,
@@ -363,9 +380,10 @@ impl<'f> Job<'f> {
             },
             role: self.role,
             statistical_security_bits: self.security_bits().unwrap_or(0),
-            base_ot,
+            base_ot: terms.base_ot,
+            ot_extension: terms.ot_extension,
             scheme: self.scheme_id(),
-            run,
+            run: terms.run,
             function: self.function.digest(),
         }
     }

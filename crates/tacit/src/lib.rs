@@ -59,6 +59,7 @@ pub use tacit_net::{
     CancelHandle, Channel, Fingerprint, Identity, Link, Meter, NetError, Settings, memory,
 };
 pub use tacit_ot::base::BaseOt;
+pub use tacit_ot::source::Extension as OtExtension;
 pub use tacit_protocol::message::AbortReason;
 pub use tacit_protocol::party::Progress;
 pub use tacit_protocol::session::{Proposal, ProtocolId};

@@ -1,10 +1,10 @@
 //! Sessions: an authenticated connection between two parties, over which they run functions.
 
+mod transfers;
+
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use rand_core::UnwrapErr;
 use tacit_circuit::Role;
 use tacit_garble::SchemeId;
 use tacit_net::{
@@ -12,14 +12,14 @@ use tacit_net::{
 };
 use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::message::{AbortReason, Kind};
-use tacit_protocol::party::Progress;
 use tacit_protocol::session::{Hello, Proposal, RunTag, SessionTag};
-use tacit_protocol::setup::{BaseOts, EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
 
-use crate::cost::{Clock, Phase, PhaseCost};
-use crate::driver::{abort, drive, receive, send};
+use crate::driver::{abort, receive, send};
 use crate::stock::OpenedStock;
-use crate::{BaseOt, Error};
+use crate::{BaseOt, Error, OtExtension};
+
+pub(crate) use transfers::OtNeed;
+use transfers::Transfers;
 
 /// Which end of the connection a party is. It decides who speaks first and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,15 +37,23 @@ pub struct Session {
     side: Side,
     own: Option<Fingerprint>,
     tag: SessionTag,
-    base_ots: BaseOts,
+    transfers: Transfers,
     runs: u64,
-    garbler_ot: Option<GarblerOt>,
-    evaluator_ot: Option<EvaluatorOt>,
     /// Stocks that both parties have opened in this session.
     stocks: Vec<OpenedStock>,
     /// What the connecting party proposed and the listening one has not answered.
     asked: Option<Proposal>,
     spent: bool,
+}
+
+/// What a session adds to what is proposed.
+pub(crate) struct Terms {
+    /// Which of its runs it is.
+    pub(crate) run: u64,
+    /// On what its base OTs rest.
+    pub(crate) base_ot: BaseOt,
+    /// How OTs are made from them.
+    pub(crate) ot_extension: OtExtension,
 }
 
 /// An address at which a peer connects.
@@ -264,13 +272,8 @@ impl Session {
                 side,
                 own: own.copied(),
                 tag,
-                base_ots: BaseOts {
-                    kind: BaseOt::default(),
-                    threads: base_ot_threads(),
-                },
+                transfers: Transfers::new(),
                 runs: 0,
-                garbler_ot: None,
-                evaluator_ot: None,
                 stocks: Vec::new(),
                 asked: None,
                 spent: false,
@@ -303,33 +306,6 @@ impl Session {
         self.own
     }
 
-    /// On what the session's base OTs rest.
-    #[must_use]
-    pub fn base_ot(&self) -> BaseOt {
-        self.base_ots.kind
-    }
-
-    /// Chooses on what the session's base OTs rest; both parties must choose the same. Without it
-    /// they rest on ristretto255.
-    ///
-    /// # Errors
-    ///
-    /// A function ran over the session already.
-    pub fn set_base_ot(&mut self, kind: BaseOt) -> Result<(), Error> {
-        if self.runs > 0 && kind != self.base_ots.kind {
-            return Err(Error::ApiMisuse(
-                "base OTs are chosen before a session's first run; open a new session",
-            ));
-        }
-        self.base_ots.kind = kind;
-        Ok(())
-    }
-
-    /// How base OTs are made in this session.
-    pub(crate) fn base_ots(&self) -> BaseOts {
-        self.base_ots
-    }
-
     /// What the session has carried so far.
     #[must_use]
     pub fn traffic(&self) -> Meter {
@@ -360,11 +336,24 @@ impl Session {
         result
     }
 
-    /// Agrees on the next run and returns its tag.
-    pub(crate) fn agree(&mut self, wanted: impl FnOnce(u64) -> Proposal) -> Result<RunTag, Error> {
-        let ours = wanted(self.runs);
+    /// Agrees on the next run, which takes these OTs, and returns its tag.
+    pub(crate) fn agree(
+        &mut self,
+        need: OtNeed,
+        wanted: impl FnOnce(Terms) -> Proposal,
+    ) -> Result<RunTag, Error> {
+        if self.runs == 0 && self.side == Side::Connecting {
+            self.transfers.choose(need);
+        }
+        let settings = self.transfers.settings();
+        let ours = wanted(Terms {
+            run: self.runs,
+            base_ot: settings.base,
+            ot_extension: settings.extension,
+        });
         let proposed = self.propose(&ours)?;
         let tag = self.tag.run(&proposed);
+        self.transfers.settle(proposed.ot_extension);
         self.runs += 1;
         Ok(tag)
     }
@@ -389,6 +378,10 @@ impl Session {
                         Proposal::parse(Kind::Propose, payload)
                     }
                 };
+                let mut ours = *ours;
+                if let (0, Ok(theirs)) = (self.runs, &theirs) {
+                    ours.ot_extension = self.transfers.answer(theirs.ot_extension);
+                }
                 // Even a refusal says what we wanted, so that both sides can name the difference.
                 send(&mut self.channel, Kind::Accept, &ours.to_bytes())?;
                 let theirs = theirs?;
@@ -453,62 +446,6 @@ impl Session {
         self.channel.cancel_handle()
     }
 
-    /// Makes sure of the base OTs for `role`. Returns what it took, if it was the first time.
-    pub(crate) fn set_up(&mut self, role: Role) -> Result<Option<PhaseCost>, Error> {
-        let there = match role {
-            Role::Garbler => self.garbler_ot.is_some(),
-            Role::Evaluator => self.evaluator_ot.is_some(),
-        };
-        if there {
-            return Ok(None);
-        }
-        let clock = Clock::start(self);
-        let connecting_role = match self.side {
-            Side::Connecting => role,
-            Side::Listening => role.other(),
-        };
-        let tag = self.tag.setup(connecting_role, self.base_ots.kind);
-        let mut rng = UnwrapErr(getrandom::SysRng);
-        let watch: &mut dyn FnMut(Progress) = &mut |_| ();
-        match role {
-            Role::Garbler => {
-                let mut setup = GarblerSetup::with(self.base_ots, &tag, &mut rng)?;
-                drive(&mut self.channel, &mut setup, watch)?;
-                self.garbler_ot = Some(setup.finish()?);
-            }
-            Role::Evaluator => {
-                let mut setup = EvaluatorSetup::with(self.base_ots, &tag, &mut rng)?;
-                drive(&mut self.channel, &mut setup, watch)?;
-                self.evaluator_ot = Some(setup.finish()?);
-            }
-        }
-        Ok(Some(clock.stop(Phase::Setup, self)))
-    }
-
-    /// Takes the garbler's OTs for a run, which gives them back if it succeeds.
-    pub(crate) fn take_garbler_ot(&mut self) -> Result<GarblerOt, Error> {
-        self.garbler_ot
-            .take()
-            .ok_or(Error::ApiMisuse("set up before running"))
-    }
-
-    /// Takes the evaluator's OTs for a run, which gives them back if it succeeds.
-    pub(crate) fn take_evaluator_ot(&mut self) -> Result<EvaluatorOt, Error> {
-        self.evaluator_ot
-            .take()
-            .ok_or(Error::ApiMisuse("set up before running"))
-    }
-
-    /// Keeps the garbler's OTs for the next run.
-    pub(crate) fn keep_garbler_ot(&mut self, ot: GarblerOt) {
-        self.garbler_ot = Some(ot);
-    }
-
-    /// Keeps the evaluator's OTs for the next run.
-    pub(crate) fn keep_evaluator_ot(&mut self, ot: EvaluatorOt) {
-        self.evaluator_ot = Some(ot);
-    }
-
     /// Takes the stock that the parties have opened in these roles under this scheme, if they have.
     pub(crate) fn take_stock(&mut self, role: Role, scheme: SchemeId) -> Option<OpenedStock> {
         let mut stocks = self.stocks.iter();
@@ -520,14 +457,6 @@ impl Session {
     pub(crate) fn keep_stock(&mut self, stock: OpenedStock) {
         self.stocks.push(stock);
     }
-}
-
-/// Base OTs take milliseconds and both parties need them: more threads than this help little.
-const MAX_BASE_OT_THREADS: usize = 8;
-
-fn base_ot_threads() -> NonZeroUsize {
-    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    NonZeroUsize::new(cores.min(MAX_BASE_OT_THREADS)).unwrap_or(NonZeroUsize::MIN)
 }
 
 /// A peer that leaves between two runs has ended the session, and nothing is lost.

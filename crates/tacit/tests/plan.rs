@@ -44,7 +44,9 @@ fn meet() -> (Session, Session) {
         let accepted = scope.spawn(|| listener.accept(&a, &peer, &settings));
         let connected = Session::connect(&address, &b, &own, &settings);
         let accepted = accepted.join().expect("no panic");
-        (accepted.expect("a session"), connected.expect("a session"))
+        let mut connected = connected.expect("a session");
+        connected.set_link(SLOW.parse().expect("a link"));
+        (accepted.expect("a session"), connected)
     })
 }
 

@@ -634,7 +634,12 @@ fn a_lie_in_the_ot_extension_ends_the_epoch() {
     };
     let (result, _) = case.run(&function, &folders);
     let error = result.expect_err("a check that fails");
-    assert!(matches!(error, Error::PeerMisbehaved(_)), "{error}");
+    assert!(matches!(error, Error::StockDestroyed { .. }), "{error}");
+    assert_eq!(error.category(), Category::Peer);
+    assert!(
+        error.to_string().contains("tacit stock new-epoch"),
+        "{error}"
+    );
     assert!(stocks(Role::Garbler).is_empty());
     assert_eq!(stocks(Role::Evaluator).len(), 1);
 }

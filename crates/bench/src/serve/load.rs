@@ -180,6 +180,7 @@ fn filled_by(
         name: "service".to_owned(),
         fingerprint: service,
         address: None,
+        link: None,
     };
     let levels = vec![level(service, Role::Evaluator, function)];
     let policy = Policy::new(vec![peer], Vec::new(), levels, Limits::default(), None);

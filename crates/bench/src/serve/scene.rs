@@ -179,6 +179,7 @@ pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
             name: format!("peer{number}"),
             fingerprint: fingerprint(who)?,
             address: (!address.is_empty()).then(|| address.to_owned()),
+            link: None,
         });
     }
     let folder = tempfile::tempdir()?;

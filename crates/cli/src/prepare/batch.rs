@@ -90,6 +90,9 @@ impl WantedBatch {
         if let (Some(plan), Some(bound)) = (&prepared.plan, bound) {
             text.push_str(&format!("{plan}\nbound     {bound}\n"));
         }
+        if let Some(extension) = prepared.ot_extension {
+            text.push_str(&format!("OTs by {extension}\n"));
+        }
         text.push_str(&took(prepared.wall, &prepared.traffic, wall));
         text.push('\n');
         let traffic = &prepared.traffic;
@@ -120,6 +123,7 @@ impl WantedBatch {
             "preparing_us": micros(prepared.wall),
             "bytes_sent": traffic.sent.bytes,
             "bytes_received": traffic.received.bytes,
+            "ot_extension": prepared.ot_extension.map(|extension| extension.to_string()),
         });
         Told { text, json }
     }

@@ -31,6 +31,7 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
         name: name.clone(),
         fingerprint: peer.fingerprint,
         address: peer.address.clone(),
+        link: peer.link,
     });
     let peers: Vec<_> = peers.collect();
     if peers.is_empty() {
@@ -48,6 +49,7 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
     let stock: Vec<_> = stock.collect::<Result<_, _>>()?;
     let stock = stock.into_iter().flatten().collect();
     Policy::new(peers, offers, stock, limits(config, serve), config.base_ot)
+        .map(|policy| policy.ot_extension(config.ot_extension))
         .map_err(|error| Failure::Usage(format!("[serve]: {error}")))
 }
 

@@ -22,7 +22,30 @@ pub enum Extension {
     Silent,
 }
 
+impl Default for Extension {
+    /// SoftSpoken with k = 2: the least work.
+    fn default() -> Self {
+        Self::SoftSpoken(FieldBits::DEFAULT)
+    }
+}
+
 impl Extension {
+    /// Those that are worth a choice; SoftSpoken has the other k from 1 to 8 as well.
+    pub const NAMED: [Self; 4] = [
+        Self::SoftSpoken(FieldBits::DEFAULT),
+        Self::SoftSpoken(FieldBits::MIDDLE),
+        Self::SoftSpoken(FieldBits::LARGEST),
+        Self::Silent,
+    ];
+
+    /// Which of [`NAMED`](Self::NAMED) it is, by its name on the command line and in configuration.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMED
+            .into_iter()
+            .find(|extension| extension.to_string() == name)
+    }
+
     /// What both sides compare, as one byte: k, or 16 for silent.
     #[must_use]
     pub const fn id(self) -> u8 {
@@ -175,12 +198,7 @@ impl Choice {
     /// Silent OT is considered where `allow_lpn` accepts its assumption.
     #[must_use]
     pub fn fastest(link: Link, security: Security, count: usize, allow_lpn: bool) -> Self {
-        let mut best = Self::told(
-            Extension::SoftSpoken(FieldBits::DEFAULT),
-            link,
-            security,
-            count,
-        );
+        let mut best = Self::told(Extension::default(), link, security, count);
         let fields = [FieldBits::MIDDLE, FieldBits::LARGEST].map(Extension::SoftSpoken);
         for extension in fields
             .into_iter()
@@ -276,5 +294,14 @@ mod tests {
         let known: Vec<_> = known.collect();
         assert_eq!(known.len(), 9);
         assert!(known.iter().all(|(id, again)| id == again));
+    }
+
+    #[test]
+    fn names_lead_back_to_their_extensions() {
+        for extension in Extension::NAMED {
+            let name = extension.to_string();
+            assert_eq!(Extension::from_name(&name), Some(extension), "{name}");
+        }
+        assert_eq!(Extension::from_name("softspoken-9"), None);
     }
 }

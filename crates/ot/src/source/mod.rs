@@ -35,9 +35,10 @@
 //!
 //! **Kept.** An idle half can be written as bytes and taken up again. Both halves step their keys
 //! after each refill, so state that is kept, or stolen, tells nothing of OTs that were made and
-//! taken before; but a silent receiver's tells the random choices of its present round. Halves go on together if their [`Position`]s are equal; if a crash left one of
-//! them a refill behind, both states are discarded and base OTs run anew under the same Δ, from the
-//! number that both have reached. OTs that were taken do not depend on the source any more.
+//! taken before; but a silent receiver's tells the random choices of its present round. Halves go
+//! on together if their [`Position`]s are equal; if a crash left one of them a refill behind, both
+//! states are discarded and base OTs run anew under the same Δ, from the number that both have
+//! reached. OTs that were taken do not depend on the source any more.
 //!
 //! **Failed.** An error that the peer caused ends a half: its keys and all OTs that it has not
 //! handed out are wiped.

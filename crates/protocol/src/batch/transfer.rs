@@ -22,6 +22,12 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         self.encoding.encoded_bits()
     }
 
+    /// OTs that a preparation takes, of all its executions.
+    #[must_use]
+    pub fn ots(&self) -> u64 {
+        self.plan().executions() * self.transfers() as u64
+    }
+
     /// Bytes of all strings of an execution.
     pub(super) fn transfer_bytes(&self) -> usize {
         2 * self.transfers() * self.bucket() * Block::BYTES

@@ -3,6 +3,8 @@
 use tacit_circuit::{Function, Role, Step, Values};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
+use tacit_ot::Security;
+use tacit_ot::source::Extension;
 
 use super::frames::{EXTENSION_OTS, FRAME_BYTES, check};
 use crate::Error;
@@ -11,12 +13,17 @@ use crate::result::result_bytes;
 use crate::setup::extension_bytes;
 
 /// The messages of a run of `function` under `scheme`, in a session that has its base OTs and ran
-/// before: the first run's extension is longer by what [`crate::setup`] says.
+/// before: the first message of an `extension` is longer by its corrections, and the messages of a
+/// [`Refill`](crate::setup::Refill) are apart.
 ///
 /// # Errors
 ///
 /// The function has saved values.
-pub fn outline<S: Scheme>(scheme: S, function: &Function) -> Result<Outline, Error> {
+pub fn outline<S: Scheme>(
+    scheme: S,
+    function: &Function,
+    extension: Extension,
+) -> Result<Outline, Error> {
     check(function)?;
     // Tables go with a call's segments by weight: by the bytes and the XOR gates.
     let weights = |component: usize| {
@@ -64,7 +71,7 @@ pub fn outline<S: Scheme>(scheme: S, function: &Function) -> Result<Outline, Err
     let mut left = function.input_bits(Role::Evaluator);
     while left > 0 {
         let count = left.min(EXTENSION_OTS);
-        choices.push(HEADER_BYTES + extension_bytes(count));
+        choices.push(HEADER_BYTES + extension_bytes(extension, Security::SemiHonest, count));
         left -= count;
     }
     Ok(Outline {

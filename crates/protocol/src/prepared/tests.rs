@@ -19,6 +19,7 @@ fn tag(function: &Function, scheme: tacit_garble::SchemeId) -> RunTag {
         role: Role::Garbler,
         statistical_security_bits: 0,
         base_ot: Default::default(),
+        ot_extension: Default::default(),
         scheme,
         run: 0,
         function: function.digest(),

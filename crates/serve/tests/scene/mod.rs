@@ -71,6 +71,7 @@ impl Scene {
             name: format!("peer{number}"),
             fingerprint: identity.fingerprint(),
             address: None,
+            link: None,
         });
         peers.collect()
     }

@@ -6,15 +6,18 @@ use std::time::{Duration, Instant};
 
 use tacit_circuit::{Component, Function, Role};
 use tacit_garble::{Rung, Scheme, SchemeVisitor, with_scheme};
+use tacit_ot::Security;
 use tacit_protocol::outline::Outline;
 use tacit_protocol::prepared::InstanceSeed;
+use tacit_protocol::setup::extension_bytes;
 use tacit_protocol::{direct, prepared};
 
 use super::course::{Course, Way, Work};
 use super::rehearsal::Handling;
 use super::{Calibration, InStock, PlannedProtocol};
 use crate::library::Cut;
-use crate::{Error, TimeEstimate};
+use crate::session::OtNeed;
+use crate::{Error, OtExtension, TimeEstimate};
 
 /// Bytes that each party keeps of a prepared OT.
 const OT_BYTES: u64 = 16;
@@ -116,7 +119,15 @@ impl Candidate {
     ) -> Result<Alternative, Error> {
         let function = &*self.function;
         let begun = Instant::now();
-        let sketch = Sketch { protocol, function };
+        let need = OtNeed {
+            count: function.input_bits(Role::Evaluator) as u64,
+            security: Security::SemiHonest,
+        };
+        let sketch = Sketch {
+            protocol,
+            function,
+            extension: need.fastest_over(way.link()),
+        };
         let outline = with_scheme(rung.id, sketch)
             .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))??;
         // A run walks the function once more, which takes about as long.
@@ -165,6 +176,8 @@ impl Candidate {
 struct Sketch<'f> {
     protocol: PlannedProtocol,
     function: &'f Function,
+    /// That of a session over this link which is not told another.
+    extension: OtExtension,
 }
 
 impl SchemeVisitor for Sketch<'_> {
@@ -172,7 +185,7 @@ impl SchemeVisitor for Sketch<'_> {
 
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
         Ok(match self.protocol {
-            PlannedProtocol::Direct => direct::outline(scheme, self.function)?,
+            PlannedProtocol::Direct => direct::outline(scheme, self.function, self.extension)?,
             _ => prepared::outline(scheme, self.function)?,
         })
     }
@@ -293,7 +306,13 @@ impl Costs<'_> {
             })
             .fold(0, u64::saturating_add);
         let ots = self.function.input_bits(Role::Evaluator) as u64;
-        let bytes = tables + OT_BYTES / 2 * ots;
+        let need = OtNeed {
+            count: ots,
+            security: Security::Malicious,
+        };
+        let extension = need.fastest_over(way.link());
+        let transfers = extension_bytes(extension, need.security, ots as usize);
+        let bytes = tables + transfers;
         let garbling = self.all_calls(|time| time.garbler);
         Offline {
             bytes,

@@ -52,6 +52,7 @@ pub(super) struct Course {
 /// A link with what software adds to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
+    link: Link,
     delay: f64,
     seconds_a_byte: f64,
     software_a_byte: f64,
@@ -60,10 +61,16 @@ pub(super) struct Way {
 impl Way {
     pub(super) fn new(link: Link, overhead: Overhead) -> Self {
         Self {
+            link,
             delay: link.one_way_delay().as_secs_f64() + overhead.exchange.as_secs_f64() / 2.0,
             seconds_a_byte: 8.0 / link.rate_bits_per_s() as f64,
             software_a_byte: overhead.seconds_a_byte,
         }
+    }
+
+    /// The link alone.
+    pub(super) fn link(&self) -> Link {
+        self.link
     }
 
     /// Seconds of a round trip without bytes.

@@ -12,7 +12,7 @@ use tacit_circuit::{Component, Digest, Function, Role};
 use tacit_garble::{Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_kernels::Block;
 use tacit_net::Meter;
-use tacit_ot::{Delta, Security};
+use tacit_ot::{Check, Delta, PeerMisbehaved, Security};
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
@@ -20,7 +20,7 @@ use tacit_protocol::prepared::{
     ChoosingOts, Demand, GarblingLot, InstanceSeed, InstanceTables, OfferingOts, ReceivingLot,
 };
 use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
-use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
+use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, Refill};
 use tacit_stock::{ComponentDigest, LotWriter, Preparation as Right, Shape, Span};
 use zeroize::Zeroizing;
 
@@ -28,7 +28,8 @@ use super::contents::OTS;
 use super::opened::{RIGHT_PAUSE, component_shape, kind_of, kinds_of, ot_shape};
 use super::{OT_BLOCK, OpenedStock, Stocks, ot_kind};
 use crate::driver::{drive, receive, send};
-use crate::{BaseOt, Error, Session};
+use crate::session::{OtNeed, Terms};
+use crate::{Error, OtExtension, Session};
 
 /// Bytes of a lot's tables, about: small enough that a cut costs little.
 const LOT_BYTES: u64 = 64 << 20;
@@ -91,6 +92,8 @@ pub struct Preparation<'w> {
 pub struct Prepared {
     /// Each kind that was asked for.
     pub kinds: Vec<PreparedKind>,
+    /// How OTs were made, where any were.
+    pub ot_extension: Option<OtExtension>,
     /// Wall time.
     pub wall: Duration,
     /// Bytes, messages and rounds.
@@ -237,16 +240,18 @@ impl<'w> Preparation<'w> {
         let (begun, meter) = (Instant::now(), session.channel().meter());
         let kinds = session.guarded(|session| {
             session.channel().set_time_limit(time_limit);
-            let base_ot = session.base_ot();
             let order = order_digest(&levels);
-            let tag = session.agree(|run| proposal(order, role, scheme, base_ot, run))?;
+            let need = ot_need(&levels);
+            let tag = session.agree(need, |terms| proposal(order, role, scheme, &terms))?;
             let mut opened = OpenedStock::open(session, stocks, role, scheme)?;
             let made = fill(session, &mut opened, tag, &levels, threads, &mut watch)?;
             session.keep_stock(opened);
             session.channel().set_time_limit(None);
             Ok(made)
         })?;
+        let made_ots = kinds.iter().any(|kind| kind.name == OTS && kind.made > 0);
         Ok(Prepared {
+            ot_extension: made_ots.then(|| session.ot_extension()),
             kinds,
             wall: begun.elapsed(),
             traffic: session.channel().meter() - meter,
@@ -255,15 +260,26 @@ impl<'w> Preparation<'w> {
 }
 
 /// What a party in `role` proposes for an order.
-fn proposal(function: Digest, role: Role, scheme: SchemeId, base_ot: BaseOt, run: u64) -> Proposal {
+fn proposal(function: Digest, role: Role, scheme: SchemeId, terms: &Terms) -> Proposal {
     Proposal {
         protocol: ProtocolId::Prepare,
         role,
         statistical_security_bits: 0,
-        base_ot,
+        base_ot: terms.base_ot,
+        ot_extension: terms.ot_extension,
         scheme,
-        run,
+        run: terms.run,
         function,
+    }
+}
+
+/// The OTs of an order for an empty stock. Δ outlives the session, and so must what a lying
+/// evaluator cannot learn of it.
+fn ot_need(levels: &Levels) -> OtNeed {
+    let blocks = levels.get(&ot_kind()).map_or(0, |wanted| wanted.level);
+    OtNeed {
+        count: blocks.saturating_mul(OT_BLOCK),
+        security: Security::Malicious,
     }
 }
 
@@ -297,25 +313,23 @@ pub(crate) fn fill(
     };
     let made = with_scheme(visitor.opened.scheme, visitor)
         .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))?;
-    if let (Role::Garbler, Err(error)) = (role, &made)
-        && is_failed_check(error)
-    {
+    let caught = made.as_ref().err().and_then(failed_check);
+    if let (Role::Garbler, Some(check)) = (role, caught) {
         // The peer guessed at bits of Δ and guessed wrong. Under the same Δ it would guess again.
         stocks.stocks.remove(&id)?;
+        return Err(Error::StockDestroyed { check });
     }
     made
 }
 
-/// Whether the OT extension caught the evaluator.
-fn is_failed_check(error: &Error) -> bool {
-    let check = |fault: &Misbehaviour| {
-        let fault = match fault {
-            Misbehaviour::ObliviousTransfer(fault) => fault,
-            _ => return false,
-        };
-        matches!(fault, tacit_ot::PeerMisbehaved::CheckFailed { .. })
-    };
-    matches!(error, Error::PeerMisbehaved(fault) if check(fault))
+/// The check of the OT extension that caught the peer, if one did.
+fn failed_check(error: &Error) -> Option<Check> {
+    match error {
+        Error::PeerMisbehaved(Misbehaviour::ObliviousTransfer(PeerMisbehaved::CheckFailed {
+            check,
+        })) => Some(*check),
+        _ => None,
+    }
 }
 
 struct Fill<'a> {
@@ -555,19 +569,24 @@ impl<S: Scheme> Makers<'_, S> {
         let span = lot.span();
         let count = (span.count * OT_BLOCK) as usize;
         let mut watch = |_: Progress| ();
+        let mut rng = UnwrapErr(getrandom::SysRng);
         let mut secrets = Zeroizing::new(Vec::with_capacity(
             span.count as usize * shape.secret_bytes as usize,
         ));
         match self.ots(session)? {
             Ots::Garbler(ot) => {
+                let mut refill = Refill::of_garbler(ot, count as u64, &mut rng);
+                drive(session.channel(), &mut refill, &mut watch)?;
                 let mut party = OfferingOts::new(ot, count);
                 drive(session.channel(), &mut party, &mut watch)?;
                 let q = party.finish()?;
                 secrets.extend(q.iter().flat_map(|q| q.to_bytes()));
             }
             Ots::Evaluator(ot) => {
+                let mut refill = Refill::of_evaluator(ot, count as u64, &mut rng);
+                drive(session.channel(), &mut refill, &mut watch)?;
                 let mut random = Zeroizing::new(vec![0; count / 8]);
-                UnwrapErr(getrandom::SysRng).fill_bytes(&mut random);
+                rng.fill_bytes(&mut random);
                 let choices = (0..count).map(|i| random[i / 8] >> (i % 8) & 1 == 1);
                 let mut party = ChoosingOts::new(ot, Zeroizing::new(choices.collect()));
                 drive(session.channel(), &mut party, &mut watch)?;
@@ -587,18 +606,17 @@ impl<S: Scheme> Makers<'_, S> {
         if self.ots.is_none() {
             let watch: &mut dyn FnMut(Progress) = &mut |_| ();
             let mut rng = UnwrapErr(getrandom::SysRng);
-            // Δ outlives this session, and so must what a lying evaluator cannot learn of it.
-            let (base, malicious) = (session.base_ots(), Security::Malicious);
+            let (settings, malicious) = (session.ot_settings(), Security::Malicious);
             self.ots = Some(match &self.delta {
                 Some(delta) => {
                     let delta = delta.clone();
-                    let setup = GarblerSetup::with_delta(base, &self.tag, delta, &mut rng)?;
+                    let setup = GarblerSetup::with_delta(settings, &self.tag, delta, &mut rng)?;
                     let mut setup = setup.secured(malicious);
                     drive(session.channel(), &mut setup, watch)?;
                     Ots::Garbler(setup.finish()?)
                 }
                 None => {
-                    let setup = EvaluatorSetup::with(base, &self.tag, &mut rng)?;
+                    let setup = EvaluatorSetup::with(settings, &self.tag, &mut rng)?;
                     let mut setup = setup.secured(malicious);
                     drive(session.channel(), &mut setup, watch)?;
                     Ots::Evaluator(setup.finish()?)

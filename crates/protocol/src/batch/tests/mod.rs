@@ -14,13 +14,14 @@ use tacit_circuit::{Function, Port, Recipient, Role, library};
 use tacit_garble::{HalfGates, Scheme, SchemeId, ThreeHalves};
 use tacit_kernels::{Block, Construction};
 use tacit_ot::Security;
+use tacit_ot::source::Extension;
 use zeroize::Zeroizing;
 
 use super::*;
 use crate::outline::HEADER_BYTES;
 use crate::party::{Action, Party, Progress, run_in_memory};
 use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
-use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
+use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill};
 
 pub(super) use duel::Spoiling;
 
@@ -39,29 +40,42 @@ fn tag(function: &Function) -> RunTag {
         role: Role::Garbler,
         statistical_security_bits: 40,
         base_ot: Default::default(),
+        ot_extension: Default::default(),
         scheme: SchemeId::HALF_GATES_TWO_CALL,
         run: 0,
         function: function.digest(),
     })
 }
 
-fn ots() -> (GarblerOt, EvaluatorOt) {
-    let tag = session().setup(Role::Garbler, Default::default());
+/// The OTs of a session, of which `count` are made already where they have to be.
+fn ots(extension: Extension, count: u64) -> (GarblerOt, EvaluatorOt) {
+    let settings = OtSettings {
+        extension,
+        ..OtSettings::default()
+    };
+    let tag = session().setup(Role::Garbler, settings.base, extension);
     let malicious = Security::Malicious;
-    let mut garbler = GarblerSetup::new(&tag, &mut rng())
+    let mut garbler = GarblerSetup::with(settings, &tag, &mut rng())
         .unwrap()
         .secured(malicious);
-    let mut evaluator = EvaluatorSetup::new(&tag, &mut rng())
+    let mut evaluator = EvaluatorSetup::with(settings, &tag, &mut rng())
         .unwrap()
         .secured(malicious);
     run_in_memory(&mut garbler, &mut evaluator).unwrap();
-    (garbler.finish().unwrap(), evaluator.finish().unwrap())
+    let (mut garbler, mut evaluator) = (garbler.finish().unwrap(), evaluator.finish().unwrap());
+    let mut making = Refill::of_garbler(&mut garbler, count, &mut rng());
+    let mut taking = Refill::of_evaluator(&mut evaluator, count, &mut rng());
+    run_in_memory(&mut making, &mut taking).unwrap();
+    (garbler, evaluator)
 }
 
 type Prepared = (Vec<GarblerExecution>, Vec<EvaluatorExecution>);
 
-fn prepare<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>, threads: usize) -> Prepared {
-    let (garbler_ot, evaluator_ot) = ots();
+fn prepare<S: Scheme<Wire = Block>>(
+    batch: &Batch<'_, S>,
+    threads: usize,
+    (garbler_ot, evaluator_ot): (GarblerOt, EvaluatorOt),
+) -> Prepared {
     let mut garbler =
         PreparingGarbler::new(batch, garbler_ot, Vec::new(), threads, &mut rng()).unwrap();
     let mut evaluator =
@@ -131,9 +145,18 @@ fn function(name: &str, to: Recipient) -> Function {
 }
 
 fn check<S: Scheme<Wire = Block>>(scheme: S, function: &Function, executions: u64, s: u8) {
+    check_by(Extension::default(), scheme, function, (executions, s));
+}
+
+fn check_by<S: Scheme<Wire = Block>>(
+    extension: Extension,
+    scheme: S,
+    function: &Function,
+    (executions, s): (u64, u8),
+) {
     let plan = Plan::cheapest(function, executions, s).unwrap();
     let batch = Batch::new(scheme, function, plan, &tag(function)).unwrap();
-    let (garbler, evaluator) = prepare(&batch, 2);
+    let (garbler, evaluator) = prepare(&batch, 2, ots(extension, batch.ots()));
     assert_eq!(garbler.len() as u64, executions);
     assert_eq!(evaluator.len() as u64, executions);
     let later = Batch::named(scheme, function, plan, batch.name()).unwrap();
@@ -169,6 +192,15 @@ fn every_scheme_of_the_ideal_cipher() {
     let function = function("adder", Recipient::Both);
     check(HalfGates::new(Construction::Rekeyed), &function, 2, 4);
     check(ThreeHalves::new(), &function, 2, 4);
+}
+
+#[test]
+fn every_extension_of_ots() {
+    let function = function("adder", Recipient::Both);
+    for extension in Extension::NAMED {
+        let scheme = HalfGates::new(Construction::TwoCall);
+        check_by(extension, scheme, &function, (2, 4));
+    }
 }
 
 #[test]
@@ -256,7 +288,7 @@ fn the_outline_says_what_is_sent_and_kept() {
         let scheme = HalfGates::new(Construction::TwoCall);
         let batch = Batch::new(scheme, &function, plan, &tag(&function)).unwrap();
         let outline = batch.outline();
-        let (garbler_ot, evaluator_ot) = ots();
+        let (garbler_ot, evaluator_ot) = ots(Extension::default(), 0);
         let garbler = PreparingGarbler::new(&batch, garbler_ot, Vec::new(), 1, &mut rng());
         let mut garbler = Noted(garbler.unwrap(), Vec::new());
         let mut evaluator =

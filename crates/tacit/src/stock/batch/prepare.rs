@@ -18,7 +18,7 @@ use tacit_protocol::batch::{
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
-use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup};
+use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, Refill};
 use tacit_stock::{LotWriter, Span, StockError};
 
 use super::{
@@ -26,8 +26,9 @@ use super::{
     shape, with_batch_scheme,
 };
 use crate::driver::{drive, receive, send};
+use crate::session::OtNeed;
 use crate::stock::OpenedStock;
-use crate::{Error, Session, Stocks};
+use crate::{Error, OtExtension, Session, Stocks};
 
 /// An order for checked executions of one function: both parties give the same, each in its role.
 ///
@@ -64,6 +65,8 @@ pub struct PreparedBatch {
     pub available: u64,
     /// How many circuits they took, where any were made.
     pub plan: Option<Plan>,
+    /// How OTs were made, where any were.
+    pub ot_extension: Option<OtExtension>,
     /// Wall time.
     pub wall: Duration,
     /// Bytes, messages and rounds.
@@ -131,13 +134,18 @@ impl<'w> BatchPreparation<'w> {
     /// The function has saved values or is too large, the scheme is not for `batch`, or s or the
     /// number of executions is out of bounds.
     pub fn plan(&self) -> Result<Plan, Error> {
+        self.planned().map(|(plan, _)| plan)
+    }
+
+    /// The plan of the whole order, and how many OTs it takes.
+    fn planned(&self) -> Result<(Plan, u64), Error> {
         let plan = self.plan_of(self.executions)?;
         let visitor = Supported {
             function: self.function,
             plan,
         };
-        with_batch_scheme(self.scheme, visitor)??;
-        Ok(plan)
+        let ots = with_batch_scheme(self.scheme, visitor)??;
+        Ok((plan, ots))
     }
 
     fn plan_of(&self, executions: u64) -> Result<Plan, Error> {
@@ -152,18 +160,21 @@ impl<'w> BatchPreparation<'w> {
     /// Those of [`plan`](Self::plan), or whatever ends it: the session is then spent, and nothing
     /// of the batch is kept.
     pub fn run(mut self, session: &mut Session, stocks: &Stocks) -> Result<PreparedBatch, Error> {
-        self.plan()?;
+        let need = OtNeed {
+            count: self.planned()?.1,
+            security: Security::Malicious,
+        };
         let (begun, meter) = (Instant::now(), session.channel().meter());
         let (made, available, plan) = session.guarded(|session| {
             session.channel().set_time_limit(self.time_limit);
-            let base_ot = session.base_ot();
-            let tag = session.agree(|run| Proposal {
+            let tag = session.agree(need, |terms| Proposal {
                 protocol: ProtocolId::Prepare,
                 role: self.role,
                 statistical_security_bits: self.statistical_security_bits,
-                base_ot,
+                base_ot: terms.base_ot,
+                ot_extension: terms.ot_extension,
                 scheme: self.scheme,
-                run,
+                run: terms.run,
                 function: self.digest(),
             })?;
             let mut opened = OpenedStock::open(session, stocks, self.role, self.scheme)?;
@@ -182,6 +193,7 @@ impl<'w> BatchPreparation<'w> {
             made,
             available,
             plan,
+            ot_extension: (made > 0).then(|| session.ot_extension()),
             wall: begun.elapsed(),
             traffic: session.channel().meter() - meter,
         })
@@ -203,11 +215,13 @@ struct Supported<'a> {
 }
 
 impl BatchVisitor for Supported<'_> {
-    type Output = Result<(), Error>;
+    /// OTs that the plan takes.
+    type Output = Result<u64, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
         let batch = Batch::named(scheme, self.function, self.plan, [0; NAME_BYTES])?;
-        shape(Role::Evaluator, &batch).map(drop)
+        shape(Role::Evaluator, &batch)?;
+        Ok(batch.ots())
     }
 }
 
@@ -267,7 +281,7 @@ fn make<S: Scheme<Wire = Block>>(
 ) -> Result<(), Error> {
     let (threads, watch) = (order.threads.get(), &mut order.watch);
     let mut rng = UnwrapErr(getrandom::SysRng);
-    let base = session.base_ots();
+    let settings = session.ot_settings();
     let failed = Cell::new(None);
     let keeper = Keeper {
         lot,
@@ -277,17 +291,23 @@ fn make<S: Scheme<Wire = Block>>(
     let nothing: &mut dyn FnMut(Progress) = &mut |_| ();
     let driven = match order.role {
         Role::Garbler => {
-            let mut setup = GarblerSetup::with(base, tag, &mut rng)?.secured(Security::Malicious);
+            let setup = GarblerSetup::with(settings, tag, &mut rng)?;
+            let mut setup = setup.secured(Security::Malicious);
             drive(session.channel(), &mut setup, nothing)?;
-            let ot = setup.finish()?;
+            let mut ot = setup.finish()?;
+            let mut refill = Refill::of_garbler(&mut ot, batch.ots(), &mut rng);
+            drive(session.channel(), &mut refill, nothing)?;
             let mut party = PreparingGarbler::new(batch, ot, keeper, threads, &mut rng)?;
             let driven = drive(session.channel(), &mut party, watch);
             driven.and_then(|()| Ok(party.finish().map(drop)?))
         }
         Role::Evaluator => {
-            let mut setup = EvaluatorSetup::with(base, tag, &mut rng)?.secured(Security::Malicious);
+            let setup = EvaluatorSetup::with(settings, tag, &mut rng)?;
+            let mut setup = setup.secured(Security::Malicious);
             drive(session.channel(), &mut setup, nothing)?;
-            let ot = setup.finish()?;
+            let mut ot = setup.finish()?;
+            let mut refill = Refill::of_evaluator(&mut ot, batch.ots(), &mut rng);
+            drive(session.channel(), &mut refill, nothing)?;
             let mut party = PreparingEvaluator::new(batch, ot, keeper, threads, &mut rng)?;
             let driven = drive(session.channel(), &mut party, watch);
             driven.and_then(|()| Ok(party.finish().map(drop)?))

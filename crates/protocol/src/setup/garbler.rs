@@ -1,0 +1,207 @@
+//! The garbler's side of the base OTs: it chooses with the bits of its Δ.
+
+use core::num::NonZeroUsize;
+
+use rand_core::CryptoRng;
+use tacit_ot::base::{BaseOt, PART, ml_kem, ristretto};
+use tacit_ot::{Delta, Security, SessionTag};
+
+use super::{FAILED, GarblerOt, NOT_ASKED, NOT_DONE, OtSettings, UNKNOWN_BASE_OT};
+use crate::Error;
+use crate::message::Kind;
+use crate::party::{Action, Party};
+use crate::session::RunTag;
+
+/// The garbler's side of the setup.
+pub struct GarblerSetup(GarblerStage);
+
+enum GarblerStage {
+    /// Makes the parts of its message. Each is flushed before the next is made.
+    Offering(GarblerWaiting, Flushed),
+    Waiting(GarblerWaiting),
+    Done(Box<GarblerOt>),
+    Spent,
+}
+
+/// Whether what was sent last is on its way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flushed {
+    Yes,
+    No,
+}
+
+struct GarblerWaiting {
+    tag: SessionTag,
+    security: Security,
+    delta: Delta,
+    settings: OtSettings,
+    receiver: BaseReceiver,
+}
+
+enum BaseReceiver {
+    Ristretto255(Box<ristretto::Receiver>),
+    MlKem768(Box<ml_kem::Receiver>),
+}
+
+impl BaseReceiver {
+    fn expected_bytes(&self) -> usize {
+        match self {
+            Self::Ristretto255(_) => ristretto::Sender::MESSAGE_BYTES,
+            Self::MlKem768(receiver) => receiver.expected_bytes(),
+        }
+    }
+
+    /// The next part of its message, if there is one left.
+    fn next_part(&mut self, threads: NonZeroUsize) -> Option<Vec<u8>> {
+        match self {
+            Self::Ristretto255(receiver) if receiver.left() > 0 => {
+                Some(receiver.offer_on(threads, PART))
+            }
+            Self::MlKem768(receiver) if receiver.left() > 0 => {
+                Some(receiver.offer_on(threads, PART))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl GarblerSetup {
+    /// A setup with a fresh Δ and the default base OTs and extension.
+    ///
+    /// # Errors
+    ///
+    /// None that the caller could cause.
+    pub fn new<R: CryptoRng + ?Sized>(tag: &RunTag, rng: &mut R) -> Result<Self, Error> {
+        Self::with(OtSettings::default(), tag, rng)
+    }
+
+    /// A setup with a fresh Δ.
+    ///
+    /// # Errors
+    ///
+    /// None that the caller could cause.
+    pub fn with<R: CryptoRng + ?Sized>(
+        settings: OtSettings,
+        tag: &RunTag,
+        rng: &mut R,
+    ) -> Result<Self, Error> {
+        Self::with_delta(settings, tag, Delta::random(rng), rng)
+    }
+
+    /// A setup under the Δ that prepared material has already.
+    ///
+    /// # Errors
+    ///
+    /// None that the caller could cause.
+    pub fn with_delta<R: CryptoRng + ?Sized>(
+        settings: OtSettings,
+        tag: &RunTag,
+        delta: Delta,
+        rng: &mut R,
+    ) -> Result<Self, Error> {
+        let tag = SessionTag::new(*tag.as_bytes());
+        let choices = delta.choices();
+        let receiver = match settings.base {
+            BaseOt::Ristretto255 => {
+                let receiver = ristretto::Receiver::new(&choices, &tag, rng)?;
+                BaseReceiver::Ristretto255(Box::new(receiver))
+            }
+            BaseOt::MlKem768 => {
+                let receiver = ml_kem::Receiver::new(&choices, &tag, rng)?;
+                BaseReceiver::MlKem768(Box::new(receiver))
+            }
+            _ => return Err(UNKNOWN_BASE_OT),
+        };
+        let waiting = GarblerWaiting {
+            tag,
+            security: Security::SemiHonest,
+            delta,
+            settings,
+            receiver,
+        };
+        Ok(Self(GarblerStage::Offering(waiting, Flushed::Yes)))
+    }
+
+    /// The same setup, whose OTs withstand what `security` says; both parties say the same. It is
+    /// semi-honest unless this is called, before the first message.
+    #[must_use]
+    pub fn secured(mut self, security: Security) -> Self {
+        if let GarblerStage::Offering(waiting, _) = &mut self.0 {
+            waiting.security = security;
+        }
+        self
+    }
+
+    /// The OTs.
+    ///
+    /// # Errors
+    ///
+    /// The setup is not done.
+    pub fn finish(self) -> Result<GarblerOt, Error> {
+        match self.0 {
+            GarblerStage::Done(ot) => Ok(*ot),
+            _ => Err(NOT_DONE),
+        }
+    }
+}
+
+impl Party for GarblerSetup {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        let (stage, action) = match core::mem::replace(&mut self.0, GarblerStage::Spent) {
+            GarblerStage::Offering(waiting, Flushed::No) => (
+                GarblerStage::Offering(waiting, Flushed::Yes),
+                Action::Continue,
+            ),
+            GarblerStage::Offering(mut waiting, Flushed::Yes) => {
+                match waiting.receiver.next_part(waiting.settings.threads) {
+                    Some(part) => {
+                        *message = part;
+                        let stage = GarblerStage::Offering(waiting, Flushed::No);
+                        (stage, Action::Send(Kind::BaseOtChoice))
+                    }
+                    None => waiting.wait(),
+                }
+            }
+            GarblerStage::Waiting(waiting) => waiting.wait(),
+            GarblerStage::Done(ot) => (GarblerStage::Done(ot), Action::Done),
+            GarblerStage::Spent => return Err(FAILED),
+        };
+        self.0 = stage;
+        Ok(action)
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        match core::mem::replace(&mut self.0, GarblerStage::Spent) {
+            GarblerStage::Waiting(waiting) => {
+                self.0 = GarblerStage::Done(Box::new(waiting.finish(payload)?));
+                Ok(())
+            }
+            _ => Err(NOT_ASKED),
+        }
+    }
+}
+
+impl GarblerWaiting {
+    fn wait(self) -> (GarblerStage, Action) {
+        let action = Action::Receive {
+            kind: Kind::BaseOtOffer,
+            max_bytes: self.receiver.expected_bytes(),
+        };
+        (GarblerStage::Waiting(self), action)
+    }
+
+    fn finish(self, offer: &[u8]) -> Result<GarblerOt, Error> {
+        let Self {
+            tag,
+            security,
+            delta,
+            settings,
+            receiver,
+        } = self;
+        let keys = match receiver {
+            BaseReceiver::Ristretto255(receiver) => receiver.finish_on(settings.threads, offer)?,
+            BaseReceiver::MlKem768(receiver) => receiver.finish_on(settings.threads, offer)?,
+        };
+        GarblerOt::new(delta, keys, &tag, (settings.extension, security))
+    }
+}

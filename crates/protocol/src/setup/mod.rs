@@ -1,0 +1,290 @@
+//! Base OTs, from which a session's correlated OTs grow.
+//!
+//! The garbler chooses with the bits of its Δ, the evaluator offers. On ristretto255 the two
+//! messages do not depend on each other and cross on the wire; from ML-KEM the evaluator's answers
+//! the garbler's. The garbler's goes in parts, so that the evaluator works on one while the garbler
+//! makes the next. What comes out serves every run of the session in these roles, and is discarded
+//! with the session's first error.
+//!
+//! Both parties name the same base OTs and the same extension
+//! ([`Proposal`](crate::session::Proposal)). Where the extension makes OTs ahead, a [`Refill`] goes
+//! before a run that takes more than there are.
+
+mod evaluator;
+mod garbler;
+mod refill;
+mod transfers;
+
+use core::num::NonZeroUsize;
+
+use tacit_ot::base::BaseOt;
+use tacit_ot::source::{Cost, Extension};
+use tacit_ot::{ApiMisuse, Security};
+
+pub use evaluator::EvaluatorSetup;
+pub use garbler::GarblerSetup;
+pub use refill::Refill;
+pub use transfers::{EvaluatorOt, GarblerOt};
+
+use crate::{Error, Misbehaviour};
+
+impl From<tacit_ot::Error> for Error {
+    fn from(error: tacit_ot::Error) -> Self {
+        match error {
+            tacit_ot::Error::PeerMisbehaved(fault) => Misbehaviour::ObliviousTransfer(fault).into(),
+            tacit_ot::Error::ApiMisuse(ApiMisuse::UsedUp { limit }) => {
+                Self::TransfersUsedUp { limit }
+            }
+            tacit_ot::Error::ApiMisuse(ApiMisuse::NotMade { .. }) => {
+                Self::ApiMisuse("a refill goes before what takes more OTs than are made")
+            }
+            _ => Self::ApiMisuse("the OT extension was asked for what it does not give"),
+        }
+    }
+}
+
+/// Payload bytes of the evaluator's messages of up to 2^16 OTs each that give `count` OTs in a session that gave some
+/// before; what a [`Refill`] takes apart.
+#[must_use]
+pub fn extension_bytes(extension: Extension, security: Security, count: usize) -> u64 {
+    let up_to = |count| Cost::first_refill(extension, security, count).receiver_bytes;
+    match extension {
+        Extension::SoftSpoken(_) => up_to(count) - up_to(0),
+        Extension::Silent => count.div_ceil(8) as u64,
+    }
+}
+
+/// How a session's OTs are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtSettings {
+    /// On what the base OTs rest; both parties say the same, see
+    /// [`Proposal`](crate::session::Proposal).
+    pub base: BaseOt,
+    /// How OTs are made from base OTs; both parties say the same.
+    pub extension: Extension,
+    /// On how many threads this party works at most for the base OTs.
+    pub threads: NonZeroUsize,
+}
+
+impl Default for OtSettings {
+    /// The default base OTs and extension on one thread.
+    fn default() -> Self {
+        Self {
+            base: BaseOt::default(),
+            extension: Extension::default(),
+            threads: NonZeroUsize::MIN,
+        }
+    }
+}
+
+const NOT_DONE: Error = Error::ApiMisuse("a setup is finished when it is done");
+const UNKNOWN_BASE_OT: Error = Error::ApiMisuse("the setup does not know this kind of base OT");
+
+const FAILED: Error = Error::ApiMisuse("the setup has failed before");
+const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
+
+/// Maliciously secure OTs over base OTs of a trusted dealer: for tests that need many.
+#[cfg(test)]
+pub(crate) fn dealt(
+    tag: &crate::session::RunTag,
+    prg: &mut tacit_kernels::Prg,
+) -> (GarblerOt, EvaluatorOt) {
+    use tacit_ot::base::Key;
+    use tacit_ot::{Delta, SessionTag};
+    let (tag, security) = (SessionTag::new(*tag.as_bytes()), Security::Malicious);
+    let delta = Delta::random(prg);
+    let mut key = || {
+        let mut bytes = [0; 32];
+        prg.fill_bytes(&mut bytes);
+        Key::from_bytes(bytes)
+    };
+    let pairs: Vec<[Key; 2]> = (0..Delta::BITS).map(|_| [key(), key()]).collect();
+    let bits = delta.choices();
+    let chosen = pairs.iter().zip(bits.iter());
+    let chosen = chosen.map(|(pair, bit)| pair[usize::from(*bit)].clone());
+    let made = (Extension::default(), security);
+    let garbler = GarblerOt::new(delta, chosen.collect(), &tag, made);
+    let evaluator = EvaluatorOt::new(pairs, &tag, made);
+    (
+        garbler.expect("128 base OTs"),
+        evaluator.expect("128 base OTs"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+
+    use rand_core::UnwrapErr;
+    use tacit_circuit::Role;
+    use tacit_kernels::Block;
+    use tacit_ot::PeerMisbehaved;
+
+    use super::*;
+    use crate::message::Kind;
+    use crate::party::{Action, Party, run_in_memory};
+    use crate::session::{Hello, RunTag, SessionTag};
+
+    fn tag(settings: OtSettings) -> RunTag {
+        let (a, b) = (Hello { nonce: [1; 32] }, Hello { nonce: [2; 32] });
+        let session = SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b));
+        session.setup(Role::Garbler, settings.base, settings.extension)
+    }
+
+    fn made(settings: OtSettings, security: Security) -> (GarblerOt, EvaluatorOt) {
+        let (tag, mut rng) = (tag(settings), UnwrapErr(getrandom::SysRng));
+        let mut garbler = GarblerSetup::with(settings, &tag, &mut rng)
+            .unwrap()
+            .secured(security);
+        let two = OtSettings {
+            threads: NonZeroUsize::new(2).unwrap(),
+            ..settings
+        };
+        let mut evaluator = EvaluatorSetup::with(two, &tag, &mut rng)
+            .unwrap()
+            .secured(security);
+        run_in_memory(&mut garbler, &mut evaluator).unwrap();
+        (garbler.finish().unwrap(), evaluator.finish().unwrap())
+    }
+
+    /// Makes OTs until there are `count`, where that goes before.
+    fn refill(garbler: &mut GarblerOt, evaluator: &mut EvaluatorOt, count: u64) {
+        let mut rng = UnwrapErr(getrandom::SysRng);
+        let mut garbler = Refill::of_garbler(garbler, count, &mut rng);
+        let mut evaluator = Refill::of_evaluator(evaluator, count, &mut rng);
+        run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    }
+
+    /// Takes OTs for these choices and checks each. Returns the message's length.
+    fn take(garbler: &mut GarblerOt, evaluator: &mut EvaluatorOt, choices: &[bool]) -> usize {
+        assert_eq!(garbler.next_index(), evaluator.next_index());
+        let mut received = vec![Block::ZERO; choices.len()];
+        let (mut kept, mut message) = (received.clone(), Vec::new());
+        evaluator
+            .extend(choices, &mut received, &mut message)
+            .unwrap();
+        assert_eq!(message.len(), garbler.extension_bytes(choices.len()));
+        garbler.extend(&mut kept, &message).unwrap();
+        for ((t, q), c) in received.iter().zip(kept.iter()).zip(choices) {
+            let expected = if *c { *q ^ garbler.delta() } else { *q };
+            assert_eq!(*t, expected);
+        }
+        message.len()
+    }
+
+    #[test]
+    fn every_base_ot_and_extension_gives_correlated_ots() {
+        for (number, extension) in Extension::NAMED.into_iter().enumerate() {
+            let settings = OtSettings {
+                base: BaseOt::ALL[number % 2],
+                extension,
+                ..OtSettings::default()
+            };
+            let security = [Security::Malicious, Security::SemiHonest][number / 2 % 2];
+            let (mut garbler, mut evaluator) = made(settings, security);
+            assert_eq!(
+                (garbler.extension(), evaluator.security()),
+                (extension, security)
+            );
+            refill(&mut garbler, &mut evaluator, 300);
+            take(&mut garbler, &mut evaluator, &[true, false, true, true]);
+            let choices: Vec<bool> = (0..129).map(|i| i % 3 == 0).collect();
+            let bytes = take(&mut garbler, &mut evaluator, &choices);
+            assert_eq!(bytes as u64, extension_bytes(extension, security, 129));
+        }
+    }
+
+    fn silent(security: Security) -> (GarblerOt, EvaluatorOt) {
+        let settings = OtSettings {
+            extension: Extension::Silent,
+            ..OtSettings::default()
+        };
+        made(settings, security)
+    }
+
+    #[test]
+    fn silent_ots_are_made_before_they_are_taken() {
+        let (mut garbler, mut evaluator) = silent(Security::SemiHonest);
+        assert!(garbler.needs_refill(1) && evaluator.needs_refill(1));
+        let mut block = [Block::ZERO];
+        let early = evaluator.extend(&[true], &mut block, &mut Vec::new());
+        assert!(matches!(early, Err(Error::ApiMisuse(what)) if what.contains("refill")));
+        refill(&mut garbler, &mut evaluator, 1);
+        // Many at once, which serve until they are taken.
+        assert!(!garbler.needs_refill(200_000) && !evaluator.needs_refill(200_000));
+        assert_eq!(take(&mut garbler, &mut evaluator, &[false; 7]), 1);
+        let left = 267_780 - 7;
+        assert!(!garbler.needs_refill(left) && garbler.needs_refill(left + 1));
+        refill(&mut garbler, &mut evaluator, left + 1);
+        assert_eq!(take(&mut garbler, &mut evaluator, &[true; 16]), 2);
+        // Corrections of another length, and with bits past the last.
+        assert!(garbler.extend(&mut block, &[]).is_err());
+        assert!(garbler.extend(&mut block, &[2]).is_err());
+    }
+
+    /// Flips a bit of message number `which` of those that both parties send.
+    struct Flipping<'a> {
+        party: Refill<'a>,
+        sent: &'a Cell<usize>,
+        which: usize,
+        due: usize,
+    }
+
+    impl Party for Flipping<'_> {
+        fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+            let action = self.party.next(message)?;
+            match action {
+                Action::Send(kind) => {
+                    assert_eq!(kind, Kind::OtRefill);
+                    if self.sent.replace(self.sent.get() + 1) == self.which {
+                        let middle = message.len() / 2;
+                        message[middle] ^= 1;
+                    }
+                }
+                Action::Receive { max_bytes, .. } => self.due = max_bytes,
+                Action::Continue | Action::Done => {}
+            }
+            Ok(action)
+        }
+
+        fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+            assert_eq!(payload.len(), self.due);
+            let received = self.party.receive(payload);
+            let spent = received.is_err();
+            assert!(!spent || self.party.next(&mut Vec::new()).is_err());
+            received
+        }
+    }
+
+    /// Runs a refill in which message number `which` has a bit flipped; how it ends, and how many
+    /// messages were sent.
+    fn tampered(which: usize) -> (Result<(), Error>, usize) {
+        let (mut garbler, mut evaluator) = silent(Security::Malicious);
+        let (mut rng, sent) = (UnwrapErr(getrandom::SysRng), Cell::new(0));
+        let flipping = |party| Flipping {
+            party,
+            sent: &sent,
+            which,
+            due: 0,
+        };
+        // The first OTs, and three batches of trees, reply and answer.
+        let mut garbler = flipping(Refill::of_garbler(&mut garbler, 300_000, &mut rng));
+        let mut evaluator = flipping(Refill::of_evaluator(&mut evaluator, 300_000, &mut rng));
+        let ended = run_in_memory(&mut garbler, &mut evaluator);
+        (ended, sent.get())
+    }
+
+    #[test]
+    fn a_refill_with_a_changed_message_ends_with_a_failed_check() {
+        let (honest, messages) = tampered(usize::MAX);
+        assert_eq!((honest, messages), (Ok(()), 10));
+        for which in 0..messages {
+            let fault = match tampered(which).0 {
+                Err(Error::PeerMisbehaved(Misbehaviour::ObliviousTransfer(fault))) => fault,
+                other => panic!("message {which}: {other:?}"),
+            };
+            let failed = matches!(fault, PeerMisbehaved::CheckFailed { .. });
+            assert!(failed, "message {which}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! The OTs of a session: which base OTs and which extension it has, and making OTs ahead.
+
+use std::num::NonZeroUsize;
+
+use rand_core::UnwrapErr;
+use tacit_circuit::Role;
+use tacit_net::Link;
+use tacit_ot::Security;
+use tacit_ot::source::{self, Choice, Extension};
+use tacit_protocol::party::Party;
+use tacit_protocol::setup::{
+    EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
+};
+
+use super::{Session, Side};
+use crate::cost::{Clock, Phase, PhaseCost};
+use crate::driver::drive;
+use crate::{BaseOt, Error, OtExtension};
+
+/// The OTs that a session has, and how it comes to them.
+pub(super) struct Transfers {
+    settings: OtSettings,
+    /// Whether this party was told the extension.
+    told: bool,
+    /// The link to the peer, where somebody knows it.
+    link: Option<Link>,
+    garbler: Option<GarblerOt>,
+    evaluator: Option<EvaluatorOt>,
+}
+
+/// The OTs that a run takes, by which an extension is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OtNeed {
+    pub(crate) count: u64,
+    pub(crate) security: Security,
+}
+
+impl OtNeed {
+    /// A run that takes none.
+    pub(crate) const NONE: Self = Self {
+        count: 0,
+        security: Security::SemiHonest,
+    };
+
+    /// The extension that makes them fastest over `link`, of those that rest on symmetric
+    /// cryptography alone.
+    pub(crate) fn fastest_over(self, link: Link) -> Extension {
+        let link = source::Link {
+            round_trip: 2 * link.one_way_delay(),
+            bits_per_s: link.rate_bits_per_s(),
+        };
+        let count = usize::try_from(self.count).unwrap_or(usize::MAX);
+        let count = count.min(source::MAX_REFILL);
+        Choice::fastest(link, self.security, count, false).extension
+    }
+}
+
+impl Transfers {
+    pub(super) fn new() -> Self {
+        Self {
+            settings: OtSettings {
+                threads: base_ot_threads(),
+                ..OtSettings::default()
+            },
+            told: false,
+            link: None,
+            garbler: None,
+            evaluator: None,
+        }
+    }
+
+    pub(super) fn settings(&self) -> OtSettings {
+        self.settings
+    }
+
+    /// Settles the extension that this party, which connected, proposes for a session that begins
+    /// with these OTs: what it was told, else what the link says.
+    pub(super) fn choose(&mut self, need: OtNeed) {
+        if let (false, Some(link)) = (self.told, self.link) {
+            self.settings.extension = need.fastest_over(link);
+        }
+    }
+
+    /// What this party, which listened, answers to `theirs` in a session that begins: what it was
+    /// told, else whatever rests on symmetric cryptography alone.
+    pub(super) fn answer(&self, theirs: Extension) -> Extension {
+        match theirs {
+            Extension::SoftSpoken(_) if !self.told => theirs,
+            _ => self.settings.extension,
+        }
+    }
+
+    /// The extension that both parties have agreed on.
+    pub(super) fn settle(&mut self, extension: Extension) {
+        self.settings.extension = extension;
+    }
+}
+
+impl Session {
+    /// On what the session's base OTs rest.
+    #[must_use]
+    pub fn base_ot(&self) -> BaseOt {
+        self.transfers.settings.base
+    }
+
+    /// Chooses on what the session's base OTs rest; both parties must choose the same. Without it
+    /// they rest on ristretto255.
+    ///
+    /// # Errors
+    ///
+    /// A function ran over the session already.
+    pub fn set_base_ot(&mut self, kind: BaseOt) -> Result<(), Error> {
+        if self.runs > 0 && kind != self.transfers.settings.base {
+            return Err(Error::ApiMisuse(
+                "base OTs are chosen before a session's first run; open a new session",
+            ));
+        }
+        self.transfers.settings.base = kind;
+        Ok(())
+    }
+
+    /// How the session's OTs are made from base OTs: settled by its first run.
+    #[must_use]
+    pub fn ot_extension(&self) -> OtExtension {
+        self.transfers.settings.extension
+    }
+
+    /// Chooses how the session's OTs are made from base OTs; parties that both choose must choose
+    /// the same. A connecting party that does not takes the fastest over the link
+    /// ([`set_link`](Self::set_link)), or SoftSpoken with k = 2; a listening one that does not
+    /// takes what the other proposes. Neither takes silent OT, which rests on LPN, unless told.
+    ///
+    /// # Errors
+    ///
+    /// A function ran over the session already.
+    pub fn set_ot_extension(&mut self, extension: OtExtension) -> Result<(), Error> {
+        if self.runs > 0 && extension != self.ot_extension() {
+            return Err(Error::ApiMisuse(
+                "the OT extension is chosen before a session's first run; open a new session",
+            ));
+        }
+        self.transfers.settings.extension = extension;
+        self.transfers.told = true;
+        Ok(())
+    }
+
+    /// Says what the link to the peer is like, by which a connecting party chooses the OT
+    /// extension in the session's first run.
+    pub fn set_link(&mut self, link: Link) {
+        self.transfers.link = Some(link);
+    }
+
+    /// Makes `count` OTs for runs of `direct` in which this party has `role`, in time that the
+    /// parties have between two runs; the peer calls it as well, with the same count and the other
+    /// role. Runs take one OT for each input bit of the evaluator. Nothing is left to do where the
+    /// extension makes OTs within the run, as SoftSpoken does.
+    ///
+    /// # Errors
+    ///
+    /// No function ran over the session yet, so that the extension is not agreed; or whatever ends
+    /// it, and the session is then spent.
+    pub fn make_ots(&mut self, role: Role, count: u64) -> Result<(), Error> {
+        if self.runs == 0 {
+            return Err(Error::ApiMisuse(
+                "the session's first run agrees on the OT extension; make OTs after it",
+            ));
+        }
+        self.guarded(|session| {
+            session.set_up(role)?;
+            session.refill(role, count).map(drop)
+        })
+    }
+
+    /// How OTs are made in this session.
+    pub(crate) fn ot_settings(&self) -> OtSettings {
+        self.transfers.settings
+    }
+
+    /// Makes sure of the base OTs for `role`. Returns what it took, if it was the first time.
+    pub(crate) fn set_up(&mut self, role: Role) -> Result<Option<PhaseCost>, Error> {
+        let there = match role {
+            Role::Garbler => self.transfers.garbler.is_some(),
+            Role::Evaluator => self.transfers.evaluator.is_some(),
+        };
+        if there {
+            return Ok(None);
+        }
+        let clock = Clock::start(self);
+        let connecting_role = match self.side {
+            Side::Connecting => role,
+            Side::Listening => role.other(),
+        };
+        let settings = self.transfers.settings;
+        let tag = self
+            .tag
+            .setup(connecting_role, settings.base, settings.extension);
+        let mut rng = UnwrapErr(getrandom::SysRng);
+        match role {
+            Role::Garbler => {
+                let mut setup = GarblerSetup::with(settings, &tag, &mut rng)?;
+                self.move_messages(&mut setup)?;
+                self.transfers.garbler = Some(setup.finish()?);
+            }
+            Role::Evaluator => {
+                let mut setup = EvaluatorSetup::with(settings, &tag, &mut rng)?;
+                self.move_messages(&mut setup)?;
+                self.transfers.evaluator = Some(setup.finish()?);
+            }
+        }
+        Ok(Some(clock.stop(Phase::Setup, self)))
+    }
+
+    /// Makes sure of `count` OTs for `role`, for which there are base OTs. Returns what it took, if
+    /// some had to be made.
+    pub(crate) fn refill(&mut self, role: Role, count: u64) -> Result<Option<PhaseCost>, Error> {
+        let clock = Clock::start(self);
+        let mut rng = UnwrapErr(getrandom::SysRng);
+        match role {
+            Role::Garbler => {
+                let mut ot = self.take_garbler_ot()?;
+                let needed = ot.needs_refill(count);
+                self.move_messages(&mut Refill::of_garbler(&mut ot, count, &mut rng))?;
+                self.keep_garbler_ot(ot);
+                Ok(needed.then(|| clock.stop(Phase::Refill, self)))
+            }
+            Role::Evaluator => {
+                let mut ot = self.take_evaluator_ot()?;
+                let needed = ot.needs_refill(count);
+                self.move_messages(&mut Refill::of_evaluator(&mut ot, count, &mut rng))?;
+                self.keep_evaluator_ot(ot);
+                Ok(needed.then(|| clock.stop(Phase::Refill, self)))
+            }
+        }
+    }
+
+    /// Runs a party whose progress nobody watches.
+    fn move_messages(&mut self, party: &mut dyn Party) -> Result<(), Error> {
+        drive(&mut self.channel, party, &mut |_| ())
+    }
+
+    /// Takes the garbler's OTs for a run, which gives them back if it succeeds.
+    pub(crate) fn take_garbler_ot(&mut self) -> Result<GarblerOt, Error> {
+        self.transfers.garbler.take().ok_or(NOT_SET_UP)
+    }
+
+    /// Takes the evaluator's OTs for a run, which gives them back if it succeeds.
+    pub(crate) fn take_evaluator_ot(&mut self) -> Result<EvaluatorOt, Error> {
+        self.transfers.evaluator.take().ok_or(NOT_SET_UP)
+    }
+
+    /// Keeps the garbler's OTs for the next run.
+    pub(crate) fn keep_garbler_ot(&mut self, ot: GarblerOt) {
+        self.transfers.garbler = Some(ot);
+    }
+
+    /// Keeps the evaluator's OTs for the next run.
+    pub(crate) fn keep_evaluator_ot(&mut self, ot: EvaluatorOt) {
+        self.transfers.evaluator = Some(ot);
+    }
+}
+
+const NOT_SET_UP: Error = Error::ApiMisuse("set up before running");
+
+/// Base OTs take milliseconds and both parties need them: more threads than this help little.
+const MAX_BASE_OT_THREADS: usize = 8;
+
+fn base_ot_threads() -> NonZeroUsize {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    NonZeroUsize::new(cores.min(MAX_BASE_OT_THREADS)).unwrap_or(NonZeroUsize::MIN)
+}
