@@ -24,12 +24,16 @@ pub(super) const PAIR_BYTES: usize = 2 * HASH_BYTES;
 /// The hash that commits to labels of one circuit, for one use.
 pub(super) struct Committing(TweakableHash);
 
-fn tweak(half: u8) -> Tweak {
+/// Wires that are hashed at a time: their labels and hashes stay in the first cache.
+const WIRES: usize = 512;
+
+/// The tweak of the first wire of chunk `chunk`.
+fn tweak(chunk: usize, half: usize) -> Tweak {
     Tweak {
         usage: Use::Out,
         instance: 0,
-        number: 0,
-        a: half,
+        number: (chunk * WIRES) as u64,
+        a: half as u8,
         b: 0,
     }
 }
@@ -44,18 +48,27 @@ impl Committing {
     /// Appends the commitments to both labels of wires with these labels of 0, at position p the
     /// one with select bit p.
     pub(super) fn commit(&self, zeros: &[Block], delta: Block, out: &mut Vec<u8>) {
-        let first = zeros.iter().map(|zero| *zero ^ delta.and_bit(zero.lsb()));
-        let first = Zeroizing::new(first.collect::<Vec<_>>());
-        let [low, high] = [0, 1].map(|half| {
-            let (mut of_0, mut of_1) = (first.to_vec(), vec![Block::ZERO; first.len()]);
-            self.0.hash_both(tweak(half), delta, &mut of_0, &mut of_1);
-            [of_0, of_1]
-        });
-        out.reserve(PAIR_BYTES * zeros.len());
-        for i in 0..zeros.len() {
-            for p in 0..2 {
-                out.extend_from_slice(&low[p][i].to_bytes());
-                out.extend_from_slice(&high[p][i].to_bytes());
+        let begin = out.len();
+        out.resize(begin + PAIR_BYTES * zeros.len(), 0);
+        let (pairs, _) = out[begin..].as_chunks_mut::<PAIR_BYTES>();
+        let mut first = Zeroizing::new([Block::ZERO; WIRES]);
+        let mut hashes = [[Block::ZERO; WIRES]; 2];
+        let chunks = zeros.chunks(WIRES).zip(pairs.chunks_mut(WIRES));
+        for (number, (zeros, pairs)) in chunks.enumerate() {
+            for (first, zero) in first.iter_mut().zip(zeros) {
+                *first = *zero ^ delta.and_bit(zero.lsb());
+            }
+            let [of_0, of_1] = &mut hashes;
+            let (of_0, of_1) = (&mut of_0[..zeros.len()], &mut of_1[..zeros.len()]);
+            for half in 0..2 {
+                of_0.copy_from_slice(&first[..zeros.len()]);
+                self.0.hash_both(tweak(number, half), delta, of_0, of_1);
+                let at = half * Block::BYTES;
+                for (pair, (of_0, of_1)) in pairs.iter_mut().zip(of_0.iter().zip(&*of_1)) {
+                    pair[at..at + Block::BYTES].copy_from_slice(&of_0.to_bytes());
+                    let at = at + HASH_BYTES;
+                    pair[at..at + Block::BYTES].copy_from_slice(&of_1.to_bytes());
+                }
             }
         }
     }
@@ -64,18 +77,23 @@ impl Committing {
     /// for all labels. (A select bit says nothing of a value: positions are as random as permute
     /// bits.)
     pub(super) fn open(&self, labels: &[Block], commitments: &[u8]) -> bool {
-        let [low, high] = [0, 1].map(|half| {
-            let mut hashes = labels.to_vec();
-            self.0.hash(tweak(half), &mut hashes);
-            hashes
-        });
         let (pairs, _) = commitments.as_chunks::<PAIR_BYTES>();
-        let opened = labels.iter().zip(pairs).zip(low.iter().zip(&high));
-        opened.fold(true, |all, ((label, pair), (low, high))| {
-            let at = usize::from(label.lsb().unwrap_u8()) * HASH_BYTES;
-            let (found_low, found_high) = pair[at..at + HASH_BYTES].split_at(Block::BYTES);
-            all & (low.to_bytes() == *found_low) & (high.to_bytes() == *found_high)
-        })
+        let mut hashes = [Block::ZERO; WIRES];
+        let mut all = labels.len() == pairs.len();
+        let chunks = labels.chunks(WIRES).zip(pairs.chunks(WIRES));
+        for (number, (labels, pairs)) in chunks.enumerate() {
+            let hashes = &mut hashes[..labels.len()];
+            for half in 0..2 {
+                hashes.copy_from_slice(labels);
+                self.0.hash(tweak(number, half), hashes);
+                for ((label, pair), hash) in labels.iter().zip(pairs).zip(&*hashes) {
+                    let position = usize::from(label.lsb().unwrap_u8());
+                    let at = position * HASH_BYTES + half * Block::BYTES;
+                    all &= pair[at..at + Block::BYTES] == hash.to_bytes();
+                }
+            }
+        }
+        all
     }
 }
 
@@ -90,7 +108,7 @@ mod tests {
         let oracle = Oracle::named([4; 16]);
         let mut prg = Prg::new(Block::ONES);
         let delta = prg.next_block().with_lsb(1.into());
-        let zeros: Vec<Block> = (0..21).map(|_| prg.next_block()).collect();
+        let zeros: Vec<Block> = (0..WIRES + 21).map(|_| prg.next_block()).collect();
         let committing = Committing::new(&oracle, Domain::GarblerInput, 3);
         let mut commitments = Vec::new();
         committing.commit(&zeros, delta, &mut commitments);
@@ -110,7 +128,7 @@ mod tests {
             }
         }
         let mut wrong = labels(0);
-        wrong[20] = wrong[20] ^ Block::from_u128(2);
+        wrong[WIRES + 20] ^= Block::from_u128(2);
         assert!(!committing.open(&wrong, &commitments));
         let mut swapped = labels(0);
         swapped.swap(0, 1);

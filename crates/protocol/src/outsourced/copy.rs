@@ -102,9 +102,15 @@ impl CopySecrets {
 
     /// Appends the labels of the generator's input of these bits.
     pub(super) fn write_opening(&self, input: &[u8], out: &mut Vec<u8>) {
-        for (i, zero) in self.own.iter().enumerate() {
+        let begin = out.len();
+        out.resize(begin + Block::BYTES * self.own.len(), 0);
+        let labels = out[begin..]
+            .as_chunks_mut::<{ Block::BYTES }>()
+            .0
+            .iter_mut();
+        for (i, (zero, label)) in self.own.iter().zip(labels).enumerate() {
             let value = u8::from(bit(input, i)).into();
-            out.extend_from_slice(&(*zero ^ self.delta.and_bit(value)).to_bytes());
+            *label = (*zero ^ self.delta.and_bit(value)).to_bytes();
         }
     }
 

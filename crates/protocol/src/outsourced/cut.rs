@@ -16,10 +16,9 @@
 
 use sha2::{Digest as _, Sha256};
 use tacit_kernels::{Block, Prg};
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::parameters::Parameters;
-use crate::malicious::bits::xor_into;
 use crate::malicious::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 use crate::malicious::shuffle::shuffle;
 
@@ -59,11 +58,24 @@ impl CutKey {
     pub(super) fn open(&self, oracle: &Oracle, copy: usize, fate: Fate, boxed: &mut [u8]) {
         let parts: [&[u8]; 1] = [&self.0];
         let seed = oracle.parts(Domain::CutEncrypt, copy as u32, fate as u32, &parts);
-        let mut pad = zeroize::Zeroizing::new(vec![0; boxed.len()]);
-        Prg::from_seed(&zeroize::Zeroizing::new(seed)).fill_bytes(&mut pad);
-        xor_into(boxed, &pad);
+        let mut prg = Prg::from_seed(&Zeroizing::new(seed));
+        let mut pad = Zeroizing::new([Block::ZERO; PAD_BLOCKS]);
+        for boxed in boxed.chunks_mut(PAD_BLOCKS * Block::BYTES) {
+            let pad = &mut pad[..boxed.len().div_ceil(Block::BYTES)];
+            prg.fill_blocks(pad);
+            for (bytes, pad) in boxed.chunks_mut(Block::BYTES).zip(pad) {
+                let pad = pad.to_bytes();
+                bytes
+                    .iter_mut()
+                    .zip(pad)
+                    .for_each(|(byte, pad)| *byte ^= pad);
+            }
+        }
     }
 }
+
+/// Blocks of a pad that are made at a time.
+const PAD_BLOCKS: usize = 256;
 
 /// A fresh split: e of σ circuits are evaluated, each set alike.
 pub(super) fn draw_split(parameters: &Parameters, prg: &mut Prg) -> Vec<Fate> {

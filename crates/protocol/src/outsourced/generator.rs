@@ -244,6 +244,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
             let made = parallel::map(self.threads, &copies, |head, copy| {
                 let seed = running.seed(*copy);
                 let secrets = CopySecrets::derive(work, *copy, &seed);
+                head.reserve_exact(work.head_bytes());
                 secrets.write_head(oracle, head);
                 let first = head.len();
                 secrets.write_opening(&running.brought.input, head);

@@ -105,6 +105,9 @@ pub trait ThreeParty {
     }
 }
 
+/// Messages on their way.
+pub(super) type Queue = VecDeque<(Kind, Vec<u8>)>;
+
 /// Runs three parties in memory, to the end of all: generator, evaluator and cloud.
 ///
 /// # Errors
@@ -112,7 +115,7 @@ pub trait ThreeParty {
 /// The error of the party that failed first, or [`Error::ApiMisuse`] where all wait.
 pub fn run_in_memory(mut parties: [&mut dyn ThreeParty; 3]) -> Result<(), Error> {
     // By receiver and sender.
-    let mut queues: [[VecDeque<(Kind, Vec<u8>)>; 3]; 3] = Default::default();
+    let mut queues: [[Queue; 3]; 3] = Default::default();
     let mut message = Vec::new();
     loop {
         let (mut finished, mut moved) = (0, false);

@@ -1,10 +1,12 @@
 //! Runs of honest parties.
 
+use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Function, FunctionBuilder, Recipient, Role};
 
 use super::trio::{Past, Trio, adder, bits, honest, kept, malicious, number};
+use crate::message::Kind;
 use crate::outsourced::{
-    CloudOutcome, EvaluatorOutcome, GeneratorOutcome, Parameters, run_in_memory,
+    CloudOutcome, EvaluatorOutcome, GeneratorOutcome, Parameters, Peer, run_in_memory,
 };
 use crate::{Error, Incompatibility};
 
@@ -216,4 +218,30 @@ fn messages_look_alike_for_all_inputs() {
     });
     let first = shapes.next().unwrap();
     assert!(shapes.all(|shape| shape == first));
+}
+
+/// All that a run sends under fixed seeds, which the wire rests on. A change of it is a change of
+/// the wire's version.
+#[test]
+fn what_is_sent_is_frozen() {
+    let function = adder(6, Recipient::Both);
+    let digests = Peer::ALL.map(|peer| {
+        let inputs = [&bits(23, 6)[..], &bits(18, 6)[..]];
+        let mut trio = Trio::new(&function, malicious(5), inputs, 1, Past::default());
+        let mut digest = Sha256::new();
+        let mut record = |to: Peer, kind: Kind, _, message: &mut Vec<u8>| {
+            digest.update([to as u8, kind.byte()]);
+            digest.update((message.len() as u64).to_le_bytes());
+            digest.update(&*message);
+        };
+        let ended = trio.run(Some(peer), &mut record);
+        assert_eq!(ended.ends, [Ok(()), Ok(()), Ok(())]);
+        let digest: [u8; 32] = digest.finalize().into();
+        digest[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    });
+    let expected = ["77825b1366fca048", "86ae53a908338f72", "7ece1655c5e2ab82"];
+    assert_eq!(digests, expected);
 }

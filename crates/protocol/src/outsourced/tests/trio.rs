@@ -1,7 +1,5 @@
 //! Three parties in memory, one of which may have its messages rewritten.
 
-use std::collections::VecDeque;
-
 use tacit_circuit::{Function, FunctionBuilder, Recipient, Role};
 use tacit_garble::{HalfGates, Scheme as _};
 use tacit_kernels::{Block, Construction, Prg};
@@ -9,6 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::message::{AbortReason, Kind};
+use crate::outsourced::party::Queue;
 use crate::outsourced::{
     Cloud, CloudChain, CloudOutcome, CloudStart, CloudValue, Evaluator, Generator, GeneratorChain,
     GeneratorOutcome, GeneratorStart, GeneratorValue, Parameters, Peer, Shape, Step, Terms,
@@ -156,7 +155,7 @@ impl<'f> Trio<'f> {
     pub(super) fn run(&mut self, cheater: Option<Peer>, rewrite: Rewrite<'_>) -> Ended {
         let mut parties: [&mut dyn ThreeParty; 3] =
             [&mut self.generator, &mut self.evaluator, &mut self.cloud];
-        let mut queues: [[VecDeque<(Kind, Vec<u8>)>; 3]; 3] = Default::default();
+        let mut queues: [[Queue; 3]; 3] = Default::default();
         let mut ends: [Option<Result<(), Error>>; 3] = [const { None }; 3];
         let mut sent: [Vec<(Peer, Kind, usize)>; 3] = Default::default();
         let (mut message, mut idle) = (Vec::new(), 0);
@@ -186,7 +185,7 @@ impl<'f> Trio<'f> {
                             max_bytes,
                         } => {
                             let queue = &mut queues[own];
-                            let abort = |queue: &VecDeque<(Kind, Vec<u8>)>| {
+                            let abort = |queue: &Queue| {
                                 queue.front().is_some_and(|(kind, _)| *kind == Kind::Abort)
                             };
                             let other = queue.iter().position(abort);
