@@ -28,7 +28,7 @@ use super::saved::{CloudValue, Labels, SavedCopy};
 use super::terms::{Meeting, state_hash};
 use super::toss::{SHARE_BYTES, Share};
 use super::transfer::{EVALUATED_BYTES, accept, blinds, cut_pads, handed_bytes};
-use super::work::Work;
+use super::work::{Work, check_transfers};
 use super::{Cheat, NOT_ASKED, NOT_DONE, SPENT, cheated};
 use crate::Error;
 use crate::malicious::bits::{bit, bytes_for, pack};
@@ -140,6 +140,9 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             CloudStart::Chain(chain) => Some(chain.head),
         };
         check_state(&work, chain, loads.iter().map(|value| &value.0))?;
+        if let CloudStart::NewChain(with_generator) = &start {
+            check_transfers(&parameters, with_generator.security())?;
+        }
         let mut prg = Prg::from_seed(seed);
         let (mut nonce, mut share) = ([0; 32], Share([0; SHARE_BYTES]));
         prg.fill_bytes(&mut nonce);

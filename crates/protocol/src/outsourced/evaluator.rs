@@ -20,7 +20,7 @@ use super::cut::{Fate, compare_all, key_hashes_bytes};
 use super::party::{Peer, Step, ThreeParty};
 use super::terms::{Meeting, Shape, Terms};
 use super::transfer::{handed_bytes, wire_pads};
-use super::work::encoding_of;
+use super::work::{check_transfers, encoding_of};
 use super::{Cheat, NOT_ASKED, NOT_DONE, SPENT, cheated};
 use crate::direct::EXTENSION_OTS;
 use crate::malicious::bits::{bit, bytes_for, pack, unpack, unused_are_clear, xor_into};
@@ -106,6 +106,7 @@ impl Evaluator {
                 "as many input bits as the evaluator's ports have",
             ));
         }
+        check_transfers(&terms.parameters, with_generator.security())?;
         let encoding = encoding_of(shape, &terms.parameters)?;
         let mut prg = Prg::from_seed(seed);
         let mut nonce = [0; 32];

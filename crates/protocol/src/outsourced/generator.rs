@@ -22,7 +22,7 @@ use super::saved::{GeneratorValue, Labels, SavedCopy};
 use super::terms::{Meeting, state_hash};
 use super::toss::{SHARE_BYTES, Share, TossCommitment};
 use super::transfer::{Offer, blinds, cut_pads, wire_pads};
-use super::work::Work;
+use super::work::{Work, check_transfers};
 use super::{Cheat, NOT_ASKED, NOT_DONE, SPENT, cheated};
 use crate::Error;
 use crate::direct::EXTENSION_OTS;
@@ -146,6 +146,10 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
             GeneratorStart::Chain(chain) => Some(chain.head),
         };
         check_state(&work, chain, loads.iter().map(|value| &value.0))?;
+        check_transfers(&parameters, with_evaluator.security())?;
+        if let GeneratorStart::NewChain(with_cloud) = &start {
+            check_transfers(&parameters, with_cloud.security())?;
+        }
         let mut prg = Prg::from_seed(seed);
         let mut draw = || {
             let mut bytes = Zeroizing::new([0; 32]);

@@ -25,6 +25,7 @@ use super::chain::ChainId;
 use super::parameters::Parameters;
 use super::party::{Peer, Step};
 use super::saved::Mark;
+use super::work::encoding_of;
 use crate::malicious::oracle::Oracle;
 use crate::message::{Kind, exactly};
 use crate::session::Version;
@@ -58,6 +59,16 @@ impl Shape {
             input_bits: function.input_bits(Role::Evaluator),
             output_bits: function.output_bits(Role::Evaluator),
         }
+    }
+
+    /// OTs between generator and evaluator that a run takes. (Between generator and cloud a new
+    /// chain takes σ, and a later run none.)
+    ///
+    /// # Errors
+    ///
+    /// There are more input bits than can be encoded.
+    pub fn transfers(&self, parameters: &Parameters) -> Result<usize, Error> {
+        Ok(encoding_of(*self, parameters)?.encoded_bits())
     }
 }
 

@@ -22,6 +22,7 @@
 use tacit_circuit::{Component, Function, Role};
 use tacit_garble::{Scheme, SchemeId};
 use tacit_kernels::Block;
+use tacit_ot::Security;
 
 use super::commitment::PAIR_BYTES;
 use super::parameters::Parameters;
@@ -46,6 +47,20 @@ pub(super) const SEED_BYTES: usize = 32;
 pub(super) fn encoding_of(shape: Shape, parameters: &Parameters) -> Result<Encoding, Error> {
     let bits = shape.input_bits + added_inputs(shape.output_bits);
     Encoding::new(bits, parameters.encoding_distance())
+}
+
+/// Checks that OTs withstand what the parties may do.
+///
+/// # Errors
+///
+/// They are semi-honest, and the parties are not taken to be.
+pub(super) fn check_transfers(parameters: &Parameters, security: Security) -> Result<(), Error> {
+    if parameters.is_semi_honest() || security == Security::Malicious {
+        return Ok(());
+    }
+    Err(Error::ApiMisuse(
+        "`outsourced` against malicious parties takes OTs of a setup that was secured so",
+    ))
 }
 
 /// A run as generator and cloud know it.

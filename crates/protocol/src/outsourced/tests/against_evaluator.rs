@@ -17,11 +17,10 @@ macro_rules! strategies {
 }
 
 #[test]
-fn the_catalogue() {
+fn transfers() {
     let spoilt = Due::Caught(Cloud, |cheat| {
         matches!(cheat, Cheat::ChosenValues(_) | Cheat::DeliveredLabel(_))
     });
-    let order = Due::Caught(Cloud, |cheat| matches!(cheat, Cheat::Order(_)));
     check_all(
         Evaluator,
         strategies! {
@@ -52,6 +51,16 @@ fn the_catalogue() {
                     m[16 * p.work.transfers() + last / 8] ^= 1 << (last % 8);
                 }
             };
+        },
+    );
+}
+
+#[test]
+fn what_is_said_of_circuits() {
+    let order = Due::Caught(Cloud, |cheat| matches!(cheat, Cheat::Order(_)));
+    check_all(
+        Evaluator,
+        strategies! {
             "a wrong order of a checked circuit", order, |p, _to, kind, m| {
                 if kind == Kind::TransferKeys {
                     let (from_end, byte) = said(p.checked, p.evaluated, m.len());

@@ -2,11 +2,14 @@
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Function, FunctionBuilder, Recipient, Role};
+use tacit_garble::SchemeId;
+use zeroize::Zeroizing;
 
 use super::trio::{Past, Trio, adder, bits, honest, kept, malicious, number};
 use crate::message::Kind;
 use crate::outsourced::{
-    CloudOutcome, EvaluatorOutcome, GeneratorOutcome, Parameters, Peer, run_in_memory,
+    CloudOutcome, Evaluator, EvaluatorOutcome, GeneratorOutcome, Parameters, Peer, Shape, Terms,
+    run_in_memory,
 };
 use crate::{Error, Incompatibility};
 
@@ -199,7 +202,7 @@ fn values_of_another_chain_are_refused() {
         other.saved,
         other.with_evaluator,
         1,
-        &zeroize::Zeroizing::new([0; 32]),
+        &Zeroizing::new([0; 32]),
     );
     let value = "balance".to_owned();
     assert_eq!(refused.err(), Some(Error::OtherChain { value }));
@@ -242,6 +245,37 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["77825b1366fca048", "86ae53a908338f72", "7ece1655c5e2ab82"];
+    let expected = ["a840bd4963a25c91", "36ba9cbcb1f28083", "672ddc4af3bf2b08"];
     assert_eq!(digests, expected);
+}
+
+/// OTs whose choices are not checked are no ground for a run against malicious parties.
+#[test]
+fn semi_honest_transfers_are_refused() {
+    let function = adder(6, Recipient::Both);
+    let start = |parameters| {
+        let (_, with_generator) = super::trio::semi_honest_ots();
+        let terms = Terms {
+            function: function.digest(),
+            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            parameters,
+        };
+        let seed = Zeroizing::new([1; 32]);
+        let shape = Shape::of(&function);
+        Evaluator::new(terms, shape, &bits(3, 6), with_generator, &seed).map(drop)
+    };
+    assert!(matches!(start(malicious(3)), Err(Error::ApiMisuse(_))));
+    assert_eq!(start(Parameters::SEMI_HONEST), Ok(()));
+}
+
+#[test]
+fn a_run_takes_the_transfers_that_its_shape_says() {
+    let shape = Shape::of(&adder(6, Recipient::Evaluator));
+    assert_eq!(shape.transfers(&Parameters::SEMI_HONEST), Ok(6 + 64 + 70));
+    let parameters = Parameters::malicious(256, 40).unwrap();
+    let wide = Shape {
+        input_bits: 8192,
+        output_bits: 0,
+    };
+    assert_eq!(wide.transfers(&parameters), Ok(8487));
 }

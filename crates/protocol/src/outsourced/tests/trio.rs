@@ -1,5 +1,6 @@
 //! Three parties in memory, one of which may have its messages rewritten.
 
+use rand_core::UnwrapErr;
 use tacit_circuit::{Function, FunctionBuilder, Recipient, Role};
 use tacit_garble::{HalfGates, Scheme as _};
 use tacit_kernels::{Block, Construction, Prg};
@@ -15,7 +16,7 @@ use crate::outsourced::{
 };
 use crate::party::admit;
 use crate::session::{Hello, SessionTag};
-use crate::setup::dealt;
+use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, dealt};
 
 pub(super) fn scheme() -> HalfGates {
     HalfGates::new(Construction::TwoCall)
@@ -88,6 +89,19 @@ fn session_tag(number: u8) -> crate::session::RunTag {
         Role::Garbler,
         Default::default(),
         Default::default(),
+    )
+}
+
+/// OTs whose receiver is not checked.
+pub(super) fn semi_honest_ots() -> (GarblerOt, EvaluatorOt) {
+    let mut rng = UnwrapErr(getrandom::SysRng);
+    let tag = session_tag(1);
+    let mut garbler = GarblerSetup::new(&tag, &mut rng).expect("a setup");
+    let mut evaluator = EvaluatorSetup::new(&tag, &mut rng).expect("a setup");
+    crate::party::run_in_memory(&mut garbler, &mut evaluator).expect("a setup");
+    (
+        garbler.finish().expect("done"),
+        evaluator.finish().expect("done"),
     )
 }
 
