@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tacit::garble::SchemeId;
 use tacit::{
-    BaseOt, Digest, Fingerprint, Function, Job, Link, OtExtension, Preparation, Proposal,
-    ProtocolId, Role, Session, StockName,
+    BaseOt, BatchPreparation, Digest, Fingerprint, Function, Job, Link, OtExtension, Preparation,
+    Proposal, ProtocolId, Role, Session, StockName, Stocks,
 };
 
 use crate::inputs::Inputs;
@@ -42,8 +42,10 @@ pub struct Offer {
     pub functions: Vec<Arc<Function>>,
     /// This party's role.
     pub role: Role,
-    /// The protocols by which they are run: `direct`, `prepared` or both.
+    /// The protocols by which they are run: `direct`, `prepared`, `batch`.
     pub protocols: Vec<ProtocolId>,
+    /// s of runs by `batch`, usually 40.
+    pub statistical_security_bits: u8,
     /// The garbling scheme; that of a [`Job`] for which none was named if `None`.
     pub scheme: Option<SchemeId>,
     /// Who may ask.
@@ -69,6 +71,9 @@ pub struct Level {
     pub scheme: SchemeId,
     /// What the runs are of.
     pub function: Arc<Function>,
+    /// s of checked executions for `batch`; where there is none, components and OTs for `prepared`
+    /// are kept.
+    pub statistical_security_bits: Option<u8>,
     /// Enough for so many runs after it was filled.
     pub runs: u64,
     /// It is filled when there is enough for fewer than so many.
@@ -150,6 +155,14 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+    /// `batch` cannot run a function as it is to be run.
+    #[error("{what}: {reason}")]
+    NotForBatch {
+        /// What it is of.
+        what: String,
+        /// What is in the way.
+        reason: String,
+    },
     /// A function cannot be run by a protocol.
     #[error("function {name:?} keeps values between runs, which a service cannot; leave it out")]
     SavedValues {
@@ -172,7 +185,7 @@ pub struct Policy {
     by_order: HashMap<Digest, Vec<(usize, u64)>>,
 }
 
-/// Where an offered function is, and under which schemes it runs by `direct` and by `prepared`.
+/// Where an offered function is, and under which schemes it runs by `direct` and from the stock.
 #[derive(Clone, Copy)]
 struct Place {
     offer: usize,
@@ -184,7 +197,7 @@ struct Place {
 impl Place {
     fn scheme(&self, protocol: ProtocolId) -> SchemeId {
         match protocol {
-            ProtocolId::Prepared => self.prepared,
+            ProtocolId::Prepared | ProtocolId::Batch => self.prepared,
             _ => self.direct,
         }
     }
@@ -336,12 +349,13 @@ impl Policy {
             protocol,
             role: offer.role,
             scheme: place.scheme(protocol),
-            statistical_security_bits: 0,
+            statistical_security_bits: offer.security_bits(protocol),
             ..self.with_own_ots(asked)
         };
         let mut fitting = offers.filter(|(offer, _, place)| {
             offer.role == asked.role.other()
                 && place.scheme(asked.protocol) == asked.scheme
+                && offer.security_bits(asked.protocol) == asked.statistical_security_bits
                 && offer.protocols.contains(&asked.protocol)
         });
         match fitting.next() {
@@ -361,7 +375,10 @@ impl Policy {
         let there = self.by_order.get(&asked.function).into_iter().flatten();
         let mut levels = there.map(|&(level, runs)| (&self.levels[level], runs));
         let found = levels.find(|(level, _)| {
-            level.peer == *peer && level.role == asked.role.other() && level.scheme == asked.scheme
+            level.peer == *peer
+                && level.role == asked.role.other()
+                && level.scheme == asked.scheme
+                && level.statistical_security_bits.unwrap_or(0) == asked.statistical_security_bits
         });
         let ours = self.with_own_ots(asked);
         match found {
@@ -375,12 +392,78 @@ impl Policy {
     }
 }
 
+impl Offer {
+    /// s of runs by `protocol`, as a proposal says it.
+    fn security_bits(&self, protocol: ProtocolId) -> u8 {
+        match protocol {
+            ProtocolId::Batch => self.statistical_security_bits,
+            _ => 0,
+        }
+    }
+}
+
+/// An order that fills a level.
+pub(crate) enum Order<'l> {
+    Components(Preparation<'l>),
+    Executions(BatchPreparation<'l>),
+}
+
+impl Order<'_> {
+    fn digest(&self) -> Digest {
+        match self {
+            Self::Components(order) => order.digest(),
+            Self::Executions(order) => order.digest(),
+        }
+    }
+
+    /// Fills it over `session`; how many instances or executions were made.
+    pub(crate) fn run(
+        self,
+        session: &mut Session,
+        stocks: &Stocks,
+        within: Duration,
+    ) -> Result<u64, tacit::Error> {
+        Ok(match self {
+            Self::Components(order) => {
+                let prepared = order.time_limit(within).run(session, stocks)?;
+                prepared.kinds.iter().map(|kind| kind.made).sum()
+            }
+            Self::Executions(order) => order.time_limit(within).run(session, stocks)?.made,
+        })
+    }
+}
+
 impl Level {
     /// The order for `runs` runs.
-    pub(crate) fn order(&self, runs: u64) -> Result<Preparation<'static>, tacit::Error> {
-        Preparation::new(self.role)
-            .scheme(self.scheme)
-            .enough_for(&self.function, runs)
+    pub(crate) fn order(&self, runs: u64) -> Result<Order<'_>, tacit::Error> {
+        Ok(match self.statistical_security_bits {
+            None => {
+                let order = Preparation::new(self.role).scheme(self.scheme);
+                Order::Components(order.enough_for(&self.function, runs)?)
+            }
+            Some(bits) => {
+                let order = BatchPreparation::new(self.role, &self.function, runs);
+                Order::Executions(order.scheme(self.scheme).statistical_security_bits(bits))
+            }
+        })
+    }
+
+    /// For how many runs there is enough.
+    pub(crate) fn runs_left(&self, stocks: &Stocks, own: Fingerprint) -> Result<u64, tacit::Error> {
+        let (name, function) = (self.stock(own), &self.function);
+        match self.statistical_security_bits {
+            None => stocks.runs_left(&name, function),
+            Some(bits) => stocks.executions_left(&name, function, bits),
+        }
+    }
+
+    /// What it is called in events and metrics.
+    pub(crate) fn name(&self) -> String {
+        let function = self.function.name();
+        match self.statistical_security_bits {
+            None => function.to_owned(),
+            Some(bits) => format!("{function}, checked executions at s = {bits}"),
+        }
     }
 
     /// The stock of which party `own` it is.
@@ -469,23 +552,37 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> 
                 });
             }
             let usual = || Job::new(function, offer.role).scheme_id();
+            let prepared = offer.scheme.unwrap_or(SchemeId::HALF_GATES_TWO_CALL);
             same.push(Place {
                 offer: number,
                 function: place,
                 direct: offer.scheme.unwrap_or_else(usual),
-                prepared: offer.scheme.unwrap_or(SchemeId::HALF_GATES_TWO_CALL),
+                prepared,
             });
+            if offer.protocols.contains(&ProtocolId::Batch) {
+                let order = BatchPreparation::new(offer.role, function, 1).scheme(prepared);
+                let order = order.statistical_security_bits(offer.statistical_security_bits);
+                check_batch(&format!("function {:?}", offer.name), &order)?;
+            }
         }
     }
     Ok(index)
 }
 
+/// Checks that `batch` can run a function as it is to be run.
+fn check_batch(what: &str, order: &BatchPreparation<'_>) -> Result<(), Error> {
+    order.plan().map(drop).map_err(|error| Error::NotForBatch {
+        what: what.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
 fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usize, u64)>>, Error> {
     let mut index: HashMap<Digest, Vec<(usize, u64)>> = HashMap::new();
     // Peers with the same level have the same orders.
-    let mut orders: BTreeMap<([u8; 32], u64), Vec<Digest>> = BTreeMap::new();
+    let mut orders: BTreeMap<([u8; 32], Option<u8>, u64), Vec<Digest>> = BTreeMap::new();
     for (number, level) in levels.iter().enumerate() {
-        let what = format!("the stock for {}", level.function.name());
+        let what = format!("the stock for {}", level.name());
         if !(1..=MAX_LEVEL_RUNS).contains(&level.runs) {
             return Err(Error::OutOfBounds {
                 what: format!("{what}: runs"),
@@ -500,7 +597,11 @@ fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usize, u64)>>, 
                 expected: format!("at most its runs, {}", level.runs),
             });
         }
-        let key = (level.function.digest().0, level.runs);
+        if let Ok(Order::Executions(order)) = level.order(level.runs) {
+            check_batch(&what, &order)?;
+        }
+        let bits = level.statistical_security_bits;
+        let key = (level.function.digest().0, bits, level.runs);
         let digests = match orders.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {

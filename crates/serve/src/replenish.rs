@@ -97,8 +97,8 @@ fn fill(shared: &Arc<Shared>, policy: &Policy, stocks: &Stocks, peer: &Peer) -> 
     let mut session = None;
     let levels = policy.levels().iter();
     for level in levels.filter(|level| level.peer == peer.fingerprint) {
-        let (name, function) = (peer.name.clone(), level.function.name().to_owned());
-        let there = match stocks.runs_left(&level.stock(own), &level.function) {
+        let (name, function) = (peer.name.clone(), level.name());
+        let there = match level.runs_left(stocks, own) {
             Ok(there) => there,
             Err(error) => {
                 let (peer, reason) = (name, error.to_string());
@@ -126,8 +126,7 @@ fn fill(shared: &Arc<Shared>, policy: &Policy, stocks: &Stocks, peer: &Peer) -> 
                     made,
                     seconds: begun.elapsed().as_secs_f64(),
                 });
-                let there = stocks.runs_left(&level.stock(own), &level.function);
-                let there = there.unwrap_or_default();
+                let there = level.runs_left(stocks, own).unwrap_or_default();
                 shared.metrics.level(&function, &name, there, level.runs);
             }
             Err(_) if shared.is_stopping() => return Ok(()),
@@ -174,8 +173,7 @@ fn fill_level(
     };
     // Room that cannot be had yet is found missing by the preparation itself.
     let _ = stocks.compact(&level.stock(own));
-    let order = level.order(level.runs)?.time_limit(limits.preparation);
-    let prepared = order.run(&mut session, stocks)?;
-    let made = prepared.kinds.iter().map(|kind| kind.made).sum();
+    let order = level.order(level.runs)?;
+    let made = order.run(&mut session, stocks, limits.preparation)?;
     Ok((made, session))
 }

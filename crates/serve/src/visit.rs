@@ -175,12 +175,19 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     let mut job = Job::new(granted.function, offer.role)
         .scheme(asked.scheme)
         .time_limit(offer.time_limit);
-    if asked.protocol == ProtocolId::Prepared {
+    if asked.protocol != ProtocolId::Direct {
         let Some(stocks) = &shared.stocks else {
             let why = "there is no stock here".to_owned();
             return Turn::Refuse(AbortReason::NotAllowed, why);
         };
-        job = job.prepared(stocks).watch_taken(move |numbers| {
+        job = match asked.protocol {
+            ProtocolId::Batch => {
+                let bits = offer.statistical_security_bits;
+                job.batch(stocks).statistical_security_bits(bits)
+            }
+            _ => job.prepared(stocks),
+        };
+        job = job.watch_taken(move |numbers| {
             shared.tell(&Event::Takes {
                 peer: seat.peer_name.clone(),
                 offer: offer.name.clone(),
@@ -246,7 +253,7 @@ fn finish(
         let offer = about.offer.to_owned();
         shared.tell(&Event::ResultsFailed { offer, reason });
     }
-    if about.protocol == ProtocolId::Prepared {
+    if about.protocol != ProtocolId::Direct {
         shared.look_at_stock();
     }
     Turn::Done
@@ -281,20 +288,18 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
     if !seat.begin() {
         return busy(seat, "preparation", "the service is about to stop");
     }
-    let function = level.function.name().to_owned();
+    let function = level.name();
     let peer = seat.peer_name.clone();
     let begun = Instant::now();
     let made = priority::behind(|| {
         let own = shared.identity.fingerprint();
         // Room that cannot be had yet is found missing by the preparation itself.
         let _ = stocks.compact(&level.stock(own));
-        let order = level.order(runs)?.time_limit(limits.preparation);
-        order.run(session, stocks)
+        level.order(runs)?.run(session, stocks, limits.preparation)
     });
     match made {
-        Ok(prepared) => {
+        Ok(made) => {
             shared.metrics.prepared(&function, "peer", "done");
-            let made = prepared.kinds.iter().map(|kind| kind.made).sum();
             shared.tell(&Event::Replenished {
                 peer,
                 function,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scene::{Scene, aes};
-use tacit::{Identity, Listener, Role, StockName};
+use scene::{Scene, aes, millionaires};
+use tacit::{Identity, Job, Listener, ProtocolId, Role, StockName};
 use tacit_serve::{Event, Level, Limits, Peer, Policy, Rate, Service};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -182,5 +182,55 @@ fn a_peer_that_finds_the_service_busy_is_heard_as_before() {
     scene.refused("preparation", "as many preparations as there may be");
     let mut session = scene.session(&service, 1).unwrap();
     scene.encrypt(&mut session, &stocks);
+    let _ = service.stop(PATIENCE);
+}
+
+#[test]
+fn checked_executions_are_kept_in_stock_and_run() {
+    const S: u8 = 8;
+    let scene = Scene::new(1);
+    let function = millionaires(32);
+    let level = |peer, role| Level {
+        peer,
+        role,
+        function: Arc::clone(&function),
+        statistical_security_bits: Some(S),
+        refill_below: 2,
+        ..scene.level(0, 3)
+    };
+    let theirs = vec![level(scene.alice.fingerprint(), Role::Evaluator)];
+    let other = Other::start(&scene, 1 << 30, theirs);
+    let mut peers = scene.peer_list();
+    peers[0].address = Some(other.address.clone());
+    let mut offer = scene.offer(vec![Arc::clone(&function)]);
+    offer.protocols = vec![ProtocolId::Batch];
+    offer.statistical_security_bits = S;
+    let ours = vec![level(scene.fingerprint(0), Role::Garbler)];
+    let policy = Policy::new(peers, vec![offer], ours, Scene::limits(), None);
+    let service = scene.start(policy.unwrap());
+    let stocks = scene.stocks("peer0", 1 << 30);
+    let left = || {
+        let name = scene.stock_name(0);
+        stocks.executions_left(&name, &function, S).unwrap()
+    };
+    until("executions are checked", || left() == 3);
+    let job = || Job::new(&function, Role::Evaluator).input("b", 40_u32);
+    for _ in 0..2 {
+        let mut session = scene.session(&service, 0).unwrap();
+        for _ in 0..2 {
+            let job = job().batch(&stocks).statistical_security_bits(S);
+            let outcome = job.run(&mut session).unwrap();
+            assert_eq!(outcome.outputs["a_is_richer"].to_text(), "1");
+        }
+        session.close().unwrap();
+        until("executions are checked again", || left() == 3);
+    }
+    // Nothing less secure runs, at no lower s.
+    for weaker in [job(), job().batch(&stocks).statistical_security_bits(S - 1)] {
+        let mut session = scene.session(&service, 0).unwrap();
+        assert!(weaker.run(&mut session).is_err());
+    }
+    assert_eq!(left(), 3);
+    let _ = other.service.stop(PATIENCE);
     let _ = service.stop(PATIENCE);
 }

@@ -117,6 +117,7 @@ pub(super) fn level(peer: Fingerprint, role: Role, function: &Arc<Function>) -> 
         role,
         scheme: SchemeId::HALF_GATES_TWO_CALL,
         function: Arc::clone(function),
+        statistical_security_bits: None,
         runs: LEVEL_RUNS,
         refill_below: REFILL_BELOW,
     }
@@ -143,6 +144,7 @@ fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
             functions: vec![Arc::new(function(number)?)],
             role: Role::Garbler,
             protocols: vec![protocol],
+            statistical_security_bits: 40,
             scheme: None,
             peers: honest.map(|peer| peer.fingerprint).collect::<BTreeSet<_>>(),
             inputs: Arc::new(inputs),

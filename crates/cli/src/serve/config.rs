@@ -79,6 +79,9 @@ pub(crate) struct Served {
     /// `direct`, `prepared` or both.
     #[serde(default)]
     pub(crate) protocols: Option<Vec<ProtocolName>>,
+    /// s of runs by `batch`.
+    #[serde(default)]
+    pub(crate) security_bits: Option<u8>,
     /// The garbling scheme.
     #[serde(default)]
     pub(crate) scheme: Option<String>,
@@ -131,6 +134,12 @@ pub(crate) struct Stocked {
     /// How a circuit file numbers bits.
     #[serde(default)]
     pub(crate) bit_order: Option<String>,
+    /// For which protocol: `prepared` if not given, or `batch`.
+    #[serde(default)]
+    pub(crate) protocol: Option<ProtocolName>,
+    /// s of executions for `batch`.
+    #[serde(default)]
+    pub(crate) security_bits: Option<u8>,
     /// The garbling scheme.
     #[serde(default)]
     pub(crate) scheme: Option<String>,
@@ -196,6 +205,8 @@ pub(crate) enum ProtocolName {
     Direct,
     /// Take from the stock.
     Prepared,
+    /// Take a checked execution from the stock.
+    Batch,
 }
 
 fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {

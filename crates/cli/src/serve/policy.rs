@@ -20,6 +20,8 @@ use crate::{function, run};
 /// Longest time of a command for inputs or results, and of a run, unless told otherwise.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
 const RUN_TIME: Duration = Duration::from_secs(600);
+/// s of `batch`, unless told otherwise.
+const SECURITY_BITS: u8 = 40;
 
 /// What the configuration says.
 ///
@@ -100,12 +102,13 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
     if protocols.is_empty() {
         return Err(wrong(
             "protocols",
-            "there is none; write direct, prepared or both",
+            "there is none; write direct, prepared, batch or several of them",
         ));
     }
     let protocols = protocols.iter().map(|protocol| match protocol {
         ProtocolName::Direct => ProtocolId::Direct,
         ProtocolName::Prepared => ProtocolId::Prepared,
+        ProtocolName::Batch => ProtocolId::Batch,
     });
     Ok(Offer {
         name: served
@@ -114,6 +117,7 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
             .unwrap_or_else(|| served.function.clone()),
         role: served.role.into(),
         protocols: protocols.collect(),
+        statistical_security_bits: served.security_bits.unwrap_or(SECURITY_BITS),
         scheme,
         peers: peers(config, served.peers.as_deref())?,
         inputs: inputs(served, &functions)?,
@@ -259,12 +263,25 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
     let order = stocked.bit_order.as_deref();
     let function = Arc::new(instance(&stocked.function, params.collect(), ports, order)?);
     let rung = run::scheme(stocked.scheme.as_deref(), Some(&function))?;
+    let security_bits = match (stocked.protocol, stocked.security_bits) {
+        (Some(ProtocolName::Batch), bits) => Some(bits.unwrap_or(SECURITY_BITS)),
+        (Some(ProtocolName::Direct), _) => {
+            let what = "direct takes nothing from the stock; write prepared or batch";
+            return Err(wrong("protocol", what));
+        }
+        (Some(ProtocolName::Prepared) | None, None) => None,
+        (Some(ProtocolName::Prepared) | None, Some(_)) => {
+            let what = "prepared has none; write protocol = \"batch\", or leave it out";
+            return Err(wrong("security_bits", what));
+        }
+    };
     let peers = peers(config, stocked.peers.as_deref())?.into_iter();
     let levels = peers.map(|peer| Level {
         peer,
         role: stocked.role.into(),
         scheme: rung.id,
         function: Arc::clone(&function),
+        statistical_security_bits: security_bits,
         runs: stocked.runs,
         refill_below: stocked.refill_below.unwrap_or(stocked.runs.div_ceil(2)),
     });

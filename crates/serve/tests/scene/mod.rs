@@ -83,6 +83,7 @@ impl Scene {
             functions,
             role: Role::Garbler,
             protocols: vec![ProtocolId::Direct, ProtocolId::Prepared],
+            statistical_security_bits: 40,
             scheme: None,
             peers: everybody,
             inputs: Arc::new(FromProgram(|_: &tacit_serve::Asked<'_>| {
@@ -101,6 +102,7 @@ impl Scene {
             role: Role::Garbler,
             scheme: SchemeId::HALF_GATES_TWO_CALL,
             function: aes(),
+            statistical_security_bits: None,
             runs,
             refill_below: runs,
         }

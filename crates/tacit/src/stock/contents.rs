@@ -11,7 +11,7 @@ use tacit_protocol::prepared::Demand;
 use tacit_stock::{ComponentDigest, EpochId, PeerId, StockError, StockId};
 
 use super::opened::kinds_of;
-use super::{OT_BLOCK, Stocks, ot_kind, unit, usage};
+use super::{OT_BLOCK, Stocks, family, ot_kind, unit, usage};
 use crate::Error;
 
 /// The name of OTs among what is in stock.
@@ -187,6 +187,30 @@ impl Stocks {
         let runs = of_kinds.iter().filter(|(_, needed)| **needed > 0);
         let runs = runs.map(|(kind, needed)| available(kind) / needed);
         Ok(runs.min().unwrap_or(u64::MAX))
+    }
+
+    /// Checked executions of `function` at this s that runs by `batch` can take from a stock, which
+    /// need not be there.
+    ///
+    /// # Errors
+    ///
+    /// The stock cannot be read.
+    pub fn executions_left(
+        &self,
+        name: &StockName,
+        function: &Function,
+        statistical_security_bits: u8,
+    ) -> Result<u64, Error> {
+        let stock = match self.stocks.stock(name.id(), self.limits) {
+            Ok(stock) => stock,
+            Err(StockError::Missing { .. }) => return Ok(0),
+            Err(error) => return Err(error.into()),
+        };
+        let family = family(function, statistical_security_bits);
+        let summary = stock.summary()?;
+        let kinds = summary.kinds.iter();
+        let kinds = kinds.filter(|found| found.kind.0.starts_with(&family));
+        Ok(kinds.map(|found| found.available).sum())
     }
 
     fn name_file(&self, kind: &ComponentDigest) -> PathBuf {

@@ -199,8 +199,9 @@ impl<'w> BatchPreparation<'w> {
         })
     }
 
-    /// What both parties compare before they prepare.
-    fn digest(&self) -> Digest {
+    /// What names the order: both parties must give the same one.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
         let hash = Sha256::new_with_prefix(b"tacit batch order 1\0")
             .chain_update(self.function.digest().0)
             .chain_update(self.executions.to_le_bytes());
