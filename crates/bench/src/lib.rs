@@ -11,6 +11,7 @@
 //! | [`direct`] | whole functions between two parties |
 //! | [`lots`] | components garbled for the stock, by threads |
 //! | [`prepared`] | the same from the stock, beside `naive`: CompGC's table |
+//! | [`batch`] | the same against a malicious party: Lindell and Riva's figures |
 //! | [`plan`] | what `tacit plan` predicts beside what runs take, and whether its choice is the fastest |
 //! | [`serve`] | a service under load, with a hostile peer among many |
 //!
@@ -26,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 pub mod base_ot;
+pub mod batch;
 pub mod direct;
 mod error;
 pub mod kernels;
@@ -69,6 +71,8 @@ pub enum Suite {
     Direct,
     /// Functions under `prepared`.
     Prepared,
+    /// Functions under `batch`.
+    Batch,
     /// Predictions of plans.
     Plan,
     /// A service under load.
@@ -77,12 +81,13 @@ pub enum Suite {
 
 impl Suite {
     /// Every suite, from the lowest layer up.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Kernels,
         Self::Schemes,
         Self::Ot,
         Self::Direct,
         Self::Prepared,
+        Self::Batch,
         Self::Plan,
         Self::Serve,
     ];
@@ -96,6 +101,7 @@ impl Suite {
             Self::Ot => "ot",
             Self::Direct => "direct",
             Self::Prepared => "prepared",
+            Self::Batch => "batch",
             Self::Plan => "plan",
             Self::Serve => "serve",
         }
@@ -196,6 +202,7 @@ pub fn run(
         Suite::Ot => base_ot::run(options, tell).and_then(|()| ot::run(options, tell)),
         Suite::Direct => direct::run(options, tell),
         Suite::Prepared => lots::run(options, tell).and_then(|()| prepared::run(options, tell)),
+        Suite::Batch => batch::run(options, tell),
         Suite::Plan => plan::run(options, tell),
         Suite::Serve => serve::run(options, tell),
     }

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base_ot::BaseOtFigures;
+use crate::batch::BatchFigures;
 use crate::direct::DirectFigures;
 use crate::kernels::KernelFigures;
 use crate::lots::LotFigures;
@@ -52,6 +53,8 @@ pub enum Figures {
     Lot(LotFigures),
     /// A function under `prepared` beside `naive`.
     Prepared(Box<PreparedFigures>),
+    /// A function under `batch`.
+    Batch(Box<BatchFigures>),
     /// A prediction beside what was measured.
     Plan(Box<PlanFigures>),
     /// A service under load.

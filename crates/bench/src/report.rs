@@ -6,6 +6,7 @@
 
 mod advice;
 mod assumptions;
+mod batches;
 mod chart;
 mod html;
 mod markdown;
@@ -41,10 +42,10 @@ impl Report {
             transfer::section(&records),
             protocols::prepared(&records),
             protocols::lots(&records),
+            batches::batches(&records),
             plans::plans(&records),
             services::services(&records),
             protocols::workloads(&records),
-            protocols::batch(),
             assumptions::kernels(&records),
             Some(method(&records)),
         ];
@@ -133,6 +134,14 @@ fn case(record: &Record) -> String {
             let name = crate::direct::full_name(&of.function, &of.parameters);
             format!("prepared {name} {} {}", of.scheme, of.link)
         }
+        Figures::Batch(of) => {
+            let name = crate::direct::full_name(&of.function, &of.parameters);
+            let (executions, threads) = (of.executions, of.threads);
+            format!(
+                "batch {name} {} {executions} {threads} {}",
+                of.scheme, of.link
+            )
+        }
         Figures::Plan(of) => {
             let name = crate::direct::full_name(&of.function, &of.parameters);
             format!(
@@ -212,6 +221,7 @@ mod tests {
                 Figures::Direct(of) => vec![of.function.clone(), of.link.clone()],
                 Figures::Lot(of) => vec![of.threads.to_string(), short(of.instances_per_s)],
                 Figures::Prepared(of) => vec![of.function.clone(), of.link.clone()],
+                Figures::Batch(of) => vec![of.function.clone(), of.circuits.to_string()],
                 Figures::Plan(of) => vec![of.function.clone(), of.link.clone()],
                 Figures::Serve(of) => vec![of.peers.to_string(), of.refused.to_string()],
             };

@@ -51,6 +51,7 @@ impl Table {
             Figures::Direct(figures) => self.line(figures),
             Figures::Lot(figures) => self.line(figures),
             Figures::Prepared(figures) => self.line(&**figures),
+            Figures::Batch(figures) => self.line(&**figures),
             Figures::Plan(figures) => self.line(&**figures),
             Figures::Serve(figures) => self.line(&**figures),
         }

@@ -105,6 +105,25 @@ fn base_ots_have_the_bytes_that_they_should() {
     assert_eq!(bytes, expected);
 }
 
+/// As `docs/protocols/batch.md` counts them, each message with the 5 bytes before it.
+#[test]
+fn batches_have_the_bytes_that_they_should() {
+    let records = records(Suite::Batch, &["batch aes-128 executions", "loopback"]);
+    assert_eq!(records.len(), 1);
+    for record in &records {
+        let Figures::Batch(figures) = &record.figures else {
+            panic!("{record:?}");
+        };
+        let (bucket, header) = (figures.bucket, 5);
+        let labels = 16 + 32 + bucket * (16 * 257 + 32 * 128);
+        let recovery = 16 + bucket * (16 * 128 + 32 * 128);
+        let traffic = figures.online_traffic;
+        assert_eq!(traffic.garbler_bytes, labels + recovery + 2 * header);
+        assert_eq!(traffic.evaluator_bytes, 2 * (16 + header));
+        assert!(figures.executions * bucket < figures.circuits);
+    }
+}
+
 #[test]
 fn functions_run_over_a_shaped_link() {
     let options = Options {

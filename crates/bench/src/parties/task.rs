@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{Exchange, Party, Wire};
-use crate::{Error, base_ot, direct, ot, plan, prepared, serve};
+use crate::{Error, base_ot, batch, direct, ot, plan, prepared, serve};
 
 /// A task of any suite.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,6 +18,8 @@ pub(crate) enum Task {
     Direct(direct::Exchanged),
     /// A function under `prepared`.
     Prepared(prepared::Exchanged),
+    /// A function under `batch`.
+    Batch(batch::Exchanged),
     /// A function over several links.
     Plan(plan::Exchanged),
     /// A service under load.
@@ -35,6 +37,7 @@ impl Task {
             Self::Ot(task) => report(task, party, wire),
             Self::Direct(task) => report(task, party, wire),
             Self::Prepared(task) => report(task, party, wire),
+            Self::Batch(task) => report(task, party, wire),
             Self::Plan(task) => report(task, party, wire),
             Self::Serve(task) => report(task, party, wire),
         }
@@ -62,6 +65,12 @@ impl From<direct::Exchanged> for Task {
 impl From<prepared::Exchanged> for Task {
     fn from(task: prepared::Exchanged) -> Self {
         Self::Prepared(task)
+    }
+}
+
+impl From<batch::Exchanged> for Task {
+    fn from(task: batch::Exchanged) -> Self {
+        Self::Batch(task)
     }
 }
 

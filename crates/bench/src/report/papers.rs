@@ -111,11 +111,6 @@ const fn row(
     }
 }
 
-/// Lindell and Riva, *Blazing Fast 2PC in the Offline/Online Setting with Security for Malicious
-/// Adversaries*, section 6: a circuit, and milliseconds of an execution offline and online where
-/// 1024 are prepared together with s = 40, on 9 threads at 2.9 GHz.
-pub(super) const LINDELL_RIVA: [(&str, u32, u32); 2] = [("AES-128", 74, 7), ("SHA-256", 206, 33)];
-
 #[cfg(test)]
 mod tests {
     use super::*;

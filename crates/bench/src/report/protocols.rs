@@ -1,10 +1,9 @@
-//! Whole protocols in the report: from the stock, on the spot, and malicious.
+//! Semi-honest protocols in the report: from the stock, and on the spot.
 
 use tacit_net::Link;
 
 use super::chart::{Line, Lines};
 use super::page::{Grid, Picture, Section, heads};
-use super::papers::LINDELL_RIVA;
 use crate::direct::{DirectFigures, full_name};
 use crate::lots::LotFigures;
 use crate::prepared::PreparedFigures;
@@ -310,26 +309,4 @@ fn against_size(direct: &[&DirectFigures], prepared: &[&PreparedFigures]) -> Opt
         }
         .svg()?,
     })
-}
-
-/// What was published on malicious batches, which `tacit bench` does not measure yet.
-pub(super) fn batch() -> Option<Section> {
-    let rows = LINDELL_RIVA.iter().map(|(circuit, offline, online)| {
-        vec![
-            (*circuit).to_owned(),
-            offline.to_string(),
-            online.to_string(),
-        ]
-    });
-    Section::new("batch", "Malicious batches")
-        .text("No suite measures malicious batches yet; these are the figures to compare with.")
-        .grid(Grid {
-            caption:
-                "Lindell and Riva, milliseconds an execution, 1024 prepared together, s = 40, \
-                      9 threads at 2.9 GHz"
-                    .to_owned(),
-            heads: heads(&["circuit", "offline", "online"]),
-            rows: rows.collect(),
-        })
-        .unless_empty()
 }

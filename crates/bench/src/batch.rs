@@ -1,0 +1,428 @@
+//! Functions under `batch`, secure against a malicious party: per-execution figures of Lindell and
+//! Riva, *Blazing Fast 2PC in the Offline/Online Setting with Security for Malicious Adversaries*
+//! (CCS 2015, section 6), again.
+//!
+//! Both parties prepare and check a batch over TLS on loopback, and then run executions of it,
+//! over each link in turn. *Offline* is the preparation's wall time over its executions, with the
+//! base OTs and the disk; *online* the evaluator's from its first byte to its result. A chain of
+//! AES-128 has a hundred times its gates and the same inputs and outputs: what it sends online
+//! differs by nothing but the size of its buckets.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use tacit::garble::SchemeId;
+use tacit::{
+    BatchPreparation, Function, FunctionBuilder, Phase, Recipient, Role, Settings, Stocks, library,
+};
+
+use crate::direct::full_name;
+use crate::meeting::{Meeting, job, role};
+use crate::parties::{Both, Exchange, Memory, Party, Place, Wire, both};
+use crate::record::Traffic;
+use crate::spread::{Mean, Spread};
+use crate::table::{Column, Row, mebibytes, number, short, text};
+use crate::{Error, Figures, Options, Tell};
+
+/// A function under `batch`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BatchFigures {
+    /// The function.
+    pub function: String,
+    /// Its parameters.
+    pub parameters: BTreeMap<String, u64>,
+    /// The garbling scheme.
+    pub scheme: String,
+    /// s.
+    pub statistical_security_bits: u8,
+    /// N: executions that were prepared together.
+    pub executions: u64,
+    /// B: circuits of an execution.
+    pub bucket: u64,
+    /// M: circuits of the batch.
+    pub circuits: u64,
+    /// Threads of each party.
+    pub threads: usize,
+    /// `loopback`, or the link, of the runs.
+    pub link: String,
+    /// AND gates.
+    pub ands: u64,
+    /// To prepare an execution, on loopback: both parties' wall time over the executions.
+    pub offline_ms: f64,
+    /// Bytes and rounds of the whole preparation; its bytes are of one execution.
+    pub offline_traffic: Traffic,
+    /// From the evaluator's first byte to its result.
+    pub online_ms: Spread,
+    /// Its mean, as the paper states it.
+    pub online_mean_ms: Mean,
+    /// The same with the agreement, the leases and the garbler's garbling again before it.
+    pub agreed_online_ms: Spread,
+    /// Bytes and rounds of a run from the evaluator's first byte on.
+    pub online_traffic: Traffic,
+    /// What the paper has.
+    pub paper: Option<Paper>,
+    /// Peak memory of each party, over preparation and runs.
+    pub memory: Memory,
+}
+
+/// What the paper has for 1024 executions on 9 threads at 2.9 GHz, milliseconds each.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paper {
+    /// Offline.
+    pub offline_ms: f64,
+    /// Online.
+    pub online_ms: f64,
+}
+
+impl Row for BatchFigures {
+    const TITLE: &'static str = "Functions under batch, malicious, over TLS: milliseconds an \
+                                 execution, offline on loopback; paper: Lindell and Riva 2015, \
+                                 1024 executions, 9 threads";
+    const COLUMNS: &'static [Column] = &[
+        text("function", 24),
+        text("link", 16),
+        number("AND", 7),
+        number("N", 4),
+        number("B", 2),
+        number("M", 5),
+        number("threads", 7),
+        number("offline ms", 10),
+        number("paper", 5),
+        number("MB", 6),
+        number("online ms", 9),
+        number("mean ± 95 %", 16),
+        number("paper", 5),
+        number("agreed ms", 9),
+        number("KB g→e", 7),
+        number("B e→g", 6),
+        number("rounds", 6),
+        number("MiB g", 5),
+        number("MiB e", 5),
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        let paper =
+            |of: fn(&Paper) -> f64| self.paper.as_ref().map_or("".into(), |row| short(of(row)));
+        vec![
+            full_name(&self.function, &self.parameters),
+            self.link.clone(),
+            self.ands.to_string(),
+            self.executions.to_string(),
+            self.bucket.to_string(),
+            self.circuits.to_string(),
+            self.threads.to_string(),
+            short(self.offline_ms),
+            paper(|row| row.offline_ms),
+            short(self.offline_traffic.bytes() as f64 / 1e6),
+            short(self.online_ms.median),
+            self.online_mean_ms.to_string(),
+            paper(|row| row.online_ms),
+            short(self.agreed_online_ms.median),
+            short(self.online_traffic.garbler_bytes as f64 / 1e3),
+            self.online_traffic.evaluator_bytes.to_string(),
+            self.online_traffic.rounds.to_string(),
+            mebibytes(self.memory.garbler_bytes),
+            mebibytes(self.memory.evaluator_bytes),
+        ]
+    }
+}
+
+/// The chain: so many calls of AES-128, each on the result of the one before.
+const CHAIN: &str = "aes-128-chain";
+const CHAIN_CALLS: u64 = 100;
+/// The one batch of the chain: 20 MB a circuit.
+const CHAIN_EXECUTIONS: u64 = 32;
+
+/// Functions, with what the paper has for them.
+const FUNCTIONS: [(&str, Paper); 2] = [
+    ("aes-128", paper(74.0, 7.0)),
+    ("sha-256-compress", paper(206.0, 33.0)),
+];
+/// Executions of a batch; the paper's last.
+const EXECUTIONS: [u64; 3] = [32, 128, PAPERS_EXECUTIONS];
+const PAPERS_EXECUTIONS: u64 = 1024;
+const QUICK_EXECUTIONS: [u64; 1] = [8];
+
+/// A round trip of 75 ms, for which the paper has AES-128 online in 160 ms.
+const LINKS: [&str; 1] = ["37500us,1gbit"];
+
+/// Runs over a link, at most.
+const RUNS: u64 = 100;
+
+const fn paper(offline_ms: f64, online_ms: f64) -> Paper {
+    Paper {
+        offline_ms,
+        online_ms,
+    }
+}
+
+/// What the parties do: prepare a batch, and run executions of it over each link.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Exchanged {
+    function: String,
+    parameters: BTreeMap<String, u64>,
+    executions: u64,
+    threads: NonZeroUsize,
+    links: Vec<Option<String>>,
+}
+
+/// What a party measured.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Report {
+    bucket: u64,
+    circuits: u64,
+    offline_s: f64,
+    offline: Traffic,
+    /// Runs over each link, without the one that warms up.
+    links: Vec<Vec<Timed>>,
+}
+
+/// What a run took a party.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Timed {
+    online_ms: f64,
+    whole_ms: f64,
+    online: Traffic,
+}
+
+/// Measures all functions in batches of all sizes.
+pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    for (function, executions, paper) in cases(options) {
+        for threads in threads(options) {
+            let parameters = match function {
+                CHAIN => BTreeMap::from([("calls".to_owned(), CHAIN_CALLS)]),
+                _ => BTreeMap::new(),
+            };
+            let name = full_name(function, &parameters);
+            let name = format!("batch {name} executions-{executions} threads-{threads}");
+            let wanted = |place: &Place| options.wants(&format!("{name} {}", place.name()));
+            let places = options.places(&LINKS).into_iter();
+            let places: Vec<Place> = places.filter(wanted).collect();
+            if places.is_empty() {
+                continue;
+            }
+            let task = Exchanged {
+                function: function.to_owned(),
+                parameters,
+                executions,
+                threads,
+                links: places.iter().map(|place| link_of(*place)).collect(),
+            };
+            let done = both(&task, Place(None), options)?;
+            for (number, place) in places.iter().enumerate() {
+                let figures = figures(&task, (number, *place), paper, &done)?;
+                tell(Figures::Batch(Box::new(figures)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn link_of(place: Place) -> Option<String> {
+    place.0.map(|link| link.to_string())
+}
+
+/// Functions, how many executions, and what the paper has.
+fn cases(options: &Options) -> Vec<(&'static str, u64, Option<Paper>)> {
+    let sizes: &[u64] = match options.quick {
+        true => &QUICK_EXECUTIONS,
+        false => &EXECUTIONS,
+    };
+    let mut cases = Vec::new();
+    for (function, paper) in FUNCTIONS {
+        for executions in sizes {
+            let paper = (*executions == PAPERS_EXECUTIONS).then_some(paper);
+            cases.push((function, *executions, paper));
+        }
+    }
+    if !options.quick {
+        cases.push((CHAIN, CHAIN_EXECUTIONS, None));
+    }
+    cases
+}
+
+/// Threads of a party: one, and as many as there are cores unless it is kept on one.
+fn threads(options: &Options) -> Vec<NonZeroUsize> {
+    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    match (options.pin, options.quick) {
+        (Some(_), _) => vec![NonZeroUsize::MIN],
+        (None, true) => vec![cores],
+        (None, false) if cores == NonZeroUsize::MIN => vec![cores],
+        (None, false) => vec![NonZeroUsize::MIN, cores],
+    }
+}
+
+fn figures(
+    task: &Exchanged,
+    (number, place): (usize, Place),
+    paper: Option<Paper>,
+    done: &Both<Report>,
+) -> Result<BatchFigures, Error> {
+    let (garbler, evaluator) = (&done.garbler, &done.evaluator);
+    let unmeasured = || Error::Party {
+        party: Party::Evaluator.name(),
+        reason: "it reported no run".to_owned(),
+    };
+    let runs = evaluator.links.get(number).ok_or_else(unmeasured)?;
+    let last = runs.last().ok_or_else(unmeasured)?;
+    let of = |what: fn(&Timed) -> f64| runs.iter().map(what).collect::<Vec<_>>();
+    let online = of(|run| run.online_ms);
+    let offline_s = garbler.offline_s.max(evaluator.offline_s);
+    Ok(BatchFigures {
+        function: task.function.clone(),
+        parameters: task.parameters.clone(),
+        scheme: SchemeId::HALF_GATES_TWO_CALL.to_string(),
+        statistical_security_bits: SECURITY_BITS,
+        executions: task.executions,
+        bucket: evaluator.bucket,
+        circuits: evaluator.circuits,
+        threads: task.threads.get(),
+        link: place.name(),
+        ands: task.function()?.and_gates(),
+        offline_ms: 1e3 * offline_s / task.executions as f64,
+        offline_traffic: evaluator.offline,
+        online_ms: Spread::of(&online),
+        online_mean_ms: Mean::of(&online),
+        agreed_online_ms: Spread::of(&of(|run| run.whole_ms)),
+        online_traffic: last.online,
+        paper: paper.filter(|_| place.0.is_none()),
+        memory: done.memory,
+    })
+}
+
+/// s of everything here, as the paper has it.
+const SECURITY_BITS: u8 = 40;
+
+impl Exchanged {
+    fn function(&self) -> Result<Function, Error> {
+        match self.function.as_str() {
+            CHAIN => Ok(chain(self.parameters.get("calls").copied().unwrap_or(1))?),
+            name => Ok(library::function(name, &self.parameters)?),
+        }
+    }
+
+    /// Runs over one link, one that warms up among them.
+    fn runs(&self) -> u64 {
+        let each = self.executions / self.links.len().max(1) as u64;
+        each.clamp(2, 1 + RUNS)
+    }
+}
+
+/// AES-128 so many times, each block the one before enciphered.
+fn chain(calls: u64) -> Result<Function, tacit::Error> {
+    let mut builder = FunctionBuilder::new(CHAIN);
+    builder
+        .library("aes", "aes-128", &[])
+        .input("key", "bytes[16]", Role::Garbler)
+        .input("block", "bytes[16]", Role::Evaluator)
+        .value("state", &format!("bytes[16][{}]", calls + 1))
+        .step("state[0] = block")
+        .repeat(&format!("i in 0..{calls}"), |each| {
+            each.step("state[i+1] = aes(key, state[i])");
+        })
+        .output(
+            "ciphertext",
+            "bytes[16]",
+            Recipient::Evaluator,
+            &format!("state[{calls}]"),
+        );
+    Ok(builder.finish()?.instantiate(&BTreeMap::new())?)
+}
+
+impl Exchange for Exchanged {
+    type Report = Report;
+
+    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+        let function = self.function()?;
+        let role = role(party);
+        let (mut plain, mut control) = wire.split();
+        let mut meeting = Meeting::arrange(&mut plain, party, Settings::default())?;
+        let folder = tempfile::tempdir()?;
+        let stocks = Stocks::open(folder.path(), 64 << 30)?;
+        let mut session = meeting.session()?;
+        let order = BatchPreparation::new(role, &function, self.executions)
+            .statistical_security_bits(SECURITY_BITS)
+            .threads(self.threads);
+        let plan = order.plan()?;
+        control.meet()?;
+        let begun = Instant::now();
+        let prepared = order.run(&mut session, &stocks)?;
+        let offline_s = begun.elapsed().as_secs_f64();
+        // Either party may have left when the other closes.
+        let _ = session.close();
+        let meter = prepared.traffic;
+        let mut report = Report {
+            bucket: plan.cut().bucket,
+            circuits: plan.cut().circuits,
+            offline_s,
+            offline: Traffic {
+                garbler_bytes: meter.received.bytes / self.executions,
+                evaluator_bytes: meter.sent.bytes / self.executions,
+                rounds: meter.rounds,
+            },
+            links: Vec::new(),
+        };
+        for link in &self.links {
+            meeting.set_link(link.as_deref().and_then(|link| link.parse().ok()));
+            let mut session = meeting.session()?;
+            let runs = (0..self.runs()).map(|_| {
+                let job = job(&function, role, None)?.batch(&stocks);
+                let outcome = job.threads(self.threads).run(&mut session)?;
+                Ok(Timed::of(&outcome.cost))
+            });
+            let runs = runs.collect::<Result<Vec<_>, Error>>()?;
+            report.links.push(runs[1..].to_vec());
+            let _ = session.close();
+        }
+        Ok(report)
+    }
+}
+
+impl Timed {
+    /// What the evaluator's run took.
+    fn of(cost: &tacit::Cost) -> Self {
+        let ms = |phase: &tacit::PhaseCost| 1e3 * phase.wall.as_secs_f64();
+        let online = cost.phases.iter().find(|phase| phase.phase == Phase::Run);
+        Self {
+            online_ms: online.map_or(0.0, ms),
+            whole_ms: cost.phases.iter().map(ms).sum(),
+            online: online.map_or_else(Traffic::default, |phase| Traffic {
+                garbler_bytes: phase.traffic.received.bytes,
+                evaluator_bytes: phase.traffic.sent.bytes,
+                rounds: phase.traffic.rounds,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_has_the_ports_of_its_link_and_all_its_gates() {
+        let (one, many) = (chain(1).expect("a chain"), chain(100).expect("a chain"));
+        assert_eq!((one.and_gates(), many.and_gates()), (6_400, 640_000));
+        for role in [Role::Garbler, Role::Evaluator] {
+            assert_eq!(one.input_bits(role), many.input_bits(role));
+            assert_eq!(one.output_bits(role), many.output_bits(role));
+        }
+    }
+
+    #[test]
+    fn runs_over_all_links_are_within_the_batch() {
+        for (links, executions, runs) in [(1, 8, 8), (2, 32, 16), (1, 1024, 101), (3, 8, 2)] {
+            let task = Exchanged {
+                function: "aes-128".to_owned(),
+                parameters: BTreeMap::new(),
+                executions,
+                threads: NonZeroUsize::MIN,
+                links: vec![None; links],
+            };
+            assert_eq!(task.runs(), runs);
+            assert!(task.runs() * links as u64 <= executions);
+        }
+    }
+}
