@@ -1,7 +1,8 @@
 //! How secrets flow through a kernel's registers.
 //!
 //! Instructions are taken in the order in which they stand: what a register has at a jump's target
-//! is held for what it had in the line before. A secret is
+//! is held for what it had in the line before or, where that jumps away, at the jumps from further
+//! up. A secret is
 //! - what is moved from a vector or mask register to a general one, or to the flags;
 //! - what is loaded from a slot: by an address that has a masked number times sixteen in it; and
 //!   eight bytes by an address of two registers, from any array (slot numbers have four);
@@ -12,7 +13,7 @@
 //! A byte may make an address where that is asked for: then it is one of the tables, which are
 //! public.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::instruction::{ARGUMENT, Instruction, Memory, Operand};
 
@@ -28,15 +29,36 @@ enum Secrecy {
     Secret,
 }
 
+/// What general registers have.
+#[derive(Clone, Copy, Default)]
+struct Registers {
+    secrecy: [Secrecy; 16],
+    /// Those that have a slot's number.
+    numbers: [bool; 16],
+    /// Those that have the place of a block, or its distance from the first one.
+    places: [bool; 16],
+}
+
+impl Registers {
+    /// Either these or others, whatever is the more secret.
+    fn or(&mut self, other: &Self) {
+        for (register, secrecy) in self.secrecy.iter_mut().enumerate() {
+            *secrecy = (*secrecy).max(other.secrecy[register]);
+            self.numbers[register] |= other.numbers[register];
+            self.places[register] |= other.places[register];
+        }
+    }
+}
+
 /// What is held for secret.
 pub(super) struct Flow {
     /// The most secret value that may make an address.
     address: Secrecy,
-    registers: [Secrecy; 16],
-    /// Registers that have a slot's number.
-    numbers: [bool; 16],
-    /// Registers that have the place of a block, or its distance from the first one.
-    places: [bool; 16],
+    registers: Registers,
+    /// What registers have at jumps to places further down, by the place.
+    jumps: HashMap<String, Registers>,
+    /// Whether the line before jumps away.
+    is_left: bool,
     flags: Secrecy,
     /// Bytes of the stack, by their distance from the stack pointer.
     stack: HashSet<i64>,
@@ -51,9 +73,9 @@ impl Flow {
             } else {
                 Secrecy::Public
             },
-            registers: [Secrecy::Public; 16],
-            numbers: [false; 16],
-            places: [false; 16],
+            registers: Registers::default(),
+            jumps: HashMap::new(),
+            is_left: false,
             flags: Secrecy::Public,
             stack: HashSet::new(),
         }
@@ -61,6 +83,15 @@ impl Flow {
 
     /// Follows an instruction. Returns what is wrong with it, if anything is.
     pub(super) fn step(&mut self, instruction: &Instruction) -> Option<&'static str> {
+        let come = self.jumps.remove(&instruction.address);
+        if self.is_left {
+            self.registers = come.unwrap_or_default();
+        }
+        self.is_left = ["jmp", "ret"].contains(&instruction.name.as_str());
+        if instruction.name.starts_with('j') {
+            let jumps = self.jumps.entry(instruction.text.clone()).or_default();
+            jumps.or(&self.registers);
+        }
         let secret_address = instruction.operands.iter().any(|operand| match operand {
             Operand::Memory(memory) => self.of_address(memory) > self.address,
             _ => false,
@@ -76,7 +107,7 @@ impl Flow {
             // its results there.
             self.stack.clear();
         }
-        if ["jmp", "ret"].contains(&instruction.name.as_str()) {
+        if self.is_left {
             // What stands next is come to from elsewhere, with other flags.
             self.flags = Secrecy::Public;
         }
@@ -90,7 +121,7 @@ impl Flow {
 
     fn of_address(&self, memory: &Memory) -> Secrecy {
         let registers = memory.registers.iter();
-        let secrecy = registers.map(|register| self.registers[*register]);
+        let secrecy = registers.map(|register| self.registers.secrecy[*register]);
         secrecy.max().unwrap_or_default()
     }
 
@@ -98,7 +129,7 @@ impl Flow {
         memory
             .registers
             .iter()
-            .any(|register| self.places[*register])
+            .any(|register| self.registers.places[*register])
     }
 
     /// Notes which registers have places of blocks once `instruction` is done.
@@ -107,23 +138,23 @@ impl Flow {
             return;
         };
         let is_place = |operand: &Operand| match operand {
-            Operand::General(register) => self.places[*register],
+            Operand::General(register) => self.registers.places[*register],
             Operand::Memory(memory) if instruction.name == "lea" => self.is_in_block(memory),
             _ => false,
         };
         let name = instruction.name.as_str();
-        let is_number = self.numbers[*target];
+        let is_number = self.registers.numbers[*target];
         let place = match name {
             "mov" | "lea" => instruction.operands[1..].iter().any(is_place),
             "add" | "or" | "and" | "sub" => instruction.operands.iter().any(is_place),
             "cmp" | "test" => return,
             _ => is_number && instruction.counts_blocks(),
         };
-        self.places[*target] = place;
+        self.registers.places[*target] = place;
         // A slot's number is masked, and then made into the slot's distance.
-        self.numbers[*target] = match (name, instruction.operands.get(1)) {
+        self.registers.numbers[*target] = match (name, instruction.operands.get(1)) {
             ("and", Some(Operand::General(_))) => true,
-            ("mov", Some(Operand::General(source))) => self.numbers[*source],
+            ("mov", Some(Operand::General(source))) => self.registers.numbers[*source],
             _ => false,
         };
     }
@@ -131,7 +162,7 @@ impl Flow {
     /// The secrecy of what an operand has.
     fn of(&self, operand: &Operand) -> Secrecy {
         match operand {
-            Operand::General(register) => self.registers[*register],
+            Operand::General(register) => self.registers.secrecy[*register],
             Operand::Vector => Secrecy::Secret,
             Operand::Memory(memory) => self.of_memory(memory),
             Operand::Other => Secrecy::Public,
@@ -218,7 +249,7 @@ impl Flow {
 
     fn write(&mut self, target: &Operand, secrecy: Secrecy) {
         match target {
-            Operand::General(register) => self.registers[*register] = secrecy,
+            Operand::General(register) => self.registers.secrecy[*register] = secrecy,
             Operand::Memory(memory) => {
                 let Some(place) = memory.on_stack() else {
                     return;

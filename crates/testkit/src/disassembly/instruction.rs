@@ -64,9 +64,11 @@ impl Memory {
 
 /// One instruction.
 pub(super) struct Instruction {
-    address: String,
+    /// Where it stands.
+    pub(super) address: String,
     pub(super) name: String,
-    text: String,
+    /// Its operands; of a jump, where it goes to.
+    pub(super) text: String,
     pub(super) operands: Vec<Operand>,
 }
 
