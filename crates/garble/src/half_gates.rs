@@ -25,12 +25,14 @@
 //! gates of a batch are worked on a few vectors at once ([`hashing`]), the same code for each
 //! backend. What is left of a batch is filled up with gates on slots of their own. Re-keyed, the
 //! keys of the next gates are expanded before their labels are known, so that a chain of gates
-//! waits for one cipher call each; two-call it waits for two.
+//! waits for one cipher call each; two-call it waits for two. A gate that is alone in its batch has
+//! its two halves in the lanes instead ([`lone`]).
 
 pub(crate) mod evaluator;
 pub(crate) mod garbler;
 pub(crate) mod gates;
 pub(crate) mod hashing;
+mod lone;
 mod side_by_side;
 
 pub use evaluator::HalfGatesEvaluator;

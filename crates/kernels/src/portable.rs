@@ -93,6 +93,16 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
+    fn sum_of_pair<const N: usize>(self, pair: [[Block; 4]; N]) -> [Block; 4] {
+        [pair[0][0] ^ pair[0][1]; 4]
+    }
+
+    #[inline(always)]
+    fn store_first(self, vector: [Block; 4], into: &mut Block) {
+        *into = vector[0];
+    }
+
+    #[inline(always)]
     fn load_pairs(self, from: &[u8]) -> ([Block; 4], [Block; 4]) {
         (
             array::from_fn(|lane| read_block(from, 2 * lane)),

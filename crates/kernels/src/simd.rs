@@ -57,6 +57,17 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
         index: impl Fn(usize) -> usize,
     );
 
+    /// In every lane the sum of two blocks: the first two lanes of the only vector, whose others
+    /// repeat the second; or two vectors, where they have one lane.
+    ///
+    /// # Panics
+    ///
+    /// If a vector has one lane and there are not two vectors.
+    fn sum_of_pair<const N: usize>(self, pair: [Self::Vector; N]) -> Self::Vector;
+
+    /// Writes lane 0.
+    fn store_first(self, vector: Self::Vector, into: &mut Block);
+
     /// Reads 32 bytes a lane: lane `i` of the first vector is block 2i, of the second 2i + 1.
     ///
     /// # Panics

@@ -9,6 +9,7 @@ use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use super::gates::{Gates, Slots, fill_up, xor_gates};
 use super::hashing::{EVALUATED, Hashing, MAX_LANES, Rekeyed, TwoCall, lanes_for};
+use super::lone::{self, Recent};
 use super::{AND_BYTES, OUTPUT_BYTES, TAG_BYTES, output_tag, output_tweak};
 use crate::decoding::{self, Fit};
 use crate::link::follow_offset_links;
@@ -166,13 +167,24 @@ impl Evaluate<'_> {
             "tables hold the segment's AND gates"
         );
         let mut hashing = H::new(simd, self.start, self.instance);
+        let mut recent = Recent::none(simd);
         let mut number = gates.first_and;
         for batch in gates.batches {
             let xors;
             (xors, gates.xors) = gates.xors.split_at(batch.xors as usize);
-            xor_gates(slots, xors);
             let mut ands;
             (ands, gates.ands) = gates.ands.split_at(batch.ands as usize);
+            if let [gate] = *ands {
+                recent.xor_gates(simd, slots, xors);
+                let (row, rest) = tables.split_at(AND_BYTES);
+                tables = rest;
+                hashing.keys_for(simd, number);
+                lone::evaluate(simd, &mut hashing, number, gate, (slots, &mut recent), row);
+                number += 1;
+                continue;
+            }
+            recent = Recent::none(simd);
+            xor_gates(slots, xors);
             while !ands.is_empty() {
                 let count = ands.len().min(hashing.keys_for(simd, number));
                 let now;

@@ -9,6 +9,7 @@ use zeroize::ZeroizeOnDrop;
 
 use super::gates::{Gates, Slots, fill_up, xor_gates};
 use super::hashing::{GARBLED, Hashing, MAX_LANES, Rekeyed, TwoCall, lanes_for};
+use super::lone::{self, Recent};
 use super::{AND_BYTES, output_tag, output_tweak};
 use crate::link::offset_links;
 use crate::{Garbler, StartPoint};
@@ -182,13 +183,32 @@ impl Garble<'_> {
         );
         let offsets = [Block::ZERO, self.delta];
         let mut hashing = H::new(simd, self.start, self.instance);
+        let mut recent = Recent::none(simd);
         let mut number = gates.first_and;
         for batch in gates.batches {
             let xors;
             (xors, gates.xors) = gates.xors.split_at(batch.xors as usize);
-            xor_gates(slots, xors);
             let mut ands;
             (ands, gates.ands) = gates.ands.split_at(batch.ands as usize);
+            if let [gate] = *ands {
+                recent.xor_gates(simd, slots, xors);
+                let (row, rest) = tables.split_at_mut(AND_BYTES);
+                tables = rest;
+                hashing.keys_for(simd, number);
+                lone::garble(
+                    simd,
+                    &mut hashing,
+                    &offsets,
+                    number,
+                    gate,
+                    (slots, &mut recent),
+                    row,
+                );
+                number += 1;
+                continue;
+            }
+            recent = Recent::none(simd);
+            xor_gates(slots, xors);
             while !ands.is_empty() {
                 let count = ands.len().min(hashing.keys_for(simd, number));
                 let now;

@@ -2,6 +2,8 @@
 
 use tacit_kernels::{Block, Simd, Tweak, Use, hash};
 
+use super::lone;
+
 /// Vectors of gates in one step of the garbler: four labels each, so eight in flight.
 pub(crate) const GARBLED: usize = 2;
 /// Vectors of gates in one step of the evaluator: two labels each, so eight in flight.
@@ -55,6 +57,43 @@ pub(crate) trait Hashing<S: Simd> {
 
     /// [`Hashing::two`] of one vector, likewise.
     fn two_soon(&mut self, simd: S, number: u64, x: [S::Vector; 2]) -> [S::Vector; 2];
+
+    /// Hashes of `M` labels of each half of one gate, in the shortest time. The `N` vectors are a
+    /// pair, as [`lone`] has them.
+    fn lone<const N: usize, const M: usize>(
+        &mut self,
+        simd: S,
+        number: u64,
+        x: [[S::Vector; M]; N],
+    ) -> [[S::Vector; M]; N];
+}
+
+/// The tweaks of both halves of one gate, as [`lone`] has them.
+#[inline(always)]
+fn lone_tweaks<S: Simd, const N: usize>(simd: S, instance: u32, number: u64) -> [S::Vector; N] {
+    let first = simd.splat(first_half(instance, number).to_block());
+    let mut tweaks = [first; N];
+    for (v, tweak) in tweaks.iter_mut().enumerate() {
+        let halves = [Block::ZERO, SECOND_HALF];
+        let half = simd.gather(&halves, |lane| lone::half::<S>(v, lane));
+        *tweak = simd.xor(*tweak, half);
+    }
+    tweaks
+}
+
+/// [`lone_tweaks`] for `M` labels of each half.
+#[inline(always)]
+fn lone_tweaks_each<S: Simd, const N: usize, const M: usize>(
+    simd: S,
+    instance: u32,
+    number: u64,
+) -> [[S::Vector; M]; N] {
+    let tweaks: [S::Vector; N] = lone_tweaks(simd, instance, number);
+    let mut each = [[tweaks[0]; M]; N];
+    for (each, tweak) in each.iter_mut().zip(tweaks) {
+        *each = [tweak; M];
+    }
+    each
 }
 
 /// How many of `left` gates from `number` on go into one vector, and in which lane the first.
@@ -206,6 +245,17 @@ impl<S: Simd> Hashing<S> for TwoCall<S> {
         let [hashes] = self.two_of(simd, number, [x]);
         hashes
     }
+
+    #[inline(always)]
+    fn lone<const N: usize, const M: usize>(
+        &mut self,
+        simd: S,
+        number: u64,
+        x: [[S::Vector; M]; N],
+    ) -> [[S::Vector; M]; N] {
+        let tweaks = lone_tweaks_each(simd, self.instance, number);
+        hash::two_call(simd, &self.permutation, tweaks, x)
+    }
 }
 
 /// The one-call hash under one key for all gates: H(x, i) = π(σ(x) ⊕ i) ⊕ σ(x) ⊕ i. For
@@ -320,10 +370,29 @@ impl<S: Simd> Hashing<S> for FixedKey<S> {
         let [hashes] = self.two_of(simd, number, [x]);
         hashes
     }
+
+    #[inline(always)]
+    fn lone<const N: usize, const M: usize>(
+        &mut self,
+        simd: S,
+        number: u64,
+        mut x: [[S::Vector; M]; N],
+    ) -> [[S::Vector; M]; N] {
+        let tweaks: [S::Vector; N] = lone_tweaks(simd, self.instance, number);
+        for (x, tweak) in x.iter_mut().zip(tweaks) {
+            for x in x {
+                *x = simd.xor(simd.sigma(*x), tweak);
+            }
+        }
+        self.permuted(simd, x)
+    }
 }
 
 /// Gates whose keys [`Rekeyed`] expands ahead, in vectors.
 const AHEAD: usize = 2;
+
+/// Vectors of keys of lone gates that [`Rekeyed`] expands ahead.
+const LONE_AHEAD: usize = 4;
 
 /// The re-keyed hash.
 ///
@@ -336,6 +405,10 @@ pub(super) struct Rekeyed<S: Simd> {
     ahead: u64,
     /// Keys of both halves of [`AHEAD`] vectors of gates.
     schedules: [S::Schedule; 2 * AHEAD],
+    /// The first gate whose keys are in `lone`.
+    lone_ahead: u64,
+    /// Keys of gates that are alone, the pair of each.
+    lone: [S::Schedule; LONE_AHEAD],
 }
 
 impl<S: Simd> Rekeyed<S> {
@@ -362,6 +435,27 @@ impl<S: Simd> Rekeyed<S> {
         let [a, b, c, d] = &self.schedules;
         if vector == 0 { [a, b] } else { [c, d] }
     }
+
+    /// Where in `lone` the `N` expanded vectors of keys of gate `number` begin.
+    #[inline(always)]
+    fn expanded_lone<const N: usize>(&mut self, simd: S, number: u64) -> usize {
+        let gates = LONE_AHEAD / N;
+        let mut gate = number.wrapping_sub(self.lone_ahead) as usize;
+        if gate >= gates {
+            let mut keys = [self.start; LONE_AHEAD];
+            for (n, keys) in keys.chunks_exact_mut(N).enumerate() {
+                let tweaks: [S::Vector; N] =
+                    lone_tweaks(simd, self.instance, number.wrapping_add(n as u64));
+                for (key, tweak) in keys.iter_mut().zip(tweaks) {
+                    *key = simd.xor(*key, tweak);
+                }
+            }
+            simd.expand_four(keys, &mut self.lone);
+            self.lone_ahead = number;
+            gate = 0;
+        }
+        N * gate
+    }
 }
 
 impl<S: Simd> Hashing<S> for Rekeyed<S> {
@@ -375,6 +469,8 @@ impl<S: Simd> Hashing<S> for Rekeyed<S> {
             // No gate has this number, so that the first one finds no keys.
             ahead: u64::MAX / 2,
             schedules: [simd.splat_schedule(&[Block::ZERO; 11]); 2 * AHEAD],
+            lone_ahead: u64::MAX / 2,
+            lone: [simd.splat_schedule(&[Block::ZERO; 11]); LONE_AHEAD],
         }
     }
 
@@ -426,5 +522,20 @@ impl<S: Simd> Hashing<S> for Rekeyed<S> {
         let keys = self.expanded(simd, number);
         let [[a], [b]] = hash::rekeyed_expanded(simd, keys, [[x[0]], [x[1]]]);
         [a, b]
+    }
+
+    #[inline(always)]
+    fn lone<const N: usize, const M: usize>(
+        &mut self,
+        simd: S,
+        number: u64,
+        x: [[S::Vector; M]; N],
+    ) -> [[S::Vector; M]; N] {
+        let first = self.expanded_lone::<N>(simd, number);
+        let mut schedules = [&self.lone[first]; N];
+        for (v, schedule) in schedules.iter_mut().enumerate() {
+            *schedule = &self.lone[first + v];
+        }
+        hash::rekeyed_expanded(simd, schedules, x)
     }
 }

@@ -81,6 +81,19 @@ impl Lanes for AesNi {
     }
 
     #[inline(always)]
+    fn sum_of_pair<const N: usize>(self, pair: [__m128i; N]) -> __m128i {
+        let [first, second] = [pair[0], pair[1]];
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_xor_si128(first, second) }
+    }
+
+    #[inline(always)]
+    fn store_first(self, vector: __m128i, into: &mut Block) {
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe { _mm_store_si128(core::ptr::from_mut(into).cast(), vector) }
+    }
+
+    #[inline(always)]
     fn load_pairs(self, from: &[u8]) -> (__m128i, __m128i) {
         let from: &[u8] = &from[..32];
         // SAFETY: `self` proves the features; the slice is 32 bytes long.

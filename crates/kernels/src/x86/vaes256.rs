@@ -121,6 +121,24 @@ impl Lanes for Vaes256 {
     }
 
     #[inline(always)]
+    fn sum_of_pair<const N: usize>(self, pair: [__m256i; N]) -> __m256i {
+        let pair = pair[0];
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_xor_si256(pair, _mm256_permute2x128_si256::<1>(pair, pair)) }
+    }
+
+    #[inline(always)]
+    fn store_first(self, vector: __m256i, into: &mut Block) {
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe {
+            _mm_store_si128(
+                core::ptr::from_mut(into).cast(),
+                _mm256_castsi256_si128(vector),
+            )
+        }
+    }
+
+    #[inline(always)]
     fn load_pairs(self, from: &[u8]) -> (__m256i, __m256i) {
         let from: &[u8] = &from[..64];
         // SAFETY: `self` proves the features; the slice is 64 bytes long.

@@ -130,6 +130,24 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
+    fn sum_of_pair<const N: usize>(self, pair: [__m512i; N]) -> __m512i {
+        let pair = pair[0];
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_xor_si512(pair, _mm512_shuffle_i32x4::<1>(pair, pair)) }
+    }
+
+    #[inline(always)]
+    fn store_first(self, vector: __m512i, into: &mut Block) {
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe {
+            _mm_store_si128(
+                core::ptr::from_mut(into).cast(),
+                _mm512_castsi512_si128(vector),
+            )
+        }
+    }
+
+    #[inline(always)]
     fn load_pairs(self, from: &[u8]) -> (__m512i, __m512i) {
         let from: &[u8] = &from[..128];
         // SAFETY: `self` proves the features; the slice is 128 bytes long.
