@@ -14,7 +14,7 @@ use std::process::{Command, Output};
 
 use tacit_circuit::{Circuit, Program};
 use tacit_garble::{Evaluator, Garbler, LADDER, Scheme, SchemeVisitor, with_scheme_on};
-use tacit_garble::{PrivacyFree, PrivacyFreeWire, ValuedLabel};
+use tacit_garble::{PrivacyFree, PrivacyFreeWire, ValuedLabel, WholeGarbling};
 use tacit_kernels::{Backend, Block, Cpu, Prg, poison};
 use tacit_testkit::garbling::circuits;
 
@@ -117,7 +117,9 @@ impl SchemeVisitor for Watched {
 
     fn visit<S: Scheme>(self, scheme: S) {
         for circuit in watched_circuits() {
-            watch(scheme, &Program::compile(&circuit));
+            let program = Program::compile(&circuit);
+            watch(scheme, &program);
+            watch_side_by_side(scheme, &program);
         }
     }
 }
@@ -190,6 +192,35 @@ fn watch<S: Scheme>(scheme: S, program: &Program) {
     garbler.link(start, 0, &outputs, &targets, &mut links);
     poison::reveal(&links[..]);
     evaluator.follow_links(start, 0, &mut found, &links);
+}
+
+/// Several garblings at once, each with a Δ of its own.
+fn watch_side_by_side<S: Scheme>(scheme: S, program: &Program) {
+    let mut prg = Prg::new(Block::from_u128(5));
+    let segments = 0..program.segments().len();
+    let bytes: usize = segments.map(|n| scheme.table_bytes(program, n)).sum();
+    let mut tables = vec![vec![0; bytes]; 3];
+    let parts: Vec<_> = tables
+        .iter()
+        .map(|_| {
+            let (start, delta) = (prg.next_block(), secret(prg.next_block()));
+            let mut garbler = scheme.garbler(secret([7; 32]), start, delta.with_lsb(1.into()));
+            let wires = (0..program.inputs())
+                .map(|i| garbler.wire_with_active(secret(prg.next_block()), secret(i % 3 == 0)));
+            let wires: Vec<_> = wires.collect();
+            (garbler, wires)
+        })
+        .collect();
+    let (garblers, wires): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+    let each = garblers.into_iter().zip(&wires).zip(&mut tables);
+    let mut garblings: Vec<_> = each
+        .map(|((garbler, inputs), tables)| WholeGarbling {
+            garbler,
+            inputs,
+            tables,
+        })
+        .collect();
+    scheme.garble_side_by_side(1, program, &mut garblings);
 }
 
 /// Everything that privacy-free garbling does: what the evaluator knows is a secret to others.
