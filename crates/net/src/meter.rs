@@ -1,6 +1,6 @@
 //! The meter: what a channel has carried, and how long it has waited.
 
-use std::ops::Sub;
+use std::ops::{Add, Sub};
 use std::time::Duration;
 
 /// What went one way.
@@ -31,6 +31,32 @@ pub struct Meter {
     /// Time inside the transport's read and write calls: waiting for the peer, and the copying
     /// that the operating system does in these calls. Encryption is not in it.
     pub waiting: Duration,
+}
+
+impl Add for Traffic {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            frames: self.frames.saturating_add(other.frames),
+            bytes: self.bytes.saturating_add(other.bytes),
+            wire_bytes: self.wire_bytes.saturating_add(other.wire_bytes),
+        }
+    }
+}
+
+impl Add for Meter {
+    type Output = Self;
+
+    /// What two channels cost together.
+    fn add(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            received: self.received + other.received,
+            rounds: self.rounds.saturating_add(other.rounds),
+            waiting: self.waiting.saturating_add(other.waiting),
+        }
+    }
 }
 
 impl Sub for Traffic {

@@ -141,6 +141,10 @@ one_byte_enum! {
         Copies = 75, "copies";
         /// A party's masked result.
         OutsourcedResult = 76, "outsourced result";
+        /// How far a chain of kept values is at a server, for the other.
+        ChainMarks = 77, "chain marks";
+        /// The version of a chain that is durable at a server, for the other.
+        VersionKept = 78, "version kept";
     }
 }
 

@@ -62,6 +62,8 @@ one_byte_enum! {
         Prepare = 3, "prepare";
         /// Run an execution that was checked before; malicious.
         Batch = 4, "batch";
+        /// Have a cloud do the evaluator's work, and keep values; three parties.
+        Outsourced = 5, "outsourced";
     }
 }
 

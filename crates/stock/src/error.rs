@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{ComponentDigest, EpochId, Span};
+use crate::{Access, ComponentDigest, EpochId, Span};
 
 /// A stock could not be used, or not in this way.
 #[derive(Debug, thiserror::Error)]
@@ -188,6 +188,21 @@ pub enum StockError {
         chain: String,
         /// The value's name.
         value: String,
+    },
+    /// The chain's policy does not let somebody do this with a value.
+    #[error(
+        "{who} may not {access} {value:?} of chain {chain:?}: the chain's policy at this server does \
+         not say so"
+    )]
+    NotAllowed {
+        /// Who wanted to.
+        who: String,
+        /// The chain.
+        chain: String,
+        /// The value's name.
+        value: String,
+        /// What was wanted.
+        access: Access,
     },
     /// A chain was killed, and its values are gone.
     #[error(

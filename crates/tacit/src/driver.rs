@@ -45,7 +45,11 @@ pub(crate) fn send(channel: &mut Channel, kind: Kind, payload: &[u8]) -> Result<
 }
 
 /// Writes out what was sent. Where the peer has closed, its last word is read, which says why.
-fn flush(channel: &mut Channel) -> Result<(), Error> {
+///
+/// # Errors
+///
+/// The channel's error, or the peer's abort.
+pub(crate) fn flush(channel: &mut Channel) -> Result<(), Error> {
     let flushed = channel.flush();
     heard(channel, flushed)
 }

@@ -100,6 +100,24 @@ pub enum Error {
         /// The scheme.
         scheme: SchemeId,
     },
+    /// `outsourced` does not run under this scheme.
+    #[error(
+        "the protocol outsourced does not run under {scheme}; choose half-gates with either hash at \
+         all three parties"
+    )]
+    SchemeNotForOutsourced {
+        /// The scheme.
+        scheme: SchemeId,
+    },
+    /// A kept value is of another chain than the run.
+    #[error(
+        "the kept value {value:?} belongs to another chain of runs; values of different chains \
+         cannot be used together"
+    )]
+    OtherChain {
+        /// The value's name.
+        value: String,
+    },
     /// The function is beyond what `prepared` holds at once.
     #[error(
         "the function needs {found} bytes of links and the protocol prepared takes at most \
@@ -178,12 +196,16 @@ impl Error {
             Self::Stock(error) => match **error {
                 StockError::PeerMisbehaved { .. } => Category::Peer,
                 StockError::ApiMisuse { .. } => Category::Usage,
+                StockError::NotAllowed { .. } => Category::Incompatible,
                 _ => Category::Stock,
             },
-            Self::Material(_) | Self::NothingChecked { .. } => Category::Stock,
+            Self::Material(_) | Self::NothingChecked { .. } | Self::OtherChain { .. } => {
+                Category::Stock
+            }
             Self::SavedValue { .. }
             | Self::TransfersUsedUp { .. }
             | Self::SchemeNotForBatch { .. }
+            | Self::SchemeNotForOutsourced { .. }
             | Self::TooManyLinks { .. }
             | Self::NoProtocol { .. }
             | Self::ApiMisuse(_) => Category::Usage,
@@ -232,6 +254,7 @@ impl From<tacit_protocol::Error> for Error {
             Protocol::Material(what) => Self::Material(what),
             Protocol::TooManyLinks { found, limit } => Self::TooManyLinks { found, limit },
             Protocol::TransfersUsedUp { limit } => Self::TransfersUsedUp { limit },
+            Protocol::OtherChain { value } => Self::OtherChain { value },
             Protocol::ApiMisuse(what) => Self::ApiMisuse(what),
             _ => Self::ApiMisuse("an error of the protocol that this crate does not know"),
         }

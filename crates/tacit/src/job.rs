@@ -388,7 +388,8 @@ impl<'f> Job<'f> {
         }
     }
 
-    fn outputs(&self, mut bits: &[bool]) -> Result<BTreeMap<String, Value>, Error> {
+    /// The results of these output bits of this party.
+    pub(crate) fn outputs(&self, mut bits: &[bool]) -> Result<BTreeMap<String, Value>, Error> {
         let mut outputs = BTreeMap::new();
         let mine = self.function.outputs().iter();
         for output in mine.filter(|output| output.recipient.includes(self.role)) {

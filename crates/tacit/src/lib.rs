@@ -25,6 +25,7 @@
 //! | [`Session`], [`Listener`] | an authenticated connection between two of them |
 //! | [`Job`], [`Outcome`], [`Cost`] | one run of a function, its results and what it took |
 //! | [`Stocks`], [`Preparation`], [`BatchPreparation`] | what two parties have prepared, and how they prepare more |
+//! | [`OutsourcedJob`], [`KeptChain`] | a run in which a cloud does the evaluator's work, and what it keeps |
 //! | [`plan`] | which protocol, scheme and cut of a function cost least over a link, and why |
 //! | [`Error`] | what went wrong, whose fault it is and what to do |
 #![forbid(unsafe_code)]
@@ -35,6 +36,7 @@ mod error;
 mod estimate;
 mod job;
 pub mod library;
+mod outsourced;
 pub mod plan;
 mod session;
 mod stock;
@@ -43,11 +45,13 @@ pub use cost::{Cost, Phase, PhaseCost, peak_memory_bytes};
 pub use error::{Category, Error};
 pub use estimate::TimeEstimate;
 pub use job::{Job, Outcome};
+pub use outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
 pub use session::{Arrival, Door, Listener, PlainListener, Session, Side};
 pub use stock::{
-    BatchBound, BatchPlan, BatchPreparation, ComponentDigest, Damage, EpochId, Preparation,
-    Prepared, PreparedBatch, PreparedKind, Report, Span, StockError, StockName, StockSummary,
-    StockedKind, Stocks, Storage, TakenNumbers,
+    Access, BatchBound, BatchPlan, BatchPreparation, ChainMarks, ChainStatus, ChainSummary,
+    ComponentDigest, Damage, EpochId, KeptChain, Preparation, Prepared, PreparedBatch,
+    PreparedKind, Report, Span, StockError, StockName, StockSummary, StockedKind, Stocks, Storage,
+    TakenNumbers,
 };
 pub use tacit_circuit::{
     Circuit, CircuitError, Component, ComponentCache, Digest, Function, FunctionBuilder,

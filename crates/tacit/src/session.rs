@@ -89,6 +89,22 @@ impl Listener {
         self.accept_watched(identity, peer, settings, &mut |_, _| ())
     }
 
+    /// Waits for whichever of `peers` connects first, as [`Listener::accept_watched`] does for one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Listener::accept`].
+    pub fn accept_any(
+        &self,
+        identity: &Identity,
+        peers: &[Fingerprint],
+        settings: &Settings,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) -> Result<Session, Error> {
+        let channel = self.0.accept_peer(identity, peers, settings, refused)?;
+        Session::over(channel, Side::Listening, Some(&identity.fingerprint()))
+    }
+
     /// As [`Listener::accept`], and tells `refused` of every connection that it refuses: where it
     /// is from and why.
     ///
@@ -102,8 +118,7 @@ impl Listener {
         settings: &Settings,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Result<Session, Error> {
-        let channel = self.0.accept_peer(identity, &[*peer], settings, refused)?;
-        Session::over(channel, Side::Listening, Some(&identity.fingerprint()))
+        self.accept_any(identity, &[*peer], settings, refused)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `chains` | chains of kept values, at the servers of `outsourced` |
 //! | `contents` | what a party has in stock |
 //! | `opened` | a stock in a session: its kinds, its epoch, how the parties' records meet |
 //! | `prepare` | fills the stock: lots of OTs and of garbled components |
@@ -14,6 +15,7 @@
 //! network stands in `docs/protocols/prepared.md`.
 
 mod batch;
+mod chains;
 mod contents;
 mod opened;
 mod prepare;
@@ -33,13 +35,17 @@ pub use batch::{BatchBound, BatchPlan, BatchPreparation, PreparedBatch};
 pub(crate) use batch::{
     BatchRun, BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, family, with_batch_scheme,
 };
+pub use chains::KeptChain;
 pub use contents::{StockName, StockSummary, StockedKind};
 pub(crate) use opened::{OpenedStock, kind_of};
 pub use prepare::{Preparation, Prepared, PreparedKind};
 pub(crate) use run::PreparedRun;
 pub use supply::TakenNumbers;
 pub(crate) use supply::{LeaseOrder, Supplies};
-pub use tacit_stock::{ComponentDigest, Damage, EpochId, Report, Span, StockError, Storage};
+pub use tacit_stock::{
+    Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId, Report, Span,
+    StockError, Storage,
+};
 
 /// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough
 /// that what is stored around them is small.

@@ -1,0 +1,248 @@
+//! A server's chain of kept values in a run: opened, compared with the other server's, moved
+//! forward before the attempt, and given a new version after it.
+
+use tacit_circuit::{Function, Port, Role};
+use tacit_protocol::message::Kind;
+use tacit_protocol::outsourced::{CloudChain, CloudValue, GeneratorChain, GeneratorValue, Peer};
+use tacit_stock::{Access, Chain, ChainAgreement, ChainMarks, PeerId, Policy, StockError};
+use zeroize::Zeroizing;
+
+use super::links::Links;
+use super::{ChainPlace, OutsourcedJob};
+use crate::{Error, Fingerprint};
+
+/// What a server keeps of a chain and of a value, as its protocol has them.
+pub(super) trait Keeper {
+    /// The chain's secret.
+    type Chain;
+    /// A value.
+    type Value;
+    /// As which role its stock is.
+    const ROLE: Role;
+
+    fn read_chain(bytes: &[u8]) -> Result<Self::Chain, tacit_protocol::Error>;
+    fn forward(chain: &mut Self::Chain, attempt: u64) -> Result<(), tacit_protocol::Error>;
+    fn chain_bytes(chain: &Self::Chain) -> ([u8; 16], Zeroizing<Vec<u8>>);
+    fn read_value(bytes: &[u8]) -> Result<Self::Value, tacit_protocol::Error>;
+    fn value_bytes(value: &Self::Value) -> Zeroizing<Vec<u8>>;
+}
+
+macro_rules! keeper {
+    ($keeper:ident, $chain:ident, $value:ident, $role:expr, $doc:literal) => {
+        #[doc = $doc]
+        pub(super) struct $keeper;
+
+        impl Keeper for $keeper {
+            type Chain = $chain;
+            type Value = $value;
+            const ROLE: Role = $role;
+
+            fn read_chain(bytes: &[u8]) -> Result<$chain, tacit_protocol::Error> {
+                $chain::from_bytes(bytes)
+            }
+
+            fn forward(chain: &mut $chain, attempt: u64) -> Result<(), tacit_protocol::Error> {
+                chain.forward_to(attempt)
+            }
+
+            fn chain_bytes(chain: &$chain) -> ([u8; 16], Zeroizing<Vec<u8>>) {
+                (chain.id().0, chain.to_bytes())
+            }
+
+            fn read_value(bytes: &[u8]) -> Result<$value, tacit_protocol::Error> {
+                $value::from_bytes(bytes)
+            }
+
+            fn value_bytes(value: &$value) -> Zeroizing<Vec<u8>> {
+                value.to_bytes()
+            }
+        }
+    };
+}
+
+keeper!(
+    GeneratorKeeps,
+    GeneratorChain,
+    GeneratorValue,
+    Role::Garbler,
+    "What the generator keeps."
+);
+keeper!(
+    CloudKeeps,
+    CloudChain,
+    CloudValue,
+    Role::Evaluator,
+    "What the cloud keeps."
+);
+
+/// A server's chain while a run uses it.
+pub(super) struct Kept {
+    chain: Chain,
+    agreed: ChainAgreement,
+    policy: Policy,
+}
+
+/// What a run starts from.
+pub(super) struct Past<K: Keeper> {
+    /// The chain that it goes on, moved forward; none where it begins one.
+    pub(super) chain: Option<K::Chain>,
+    /// What the function loads, in order.
+    pub(super) loads: Vec<K::Value>,
+}
+
+impl<K: Keeper> Default for Past<K> {
+    fn default() -> Self {
+        Self {
+            chain: None,
+            loads: Vec::new(),
+        }
+    }
+}
+
+/// Opens the job's chain where its function keeps values; alone with it until it is dropped.
+pub(super) fn open<K: Keeper>(
+    job: &OutsourcedJob<'_>,
+    own: Option<Fingerprint>,
+    other_server: Option<Fingerprint>,
+) -> Result<Option<Chain>, Error> {
+    match (&job.chain, job.function.has_saved_values()) {
+        (None, false) => Ok(None),
+        (Some(_), false) => Err(Error::ApiMisuse(
+            "a chain is for a function that saves or loads values",
+        )),
+        (None, true) => Err(Error::ApiMisuse(
+            "a function that saves or loads values runs in a chain; name one",
+        )),
+        (Some(ChainPlace { stocks, name, .. }), true) => {
+            let (Some(own), Some(peer)) = (own, other_server) else {
+                return Err(Error::ApiMisuse(
+                    "a chain belongs to two identities; authenticate the sessions",
+                ));
+            };
+            stocks.chain_with(own, peer, K::ROLE, name).map(Some)
+        }
+    }
+}
+
+impl Kept {
+    /// Compares the chain with the other server's, checks what the evaluator may do, and makes the
+    /// next attempt durable. Gives what the run starts from.
+    pub(super) fn begin<K: Keeper>(
+        chain: Chain,
+        job: &OutsourcedJob<'_>,
+        links: &mut Links<'_>,
+        other: Peer,
+        evaluator: Option<Fingerprint>,
+    ) -> Result<(Self, Past<K>), Error> {
+        let theirs = exchange(links, other, Kind::ChainMarks, &chain.marks()?.to_bytes())?;
+        let agreed = chain.reconcile(&ChainMarks::parse(&theirs)?)?;
+        let allowed = job.chain.iter().flat_map(|place| &place.allowed);
+        let policy = match agreed.latest {
+            Some(_) => chain.policy()?,
+            None => {
+                let all = evaluator.iter().chain(allowed);
+                let mut all: Vec<PeerId> = all.map(|one| PeerId(one.0)).collect();
+                all.sort_unstable();
+                all.dedup();
+                Policy::open_to(&all)?
+            }
+        };
+        check_policy(&policy, &chain, job.function, evaluator)?;
+        let mut past = Past::<K>::default();
+        if agreed.latest.is_some() {
+            let mut state = K::read_chain(&chain.state()?)?;
+            K::forward(&mut state, agreed.next_attempt)?;
+            chain.begin_attempt(agreed.next_attempt, &K::chain_bytes(&state).1)?;
+            past.chain = Some(state);
+        }
+        for port in job.function.loads() {
+            let (_, bytes) = chain.load(&port.name)?;
+            past.loads.push(K::read_value(&bytes)?);
+        }
+        Ok((
+            Self {
+                chain,
+                agreed,
+                policy,
+            },
+            past,
+        ))
+    }
+
+    /// Keeps what the run saved: durable at both servers before either calls it the latest.
+    pub(super) fn save<K: Keeper>(
+        &self,
+        saves: &[Port],
+        state: &K::Chain,
+        values: &[K::Value],
+        links: &mut Links<'_>,
+        other: Peer,
+    ) -> Result<(), Error> {
+        if saves.is_empty() {
+            return Ok(());
+        }
+        let version = self.agreed.next_attempt + 1;
+        let mut new = match self.agreed.latest {
+            Some(_) => self.chain.begin_version(version)?,
+            None => {
+                let (id, bytes) = K::chain_bytes(state);
+                self.chain.create(id, &self.policy, &bytes)?
+            }
+        };
+        for (port, value) in saves.iter().zip(values) {
+            new.put(&port.name, &K::value_bytes(value))?;
+        }
+        let version = new.finish()?;
+        let theirs = exchange(links, other, Kind::VersionKept, &version.to_le_bytes())?;
+        if theirs != version.to_le_bytes() {
+            let kind = Kind::VersionKept;
+            let field = "version";
+            return Err(tacit_protocol::Misbehaviour::InvalidField { kind, field }.into());
+        }
+        Ok(self.chain.publish(version)?)
+    }
+
+    /// Kills the chain where `error` says that a check failed, before anyone is told of it.
+    pub(super) fn kill_for(&self, error: &Error) -> Result<(), Error> {
+        let kills = matches!(
+            error,
+            Error::PeerMisbehaved(_)
+                | Error::PeerAborted(tacit_protocol::message::AbortReason::Misbehaved)
+        );
+        match kills {
+            true => Ok(self.chain.kill(&error.to_string())?),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Sends a short message to the other server and takes its own, which is as long.
+fn exchange(links: &mut Links<'_>, other: Peer, kind: Kind, ours: &[u8]) -> Result<Vec<u8>, Error> {
+    let channel = links.to(other)?.channel();
+    crate::driver::send(channel, kind, ours)?;
+    Ok(crate::driver::receive(channel, kind, ours.len())?.to_vec())
+}
+
+fn check_policy(
+    policy: &Policy,
+    chain: &Chain,
+    function: &Function,
+    evaluator: Option<Fingerprint>,
+) -> Result<(), Error> {
+    let loads = function.loads().iter().map(|port| (port, Access::Load));
+    let saves = function.saves().iter().map(|port| (port, Access::Save));
+    for (port, access) in loads.chain(saves) {
+        let is_allowed =
+            evaluator.is_some_and(|who| policy.allows(&PeerId(who.0), &port.name, access));
+        if !is_allowed {
+            return Err(StockError::NotAllowed {
+                who: evaluator.map_or_else(|| "nobody known".to_owned(), |who| who.to_string()),
+                chain: chain.name().to_owned(),
+                value: port.name.clone(),
+                access,
+            }
+            .into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! Runs of `outsourced`: three parties, each with a session to both others.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `links` | two sessions of a party: a protocol's states over both, and what both carried |
+//! | `kept` | a server's chain of kept values in a run |
+//! | `servers` | the generator's and the cloud's run |
+//! | `client` | the evaluator's run |
+//!
+//! Every party works on its links in one order, generator–cloud, generator–evaluator,
+//! evaluator–cloud, so that no three wait for each other in a ring.
+
+mod client;
+mod kept;
+mod links;
+mod servers;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use tacit_circuit::{Function, Role, Value};
+use tacit_garble::SchemeId;
+use tacit_kernels::Block;
+use tacit_ot::Security;
+use tacit_protocol::outsourced::{Peer, Shape};
+use tacit_protocol::party::Progress;
+use tacit_protocol::session::{Proposal, ProtocolId};
+use zeroize::Zeroizing;
+
+pub use tacit_protocol::outsourced::{Parameters as OutsourcedParameters, Peer as OutsourcedRole};
+
+use crate::cost::{Cost, PhaseCost, peak_memory_bytes};
+use crate::plan::ThreatModel;
+use crate::session::{OtNeed, Terms};
+use crate::{Error, Fingerprint, Job, Outcome, Stocks};
+
+/// How long a party waits for a message while the two others work, unless told otherwise.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// One run of a function by one of three parties.
+///
+/// The generator is the function's garbler. The evaluator gives the function's evaluator's inputs
+/// and gets its results, and the cloud, which has neither, does the work for it. What the function
+/// saves is kept by generator and cloud, in a chain that both name ([`OutsourcedJob::chain`]).
+pub struct OutsourcedJob<'f> {
+    function: &'f Function,
+    parameters: OutsourcedParameters,
+    scheme: SchemeId,
+    threads: NonZeroUsize,
+    chain: Option<ChainPlace>,
+    inputs: BTreeMap<String, Value>,
+    watch: Box<dyn FnMut(Progress) + Send + 'f>,
+    patience: Duration,
+    time_limit: Option<Duration>,
+}
+
+/// Where a server keeps what a function saves.
+struct ChainPlace {
+    stocks: Stocks,
+    name: String,
+    /// Who may use the values of a chain that this run begins, besides its evaluator.
+    allowed: Vec<Fingerprint>,
+}
+
+impl<'f> OutsourcedJob<'f> {
+    /// A run of `function` with so many circuits, under half-gates, without inputs yet. All three
+    /// parties name the same.
+    #[must_use]
+    pub fn new(function: &'f Function, parameters: OutsourcedParameters) -> Self {
+        Self {
+            function,
+            parameters,
+            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            threads: NonZeroUsize::MIN,
+            chain: None,
+            inputs: BTreeMap::new(),
+            watch: Box::new(|_| ()),
+            patience: PATIENCE,
+            time_limit: None,
+        }
+    }
+
+    /// Gives an input of this party its value.
+    #[must_use]
+    pub fn input(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.inputs.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Garbles under another scheme: half-gates with one hash or the other.
+    #[must_use]
+    pub fn scheme(mut self, scheme: SchemeId) -> Self {
+        self.scheme = scheme;
+        self
+    }
+
+    /// At a server: works on so many threads; the default is one.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// At a server: loads and saves values in the chain of this name. A chain that is not there is
+    /// begun by a run that saves and loads nothing; its values are then for the evaluator of that
+    /// run and for `allowed`. Generator and cloud each keep the rule for themselves.
+    #[must_use]
+    pub fn chain(mut self, stocks: &Stocks, name: &str, allowed: &[Fingerprint]) -> Self {
+        self.chain = Some(ChainPlace {
+            stocks: stocks.clone(),
+            name: name.to_owned(),
+            allowed: allowed.to_vec(),
+        });
+        self
+    }
+
+    /// Calls `watch` as the run goes on.
+    #[must_use]
+    pub fn watch(mut self, watch: impl FnMut(Progress) + Send + 'f) -> Self {
+        self.watch = Box::new(watch);
+        self
+    }
+
+    /// Waits at most so long for a message: one party waits while the two others work. The default
+    /// is 15 minutes.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Ends the run where it is not done within `limit`.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+
+    /// Against whom the run is to be secure.
+    #[must_use]
+    pub fn threat_model(&self) -> ThreatModel {
+        match self.parameters.is_semi_honest() {
+            true => ThreatModel::SemiHonest,
+            false => ThreatModel::MaliciousNonColluding,
+        }
+    }
+
+    /// This run as a job of two parties, which has the same inputs and results.
+    fn as_role(&self, role: Role) -> Job<'f> {
+        let mut job = Job::new(self.function, role);
+        for (name, value) in &self.inputs {
+            job = job.input(name, value.clone());
+        }
+        job
+    }
+
+    /// The input bits of the party that stands for `role`.
+    fn input_bits(&self, role: Role) -> Result<Zeroizing<Vec<bool>>, Error> {
+        self.as_role(role).input_bits()
+    }
+
+    fn proposal(&self, role: Role, terms: Terms) -> Proposal {
+        Proposal {
+            protocol: ProtocolId::Outsourced,
+            role,
+            statistical_security_bits: self.parameters.statistical_security_bits(),
+            base_ot: terms.base_ot,
+            ot_extension: terms.ot_extension,
+            scheme: self.scheme,
+            run: terms.run,
+            function: self.function.digest(),
+        }
+    }
+
+    /// OTs that a run takes between generator and evaluator.
+    fn client_ots(&self) -> Result<u64, Error> {
+        Ok(Shape::of(self.function).transfers(&self.parameters)? as u64)
+    }
+
+    /// OTs that a run takes between generator and cloud, where it begins a chain.
+    fn cut_ots(&self) -> u64 {
+        self.parameters.copies() as u64
+    }
+
+    /// What OTs the links with these peers carry. Whose links are without the generator carry none.
+    fn ot_needs(&self, first: Peer, second: Peer) -> Result<[OtNeed; 2], Error> {
+        let some = |count| OtNeed {
+            count,
+            security: Security::Malicious,
+        };
+        let (client, cut) = (some(self.client_ots()?), some(self.cut_ots()));
+        Ok(match (first, second) {
+            (Peer::Cloud, _) => [cut, client],
+            (_, Peer::Cloud) => [client, OtNeed::NONE],
+            _ => [cut, OtNeed::NONE],
+        })
+    }
+
+    fn outcome(
+        &self,
+        outputs: BTreeMap<String, Value>,
+        phases: Vec<PhaseCost>,
+    ) -> Result<Outcome, Error> {
+        let bits = self.parameters.bound()?.total_bits();
+        Ok(Outcome {
+            outputs,
+            threat_model: self.threat_model(),
+            // Rounded down: what is promised holds.
+            statistical_security_bits: (!self.parameters.is_semi_honest()).then_some(bits as u8),
+            cost: Cost {
+                phases,
+                and_gates: self.function.and_gates(),
+                and_gates_on_the_spot: 0,
+                ot_extension: None,
+                peak_memory_bytes: peak_memory_bytes(),
+            },
+        })
+    }
+}
+
+/// What to do with a scheme once its name is a type, where `outsourced` runs under it.
+trait OutsourcedVisitor {
+    type Output;
+
+    fn visit<S: tacit_garble::Scheme<Wire = Block>>(self, scheme: S) -> Self::Output;
+}
+
+/// Turns a scheme's name into a type.
+fn with_outsourced_scheme<V: OutsourcedVisitor>(
+    id: SchemeId,
+    visitor: V,
+) -> Result<V::Output, Error> {
+    use tacit_garble::HalfGates;
+    use tacit_kernels::Construction;
+    match id {
+        SchemeId::HALF_GATES_TWO_CALL => Ok(visitor.visit(HalfGates::new(Construction::TwoCall))),
+        SchemeId::HALF_GATES_REKEYED => Ok(visitor.visit(HalfGates::new(Construction::Rekeyed))),
+        scheme => Err(Error::SchemeNotForOutsourced { scheme }),
+    }
+}
