@@ -333,6 +333,9 @@ pub(crate) enum ProtocolArg {
     /// Runs an execution that `tacit prepare --protocol batch` has put in stock, secure against a
     /// malicious party: four short messages. Without one it does not run
     Batch,
+    /// Three parties: a cloud does the evaluator's work, and values can stay between runs; secure
+    /// against malicious parties that do not work together
+    Outsourced,
 }
 
 /// What `tacit prepare` prepares for.
@@ -351,6 +354,7 @@ impl ProtocolArg {
             Self::Direct => "direct",
             Self::Prepared => "prepared",
             Self::Batch => "batch",
+            Self::Outsourced => "outsourced",
         }
     }
 
@@ -359,8 +363,55 @@ impl ProtocolArg {
         match self {
             Self::Direct | Self::Prepared => ThreatModel::SemiHonest,
             Self::Batch => ThreatModel::Malicious,
+            Self::Outsourced => ThreatModel::MaliciousNonColluding,
         }
     }
+}
+
+/// A party's role in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunRoleArg {
+    /// Makes the garbled circuit and sends it
+    Garbler,
+    /// Evaluates it; under outsourced a cloud does so for it
+    Evaluator,
+    /// Under outsourced: the garbler
+    Generator,
+    /// Under outsourced: does the evaluator's work
+    Cloud,
+}
+
+/// Who and where the others are under `outsourced`.
+#[derive(Debug, Args)]
+pub(crate) struct OutsourcedArgs {
+    /// Under outsourced: the generator's fingerprint, or its name in tacit.toml
+    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    pub(crate) generator: Option<String>,
+    /// Under outsourced: the evaluator's fingerprint, or its name in tacit.toml
+    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    pub(crate) evaluator: Option<String>,
+    /// Under outsourced: the cloud's fingerprint, or its name in tacit.toml
+    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    pub(crate) cloud: Option<String>,
+    /// Under outsourced: where the generator listens; without it, the address in tacit.toml
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) generator_at: Option<String>,
+    /// Under outsourced: where the cloud listens; without it, the address in tacit.toml
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) cloud_at: Option<String>,
+    /// Under outsourced: so many circuits, of which the cloud evaluates two fifths and checks the
+    /// others; 256 unless given, and 1 for parties that follow the protocol. All three name the
+    /// same
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) copies: Option<u32>,
+    /// Under outsourced, at generator and cloud: keep values in the chain of this name; both name
+    /// the same. A run that saves values and loads none begins it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chain: Option<String>,
+    /// Under outsourced, at generator and cloud: who else may use the values of a chain that this
+    /// run begins, besides its evaluator; once for each
+    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    pub(crate) allow: Vec<String>,
 }
 
 /// How this party meets its peer.
@@ -522,6 +573,13 @@ pub(crate) enum StockCommand {
         #[arg(value_name = "NAME|DIGEST")]
         component: String,
     },
+    /// Remove a chain of kept values, killed or not; the other server does the same, and the name
+    /// is free again
+    DropChain {
+        /// The chain, as `tacit stock list` has it
+        #[arg(value_name = "NAME")]
+        chain: String,
+    },
     /// Free the room of what is used
     Compact,
     /// Destroy stocks; once the peer has done the same, the next preparation begins anew under a
@@ -554,11 +612,14 @@ pub(crate) struct RunArgs {
     pub(crate) function: String,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
-    /// Which role this party plays; the other party plays the other
+    /// Which role this party plays: garbler or evaluator; under outsourced generator, evaluator or
+    /// cloud
     #[arg(long, value_enum)]
-    pub(crate) role: RoleArg,
+    pub(crate) role: RunRoleArg,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
+    #[command(flatten)]
+    pub(crate) outsourced: OutsourcedArgs,
     /// An input of this party: a value, `@FILE`, or `-` for standard input. Values in arguments
     /// show in the list of processes
     #[arg(long = "input", value_name = "NAME=VALUE")]
@@ -571,19 +632,19 @@ pub(crate) struct RunArgs {
     /// protocol is direct; both parties name the same
     #[arg(long, visible_alias = "assumption", value_name = "NAME")]
     pub(crate) scheme: Option<String>,
-    /// The protocol; both parties name the same. direct unless given, and batch with --security
-    /// malicious
+    /// The protocol; all parties name the same. direct unless given, batch with --security
+    /// malicious, and outsourced with --security malicious-non-colluding
     #[arg(long, value_enum)]
     pub(crate) protocol: Option<ProtocolArg>,
-    /// The threat model that the protocol must withstand, semi-honest or malicious; one that does
-    /// not is refused
+    /// The threat model that the protocol must withstand: semi-honest, malicious, or
+    /// malicious-non-colluding of three parties; one that does not is refused
     #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
     pub(crate) security: ThreatModel,
-    /// Under batch: take executions that were prepared with this statistical security; 40 unless
-    /// given
+    /// Under batch: take executions that were prepared with this statistical security. Under
+    /// outsourced: that of its checks of inputs. 40 unless given
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     pub(crate) security_bits: Option<u8>,
-    /// Under batch: work on so many threads
+    /// Under batch and outsourced: work on so many threads
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
     pub(crate) threads: NonZeroUsize,
     #[command(flatten)]

@@ -5,6 +5,7 @@
 //! | [`args`] | the commands, their arguments and their help |
 //! | [`demo`], [`keygen`], [`inspect`], [`check`], [`plan`], [`run`], [`prepare`], [`serve`], [`stock`], [`bench`], [`config`] | one command each |
 //! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
+//! | [`outsourced`] | `run` of three parties |
 //! | [`report`], [`progress`], [`log`] | what people and programs see of a run |
 //! | [`failure`] | every error, what to do about it, and the exit code |
 //! | [`cancel`] | Ctrl-C |
@@ -22,6 +23,7 @@ mod inputs;
 mod inspect;
 mod keygen;
 mod log;
+mod outsourced;
 mod owners;
 mod party;
 mod plan;

@@ -110,7 +110,8 @@ pub(crate) fn outputs_text(function: &Function, outputs: &BTreeMap<String, Value
     text
 }
 
-fn costs_json(costs: &[Cost]) -> Json {
+/// The costs of runs for a program.
+pub(crate) fn costs_json(costs: &[Cost]) -> Json {
     json!({
         "runs": costs.iter().map(cost_json).collect::<Vec<_>>(),
         "peak_memory_bytes": costs.last().and_then(|cost| cost.peak_memory_bytes),

@@ -6,14 +6,14 @@ use tacit::garble::{Assumption, Rung, SchemeId};
 use tacit::plan::ThreatModel;
 use tacit::{Component, Cost, Function, Job, Role, Stocks};
 
-use crate::args::{ProtocolArg, RunArgs};
+use crate::args::{ProtocolArg, RunArgs, RunRoleArg};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::log::Log;
 use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{Setting, costs_text, outputs_text, pretty};
-use crate::{cancel, function, inputs, stock};
+use crate::{cancel, function, inputs, outsourced, stock};
 
 /// What `direct` does without a scheme's name: half-gates, with the hash that suits the function.
 const BY_SHAPE: &str = "ideal-cipher";
@@ -28,14 +28,18 @@ pub(crate) const SECURITY_BITS: u8 = 40;
 /// Something of this party's, of the peer's or of the network's is not right.
 pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
-    let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
     let protocol = protocol(args)?;
+    if protocol == ProtocolArg::Outsourced {
+        return outsourced::run(args, &config, log);
+    }
+    let role = role(args, protocol)?;
+    let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
     let function = function::find(&args.function, &args.choice)?.function(&args.choice)?;
     let by_shape = (protocol == ProtocolArg::Direct).then_some(BY_SHAPE);
     let rung = scheme(args.scheme.as_deref().or(by_shape), Some(&function))?;
     if function.has_saved_values() {
         return Err(Failure::Usage(format!(
-            "{} keeps values between runs, which `{}` cannot; run a function without them",
+            "{} keeps values between runs, which `{}` cannot; run it by --protocol outsourced",
             function.name(),
             protocol.name()
         )));
@@ -45,9 +49,8 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         function.name(),
         function.digest()
     ));
-    let role = Role::from(args.role);
     let stocks = match protocol {
-        ProtocolArg::Direct => None,
+        ProtocolArg::Direct | ProtocolArg::Outsourced => None,
         ProtocolArg::Prepared | ProtocolArg::Batch if args.plain_loopback => {
             return Err(Failure::Usage(
                 "what is in stock belongs to two identities, and --plain-loopback has none; give \
@@ -159,26 +162,59 @@ fn protocol(args: &RunArgs) -> Result<ProtocolArg, Failure> {
     let asked = args.security;
     let protocol = args.protocol.unwrap_or(match asked {
         ThreatModel::SemiHonest => ProtocolArg::Direct,
-        _ => ProtocolArg::Batch,
+        ThreatModel::Malicious => ProtocolArg::Batch,
+        ThreatModel::MaliciousNonColluding => ProtocolArg::Outsourced,
     });
     let has = protocol.threat_model();
-    if !has.covers(asked) {
+    let is_outsourced = protocol == ProtocolArg::Outsourced;
+    // Three parties that follow the protocol are a case of three that do not.
+    if !has.covers(asked) && !(is_outsourced && asked == ThreatModel::SemiHonest) {
         let name = protocol.name();
         return Err(Failure::Usage(format!(
             "--security {asked} is asked for, and the protocol {name} is secure under the threat \
-             model {has} only; --protocol batch is {}, and no protocol is \
-             malicious-non-colluding yet",
-            ThreatModel::Malicious
+             model {has} only; --protocol batch is {}, and --protocol outsourced, which takes a \
+             third party, is {}",
+            ThreatModel::Malicious,
+            ThreatModel::MaliciousNonColluding
         )));
     }
-    if args.security_bits.is_some() && protocol != ProtocolArg::Batch {
+    let has_bits = matches!(protocol, ProtocolArg::Batch | ProtocolArg::Outsourced);
+    if args.security_bits.is_some() && !has_bits {
         return Err(Failure::Usage(format!(
-            "--security-bits is the statistical security of batch, and {} has none; leave it out, \
-             or give --protocol batch",
+            "--security-bits is the statistical security of batch and outsourced, and {} has none; \
+             leave it out, or give --protocol batch",
             protocol.name()
         )));
     }
     Ok(protocol)
+}
+
+/// This party's role between two.
+fn role(args: &RunArgs, protocol: ProtocolArg) -> Result<Role, Failure> {
+    let given = &args.outsourced;
+    let named = [
+        ("--generator", given.generator.is_some()),
+        ("--evaluator", given.evaluator.is_some()),
+        ("--cloud", given.cloud.is_some()),
+        ("--generator-at", given.generator_at.is_some()),
+        ("--cloud-at", given.cloud_at.is_some()),
+        ("--copies", given.copies.is_some()),
+        ("--chain", given.chain.is_some()),
+        ("--allow", !given.allow.is_empty()),
+        ("--role generator", args.role == RunRoleArg::Generator),
+        ("--role cloud", args.role == RunRoleArg::Cloud),
+    ];
+    if let Some((flag, _)) = named.iter().find(|(_, is_given)| *is_given) {
+        return Err(Failure::Usage(format!(
+            "{flag} is for three parties, and {} has two; leave it out, or give --protocol \
+             outsourced",
+            protocol.name()
+        )));
+    }
+    Ok(match args.role {
+        RunRoleArg::Garbler | RunRoleArg::Generator => Role::Garbler,
+        RunRoleArg::Evaluator | RunRoleArg::Cloud => Role::Evaluator,
+    })
 }
 
 /// The scheme of this name, or the best for `function` under the assumption of this name, or the

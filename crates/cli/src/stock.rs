@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
-use tacit::{Damage, Role, StockName, StockSummary, StockedKind, Stocks};
+use tacit::{
+    Damage, Fingerprint, KeptChain, OutsourcedRole, Role, StockName, StockSummary, StockedKind,
+    Stocks,
+};
 
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
@@ -55,6 +58,9 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         .map(|peer| party::fingerprint(peer, &config))
         .transpose()?;
     let role = args.role.map(Role::from);
+    if let StockCommand::DropChain { chain } = &args.command {
+        return drop_chain(&stocks, chain, peer, role, args.json);
+    }
     let mut names = stocks.list()?;
     names.retain(|name| peer.is_none_or(|peer| name.peer == peer));
     names.retain(|name| role.is_none_or(|role| name.role == role));
@@ -89,6 +95,8 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
                 let text = format!("freed {}\n", shown_bytes(freed));
                 (text, json!({ "freed_bytes": freed }))
             }
+            // Chains are no stocks, and this command has been answered.
+            StockCommand::DropChain { .. } => continue,
             StockCommand::NewEpoch => {
                 stocks.end_epoch(name)?;
                 let text = "destroyed; the next preparation begins a new epoch\n".to_owned();
@@ -99,14 +107,25 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let damaged = told
         .iter()
         .any(|(_, json)| json["damaged"] != json!([]) && json["damaged"].is_array());
-    print(args.json, &names, told)?;
+    let mut chains = match args.command {
+        StockCommand::List => stocks.chains()?,
+        _ => Vec::new(),
+    };
+    chains.retain(|chain| peer.is_none_or(|peer| chain.peer == peer));
+    chains.retain(|chain| role.is_none_or(|role| chain.role == role));
+    print(args.json, &names, told, &chains)?;
     match damaged {
         true => Err(Failure::Damaged),
         false => Ok(()),
     }
 }
 
-fn print(json: bool, names: &[StockName], told: Vec<(String, Json)>) -> Result<(), Failure> {
+fn print(
+    json: bool,
+    names: &[StockName],
+    told: Vec<(String, Json)>,
+    chains: &[KeptChain],
+) -> Result<(), Failure> {
     let told = names.iter().zip(told);
     if json {
         let stocks: Vec<_> = told
@@ -117,7 +136,8 @@ fn print(json: bool, names: &[StockName], told: Vec<(String, Json)>) -> Result<(
                 json
             })
             .collect();
-        let json = json!({ "version": JSON_VERSION, "stocks": stocks });
+        let chains: Vec<_> = chains.iter().map(chain_json).collect();
+        let json = json!({ "version": JSON_VERSION, "stocks": stocks, "chains": chains });
         return crate::print(pretty(&json).as_bytes());
     }
     let mut text = String::new();
@@ -133,10 +153,105 @@ fn print(json: bool, names: &[StockName], told: Vec<(String, Json)>) -> Result<(
             let _ = writeln!(text, "  {line}");
         }
     }
+    chains.iter().for_each(|chain| text += &chain_text(chain));
     if text.is_empty() {
         text.push_str("nothing is in stock; `tacit prepare` puts something there\n");
     }
     crate::print(text.as_bytes())
+}
+
+/// What this party is in the runs of a chain.
+fn server(chain: &KeptChain) -> OutsourcedRole {
+    match chain.role {
+        Role::Garbler => OutsourcedRole::Generator,
+        Role::Evaluator => OutsourcedRole::Cloud,
+    }
+}
+
+fn chain_text(chain: &KeptChain) -> String {
+    let summary = &chain.summary;
+    let mut text = format!(
+        "{} with {}, chain {}\n  ",
+        server(chain),
+        chain.peer,
+        summary.name
+    );
+    let _ = match &summary.killed {
+        Some(why) => writeln!(text, "killed: {why}"),
+        None => writeln!(
+            text,
+            "version {}, {} attempts, {}",
+            summary.marks.latest,
+            summary.marks.attempt + 1,
+            shown_bytes(summary.bytes)
+        ),
+    };
+    if summary.marks.pending > 0 {
+        let pending = summary.marks.pending;
+        let _ = writeln!(text, "  version {pending} waits for the next meeting");
+    }
+    for (name, version, bytes) in &summary.values {
+        let _ = writeln!(text, "  {name}: version {version}, {}", shown_bytes(*bytes));
+    }
+    for rule in summary.policy.rules() {
+        let value = rule.value.as_deref().unwrap_or("everything");
+        let who = Fingerprint(rule.who.0);
+        let _ = writeln!(text, "  {who} may {} {value}", rule.access);
+    }
+    text
+}
+
+fn chain_json(chain: &KeptChain) -> Json {
+    let summary = &chain.summary;
+    let values = summary
+        .values
+        .iter()
+        .map(|(name, version, bytes)| json!({ "name": name, "version": version, "bytes": bytes }));
+    let rules = summary.policy.rules().iter().map(|rule| {
+        json!({
+            "who": Fingerprint(rule.who.0).to_string(),
+            "may": rule.access.to_string(),
+            "value": rule.value,
+        })
+    });
+    json!({
+        "name": summary.name,
+        "role": server(chain).name(),
+        "peer": chain.peer.to_string(),
+        "killed": summary.killed,
+        "version": summary.marks.latest,
+        "pending": (summary.marks.pending > 0).then_some(summary.marks.pending),
+        "attempts": summary.marks.attempt + 1,
+        "bytes": summary.bytes,
+        "values": values.collect::<Vec<_>>(),
+        "policy": rules.collect::<Vec<_>>(),
+    })
+}
+
+/// Removes the chain of this name.
+fn drop_chain(
+    stocks: &Stocks,
+    name: &str,
+    peer: Option<Fingerprint>,
+    role: Option<Role>,
+    json: bool,
+) -> Result<(), Failure> {
+    let mut chains = stocks.chains()?;
+    chains.retain(|chain| chain.summary.name == name);
+    chains.retain(|chain| peer.is_none_or(|peer| chain.peer == peer));
+    chains.retain(|chain| role.is_none_or(|role| chain.role == role));
+    let [chain] = &chains[..] else {
+        return Err(Failure::Usage(match chains.len() {
+            0 => format!("there is no chain {name}; `tacit stock list` lists those that there are"),
+            _ => format!("there are several chains {name}; say with whom by --peer and --role"),
+        }));
+    };
+    stocks.drop_chain(chain)?;
+    if json {
+        let json = json!({ "version": JSON_VERSION, "dropped": name });
+        return crate::print(pretty(&json).as_bytes());
+    }
+    crate::print(format!("dropped the chain {name}; {} does the same\n", chain.peer).as_bytes())
 }
 
 fn list(summary: &StockSummary) -> (String, Json) {

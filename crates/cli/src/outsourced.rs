@@ -1,0 +1,428 @@
+//! `tacit run --protocol outsourced`: one of three parties.
+//!
+//! The generator listens for both others, the cloud connects to it and listens for the evaluator,
+//! and the evaluator, which may be behind a router, connects to both.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use tacit::garble::Rung;
+use tacit::{
+    CancelHandle, Fingerprint, Function, Identity, Listener, NetError, Outcome, OutsourcedJob,
+    OutsourcedParameters, OutsourcedRole, Role, Session, Settings, Value,
+};
+
+use crate::args::{RunArgs, RunRoleArg};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::log::Log;
+use crate::progress::Bar;
+use crate::report::{
+    JSON_VERSION, costs_json, costs_text, outputs_json, outputs_text, pretty, security,
+};
+use crate::run::{SECURITY_BITS, scheme};
+use crate::{cancel, function, inputs, party, stock};
+
+/// Circuits unless told otherwise: those of the published experiments, some 2^-82.
+const COPIES: u32 = 256;
+/// Longest wait for the others to be there, unless told otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Runs the command. Everything of this party's is checked before another hears of it.
+///
+/// # Errors
+///
+/// Something of this party's, of another's or of the network's is not right.
+pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failure> {
+    let role = role(args)?;
+    let place = Place::new(args, config, role)?;
+    let function = function::find(&args.function, &args.choice)?.function(&args.choice)?;
+    let rung = scheme(args.scheme.as_deref(), Some(&function))?;
+    let parameters = parameters(args)?;
+    let values = values(&function, role, args)?;
+    log.step(format_args!(
+        "function {} {}",
+        function.name(),
+        function.digest()
+    ));
+    let job = OutsourcedJob::new(&function, parameters)
+        .scheme(rung.id)
+        .threads(args.threads);
+    let mut job = chained(job, &function, role, args, config)?;
+    for (name, value) in values {
+        job = job.input(&name, value);
+    }
+    if let Some(patience) = args.meet.timeout.or(config.timeouts.message) {
+        job = job.patience(patience);
+    }
+    if let Some(limit) = args.time_limit.or(config.timeouts.run) {
+        job = job.time_limit(limit);
+    }
+    let setting = Setting {
+        function: &function,
+        role,
+        parameters,
+        rung,
+        others: place.others,
+        chain: args.outsourced.chain.as_deref(),
+    };
+    if !args.json {
+        eprint!("{}", setting.text());
+    }
+    let copies = parameters.copies() as u64;
+    let bar = Bar::new(
+        role.name(),
+        function.and_gates().saturating_mul(copies),
+        !args.json,
+    );
+    let job = job.watch(|at| bar.show(at));
+    let base_ot = args.meet.base_ot.or(config.base_ot);
+    let mut sessions = place.meet(cancel::on_signal()?, log)?;
+    if let Some(kind) = base_ot {
+        for session in &mut sessions {
+            session.set_base_ot(kind)?;
+        }
+    }
+    let [first, second] = &mut sessions;
+    let outcome = match role {
+        OutsourcedRole::Generator => job.generate(second, first)?,
+        OutsourcedRole::Evaluator => job.evaluate(first, second)?,
+        OutsourcedRole::Cloud => job.serve(first, second)?,
+    };
+    drop(bar);
+    for session in sessions {
+        // The results are here; a peer that has already left takes nothing from them.
+        if let Err(error) = session.close() {
+            log.step(format_args!("{error}"));
+        }
+    }
+    tell(args, &setting, &outcome)
+}
+
+fn tell(args: &RunArgs, setting: &Setting<'_>, outcome: &Outcome) -> Result<(), Failure> {
+    if args.json {
+        let json = setting.json(outcome, args.cost);
+        return crate::print(pretty(&json).as_bytes());
+    }
+    if outcome.outputs.is_empty() {
+        eprintln!("done; this party gets no result");
+    }
+    crate::print(outputs_text(setting.function, &outcome.outputs).as_bytes())?;
+    if args.cost {
+        eprint!("{}", costs_text(std::slice::from_ref(&outcome.cost)));
+    }
+    Ok(())
+}
+
+fn role(args: &RunArgs) -> Result<OutsourcedRole, Failure> {
+    let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
+    if args.plain_loopback {
+        return usage(
+            "outsourced rests on three identities, and --plain-loopback has none; give --identity \
+             and the fingerprints of the others",
+        );
+    }
+    if args.meet.peer.is_some() || args.meet.connect.is_some() {
+        return usage(
+            "--peer and --connect are for two parties; name the others by --generator, \
+             --evaluator and --cloud, and where they listen by --generator-at and --cloud-at",
+        );
+    }
+    if args.repeat > 1 {
+        return usage("--repeat is for two parties; run outsourced once for each run");
+    }
+    match args.role {
+        RunRoleArg::Generator | RunRoleArg::Garbler => Ok(OutsourcedRole::Generator),
+        RunRoleArg::Evaluator => Ok(OutsourcedRole::Evaluator),
+        RunRoleArg::Cloud => Ok(OutsourcedRole::Cloud),
+    }
+}
+
+fn parameters(args: &RunArgs) -> Result<OutsourcedParameters, Failure> {
+    let copies = args.outsourced.copies.unwrap_or(COPIES);
+    if copies == 1 {
+        if args.security != tacit::plan::ThreatModel::SemiHonest {
+            return Err(Failure::Usage(format!(
+                "--copies 1 is for parties that follow the protocol, and --security {} asks for \
+                 more; give more --copies, such as 256",
+                args.security
+            )));
+        }
+        return Ok(OutsourcedParameters::SEMI_HONEST);
+    }
+    let bits = args.security_bits.unwrap_or(SECURITY_BITS);
+    let parameters = OutsourcedParameters::malicious(copies, bits);
+    parameters.map_err(|_| {
+        Failure::Usage(format!(
+            "--copies {copies}: at least 3 circuits are needed to check some and evaluate others; \
+             256 are usual"
+        ))
+    })
+}
+
+fn values(
+    function: &Function,
+    role: OutsourcedRole,
+    args: &RunArgs,
+) -> Result<BTreeMap<String, Value>, Failure> {
+    match role {
+        OutsourcedRole::Generator => inputs::gather(function, Role::Garbler, args),
+        OutsourcedRole::Evaluator => inputs::gather(function, Role::Evaluator, args),
+        OutsourcedRole::Cloud if args.inputs.is_empty() && args.input_file.is_none() => {
+            Ok(BTreeMap::new())
+        }
+        OutsourcedRole::Cloud => Err(Failure::Usage(
+            "the cloud has no inputs; leave out --input and --input-file".to_owned(),
+        )),
+    }
+}
+
+/// The job with its chain, where it has one.
+fn chained<'f>(
+    job: OutsourcedJob<'f>,
+    function: &Function,
+    role: OutsourcedRole,
+    args: &RunArgs,
+    config: &Config,
+) -> Result<OutsourcedJob<'f>, Failure> {
+    let given = &args.outsourced;
+    let is_server = role != OutsourcedRole::Evaluator;
+    let wrong = |text: String| Err(Failure::Usage(text));
+    match &given.chain {
+        Some(_) if !is_server => {
+            wrong("the evaluator keeps nothing; --chain is for generator and cloud".to_owned())
+        }
+        Some(name) if !function.has_saved_values() => wrong(format!(
+            "--chain {name}: {} neither saves nor loads values; leave it out",
+            function.name()
+        )),
+        None if is_server && function.has_saved_values() => wrong(format!(
+            "{} keeps values between runs; name the chain of runs with --chain, as the other \
+             server does",
+            function.name()
+        )),
+        None if !given.allow.is_empty() => wrong(
+            "--allow says who may use a chain's values; name the chain with --chain".to_owned(),
+        ),
+        None => Ok(job),
+        Some(name) => {
+            let stocks = stock::open(args.stock.stock.as_deref(), config)?;
+            let allowed = given.allow.iter();
+            let allowed = allowed.map(|who| party::fingerprint(who, config));
+            let allowed = allowed.collect::<Result<Vec<_>, _>>()?;
+            Ok(job.chain(&stocks, name, &allowed))
+        }
+    }
+}
+
+/// Who this party is, who the others are, and where they meet.
+struct Place {
+    role: OutsourcedRole,
+    identity: Identity,
+    /// In the order in which links are worked on.
+    others: [(OutsourcedRole, Fingerprint); 2],
+    /// Where the others listen to which this party connects.
+    addresses: [Option<String>; 2],
+    listen: Option<String>,
+    settings: Settings,
+}
+
+impl Place {
+    fn new(args: &RunArgs, config: &Config, role: OutsourcedRole) -> Result<Self, Failure> {
+        use OutsourcedRole::{Cloud, Evaluator, Generator};
+        let others = match role {
+            Generator => [Cloud, Evaluator],
+            Evaluator => [Generator, Cloud],
+            Cloud => [Generator, Evaluator],
+        };
+        let given = &args.outsourced;
+        let named = |other: OutsourcedRole| match other {
+            Generator => given.generator.as_deref(),
+            Evaluator => given.evaluator.as_deref(),
+            Cloud => given.cloud.as_deref(),
+        };
+        if named(role).is_some() {
+            return Err(Failure::Usage(format!(
+                "--{role} names another party, and this one is the {role}; leave it out"
+            )));
+        }
+        let path = party::identity_path(args.meet.identity.as_ref(), config)?;
+        let identity = Identity::load(&path).map_err(tacit::Error::from)?;
+        let who = |other: OutsourcedRole| {
+            let text = named(other).ok_or_else(|| {
+                Failure::Usage(format!(
+                    "nothing says who the {other} is; give --{other} and the fingerprint that its \
+                     `tacit keygen` printed"
+                ))
+            })?;
+            Ok::<_, Failure>((other, party::fingerprint(text, config)?))
+        };
+        let others = [who(others[0])?, who(others[1])?];
+        let is_twice = others[0].1 == others[1].1
+            || others.iter().any(|other| other.1 == identity.fingerprint());
+        if is_twice {
+            return Err(Failure::Usage(
+                "two of the three parties have one fingerprint; each is to have its own".to_owned(),
+            ));
+        }
+        let address = |other: OutsourcedRole| {
+            let said = match other {
+                Generator => given.generator_at.clone(),
+                Cloud => given.cloud_at.clone(),
+                Evaluator => None,
+            };
+            let configured = || config.peers.get(named(other)?)?.address.clone();
+            said.or_else(configured)
+        };
+        // Who is connected to: the generator by both others, the cloud by the evaluator.
+        let connects = |other| other == Generator || (role == Evaluator && other == Cloud);
+        let addresses = others.map(|(other, _)| match connects(other) {
+            false => Ok(None),
+            true => address(other).map(Some).ok_or_else(|| {
+                Failure::Usage(format!(
+                    "nothing says where the {other} listens; give --{other}-at HOST:PORT"
+                ))
+            }),
+        });
+        let [first, second] = addresses;
+        if role != Evaluator && args.meet.listen.is_none() {
+            return Err(Failure::Usage(format!(
+                "the {role} is connected to; give --listen HOST:PORT"
+            )));
+        }
+        let mut settings = Settings::default();
+        let connect = args.meet.timeout.or(config.timeouts.connect);
+        settings.connect_timeout = connect.unwrap_or(CONNECT_TIMEOUT);
+        Ok(Self {
+            role,
+            identity,
+            others,
+            addresses: [first?, second?],
+            listen: args.meet.listen.clone(),
+            settings,
+        })
+    }
+
+    /// Meets both others, in the order of `others`.
+    fn meet(mut self, cancel: CancelHandle, log: Log) -> Result<[Session; 2], Failure> {
+        self.settings.cancel = cancel;
+        let listener = self.listen.as_deref().map(Listener::bind).transpose()?;
+        if let Some(listener) = &listener {
+            eprintln!("listening on {}", listener.local_address());
+        }
+        let (identity, settings) = (&self.identity, &self.settings);
+        let mut refused = |from: SocketAddr, reason: &NetError| {
+            log.step(format_args!("refused a connection from {from}: {reason}"));
+        };
+        let mut met: [Option<Session>; 2] = [None, None];
+        // Whoever is connected to listens at once, and lets the evaluator in last: the order is the
+        // same for all three.
+        for link in [0, 1] {
+            if let Some(address) = &self.addresses[link] {
+                let (other, who) = &self.others[link];
+                eprintln!("waiting for the {other} at {address}");
+                met[link] = Some(Session::connect(address, identity, who, settings)?);
+            }
+        }
+        while let (Some(listener), true) = (&listener, met.iter().any(Option::is_none)) {
+            let missing: Vec<usize> = (0..2).filter(|&link| met[link].is_none()).collect();
+            let awaited: Vec<_> = missing.iter().map(|&link| self.others[link].1).collect();
+            for &link in &missing {
+                log.step(format_args!("waiting for the {}", self.others[link].0));
+            }
+            let session = listener.accept_any(identity, &awaited, settings, &mut refused)?;
+            let who = session.peer();
+            let link = missing
+                .into_iter()
+                .find(|&link| who == Some(self.others[link].1));
+            if let Some(link) = link {
+                met[link] = Some(session);
+            }
+        }
+        match met {
+            [Some(first), Some(second)] => Ok([first, second]),
+            _ => Err(Failure::Usage(format!(
+                "the {} was not told where to meet the others",
+                self.role
+            ))),
+        }
+    }
+}
+
+/// What is said of a run beside its results.
+struct Setting<'a> {
+    function: &'a Function,
+    role: OutsourcedRole,
+    parameters: OutsourcedParameters,
+    rung: &'static Rung,
+    others: [(OutsourcedRole, Fingerprint); 2],
+    chain: Option<&'a str>,
+}
+
+impl Setting<'_> {
+    fn threat_model(&self) -> tacit::plan::ThreatModel {
+        OutsourcedJob::new(self.function, self.parameters).threat_model()
+    }
+
+    /// What a person reads before the results.
+    fn text(&self) -> String {
+        let bits = self
+            .parameters
+            .bound()
+            .map(|bound| bound.total_bits() as u8);
+        let bits = bits.ok().filter(|_| !self.parameters.is_semi_honest());
+        let mut text = format!(
+            "protocol  outsourced, {}\n\
+             circuits  {}\n\
+             scheme    {}, rests on {} ({} bits)\n\
+             function  {} {}\n\
+             role      {}\n",
+            security(self.threat_model(), bits),
+            self.parameters,
+            self.rung.id,
+            self.rung.assumption,
+            self.rung.security_bits,
+            self.function.name(),
+            self.function.digest(),
+            self.role,
+        );
+        for (other, who) in &self.others {
+            text += &format!("{:<9} {who}\n", other.name());
+        }
+        if let Some(chain) = self.chain {
+            text += &format!("chain     {chain}\n");
+        }
+        text
+    }
+
+    /// The same for a program, with the results and, if wanted, the costs.
+    fn json(&self, outcome: &Outcome, with_cost: bool) -> Json {
+        let mut object = json!({
+            "version": JSON_VERSION,
+            "protocol": "outsourced",
+            "threat_model": self.threat_model().to_string(),
+            "statistical_security_bits": outcome.statistical_security_bits,
+            "copies": self.parameters.copies(),
+            "evaluated_copies": self.parameters.evaluated(),
+            "scheme": self.rung.id.to_string(),
+            "assumption": self.rung.assumption.to_string(),
+            "security_bits": self.rung.security_bits,
+            "function": {
+                "name": self.function.name(),
+                "digest": self.function.digest().to_string(),
+            },
+            "role": self.role.name(),
+            "chain": self.chain,
+            "outputs": outputs_json(&outcome.outputs),
+        });
+        for (other, who) in &self.others {
+            object[other.name()] = who.to_string().into();
+        }
+        if with_cost {
+            object["cost"] = costs_json(std::slice::from_ref(&outcome.cost));
+        }
+        object
+    }
+}

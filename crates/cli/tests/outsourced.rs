@@ -1,0 +1,208 @@
+//! `tacit run --protocol outsourced`: three processes over TLS, and a map that they keep.
+
+mod process;
+
+use std::path::Path;
+
+use process::{Ended, Running, tacit};
+use serde_json::json;
+
+/// A folder with the identities of generator, cloud, and two evaluators.
+struct Parties {
+    folder: tempfile::TempDir,
+    fingerprints: [String; 4],
+}
+
+const KEYS: [&str; 4] = ["generator.key", "cloud.key", "phone.key", "tablet.key"];
+
+impl Parties {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let fingerprints = KEYS.map(|file| {
+            let made = tacit(folder.path(), &["keygen", "--out", file]);
+            made.succeeded().trim().to_owned()
+        });
+        Self {
+            folder,
+            fingerprints,
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Generator, cloud and evaluator number `who` run `function`, each with its own arguments.
+    fn run(&self, function: &[&str], who: usize, own: [&[&str]; 3]) -> [Ended; 3] {
+        let [generator, cloud, ..] = &self.fingerprints;
+        let (evaluator, key) = (&self.fingerprints[2 + who], KEYS[2 + who]);
+        let common = [
+            &["run"],
+            function,
+            &["--protocol", "outsourced", "--json", "--cost"],
+        ];
+        let common = common.concat();
+        let start = |more: &[&str], own: &[&str]| {
+            Running::start(self.path(), &[&common, more, own].concat(), "")
+        };
+        let listen = ["--listen", "127.0.0.1:0"];
+        let of_generator = ["--role", "generator", "--identity", KEYS[0], "--stock", "g"];
+        let known = ["--cloud", cloud, "--evaluator", evaluator];
+        let mut at_generator = start(&[&of_generator[..], &listen, &known].concat(), own[0]);
+        let generator_at = at_generator.line_after("listening on ");
+        let of_cloud = ["--role", "cloud", "--identity", KEYS[1], "--stock", "c"];
+        let known = ["--generator", generator, "--evaluator", evaluator];
+        let known = [&known[..], &["--generator-at", &generator_at]].concat();
+        let mut at_cloud = start(&[&of_cloud[..], &listen, &known].concat(), own[1]);
+        let cloud_at = at_cloud.line_after("listening on ");
+        let of_evaluator = ["--role", "evaluator", "--identity", key];
+        let known = ["--generator", generator, "--cloud", cloud];
+        let places = ["--generator-at", &generator_at, "--cloud-at", &cloud_at];
+        let evaluator = start(&[&of_evaluator[..], &known, &places].concat(), own[2]);
+        let evaluator = evaluator.end();
+        [at_generator.end(), at_cloud.end(), evaluator]
+    }
+}
+
+#[test]
+fn a_map_is_kept_between_processes() {
+    let parties = Parties::new();
+    let tablet = parties.fingerprints[3].clone();
+    let size = [
+        "--param",
+        "cells=4",
+        "--param",
+        "id_bits=3",
+        "--copies",
+        "5",
+    ];
+    let chain = ["--chain", "friends"];
+    let begin = [&chain[..], &["--allow", &tablet]].concat();
+    let of = |name: &'static str| [&[name], &size[..]].concat();
+    for ended in parties.run(&of("friend-map-start"), 0, [&begin, &begin, &[]]) {
+        assert_eq!(ended.json()["outputs"], json!({}), "{ended:?}");
+    }
+    let moves = |who: usize, id: &str, cell: &str| {
+        let (id, cell) = (format!("id={id}"), format!("cell={cell}"));
+        let generator = [&chain[..], &["--input", &id]].concat();
+        let own: [&[&str]; 3] = [&generator, &chain, &["--input", &cell]];
+        let [_, cloud, evaluator] = parties.run(&of("friend-map-set"), who, own);
+        let told = cloud.json();
+        assert_eq!(told["copies"], 5);
+        assert_eq!(told["evaluated_copies"], 2);
+        assert_eq!(told["threat_model"], "malicious-non-colluding");
+        assert_eq!(told["chain"], "friends");
+        let json = evaluator.json();
+        let phases = json["cost"]["runs"][0]["phases"]
+            .as_array()
+            .expect("phases");
+        assert!(
+            phases
+                .iter()
+                .all(|phase| phase["bytes_sent"].as_u64() > Some(0))
+        );
+        json["outputs"]["occupant"].clone()
+    };
+    assert_eq!(moves(0, "5", "2"), 0);
+    assert_eq!(moves(1, "6", "2"), 5);
+    let listed = tacit(parties.path(), &["stock", "list", "--stock", "g", "--json"]).json();
+    let kept = &listed["chains"][0];
+    assert_eq!(kept["name"], "friends");
+    assert_eq!(kept["role"], "generator");
+    assert_eq!(kept["peer"], parties.fingerprints[1].as_str());
+    assert_eq!(kept["values"][0]["name"], "map");
+    assert_eq!(kept["version"], 3);
+    let text = tacit(parties.path(), &["stock", "list", "--stock", "c"]);
+    for part in [
+        "cloud with",
+        "chain friends",
+        "map: version 3",
+        &tablet,
+        "may save everything",
+    ] {
+        assert!(text.succeeded().contains(part), "{part}: {text:?}");
+    }
+    for stock in ["g", "c"] {
+        let drop = ["stock", "drop-chain", "friends", "--stock", stock];
+        tacit(parties.path(), &drop).succeeded();
+        tacit(parties.path(), &drop).failed(2, &["no chain friends"]);
+    }
+}
+
+#[test]
+fn a_run_of_three_without_state() {
+    let parties = Parties::new();
+    let function = ["millionaires", "--param", "bits=8", "--copies", "1"];
+    let own: [&[&str]; 3] = [&["--input", "a=9"], &[], &["--input", "b=8"]];
+    let [generator, cloud, evaluator] = parties.run(&function, 0, own);
+    for ended in [&generator, &evaluator] {
+        let json = ended.json();
+        assert_eq!(json["outputs"]["a_is_richer"], 1);
+        assert_eq!(json["threat_model"], "semi-honest");
+    }
+    assert_eq!(cloud.json()["outputs"], json!({}));
+    assert_eq!(evaluator.json()["cloud"], parties.fingerprints[1].as_str());
+}
+
+#[test]
+fn what_is_missing_is_said_before_anyone_is_met() {
+    let parties = Parties::new();
+    let [generator, cloud, phone, _] = parties.fingerprints.each_ref().map(String::as_str);
+    let run = |args: &[&str]| tacit(parties.path(), &[&["run"], args].concat());
+    let map = [
+        "friend-map-get",
+        "--protocol",
+        "outsourced",
+        "--identity",
+        KEYS[0],
+    ];
+    let of = |more: &[&str]| run(&[&map[..], &["--role", "generator"], more].concat());
+    of(&[]).failed(2, &["--cloud"]);
+    let known = ["--cloud", cloud, "--evaluator", phone];
+    of(&known).failed(2, &["--listen"]);
+    let there = [&known[..], &["--listen", "127.0.0.1:0"]].concat();
+    of(&there).failed(2, &["--chain"]);
+    of(&[&there[..], &["--generator", generator]].concat()).failed(2, &["another party"]);
+    of(&[&there[..], &["--copies", "2"]].concat()).failed(2, &["--copies 2"]);
+    of(&[&there[..], &["--plain-loopback"]].concat()).failed(2, &["--plain-loopback"]);
+    let same = [
+        "--cloud",
+        cloud,
+        "--evaluator",
+        cloud,
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    of(&same).failed(2, &["one fingerprint"]);
+    let client = [
+        "friend-map-get",
+        "--role",
+        "evaluator",
+        "--identity",
+        KEYS[2],
+    ];
+    let asked = ["--security", "malicious-non-colluding"];
+    let others = [
+        "--generator",
+        generator,
+        "--cloud",
+        cloud,
+        "--generator-at",
+        "127.0.0.1:9",
+    ];
+    run(&[&client[..], &asked, &others].concat()).failed(2, &["--cloud-at"]);
+    // What is for three is refused between two, and what keeps values as well.
+    let two = [
+        "millionaires",
+        "--role",
+        "cloud",
+        "--listen",
+        "127.0.0.1:0",
+        "--peer",
+        phone,
+    ];
+    run(&two).failed(2, &["--role cloud", "--protocol outsourced"]);
+    let kept = ["friend-map-get", "--role", "garbler", "--identity", KEYS[0]];
+    let two = ["--listen", "127.0.0.1:0", "--peer", phone];
+    run(&[&kept[..], &two].concat()).failed(2, &["map-get", "--protocol outsourced"]);
+}
