@@ -317,9 +317,9 @@ impl Place {
             log.step(format_args!("refused a connection from {from}: {reason}"));
         };
         let mut met: [Option<Session>; 2] = [None, None];
-        // Whoever is connected to listens at once, and lets the evaluator in last: the order is the
-        // same for all three.
-        for link in [0, 1] {
+        // The evaluator goes to the cloud first, which lets it in when it has met the generator: of
+        // two that come at once the generator would turn one away.
+        for link in [1, 0] {
             if let Some(address) = &self.addresses[link] {
                 let (other, who) = &self.others[link];
                 eprintln!("waiting for the {other} at {address}");
