@@ -104,7 +104,9 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         for cpu in Cpu::available() {
             let large = case.program.ands().len() + case.program.xors().len() >= LARGE_GATES;
             let slow = options.quick || large && cpu == Cpu::portable();
-            if slow && options.only.is_empty() && cpu != Cpu::detect() {
+            let backend = cpu.backend().to_string();
+            let named = options.only.iter().any(|word| backend.contains(word));
+            if slow && !named && cpu != Cpu::detect() {
                 continue;
             }
             for rung in &LADDER {
