@@ -157,7 +157,10 @@ impl Event {
         for (name, value) in fields {
             let _ = match value {
                 serde_json::Value::Null => Ok(()),
-                serde_json::Value::String(plain) if !plain.contains([' ', '"']) => {
+                serde_json::Value::String(plain)
+                    if !plain
+                        .contains(|c: char| c == '"' || c.is_whitespace() || c.is_control()) =>
+                {
                     write!(text, " {name}={plain}")
                 }
                 value => write!(text, " {name}={value}"),

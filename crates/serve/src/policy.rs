@@ -126,6 +126,12 @@ impl Default for Limits {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// Two offers for one peer are called the same.
+    #[error("two functions are called {name:?}; give each a `name` of its own, or other `peers`")]
+    SameName {
+        /// What they are called.
+        name: String,
+    },
     /// Two offers are for the same function, peer, role and scheme.
     #[error(
         "functions {one:?} and {other:?} are the same function for the same peer; leave one out, \
@@ -531,6 +537,12 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> 
         });
     }
     for (number, offer) in offers.iter().enumerate() {
+        // What a peer may still have is remembered by name.
+        let mut others = offers[..number].iter();
+        if others.any(|other| other.name == offer.name && !other.peers.is_disjoint(&offer.peers)) {
+            let name = offer.name.clone();
+            return Err(Error::SameName { name });
+        }
         for (place, function) in offer.functions.iter().enumerate() {
             if function.has_saved_values() {
                 let name = offer.name.clone();

@@ -65,7 +65,7 @@ impl fmt::Display for Rate {
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
     rate: Rate,
-    /// In units of which one is used a time.
+    /// In units of which one is used a time; below zero where more was used than the rate now is.
     left: f64,
     at: Instant,
 }
@@ -102,7 +102,7 @@ impl Bucket {
     pub fn change(&mut self, rate: Rate) {
         if rate != self.rate {
             let used = f64::from(self.rate.times) - self.left;
-            self.left = (f64::from(rate.times) - used).max(0.0);
+            self.left = f64::from(rate.times) - used;
             self.rate = rate;
         }
     }
@@ -153,6 +153,11 @@ mod tests {
         let mut bucket = Bucket::new(Rate::per_minute(3), begun);
         assert!(bucket.take(begun));
         bucket.change(Rate::per_minute(2));
+        assert!(bucket.take(begun) && !bucket.take(begun));
+        // Nor is it forgotten under a rate that it is beyond.
+        bucket.change(Rate::per_minute(1));
+        assert!(!bucket.take(begun));
+        bucket.change(Rate::per_minute(3));
         assert!(bucket.take(begun) && !bucket.take(begun));
     }
 }

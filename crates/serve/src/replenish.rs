@@ -110,7 +110,8 @@ fn fill(shared: &Arc<Shared>, policy: &Policy, stocks: &Stocks, peer: &Peer) -> 
         let (Some(address), true) = (&peer.address, there < level.refill_below) else {
             continue;
         };
-        let Some(_right) = shared.preparation(policy.limits().preparations) else {
+        let Some(_right) = shared.preparation(peer.fingerprint, policy.limits().preparations)
+        else {
             return Ok(());
         };
         let begun = Instant::now();

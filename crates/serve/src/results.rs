@@ -132,7 +132,10 @@ pub(crate) fn command(
 ) -> Result<Zeroizing<Vec<u8>>, String> {
     let (program, arguments) = command.split_first().ok_or("there is no command to run")?;
     let failed = |error| format!("cannot run {program}: {error}");
-    let child = Command::new(program)
+    let mut started = Command::new(program);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut started, 0);
+    let child = started
         .args(arguments)
         .env("TACIT_OFFER", asked.offer)
         .env("TACIT_FUNCTION", asked.function.name())
@@ -151,7 +154,7 @@ pub(crate) fn command(
     let end = Instant::now() + patience;
     let late = || format!("{program} took longer than {patience:?}");
     let stdin = Zeroizing::new(stdin.to_vec());
-    // The threads are left alone when the time is over: a child of the command may hold its pipes.
+    // The threads are left alone when the time is over: somebody else may hold the pipes still.
     thread::spawn(move || {
         // It may end before it reads.
         let _ = input.write_all(&stdin);
@@ -189,8 +192,69 @@ struct Ended(Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        // One that has ended cannot be killed, and is waited for all the same.
-        let _ = self.0.kill();
+        // One that has been waited for has no number any more by which it could be ended.
+        if let Ok(None) = self.0.try_wait() {
+            // Whom the command has started is of its group, and ends with it.
+            #[cfg(target_os = "linux")]
+            let _ = rustix::process::kill_process_group(
+                rustix::process::Pid::from_child(&self.0),
+                rustix::process::Signal::KILL,
+            );
+            let _ = self.0.kill();
+        }
         let _ = self.0.wait();
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::Path;
+    use std::thread;
+    use std::time::Duration;
+
+    use tacit::{Identity, ProtocolId, Role, library};
+
+    use super::{Asked, command};
+
+    /// Whether there is a process of this number that has not ended.
+    fn runs(number: &str) -> bool {
+        let path = Path::new("/proc").join(number.trim()).join("stat");
+        let state = fs::read_to_string(path);
+        state.is_ok_and(|state| !state.contains(") Z"))
+    }
+
+    #[test]
+    fn a_command_that_is_late_ends_with_all_that_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("number");
+        let script = format!("sleep 600 & echo $! > {}; wait", file.display());
+        let function = library::function("millionaires", &BTreeMap::new()).unwrap();
+        let asked = Asked {
+            offer: "millionaires",
+            function: &function,
+            role: Role::Garbler,
+            peer: Identity::generate().unwrap().fingerprint(),
+            peer_name: "bob",
+            protocol: ProtocolId::Direct,
+        };
+        let words = ["sh", "-c", &script].map(str::to_owned);
+        let mut patience = Duration::from_secs(1);
+        // A busy machine may need longer than that to start a shell.
+        let number = loop {
+            let late = command(&words, &asked, b"", patience, 100).unwrap_err();
+            assert!(late.contains("took longer"), "{late}");
+            match fs::read_to_string(&file) {
+                Ok(number) if !number.is_empty() => break number,
+                _ if patience > Duration::from_secs(60) => panic!("the command never started"),
+                _ => patience *= 2,
+            }
+        };
+        let ended = (0..1000).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            !runs(&number)
+        });
+        assert!(ended, "{number} runs on");
     }
 }

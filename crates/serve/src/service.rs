@@ -1,6 +1,6 @@
 //! The service: who is in, who may come in, and how it ends.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
@@ -68,7 +68,8 @@ struct State {
     next: u64,
     peers: HashMap<Fingerprint, PeerState>,
     strangers: Option<Told>,
-    preparations: usize,
+    /// Peers with whom a preparation goes on.
+    preparing: BTreeSet<Fingerprint>,
     /// The stock may be below its levels.
     look: bool,
 }
@@ -467,14 +468,18 @@ impl Shared {
         bucket.take(now)
     }
 
-    /// The right to one of so many preparations at once.
-    pub(crate) fn preparation(self: &Arc<Self>, most: usize) -> Option<PreparationRight> {
+    /// The right to one of so many preparations at once, of which a peer has one.
+    pub(crate) fn preparation(
+        self: &Arc<Self>,
+        peer: Fingerprint,
+        most: usize,
+    ) -> Option<PreparationRight> {
         let mut state = self.state();
-        if state.preparations >= most || self.is_stopping() {
+        if state.preparing.len() >= most || self.is_stopping() || !state.preparing.insert(peer) {
             return None;
         }
-        state.preparations += 1;
-        Some(PreparationRight(Arc::clone(self)))
+        let shared = Arc::clone(self);
+        Some(PreparationRight { shared, peer })
     }
 
     /// Lets the replenisher look at the stock soon.
@@ -540,18 +545,21 @@ impl Answers for Shared {
             "status": status,
             "sessions": state.sessions.len(),
             "running": state.sessions.values().filter(|session| session.running).count(),
-            "preparing": state.preparations,
+            "preparing": state.preparing.len(),
         });
         (accepts, format!("{json}\n"))
     }
 }
 
 /// The right to prepare, given back when this is dropped.
-pub(crate) struct PreparationRight(Arc<Shared>);
+pub(crate) struct PreparationRight {
+    shared: Arc<Shared>,
+    peer: Fingerprint,
+}
 
 impl Drop for PreparationRight {
     fn drop(&mut self) {
-        self.0.state().preparations -= 1;
+        self.shared.state().preparing.remove(&self.peer);
     }
 }
 

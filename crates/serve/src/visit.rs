@@ -278,11 +278,11 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         return Turn::Refuse(AbortReason::NotAllowed, why);
     };
     let limits = policy.limits();
-    let Some(_right) = shared.preparation(limits.preparations) else {
+    let Some(_right) = shared.preparation(seat.peer, limits.preparations) else {
         return busy(
             seat,
             "preparation",
-            "there are as many preparations as there may be",
+            "it prepares already, or there are as many preparations as there may be",
         );
     };
     if !seat.begin() {

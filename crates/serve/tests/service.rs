@@ -509,3 +509,27 @@ fn aes_runs_from_the_stock_that_the_peer_filled() {
         AbortReason::NotAllowed,
     );
 }
+
+#[test]
+fn functions_of_one_name_are_refused_for_one_peer() {
+    let scene = Scene::new(2);
+    let (mut one, mut other) = (
+        scene.offer(vec![millionaires(8)]),
+        scene.offer(vec![millionaires(16)]),
+    );
+    let build = |one: &Offer, other: &Offer| {
+        let offers = vec![one.clone(), other.clone()];
+        Policy::new(scene.peer_list(), offers, Vec::new(), Scene::limits(), None)
+    };
+    let refused = build(&one, &other).err().expect("a refusal");
+    assert!(
+        refused.to_string().contains("give each a `name`"),
+        "{refused}"
+    );
+    one.peers = [scene.fingerprint(0)].into();
+    other.peers = [scene.fingerprint(1)].into();
+    assert!(build(&one, &other).is_ok());
+    other.peers.insert(scene.fingerprint(0));
+    other.name = "sixteen bits".to_owned();
+    assert!(build(&one, &other).is_ok());
+}

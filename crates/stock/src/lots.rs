@@ -174,6 +174,16 @@ impl Preparation {
         &self.stock
     }
 
+    /// Destroys the stock, its keys first. Whoever waits for this right finds nothing afterwards.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`].
+    pub fn destroy(self) -> Result<(), StockError> {
+        let inner = &self.stock.inner;
+        crate::stock::destroy(inner.storage.as_ref(), &inner.folder)
+    }
+
     /// [`Stock::marks`], taken while no other process of this party prepares.
     ///
     /// # Errors

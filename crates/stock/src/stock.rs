@@ -494,15 +494,20 @@ pub(crate) fn identify(
 /// Removes a stock's folder, its keys first.
 pub(crate) fn remove(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
     let lock_path = folder.join("prepare.lock");
-    let Ok(names) = storage.names(folder) else {
-        return Ok(());
+    let lock = match storage.try_lock(&lock_path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        lock => lock.map_err(StockError::io(&lock_path, "lock it"))?,
     };
-    let lock = storage
-        .try_lock(&lock_path)
-        .map_err(StockError::io(&lock_path, "lock it"))?;
-    if lock.is_none() {
-        return Err(StockError::Busy { file: lock_path });
+    match lock {
+        Some(_lock) => destroy(storage, folder),
+        None => Err(StockError::Busy { file: lock_path }),
     }
+}
+
+/// The same, where the caller has the right to prepare.
+pub(crate) fn destroy(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
+    let names = storage.names(folder);
+    let names = names.map_err(StockError::io(folder, "list it"))?;
     for name in names.iter().filter(|name| name.starts_with("epoch-")) {
         keys::destroy(storage, &folder.join(name).join(KEYS_NAME))?;
     }

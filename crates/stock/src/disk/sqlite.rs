@@ -25,6 +25,8 @@ pub(super) struct Database {
 
 impl Database {
     pub(super) fn open(file: &Path) -> io::Result<Self> {
+        // SQLite gives its log the mode of this file.
+        super::options().create(true).truncate(false).open(file)?;
         let connection = Connection::open(file).map_err(as_io)?;
         connection.busy_timeout(WAIT).map_err(as_io)?;
         let mode: String = connection

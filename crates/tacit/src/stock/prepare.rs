@@ -302,7 +302,6 @@ pub(crate) fn fill(
     threads: NonZeroUsize,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Vec<PreparedKind>, Error> {
-    let (stocks, id, role) = (opened.stocks.clone(), opened.stock.id(), opened.role);
     let visitor = Fill {
         session,
         opened,
@@ -311,15 +310,8 @@ pub(crate) fn fill(
         threads,
         watch,
     };
-    let made = with_scheme(visitor.opened.scheme, visitor)
-        .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))?;
-    let caught = made.as_ref().err().and_then(failed_check);
-    if let (Role::Garbler, Some(check)) = (role, caught) {
-        // The peer guessed at bits of Δ and guessed wrong. Under the same Δ it would guess again.
-        stocks.stocks.remove(&id)?;
-        return Err(Error::StockDestroyed { check });
-    }
-    made
+    with_scheme(visitor.opened.scheme, visitor)
+        .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))?
 }
 
 /// The check of the OT extension that caught the peer, if one did.
@@ -375,7 +367,16 @@ impl SchemeVisitor for Fill<'_> {
                 right: &right,
                 levels: self.levels,
             };
-            batch.make(&mut makers, place, &missing, &mut made)?;
+            if let Err(error) = batch.make(&mut makers, place, &missing, &mut made) {
+                let caught = failed_check(&error).filter(|_| self.opened.role == Role::Garbler);
+                let Some(check) = caught else {
+                    return Err(error);
+                };
+                // The peer guessed at bits of Δ and guessed wrong. Under the same Δ it would guess
+                // again, in a session of its that waits for this right.
+                right.destroy()?;
+                return Err(Error::StockDestroyed { check });
+            }
             if made != missing {
                 drop(right);
                 // A run that waits for the right takes it now.
