@@ -555,6 +555,9 @@ pub(crate) struct StockCommandArgs {
     /// Only stocks for this role
     #[arg(long, global = true, value_enum)]
     pub(crate) role: Option<RoleArg>,
+    /// Only stocks under this garbling scheme
+    #[arg(long, global = true, value_name = "SCHEME")]
+    pub(crate) scheme: Option<String>,
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -567,7 +570,7 @@ pub(crate) enum StockCommand {
     List,
     /// Read everything, name what is damaged and withdraw it
     Check,
-    /// Give up all instances of one component, which no function takes any more
+    /// Give up all instances of one component, which no function takes any more, in one stock
     Drop {
         /// The component: its name as `tacit stock list` has it, or its digest's beginning
         #[arg(value_name = "NAME|DIGEST")]

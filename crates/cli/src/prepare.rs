@@ -277,7 +277,19 @@ fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
     };
     let name = &wanted.name;
     match function::find(name, &choice)? {
-        Found::Circuit(found) => Ok((Component::new(found.name, found.circuit), wanted.count)),
+        Found::Circuit(found) => {
+            // Of several sizes each has its own name in what is listed.
+            let params = wanted
+                .params
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"));
+            let params = params.collect::<Vec<_>>().join(",");
+            let name = match params.is_empty() {
+                true => found.name,
+                false => format!("{}:{params}", found.name),
+            };
+            Ok((Component::new(name, found.circuit), wanted.count))
+        }
         Found::Function(..) => Err(Failure::Usage(format!(
             "{name} is a function and --component takes circuits; prepare for it with `tacit \
              prepare {name} --runs N`"

@@ -1,6 +1,8 @@
 //! `tacit stock`: what is in stock with whom, whether it is whole, and how to begin anew; and where
 //! the stock lies for all commands that use it.
 
+mod drop;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +10,7 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
 use tacit::{
-    Damage, Fingerprint, KeptChain, OutsourcedRole, Role, StockName, StockSummary, StockedKind,
+    ComponentDigest, Damage, Fingerprint, KeptChain, OutsourcedRole, Role, StockName, StockSummary,
     Stocks,
 };
 
@@ -20,6 +22,9 @@ use crate::report::{JSON_VERSION, pretty, shown_bytes};
 
 /// Most bytes of a stock, unless the configuration says otherwise.
 const DEFAULT_LIMIT_GIB: u64 = 20;
+
+/// What is told of a stock, to a person and to a program.
+type Told = (String, Json);
 
 /// This party's stocks: in `explicit`, or where the configuration says, or in the usual folder.
 ///
@@ -61,9 +66,13 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     if let StockCommand::DropChain { chain } = &args.command {
         return drop_chain(&stocks, chain, peer, role, args.json);
     }
+    let scheme = args.scheme.as_deref();
+    let scheme = scheme.map(|name| crate::run::scheme(Some(name), None));
+    let scheme = scheme.transpose()?.map(|rung| rung.id);
     let mut names = stocks.list()?;
     names.retain(|name| peer.is_none_or(|peer| name.peer == peer));
     names.retain(|name| role.is_none_or(|role| name.role == role));
+    names.retain(|name| scheme.is_none_or(|scheme| name.scheme == scheme));
     let destroys = match args.command {
         StockCommand::NewEpoch => Some("new-epoch"),
         StockCommand::Drop { .. } => Some("drop"),
@@ -78,32 +87,35 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         }
         if names.is_empty() {
             return Err(Failure::Usage(
-                "there is no stock with this peer, so that nothing is to be destroyed; `tacit \
+                "there is no such stock with this peer, so that nothing is to be destroyed; `tacit \
                  stock list` lists those that there are"
                     .to_owned(),
             ));
         }
     }
-    let mut told = Vec::new();
-    for name in &names {
-        told.push(match &args.command {
-            StockCommand::Drop { component } => drop_component(&stocks, name, component)?,
-            StockCommand::List => list(&stocks.summary(name)?),
-            StockCommand::Check => check(&stocks, name)?,
-            StockCommand::Compact => {
-                let freed = stocks.compact(name)?;
-                let text = format!("freed {}\n", shown_bytes(freed));
-                (text, json!({ "freed_bytes": freed }))
-            }
-            // Chains are no stocks, and this command has been answered.
-            StockCommand::DropChain { .. } => continue,
-            StockCommand::NewEpoch => {
-                stocks.end_epoch(name)?;
-                let text = "destroyed; the next preparation begins a new epoch\n".to_owned();
-                (text, json!({ "destroyed": true }))
-            }
-        });
-    }
+    let each = |tell: &dyn Fn(&StockName) -> Result<Told, Failure>| {
+        names.iter().map(tell).collect::<Result<Vec<_>, _>>()
+    };
+    let told = match &args.command {
+        StockCommand::Drop { component } => {
+            let (stock, told) = drop::drop_component(&stocks, &names, component)?;
+            return print(args.json, &[stock], vec![told], &[]);
+        }
+        StockCommand::List => each(&|name| Ok(list(&stocks.summary(name)?)))?,
+        StockCommand::Check => each(&|name| check(&stocks, name))?,
+        StockCommand::Compact => each(&|name| {
+            let freed = stocks.compact(name)?;
+            let text = format!("freed {}\n", shown_bytes(freed));
+            Ok((text, json!({ "freed_bytes": freed })))
+        })?,
+        // Chains are no stocks, and this command has been answered.
+        StockCommand::DropChain { .. } => Vec::new(),
+        StockCommand::NewEpoch => each(&|name| {
+            stocks.end_epoch(name)?;
+            let text = "destroyed; the next preparation begins a new epoch\n".to_owned();
+            Ok((text, json!({ "destroyed": true })))
+        })?,
+    };
     let damaged = told
         .iter()
         .any(|(_, json)| json["damaged"] != json!([]) && json["damaged"].is_array());
@@ -123,7 +135,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
 fn print(
     json: bool,
     names: &[StockName],
-    told: Vec<(String, Json)>,
+    told: Vec<Told>,
     chains: &[KeptChain],
 ) -> Result<(), Failure> {
     let told = names.iter().zip(told);
@@ -254,7 +266,7 @@ fn drop_chain(
     crate::print(format!("dropped the chain {name}; {} does the same\n", chain.peer).as_bytes())
 }
 
-fn list(summary: &StockSummary) -> (String, Json) {
+fn list(summary: &StockSummary) -> Told {
     let mut text = String::new();
     let _ = writeln!(
         text,
@@ -266,19 +278,21 @@ fn list(summary: &StockSummary) -> (String, Json) {
     if !summary.kinds.is_empty() {
         let _ = writeln!(
             text,
-            "{:>10} {:>10} {:>12} {:>10} {:>8}  component",
-            "usable", "damaged", "bytes", "used/day", "lasts"
+            "{:>10} {:>10} {:>12} {:>10} {:>8}  {:8}  component",
+            "usable", "damaged", "bytes", "used/day", "lasts", "digest"
         );
     }
-    for kind in &summary.kinds {
+    let digests = shown_digests(summary.kinds.iter().map(|kind| &kind.digest));
+    for (kind, digest) in summary.kinds.iter().zip(digests) {
         let (usable, damaged) = (kind.available, kind.withdrawn);
         let _ = write!(
             text,
-            "{usable:>10} {damaged:>10} {:>12} {:>10} {:>8}  {}",
+            "{usable:>10} {damaged:>10} {:>12} {:>10} {:>8}  {digest}  {}",
             kind.bytes,
-            per_day(kind).map_or("-".to_owned(), |count| format!("{count:.0}")),
+            kind.taken_per_day()
+                .map_or("-".to_owned(), |count| format!("{count:.0}")),
             kind.lasts().map_or("-".to_owned(), shown_time),
-            kind.name
+            kind.names().collect::<Vec<_>>().join(", ")
         );
         if kind.pending > 0 {
             let _ = write!(text, " ({} more wait for the next meeting)", kind.pending);
@@ -288,6 +302,7 @@ fn list(summary: &StockSummary) -> (String, Json) {
     let kinds = summary.kinds.iter().map(|kind| {
         json!({
             "name": kind.name,
+            "other_names": kind.other_names,
             "digest": kind.digest.to_string(),
             "usable": kind.available,
             "pending": kind.pending,
@@ -307,10 +322,19 @@ fn list(summary: &StockSummary) -> (String, Json) {
     (text, json)
 }
 
-/// What runs take in a day at the rate of late; `None` where none did.
-fn per_day(kind: &StockedKind) -> Option<f64> {
-    let days = kind.taken_within.as_secs_f64() / 86_400.0;
-    (kind.taken > 0).then(|| kind.taken as f64 / days)
+/// The beginnings of these digests, or all of those that begin alike.
+fn shown_digests<'d>(digests: impl Iterator<Item = &'d ComponentDigest>) -> Vec<String> {
+    const DIGITS: usize = 8;
+    let whole: Vec<_> = digests.map(ComponentDigest::to_string).collect();
+    let shown = whole.iter().map(|digest| {
+        let short = &digest[..DIGITS];
+        let mut alike = whole.iter().filter(|other| other.starts_with(short));
+        match alike.all(|other| other == digest) {
+            true => short.to_owned(),
+            false => digest.clone(),
+        }
+    });
+    shown.collect()
 }
 
 /// A time in the largest unit that leaves a whole number.
@@ -323,40 +347,7 @@ fn shown_time(time: Duration) -> String {
     }
 }
 
-/// Gives up all instances of a component.
-fn drop_component(
-    stocks: &Stocks,
-    name: &StockName,
-    component: &str,
-) -> Result<(String, Json), Failure> {
-    let summary = stocks.summary(name)?;
-    let meant = |kind: &&StockedKind| {
-        kind.name == component || kind.digest.to_string().starts_with(component)
-    };
-    let kinds: Vec<_> = summary.kinds.iter().filter(meant).collect();
-    let [kind] = kinds[..] else {
-        let names: Vec<_> = summary
-            .kinds
-            .iter()
-            .map(|kind| kind.name.as_str())
-            .collect();
-        return Err(Failure::Usage(format!(
-            "{component} is {} of what is in stock, which is {}; name one of them",
-            if kinds.is_empty() { "none" } else { "several" },
-            names.join(", ")
-        )));
-    };
-    let dropped = stocks.give_up(name, &kind.digest)?;
-    let freed = stocks.compact(name)?;
-    let text = format!(
-        "gave up {dropped} of {}, freed {}\n",
-        kind.name,
-        shown_bytes(freed)
-    );
-    Ok((text, json!({ "dropped": dropped, "freed_bytes": freed })))
-}
-
-fn check(stocks: &Stocks, name: &StockName) -> Result<(String, Json), Failure> {
+fn check(stocks: &Stocks, name: &StockName) -> Result<Told, Failure> {
     let report = stocks.check(name)?;
     let mut text = format!("{} instances are whole\n", report.whole);
     let mut damaged = Vec::new();

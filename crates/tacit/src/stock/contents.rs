@@ -17,8 +17,11 @@ use crate::Error;
 /// The name of OTs among what is in stock.
 pub(super) const OTS: &str = "OTs";
 
-/// No component's name is longer than this in the list of names.
-const MAX_NAME_BYTES: u64 = 256;
+/// The names of a component are not longer than this, all together.
+const MAX_NAMES_BYTES: u64 = 1024;
+
+/// Less time than this says nothing of a rate: two runs in the first minute are not 2880 a day.
+const LEAST_FOR_A_RATE: Duration = Duration::from_secs(3600);
 
 /// Which stock: one for each pair of parties, role and garbling scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +54,10 @@ pub struct StockSummary {
 /// What a stock holds of one kind. For OTs all counts are of OTs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockedKind {
-    /// The component's name as it was prepared, or `OTs`.
+    /// The component's name as it was first prepared, or `OTs`.
     pub name: String,
+    /// Other names under which it was prepared since.
+    pub other_names: Vec<String>,
     /// The component's digest.
     pub digest: ComponentDigest,
     /// Instances that a run can use.
@@ -70,10 +75,27 @@ pub struct StockedKind {
 }
 
 impl StockedKind {
-    /// How long what is available lasts where runs go on to take as much as of late; `None` where
-    /// none does.
+    /// All names under which it was prepared.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let others = self.other_names.iter();
+        std::iter::once(&self.name)
+            .chain(others)
+            .map(String::as_str)
+    }
+
+    /// How many runs take in a day where they go on to take as much as of late; `None` where none
+    /// does, or not yet for an hour.
+    #[must_use]
+    pub fn taken_per_day(&self) -> Option<f64> {
+        const DAY_S: f64 = 86_400.0;
+        let known = self.taken > 0 && self.taken_within >= LEAST_FOR_A_RATE;
+        known.then(|| self.taken as f64 * DAY_S / self.taken_within.as_secs_f64())
+    }
+
+    /// How long what is available lasts at that rate; `None` where there is none.
     #[must_use]
     pub fn lasts(&self) -> Option<Duration> {
+        self.taken_per_day()?;
         let taken = u128::from(self.taken);
         let nanos = self
             .taken_within
@@ -141,8 +163,10 @@ impl Stocks {
             let (taken, taken_within) = usage
                 .map(|usage| usage.recently(usage::now_s()))
                 .unwrap_or_default();
+            let mut names = self.names_of(&kind.kind).into_iter();
             StockedKind {
-                name: self.name_of(&kind.kind),
+                name: names.next().unwrap_or_else(|| kind.kind.to_string()),
+                other_names: names.collect(),
                 digest: kind.kind,
                 available: kind.available * unit,
                 pending: kind.pending * unit,
@@ -218,37 +242,74 @@ impl Stocks {
         self.folder.join("names").join(digest)
     }
 
-    /// Notes a kind's name for people to read. Nothing rests on it, so that it may fail.
+    /// Notes a kind's name for people to read, a line for each. Nothing rests on it, so that it may
+    /// fail.
     pub(super) fn note_name(&self, kind: &ComponentDigest, name: &str) {
-        let path = self.name_file(kind);
-        if path
-            .parent()
-            .is_none_or(|folder| self.storage.create_folder(folder).is_err())
-        {
+        let known = self.names_of(kind);
+        if known.iter().any(|known| known == name) {
             return;
         }
-        // It is there from the second time on.
-        if let Ok(file) = self.storage.create(&path) {
-            let _ = file.write_at(name.as_bytes(), 0);
+        let names = known.iter().map(String::as_str).chain([name]);
+        let names = names.collect::<Vec<_>>().join("\n");
+        let path = self.name_file(kind);
+        let folder = path
+            .parent()
+            .map(|folder| self.storage.create_folder(folder));
+        if names.len() as u64 > MAX_NAMES_BYTES || folder.is_none_or(|made| made.is_err()) {
+            return;
+        }
+        let file = self
+            .storage
+            .open(&path)
+            .or_else(|_| self.storage.create(&path));
+        if let Ok(file) = file {
+            let _ = file.write_at(names.as_bytes(), 0);
         }
     }
 
-    /// The name that was noted, or the beginning of the digest.
-    fn name_of(&self, kind: &ComponentDigest) -> String {
+    /// The names that were noted, the first one first.
+    fn names_of(&self, kind: &ComponentDigest) -> Vec<String> {
         if *kind == ot_kind() {
-            return OTS.to_owned();
+            return vec![OTS.to_owned()];
         }
-        let name = self.read_name(&self.name_file(kind));
-        name.unwrap_or_else(|| kind.to_string())
+        let names = self.read_names(&self.name_file(kind));
+        names.unwrap_or_default()
     }
 
-    fn read_name(&self, path: &Path) -> Option<String> {
+    fn read_names(&self, path: &Path) -> Option<Vec<String>> {
         let file = self.storage.open(path).ok()?;
-        let length = file.len().ok().filter(|length| *length <= MAX_NAME_BYTES)?;
-        let mut name = vec![0; usize::try_from(length).ok()?];
-        file.read_at(&mut name, 0).ok()?;
-        let name = String::from_utf8(name).ok()?;
-        let plain = !name.is_empty() && !name.chars().any(char::is_control);
-        plain.then_some(name)
+        let length = file.len().ok();
+        let length = length.filter(|length| *length <= MAX_NAMES_BYTES)?;
+        let mut names = vec![0; usize::try_from(length).ok()?];
+        file.read_at(&mut names, 0).ok()?;
+        let names = String::from_utf8(names).ok()?;
+        let plain = |name: &&str| !name.is_empty() && !name.chars().any(char::is_control);
+        Some(names.lines().filter(plain).map(str::to_owned).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_known_after_an_hour() {
+        let mut kind = StockedKind {
+            name: OTS.to_owned(),
+            other_names: Vec::new(),
+            digest: ot_kind(),
+            available: 30,
+            pending: 0,
+            withdrawn: 0,
+            bytes: 0,
+            taken: 10,
+            taken_within: Duration::from_secs(3599),
+        };
+        assert_eq!((kind.taken_per_day(), kind.lasts()), (None, None));
+        kind.taken_within = Duration::from_secs(7200);
+        assert_eq!(kind.taken_per_day(), Some(120.0));
+        assert_eq!(kind.lasts(), Some(Duration::from_secs(6 * 3600)));
+        kind.taken = 0;
+        assert_eq!((kind.taken_per_day(), kind.lasts()), (None, None));
     }
 }

@@ -20,8 +20,6 @@ use super::Stocks;
 const HOURS: usize = 24;
 const BYTES: usize = 16 + 8 * HOURS;
 const HOUR_S: u64 = 3600;
-/// Less time than this says nothing of a rate.
-const LEAST: Duration = Duration::from_secs(60);
 /// Counts are in memory for so long at most, while there are runs.
 const HELD: Duration = Duration::from_secs(5);
 
@@ -59,7 +57,7 @@ impl Usage {
         // The current hour has only begun.
         let window = (HOURS as u64 - 1) * HOUR_S + now_s % HOUR_S;
         let covered = window.min(now_s.saturating_sub(self.begun_s));
-        (taken, Duration::from_secs(covered).max(LEAST))
+        (taken, Duration::from_secs(covered))
     }
 
     /// Drops the hours that are a day ago. A clock that went back counts in the last hour.
@@ -193,7 +191,7 @@ mod tests {
         let begun = 1_000 * HOUR_S;
         let mut usage = Usage::new(begun);
         usage.note(begun + 10, 5);
-        assert_eq!(usage.recently(begun + 10), (5, LEAST));
+        assert_eq!(usage.recently(begun + 10), (5, Duration::from_secs(10)));
         usage.note(begun + 600, 7);
         assert_eq!(
             usage.recently(begun + 1200),
@@ -215,7 +213,7 @@ mod tests {
         usage.note(begun, 5);
         usage.note(begun - DAY_S, 2);
         assert_eq!(usage.recently(begun).0, 7);
-        assert_eq!(usage.recently(0), (7, LEAST));
+        assert_eq!(usage.recently(0), (7, Duration::ZERO));
         usage.note(begun, u64::MAX);
         assert_eq!(usage.recently(begun).0, u64::MAX);
     }

@@ -73,6 +73,7 @@ impl BatchRun<'_> {
             let held = kinds.iter().find(|kind| self.opened.held.count(kind) > 0);
             if let Some(kind) = held {
                 let lease = self.opened.held.take(kind, 1)?;
+                self.opened.taken.note(*kind, 1);
                 (self.leases.watch)(&TakenNumbers {
                     name: name_of(function, security_bits),
                     digest: *kind,

@@ -1,0 +1,166 @@
+//! `tacit stock drop`: all instances of one component in one stock.
+//!
+//! Which one is decided over all stocks before anything is destroyed: two parties that give the
+//! same command must not find out by halves that it was not clear.
+
+use serde_json::json;
+use tacit::{StockName, StockSummary, StockedKind, Stocks};
+
+use super::{Told, shown_digests};
+use crate::failure::Failure;
+use crate::report::shown_bytes;
+
+/// Gives up what `component` names, by a name or by the beginning of a digest, in the one of these
+/// stocks that has it; which stock that was, and what is told.
+///
+/// # Errors
+///
+/// No stock has it, or it is not clear which one is meant. Nothing is destroyed then.
+pub(super) fn drop_component(
+    stocks: &Stocks,
+    names: &[StockName],
+    component: &str,
+) -> Result<(StockName, Told), Failure> {
+    let summaries = names.iter().map(|name| stocks.summary(name));
+    let summaries: Vec<_> = summaries.collect::<Result<_, _>>()?;
+    let (stock, kind) = the_one(&summaries, component)?;
+    let dropped = stocks.give_up(stock, &kind.digest)?;
+    let freed = stocks.compact(stock)?;
+    let text = format!(
+        "gave up {dropped} of {}, freed {}\n",
+        kind.name,
+        shown_bytes(freed)
+    );
+    let json = json!({
+        "name": kind.name,
+        "digest": kind.digest.to_string(),
+        "dropped": dropped,
+        "freed_bytes": freed,
+    });
+    Ok((*stock, (text, json)))
+}
+
+/// What `component` means among all that is in stock.
+fn the_one<'s>(
+    summaries: &'s [StockSummary],
+    component: &str,
+) -> Result<(&'s StockName, &'s StockedKind), Failure> {
+    let all = || {
+        let kinds = |summary: &'s StockSummary| {
+            let name = &summary.name;
+            summary.kinds.iter().map(move |kind| (name, kind))
+        };
+        summaries.iter().flat_map(kinds)
+    };
+    let meant: Vec<_> = all().filter(|(_, kind)| is(kind, component)).collect();
+    match meant[..] {
+        [one] => Ok(one),
+        [] => Err(Failure::Usage(format!(
+            "{component:?} is none of what is in stock, which is {}; give one of these names or \
+             digests",
+            listed(all())
+        ))),
+        _ => Err(Failure::Usage(format!(
+            "{component:?} is several of what is in stock: {}; say which by --role, --scheme or \
+             the digest. Nothing was dropped",
+            listed(meant.iter().copied())
+        ))),
+    }
+}
+
+fn is(kind: &StockedKind, component: &str) -> bool {
+    let digest = kind.digest.to_string();
+    kind.names().any(|name| name == component)
+        || (!component.is_empty() && digest.starts_with(component))
+}
+
+fn listed<'s>(kinds: impl Iterator<Item = (&'s StockName, &'s StockedKind)>) -> String {
+    let kinds: Vec<_> = kinds.collect();
+    let digests = shown_digests(kinds.iter().map(|(_, kind)| &kind.digest));
+    let listed = kinds.iter().zip(digests).map(|((stock, kind), digest)| {
+        let (role, scheme) = (stock.role.name(), stock.scheme);
+        format!("{} {digest} ({role}, {scheme})", kind.name)
+    });
+    let listed: Vec<_> = listed.collect();
+    match listed.is_empty() {
+        true => "nothing".to_owned(),
+        false => listed.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tacit::garble::SchemeId;
+    use tacit::{ComponentDigest, EpochId, Fingerprint, Role};
+
+    use super::*;
+
+    fn stock(role: Role, scheme: SchemeId, kinds: &[(&str, u8)]) -> StockSummary {
+        let kinds = kinds.iter().map(|(name, digest)| StockedKind {
+            name: (*name).to_owned(),
+            other_names: Vec::new(),
+            digest: ComponentDigest([*digest; 32]),
+            available: 10,
+            pending: 0,
+            withdrawn: 0,
+            bytes: 0,
+            taken: 0,
+            taken_within: Duration::ZERO,
+        });
+        StockSummary {
+            name: StockName {
+                own: Fingerprint([1; 32]),
+                peer: Fingerprint([2; 32]),
+                role,
+                scheme,
+            },
+            epoch: EpochId {
+                number: 1,
+                nonce: [0; 16],
+            },
+            bytes: 0,
+            max_bytes: 1,
+            kinds: kinds.collect(),
+        }
+    }
+
+    #[test]
+    fn one_of_all_stocks_is_meant_or_nothing_is() {
+        let default = SchemeId::HALF_GATES_TWO_CALL;
+        let stocks = [
+            stock(Role::Garbler, default, &[("xor", 0xaa), ("xor", 0xab)]),
+            stock(Role::Evaluator, default, &[("xor", 0xaa), ("add", 0xcc)]),
+            stock(Role::Evaluator, SchemeId::PRF, &[]),
+        ];
+        let found = |component| {
+            let found = the_one(&stocks, component);
+            found.map(|(stock, kind)| (stock.role, kind.digest.0[0]))
+        };
+        assert_eq!(found("add").unwrap(), (Role::Evaluator, 0xcc));
+        assert_eq!(found("abab").unwrap(), (Role::Garbler, 0xab));
+        for several in ["xor", "aa", "a"] {
+            let refused = found(several).unwrap_err().to_string();
+            for word in ["--role", "abababab", "(evaluator, half-gates/two-call)"] {
+                let both_of_aa = several == "aa" && word == "abababab";
+                assert_eq!(refused.contains(word), !both_of_aa, "{several}: {refused}");
+            }
+        }
+        for none in ["", "sub", "dd"] {
+            let refused = found(none).unwrap_err().to_string();
+            assert!(refused.contains("none of what is in stock"), "{refused}");
+            assert!(refused.contains("add cccccccc"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_component_goes_by_each_of_its_names() {
+        let default = SchemeId::HALF_GATES_TWO_CALL;
+        let mut both = stock(Role::Garbler, default, &[("aes-128-rounds/round", 1)]);
+        both.kinds[0].other_names.push("aes-round".to_owned());
+        for name in ["aes-128-rounds/round", "aes-round"] {
+            assert!(the_one(std::slice::from_ref(&both), name).is_ok(), "{name}");
+        }
+    }
+}
