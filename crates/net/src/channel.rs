@@ -378,6 +378,9 @@ impl Channel {
         let announced = u32::from_le_bytes([l0, l1, l2, l3]);
         match usize::try_from(announced) {
             Ok(length) if length <= max_len => Ok(Some((kind, length))),
+            _ if matches!(self.stream, Stream::Clear(_)) && is_tls(*header) => {
+                Err(NetError::OneSidedTls)
+            }
             _ => Err(NetError::TooLong {
                 kind,
                 announced,
@@ -481,6 +484,14 @@ impl fmt::Debug for Channel {
     }
 }
 
+/// Whether a peer that was to speak in the clear begins a TLS record: an alert or a handshake, of
+/// some version 3.x (RFC 8446, section 5.1).
+fn is_tls([kind, major, minor, ..]: [u8; HEADER_BYTES]) -> bool {
+    const ALERT: u8 = 21;
+    const HANDSHAKE: u8 = 22;
+    matches!(kind, ALERT | HANDSHAKE) && major == 3 && minor <= 4
+}
+
 fn header(kind: u8, length: usize) -> Result<[u8; HEADER_BYTES], NetError> {
     let Ok(announced) = u32::try_from(length) else {
         return Err(NetError::TooLongToSend { kind, length });
@@ -492,6 +503,14 @@ fn header(kind: u8, length: usize) -> Result<[u8; HEADER_BYTES], NetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn records_of_tls_are_known_from_messages() {
+        assert!(is_tls([21, 3, 3, 0, 2]) && is_tls([22, 3, 1, 2, 0]));
+        assert!(
+            !is_tls([21, 4, 3, 0, 2]) && !is_tls([23, 3, 3, 0, 2]) && !is_tls([22, 3, 5, 0, 2])
+        );
+    }
 
     #[test]
     fn a_header_announces_at_most_four_gigabytes() {

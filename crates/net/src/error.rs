@@ -122,6 +122,12 @@ pub enum NetError {
         /// Bytes that are allowed at this point.
         limit: usize,
     },
+    /// The peer speaks TLS where this side was told to do without.
+    #[error(
+        "one side runs with --plain-loopback and the other without; give it to both, for \
+         measurements, or to neither"
+    )]
+    OneSidedTls,
     /// This side tried to send a message that no header can announce.
     #[error(
         "a message of kind {kind} would have {length} bytes, and the format ends at 4294967295; \
@@ -189,9 +195,8 @@ pub enum NetError {
     },
     /// An address is malformed, unknown, or taken.
     #[error(
-        "cannot use the address {address}: {reason}; an address is HOST:PORT, where HOST is this \
-         machine's own to listen at and a name or number that leads to the other party to connect \
-         to"
+        "cannot use the address {address}: {reason}; {remedy}",
+        remedy = address_remedy(reason)
     )]
     Address {
         /// The address as it was given.
@@ -282,6 +287,25 @@ impl NetError {
     }
 }
 
+/// What to do about an address that cannot be used.
+fn address_remedy(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another program listens there, perhaps `tacit serve` (`ss -ltnp` shows it): stop it, \
+             or take another port"
+        }
+        io::ErrorKind::PermissionDenied => "ports below 1024 are not for everybody; take another",
+        io::ErrorKind::InvalidInput => {
+            "an address is HOST:PORT, where HOST is this machine's own to listen at and a name or \
+             number that leads to the other party to connect to"
+        }
+        _ => {
+            "see whether the host's name is right: this machine's own to listen at, one that leads \
+             to the other party to connect to"
+        }
+    }
+}
+
 /// A number of connections for a sentence.
 fn connections(count: u64) -> String {
     match count {
@@ -302,6 +326,21 @@ fn list(fingerprints: &[Fingerprint]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_that_cannot_be_used_has_the_remedy_of_its_cause() {
+        for (kind, remedy) in [
+            (io::ErrorKind::AddrInUse, "another program listens there"),
+            (io::ErrorKind::PermissionDenied, "below 1024"),
+            (io::ErrorKind::Other, "name is right"),
+            (io::ErrorKind::InvalidInput, "HOST:PORT"),
+        ] {
+            let (address, reason) = ("localhost:1".to_owned(), kind.into());
+            let text = NetError::Address { address, reason }.to_string();
+            let (_, said) = text.split_once("; ").expect("a remedy");
+            assert!(said.contains(remedy), "{text}");
+        }
+    }
 
     #[test]
     fn failures_of_the_system_are_sorted() {
