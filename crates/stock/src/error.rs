@@ -29,7 +29,7 @@ pub enum StockError {
     /// A file is of another version of the format.
     #[error(
         "{} has stock format {found}, and this program reads format {expected}; use the program \
-         that wrote it, or prepare anew with `tacit stock new-epoch`",
+         that wrote it, or prepare anew with `tacit stock new-epoch --peer PEER`",
         file.display()
     )]
     Incompatible {
@@ -66,7 +66,7 @@ pub enum StockError {
     #[error(
         "{whose} stock is older than what was recorded when the parties met: {what} is {found}, \
          expected {expected}; it was restored from an old copy, and what was used since could be used \
-         again. Both parties drop it and begin anew with `tacit stock new-epoch`"
+         again. Both parties drop it and begin anew with `tacit stock new-epoch --peer PEER`"
     )]
     RolledBack {
         /// Whose stock is too old.
@@ -81,7 +81,7 @@ pub enum StockError {
     /// The peer's stock is of another epoch.
     #[error(
         "this stock is of epoch {own}, the peer's of epoch {peer}: one of them was begun anew or \
-         restored from an old copy; both parties run `tacit stock new-epoch`"
+         restored from an old copy; both parties run `tacit stock new-epoch --peer PEER`"
     )]
     UnknownEpoch {
         /// This stock's.
@@ -152,7 +152,7 @@ pub enum StockError {
     /// The numbers of a component are used up, at this party or as the peer says of its own.
     #[error(
         "instances {span} of component {kind}: numbers end at 2^32; begin a new epoch with `tacit \
-         stock new-epoch`, and have the other party do the same"
+         stock new-epoch --peer PEER`, and have the other party do the same"
     )]
     NumbersUsedUp {
         /// The component.
@@ -271,11 +271,11 @@ pub(crate) const DROP_CHAIN: &str = "See whether the disk is healthy, and have b
      the chain with `tacit stock drop-chain`";
 /// What to do about a stock that cannot be trusted as a whole.
 pub(crate) const BEGIN_ANEW: &str =
-    "See whether the disk is healthy, and begin anew with `tacit stock new-epoch`";
+    "See whether the disk is healthy, and begin anew with `tacit stock new-epoch --peer PEER`";
 
 /// What to do about what `tacit stock new-epoch` itself needs to read.
 pub(crate) const REMOVE: &str = "See whether the disk is healthy, remove the folder that the file \
-     is in, and have the other party run `tacit stock new-epoch`";
+     is in, and have the other party run `tacit stock new-epoch --peer PEER`";
 
 impl StockError {
     /// The same, where beginning anew needs what is damaged.

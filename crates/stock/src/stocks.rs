@@ -204,7 +204,7 @@ fn root_key(storage: &dyn Storage, folder: &Path) -> Result<Key, StockError> {
                     "open to others",
                     "0600",
                     "If you trust everyone on this machine run `chmod 600` on it, else begin anew \
-                     with `tacit stock new-epoch` after removing it",
+                     with `tacit stock new-epoch --peer PEER` after removing it",
                 ));
             }
             parse_root(&path, read, &bytes)

@@ -456,6 +456,6 @@ fn one_sided(ours: bool) -> Error {
     Error::Material(format!(
         "{whose} a stock with this peer, role and scheme, and {lacks}: one was removed or is in \
          another folder; use the folder that it was prepared in, or drop both halves with `tacit \
-         stock new-epoch`"
+         stock new-epoch --peer PEER`"
     ))
 }
