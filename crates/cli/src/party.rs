@@ -135,11 +135,19 @@ impl Party {
         })
     }
 
+    /// This party's fingerprint and the peer's, where they have some.
+    pub(crate) fn fingerprints(&self) -> Option<[Fingerprint; 2]> {
+        match &self.trust {
+            Trust::Pinned(identity, peer) => Some([identity.fingerprint(), *peer]),
+            Trust::Plain => None,
+        }
+    }
+
     /// Tells a peer that is there, or comes soon, that nothing will come of it.
-    pub(crate) fn refuse(&mut self, log: Log) {
+    pub(crate) fn refuse(&mut self, reason: AbortReason, log: Log) {
         self.settings.connect_timeout = self.settings.connect_timeout.min(REFUSAL_TIME);
         if let Ok(session) = self.meet(CancelHandle::new(), log) {
-            session.refuse(AbortReason::NotAllowed, REFUSAL_TIME);
+            session.refuse(reason, REFUSAL_TIME);
         }
     }
 

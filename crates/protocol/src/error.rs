@@ -155,7 +155,8 @@ pub enum Incompatibility {
     /// Another order of a preparation.
     #[error(
         "it orders {theirs} and we order {ours}, which are digests of components and how many of \
-         each; give both sides the same function or file, --param, --runs, --component and --ots"
+         each; give both sides the same function or file, --param, --runs, --component, --ots, \
+         --protocol and --scheme"
     )]
     Order {
         /// Our order's digest.
@@ -186,7 +187,10 @@ pub enum Incompatibility {
     #[error("it wants a {0} that this version does not know")]
     Unknown(&'static str),
     /// Another statistical security parameter.
-    #[error("it wants {theirs} bits of statistical security and we were told {ours}")]
+    #[error(
+        "it wants {theirs} bits of statistical security and we were told {ours}; give \
+        both the same --security-bits"
+    )]
     StatisticalSecurity {
         /// Our parameter.
         ours: u8,

@@ -160,11 +160,25 @@ one_byte_enum! {
         /// Something failed on its side.
         Failed = 4, "it failed on its side";
         /// It does not allow what was proposed.
-        NotAllowed = 5, "it does not allow this function to us";
+        NotAllowed = 5, "it does not allow this function to us; ask it to add the function to \
+            [[serve.function]] for us";
         /// It waited for too long.
         TimedOut = 6, "it waited for too long";
         /// It has no room for more sessions or runs for now, or is about to stop.
         Busy = 7, "it is busy, or about to stop; try again later";
+        /// It was asked more often than it allows.
+        TooOften = 8, "it allows this no more often for now; ask less often, or ask it to raise \
+            the rate of the function";
+        /// It keeps no such order in stock, or one for fewer runs.
+        OrderNotAllowed = 9, "it does not allow this order to us, or not for so many runs at once; \
+            order fewer --runs, or ask it to add the function to [[serve.stock]] for us, or to \
+            raise its runs";
+        /// What was ordered does not fit into its stock.
+        NoRoom = 10, "it has no room for this order in its stock; order less, or ask it to raise \
+            its limit_gib";
+        /// Nothing that the run takes is in its stock.
+        NothingInStock = 11, "it has nothing in stock for this run; see `tacit stock list` at \
+            both, and prepare";
     }
 }
 

@@ -133,13 +133,15 @@ impl Event {
         }
     }
 
-    /// Its name, its severity, `time` in seconds since 1970, and its fields, as JSON in this order.
+    /// Its name, its severity, `time` in seconds since 1970, the version of this form, and its fields,
+    /// as JSON in this order.
     #[must_use]
     pub fn json(&self, time: f64) -> String {
         let mut fields = self.fields();
         let name = fields.remove("event").unwrap_or_default();
         let severity = serde_json::to_value(self.severity()).unwrap_or_default();
-        let mut text = format!(r#"{{"event":{name},"severity":{severity},"time":{time}"#);
+        let mut text =
+            format!(r#"{{"event":{name},"severity":{severity},"time":{time},"version":1"#);
         for (name, value) in fields {
             let _ = write!(text, r#","{name}":{value}"#);
         }
@@ -191,7 +193,7 @@ mod tests {
         };
         assert_eq!(
             refused.json(1.5),
-            r#"{"event":"refused","severity":"warning","time":1.5,"from":null,"peer":"bob","reason":"it asks \"for\"\nmore","what":"run"}"#
+            r#"{"event":"refused","severity":"warning","time":1.5,"version":1,"from":null,"peer":"bob","reason":"it asks \"for\"\nmore","what":"run"}"#
         );
         assert_eq!(
             refused.text(),

@@ -53,6 +53,15 @@ pub trait Inputs: Send + Sync {
     ///
     /// Why there are none, without a secret: it is logged.
     fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String>;
+
+    /// Whether a run would have its inputs, as far as that shows without one: nothing is run.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, without a secret.
+    fn check(&self, _asked: &Asked<'_>) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// This party has no inputs.
@@ -88,6 +97,10 @@ impl Inputs for FromFile {
         let file = File::open(&self.0).map_err(|error| format!("cannot open {path}: {error}"))?;
         let text = read(file).map_err(|error| format!("cannot read {path}: {error}"))?;
         parse(asked, &text).map_err(|error| format!("the inputs in {path}: {error}"))
+    }
+
+    fn check(&self, asked: &Asked<'_>) -> Result<(), String> {
+        self.values(asked).map(drop)
     }
 }
 

@@ -30,6 +30,11 @@ struct OfOutcome {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfOffer {
+    offer: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OfRefusal {
     what: &'static str,
 }
@@ -77,6 +82,7 @@ pub struct Metrics {
     sessions: Gauge,
     sessions_begun: Family<OfPeer, Counter>,
     runs: Family<OfOutcome, Counter>,
+    results_failed: Family<OfOffer, Counter>,
     run_seconds: Family<OfRun, Histogram>,
     bytes: Family<OfWay, Counter>,
     refused: Family<OfRefusal, Counter>,
@@ -118,6 +124,11 @@ impl Metrics {
             sessions: register!("sessions", "Sessions that are open", Gauge::default()),
             sessions_begun: register!("sessions_begun", "Sessions", Family::default()),
             runs: register!("runs", "Runs by their outcome", Family::default()),
+            results_failed: register!(
+                "results_failed",
+                "Runs whose results this party did not take",
+                Family::default()
+            ),
             run_seconds: histogram,
             bytes: register!(
                 "run_bytes",
@@ -202,6 +213,12 @@ impl Metrics {
         self.runs.get_or_create(&of_outcome).inc();
     }
 
+    /// A run was done, and this party's results of it are lost.
+    pub(crate) fn results_failed(&self, offer: &str) {
+        let offer = offer.to_owned();
+        self.results_failed.get_or_create(&OfOffer { offer }).inc();
+    }
+
     pub(crate) fn refused(&self, what: &'static str) {
         self.refused.get_or_create(&OfRefusal { what }).inc();
     }
@@ -244,5 +261,19 @@ impl Metrics {
         };
         self.runs_there.get_or_create(&of_level).set(there);
         self.runs_wanted.get_or_create(&of_level).set(wanted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_that_are_lost_are_counted() {
+        let metrics = Metrics::new();
+        metrics.results_failed("aes");
+        metrics.results_failed("aes");
+        let counted = r#"tacit_results_failed_total{offer="aes"} 2"#;
+        assert!(metrics.text().contains(counted), "{}", metrics.text());
     }
 }

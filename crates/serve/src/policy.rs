@@ -216,10 +216,12 @@ pub(crate) struct Granted<'p> {
 }
 
 /// Why a request is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// It is nothing that this party offers to this peer.
     NotOffered,
+    /// It is no order that this party keeps in stock with this peer: what it keeps.
+    NotStocked(String),
     /// This party would run the function otherwise: what it would propose.
     Otherwise(Proposal),
 }
@@ -388,12 +390,28 @@ impl Policy {
         });
         let ours = self.with_own_ots(asked);
         match found {
-            None => Err(Denied::NotOffered),
+            None => Err(Denied::NotStocked(self.stocked_with(peer))),
             Some(found) if ours == *asked => Ok(found),
             Some((level, _)) => Err(Denied::Otherwise(Proposal {
                 role: level.role,
                 ..ours
             })),
+        }
+    }
+
+    /// What is kept in stock with a peer, for this party's log: an order is a digest that says
+    /// nothing to a person.
+    fn stocked_with(&self, peer: &Fingerprint) -> String {
+        let levels = self.levels.iter().filter(|level| level.peer == *peer);
+        let levels = levels.map(|level| {
+            let (role, scheme) = (level.role.other().name(), level.scheme);
+            let (name, runs) = (level.function.name(), level.runs);
+            format!("{name} as {role} under {scheme}, up to {runs} runs")
+        });
+        let levels: Vec<_> = levels.collect();
+        match levels.is_empty() {
+            true => "nothing".to_owned(),
+            false => levels.join("; "),
         }
     }
 }

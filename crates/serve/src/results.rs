@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
-use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, mpsc};
 use std::thread;
@@ -26,6 +26,15 @@ pub trait Results: Send + Sync {
     ///
     /// Why they could not be taken, without a secret: it is logged.
     fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String>;
+
+    /// Whether results could be taken, as far as that shows without any: nothing is made or run.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// They are dropped.
@@ -80,6 +89,25 @@ impl Results for ToFile {
             .open(&self.path)
             .and_then(|mut file| file.write_all(&line));
         written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let path = self.path.display();
+        match OpenOptions::new().append(true).open(&self.path) {
+            Ok(_) => Ok(()),
+            // It is made by the first run, as the user of the service: not by a check.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = self
+                    .path
+                    .parent()
+                    .filter(|folder| !folder.as_os_str().is_empty());
+                match folder.is_none_or(Path::is_dir) {
+                    true => Ok(()),
+                    false => Err(format!("cannot write {path}: its folder is not there")),
+                }
+            }
+            Err(error) => Err(format!("cannot write {path}: {error}")),
+        }
     }
 }
 

@@ -129,6 +129,16 @@ fn deny(seat: &Seat, denied: Denied, what: &'static str, asked: &Proposal) -> Tu
             seat.shared().refused(Some(seat.peer), None, what, &why);
             Turn::Refuse(AbortReason::NotAllowed, why)
         }
+        Denied::NotStocked(ours) => {
+            let why = format!(
+                "it orders {} as {} under {}, and what is kept in stock with it is {ours}",
+                asked.function,
+                asked.role.name(),
+                asked.scheme
+            );
+            seat.shared().refused(Some(seat.peer), None, what, &why);
+            Turn::Refuse(AbortReason::OrderNotAllowed, why)
+        }
         Denied::Otherwise(ours) => Turn::Otherwise(ours),
     }
 }
@@ -147,7 +157,7 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     {
         let why = format!("it runs {} more often than {rate}", offer.name);
         shared.refused(Some(seat.peer), None, "rate", &why);
-        return Turn::Refuse(AbortReason::Busy, why);
+        return Turn::Refuse(AbortReason::TooOften, why);
     }
     if !seat.begin() {
         return busy(seat, "run", "the service is about to stop");
@@ -251,6 +261,7 @@ fn finish(
     });
     if let Err(reason) = granted.offer.results.take(about, &outcome.outputs) {
         let offer = about.offer.to_owned();
+        shared.metrics.results_failed(&offer);
         shared.tell(&Event::ResultsFailed { offer, reason });
     }
     if about.protocol != ProtocolId::Direct {

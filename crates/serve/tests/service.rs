@@ -92,7 +92,8 @@ fn what_a_peer_may_not_is_refused_told_and_counted() {
     let mut session = scene.session(&service, 0).unwrap();
     let stocks = scene.stocks("peer0", 1 << 30);
     let prepared = scene.prepare(&mut session, &stocks, 3);
-    refused_with(prepared, AbortReason::NotAllowed);
+    refused_with(prepared, AbortReason::OrderNotAllowed);
+    scene.refused("preparation", "is kept in stock with it is nothing");
     // A stranger does not come in.
     let stranger = Identity::generate().unwrap();
     let error = scene
@@ -232,7 +233,8 @@ fn each_peer_runs_a_function_as_often_as_it_may() {
         for _ in 0..2 {
             scene.richer(&mut session, &function, 0).unwrap();
         }
-        refused_with(scene.richer(&mut session, &function, 0), AbortReason::Busy);
+        let once_more = scene.richer(&mut session, &function, 0);
+        refused_with(once_more, AbortReason::TooOften);
     }
     scene.refused("rate", "more often than 2/36000s");
 }
@@ -506,7 +508,7 @@ fn aes_runs_from_the_stock_that_the_peer_filled() {
     );
     refused_with(
         scene.prepare(&mut session, &stocks, 4),
-        AbortReason::NotAllowed,
+        AbortReason::OrderNotAllowed,
     );
 }
 

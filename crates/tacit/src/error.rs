@@ -35,7 +35,8 @@ pub enum Error {
     #[error(
         "the peer misbehaved in a preparation: {check}. It was guessing at the secret of this \
          party's stock, which is destroyed with all that was prepared; have the peer drop its half \
-         with `tacit stock new-epoch`, and prepare with it again only if you know why it failed"
+         with `tacit stock new-epoch --peer PEER`, and prepare with it again only if you know why it \
+         failed"
     )]
     StockDestroyed {
         /// The check.
@@ -186,9 +187,14 @@ impl Error {
             | Self::StockDestroyed { .. }
             | Self::PeerAborted(AbortReason::Misbehaved) => Category::Peer,
             Self::PeerIncompatible(_)
-            | Self::PeerAborted(AbortReason::Incompatible | AbortReason::NotAllowed) => {
-                Category::Incompatible
-            }
+            | Self::PeerAborted(
+                AbortReason::Incompatible
+                | AbortReason::NotAllowed
+                | AbortReason::TooOften
+                | AbortReason::OrderNotAllowed
+                | AbortReason::NoRoom,
+            ) => Category::Incompatible,
+            Self::PeerAborted(AbortReason::NothingInStock) => Category::Stock,
             Self::Network(error) => network_category(error),
             Self::PeerAborted(_) | Self::SessionOver { .. } | Self::Randomness(_) => {
                 Category::Network
@@ -217,7 +223,9 @@ fn network_category(error: &NetError) -> Category {
     match error {
         NetError::Cancelled { .. } => Category::Cancelled,
         NetError::TooLong { .. } => Category::Peer,
-        NetError::WrongIdentity { .. } | NetError::Refused { .. } => Category::Incompatible,
+        NetError::WrongIdentity { .. } | NetError::Refused { .. } | NetError::OneSidedTls => {
+            Category::Incompatible
+        }
         NetError::OnlyOthers { reason, .. } => network_category(reason),
         NetError::NotLoopback { .. } => Category::Usage,
         NetError::Address { reason, .. } if reason.kind() == io::ErrorKind::InvalidInput => {
@@ -264,6 +272,26 @@ impl From<tacit_protocol::Error> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_says_what_to_do_and_only_a_busy_peer_is_asked_again() {
+        for (reason, category) in [
+            (AbortReason::NotAllowed, Category::Incompatible),
+            (AbortReason::Busy, Category::Network),
+            (AbortReason::TooOften, Category::Incompatible),
+            (AbortReason::OrderNotAllowed, Category::Incompatible),
+            (AbortReason::NoRoom, Category::Incompatible),
+            (AbortReason::NothingInStock, Category::Stock),
+        ] {
+            let error = Error::PeerAborted(reason);
+            assert_eq!(error.category(), category, "{error}");
+            let text = error.to_string();
+            assert!(
+                text.split_once("; ").is_some() && !text.contains("  "),
+                "{text}"
+            );
+        }
+    }
 
     #[test]
     fn a_host_that_nobody_knows_is_the_networks_and_no_address_is_the_callers() {

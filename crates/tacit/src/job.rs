@@ -20,6 +20,7 @@ use crate::plan::ThreatModel;
 use crate::session::{OtNeed, Terms};
 use crate::stock::{
     BatchRun, DEFAULT_SECURITY_BITS, LeaseOrder, OpenedStock, PreparedRun, TakenNumbers,
+    check_scheme,
 };
 use crate::{Error, Session, Stocks};
 
@@ -232,8 +233,8 @@ impl<'f> Job<'f> {
         match &self.protocol {
             Protocol::Direct => direct::check(self.function)?,
             Protocol::Prepared(_) => prepared::check(self.function)?,
-            // Only what can be run is ever in stock.
-            Protocol::Batch(_) => {}
+            // Of functions only what can be run is ever in stock.
+            Protocol::Batch(_) => check_scheme(self.scheme_id())?,
         }
         let inputs = self.input_bits()?;
         let (bits, phases, and_gates_on_the_spot) = session.guarded(|session| {

@@ -33,7 +33,8 @@ use crate::Error;
 
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, PreparedBatch};
 pub(crate) use batch::{
-    BatchRun, BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, family, with_batch_scheme,
+    BatchRun, BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, check_scheme, family,
+    with_batch_scheme,
 };
 pub use chains::KeptChain;
 pub use contents::{StockName, StockSummary, StockedKind};

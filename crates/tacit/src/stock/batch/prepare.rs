@@ -137,15 +137,25 @@ impl<'w> BatchPreparation<'w> {
         self.planned().map(|(plan, _)| plan)
     }
 
-    /// The plan of the whole order, and how many OTs it takes.
-    fn planned(&self) -> Result<(Plan, u64), Error> {
+    /// Bytes that the whole order takes at the evaluator, which keeps the tables.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`plan`](Self::plan).
+    pub fn table_bytes(&self) -> Result<u64, Error> {
+        let (_, needs) = self.planned()?;
+        Ok(needs.execution_bytes.saturating_mul(self.executions))
+    }
+
+    /// The plan of the whole order, and what it takes.
+    fn planned(&self) -> Result<(Plan, Needs), Error> {
         let plan = self.plan_of(self.executions)?;
         let visitor = Supported {
             function: self.function,
             plan,
         };
-        let ots = with_batch_scheme(self.scheme, visitor)??;
-        Ok((plan, ots))
+        let needs = with_batch_scheme(self.scheme, visitor)??;
+        Ok((plan, needs))
     }
 
     fn plan_of(&self, executions: u64) -> Result<Plan, Error> {
@@ -161,7 +171,7 @@ impl<'w> BatchPreparation<'w> {
     /// of the batch is kept.
     pub fn run(mut self, session: &mut Session, stocks: &Stocks) -> Result<PreparedBatch, Error> {
         let need = OtNeed {
-            count: self.planned()?.1,
+            count: self.planned()?.1.ots,
             security: Security::Malicious,
         };
         let (begun, meter) = (Instant::now(), session.channel().meter());
@@ -215,14 +225,23 @@ struct Supported<'a> {
     plan: Plan,
 }
 
+/// What a plan takes.
+struct Needs {
+    ots: u64,
+    /// Of one execution, at the evaluator.
+    execution_bytes: u64,
+}
+
 impl BatchVisitor for Supported<'_> {
-    /// OTs that the plan takes.
-    type Output = Result<u64, Error>;
+    type Output = Result<Needs, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
         let batch = Batch::named(scheme, self.function, self.plan, [0; NAME_BYTES])?;
-        shape(Role::Evaluator, &batch)?;
-        Ok(batch.ots())
+        let shape = shape(Role::Evaluator, &batch)?;
+        Ok(Needs {
+            ots: batch.ots(),
+            execution_bytes: u64::from(shape.secret_bytes) + u64::from(shape.table_bytes),
+        })
     }
 }
 
