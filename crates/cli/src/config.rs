@@ -59,7 +59,7 @@ pub(crate) struct StockPlace {
     #[serde(default)]
     pub(crate) folder: Option<PathBuf>,
     /// Most GiB of each stock.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limit")]
     pub(crate) limit_gib: Option<u64>,
 }
 
@@ -111,6 +111,15 @@ fn extension<'de, D: Deserializer<'de>>(from: D) -> Result<Option<OtExtension>, 
         .map_err(serde::de::Error::custom)
 }
 
+fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    match u64::deserialize(from)? {
+        0 => Err(serde::de::Error::custom(
+            "limit_gib is 0, and nothing fits into such a stock: at least 1 is expected",
+        )),
+        limit => Ok(Some(limit)),
+    }
+}
+
 fn link<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Link>, D::Error> {
     let link = String::deserialize(from)?.parse();
     link.map(Some).map_err(serde::de::Error::custom)
@@ -140,6 +149,9 @@ impl Config {
         match fs::metadata(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound && explicit.is_none() => {
                 return Ok(Self::default());
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(Failure::NoConfig { path });
             }
             Err(error) => return Err(failed(error.to_string())),
             Ok(metadata) if metadata.len() > MAX_BYTES => {
@@ -226,6 +238,9 @@ pub(crate) fn show(explicit: Option<&Path>) -> Result<(), Failure> {
             let _ = writeln!(text, "timeout {name}: {wait:?}");
         }
     }
+    if let Some(serve) = &config.serve {
+        serve.show(&mut text);
+    }
     crate::print(text.as_bytes())
 }
 
@@ -295,6 +310,7 @@ mod tests {
             ("[peers.bob]\nfingerprint = \"tacit:abc\"", "line 2", "56"),
             ("[peers.bob]\naddress = \"x:1\"", "line 1", "fingerprint"),
             ("[peers.bob]\nlink = \"fast\"", "line 2", "DELAY,RATE"),
+            ("[stock]\nlimit_gib = 0", "line 2", "at least 1"),
         ];
         for (text, line, what) in cases {
             let error = Config::parse(text).unwrap_err();

@@ -33,6 +33,12 @@ pub(crate) enum Failure {
         /// What is wrong.
         reason: String,
     },
+    /// There is no configuration where one is needed.
+    #[error("{} is not there; give --config FILE", path.display())]
+    NoConfig {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file cannot be read.
     #[error("cannot read {what}: {reason}; see whether the file is there and may be read")]
     Read {
@@ -78,6 +84,21 @@ pub(crate) enum Failure {
         unreadable: usize,
         /// Files that were checked.
         checked: usize,
+    },
+    /// No checked execution of the function is in stock.
+    #[error(
+        "no checked execution of {function} at s = {security_bits} under {scheme} is in stock with \
+         this peer in this role; both parties prepare some, each in its --role, by `{command}`"
+    )]
+    NothingChecked {
+        /// The function's name.
+        function: String,
+        /// The garbling scheme.
+        scheme: String,
+        /// s of the run.
+        security_bits: u8,
+        /// What prepares some.
+        command: String,
     },
     /// Something in stock is damaged; it was said what.
     #[error(
@@ -152,6 +173,7 @@ impl Failure {
             Self::NoCase(_)
             | Self::Usage(_)
             | Self::Config { .. }
+            | Self::NoConfig { .. }
             | Self::NoHome
             | Self::Signal(_) => Category::Usage,
             Self::Input(_)
@@ -162,7 +184,7 @@ impl Failure {
             | Self::WrongResult { .. }
             | Self::Output(_)
             | Self::OutputClosed => Category::Input,
-            Self::Damaged => Category::Stock,
+            Self::Damaged | Self::NothingChecked { .. } => Category::Stock,
         }
     }
 
@@ -194,14 +216,19 @@ impl Failure {
         // With standard error and output gone there is nobody left to tell.
         let _ = io::stderr().write_all(text.as_bytes());
         if json {
-            let code = self.category() as u8;
-            let error = json!({
-                "version": crate::report::JSON_VERSION,
-                "error": { "exit_code": code, "message": what, "remedy": remedy },
-            });
-            let _ = writeln!(io::stdout(), "{error:#}");
+            print_json(self.category(), &what, remedy.as_deref());
         }
     }
+}
+
+/// Tells a program that asked for JSON, on standard output.
+pub(crate) fn print_json(category: Category, what: &str, remedy: Option<&str>) {
+    let error = json!({
+        "version": crate::report::JSON_VERSION,
+        "error": { "exit_code": category as u8, "message": what, "remedy": remedy },
+    });
+    // With standard output gone there is nobody left to tell.
+    let _ = writeln!(io::stdout(), "{error:#}");
 }
 
 #[cfg(test)]
@@ -221,6 +248,7 @@ mod tests {
                 },
                 2,
             ),
+            (Failure::NoConfig { path: path.clone() }, 2),
             (Failure::NoHome, 2),
             (Failure::Signal(reason.clone()), 2),
             (Failure::Input("this; do that".to_owned()), 3),
@@ -239,6 +267,15 @@ mod tests {
                 3,
             ),
             (Failure::WrongResult { what: "AES-128" }, 3),
+            (
+                Failure::NothingChecked {
+                    function: "sha-256".to_owned(),
+                    scheme: "half-gates/two-call".to_owned(),
+                    security_bits: 40,
+                    command: "tacit prepare".to_owned(),
+                },
+                7,
+            ),
             (Failure::NoCase("a b".to_owned()), 2),
             (Failure::Bench(tacit_bench::Error::Output(io())), 3),
             (Failure::Output(reason), 3),

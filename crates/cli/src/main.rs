@@ -6,6 +6,7 @@
 //! | [`demo`], [`keygen`], [`inspect`], [`check`], [`plan`], [`run`], [`prepare`], [`serve`], [`stock`], [`bench`], [`config`] | one command each |
 //! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
 //! | [`outsourced`] | `run` of three parties |
+//! | [`shell`] | and back, to arguments that are printed to be pasted |
 //! | [`report`], [`progress`], [`log`] | what people and programs see of a run |
 //! | [`failure`] | every error, what to do about it, and the exit code |
 //! | [`cancel`] | Ctrl-C |
@@ -32,19 +33,24 @@ mod progress;
 mod report;
 mod run;
 mod serve;
+mod shell;
 mod stock;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use tacit::Category;
 
 use crate::args::{Cli, Command, ConfigCommand};
 use crate::failure::Failure;
 use crate::log::Log;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return misused(&error),
+    };
     let log = Log::new(cli.verbose);
     let json = cli.command.wants_json();
     match execute(cli, log) {
@@ -55,6 +61,21 @@ fn main() -> ExitCode {
             ExitCode::from(failure.category() as u8)
         }
     }
+}
+
+/// What is said of arguments that are not right, or asked for: help and versions come this way.
+fn misused(error: &clap::Error) -> ExitCode {
+    // With standard output or error gone there is nobody left to tell.
+    let _ = error.print();
+    let wants_json = std::env::args_os().any(|argument| argument == "--json");
+    if error.use_stderr() && wants_json {
+        let text = error.to_string();
+        let what = text.lines().next().unwrap_or_default();
+        let what = what.strip_prefix("error: ").unwrap_or(what);
+        let remedy = "`tacit --help`, and `--help` after a command, show what it takes";
+        failure::print_json(Category::Usage, what, Some(remedy));
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Category::Usage as u8))
 }
 
 fn execute(cli: Cli, log: Log) -> Result<(), Failure> {

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 use tacit::garble::Rung;
 use tacit::{
-    CancelHandle, Category, Component, Error, Meter, OtExtension, Preparation, Prepared, Role,
-    Session, Stocks,
+    AbortReason, CancelHandle, Category, Component, Error, Meter, OtExtension, Preparation,
+    Prepared, Role, Session, Stocks,
 };
 
 use crate::args::{Counted, FunctionArgs, PrepareArgs, PrepareFor};
@@ -47,7 +47,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     };
     if let Err(failure) = order.check_room(stock::limit_bytes(&config)) {
         // The other party may be there, and would wait for nothing.
-        party.refuse(log);
+        party.refuse(AbortReason::NoRoom, log);
         return Err(failure);
     }
     let cancel = cancel::on_signal()?;
@@ -116,7 +116,7 @@ impl Order {
     fn check_room(&self, limit_bytes: u64) -> Result<(), Failure> {
         match self {
             Self::Components(wanted) => wanted.check_room(limit_bytes),
-            Self::Batch(_) => Ok(()),
+            Self::Batch(wanted) => wanted.check_room(limit_bytes),
         }
     }
 
@@ -196,15 +196,7 @@ impl Wanted {
     /// Refuses an order whose tables alone, which the evaluator keeps, are more than a stock takes.
     fn check_room(&self, limit: u64) -> Result<(), Failure> {
         let bytes = self.table_bytes();
-        if self.role == Role::Evaluator && bytes > limit {
-            return Err(Failure::Usage(format!(
-                "the order has {} of tables, which the evaluator keeps, and a stock takes at most \
-                 {}; order less at both parties, or raise limit_gib under [stock] in tacit.toml",
-                shown_bytes(bytes),
-                shown_bytes(limit)
-            )));
-        }
-        Ok(())
+        check_room(self.role, bytes, limit)
     }
 
     fn order(&self) -> Result<Preparation<'static>, Error> {
@@ -267,6 +259,19 @@ impl Wanted {
             "ot_extension": prepared.ot_extension.map(|extension| extension.to_string()),
         })
     }
+}
+
+/// Refuses `bytes` of tables, which the evaluator keeps, where they are more than a stock takes.
+fn check_room(role: Role, bytes: u64, limit: u64) -> Result<(), Failure> {
+    if role == Role::Evaluator && bytes > limit {
+        return Err(Failure::Usage(format!(
+            "the order has {} of tables, which the evaluator keeps, and a stock takes at most {}; \
+             order less at both parties, or raise limit_gib under [stock] in tacit.toml",
+            shown_bytes(bytes),
+            shown_bytes(limit)
+        )));
+    }
+    Ok(())
 }
 
 /// A component of the library or of a circuit file, and how many of it.

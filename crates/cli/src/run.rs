@@ -4,7 +4,9 @@ use std::path::Path;
 
 use tacit::garble::{Assumption, Rung, SchemeId};
 use tacit::plan::ThreatModel;
-use tacit::{Component, Cost, Function, Job, Role, Stocks};
+use tacit::{
+    AbortReason, BatchPreparation, Component, Cost, Function, Job, Role, StockName, Stocks,
+};
 
 use crate::args::{ProtocolArg, RunArgs, RunRoleArg};
 use crate::config::Config;
@@ -13,7 +15,7 @@ use crate::log::Log;
 use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{Setting, costs_text, outputs_text, pretty};
-use crate::{cancel, function, inputs, outsourced, stock};
+use crate::{cancel, function, inputs, outsourced, shell, stock};
 
 /// What `direct` does without a scheme's name: half-gates, with the hash that suits the function.
 const BY_SHAPE: &str = "ideal-cipher";
@@ -70,6 +72,28 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         values.len()
     ));
 
+    let security_bits = args.security_bits.unwrap_or(SECURITY_BITS);
+    if let (ProtocolArg::Batch, Some(stocks), Some([own, peer])) =
+        (protocol, &stocks, party.fingerprints())
+    {
+        // What batch cannot do, a scheme that is not for it above all, shows in a plan.
+        BatchPreparation::new(role, &function, 1)
+            .statistical_security_bits(security_bits)
+            .scheme(rung.id)
+            .plan()?;
+        let scheme = rung.id;
+        let stock = StockName {
+            own,
+            peer,
+            role,
+            scheme,
+        };
+        if stocks.executions_left(&stock, &function, security_bits)? == 0 {
+            // The other party may be there, and would wait for nothing.
+            party.refuse(AbortReason::NothingInStock, log);
+            return Err(nothing_checked(args, &function, rung, security_bits));
+        }
+    }
     let mut session = party.meet(cancel::on_signal()?, log)?;
     log.detail(format_args!("base OTs from {}", session.base_ot()));
     let peer = session.peer().map(|peer| peer.to_string());
@@ -77,7 +101,6 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         "connected to {}",
         peer.as_deref().unwrap_or("an unknown peer")
     ));
-    let security_bits = args.security_bits.unwrap_or(SECURITY_BITS);
     let job = |stocks: Option<&Stocks>| {
         let job = Job::new(&function, role).scheme(rung.id);
         match (protocol, stocks) {
@@ -122,6 +145,9 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
                 );
                 break;
             }
+            Err(tacit::Error::NothingChecked { .. }) => {
+                return Err(nothing_checked(args, &function, rung, security_bits));
+            }
             outcome => outcome?,
         };
         log.step(format_args!("run {run} took {:?}", outcome.cost.wall()));
@@ -144,8 +170,9 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     }
     let outputs = outputs.unwrap_or_default();
     if args.json {
-        let costs = args.cost.then_some(costs.as_slice());
-        return crate::print(pretty(&setting.json(&outputs, costs)).as_bytes());
+        let mut json = setting.json(&outputs, args.cost.then_some(costs.as_slice()));
+        json["runs_done"] = costs.len().into();
+        return crate::print(pretty(&json).as_bytes());
     }
     if outputs.is_empty() {
         eprintln!("done; the results go to the {}", role.other().name());
@@ -155,6 +182,24 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         eprint!("{}", costs_text(&costs));
     }
     Ok(())
+}
+
+/// No execution is in stock: what prepares some, as both parties can paste it.
+fn nothing_checked(args: &RunArgs, function: &Function, rung: &Rung, security_bits: u8) -> Failure {
+    let mut words = vec!["tacit".to_owned(), "prepare".to_owned()];
+    words.extend(shell::function(&args.function, &args.choice));
+    words.extend(["--protocol", "batch", "--security-bits"].map(str::to_owned));
+    words.push(security_bits.to_string());
+    if args.scheme.is_some() {
+        words.extend(["--scheme".to_owned(), rung.id.to_string()]);
+    }
+    words.extend(["--runs", "N"].map(str::to_owned));
+    Failure::NothingChecked {
+        function: function.name().to_owned(),
+        scheme: rung.id.to_string(),
+        security_bits,
+        command: shell::line(&words),
+    }
 }
 
 /// The protocol that the arguments ask for: never one that withstands less than they say.

@@ -5,6 +5,7 @@
 //! | SIGHUP | reads the configuration again, and takes it if it is right |
 //! | SIGTERM, SIGINT | stops: runs get some time to end; the second time at once |
 
+mod check;
 pub(crate) mod config;
 mod policy;
 
@@ -50,15 +51,37 @@ struct Fixed {
     stock_bytes: u64,
 }
 
+impl Fixed {
+    /// The fields in which another configuration differs.
+    fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let fields = [
+            ("listen", self.listen != other.listen),
+            ("metrics", self.metrics != other.metrics),
+            ("identity", self.identity != other.identity),
+            ("[stock] folder", self.stock != other.stock),
+            ("[stock] limit_gib", self.stock_bytes != other.stock_bytes),
+        ];
+        let differing = fields.iter().filter(|(_, differs)| *differs);
+        differing.map(|(name, _)| *name).collect()
+    }
+}
+
 impl Wanted {
     fn read(args: &ServeArgs, path: Option<&Path>) -> Result<Self, Failure> {
         let config = Config::load(path)?;
         let Some(serve) = &config.serve else {
-            return Err(Failure::Usage(
-                "tacit.toml has no [serve]; docs/operate.md shows one, and `tacit config schema` \
-                 prints what it may say"
-                    .to_owned(),
-            ));
+            let path = match path {
+                Some(path) => path.to_owned(),
+                None => crate::config::folder()?.join("tacit.toml"),
+            };
+            if !path.exists() {
+                return Err(Failure::NoConfig { path });
+            }
+            return Err(Failure::Usage(format!(
+                "{} has no [serve]; docs/operate.md shows one, and `tacit config schema` prints \
+                 what it may say",
+                path.display()
+            )));
         };
         let said = |given: &Option<String>, found: &Option<String>, usual: &str| {
             let said = given.as_ref().or(found.as_ref());
@@ -93,6 +116,9 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
             .iter()
             .map(|offer| offer.functions.len())
             .sum();
+        for warning in check::check(&wanted)? {
+            eprintln!("tacit: warning: {warning}");
+        }
         let (peers, levels) = (wanted.policy.peers().len(), wanted.policy.levels().len());
         let text = format!("{peers} peers, {functions} functions, {levels} levels of stock\n");
         return crate::print(text.as_bytes());
@@ -137,9 +163,10 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
                 stop = wanted.stop;
                 service.reload(wanted.policy);
             }
-            Ok(_) => service.reload_refused(
-                "listen, metrics, identity or stock differ, which takes a restart".to_owned(),
-            ),
+            Ok(wanted) => service.reload_refused(format!(
+                "{} changed, which takes a restart",
+                fixed.differences(&wanted.fixed).join(", ")
+            )),
             Err(failure) => service.reload_refused(failure.to_string()),
         }
         notify(Phase::Ready);

@@ -363,3 +363,25 @@ fn errors_in_json_too() {
     );
     assert!(json["error"]["remedy"].is_string());
 }
+
+#[test]
+fn arguments_that_are_not_right_are_told_as_json_where_it_is_asked_for() {
+    let parties = Parties::new();
+    for wrong in [
+        &["run", "aes-128", "--json"][..],
+        &["run", "--bogus", "--json"],
+        &["inspect", "aes-128", "--graph", "--json"],
+    ] {
+        let ended = tacit(parties.folder(), wrong);
+        ended.failed(2, &["error: "]);
+        let error = &ended.json()["error"];
+        assert_eq!(error["exit_code"], 2, "{ended:?}");
+        assert!(
+            error["remedy"]
+                .as_str()
+                .is_some_and(|text| text.contains("--help"))
+        );
+    }
+    let help = tacit(parties.folder(), &["stock", "list", "--help", "--json"]);
+    assert!(help.succeeded().contains("Usage"), "{help:?}");
+}

@@ -126,6 +126,31 @@ fn nothing_less_secure_and_nothing_unsupported_is_begun() {
     alone(&["prepare", "aes-128", "--security-bits", "40"]).failed(2, &["--protocol batch"]);
     let bits = [&prepare[..], &["--security-bits", "81"]].concat();
     alone(&bits).failed(2, &["81", "80"]);
+    let many = [&prepare[..], &["--runs", "5000"]].concat();
+    alone(&many).failed(2, &["--runs 5000", "order at most 4096"]);
+    // Nor is anything kept that no run could take, and nobody has to be there to hear it.
+    let batch = ["run", "millionaires", "--param", "bits=8", "--input", "a=1"];
+    let batch = [&batch[..], &["--protocol", "batch", "--stock", "a"]].concat();
+    let prf = alone(&[&batch[..], &["--scheme", "prf"]].concat());
+    prf.failed(2, &["half-gates or three-halves"]);
+    assert!(!prf.stderr.contains("listening"), "{prf:?}");
+    let three = [&batch[..], &["--scheme", "three-halves"]].concat();
+    let remedy = "`tacit prepare millionaires --param bits=8 --protocol batch --security-bits 40 \
+                  --scheme three-halves";
+    alone(&three).failed(7, &["no checked execution", remedy]);
+    let listed = tacit(parties.folder(), &["stock", "list", "--stock", "a"]);
+    assert!(
+        listed.succeeded().contains("nothing is in stock"),
+        "{listed:?}"
+    );
+    // An order beyond the limit is refused where it would be kept.
+    let small = parties.file("small.toml", "[stock]\nlimit_gib = 1\n");
+    let small = small.to_str().expect("a path in UTF-8");
+    let large = ["--role", "evaluator", "--runs", "4096", "--config", small];
+    let meet = ["--listen", "127.0.0.1:0", "--identity", "bob.key", "--peer"];
+    let alice = parties.fingerprints()[0];
+    let large = [&prepare[..], &large, &meet, &[alice]].concat();
+    tacit(parties.folder(), &large).failed(2, &["at most 1 GiB", "limit_gib"]);
 }
 
 #[test]

@@ -71,7 +71,10 @@ fn a_wrong_configuration_is_not_taken_and_a_right_one_is() {
         (good.replace("[serve]", "[serve"), "line 6"),
         (good.replace("garbler", "gambler"), "gambler"),
         (good.replace("max = 8", "max = 6"), "params.bits"),
-        (good.replace("127.0.0.1:0", "127.0.0.1:1"), "restart"),
+        (
+            good.replace("127.0.0.1:0", "127.0.0.1:1"),
+            "listen, metrics changed, which takes a restart",
+        ),
         (
             good.replace("in.json\"", "in.json\"\npeers = [\"carol\"]"),
             "carol",
@@ -205,6 +208,34 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
     let level = "[[serve.stock]]\nfunction = \"aes-128-rounds\"\nrole = \"garbler\"\nruns = 5\n";
     let above = format!("{good}{level}refill_below = 6\n");
     check(&above).failed(2, &["refill_below", "at most its runs, 5"]);
+    parties.file("alice.toml", &good);
+    let shown = tacit(
+        parties.folder(),
+        &["config", "show", "--config", "alice.toml"],
+    );
+    let shown = shown.succeeded();
+    assert!(shown.contains("serve listen: 127.0.0.1:0\n"), "{shown}");
+    assert!(
+        shown.contains("serve function millionaires: millionaires as garbler\n"),
+        "{shown}"
+    );
+    // What would fail at the start, or when a peer asks.
+    let at = |from: &str, to: &str| good.replacen(from, to, 1);
+    let listen = at("127.0.0.1:0", "localhost");
+    check(&listen).failed(2, &["listen", "HOST:PORT"]);
+    let metrics = at("metrics = \"127.0.0.1:0", "metrics = \"9464");
+    check(&metrics).failed(2, &["metrics", "HOST:PORT"]);
+    let open = check(&at("metrics = \"127.0.0.1:0", "metrics = \"0.0.0.0:9464"));
+    open.succeeded();
+    assert!(open.stderr.contains("warning: metrics"), "{open:?}");
+    check(&at("folder = \"a\"", "folder = \"a\"\nlimit_gib = 0")).failed(2, &["limit_gib"]);
+    check(&at("in.json", "absent.json")).failed(3, &["millionaires", "absent.json"]);
+    parties.file("no-a.json", "{}");
+    check(&at("in.json", "no-a.json")).failed(3, &["a is missing"]);
+    let nowhere = at("in.json\"", "in.json\"\nresults_file = \"nowhere/results\"");
+    check(&nowhere).failed(3, &["results", "folder is not there"]);
+    let absent = ["serve", "--config", "absent.toml", "--check"];
+    tacit(parties.folder(), &absent).failed(2, &["absent.toml is not there", "--config FILE"]);
 }
 
 /// The page's blocks of code, in order: language and text.

@@ -5,6 +5,7 @@ use tacit::garble::SchemeId;
 use tacit::plan::{Alternative, PlannedProtocol};
 
 use super::PlanArgs;
+use crate::shell;
 
 /// The commands of one alternative.
 pub(super) struct Commands<'a> {
@@ -29,7 +30,7 @@ impl<'a> Commands<'a> {
         }
         words.extend(["--runs".to_owned(), self.args.runs.to_string()]);
         words.extend(self.party(role));
-        Some(line(&words))
+        Some(shell::line(&words))
     }
 
     /// What runs it. Each input is read from a file of its name.
@@ -46,17 +47,13 @@ impl<'a> Commands<'a> {
             let name = &input.port.name;
             words.extend(["--input".to_owned(), format!("{name}=@{name}.txt")]);
         }
-        line(&words)
+        shell::line(&words)
     }
 
     /// The function as it is named on the command line.
     fn function(&self) -> Vec<String> {
         let mut words = Vec::new();
         let choice = &self.args.choice;
-        let pairs = |pairs: &[(String, String)]| {
-            let pairs = pairs.iter().map(|(name, value)| format!("{name}={value}"));
-            pairs.collect::<Vec<_>>()
-        };
         let params = match &self.of.cut {
             Some(cut) => {
                 words.push(cut.function.to_owned());
@@ -67,25 +64,14 @@ impl<'a> Commands<'a> {
             }
             None => {
                 words.push(self.args.function.clone());
-                pairs(&choice.params)
+                shell::pairs(&choice.params)
             }
         };
         if !params.is_empty() {
             words.extend(["--param".to_owned(), params.join(",")]);
         }
         if self.of.cut.is_none() {
-            for (flag, given) in [
-                ("--owner", &choice.owners),
-                ("--result", &choice.results),
-                ("--type", &choice.types),
-            ] {
-                for pair in pairs(given) {
-                    words.extend([flag.to_owned(), pair]);
-                }
-            }
-            if let Some(order) = choice.bit_order {
-                words.extend(["--bit-order".to_owned(), order.to_string()]);
-            }
+            words.extend(shell::ports(choice));
         }
         if self.of.rung.id != SchemeId::HALF_GATES_TWO_CALL {
             words.extend(["--scheme".to_owned(), self.of.rung.id.to_string()]);
@@ -107,37 +93,5 @@ impl<'a> Commands<'a> {
             }
         }
         words
-    }
-}
-
-/// Words as a shell takes them.
-fn line(words: &[String]) -> String {
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    words.join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+[]".contains(c);
-    match !word.is_empty() && word.chars().all(plain) && !word.contains('[') {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_take_them_apart() {
-        for (word, expected) in [
-            ("n=60,m=60", "n=60,m=60"),
-            ("in0=bytes[16]", "'in0=bytes[16]'"),
-            ("my file.json", "'my file.json'"),
-            ("it's", "'it'\\''s'"),
-            ("", "''"),
-        ] {
-            assert_eq!(quoted(word), expected);
-        }
     }
 }

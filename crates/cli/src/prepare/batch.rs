@@ -7,12 +7,15 @@ use tacit::garble::Rung;
 use tacit::plan::ThreatModel;
 use tacit::{BatchPlan, BatchPreparation, Error, Function, PreparedBatch, Role, Session, Stocks};
 
-use super::{Told, took};
+use super::{Told, check_room, took};
 use crate::args::PrepareArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::report::{JSON_VERSION, security};
 use crate::{function, run};
+
+/// Most executions of one batch.
+const MAX_EXECUTIONS: u64 = 4096;
 
 /// The executions that the arguments ask for.
 pub(super) struct WantedBatch {
@@ -23,6 +26,8 @@ pub(super) struct WantedBatch {
     security_bits: u8,
     /// Where nothing is in stock.
     plan: BatchPlan,
+    /// Bytes that all of it takes at the evaluator.
+    table_bytes: u64,
 }
 
 impl WantedBatch {
@@ -35,14 +40,23 @@ impl WantedBatch {
                     .to_owned(),
             ));
         };
+        if args.runs > MAX_EXECUTIONS {
+            return Err(Failure::Usage(format!(
+                "--runs {} is more than one batch has; order at most {MAX_EXECUTIONS} at both \
+                 parties, and the rest when those are used",
+                args.runs
+            )));
+        }
         let function = function::find(name, &args.choice)?.function(&args.choice)?;
         let rung = run::scheme(args.scheme.as_deref(), Some(&function))?;
         let security_bits = args.security_bits.unwrap_or(run::SECURITY_BITS);
         let role = args.role.into();
-        let plan = BatchPreparation::new(role, &function, args.runs)
-            .statistical_security_bits(security_bits)
-            .scheme(rung.id)
-            .plan()?;
+        let (plan, table_bytes) = {
+            let order = BatchPreparation::new(role, &function, args.runs)
+                .statistical_security_bits(security_bits)
+                .scheme(rung.id);
+            (order.plan()?, order.table_bytes()?)
+        };
         Ok(Self {
             role,
             rung,
@@ -50,7 +64,13 @@ impl WantedBatch {
             executions: args.runs,
             security_bits,
             plan,
+            table_bytes,
         })
+    }
+
+    /// Refuses an order that alone is more than a stock takes.
+    pub(super) fn check_room(&self, limit: u64) -> Result<(), Failure> {
+        check_room(self.role, self.table_bytes, limit)
     }
 
     /// Prepares over one session.

@@ -1,6 +1,7 @@
 //! The `[serve]` part of `tacit.toml`, as it is written.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -188,6 +189,12 @@ pub(crate) enum RoleName {
     Evaluator,
 }
 
+impl RoleName {
+    fn name(self) -> &'static str {
+        tacit::Role::from(self).name()
+    }
+}
+
 impl From<RoleName> for tacit::Role {
     fn from(role: RoleName) -> Self {
         match role {
@@ -215,6 +222,24 @@ fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {
 }
 
 impl Serve {
+    /// Adds what `tacit config show` tells of it, a line for each field that is given.
+    pub(crate) fn show(&self, text: &mut String) {
+        for (name, given) in [("listen", &self.listen), ("metrics", &self.metrics)] {
+            if let Some(given) = given {
+                let _ = writeln!(text, "serve {name}: {given}");
+            }
+        }
+        for served in &self.function {
+            let (function, role) = (&served.function, served.role.name());
+            let name = served.name.as_ref().unwrap_or(function);
+            let _ = writeln!(text, "serve function {name}: {function} as {role}");
+        }
+        for stocked in &self.stock {
+            let (function, role, runs) = (&stocked.function, stocked.role.name(), stocked.runs);
+            let _ = writeln!(text, "serve stock {function}: {runs} runs as {role}");
+        }
+    }
+
     /// The same with paths of files beside `folder`.
     pub(crate) fn beside(&mut self, folder: &Path) {
         for served in &mut self.function {

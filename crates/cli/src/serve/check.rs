@@ -1,0 +1,82 @@
+//! `tacit serve --check`: what would fail at the start, or at night when a peer asks.
+//!
+//! Files for inputs are read against every function that takes them, addresses are looked up, and
+//! the folders of results looked for. Commands are not run.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use tacit::Fingerprint;
+use tacit_serve::Policy;
+use tacit_serve::inputs::Asked;
+
+use super::Wanted;
+use crate::failure::Failure;
+
+/// Checks what `wanted` names beyond the configuration itself; what is not wrong and should be
+/// thought over all the same.
+///
+/// # Errors
+///
+/// The first thing that would fail.
+pub(super) fn check(wanted: &Wanted) -> Result<Vec<String>, Failure> {
+    addresses("listen", &wanted.fixed.listen)?;
+    let mut warnings = Vec::new();
+    if !wanted.fixed.metrics.is_empty() {
+        let metrics = addresses("metrics", &wanted.fixed.metrics)?;
+        if metrics.iter().any(|address| !address.ip().is_loopback()) {
+            warnings.push(format!(
+                "metrics = {:?} is open to other machines, and tells them who the peers are and \
+                 how often they come; 127.0.0.1 is not",
+                wanted.fixed.metrics
+            ));
+        }
+    }
+    sources(&wanted.policy)?;
+    Ok(warnings)
+}
+
+/// The addresses that the field `name` means.
+fn addresses(name: &str, text: &str) -> Result<Vec<SocketAddr>, Failure> {
+    let found = text.to_socket_addrs();
+    let found = found.map_err(|error| {
+        Failure::Usage(format!(
+            "[serve]: {name} = {text:?}: {error}; write this machine's HOST:PORT"
+        ))
+    })?;
+    Ok(found.collect())
+}
+
+/// Every offer's inputs, for each of its functions, and where its results go.
+fn sources(policy: &Policy) -> Result<(), Failure> {
+    for offer in policy.offers() {
+        let wrong = |field: &str, reason: String| {
+            Failure::Input(format!(
+                "[[serve.function]] {}: {field}: {reason}; peers that ask would hear that this \
+                 party failed",
+                offer.name
+            ))
+        };
+        for (function, &protocol) in offer.functions.iter().flat_map(|function| {
+            offer
+                .protocols
+                .iter()
+                .map(move |protocol| (function, protocol))
+        }) {
+            let peer = offer.peers.first().copied();
+            let peer = peer.unwrap_or(Fingerprint([0; 32]));
+            let asked = Asked {
+                offer: &offer.name,
+                function,
+                role: offer.role,
+                peer,
+                peer_name: policy.peer(&peer).map_or("", |peer| &peer.name),
+                protocol,
+            };
+            let checked = offer.inputs.check(&asked);
+            checked.map_err(|reason| wrong(function.name(), reason))?;
+        }
+        let checked = offer.results.check();
+        checked.map_err(|reason| wrong("results", reason))?;
+    }
+    Ok(())
+}
