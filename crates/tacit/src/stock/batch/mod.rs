@@ -23,9 +23,9 @@ use tacit_circuit::{Function, Role};
 use tacit_garble::{HalfGates, Scheme, SchemeId, ThreeHalves};
 use tacit_kernels::{Block, Construction};
 use tacit_protocol::batch::{Batch, EvaluatorExecution, GarblerExecution, Plan};
-use tacit_stock::{ComponentDigest, MAX_INSTANCE_BYTES, Shape, StockError};
+use tacit_stock::{ComponentDigest, MAX_INSTANCE_BYTES, Shape};
 
-use super::{OpenedStock, StockName, Stocks};
+use super::OpenedStock;
 use crate::Error;
 
 pub use prepare::{BatchPreparation, PreparedBatch};
@@ -77,32 +77,6 @@ fn kinds_in_stock(
     let mut kinds: Vec<_> = kinds.map(|agreed| agreed.kind).collect();
     kinds.sort_unstable();
     kinds
-}
-
-impl Stocks {
-    /// How many checked executions of `function` at this s a stock has that this party knows to be
-    /// usable; none where it is not there.
-    ///
-    /// # Errors
-    ///
-    /// The stock cannot be read.
-    pub fn executions_left(
-        &self,
-        name: &StockName,
-        function: &Function,
-        statistical_security_bits: u8,
-    ) -> Result<u64, Error> {
-        let stock = match self.stocks.stock(name.id(), self.limits) {
-            Ok(stock) => stock,
-            Err(StockError::Missing { .. }) => return Ok(0),
-            Err(error) => return Err(error.into()),
-        };
-        let family = family(function, statistical_security_bits);
-        let kinds = stock.summary()?.kinds.into_iter();
-        let kinds = kinds.filter(|kind| kind.kind.0.starts_with(&family));
-        // What is pending the next meeting may publish.
-        Ok(kinds.map(|kind| kind.available + kind.pending).sum())
-    }
 }
 
 /// Refuses a scheme that `batch` does not run under.
