@@ -213,7 +213,8 @@ fn protocol(args: &RunArgs) -> Result<ProtocolArg, Failure> {
     let has = protocol.threat_model();
     let is_outsourced = protocol == ProtocolArg::Outsourced;
     // Three parties that follow the protocol are a case of three that do not.
-    if !has.covers(asked) && !(is_outsourced && asked == ThreatModel::SemiHonest) {
+    let covers = has.covers(asked) || is_outsourced && asked == ThreatModel::SemiHonest;
+    if !covers {
         let name = protocol.name();
         return Err(Failure::Usage(format!(
             "--security {asked} is asked for, and the protocol {name} is secure under the threat \

@@ -117,8 +117,12 @@ fn usage_errors_exit_with_2() {
         (vec!["fly"], &["fly", "Usage"]),
         (vec!["run"], &["--role"]),
         (
-            vec!["run", "millionaires", "--role", "cloud"],
+            vec!["run", "millionaires", "--role", "broker"],
             &["garbler", "evaluator"],
+        ),
+        (
+            vec!["run", "millionaires", "--role", "cloud"],
+            &["--role cloud", "--protocol outsourced"],
         ),
         (
             [&run[..], &identity, &["--peer", peer]].concat(),

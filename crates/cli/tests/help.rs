@@ -126,7 +126,7 @@ fn every_library_function_can_be_inspected() {
         assert!(
             tacit(folder.path(), &args)
                 .succeeded()
-                .contains("AND-depth"),
+                .contains("oblivious transfers"),
             "{name}"
         );
     }

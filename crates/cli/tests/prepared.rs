@@ -44,7 +44,10 @@ fn what_was_prepared_is_there_for_later_runs_and_used_once() {
             told.contains("        18         18        512  aes-128-rounds/round"),
             "{ended:?}"
         );
-        assert!(told.contains("12800 AND gates in "), "{ended:?}");
+        assert!(
+            told.contains("12800 AND gates, OTs by softspoken-2, in "),
+            "{ended:?}"
+        );
     }
     for on_the_spot in [false, false, true] {
         for ended in run(&parties) {

@@ -555,12 +555,6 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> 
         });
     }
     for (number, offer) in offers.iter().enumerate() {
-        // What a peer may still have is remembered by name.
-        let mut others = offers[..number].iter();
-        if others.any(|other| other.name == offer.name && !other.peers.is_disjoint(&offer.peers)) {
-            let name = offer.name.clone();
-            return Err(Error::SameName { name });
-        }
         for (place, function) in offer.functions.iter().enumerate() {
             if function.has_saved_values() {
                 let name = offer.name.clone();
@@ -594,6 +588,12 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> 
                 let order = order.statistical_security_bits(offer.statistical_security_bits);
                 check_batch(&format!("function {:?}", offer.name), &order)?;
             }
+        }
+        // What a peer may still have is remembered by name.
+        let mut others = offers[..number].iter();
+        if others.any(|other| other.name == offer.name && !other.peers.is_disjoint(&offer.peers)) {
+            let name = offer.name.clone();
+            return Err(Error::SameName { name });
         }
     }
     Ok(index)

@@ -180,8 +180,7 @@ impl Preparation {
     ///
     /// [`StockError::Io`].
     pub fn destroy(self) -> Result<(), StockError> {
-        let inner = &self.stock.inner;
-        crate::stock::destroy(inner.storage.as_ref(), &inner.folder)
+        self.stock.inner.destroy()
     }
 
     /// [`Stock::marks`], taken while no other process of this party prepares.

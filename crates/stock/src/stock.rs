@@ -247,6 +247,11 @@ impl Inner {
         self.place.folder.join(INDEX_NAME)
     }
 
+    /// Removes the whole stock, its keys first. The caller has the right to prepare.
+    pub(crate) fn destroy(&self) -> Result<(), StockError> {
+        destroy(self.storage.as_ref(), &self.place.folder)
+    }
+
     pub(crate) fn lock_path(&self) -> PathBuf {
         self.place.folder.join("prepare.lock")
     }
@@ -505,7 +510,7 @@ pub(crate) fn remove(storage: &dyn Storage, folder: &Path) -> Result<(), StockEr
 }
 
 /// The same, where the caller has the right to prepare.
-pub(crate) fn destroy(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
+fn destroy(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
     let names = storage.names(folder);
     let names = names.map_err(StockError::io(folder, "list it"))?;
     for name in names.iter().filter(|name| name.starts_with("epoch-")) {
