@@ -8,7 +8,6 @@
 //! | AES-128 in bulk | [`Aes128`], [`encrypt_each`], [`encrypt_each_twice`] |
 //! | pseudorandom streams | [`Prg`] |
 //! | hashes of labels | [`TweakableHash`], [`Construction`], and [`hash`] for use in kernels |
-//! | SHA-256 of two messages at once | [`sha_256_compress_two`] |
 //! | OT extension's matrix | [`transpose_128`] |
 //! | universal hashing, GF(2^128) | [`inner_products`], [`Gf128Sum`], [`gf128_multiply`] |
 //!
@@ -24,7 +23,6 @@ pub mod hash;
 pub mod poison;
 mod portable;
 mod prg;
-mod sha256;
 mod simd;
 mod slots;
 mod transpose;
@@ -38,7 +36,6 @@ pub use cpu::{Backend, Cpu, Kernel};
 pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
 pub use prg::Prg;
-pub use sha256::{SHA_256_INITIAL, sha_256_compress_two};
 pub use simd::Simd;
 pub use slots::{Numbered, SlotView};
 pub use transpose::transpose_128;

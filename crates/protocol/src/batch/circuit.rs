@@ -27,7 +27,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use super::bits::{bit, xor_into};
 use super::consistency::Pairs;
 use super::layout::{Batch, LOCK_BYTES};
-use super::oracle::{Domain, Hash, Oracle, first_block};
+use super::oracle::{Domain, Hash, Oracle};
 use crate::malicious::walk::{InputLabels, Material};
 
 /// What a circuit follows from. Secret until the circuit is checked.
@@ -152,11 +152,9 @@ impl Secrets {
         lock(oracle, number, &choices[batch.choice_bits..], &mut locked);
         let outputs = self.garble_with(batch, choices, out);
         self.commit_inputs(oracle, out);
-        let derived = self.derived_outputs(batch, &outputs);
-        for (i, pair) in (0..).zip(derived.as_chunks::<2>().0) {
-            let places = [(Domain::OutputCommitment, i); 2];
-            let commitments = oracle.two_blocks(number, places, *pair);
-            out.extend_from_slice(commitments.as_flattened());
+        for (i, derived) in (0_u32..).zip(&*self.derived_outputs(batch, &outputs)) {
+            let commitment = oracle.block(Domain::OutputCommitment, number, i / 2, *derived);
+            out.extend_from_slice(&commitment);
         }
         self.commit_pairs(oracle, Domain::SecondShare, &self.second, out);
         out.extend_from_slice(&oracle.block(Domain::Lambda, number, 0, self.lambda));
@@ -173,10 +171,9 @@ impl Secrets {
     /// Commitments to both labels of each of `zeros`, that of 0 first.
     fn commit_pairs(&self, oracle: &Oracle, domain: Domain, zeros: &[Block], out: &mut Vec<u8>) {
         for (i, zero) in (0..).zip(zeros) {
-            let places = [(domain, 2 * i), (domain, 2 * i + 1)];
-            let labels = [*zero, *zero ^ self.delta];
-            let commitments = oracle.two_blocks(self.number, places, labels);
-            out.extend_from_slice(commitments.as_flattened());
+            for (b, label) in (0..).zip([*zero, *zero ^ self.delta]) {
+                out.extend_from_slice(&oracle.block(domain, self.number, 2 * i + b, label));
+            }
         }
     }
 
@@ -185,11 +182,15 @@ impl Secrets {
         for (i, zero) in self.inputs.iter().enumerate() {
             let permuted = u8::from(bit(&self.pairs.mask, i)).into();
             let first = *zero ^ self.delta.and_bit(permuted);
-            let position = 2 * i as u32;
-            let places = [position, position + 1].map(|at| (Domain::GarblerInput, at));
-            let labels = [first, first ^ self.delta];
-            let commitments = oracle.two_blocks(self.number, places, labels);
-            out.extend_from_slice(commitments.as_flattened());
+            for (p, label) in (0..).zip([first, first ^ self.delta]) {
+                let position = 2 * i as u32 + p;
+                out.extend_from_slice(&oracle.block(
+                    Domain::GarblerInput,
+                    self.number,
+                    position,
+                    label,
+                ));
+            }
         }
     }
 
@@ -201,9 +202,9 @@ impl Secrets {
     ) -> Zeroizing<Vec<Block>> {
         let mut derived = Zeroizing::new(Vec::with_capacity(2 * zeros.len()));
         for (i, zero) in (0..).zip(zeros) {
-            let (places, labels) = ([(Domain::Output, i); 2], [*zero, *zero ^ self.delta]);
-            let hashes = batch.oracle.two_blocks(self.number, places, labels);
-            derived.extend(hashes.each_ref().map(first_block));
+            for label in [*zero, *zero ^ self.delta] {
+                derived.push(derive_output(&batch.oracle, self.number, i, label));
+            }
         }
         #[cfg(test)]
         if let Some(spoiling) = &batch.spoiling {

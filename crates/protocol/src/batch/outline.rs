@@ -172,21 +172,17 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     }
 }
 
-/// Commits to so many labels, rounded up to pairs, that belong to no one: for who wants to know
-/// what a hash takes.
+/// Commits to so many labels that belong to no one: for who wants to know what a hash takes.
 #[must_use]
 pub fn commit_to_labels(count: u32) -> Hash {
     let oracle = Oracle::named([0; 16]);
     let mut prg = Prg::new(Block::ONES);
     let mut all = [0; HASH_BYTES];
-    for number in (0..count).step_by(2) {
-        let labels = [prg.next_block(), prg.next_block()];
-        let places = [number, number + 1].map(|position| (Domain::SecondShare, position));
-        for hash in oracle.two_blocks(0, places, labels) {
-            all.iter_mut()
-                .zip(hash)
-                .for_each(|(all, byte)| *all ^= byte);
-        }
+    for number in 0..count {
+        let hash = oracle.block(Domain::SecondShare, 0, number, prg.next_block());
+        all.iter_mut()
+            .zip(hash)
+            .for_each(|(all, byte)| *all ^= byte);
     }
     all
 }

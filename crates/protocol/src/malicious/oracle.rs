@@ -11,12 +11,11 @@
 //! collision resistance, of which all 256 bits of output are kept.
 //!
 //! **Cost**: one compression a label. The length of its padding is fixed, so that the block is
-//! made by hand, and labels are hashed in pairs, which takes little longer than one. Long messages
-//! go in [`halves`](Oracle::halves) for the same reason.
+//! made by hand.
 
 use sha2::block_api::compress256;
 use sha2::{Digest as _, Sha256};
-use tacit_kernels::{Block, SHA_256_INITIAL, sha_256_compress_two};
+use tacit_kernels::Block;
 
 use crate::session::RunTag;
 
@@ -30,7 +29,7 @@ pub(crate) type Hash = [u8; HASH_BYTES];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Domain {
-    /// Digest of all that is published of a circuit, in halves.
+    /// Digest of all that is published of a circuit.
     Circuit = 1,
     /// Commitment to a circuit's seed.
     Seed = 2,
@@ -91,6 +90,18 @@ pub(crate) enum Domain {
 /// Bytes before what is hashed.
 const HEAD_BYTES: usize = 25;
 
+/// The initial state of SHA-256 (FIPS 180-4, section 5.3.3).
+const INITIAL: [u32; 8] = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
+
 /// The oracle of one batch.
 #[derive(Clone, Copy)]
 pub(crate) struct Oracle {
@@ -127,48 +138,19 @@ impl Oracle {
 
     /// The hash of one block.
     pub(crate) fn block(&self, domain: Domain, circuit: u32, position: u32, block: Block) -> Hash {
-        let bytes = block.to_bytes();
-        let message = Message::new(self.head(domain, circuit, position), &bytes);
-        let mut state = SHA_256_INITIAL;
-        compress256(&mut state, &[message.block(0)]);
-        hash_of(state)
-    }
-
-    /// The hashes of two blocks, each in its domain and at its position.
-    pub(crate) fn two_blocks(
-        &self,
-        circuit: u32,
-        places: [(Domain, u32); 2],
-        blocks: [Block; 2],
-    ) -> [Hash; 2] {
-        let bytes = blocks.map(Block::to_bytes);
-        let padded = [0, 1].map(|i| {
-            let (domain, position) = places[i];
-            Message::new(self.head(domain, circuit, position), &bytes[i]).block(0)
-        });
-        let mut states = [SHA_256_INITIAL; 2];
-        sha_256_compress_two(&mut states, [&padded[0], &padded[1]]);
-        states.map(hash_of)
-    }
-
-    /// The hash, at position 0, of the hashes at positions 1 and 2 of the first ⌊n/2⌋ of n bytes
-    /// and of the others: two streams at once.
-    pub(crate) fn halves(&self, domain: Domain, circuit: u32, bytes: &[u8]) -> Hash {
-        let (first, second) = bytes.split_at(bytes.len() / 2);
-        let messages = [(1, first), (2, second)]
-            .map(|(position, half)| Message::new(self.head(domain, circuit, position), half));
-        let [least, most] = messages.each_ref().map(Message::blocks);
-        let mut states = [SHA_256_INITIAL; 2];
-        for number in 0..least {
-            let blocks = messages.each_ref().map(|message| message.block(number));
-            sha_256_compress_two(&mut states, [&blocks[0], &blocks[1]]);
+        const END: usize = HEAD_BYTES + Block::BYTES;
+        let mut input = [0; 64];
+        input[..HEAD_BYTES].copy_from_slice(&self.head(domain, circuit, position));
+        input[HEAD_BYTES..END].copy_from_slice(&block.to_bytes());
+        input[END] = 0x80;
+        input[56..].copy_from_slice(&(8 * END as u64).to_be_bytes());
+        let mut state = INITIAL;
+        compress256(&mut state, &[input]);
+        let mut hash = [0; HASH_BYTES];
+        for (bytes, word) in hash.chunks_exact_mut(4).zip(state) {
+            bytes.copy_from_slice(&word.to_be_bytes());
         }
-        // The second half is a byte longer at most, and with it a block.
-        for number in least..most {
-            compress256(&mut states[1], &[messages[1].block(number)]);
-        }
-        let [first, second] = states.map(hash_of);
-        self.parts(domain, circuit, 0, &[&first, &second])
+        hash
     }
 
     /// The first block of the hash of one block.
@@ -203,60 +185,6 @@ impl Oracle {
     }
 }
 
-/// Bytes of a block of SHA-256, where in the last one the length stands, and least padding.
-const BLOCK_BYTES: usize = 64;
-const LENGTH_AT: usize = 56;
-const PADDING_BYTES: usize = 9;
-
-/// A message that is hashed block by block: its head and its bytes, padded (FIPS 180-4, section
-/// 5.1.1).
-struct Message<'b> {
-    head: [u8; HEAD_BYTES],
-    bytes: &'b [u8],
-}
-
-impl<'b> Message<'b> {
-    fn new(head: [u8; HEAD_BYTES], bytes: &'b [u8]) -> Self {
-        Self { head, bytes }
-    }
-
-    /// How many blocks it has.
-    fn blocks(&self) -> usize {
-        (HEAD_BYTES + self.bytes.len() + PADDING_BYTES).div_ceil(BLOCK_BYTES)
-    }
-
-    /// Block `number`.
-    #[inline]
-    fn block(&self, number: usize) -> [u8; BLOCK_BYTES] {
-        let (begin, length) = (BLOCK_BYTES * number, HEAD_BYTES + self.bytes.len());
-        let mut block = [0; BLOCK_BYTES];
-        let (head, from) = match number {
-            0 => (HEAD_BYTES, 0),
-            _ => (0, begin - HEAD_BYTES),
-        };
-        block[..head].copy_from_slice(&self.head[..head]);
-        let rest = self.bytes.get(from..).unwrap_or_default();
-        let taken = rest.len().min(BLOCK_BYTES - head);
-        block[head..head + taken].copy_from_slice(&rest[..taken]);
-        if (begin..begin + BLOCK_BYTES).contains(&length) {
-            block[length - begin] = 0x80;
-        }
-        if number + 1 == self.blocks() {
-            block[LENGTH_AT..].copy_from_slice(&(8 * length as u64).to_be_bytes());
-        }
-        block
-    }
-}
-
-/// A state as a hash.
-fn hash_of(state: [u32; 8]) -> Hash {
-    let mut hash = [0; HASH_BYTES];
-    for (bytes, word) in hash.as_chunks_mut().0.iter_mut().zip(state) {
-        *bytes = word.to_be_bytes();
-    }
-    hash
-}
-
 /// The first 16 bytes of a hash.
 pub(crate) fn first_block(hash: &Hash) -> Block {
     let mut bytes = [0; Block::BYTES];
@@ -279,35 +207,11 @@ mod tests {
         let (circuit, position) = (0x0102_0304, 0x0506_0708);
         let found = oracle.block(Domain::OutputMask, circuit, position, block);
         assert_eq!(found, expected);
-        let other = Block::from_u128(7);
-        let places = [(Domain::OutputMask, position), (Domain::Lambda, 2)];
-        let two = oracle.two_blocks(circuit, places, [block, other]);
-        let one = oracle.block(Domain::Lambda, circuit, 2, other);
-        assert_eq!(two, [expected, one]);
         let parts: [&[u8]; 1] = [&block.to_bytes()];
         assert_eq!(
             oracle.parts(Domain::OutputMask, circuit, position, &parts),
             expected
         );
-    }
-
-    /// Lengths around every end of a block, and halves of equal and of unequal length.
-    #[test]
-    fn halves_are_hashed_as_sha_256_says() {
-        let oracle = Oracle::named([3; 16]);
-        let bytes: Vec<u8> = (0..600).map(|i| (i * 31 % 251) as u8).collect();
-        for length in (0..300).chain([511, 512, 599, 600]) {
-            let bytes = &bytes[..length];
-            let (first, second) = bytes.split_at(length / 2);
-            let [first, second] = [(1, first), (2, second)]
-                .map(|(position, half)| oracle.parts(Domain::Circuit, 9, position, &[half]));
-            let expected = oracle.parts(Domain::Circuit, 9, 0, &[&first, &second]);
-            assert_eq!(
-                oracle.halves(Domain::Circuit, 9, bytes),
-                expected,
-                "{length}"
-            );
-        }
     }
 
     #[test]

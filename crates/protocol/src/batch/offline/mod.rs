@@ -63,7 +63,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
 
     /// The digest of what is published of circuit `number`.
     fn digest(&self, number: u32, published: &[u8]) -> Hash {
-        self.oracle.halves(Domain::Circuit, number, published)
+        self.oracle.parts(Domain::Circuit, number, 0, &[published])
     }
 
     /// Bytes of the message that opens an execution's W.

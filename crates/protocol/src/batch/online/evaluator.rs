@@ -8,7 +8,7 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::outcome::{CircuitOutcome, Outcome, commitment_and_pad};
+use super::outcome::{CircuitOutcome, Outcome};
 use crate::batch::bits::{bit, pack, unpack, unused_are_clear};
 use crate::batch::circuit::{lock, unmask};
 use crate::batch::consistency::Pairs;
@@ -350,10 +350,11 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         let given = outputs.iter().zip(masks).zip(commitments);
         for (position, ((derived, mask), commitment)) in (0_u32..).zip(given) {
             let (output, derived) = (position / 2, Block::from_bytes(*derived));
-            let (found, pad) = commitment_and_pad(oracle, number, output, derived);
-            if found != *commitment {
+            let domain = Domain::OutputCommitment;
+            if oracle.block(domain, number, output, derived) != *commitment {
                 return Err(cheated(Caught::Output(number)));
             }
+            let pad = oracle.block_to_block(Domain::OutputMask, number, output, derived);
             let of_one = key.and_bit(u8::from(position % 2 == 1).into());
             let random = pad ^ Block::from_bytes(*mask) ^ of_one;
             match randoms.get(output as usize) {
@@ -428,19 +429,11 @@ struct Opened<'c> {
 impl Opened<'_> {
     /// Whether each label opens the commitment of its pair that `positions` name.
     fn is_opened_by(&self, oracle: &Oracle, labels: &[Block], positions: &[u8]) -> bool {
-        let position = |i: usize| 2 * (self.first + i) + usize::from(bit(positions, i));
-        let (pairs, last) = labels.as_chunks::<2>();
-        let pairs_open = pairs.iter().enumerate().all(|(i, pair)| {
-            let at = [position(2 * i), position(2 * i + 1)];
-            let places = at.map(|at| (self.domain, at as u32));
-            oracle.two_blocks(self.circuit, places, *pair) == at.map(|at| self.commitments[at])
-        });
-        let last_opens = last.iter().all(|label| {
-            let at = position(labels.len() - 1);
-            let hash = oracle.block(self.domain, self.circuit, at as u32, *label);
-            hash == self.commitments[at]
-        });
-        pairs_open && last_opens
+        labels.iter().enumerate().all(|(i, label)| {
+            let position = 2 * (self.first + i) + usize::from(bit(positions, i));
+            let hash = oracle.block(self.domain, self.circuit, position as u32, *label);
+            hash == self.commitments[position]
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::batch::circuit::derive_output;
 use crate::batch::execution::KeptCircuit;
 use crate::batch::layout::Batch;
-use crate::batch::oracle::{Domain, Hash, Oracle, first_block};
+use crate::batch::oracle::{Domain, Hash, Oracle};
 
 /// What was found of an output of a circuit: whether its O is that of 0 or of 1, and what the mask
 /// under it hides.
@@ -21,18 +21,6 @@ struct Found {
     under_zero: Block,
     /// R ⊕ D if it is that of 1.
     under_one: Block,
-}
-
-/// The commitment to O, and what masks R under it.
-pub(super) fn commitment_and_pad(
-    oracle: &Oracle,
-    circuit: u32,
-    output: u32,
-    derived: Block,
-) -> (Hash, Block) {
-    let places = [Domain::OutputCommitment, Domain::OutputMask].map(|domain| (domain, output));
-    let [commitment, pad] = oracle.two_blocks(circuit, places, [derived; 2]);
-    (commitment, first_block(&pad))
 }
 
 /// What an evaluated circuit gave, output by output.
@@ -75,7 +63,8 @@ impl CircuitOutcome {
         masks: &[[u8; Block::BYTES]; 2],
     ) -> Found {
         let derived = derive_output(oracle, circuit, output, label);
-        let (hash, pad) = commitment_and_pad(oracle, circuit, output, derived);
+        let hash = oracle.block(Domain::OutputCommitment, circuit, output, derived);
+        let pad = oracle.block_to_block(Domain::OutputMask, circuit, output, derived);
         Found {
             zero: hash.ct_eq(&commitments[0]).unwrap_u8(),
             one: hash.ct_eq(&commitments[1]).unwrap_u8(),
