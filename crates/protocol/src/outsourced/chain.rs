@@ -24,10 +24,21 @@ use super::cut::{CutKey, Fate};
 use super::parameters::Parameters;
 use super::saved::Reader;
 use crate::Error;
+use crate::malicious::oracle::{Domain, Oracle};
 
 /// A chain's name, the same at generator and cloud.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChainId(pub [u8; 16]);
+
+impl ChainId {
+    /// The name of the chain that the run of `oracle` begins.
+    pub(super) fn new(oracle: &Oracle) -> Self {
+        let hash = oracle.parts(Domain::Chain, 0, 0, &[]);
+        let mut id = [0; 16];
+        id.copy_from_slice(&hash[..16]);
+        Self(id)
+    }
+}
 
 /// Attempts that a chain may be forwarded by at once.
 pub const MAX_FORWARD: u64 = 1 << 16;

@@ -15,11 +15,11 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::chain::{CloudChain, Head};
+use super::chain::{ChainId, CloudChain, Head};
 use super::copy::{CopySecrets, expected_selects, select_bits};
 use super::cut::{CutKey, Fate, compare_all, draw_split};
-use super::generator::{chain_id, check_state};
 use super::judge::{HeldCopy, read_block};
+use super::machine::{self, Stages};
 use super::majority::majority;
 use super::parameters::Parameters;
 use super::party::{Peer, Step, ThreeParty};
@@ -29,7 +29,7 @@ use super::terms::{Meeting, state_hash};
 use super::toss::{SHARE_BYTES, Share};
 use super::transfer::{EVALUATED_BYTES, accept, blinds, cut_pads, handed_bytes};
 use super::work::{Work, check_transfers};
-use super::{Cheat, NOT_ASKED, NOT_DONE, SPENT, cheated};
+use super::{Cheat, NOT_ASKED, NOT_DONE, cheated};
 use crate::Error;
 use crate::malicious::bits::{bit, bytes_for, pack};
 use crate::malicious::frames::Incoming;
@@ -64,14 +64,10 @@ pub struct Cloud<'f, S: Scheme> {
     done: u64,
 }
 
-enum State {
-    Meeting(Meeting, Box<Brought>),
-    Running(Stage, Box<Running>),
-    Spent,
-}
+type State = machine::State<Brought, Stage, Running>;
 
 /// Where a run stands.
-enum Stage {
+pub(super) enum Stage {
     SendingCut,
     SendingToss,
     SendingSplit,
@@ -87,7 +83,7 @@ enum Stage {
 }
 
 /// What the cloud comes with.
-struct Brought {
+pub(super) struct Brought {
     start: CloudStart,
     loads: Vec<CloudValue>,
     /// The split of a chain that it begins.
@@ -96,7 +92,7 @@ struct Brought {
 }
 
 /// What a run has besides.
-struct Running {
+pub(super) struct Running {
     oracle: Oracle,
     brought: Brought,
     their_share: Share,
@@ -109,7 +105,7 @@ struct Running {
 }
 
 /// What the evaluator handed on.
-struct Handed {
+pub(super) struct Handed {
     keys: Zeroizing<Vec<Block>>,
     /// a ⊕ p.
     positions: Vec<u8>,
@@ -139,7 +135,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             CloudStart::NewChain(_) => None,
             CloudStart::Chain(chain) => Some(chain.head),
         };
-        check_state(&work, chain, loads.iter().map(|value| &value.0))?;
+        work.check_state(chain, loads.iter().map(|value| &value.0))?;
         if let CloudStart::NewChain(with_generator) = &start {
             check_transfers(&parameters, with_generator.security())?;
         }
@@ -197,24 +193,6 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             CloudStart::Chain(chain) => chain.split.clone(),
             CloudStart::NewChain(_) => brought.split.clone(),
         }
-    }
-
-    fn run(meeting: &Meeting, brought: Brought) -> Result<State, Error> {
-        let stage = match brought.start {
-            CloudStart::NewChain(_) => Stage::SendingCut,
-            CloudStart::Chain(_) => Stage::SendingToss,
-        };
-        let running = Running {
-            oracle: meeting.oracle()?,
-            brought,
-            their_share: Share([0; SHARE_BYTES]),
-            copies: Vec::new(),
-            evaluated: Vec::new(),
-            encoded: Vec::new(),
-            masked: Vec::new(),
-            saved: Vec::new(),
-        };
-        Ok(State::Running(stage, Box::new(running)))
     }
 
     /// Takes a message of heads, which follow the generator's share of the toss.
@@ -458,9 +436,83 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             _ => None,
         }
     }
+}
+
+impl Running {
+    fn chain(&self) -> Result<&CloudChain, Error> {
+        match &self.brought.start {
+            CloudStart::Chain(chain) => Ok(chain),
+            CloudStart::NewChain(_) => Err(NOT_ASKED),
+        }
+    }
+
+    /// Chooses by OT one key of each circuit.
+    fn begin_chain(&mut self, parameters: Parameters, message: &mut Vec<u8>) -> Result<(), Error> {
+        let CloudStart::NewChain(ot) = &mut self.brought.start else {
+            return Err(NOT_ASKED);
+        };
+        let split = mem::take(&mut self.brought.split);
+        let choices = split.iter().map(|fate| *fate == Fate::Evaluate);
+        let choices = Zeroizing::new(choices.collect::<Vec<_>>());
+        let first = ot.next_index();
+        let mut t = Zeroizing::new(vec![Block::ZERO; split.len()]);
+        ot.extend(&choices, &mut t, message)?;
+        let given = cut_pads(&self.oracle).chosen(first, &t);
+        let keys = split.iter().zip(given.iter()).enumerate();
+        let keys = keys
+            .map(|(copy, (fate, key))| CutKey::from_transfer(&self.oracle, copy, *fate, *key))
+            .collect();
+        let head = Head {
+            id: ChainId::new(&self.oracle),
+            attempt: 0,
+            parameters,
+        };
+        self.brought.start = CloudStart::Chain(CloudChain { head, split, keys });
+        Ok(())
+    }
+
+    /// Tells the evaluator the split, and a hash that only who has its keys can make.
+    fn write_split(&self, message: &mut Vec<u8>) -> Result<(), Error> {
+        let chain = self.chain()?;
+        let evaluated = chain.split.iter().map(|fate| *fate == Fate::Evaluate);
+        message.clear();
+        message.extend_from_slice(&pack(&evaluated.collect::<Vec<_>>()));
+        let keys = chain.keys.iter().zip(&chain.split).enumerate();
+        let hashes = keys.map(|(copy, (key, fate))| key.compare(&self.oracle, copy, *fate));
+        message.extend_from_slice(&compare_all(&self.oracle, hashes));
+        Ok(())
+    }
+}
+
+impl<S: Scheme<Wire = Block>> Stages for Cloud<'_, S> {
+    type Brought = Brought;
+    type Stage = Stage;
+    type Running = Running;
+
+    fn state(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn begin(&self, meeting: &Meeting, brought: Brought) -> Result<(Stage, Running), Error> {
+        let stage = match brought.start {
+            CloudStart::NewChain(_) => Stage::SendingCut,
+            CloudStart::Chain(_) => Stage::SendingToss,
+        };
+        let running = Running {
+            oracle: meeting.oracle()?,
+            brought,
+            their_share: Share([0; SHARE_BYTES]),
+            copies: Vec::new(),
+            evaluated: Vec::new(),
+            encoded: Vec::new(),
+            masked: Vec::new(),
+            saved: Vec::new(),
+        };
+        Ok((stage, running))
+    }
 
     fn step(
-        &self,
+        &mut self,
         stage: Stage,
         running: &mut Running,
         message: &mut Vec<u8>,
@@ -533,86 +585,13 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     }
 }
 
-impl Running {
-    fn chain(&self) -> Result<&CloudChain, Error> {
-        match &self.brought.start {
-            CloudStart::Chain(chain) => Ok(chain),
-            CloudStart::NewChain(_) => Err(NOT_ASKED),
-        }
-    }
-
-    /// Chooses by OT one key of each circuit.
-    fn begin_chain(&mut self, parameters: Parameters, message: &mut Vec<u8>) -> Result<(), Error> {
-        let CloudStart::NewChain(ot) = &mut self.brought.start else {
-            return Err(NOT_ASKED);
-        };
-        let split = mem::take(&mut self.brought.split);
-        let choices = split.iter().map(|fate| *fate == Fate::Evaluate);
-        let choices = Zeroizing::new(choices.collect::<Vec<_>>());
-        let first = ot.next_index();
-        let mut t = Zeroizing::new(vec![Block::ZERO; split.len()]);
-        ot.extend(&choices, &mut t, message)?;
-        let given = cut_pads(&self.oracle).chosen(first, &t);
-        let keys = split.iter().zip(given.iter()).enumerate();
-        let keys = keys
-            .map(|(copy, (fate, key))| CutKey::from_transfer(&self.oracle, copy, *fate, *key))
-            .collect();
-        let head = Head {
-            id: chain_id(&self.oracle),
-            attempt: 0,
-            parameters,
-        };
-        self.brought.start = CloudStart::Chain(CloudChain { head, split, keys });
-        Ok(())
-    }
-
-    /// Tells the evaluator the split, and a hash that only who has its keys can make.
-    fn write_split(&self, message: &mut Vec<u8>) -> Result<(), Error> {
-        let chain = self.chain()?;
-        let evaluated = chain.split.iter().map(|fate| *fate == Fate::Evaluate);
-        message.clear();
-        message.extend_from_slice(&pack(&evaluated.collect::<Vec<_>>()));
-        let keys = chain.keys.iter().zip(&chain.split).enumerate();
-        let hashes = keys.map(|(copy, (key, fate))| key.compare(&self.oracle, copy, *fate));
-        message.extend_from_slice(&compare_all(&self.oracle, hashes));
-        Ok(())
-    }
-}
-
 impl<S: Scheme<Wire = Block>> ThreeParty for Cloud<'_, S> {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Step, Error> {
-        loop {
-            let (state, step) = match mem::replace(&mut self.state, State::Spent) {
-                State::Meeting(mut meeting, brought) => match meeting.next(message) {
-                    Some(step) => (State::Meeting(meeting, brought), Some(step)),
-                    None => (Self::run(&meeting, *brought)?, None),
-                },
-                State::Running(stage, mut running) => {
-                    let (stage, step) = self.step(stage, &mut running, message)?;
-                    (State::Running(stage, running), step)
-                }
-                State::Spent => return Err(SPENT),
-            };
-            self.state = state;
-            if let Some(step) = step {
-                return Ok(step);
-            }
-        }
+        machine::next(self, message)
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.state = match mem::replace(&mut self.state, State::Spent) {
-            State::Meeting(mut meeting, brought) => {
-                meeting.receive(payload)?;
-                State::Meeting(meeting, brought)
-            }
-            State::Running(stage, mut running) => {
-                let stage = self.take(stage, &mut running, payload)?;
-                State::Running(stage, running)
-            }
-            State::Spent => return Err(SPENT),
-        };
-        Ok(())
+        machine::receive(self, payload)
     }
 
     fn progress(&self) -> Progress {

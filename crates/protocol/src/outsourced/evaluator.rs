@@ -10,18 +10,17 @@
 //! bytes; and the encoding's redundancy, some 40 to 80 bytes an input bit. Nothing is kept between
 //! runs.
 
-use core::mem;
-
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::copy::{blind_seed, expected_selects, order_bits};
 use super::cut::{Fate, compare_all, key_hashes_bytes};
+use super::machine::{self, Stages};
 use super::party::{Peer, Step, ThreeParty};
 use super::terms::{Meeting, Shape, Terms};
 use super::transfer::{handed_bytes, wire_pads};
 use super::work::{check_transfers, encoding_of};
-use super::{Cheat, NOT_ASKED, NOT_DONE, SPENT, cheated};
+use super::{Cheat, NOT_ASKED, NOT_DONE, cheated};
 use crate::direct::EXTENSION_OTS;
 use crate::malicious::bits::{bit, bytes_for, pack, unpack, unused_are_clear, xor_into};
 use crate::malicious::frames::Outgoing;
@@ -46,14 +45,10 @@ pub struct Evaluator {
     state: State,
 }
 
-enum State {
-    Meeting(Meeting, Box<Brought>),
-    Running(Stage, Box<Running>),
-    Spent,
-}
+type State = machine::State<Brought, Stage, Running>;
 
 /// Where a run stands.
-enum Stage {
+pub(super) enum Stage {
     AwaitingHashes,
     AwaitingSplit(Vec<Hash>),
     Choosing,
@@ -65,7 +60,7 @@ enum Stage {
 }
 
 /// What the evaluator comes with.
-struct Brought {
+pub(super) struct Brought {
     ot: EvaluatorOt,
     /// What masks its result: the MAC's key, and the pad.
     added: Zeroizing<Vec<bool>>,
@@ -76,7 +71,7 @@ struct Brought {
 }
 
 /// What a run has besides.
-struct Running {
+pub(super) struct Running {
     oracle: Oracle,
     brought: Brought,
     split: Vec<Fate>,
@@ -146,18 +141,6 @@ impl Evaluator {
             }),
             _ => Err(NOT_DONE),
         }
-    }
-
-    fn run(meeting: &Meeting, brought: Brought) -> Result<State, Error> {
-        let running = Running {
-            oracle: meeting.oracle()?,
-            split: Vec::new(),
-            t: Zeroizing::new(vec![Block::ZERO; brought.choices.len()]),
-            chosen: 0,
-            first: brought.ot.next_index(),
-            brought,
-        };
-        Ok(State::Running(Stage::AwaitingHashes, Box::new(running)))
     }
 
     fn split_bytes(&self) -> usize {
@@ -242,9 +225,50 @@ impl Evaluator {
             .map(Zeroizing::new)
             .ok_or_else(|| cheated(Cheat::Result))
     }
+}
+
+impl Running {
+    fn after_choices(&self) -> Stage {
+        match self.chosen < self.t.len() {
+            true => Stage::Choosing,
+            false => Stage::SendingPermutation,
+        }
+    }
+
+    /// Writes the message that extends the next OTs.
+    fn choose(&mut self, message: &mut Vec<u8>) -> Result<(), Error> {
+        let end = self.t.len().min(self.chosen + EXTENSION_OTS);
+        let now = self.chosen..end;
+        let Brought { ot, choices, .. } = &mut self.brought;
+        ot.extend(&choices[now.clone()], &mut self.t[now], message)?;
+        self.chosen = end;
+        Ok(())
+    }
+}
+
+impl Stages for Evaluator {
+    type Brought = Brought;
+    type Stage = Stage;
+    type Running = Running;
+
+    fn state(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn begin(&self, meeting: &Meeting, brought: Brought) -> Result<(Stage, Running), Error> {
+        let running = Running {
+            oracle: meeting.oracle()?,
+            split: Vec::new(),
+            t: Zeroizing::new(vec![Block::ZERO; brought.choices.len()]),
+            chosen: 0,
+            first: brought.ot.next_index(),
+            brought,
+        };
+        Ok((Stage::AwaitingHashes, running))
+    }
 
     fn step(
-        &self,
+        &mut self,
         stage: Stage,
         running: &mut Running,
         message: &mut Vec<u8>,
@@ -288,7 +312,12 @@ impl Evaluator {
         })
     }
 
-    fn take(&self, stage: Stage, running: &mut Running, payload: &[u8]) -> Result<Stage, Error> {
+    fn take(
+        &mut self,
+        stage: Stage,
+        running: &mut Running,
+        payload: &[u8],
+    ) -> Result<Stage, Error> {
         Ok(match stage {
             Stage::AwaitingHashes => {
                 let bytes = key_hashes_bytes(&self.terms.parameters);
@@ -303,58 +332,12 @@ impl Evaluator {
     }
 }
 
-impl Running {
-    fn after_choices(&self) -> Stage {
-        match self.chosen < self.t.len() {
-            true => Stage::Choosing,
-            false => Stage::SendingPermutation,
-        }
-    }
-
-    /// Writes the message that extends the next OTs.
-    fn choose(&mut self, message: &mut Vec<u8>) -> Result<(), Error> {
-        let end = self.t.len().min(self.chosen + EXTENSION_OTS);
-        let now = self.chosen..end;
-        let Brought { ot, choices, .. } = &mut self.brought;
-        ot.extend(&choices[now.clone()], &mut self.t[now], message)?;
-        self.chosen = end;
-        Ok(())
-    }
-}
-
 impl ThreeParty for Evaluator {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Step, Error> {
-        loop {
-            let (state, step) = match mem::replace(&mut self.state, State::Spent) {
-                State::Meeting(mut meeting, brought) => match meeting.next(message) {
-                    Some(step) => (State::Meeting(meeting, brought), Some(step)),
-                    None => (Self::run(&meeting, *brought)?, None),
-                },
-                State::Running(stage, mut running) => {
-                    let (stage, step) = self.step(stage, &mut running, message)?;
-                    (State::Running(stage, running), step)
-                }
-                State::Spent => return Err(SPENT),
-            };
-            self.state = state;
-            if let Some(step) = step {
-                return Ok(step);
-            }
-        }
+        machine::next(self, message)
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.state = match mem::replace(&mut self.state, State::Spent) {
-            State::Meeting(mut meeting, brought) => {
-                meeting.receive(payload)?;
-                State::Meeting(meeting, brought)
-            }
-            State::Running(stage, mut running) => {
-                let stage = self.take(stage, &mut running, payload)?;
-                State::Running(stage, running)
-            }
-            State::Spent => return Err(SPENT),
-        };
-        Ok(())
+        machine::receive(self, payload)
     }
 }

@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 use super::chain::{ChainId, GeneratorChain, Head};
 use super::copy::{CopySecrets, CopySeed, blind_seed};
 use super::cut::{CutKey, Fate};
+use super::machine::{self, Stages};
 use super::parameters::Parameters;
 use super::party::{Peer, Step, ThreeParty};
 use super::same_input::InputHash;
@@ -23,7 +24,7 @@ use super::terms::{Meeting, state_hash};
 use super::toss::{SHARE_BYTES, Share, TossCommitment};
 use super::transfer::{Offer, blinds, cut_pads, wire_pads};
 use super::work::{Work, check_transfers};
-use super::{Cheat, NOT_ASKED, NOT_DONE, SPENT, cheated};
+use super::{Cheat, NOT_ASKED, NOT_DONE, cheated};
 use crate::Error;
 use crate::direct::EXTENSION_OTS;
 use crate::malicious::bits::{bytes_for, pack, unpack};
@@ -66,14 +67,10 @@ pub struct Generator<'f, S: Scheme> {
     pub(super) spoiling: Option<super::tests::OtherInput>,
 }
 
-enum State {
-    Meeting(Meeting, Box<Brought>),
-    Running(Stage, Box<Running>),
-    Spent,
-}
+type State = machine::State<Brought, Stage, Running>;
 
 /// Where a run stands.
-enum Stage {
+pub(super) enum Stage {
     AwaitingCut,
     AwaitingToss,
     SendingHashes,
@@ -90,7 +87,7 @@ enum Stage {
 }
 
 /// What the generator comes with.
-struct Brought {
+pub(super) struct Brought {
     start: GeneratorStart,
     loads: Vec<GeneratorValue>,
     ot: GarblerOt,
@@ -102,7 +99,7 @@ struct Brought {
 }
 
 /// What a run has besides.
-struct Running {
+pub(super) struct Running {
     oracle: Oracle,
     brought: Brought,
     toss: Option<TossCommitment>,
@@ -145,7 +142,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
             GeneratorStart::NewChain(_) => None,
             GeneratorStart::Chain(chain) => Some(chain.head),
         };
-        check_state(&work, chain, loads.iter().map(|value| &value.0))?;
+        work.check_state(chain, loads.iter().map(|value| &value.0))?;
         check_transfers(&parameters, with_evaluator.security())?;
         if let GeneratorStart::NewChain(with_cloud) = &start {
             check_transfers(&parameters, with_cloud.security())?;
@@ -204,25 +201,6 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
             chain,
             with_evaluator: running.brought.ot,
         })
-    }
-
-    /// The state after the meeting.
-    fn run(&self, meeting: &Meeting, brought: Brought) -> Result<State, Error> {
-        let stage = match brought.start {
-            GeneratorStart::NewChain(_) => Stage::AwaitingCut,
-            GeneratorStart::Chain(_) => Stage::AwaitingToss,
-        };
-        let running = Running {
-            oracle: meeting.oracle()?,
-            toss: None,
-            q: Zeroizing::new(vec![Block::ZERO; self.work.transfers()]),
-            taken: 0,
-            first: brought.ot.next_index(),
-            permutation: Zeroizing::default(),
-            saved: Vec::new(),
-            brought,
-        };
-        Ok(State::Running(stage, Box::new(running)))
     }
 
     /// Circuits from `done` on that are worked on together, when each has so many bytes.
@@ -378,7 +356,7 @@ impl Running {
             [key(Fate::Check, *zero), key(Fate::Evaluate, *one)]
         });
         let head = Head {
-            id: chain_id(&self.oracle),
+            id: ChainId::new(&self.oracle),
             attempt: 0,
             parameters,
         };
@@ -457,6 +435,34 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
             _ => None,
         }
     }
+}
+
+impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
+    type Brought = Brought;
+    type Stage = Stage;
+    type Running = Running;
+
+    fn state(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn begin(&self, meeting: &Meeting, brought: Brought) -> Result<(Stage, Running), Error> {
+        let stage = match brought.start {
+            GeneratorStart::NewChain(_) => Stage::AwaitingCut,
+            GeneratorStart::Chain(_) => Stage::AwaitingToss,
+        };
+        let running = Running {
+            oracle: meeting.oracle()?,
+            toss: None,
+            q: Zeroizing::new(vec![Block::ZERO; self.work.transfers()]),
+            taken: 0,
+            first: brought.ot.next_index(),
+            permutation: Zeroizing::default(),
+            saved: Vec::new(),
+            brought,
+        };
+        Ok((stage, running))
+    }
 
     fn step(
         &mut self,
@@ -522,7 +528,12 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
         })
     }
 
-    fn take(&self, stage: Stage, running: &mut Running, payload: &[u8]) -> Result<Stage, Error> {
+    fn take(
+        &mut self,
+        stage: Stage,
+        running: &mut Running,
+        payload: &[u8],
+    ) -> Result<Stage, Error> {
         Ok(match stage {
             Stage::AwaitingCut => {
                 running.begin_chain(self.work.parameters, payload)?;
@@ -555,38 +566,11 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
 
 impl<S: Scheme<Wire = Block>> ThreeParty for Generator<'_, S> {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Step, Error> {
-        loop {
-            let (state, step) = match mem::replace(&mut self.state, State::Spent) {
-                State::Meeting(mut meeting, brought) => match meeting.next(message) {
-                    Some(step) => (State::Meeting(meeting, brought), Some(step)),
-                    None => (self.run(&meeting, *brought)?, None),
-                },
-                State::Running(stage, mut running) => {
-                    let (stage, step) = self.step(stage, &mut running, message)?;
-                    (State::Running(stage, running), step)
-                }
-                State::Spent => return Err(SPENT),
-            };
-            self.state = state;
-            if let Some(step) = step {
-                return Ok(step);
-            }
-        }
+        machine::next(self, message)
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.state = match mem::replace(&mut self.state, State::Spent) {
-            State::Meeting(mut meeting, brought) => {
-                meeting.receive(payload)?;
-                State::Meeting(meeting, brought)
-            }
-            State::Running(stage, mut running) => {
-                let stage = self.take(stage, &mut running, payload)?;
-                State::Running(stage, running)
-            }
-            State::Spent => return Err(SPENT),
-        };
-        Ok(())
+        machine::receive(self, payload)
     }
 
     fn progress(&self) -> Progress {
@@ -596,45 +580,4 @@ impl<S: Scheme<Wire = Block>> ThreeParty for Generator<'_, S> {
             total_ands: ands * self.work.copies() as u64,
         }
     }
-}
-
-/// The name of the chain that the run of `oracle` begins.
-pub(super) fn chain_id(oracle: &Oracle) -> ChainId {
-    let hash = oracle.parts(crate::malicious::oracle::Domain::Chain, 0, 0, &[]);
-    let mut id = [0; 16];
-    id.copy_from_slice(&hash[..16]);
-    ChainId(id)
-}
-
-/// Checks what a server brings: parameters of the chain's, and values of the chain, as wide as the
-/// function says.
-pub(super) fn check_state<'a, S: Scheme<Wire = Block>>(
-    work: &Work<'_, S>,
-    chain: Option<Head>,
-    loads: impl ExactSizeIterator<Item = &'a Labels>,
-) -> Result<(), Error> {
-    if chain.is_some_and(|head| head.parameters != work.parameters) {
-        return Err(Error::ApiMisuse(
-            "a chain runs with the parameters that it was begun with",
-        ));
-    }
-    if loads.len() != work.function.loads().len() {
-        return Err(Error::ApiMisuse("one saved value for each that is loaded"));
-    }
-    for (value, port) in loads.zip(work.function.loads()) {
-        if chain.is_none_or(|head| head.id != value.chain) {
-            let value = port.name.clone();
-            return Err(Error::OtherChain { value });
-        }
-        let copies = &value.copies;
-        let wide = copies
-            .iter()
-            .all(|copy| copy.labels.len() == port.ty.width());
-        if copies.len() != work.copies() || !wide {
-            return Err(Error::ApiMisuse(
-                "saved values as wide as the function loads them",
-            ));
-        }
-    }
-    Ok(())
 }

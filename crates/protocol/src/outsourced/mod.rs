@@ -17,6 +17,7 @@
 //! | `toss`, `same_input` | one input of the generator to all circuits |
 //! | `partial`, `saved` | values from one run to the next |
 //! | `judge` | what the cloud does with a circuit |
+//! | `party`, `machine` | how a party is driven, and its way from stage to stage |
 //! | `majority` | from the evaluated circuits to a result |
 //! | `generator`, `evaluator`, `cloud` | the parties |
 //!
@@ -33,6 +34,7 @@ mod cut;
 mod evaluator;
 mod generator;
 mod judge;
+mod machine;
 mod majority;
 mod parameters;
 mod partial;

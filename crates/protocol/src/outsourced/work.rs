@@ -24,9 +24,10 @@ use tacit_garble::{Scheme, SchemeId};
 use tacit_kernels::Block;
 use tacit_ot::Security;
 
+use super::chain::Head;
 use super::commitment::PAIR_BYTES;
 use super::parameters::Parameters;
-use super::saved::MAX_SAVED_BITS;
+use super::saved::{Labels, MAX_SAVED_BITS};
 use super::terms::{Shape, Terms};
 use crate::Error;
 use crate::malicious::bits::bytes_for;
@@ -139,6 +140,39 @@ impl<'f, S: Scheme<Wire = Block>> Work<'f, S> {
                  of tables",
             ))?;
         Ok(work)
+    }
+
+    /// Checks what a server brings: parameters of the chain's, and values of the chain, as wide as
+    /// the function says.
+    pub(super) fn check_state<'a>(
+        &self,
+        chain: Option<Head>,
+        loads: impl ExactSizeIterator<Item = &'a Labels>,
+    ) -> Result<(), Error> {
+        if chain.is_some_and(|head| head.parameters != self.parameters) {
+            return Err(Error::ApiMisuse(
+                "a chain runs with the parameters that it was begun with",
+            ));
+        }
+        if loads.len() != self.function.loads().len() {
+            return Err(Error::ApiMisuse("one saved value for each that is loaded"));
+        }
+        for (value, port) in loads.zip(self.function.loads()) {
+            if chain.is_none_or(|head| head.id != value.chain) {
+                let value = port.name.clone();
+                return Err(Error::OtherChain { value });
+            }
+            let copies = &value.copies;
+            let wide = copies
+                .iter()
+                .all(|copy| copy.labels.len() == port.ty.width());
+            if copies.len() != self.copies() || !wide {
+                return Err(Error::ApiMisuse(
+                    "saved values as wide as the function loads them",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// What is garbled.
