@@ -35,6 +35,7 @@ pub enum PrfGates {}
 
 impl Gates for PrfGates {
     const ID: SchemeId = SchemeId::PRF;
+    const KEEPS: bool = true;
     type Xor = OneRow;
     type And = TwoRows;
 }

@@ -26,6 +26,7 @@ pub enum PrfXor1And3Gates {}
 
 impl Gates for PrfXor1And3Gates {
     const ID: SchemeId = SchemeId::PRF_XOR1_AND3;
+    const KEEPS: bool = false;
     type Xor = OneRow;
     type And = ThreeRows;
 }

@@ -24,6 +24,7 @@ pub enum PrfXor3And3Gates {}
 
 impl Gates for PrfXor3And3Gates {
     const ID: SchemeId = SchemeId::PRF_XOR3_AND3;
+    const KEEPS: bool = false;
     type Xor = ThreeRows;
     type And = ThreeRows;
 }

@@ -20,6 +20,10 @@
 //! **Order.** XOR gates are taken and numbered by level ([`Program::xor_levels`]), so that the
 //! cipher works on many gates at once; AND gates by batch.
 //!
+//! **Round keys.** A wire's keys serve every gate that it feeds. Where a scheme says so
+//! ([`Gates::KEEPS`]) and the program is small enough for the cache, the garbler expands them once,
+//! when the wire's labels are made, and keeps them with the labels.
+//!
 //! **Secrets.** The garbler keeps a wire as its two keys in the order of the select bit, each with
 //! the value that it stands for in bit 0. No branch and no index depends on either.
 
@@ -50,6 +54,9 @@ use crate::{LabelPair, Scheme, SchemeId, StartPoint};
 pub trait Gates: Copy + Debug + Send + Sync + 'static {
     /// The scheme's id.
     const ID: SchemeId;
+    /// Whether its garbler keeps round keys, of programs small enough for the cache. Both kinds of
+    /// gates then can.
+    const KEEPS: bool;
     /// Its XOR.
     type Xor: XorRows;
     /// Its AND.

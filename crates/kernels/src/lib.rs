@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 128-bit values | [`Block`], [`Tweak`] |
 //! | choosing instructions at run time | [`Cpu`], [`Backend`], [`Kernel`], [`Simd`] |
-//! | labels by number in kernels | [`SlotView`], [`Numbered`] |
+//! | labels by number in kernels | [`SlotView`], [`Numbered`], [`KeyedPair`] |
 //! | AES-128 in bulk | [`Aes128`], [`encrypt_each`], [`encrypt_each_twice`] |
 //! | pseudorandom streams | [`Prg`] |
 //! | hashes of labels | [`TweakableHash`], [`Construction`], and [`hash`] for use in kernels |
@@ -37,6 +37,6 @@ pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
 pub use prg::Prg;
 pub use simd::Simd;
-pub use slots::{Numbered, SlotView};
+pub use slots::{KeyedPair, Numbered, SlotView};
 pub use transpose::transpose_128;
 pub use tweak::{Tweak, Use};

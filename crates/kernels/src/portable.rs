@@ -6,7 +6,7 @@
 use core::array;
 
 use crate::simd::{Sealed, Simd};
-use crate::{Block, Numbered};
+use crate::{Block, KeyedPair, Numbered, SlotView};
 
 mod bitslice;
 mod sbox;
@@ -271,6 +271,73 @@ impl Simd for Portable {
         for (blocks, keys) in blocks.iter_mut().zip(keys) {
             let schedules = keys.map(bitslice::expand);
             *blocks = self.encrypt(schedules.each_ref(), *blocks);
+        }
+        blocks
+    }
+
+    #[inline(always)]
+    fn zip(self, [a, b]: [[Block; 4]; 2]) -> [[Block; 4]; 2] {
+        [[a[0], b[0], a[1], b[1]], [a[2], b[2], a[3], b[3]]]
+    }
+
+    #[inline(always)]
+    fn unzip(self, [low, high]: [[Block; 4]; 2]) -> [[Block; 4]; 2] {
+        [
+            [low[0], low[2], high[0], high[2]],
+            [low[1], low[3], high[1], high[3]],
+        ]
+    }
+
+    #[inline(always)]
+    fn first_of_pairs(self, pairs: [[Block; 4]; 2]) -> [[Block; 4]; 2] {
+        pairs.map(|half| [half[0], half[0], half[2], half[2]])
+    }
+
+    #[inline(always)]
+    fn pairs(
+        self,
+        kept: &SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+    ) -> [[Block; 4]; 2] {
+        let [a, b, c, d] = array::from_fn(|lane| kept.slot(slot(lane)).labels());
+        [[a[0], a[1], b[0], b[1]], [c[0], c[1], d[0], d[1]]]
+    }
+
+    /// Keeps the keys alone: planes of bits hold four keys at once, and not those that meet later.
+    #[inline]
+    fn keep_pairs(
+        self,
+        labels: [[[Block; 4]; 2]; 2],
+        keys: [[[Block; 4]; 2]; 2],
+        kept: &mut SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize, usize) -> usize,
+    ) {
+        for (n, (labels, keys)) in labels.iter().zip(&keys).enumerate() {
+            let labels = labels.as_flattened().as_chunks::<2>().0;
+            let keys = keys.as_flattened().as_chunks::<2>().0;
+            for (lane, (labels, keys)) in labels.iter().zip(keys).enumerate() {
+                let pair = kept.slot_mut(slot(n, lane));
+                pair.rows[KeyedPair::LABELS] = *labels;
+                pair.rows[KeyedPair::KEYS] = *keys;
+            }
+        }
+    }
+
+    #[inline]
+    fn encrypt_pairs<const N: usize>(
+        self,
+        kept: &SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize, usize) -> usize,
+        mut blocks: [[[Block; 4]; 2]; N],
+    ) -> [[[Block; 4]; 2]; N] {
+        for (n, pairs) in blocks.iter_mut().enumerate() {
+            for (half, vector) in pairs.iter_mut().enumerate() {
+                let keys = array::from_fn(|lane| {
+                    let pair = kept.slot(slot(n, 2 * half + lane / 2));
+                    pair.rows[KeyedPair::KEYS][lane % 2]
+                });
+                *vector = bitslice::encrypt(&bitslice::expand(keys), *vector);
+            }
         }
         blocks
     }

@@ -1,6 +1,6 @@
 //! Vectors of blocks: what a kernel may do, whichever the backend.
 
-use crate::{Block, Numbered};
+use crate::{Block, KeyedPair, Numbered, SlotView};
 
 /// Keeps [`Simd`] to this crate's backends, whose tokens prove what the CPU has.
 pub trait Sealed {}
@@ -176,12 +176,48 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
         keys: [[Self::Vector; 4]; G],
         blocks: [[[Self::Vector; M]; 4]; G],
     ) -> [[[Self::Vector; M]; 4]; G];
+
+    /// Two vectors as *pairs*: two vectors in which lane 2i + b, counted through both, is lane i of
+    /// `vectors[b]`.
+    fn zip(self, vectors: [Self::Vector; 2]) -> [Self::Vector; 2];
+
+    /// What [`Simd::zip`] makes into this.
+    fn unzip(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
+
+    /// In both lanes of each pair what stands in its first.
+    fn first_of_pairs(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
+
+    /// The labels in the slots that `slot` says for each lane, as pairs. Slots are public.
+    fn pairs(
+        self,
+        kept: &SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+    ) -> [Self::Vector; 2];
+
+    /// Writes two times pairs of labels to the slots that `slot` says by number and lane, and
+    /// expands `keys`, which belong to them. Slots are public.
+    fn keep_pairs(
+        self,
+        labels: [[Self::Vector; 2]; 2],
+        keys: [[Self::Vector; 2]; 2],
+        kept: &mut SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize, usize) -> usize,
+    );
+
+    /// AES-128 of `N` times pairs of blocks, under the keys that [`Simd::keep_pairs`] expanded into
+    /// the slots that `slot` says by number and lane. Slots are public.
+    fn encrypt_pairs<const N: usize>(
+        self,
+        kept: &SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize, usize) -> usize,
+        blocks: [[Self::Vector; 2]; N],
+    ) -> [[Self::Vector; 2]; N];
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cpu, Kernel};
+    use crate::{Aes128, Cpu, Kernel};
 
     /// Four lanes of what looks random.
     const LANES: [u128; 4] = [
@@ -287,6 +323,67 @@ mod tests {
             let expected = rows.flat_map(|block| block.to_le_bytes()).chain([0]);
             assert!(pairs.into_iter().eq(expected), "{cpu:?}");
             assert_eq!(halves, [backwards, forwards.to_vec()], "{cpu:?}");
+        }
+    }
+
+    /// Pairs of labels kept in slots, read back and put out of pairs, and what their keys make of
+    /// blocks: two gates' worth, from lane 0 on.
+    struct Kept;
+
+    impl Kernel for Kept {
+        type Output = Vec<[[Block; 2]; 4]>;
+
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> Self::Output {
+            let blocks = LANES.map(Block::from_u128);
+            let first = simd.load(&blocks);
+            let second = simd.xor(first, simd.splat(Block::ONES));
+            let labels = simd.zip([first, second]);
+            // What is kept as keys differs from the labels, as those without their select bits do.
+            let mask = simd.splat(KEPT_BITS);
+            let keys = [simd.and(labels[0], mask), simd.and(labels[1], mask)];
+            let mut kept = [KeyedPair::default(); 16];
+            let kept = &mut SlotView::new(&mut kept);
+            // One slot between any two, and flags above.
+            let slot = |n: usize, lane: usize| (1 << 31) | (2 * (n * S::LANES + lane));
+            simd.keep_pairs([labels, labels], [keys, keys], kept, slot);
+            let read = simd.pairs(kept, |lane| slot(1, lane));
+            let hashes = simd.encrypt_pairs(kept, slot, [simd.first_of_pairs(labels), labels]);
+            let rows = [read, hashes[0], hashes[1], simd.first_of_pairs(read)];
+            let mut found = vec![[[Block::ZERO; 2]; 4]; S::LANES];
+            for (row, pairs) in rows.into_iter().enumerate() {
+                for (side, vector) in simd.unzip(pairs).into_iter().enumerate() {
+                    let mut lanes = [Block::ZERO; 4];
+                    simd.store(vector, &mut lanes);
+                    for (found, lane) in found.iter_mut().zip(lanes) {
+                        found[row][side] = lane;
+                    }
+                }
+            }
+            found
+        }
+    }
+
+    /// The bits of a label that make its key in the test below.
+    const KEPT_BITS: Block = Block::from_u128(!1);
+
+    #[test]
+    fn kept_keys_encrypt_as_their_labels_do_on_every_backend() {
+        for cpu in Cpu::available() {
+            let found = cpu.dispatch(Kept);
+            for (found, lane) in found.into_iter().zip(LANES.map(Block::from_u128)) {
+                let labels = [lane, lane ^ Block::ONES];
+                let call = |side: usize, block: Block| {
+                    Aes128::new(cpu, labels[side] & KEPT_BITS).encrypt(block)
+                };
+                let expected = [
+                    labels,
+                    [call(0, lane), call(1, lane)],
+                    [call(0, labels[0]), call(1, labels[1])],
+                    [lane, lane],
+                ];
+                assert_eq!(found, expected, "{cpu:?}");
+            }
         }
     }
 }

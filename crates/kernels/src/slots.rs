@@ -1,5 +1,9 @@
 //! Where kernels find labels by number: slices, and slots without bounds checks.
 
+use core::fmt;
+
+use zeroize::DefaultIsZeroes;
+
 use crate::Block;
 
 /// Blocks by number, for [`Simd::gather`](crate::Simd::gather) and
@@ -36,32 +40,33 @@ impl<const N: usize> Numbered for [Block; N] {
     }
 }
 
-/// Slots of labels, a power of two of them, whose numbers count modulo their count.
+/// Slots, a power of two of them, whose numbers count modulo their count: of labels, or of what is
+/// kept beside these.
 ///
 /// So every number is a slot, an access needs neither a check nor a branch, and flags in a number's
 /// high bits fall away by themselves.
 #[derive(Debug)]
-pub struct SlotView<'a> {
-    blocks: &'a mut [Block],
+pub struct SlotView<'a, T = Block> {
+    slots: &'a mut [T],
     /// Their count less one.
     ///
-    /// Invariant: below the length of `blocks`.
+    /// Invariant: below the length of `slots`.
     mask: usize,
 }
 
-impl<'a> SlotView<'a> {
-    /// These blocks as slots.
+impl<'a, T> SlotView<'a, T> {
+    /// These as slots.
     ///
     /// # Panics
     ///
     /// If their count is no power of two.
     #[inline(always)]
     #[must_use]
-    pub fn new(blocks: &'a mut [Block]) -> Self {
-        let count = blocks.len();
+    pub fn new(slots: &'a mut [T]) -> Self {
+        let count = slots.len();
         assert!(count.is_power_of_two(), "{count} slots are no power of two");
         Self {
-            blocks,
+            slots,
             mask: count - 1,
         }
     }
@@ -73,6 +78,22 @@ impl<'a> SlotView<'a> {
         self.mask + 1
     }
 
+    /// What is in slot `number`.
+    #[inline(always)]
+    pub(crate) fn slot(&self, number: usize) -> &T {
+        // SAFETY: a masked number is at most `mask`, which is below the length.
+        unsafe { self.slots.get_unchecked(number & self.mask) }
+    }
+
+    /// What is in slot `number`, to write.
+    #[inline(always)]
+    pub(crate) fn slot_mut(&mut self, number: usize) -> &mut T {
+        // SAFETY: a masked number is at most `mask`, which is below the length.
+        unsafe { self.slots.get_unchecked_mut(number & self.mask) }
+    }
+}
+
+impl SlotView<'_> {
     /// For each gate in order, writes the sum of its first two slots to its third.
     #[inline(always)]
     pub fn xor_gates<G>(&mut self, gates: &[G], slots: impl Fn(&G) -> [u32; 3]) {
@@ -91,14 +112,55 @@ impl<'a> SlotView<'a> {
 impl Numbered for SlotView<'_> {
     #[inline(always)]
     fn at(&self, number: usize) -> &Block {
-        // SAFETY: a masked number is at most `mask`, which is below the length.
-        unsafe { self.blocks.get_unchecked(number & self.mask) }
+        self.slot(number)
     }
 
     #[inline(always)]
     fn at_mut(&mut self, number: usize) -> &mut Block {
-        // SAFETY: a masked number is at most `mask`, which is below the length.
-        unsafe { self.blocks.get_unchecked_mut(number & self.mask) }
+        self.slot_mut(number)
+    }
+}
+
+/// A wire's two labels with their round keys, for when several gates read the wire. Secret.
+///
+/// Both blocks of a row stand side by side, so that a vector takes them as they are, and the whole
+/// in cache lines of its own.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+pub struct KeyedPair {
+    /// The labels, and then the round keys.
+    pub(crate) rows: [[Block; 2]; 1 + ROUND_KEYS],
+}
+
+/// Round keys of AES-128.
+const ROUND_KEYS: usize = 11;
+
+impl KeyedPair {
+    /// The row with the labels.
+    pub(crate) const LABELS: usize = 0;
+    /// The row with the first round keys.
+    pub(crate) const KEYS: usize = 1;
+
+    /// Two labels, without round keys.
+    #[must_use]
+    pub fn new(labels: [Block; 2]) -> Self {
+        let mut pair = Self::default();
+        pair.rows[Self::LABELS] = labels;
+        pair
+    }
+
+    /// The labels.
+    #[must_use]
+    pub const fn labels(&self) -> [Block; 2] {
+        self.rows[Self::LABELS]
+    }
+}
+
+impl DefaultIsZeroes for KeyedPair {}
+
+impl fmt::Debug for KeyedPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyedPair(..)")
     }
 }
 
@@ -130,6 +192,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "0 slots")]
     fn no_slots_are_refused() {
-        let _ = SlotView::new(&mut []);
+        let _ = SlotView::<Block>::new(&mut []);
     }
 }

@@ -11,10 +11,11 @@
 //! the transposition, whose shuffles would otherwise take the ports that the only long chain of
 //! dependent instructions waits for: a round of four vectors on Zen 3 is 8 cycles and not 11.
 
+use core::array::from_fn;
 use core::mem::MaybeUninit;
 
 use crate::simd::{Sealed, Simd};
-use crate::{Block, Numbered};
+use crate::{Block, KeyedPair, Numbered, SlotView};
 
 mod aes_ni;
 mod vaes256;
@@ -23,6 +24,9 @@ mod vaes512;
 pub(crate) use aes_ni::AesNi;
 pub(crate) use vaes256::Vaes256;
 pub(crate) use vaes512::Vaes512;
+
+/// Lanes of the widest vector.
+const MAX_LANES: usize = 4;
 
 /// The operations that differ between the backends; the same names as in [`Simd`] mean the same.
 pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
@@ -102,6 +106,30 @@ pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
     fn up_one_column(self, a: Self::Vector) -> Self::Vector;
     /// Each column moved up two places, zeros moved in.
     fn up_two_columns(self, a: Self::Vector) -> Self::Vector;
+    /// See [`Simd::zip`].
+    fn zip(self, vectors: [Self::Vector; 2]) -> [Self::Vector; 2];
+    /// See [`Simd::unzip`].
+    fn unzip(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
+    /// See [`Simd::first_of_pairs`].
+    fn first_of_pairs(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
+    /// A row of what is in the slots that `slot` says for each lane, as pairs: of both vectors the
+    /// one that `half` says.
+    fn load_row(
+        self,
+        kept: &SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+        row: usize,
+        half: usize,
+    ) -> Self::Vector;
+    /// Writes what [`Lanes::load_row`] reads.
+    fn store_row(
+        self,
+        blocks: Self::Vector,
+        kept: &mut SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+        row: usize,
+        half: usize,
+    );
 }
 
 /// The 16 bytes of a row from byte `at` on.
@@ -556,6 +584,93 @@ impl<L: Lanes> Simd for L {
         }
         for (blocks, keys) in rest.iter_mut().zip(rest_of_keys) {
             encrypt_behind(self, keys, blocks);
+        }
+        blocks
+    }
+
+    #[inline(always)]
+    fn zip(self, vectors: [Self::Vector; 2]) -> [Self::Vector; 2] {
+        Lanes::zip(self, vectors)
+    }
+
+    #[inline(always)]
+    fn unzip(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2] {
+        Lanes::unzip(self, pairs)
+    }
+
+    #[inline(always)]
+    fn first_of_pairs(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2] {
+        Lanes::first_of_pairs(self, pairs)
+    }
+
+    #[inline(always)]
+    fn pairs(
+        self,
+        kept: &SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+    ) -> [Self::Vector; 2] {
+        [
+            self.load_row(kept, &slot, KeyedPair::LABELS, 0),
+            self.load_row(kept, &slot, KeyedPair::LABELS, 1),
+        ]
+    }
+
+    #[inline(always)]
+    fn keep_pairs(
+        self,
+        labels: [[Self::Vector; 2]; 2],
+        keys: [[Self::Vector; 2]; 2],
+        kept: &mut SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize, usize) -> usize,
+    ) {
+        // Asked for once: what is written below could be where `slot` looks, to the compiler.
+        let last = <Self as Lanes>::LANES - 1;
+        let slots: [[usize; MAX_LANES]; 2] = from_fn(|n| from_fn(|lane| slot(n, lane.min(last))));
+        for (n, labels) in labels.as_flattened().iter().enumerate() {
+            let slot = |lane: usize| slots[n / 2][lane];
+            self.store_row(*labels, kept, slot, KeyedPair::LABELS, n % 2);
+        }
+        let [[a, b], [c, d]] = keys;
+        let mut keys = [a, b, c, d];
+        let mut words = transpose_columns(self, keys);
+        for round in 0..core::hint::black_box(10).min(10) {
+            let next = substituted(self, words, round);
+            for (n, key) in keys.into_iter().enumerate() {
+                let slot = |lane: usize| slots[n / 2][lane];
+                self.store_row(key, kept, slot, KeyedPair::KEYS + round, n % 2);
+            }
+            words = next_words(self, words, next);
+            keys = transpose_columns(self, words);
+        }
+        for (n, key) in keys.into_iter().enumerate() {
+            let slot = |lane: usize| slots[n / 2][lane];
+            self.store_row(key, kept, slot, KeyedPair::KEYS + 10, n % 2);
+        }
+    }
+
+    #[inline(always)]
+    fn encrypt_pairs<const N: usize>(
+        self,
+        kept: &SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize, usize) -> usize,
+        mut blocks: [[Self::Vector; 2]; N],
+    ) -> [[Self::Vector; 2]; N] {
+        for (n, state) in blocks.as_flattened_mut().iter_mut().enumerate() {
+            let key = self.load_row(kept, |lane| slot(n / 2, lane), KeyedPair::KEYS, n % 2);
+            *state = Lanes::xor(self, *state, key);
+        }
+        // As in `encrypt`, the compiler must not know how many rounds there are.
+        for round in 1..core::hint::black_box(10).min(10) {
+            for (n, state) in blocks.as_flattened_mut().iter_mut().enumerate() {
+                let row = KeyedPair::KEYS + round;
+                let key = self.load_row(kept, |lane| slot(n / 2, lane), row, n % 2);
+                *state = self.round(*state, key);
+            }
+        }
+        for (n, state) in blocks.as_flattened_mut().iter_mut().enumerate() {
+            let row = KeyedPair::KEYS + 10;
+            let key = self.load_row(kept, |lane| slot(n / 2, lane), row, n % 2);
+            *state = self.last_round(*state, key);
         }
         blocks
     }

@@ -1,7 +1,7 @@
 //! A run of gates as vectors see it: labels in slots, and points at which F is called.
 
 use tacit_circuit::{AndGate, XorGate};
-use tacit_kernels::{Block, Simd, SlotView, Use};
+use tacit_kernels::{Block, KeyedPair, Simd, SlotView, Use};
 
 use crate::label_keyed::{KEY, Points};
 
@@ -60,6 +60,8 @@ pub struct Frame<'a, S: Simd> {
     pub(super) simd: S,
     /// Labels; the garbler has two blocks a slot. Flags above a slot's number fall away.
     slots: SlotView<'a>,
+    /// The labels (the garbler's) with their round keys, where these are kept, instead of `slots`.
+    kept: Option<SlotView<'a, KeyedPair>>,
     /// The slot that no program uses.
     spare: u32,
     /// The point of gate 0, row 0 and side 0 in each lane.
@@ -84,10 +86,20 @@ impl<'a, S: Simd> Frame<'a, S> {
         Self {
             simd,
             slots,
+            kept: None,
             spare,
             base: simd.splat(points.at(usage, 0, 0, 0)),
             number: simd.splat(Block::from_u128((first as u128) << 64)),
         }
+    }
+
+    /// The same over `kept`, if that is not empty: as many as there are slots.
+    #[inline(always)]
+    pub(super) fn keeping(mut self, kept: &'a mut [KeyedPair]) -> Self {
+        if !kept.is_empty() {
+            self.kept = Some(SlotView::new(kept));
+        }
+        self
     }
 
     /// The point of row 0 on `side` for the gates with these numbers; a row is added by XOR.
@@ -190,6 +202,63 @@ impl<'a, S: Simd> Frame<'a, S> {
             let index = |lane| 2 * slot(lane) as usize + select;
             self.simd.scatter(label, &mut self.slots, index);
         }
+    }
+
+    /// As [`Simd::pairs`], the labels of the slots that `slot` says lane by lane, where round keys
+    /// are kept.
+    #[inline(always)]
+    pub(super) fn kept_pairs(&self, slot: impl Fn(usize) -> u32) -> [S::Vector; 2] {
+        let kept = self.kept.as_ref().expect("round keys are kept");
+        self.simd.pairs(kept, |lane| slot(lane) as usize)
+    }
+
+    /// F of these labels at points that are pairs, too.
+    #[inline(always)]
+    pub(super) fn call_kept<const N: usize>(
+        &self,
+        slot: impl Fn(usize, usize) -> u32,
+        points: [[S::Vector; 2]; N],
+    ) -> [[S::Vector; 2]; N] {
+        let kept = self.kept.as_ref().expect("round keys are kept");
+        let slot = |n, lane| slot(n, lane) as usize;
+        self.simd.encrypt_pairs(kept, slot, points)
+    }
+
+    /// Writes two times pairs of labels to the slots that `slot` says by number and lane, and
+    /// expands them.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, labels: [[S::Vector; 2]; 2], slot: impl Fn(usize, usize) -> u32) {
+        let mut keys = labels;
+        for key in keys.as_flattened_mut() {
+            *key = self.key(*key);
+        }
+        let kept = self.kept.as_mut().expect("round keys are kept");
+        let slot = |n, lane| slot(n, lane) as usize;
+        self.simd.keep_pairs(labels, keys, kept, slot);
+    }
+
+    /// The points of rows `rows[b]` on `side` for the gates with these numbers, as pairs.
+    #[inline(always)]
+    pub(super) fn points_of_pairs(
+        &self,
+        rows: [u8; 2],
+        side: u8,
+        numbers: S::Vector,
+    ) -> [S::Vector; 2] {
+        let points = rows.map(|row| tweak_place(row, side));
+        let zero = self.simd.splat(points[0]);
+        let both = self.simd.zip([zero, self.simd.splat(points[1])]);
+        let mut numbers = self.simd.zip([numbers; 2]);
+        for (number, point) in numbers.iter_mut().zip(both) {
+            *number = self.simd.xor(self.simd.xor(self.base, point), *number);
+        }
+        numbers
+    }
+
+    /// Whether round keys are kept.
+    #[inline(always)]
+    pub(super) fn keeps(&self) -> bool {
+        self.kept.is_some()
     }
 
     /// Writes labels (the evaluator's) to the slots that `slot` says lane by lane.

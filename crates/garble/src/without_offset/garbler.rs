@@ -4,16 +4,19 @@ use core::marker::PhantomData;
 
 use subtle::Choice;
 use tacit_circuit::{AndGate, Output, Program, XorGate, XorLevel};
-use tacit_kernels::{Block, Cpu, Kernel, Simd, Use};
+use tacit_kernels::{Block, Cpu, Kernel, KeyedPair, Simd, SlotView, Use};
 use zeroize::Zeroizing;
 
 use super::frame::{Frame, blocks_for};
 use super::{AndRows, Gates, XorRows, bits_bytes, cot_label};
-use crate::label_keyed::{Coins, LabelPair, Points, decoding};
+use crate::label_keyed::{Coins, KEY, LabelPair, Points, decoding};
 use crate::{Garbler, StartPoint};
 
 /// Labels that the garbler has of a wire.
 const LABELS: usize = 2;
+/// Most slots of a program whose round keys are kept: at 384 bytes a slot they stay in the
+/// second-level cache.
+const MOST_KEPT: usize = 1024;
 /// What a caller broke who gave tables of another size.
 const ROOM: &str = "exactly as many bytes as the segment's tables have";
 
@@ -29,6 +32,8 @@ pub struct WithoutOffsetGarbler<G> {
     segment: usize,
     /// Two blocks a slot, as [`LabelPair::to_slot`] has them, of [`blocks_for`] slots.
     slots: Zeroizing<Vec<Block>>,
+    /// The same with round keys, where these are kept: then it is what counts; else nothing.
+    kept: Zeroizing<Vec<KeyedPair>>,
     /// Room for the random blocks of a batch's gates of one kind.
     random: Zeroizing<Vec<Block>>,
     gates: PhantomData<fn() -> G>,
@@ -50,8 +55,33 @@ impl<G: Gates> WithoutOffsetGarbler<G> {
             active_wires: 0,
             segment: 0,
             slots: Zeroizing::default(),
+            kept: Zeroizing::default(),
             random: Zeroizing::new(vec![Block::ZERO; most]),
             gates: PhantomData,
+        }
+    }
+}
+
+/// Expands the labels that are there.
+struct Keep<'a>(&'a mut [KeyedPair]);
+
+impl Kernel for Keep<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let kept = &mut SlotView::new(self.0);
+        for first in (0..kept.count()).step_by(2 * S::LANES) {
+            let slot = |n: usize, lane: usize| first + n * S::LANES + lane;
+            let mut labels = [[simd.splat(KEY); 2]; 2];
+            for (n, labels) in labels.iter_mut().enumerate() {
+                *labels = simd.pairs(kept, |lane| slot(n, lane));
+            }
+            let mut keys = labels;
+            for key in keys.as_flattened_mut() {
+                *key = simd.and(*key, simd.splat(KEY));
+            }
+            simd.keep_pairs(labels, keys, kept, slot);
         }
     }
 }
@@ -60,6 +90,7 @@ impl<G: Gates> WithoutOffsetGarbler<G> {
 struct Xors<'a, G> {
     points: Points,
     slots: &'a mut [Block],
+    kept: &'a mut [KeyedPair],
     first: usize,
     gates: &'a [XorGate],
     levels: &'a [XorLevel],
@@ -73,7 +104,8 @@ impl<G: Gates> Kernel for Xors<'_, G> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let mut frame = Frame::new(simd, self.slots, LABELS, self.points, Use::Xor, self.first);
+        let mut frame = Frame::new(simd, self.slots, LABELS, self.points, Use::Xor, self.first)
+            .keeping(self.kept);
         let (mut gates, mut tables, mut random) = (self.gates, self.tables, self.random);
         for level in self.levels {
             for (private, count) in [(true, level.private), (false, level.shared)] {
@@ -92,6 +124,7 @@ impl<G: Gates> Kernel for Xors<'_, G> {
 struct Ands<'a, G> {
     points: Points,
     slots: &'a mut [Block],
+    kept: &'a mut [KeyedPair],
     first: usize,
     gates: &'a [AndGate],
     random: &'a [Block],
@@ -107,7 +140,8 @@ impl<G: Gates> Kernel for Ands<'_, G> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let mut frame = Frame::new(simd, self.slots, LABELS, self.points, Use::And, self.first);
+        let mut frame = Frame::new(simd, self.slots, LABELS, self.points, Use::And, self.first)
+            .keeping(self.kept);
         G::And::garble(
             &mut frame,
             self.gates,
@@ -150,6 +184,18 @@ impl<G: Gates> Garbler for WithoutOffsetGarbler<G> {
         for (slot, wire) in self.slots.as_chunks_mut().0.iter_mut().zip(inputs) {
             *slot = wire.to_slot();
         }
+        let keeps = G::KEEPS && program.slots() < MOST_KEPT;
+        let pairs = if keeps { blocks / LABELS } else { 0 };
+        if self.kept.len() != pairs {
+            self.kept = Zeroizing::new(vec![KeyedPair::default(); pairs]);
+        }
+        if keeps {
+            for (slot, wire) in self.kept.iter_mut().zip(inputs) {
+                *slot = KeyedPair::new(wire.to_slot());
+            }
+            let expanded = inputs.len().next_power_of_two();
+            self.cpu.dispatch(Keep(&mut self.kept[..expanded]));
+        }
     }
 
     fn garble(&mut self, program: &Program, segment: usize, tables: &mut [u8]) {
@@ -177,6 +223,7 @@ impl<G: Gates> Garbler for WithoutOffsetGarbler<G> {
             self.cpu.dispatch(Xors::<G> {
                 points: self.points,
                 slots: &mut self.slots,
+                kept: &mut self.kept,
                 first: xor,
                 gates: &levels.gates()[xor..xor + xors],
                 levels: levels.levels(batch),
@@ -189,6 +236,7 @@ impl<G: Gates> Garbler for WithoutOffsetGarbler<G> {
             self.cpu.dispatch(Ands::<G> {
                 points: self.points,
                 slots: &mut self.slots,
+                kept: &mut self.kept,
                 first: and,
                 gates: &program.ands()[and..and + ands],
                 random,
@@ -205,9 +253,13 @@ impl<G: Gates> Garbler for WithoutOffsetGarbler<G> {
     fn finish(&mut self, program: &Program, outputs: &mut Vec<LabelPair>) {
         let instance = self.points.instance;
         let slots = self.slots.as_chunks().0;
+        let in_slot = |slot: u32| match self.kept.get(slot as usize) {
+            Some(kept) => kept.labels(),
+            None => slots[slot as usize],
+        };
         let wire = |(number, output): (u64, &Output)| match *output {
             Output::Slot { slot, negated } => {
-                LabelPair::from_slot(slots[slot as usize]).negated_if(negated)
+                LabelPair::from_slot(in_slot(slot)).negated_if(negated)
             }
             // The evaluator's label of a constant is zero: what it stands for is no secret.
             Output::Constant(bit) => {

@@ -42,6 +42,13 @@ impl XorRows for OneRow {
         _coins: &[Block],
         mut tables: &mut [u8],
     ) {
+        if frame.keeps() {
+            let steps = gates.chunks(2 * S::LANES);
+            for (gates, table) in steps.zip(tables.chunks_mut(2 * BYTES * S::LANES)) {
+                garble_kept_step(frame, gates, private, table);
+            }
+            return;
+        }
         let total = gates.len();
         let mut next = |count: usize| {
             let table = tables.split_off_mut(..BYTES * count);
@@ -147,6 +154,64 @@ fn garble_step<S: Simd, const V: usize, const C: usize, const F: usize>(
         ];
         frame.write_pair(pair, |lane| gate(v, lane).out);
     }
+    write_blocks(simd, ciphertexts, table);
+    frame.advance(count);
+}
+
+/// Garbles up to two vectors of gates whose inputs' round keys are kept.
+#[inline(always)]
+fn garble_kept_step<S: Simd>(
+    frame: &mut Frame<'_, S>,
+    gates: &[XorGate],
+    private: bool,
+    table: &mut [u8],
+) {
+    let simd = frame.simd;
+    let filled;
+    let (count, gates) = (
+        gates.len(),
+        if gates.len() == 2 * S::LANES {
+            gates
+        } else {
+            filled = frame.fill_up(gates);
+            &filled[..2 * S::LANES]
+        },
+    );
+    let zero = simd.splat(Block::ZERO);
+    let gate = |v: usize, lane: usize| &gates[paired::<S>(v, lane)];
+    let numbers: [S::Vector; 2] = frame.numbers(paired::<S>);
+    let mut points = [[zero; 2]; 4];
+    for (n, points) in points.iter_mut().enumerate() {
+        *points = frame.points_of_pairs([0, 1], n as u8 % 2, numbers[n / 2]);
+    }
+    let input = |n: usize, lane: usize| {
+        let gate = gate(n / 2, lane);
+        if n.is_multiple_of(2) { gate.a } else { gate.b }
+    };
+    let f = frame.call_kept(input, points);
+    let (mut ciphertexts, mut outputs) = ([zero; 2], [[zero; 2]; 2]);
+    for v in 0..2 {
+        let (f_i, f_j) = (f[2 * v], f[2 * v + 1]);
+        let i = frame.kept_pairs(|lane| gate(v, lane).a);
+        let j_0 = simd.first_of_pairs(frame.kept_pairs(|lane| gate(v, lane).b));
+        let translated = if private {
+            j_0
+        } else {
+            simd.first_of_pairs(f_j)
+        };
+        let i_0 = simd.first_of_pairs(f_i);
+        let mut masked = f_j;
+        for half in 0..2 {
+            let key = simd.xor(f_i[half], translated[half]);
+            let value = frame.bit(simd.xor(i[half], j_0[half]));
+            outputs[v][half] = simd.xor(frame.key(key), value);
+            // With select bit 1, this is what masks C and what C masks.
+            masked[half] = simd.xor(masked[half], simd.xor(key, i_0[half]));
+        }
+        let [_, ciphertext] = simd.unzip(masked);
+        ciphertexts[v] = frame.key(ciphertext);
+    }
+    frame.keep(outputs, |v, lane| gate(v, lane).out);
     write_blocks(simd, ciphertexts, table);
     frame.advance(count);
 }

@@ -54,12 +54,19 @@ impl AndRows for TwoRows {
         bits: &mut [u8],
         mut at: usize,
     ) {
+        // Schedules that are kept are expanded for two vectors of gates at once.
+        let vectors = if frame.keeps() { 2 } else { 1 };
         while !gates.is_empty() {
-            let count = gates.len().min(S::LANES);
+            let count = gates.len().min(vectors * S::LANES);
             let gates = gates.split_off(..count).expect("gates are left");
             let coins = coins.split_off(..count).expect("a coin for each gate");
             let rows = rows.split_off_mut(..BYTES * count).expect("rows for each");
-            let extra = garble_step(frame, gates, coins, rows);
+            let mut extra = [Block::ZERO; 2 * MAX_LANES];
+            if frame.keeps() {
+                garble_kept_step(frame, gates, coins, rows, &mut extra);
+            } else {
+                garble_step(frame, gates, coins, rows, &mut extra);
+            }
             for (number, extra) in (at..).zip(&extra[..count]) {
                 bits[number / 4] |= (extra.to_u128() as u8 & 3) << (number % 4 * BITS);
             }
@@ -89,14 +96,15 @@ impl AndRows for TwoRows {
     }
 }
 
-/// Garbles a vector of gates; returns c_0 and c_3 of each in bits 0 and 1.
+/// Garbles a vector of gates; writes c_0 and c_3 of each to bits 0 and 1 of `extra`.
 #[inline(always)]
 fn garble_step<S: Simd>(
     frame: &mut Frame<'_, S>,
     gates: &[AndGate],
     coins: &[Block],
     rows: &mut [u8],
-) -> [Block; MAX_LANES] {
+    extra: &mut [Block],
+) {
     let simd = frame.simd;
     let filled;
     let (count, gates) = (
@@ -108,10 +116,9 @@ fn garble_step<S: Simd>(
             &filled[..S::LANES]
         },
     );
-    let gate = |lane: usize| &gates[lane];
     let [numbers] = frame.numbers(in_order::<S>);
-    let i = frame.pair(|lane| gate(lane).a);
-    let j = frame.pair(|lane| gate(lane).b);
+    let i = frame.pair(|lane| gates[lane].a);
+    let j = frame.pair(|lane| gates[lane].b);
     let keys = [
         frame.key(i[0]),
         frame.key(i[1]),
@@ -126,15 +133,89 @@ fn garble_step<S: Simd>(
         [point(1, 1), point(3, 1)],
     ];
     let [f] = simd.encrypt_rekeyed([keys], [points]);
-    let k_0 = simd.xor(f[0][0], f[2][0]);
-    let k_1 = simd.xor(f[0][1], f[3][0]);
-    let k_2 = simd.xor(f[1][0], f[2][1]);
-    let k_3 = simd.xor(f[1][1], f[3][1]);
+    let k = [
+        simd.xor(f[0][0], f[2][0]),
+        simd.xor(f[0][1], f[3][0]),
+        simd.xor(f[1][0], f[2][1]),
+        simd.xor(f[1][1], f[3][1]),
+    ];
+    let output = finish_gates(frame, [i, j], k, gates, coins, rows, extra);
+    frame.write_pair(output, |lane| gates[lane].out);
+    frame.advance(count);
+}
+
+/// [`garble_step`] of up to two vectors of gates whose inputs' round keys are kept.
+#[inline(always)]
+fn garble_kept_step<S: Simd>(
+    frame: &mut Frame<'_, S>,
+    gates: &[AndGate],
+    coins: &[Block],
+    rows: &mut [u8],
+    extra: &mut [Block],
+) {
+    let simd = frame.simd;
+    let filled;
+    let (count, gates) = (
+        gates.len(),
+        if gates.len() == 2 * S::LANES {
+            gates
+        } else {
+            filled = frame.fill_up(gates);
+            &filled[..2 * S::LANES]
+        },
+    );
+    let numbers: [S::Vector; 2] = frame.numbers(in_order::<S>);
+    let mut outputs = [[numbers[0]; 2]; 2];
+    for (v, output) in outputs.iter_mut().enumerate() {
+        let gates = &gates[v * S::LANES..(v + 1) * S::LANES];
+        let points = [
+            frame.points_of_pairs([0, 2], 0, numbers[v]),
+            frame.points_of_pairs([1, 3], 0, numbers[v]),
+            frame.points_of_pairs([0, 1], 1, numbers[v]),
+            frame.points_of_pairs([2, 3], 1, numbers[v]),
+        ];
+        let input = |n: usize, lane: usize| if n < 2 { gates[lane].a } else { gates[lane].b };
+        let mut f = frame.call_kept(input, points);
+        for f in &mut f {
+            *f = simd.unzip(*f);
+        }
+        let k = [
+            simd.xor(f[0][0], f[2][0]),
+            simd.xor(f[1][0], f[2][1]),
+            simd.xor(f[0][1], f[3][0]),
+            simd.xor(f[1][1], f[3][1]),
+        ];
+        let i = simd.unzip(frame.kept_pairs(|lane| gates[lane].a));
+        let j = simd.unzip(frame.kept_pairs(|lane| gates[lane].b));
+        let from = (v * S::LANES).min(count);
+        let (coins, rows) = (&coins[from..], &mut rows[BYTES * from..]);
+        let here = coins.len().min(S::LANES);
+        let (coins, rows) = (&coins[..here], &mut rows[..BYTES * here]);
+        let extra = &mut extra[v * S::LANES..];
+        *output = simd.zip(finish_gates(frame, [i, j], k, gates, coins, rows, extra));
+    }
+    frame.keep(outputs, |v, lane| gates[in_order::<S>(v, lane)].out);
+    frame.advance(count);
+}
+
+/// Writes the rows of a vector of gates and c_0 and c_3; returns the output labels. From the labels
+/// of i and j, and K_0 to K_3.
+#[inline(always)]
+fn finish_gates<S: Simd>(
+    frame: &Frame<'_, S>,
+    [i, j]: [[S::Vector; 2]; 2],
+    [k_0, k_1, k_2, k_3]: [S::Vector; 4],
+    gates: &[AndGate],
+    coins: &[Block],
+    rows: &mut [u8],
+    extra: &mut [Block],
+) -> [S::Vector; 2] {
+    let simd = frame.simd;
     let k_01 = simd.xor(k_0, k_1);
     let d = simd.xor(k_01, simd.xor(k_2, k_3));
 
-    let negated_i = frame.public_bits(|lane| gate(lane).a & NEGATED != 0);
-    let negated_j = frame.public_bits(|lane| gate(lane).b & NEGATED != 0);
+    let negated_i = frame.public_bits(|lane| gates[lane].a & NEGATED != 0);
+    let negated_j = frame.public_bits(|lane| gates[lane].b & NEGATED != 0);
     let pi_i = simd.lsb_mask(simd.xor(i[0], negated_i));
     let pi_j = simd.lsb_mask(simd.xor(j[0], negated_j));
     // With bit 0 of D set, bit 0 of the rows is c_2 = m_0 ⊕ m_1 ⊕ π_i and c_1 = m_0 ⊕ m_2 ⊕ π_j.
@@ -142,23 +223,6 @@ fn garble_step<S: Simd>(
     let d_row = frame.flip(d_key);
     let t_1 = simd.xor(k_01, simd.and(pi_i, d_row));
     let t_2 = simd.xor(simd.xor(k_0, k_2), simd.and(pi_j, d_row));
-
-    // K_0 stands for [s = 0] and has this select bit; X has the other.
-    let pi = frame.bit(frame.coins(coins));
-    let value = frame.bit(simd.and(pi_i, pi_j));
-    let select = simd.xor(pi, value);
-    let swap = simd.and(simd.lsb_mask(select), d_key);
-    let with_0 = simd.xor(frame.key(k_0), swap);
-    let pair = [
-        simd.xor(with_0, pi),
-        frame.flip(simd.xor(simd.xor(with_0, d_key), pi)),
-    ];
-    frame.write_pair(pair, |lane| gate(lane).out);
-
-    let c_0 = simd.xor(frame.bit(k_0), select);
-    let c_3 = frame.flip(frame.bit(d));
-    let mut extra = [Block::ZERO; MAX_LANES];
-    simd.store(simd.xor(c_0, simd.add_halves(c_3, c_3)), &mut extra);
     if rows.len() == BYTES * S::LANES {
         simd.store_pairs(t_1, t_2, rows);
     } else {
@@ -166,8 +230,20 @@ fn garble_step<S: Simd>(
         simd.store_pairs(t_1, t_2, &mut padded);
         rows.copy_from_slice(&padded[..rows.len()]);
     }
-    frame.advance(count);
-    extra
+
+    // K_0 stands for [s = 0] and has this select bit; X has the other.
+    let pi = frame.bit(frame.coins(coins));
+    let value = frame.bit(simd.and(pi_i, pi_j));
+    let select = simd.xor(pi, value);
+    let c_0 = simd.xor(frame.bit(k_0), select);
+    let c_3 = frame.flip(frame.bit(d));
+    simd.store(simd.xor(c_0, simd.add_halves(c_3, c_3)), extra);
+    let swap = simd.and(simd.lsb_mask(select), d_key);
+    let with_0 = simd.xor(frame.key(k_0), swap);
+    [
+        simd.xor(with_0, pi),
+        frame.flip(simd.xor(simd.xor(with_0, d_key), pi)),
+    ]
 }
 
 /// Evaluates up to `V` vectors of gates, two calls each, as `F` fours of keys.

@@ -8,7 +8,7 @@ use std::arch::is_x86_feature_detected;
 use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
 use crate::cpu::Kernel;
 use crate::simd::Sealed;
-use crate::{Block, Numbered};
+use crate::{Block, KeyedPair, Numbered, SlotView};
 
 /// Proof that the CPU has the features above: only [`AesNi::detect`] makes one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -244,5 +244,47 @@ impl Lanes for AesNi {
     fn up_two_columns(self, a: __m128i) -> __m128i {
         // SAFETY: `self` proves the features.
         unsafe { _mm_slli_si128::<8>(a) }
+    }
+
+    #[inline(always)]
+    fn zip(self, pair: [__m128i; 2]) -> [__m128i; 2] {
+        pair
+    }
+
+    #[inline(always)]
+    fn unzip(self, halves: [__m128i; 2]) -> [__m128i; 2] {
+        halves
+    }
+
+    #[inline(always)]
+    fn first_of_pairs(self, [first, _]: [__m128i; 2]) -> [__m128i; 2] {
+        [first; 2]
+    }
+
+    #[inline(always)]
+    fn load_row(
+        self,
+        kept: &SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+        row: usize,
+        half: usize,
+    ) -> __m128i {
+        let key: &Block = &kept.slot(slot(0)).rows[row][half];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe { _mm_load_si128(core::ptr::from_ref(key).cast()) }
+    }
+
+    #[inline(always)]
+    fn store_row(
+        self,
+        blocks: __m128i,
+        kept: &mut SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+        row: usize,
+        half: usize,
+    ) {
+        let key: &mut Block = &mut kept.slot_mut(slot(0)).rows[row][half];
+        // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
+        unsafe { _mm_store_si128(core::ptr::from_mut(key).cast(), blocks) }
     }
 }

@@ -14,7 +14,7 @@ use std::arch::is_x86_feature_detected;
 use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
 use crate::cpu::Kernel;
 use crate::simd::Sealed;
-use crate::{Block, Numbered};
+use crate::{Block, KeyedPair, Numbered, SlotView};
 
 /// Proof that the CPU has the features above: only [`Vaes256::detect`] makes one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -307,5 +307,59 @@ impl Lanes for Vaes256 {
     fn up_two_columns(self, a: __m256i) -> __m256i {
         // SAFETY: `self` proves the features.
         unsafe { _mm256_slli_si256::<8>(a) }
+    }
+
+    #[inline(always)]
+    fn zip(self, [a, b]: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: `self` proves the features.
+        unsafe {
+            [
+                _mm256_permute2x128_si256::<0x20>(a, b),
+                _mm256_permute2x128_si256::<0x31>(a, b),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn unzip(self, halves: [__m256i; 2]) -> [__m256i; 2] {
+        Lanes::zip(self, halves)
+    }
+
+    #[inline(always)]
+    fn first_of_pairs(self, [a, b]: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: `self` proves the features.
+        unsafe {
+            [
+                _mm256_permute2x128_si256::<0>(a, a),
+                _mm256_permute2x128_si256::<0>(b, b),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn load_row(
+        self,
+        kept: &SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+        row: usize,
+        half: usize,
+    ) -> __m256i {
+        let keys: &[Block; 2] = &kept.slot(slot(half)).rows[row];
+        // SAFETY: `self` proves the features; two blocks are 32 bytes.
+        unsafe { _mm256_loadu_si256(core::ptr::from_ref(keys).cast()) }
+    }
+
+    #[inline(always)]
+    fn store_row(
+        self,
+        blocks: __m256i,
+        kept: &mut SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+        row: usize,
+        half: usize,
+    ) {
+        let into: &mut [Block; 2] = &mut kept.slot_mut(slot(half)).rows[row];
+        // SAFETY: `self` proves the features; two blocks are 32 bytes.
+        unsafe { _mm256_storeu_si256(core::ptr::from_mut(into).cast(), blocks) }
     }
 }

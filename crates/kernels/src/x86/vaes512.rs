@@ -10,7 +10,7 @@ use std::arch::is_x86_feature_detected;
 use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
 use crate::cpu::Kernel;
 use crate::simd::Sealed;
-use crate::{Block, Numbered};
+use crate::{Block, KeyedPair, Numbered, SlotView};
 
 /// Proof that the CPU has the features above: only [`Vaes512::detect`] makes one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -329,5 +329,85 @@ impl Lanes for Vaes512 {
     fn up_two_columns(self, a: __m512i) -> __m512i {
         // SAFETY: `self` proves the features.
         unsafe { _mm512_bslli_epi128::<8>(a) }
+    }
+
+    #[inline(always)]
+    fn zip(self, [a, b]: [__m512i; 2]) -> [__m512i; 2] {
+        // SAFETY: `self` proves the features.
+        unsafe {
+            let low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+            let high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+            [
+                _mm512_permutex2var_epi64(a, low, b),
+                _mm512_permutex2var_epi64(a, high, b),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn unzip(self, [low, high]: [__m512i; 2]) -> [__m512i; 2] {
+        // SAFETY: `self` proves the features.
+        unsafe {
+            [
+                _mm512_shuffle_i32x4::<0b10_00_10_00>(low, high),
+                _mm512_shuffle_i32x4::<0b11_01_11_01>(low, high),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn first_of_pairs(self, [a, b]: [__m512i; 2]) -> [__m512i; 2] {
+        // SAFETY: `self` proves the features.
+        unsafe {
+            [
+                _mm512_shuffle_i32x4::<0b10_10_00_00>(a, a),
+                _mm512_shuffle_i32x4::<0b10_10_00_00>(b, b),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn load_row(
+        self,
+        kept: &SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+        row: usize,
+        half: usize,
+    ) -> __m512i {
+        let low: &[Block; 2] = &kept.slot(slot(2 * half)).rows[row];
+        let high: &[Block; 2] = &kept.slot(slot(2 * half + 1)).rows[row];
+        // SAFETY: `self` proves the features; two blocks are 32 bytes.
+        unsafe {
+            let low = _mm256_loadu_si256(core::ptr::from_ref(low).cast());
+            let high = _mm256_loadu_si256(core::ptr::from_ref(high).cast());
+            _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+        }
+    }
+
+    #[inline(always)]
+    fn store_row(
+        self,
+        blocks: __m512i,
+        kept: &mut SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+        row: usize,
+        half: usize,
+    ) {
+        let low: &mut [Block; 2] = &mut kept.slot_mut(slot(2 * half)).rows[row];
+        // SAFETY: `self` proves the features; two blocks are 32 bytes.
+        unsafe {
+            _mm256_storeu_si256(
+                core::ptr::from_mut(low).cast(),
+                _mm512_castsi512_si256(blocks),
+            )
+        }
+        let high: &mut [Block; 2] = &mut kept.slot_mut(slot(2 * half + 1)).rows[row];
+        // SAFETY: `self` proves the features; two blocks are 32 bytes.
+        unsafe {
+            _mm256_storeu_si256(
+                core::ptr::from_mut(high).cast(),
+                _mm512_extracti64x4_epi64::<1>(blocks),
+            )
+        }
     }
 }
