@@ -8,7 +8,8 @@ use std::env;
 use std::hint::black_box;
 
 use tacit_circuit::Program;
-use tacit_garble::{Evaluator, LADDER, PrivacyFree, Scheme, SchemeVisitor, with_scheme};
+use tacit_garble::with_scheme;
+use tacit_garble::{Evaluator, Garbler, LADDER, PrivacyFree, Scheme, SchemeVisitor, WholeGarbling};
 use tacit_kernels::{Block, Cpu, Numbered, Simd, SlotView};
 use tacit_testkit::disassembly::{Kernel, kernels};
 use tacit_testkit::garbling::{Garbled, Setting, circuits, privacy_free};
@@ -18,6 +19,7 @@ use tacit_testkit::garbling::{Garbled, Setting, circuits, privacy_free};
 const KERNELS: &[&str] = &[
     "tacit_garble::half_gates::evaluator::Evaluate",
     "tacit_garble::half_gates::garbler::Garble",
+    "tacit_garble::half_gates::side_by_side::SideBySide",
     "tacit_garble::privacy_free::evaluator::Evaluate",
     "tacit_garble::privacy_free::garbler::Garble",
     "tacit_garble::three_halves::evaluator::Evaluate",
@@ -79,7 +81,27 @@ impl SchemeVisitor for Garbles {
         let mut outputs = Vec::new();
         evaluator.finish(&program, &mut outputs);
         black_box(outputs);
+        garbles_side_by_side(scheme, &program);
     }
+}
+
+fn garbles_side_by_side<S: Scheme>(scheme: S, program: &Program) {
+    let delta = Block::ONES;
+    let inputs = [Block::ZERO; 3];
+    let mut tables = vec![vec![0; scheme.table_bytes(program, 0)]; 2];
+    let mut garblers = [1, 2].map(|seed| scheme.garbler([seed; 32], Block::ONES, delta));
+    let wires = inputs.map(|label| garblers[0].wire_with_active(label, false));
+    let each = garblers.into_iter().zip(&mut tables);
+    let mut garblings: Vec<_> = each
+        .map(|(garbler, tables)| WholeGarbling {
+            garbler,
+            inputs: &wires,
+            tables,
+        })
+        .collect();
+    scheme.garble_side_by_side(0, program, &mut garblings);
+    drop(garblings);
+    black_box(tables);
 }
 
 fn garbles_privacy_free() {

@@ -42,6 +42,7 @@ pub(super) fn garble(
         }
         return;
     }
+    let labels = &mut *Zeroizing::new(vec![Block::ZERO; MOST * program.slots()]);
     for garblings in garblings.chunks_mut(MOST) {
         for one in &mut *garblings {
             one.garbler.begin(instance, program, one.inputs);
@@ -51,35 +52,65 @@ pub(super) fn garble(
                 "tables have room for the program's AND gates"
             );
         }
-        scheme.cpu.dispatch(SideBySide {
+        let width = scheme.cpu.dispatch(SideBySide {
             construction: scheme.construction,
             instance,
             program,
+            labels,
             garblings,
         });
-        for one in garblings {
-            one.garbler.skip_to_end(program);
+        let mut labels = &labels[..];
+        for garblings in garblings.chunks_mut(width) {
+            let of_group;
+            (of_group, labels) = labels.split_at(width * program.slots());
+            take_outputs(program, width, of_group, garblings);
         }
     }
 }
 
-/// Garblings that were begun, at most [`MOST`].
+/// Takes the labels of outputs from those of all lanes to where garblings one after the other would
+/// leave them, and these to their end.
+fn take_outputs(
+    program: &Program,
+    width: usize,
+    labels: &[Block],
+    garblings: &mut [WholeGarbling<'_, HalfGates>],
+) {
+    for (lane, one) in garblings.iter_mut().enumerate() {
+        let slots = one.garbler.slots.as_mut_slice();
+        for output in program.outputs() {
+            if let Output::Slot { slot, .. } = *output {
+                slots[slot as usize] = labels[width * slot as usize + lane];
+            }
+        }
+        one.garbler.skip_to_end(program);
+    }
+}
+
+/// Garblings that were begun, at most [`MOST`], with room for as many labels in each slot. Returns
+/// how many share a walk: a group's labels lie together.
 struct SideBySide<'a, 'b> {
     construction: Construction,
     instance: u32,
     program: &'a Program,
+    labels: &'a mut [Block],
     garblings: &'a mut [WholeGarbling<'b, HalfGates>],
 }
 
 impl Kernel for SideBySide<'_, '_> {
-    type Output = ();
+    type Output = usize;
 
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        for garblings in self.garblings.chunks_mut(GARBLED * S::LANES) {
+    fn run<S: Simd>(self, simd: S) -> usize {
+        let width = GARBLED * S::LANES;
+        let mut rest = self.labels;
+        for garblings in self.garblings.chunks_mut(width) {
+            let labels;
+            (labels, rest) = rest.split_at_mut(width * self.program.slots());
             let group = Group {
                 instance: self.instance,
                 program: self.program,
+                labels,
                 garblings,
             };
             match self.construction {
@@ -87,6 +118,7 @@ impl Kernel for SideBySide<'_, '_> {
                 _ => group.walk::<S, TwoCall<S>>(simd),
             }
         }
+        width
     }
 }
 
@@ -94,6 +126,7 @@ impl Kernel for SideBySide<'_, '_> {
 struct Group<'a, 'b> {
     instance: u32,
     program: &'a Program,
+    labels: &'a mut [Block],
     garblings: &'a mut [WholeGarbling<'b, HalfGates>],
 }
 
@@ -101,8 +134,7 @@ impl Group<'_, '_> {
     #[inline(always)]
     fn walk<S: Simd, H: LaneHash<S>>(self, simd: S) {
         let width = GARBLED * S::LANES;
-        let program = self.program;
-        let mut labels = Zeroizing::new(vec![Block::ZERO; width * program.slots()]);
+        let (program, labels) = (self.program, self.labels);
         let mut starts = [Block::ZERO; MOST];
         // Bit 0 of Δ is set in idle lanes too, which does no more than the rest of them.
         let mut deltas = [Block::ONES; MOST];
@@ -141,15 +173,6 @@ impl Group<'_, '_> {
                     one.tables[at..at + AND_BYTES].copy_from_slice(row);
                 }
                 number += 1;
-            }
-        }
-        for output in program.outputs() {
-            let Output::Slot { slot, .. } = *output else {
-                continue;
-            };
-            for (lane, one) in self.garblings.iter_mut().enumerate() {
-                let at = slot as usize;
-                one.garbler.slots.as_mut_slice()[at] = labels[width * at + lane];
             }
         }
     }
