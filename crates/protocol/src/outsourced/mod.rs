@@ -57,6 +57,7 @@ pub use parameters::{MAX_COPIES, Parameters, PointEncoding};
 pub use party::{Peer, Step, ThreeParty, run_in_memory};
 pub use saved::{CloudValue, GeneratorValue, MAX_SAVED_BITS, Mark};
 pub use terms::{Shape, Terms};
+pub use work::circuit_and_gates;
 
 use zeroize::Zeroizing;
 

@@ -50,6 +50,27 @@ pub(super) fn encoding_of(shape: Shape, parameters: &Parameters) -> Result<Encod
     Encoding::new(bits, parameters.encoding_distance())
 }
 
+/// AND gates of one circuit of a run of `function`: its own, and those that mask and authenticate
+/// the results of both parties.
+///
+/// # Errors
+///
+/// A result is too large for a circuit.
+pub fn circuit_and_gates(function: &Function) -> Result<u64, Error> {
+    let mut ands = function.and_gates();
+    for role in [Role::Garbler, Role::Evaluator] {
+        let mask = masking(function.output_bits(role))?;
+        ands += mask.map_or(0, |mask| mask.program().ands().len() as u64);
+    }
+    Ok(ands)
+}
+
+/// The component that masks a result of so many bits, if there is one.
+fn masking(bits: usize) -> Result<Option<Component>, Error> {
+    let masking = (bits > 0).then(|| component(bits)).transpose();
+    masking.map_err(|_| Error::ApiMisuse("a result that fits a circuit"))
+}
+
 /// Checks that OTs withstand what the parties may do.
 ///
 /// # Errors
@@ -105,12 +126,6 @@ impl<'f, S: Scheme<Wire = Block>> Work<'f, S> {
         }
         let [to_garbler, to_evaluator] =
             [Role::Garbler, Role::Evaluator].map(|role| function.output_bits(role));
-        let mask = |bits| match bits {
-            0 => Ok(None),
-            bits => component(bits)
-                .map(Some)
-                .map_err(|_| Error::ApiMisuse("a result that fits a circuit")),
-        };
         let width = |ports: &[tacit_circuit::Port]| -> usize {
             ports.iter().map(|port| port.ty.width()).sum()
         };
@@ -119,8 +134,8 @@ impl<'f, S: Scheme<Wire = Block>> Work<'f, S> {
             scheme,
             function,
             parameters,
-            for_garbler: mask(to_garbler)?,
-            for_evaluator: mask(to_evaluator)?,
+            for_garbler: masking(to_garbler)?,
+            for_evaluator: masking(to_evaluator)?,
             garbled_bits,
             own_bits: garbled_bits + parameters.hiding_bits(),
             encoding: encoding_of(Shape::of(function), &parameters)?,
