@@ -6,7 +6,7 @@ use tacit_net::NetError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// One of the two parties that are measured has failed.
+    /// One of the parties that are measured has failed.
     #[error("the measured {party} failed: {reason}; run the suite again, alone on the machine")]
     Party {
         /// Which party.
@@ -14,13 +14,11 @@ pub enum Error {
         /// What it said last.
         reason: String,
     },
-    /// Both have: one of them because the other did.
-    #[error("{garbler}. And: {evaluator}")]
-    BothParties {
-        /// The garbler's error.
-        garbler: String,
-        /// The evaluator's error.
-        evaluator: String,
+    /// Several have: most of them because one did.
+    #[error("{}", reasons.join(". And: "))]
+    Parties {
+        /// What each says, in the order of the parties.
+        reasons: Vec<String>,
     },
     /// A process for a party cannot be started.
     #[error("cannot start a process for the {party}: {reason}; see whether more may be started")]

@@ -12,6 +12,7 @@
 //! | [`lots`] | components garbled for the stock, by threads |
 //! | [`prepared`] | the same from the stock, beside `naive`: CompGC's table |
 //! | [`batch`] | the same against a malicious party: Lindell and Riva's figures |
+//! | [`outsourced`] | functions between three, with values that stay: PartialGC's tables |
 //! | [`plan`] | what `tacit plan` predicts beside what runs take, and whether its choice is the fastest |
 //! | [`serve`] | a service under load, with a hostile peer among many |
 //!
@@ -20,7 +21,7 @@
 //! | [`measure`], [`spread`] | the clock, and what a set of samples says |
 //! | [`machine`], [`record`], [`table`] | where a figure is from, and how programs and people get it |
 //! | [`report`] | records beside what papers published, as a page with pictures |
-//! | [`parties`] | two parties as processes, pinned if wanted, over loopback or a shaped link |
+//! | [`parties`] | two parties or three as processes, pinned if wanted, over loopback or a shaped link |
 //!
 //! The shaped link delays and slows bytes and does nothing else: no loss, no slow start, no queue
 //! that drops. Over a real link of that delay and rate nothing is faster than here.
@@ -36,6 +37,7 @@ pub mod machine;
 pub mod measure;
 mod meeting;
 pub mod ot;
+pub mod outsourced;
 pub mod parties;
 pub mod plan;
 pub mod prepared;
@@ -73,6 +75,8 @@ pub enum Suite {
     Prepared,
     /// Functions under `batch`.
     Batch,
+    /// Functions under `outsourced`.
+    Outsourced,
     /// Predictions of plans.
     Plan,
     /// A service under load.
@@ -81,13 +85,14 @@ pub enum Suite {
 
 impl Suite {
     /// Every suite, from the lowest layer up.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Kernels,
         Self::Schemes,
         Self::Ot,
         Self::Direct,
         Self::Prepared,
         Self::Batch,
+        Self::Outsourced,
         Self::Plan,
         Self::Serve,
     ];
@@ -102,6 +107,7 @@ impl Suite {
             Self::Direct => "direct",
             Self::Prepared => "prepared",
             Self::Batch => "batch",
+            Self::Outsourced => "outsourced",
             Self::Plan => "plan",
             Self::Serve => "serve",
         }
@@ -136,7 +142,7 @@ pub struct Options {
     /// Words that must all occur in a case's name for it to be measured.
     pub only: Vec<String>,
     /// The cores on which the garbler and the evaluator stay; `kernels` and `schemes` take the
-    /// first.
+    /// first, and a cloud the evaluator's.
     pub pin: Option<[usize; 2]>,
     /// How long the suite `serve` loads its service.
     pub seconds: Option<u64>,
@@ -203,6 +209,7 @@ pub fn run(
         Suite::Direct => direct::run(options, tell),
         Suite::Prepared => lots::run(options, tell).and_then(|()| prepared::run(options, tell)),
         Suite::Batch => batch::run(options, tell),
+        Suite::Outsourced => outsourced::run(options, tell),
         Suite::Plan => plan::run(options, tell),
         Suite::Serve => serve::run(options, tell),
     }

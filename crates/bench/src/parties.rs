@@ -1,8 +1,8 @@
-//! Two parties that are measured: a process or a thread each, joined by a link.
+//! Parties that are measured, two or three: a process or a thread each, joined by a link.
 //!
-//! Each party has two connections to the other, both plain TCP on loopback: one that is measured,
+//! Each party has two connections to the first, both plain TCP on loopback: one that is measured,
 //! shaped where a link is imitated, and one by which they start each step together, which is not.
-//! A step takes as long as the slower party takes. A process is started anew for each task, so
+//! A step takes as long as the slowest party takes. A process is started anew for each task, so
 //! that its peak memory is the task's; threads, which tests use, share one figure.
 
 mod launch;
@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 use tacit_net::{Channel, Meter, NetError};
 
 pub use launch::party;
-pub(crate) use launch::{Place, both, pin};
+pub(crate) use launch::{LastWord, Place, all, both, pin};
 pub(crate) use task::Task;
 
 use crate::Error;
 
-/// One of the two.
+/// One of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Party {
@@ -32,7 +32,18 @@ pub(crate) enum Party {
 }
 
 impl Party {
-    pub(crate) fn name(self) -> &'static str {
+    /// The names of both, by seat.
+    pub(crate) const NAMES: [&'static str; 2] = [Self::Garbler.name(), Self::Evaluator.name()];
+
+    /// Whose seat this is.
+    fn of(seat: usize) -> Self {
+        match seat {
+            0 => Self::Garbler,
+            _ => Self::Evaluator,
+        }
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Garbler => "garbler",
             Self::Evaluator => "evaluator",

@@ -12,6 +12,7 @@ use crate::kernels::KernelFigures;
 use crate::lots::LotFigures;
 use crate::machine::Machine;
 use crate::ot::OtFigures;
+use crate::outsourced::OutsourcedFigures;
 use crate::parties::{Both, Step};
 use crate::plan::PlanFigures;
 use crate::prepared::PreparedFigures;
@@ -55,6 +56,8 @@ pub enum Figures {
     Prepared(Box<PreparedFigures>),
     /// A function under `batch`.
     Batch(Box<BatchFigures>),
+    /// A function under `outsourced`.
+    Outsourced(Box<OutsourcedFigures>),
     /// A prediction beside what was measured.
     Plan(Box<PlanFigures>),
     /// A service under load.

@@ -9,7 +9,9 @@ mod assumptions;
 mod batches;
 mod chart;
 mod html;
+mod kept;
 mod markdown;
+mod outsourced;
 mod page;
 mod papers;
 mod plans;
@@ -43,6 +45,8 @@ impl Report {
             protocols::prepared(&records),
             protocols::lots(&records),
             batches::batches(&records),
+            outsourced::programs(&records),
+            kept::kept(&records),
             plans::plans(&records),
             services::services(&records),
             protocols::workloads(&records),
@@ -142,6 +146,10 @@ fn case(record: &Record) -> String {
                 of.scheme, of.link
             )
         }
+        Figures::Outsourced(of) => {
+            let name = crate::direct::full_name(&of.function, &of.parameters);
+            format!("outsourced {name} {} {} {}", of.scheme, of.copies, of.link)
+        }
         Figures::Plan(of) => {
             let name = crate::direct::full_name(&of.function, &of.parameters);
             format!(
@@ -222,6 +230,7 @@ mod tests {
                 Figures::Lot(of) => vec![of.threads.to_string(), short(of.instances_per_s)],
                 Figures::Prepared(of) => vec![of.function.clone(), of.link.clone()],
                 Figures::Batch(of) => vec![of.function.clone(), of.circuits.to_string()],
+                Figures::Outsourced(of) => vec![of.function.clone(), of.copies.to_string()],
                 Figures::Plan(of) => vec![of.function.clone(), of.link.clone()],
                 Figures::Serve(of) => vec![of.peers.to_string(), of.refused.to_string()],
             };

@@ -52,6 +52,7 @@ impl Table {
             Figures::Lot(figures) => self.line(figures),
             Figures::Prepared(figures) => self.line(&**figures),
             Figures::Batch(figures) => self.line(&**figures),
+            Figures::Outsourced(figures) => self.line(&**figures),
             Figures::Plan(figures) => self.line(&**figures),
             Figures::Serve(figures) => self.line(&**figures),
         }

@@ -21,6 +21,7 @@ Examples:
   tacit bench schemes --only half-gates --only vaes-256
   tacit bench direct --link 33ms,50mbit --link 500us,1gbit
   tacit bench batch --only aes-128      a malicious party: AES-128 in batches of 32, 128, 1024
+  tacit bench outsourced --only friend-map   three parties, and values that stay
   tacit bench serve --seconds 300       a service, sixteen peers, one of them hostile
   tacit bench ot --json > ot.jsonl      a record a line, for programs
   tacit bench report ot.jsonl --html report.html
@@ -38,8 +39,8 @@ start and no queue that drops: a real link of that delay and rate is no faster."
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
     pub(crate) command: Option<BenchCommand>,
-    /// What to measure: kernels, schemes, ot, direct, prepared, batch, plan,
-    /// serve; all of them where none is named
+    /// What to measure: kernels, schemes, ot, direct, prepared, batch,
+    /// outsourced, plan, serve; all of them where none is named
     #[arg(value_name = "SUITE")]
     pub(crate) suites: Vec<Suite>,
     /// Few cases and short runs: a first look

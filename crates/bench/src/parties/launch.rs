@@ -1,7 +1,8 @@
-//! Starting the two parties.
+//! Starting the parties.
 //!
 //! A party reads its [`Order`] as one line of JSON and answers with [`Answer`]s, a line each: the
-//! garbler first where it listens, and both at last what they report.
+//! first one (garbler or generator) where it listens for each of the others, and all at last what
+//! they report.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -13,7 +14,7 @@ use serde_json::Value as Json;
 use tacit::peak_memory_bytes;
 use tacit_net::{Link, Settings, plain};
 
-use super::{Both, Exchange, Memory, Party, Task, Wire};
+use super::{Both, Exchange, Memory, Task, Wire};
 use crate::{Error, Options};
 
 /// Where the parties are to each other.
@@ -32,12 +33,13 @@ impl Place {
 #[derive(Serialize, Deserialize)]
 struct Order {
     task: Task,
-    party: Party,
+    /// Which of the task's parties to play.
+    seat: usize,
     /// The link to imitate, in text.
     link: Option<String>,
     /// The core to stay on.
     core: Option<usize>,
-    /// Where the garbler listens; the evaluator is told.
+    /// Where the first party listens; the others are told.
     address: Option<String>,
 }
 
@@ -45,7 +47,8 @@ struct Order {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Answer {
-    Listening(String),
+    /// An address for each of the other parties.
+    Listening(Vec<String>),
     Report {
         report: Json,
         peak_memory_bytes: Option<u64>,
@@ -54,7 +57,7 @@ enum Answer {
 }
 
 /// A party's last word: its report and its peak memory.
-type LastWord = (Json, Option<u64>);
+pub(crate) type LastWord = (Json, Option<u64>);
 
 /// Has both parties do `task` at `place`.
 pub(crate) fn both<E: Exchange>(
@@ -62,18 +65,8 @@ pub(crate) fn both<E: Exchange>(
     place: Place,
     options: &Options,
 ) -> Result<Both<E::Report>, Error> {
-    let order = |party, address| Order {
-        task: task.clone().into(),
-        party,
-        link: place.0.map(|link| link.to_string()),
-        core: options.pin.map(|cores| cores[party as usize]),
-        address,
-    };
-    let words = match &options.party_command {
-        Some(command) => by_processes(command, order),
-        None => by_threads(order),
-    };
-    let [(garbler, garbler_bytes), (evaluator, evaluator_bytes)] = words?;
+    let words: [LastWord; 2] = all(&task.clone().into(), place, options)?;
+    let [(garbler, garbler_bytes), (evaluator, evaluator_bytes)] = words;
     Ok(Both {
         garbler: serde_json::from_value(garbler)?,
         evaluator: serde_json::from_value(evaluator)?,
@@ -81,6 +74,31 @@ pub(crate) fn both<E: Exchange>(
             garbler_bytes,
             evaluator_bytes,
         },
+    })
+}
+
+/// Has the `N` parties of `task` do it at `place`. Gives their last words, in their order.
+pub(crate) fn all<const N: usize>(
+    task: &Task,
+    place: Place,
+    options: &Options,
+) -> Result<[LastWord; N], Error> {
+    let names = task.parties();
+    let order = |seat: usize, address| Order {
+        task: task.clone(),
+        seat,
+        link: place.0.map(|link| link.to_string()),
+        // A cloud does the evaluator's work, on its core.
+        core: options.pin.map(|cores| cores[seat.min(1)]),
+        address,
+    };
+    let words = match &options.party_command {
+        Some(command) => by_processes(command, names, order),
+        None => by_threads(names, order),
+    };
+    words?.try_into().map_err(|_| Error::Party {
+        party: names[0],
+        reason: format!("its task has {} parties", names.len()),
     })
 }
 
@@ -98,9 +116,9 @@ pub fn party(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Erro
     };
     let order = serde_json::from_str::<Order>(&line).map_err(Error::from);
     let played = order.and_then(|order| {
-        play(&order, &mut |address| {
-            // Nobody hears of it if this fails, and the garbler's wait ends in time.
-            let _ = answer(&Answer::Listening(address));
+        play(&order, &mut |addresses| {
+            // Nobody hears of it if this fails, and the first party's wait ends in time.
+            let _ = answer(&Answer::Listening(addresses));
         })
     });
     answer(&match played {
@@ -112,8 +130,9 @@ pub fn party(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Erro
     })
 }
 
-/// Connects to the other party and plays; `listening` hears where the garbler waits for it.
-fn play(order: &Order, listening: &mut dyn FnMut(String)) -> Result<Json, Error> {
+/// Connects to the first party, or the first to all others, and plays; `listening` hears where the
+/// first waits for each of them.
+fn play(order: &Order, listening: &mut dyn FnMut(Vec<String>)) -> Result<Json, Error> {
     if let Some(core) = order.core {
         pin(core)?;
     }
@@ -122,19 +141,25 @@ fn play(order: &Order, listening: &mut dyn FnMut(String)) -> Result<Json, Error>
         link: order.link.as_deref().and_then(|link| link.parse().ok()),
         ..Settings::default()
     };
-    let wire = match &order.address {
+    let wires = match &order.address {
         None => {
-            let listener = plain::Listener::bind("127.0.0.1:0")?;
-            listening(listener.local_address().to_string());
-            let control = listener.accept(&direct)?;
-            Wire::new(listener.accept(&shaped)?, control)
+            let others = 1..order.task.parties().len();
+            let listeners = others.map(|_| plain::Listener::bind("127.0.0.1:0"));
+            let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
+            let addresses = listeners.iter().map(plain::Listener::local_address);
+            listening(addresses.map(|address| address.to_string()).collect());
+            let wires = listeners.iter().map(|listener| {
+                let control = listener.accept(&direct)?;
+                Ok(Wire::new(listener.accept(&shaped)?, control))
+            });
+            wires.collect::<Result<Vec<_>, Error>>()?
         }
         Some(address) => {
             let control = plain::connect(address, &direct)?;
-            Wire::new(plain::connect(address, &shaped)?, control)
+            vec![Wire::new(plain::connect(address, &shaped)?, control)]
         }
     };
-    order.task.play(order.party, wire)
+    order.task.play(order.seat, wires)
 }
 
 #[cfg(target_os = "linux")]
@@ -155,44 +180,65 @@ pub(crate) fn pin(core: usize) -> Result<(), Error> {
     Err(Error::Pin { core, reason })
 }
 
-fn by_threads(order: impl Fn(Party, Option<String>) -> Order) -> Result<[LastWord; 2], Error> {
+fn by_threads(
+    names: &[&'static str],
+    order: impl Fn(usize, Option<String>) -> Order,
+) -> Result<Vec<LastWord>, Error> {
     let (tell, hear) = channel();
-    let garbler = order(Party::Garbler, None);
-    let garbling = thread::spawn(move || {
-        play(&garbler, &mut |address| {
-            let _ = tell.send(address);
+    let first = order(0, None);
+    let mut playing = vec![thread::spawn(move || {
+        play(&first, &mut |addresses| {
+            let _ = tell.send(addresses);
         })
+    })];
+    // A first party that has failed before tells no address, and says why at the end.
+    for (other, address) in hear.recv().unwrap_or_default().into_iter().enumerate() {
+        let order = order(1 + other, Some(address));
+        playing.push(thread::spawn(move || play(&order, &mut |_| ())));
+    }
+    let played = playing.into_iter().zip(names).map(|(playing, party)| {
+        let report = playing.join().unwrap_or_else(|_| {
+            let reason = "it panicked".to_owned();
+            Err(Error::Party { party, reason })
+        })?;
+        Ok((report, peak_memory_bytes()))
     });
-    let address = hear.recv().ok();
-    let evaluated = match address {
-        Some(address) => play(&order(Party::Evaluator, Some(address)), &mut |_| ()),
-        // The garbler has failed before, and says why.
-        None => Ok(Json::Null),
-    };
-    let garbled = garbling.join().unwrap_or_else(|_| {
-        Err(Error::Party {
-            party: Party::Garbler.name(),
-            reason: "it panicked".to_owned(),
-        })
-    });
-    let memory = peak_memory_bytes();
-    Ok([(garbled?, memory), (evaluated?, memory)])
+    words_of(played.collect())
+}
+
+/// All last words, or what those who have none say instead.
+fn words_of(all: Vec<Result<LastWord, Error>>) -> Result<Vec<LastWord>, Error> {
+    let (mut words, mut errors) = (Vec::new(), Vec::new());
+    for one in all {
+        match one {
+            Ok(word) => words.push(word),
+            Err(error) => errors.push(error),
+        }
+    }
+    match errors.len() {
+        0 => Ok(words),
+        1 => Err(errors.remove(0)),
+        _ => {
+            let reasons = errors.iter().map(Error::to_string).collect();
+            Err(Error::Parties { reasons })
+        }
+    }
 }
 
 /// A party's process, which ends when this is dropped.
 struct Process {
-    party: Party,
+    party: &'static str,
     child: Child,
     answers: BufReader<ChildStdout>,
 }
 
 impl Process {
-    fn start(command: &[std::ffi::OsString], order: &Order) -> Result<Self, Error> {
-        let party = order.party;
-        let failed = |reason| Error::Start {
-            party: party.name(),
-            reason,
-        };
+    fn start(
+        command: &[std::ffi::OsString],
+        party: &'static str,
+        order: &Order,
+    ) -> Result<Self, Error> {
+        let failed = |reason| Error::Start { party, reason };
         let [program, arguments @ ..] = command else {
             return Err(failed(std::io::ErrorKind::NotFound.into()));
         };
@@ -236,10 +282,8 @@ impl Process {
     }
 
     fn failed(&self, reason: String) -> Error {
-        Error::Party {
-            party: self.party.name(),
-            reason,
-        }
+        let party = self.party;
+        Error::Party { party, reason }
     }
 }
 
@@ -253,23 +297,21 @@ impl Drop for Process {
 
 fn by_processes(
     command: &[std::ffi::OsString],
-    order: impl Fn(Party, Option<String>) -> Order,
-) -> Result<[LastWord; 2], Error> {
-    let mut garbler = Process::start(command, &order(Party::Garbler, None))?;
-    let address = match garbler.answer()? {
-        Answer::Listening(address) => address,
-        _ => return Err(garbler.failed("it does not listen".to_owned())),
+    names: &[&'static str],
+    order: impl Fn(usize, Option<String>) -> Order,
+) -> Result<Vec<LastWord>, Error> {
+    let mut first = Process::start(command, names[0], &order(0, None))?;
+    let addresses = match first.answer()? {
+        Answer::Listening(addresses) => addresses,
+        _ => return Err(first.failed("it does not listen".to_owned())),
     };
-    let mut evaluator = Process::start(command, &order(Party::Evaluator, Some(address)))?;
-    let evaluated = evaluator.last_word();
-    // A garbler that still waits for an evaluator that failed hears of it by this.
-    drop(evaluator);
-    match (garbler.last_word(), evaluated) {
-        (Ok(garbled), Ok(evaluated)) => Ok([garbled, evaluated]),
-        (Err(garbled), Err(evaluated)) => Err(Error::BothParties {
-            garbler: garbled.to_string(),
-            evaluator: evaluated.to_string(),
-        }),
-        (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
-    }
+    let others = (1..).zip(&names[1..]).zip(addresses);
+    let others = others.map(|((seat, party), address)| {
+        Process::start(command, party, &order(seat, Some(address)))
+    });
+    let mut others = others.collect::<Result<Vec<_>, _>>()?;
+    let words: Vec<_> = others.iter_mut().map(Process::last_word).collect();
+    // A first party that still waits for another that failed hears of it by this.
+    drop(others);
+    words_of([first.last_word()].into_iter().chain(words).collect())
 }

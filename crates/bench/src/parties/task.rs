@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{Exchange, Party, Wire};
-use crate::{Error, base_ot, batch, direct, ot, plan, prepared, serve};
+use crate::{Error, base_ot, batch, direct, ot, outsourced, plan, prepared, serve};
 
 /// A task of any suite.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub(crate) enum Task {
     Prepared(prepared::Exchanged),
     /// A function under `batch`.
     Batch(batch::Exchanged),
+    /// Functions under `outsourced`.
+    Outsourced(outsourced::Exchanged),
     /// A function over several links.
     Plan(plan::Exchanged),
     /// A service under load.
@@ -27,19 +29,34 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    /// Plays one party. Returns its report.
-    pub(super) fn play(&self, party: Party, wire: Wire) -> Result<Json, Error> {
-        fn report(of: &impl Exchange, party: Party, wire: Wire) -> Result<Json, Error> {
+    /// The names of its parties, by seat; all others connect to the first.
+    pub(super) fn parties(&self) -> &'static [&'static str] {
+        match self {
+            Self::Outsourced(_) => &outsourced::NAMES,
+            _ => &Party::NAMES,
+        }
+    }
+
+    /// Plays the party of a seat, with a wire to the first, or from the first to each other.
+    /// Returns its report.
+    pub(super) fn play(&self, seat: usize, wires: Vec<Wire>) -> Result<Json, Error> {
+        fn report(of: &impl Exchange, seat: usize, mut wires: Vec<Wire>) -> Result<Json, Error> {
+            let party = Party::of(seat);
+            let wire = wires.pop().ok_or_else(|| Error::Party {
+                party: party.name(),
+                reason: "it has no connection to the other".to_owned(),
+            })?;
             Ok(serde_json::to_value(of.play(party, wire)?)?)
         }
         match self {
-            Self::BaseOt(task) => report(task, party, wire),
-            Self::Ot(task) => report(task, party, wire),
-            Self::Direct(task) => report(task, party, wire),
-            Self::Prepared(task) => report(task, party, wire),
-            Self::Batch(task) => report(task, party, wire),
-            Self::Plan(task) => report(task, party, wire),
-            Self::Serve(task) => report(task, party, wire),
+            Self::BaseOt(task) => report(task, seat, wires),
+            Self::Ot(task) => report(task, seat, wires),
+            Self::Direct(task) => report(task, seat, wires),
+            Self::Prepared(task) => report(task, seat, wires),
+            Self::Batch(task) => report(task, seat, wires),
+            Self::Outsourced(task) => Ok(serde_json::to_value(task.play(seat, wires)?)?),
+            Self::Plan(task) => report(task, seat, wires),
+            Self::Serve(task) => report(task, seat, wires),
         }
     }
 }
@@ -71,6 +88,12 @@ impl From<prepared::Exchanged> for Task {
 impl From<batch::Exchanged> for Task {
     fn from(task: batch::Exchanged) -> Self {
         Self::Batch(task)
+    }
+}
+
+impl From<outsourced::Exchanged> for Task {
+    fn from(task: outsourced::Exchanged) -> Self {
+        Self::Outsourced(task)
     }
 }
 

@@ -22,6 +22,12 @@ pub(super) fn section(records: &[Record]) -> Option<Section> {
             "many executions are checked together ahead; each then takes four short messages",
         ],
         [
+            "have a cloud work for a thin client, or keep values from run to run",
+            "`outsourced`: `tacit run --protocol outsourced`",
+            "the client neither garbles nor evaluates; cheating is found out as long as no two \
+             parties pool what they see",
+        ],
+        [
             "trust AES as little as possible",
             "`--assumption prf`",
             "a pseudorandom function and nothing more; two to three times the bytes on circuits \
@@ -48,8 +54,8 @@ pub(super) fn section(records: &[Record]) -> Option<Section> {
     let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
     let mut section = Section::new("choose", "What to choose when").grid(Grid {
         caption:
-            "All but `batch` are semi-honest: both parties follow the protocol. `SECURITY.md` \
-                  and the protocol's page say what that leaves open"
+            "All but `batch` and `outsourced` are semi-honest: both parties follow the protocol. \
+                  `SECURITY.md` and the protocol's page say what that leaves open"
                 .to_owned(),
         heads: heads(&["you want to", "take", "because"]),
         rows,

@@ -1,0 +1,297 @@
+//! Functions under `outsourced`, between a generator, a thin client and a cloud: Tables 1 to 4 and
+//! Figures 4, 5 and 7 of Mood, Gupta, Butler and Feigenbaum, *Reuse It or Lose It: More Efficient
+//! Secure Computation Through Reuse of Encrypted Values* (CCS 2014), again.
+//!
+//! The three parties are processes on this machine, each with a TLS session to both others. What
+//! keeps values runs in a chain: functions that belong together run one after the other, and all of
+//! them again in another chain for the next sample. What takes long runs once.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | `cases` | what is run, how often and with how many circuits |
+//! | `exchange` | what each party does |
+//! | `published` | the paper's figures |
+
+pub(crate) mod cases;
+mod exchange;
+pub(crate) mod published;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tacit::garble::SchemeId;
+use tacit_circuit::Port;
+use tacit_protocol::outsourced::circuit_and_gates;
+
+pub(crate) use exchange::Exchanged;
+
+use crate::direct::full_name;
+use crate::parties::{LastWord, Place, all};
+use crate::spread::Spread;
+use crate::table::{Column, Row, mebibytes, number, short, text};
+use crate::{Error, Figures, Options, Tell};
+use cases::Program;
+use exchange::{Report, Timed};
+
+/// The names of the parties, by seat: the others connect to the generator.
+pub(crate) const NAMES: [&str; 3] = ["generator", "evaluator", "cloud"];
+
+/// k of everything but the circuits, as the protocol's default.
+const SECURITY_BITS: u8 = 40;
+
+/// A function under `outsourced`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutsourcedFigures {
+    /// The function.
+    pub function: String,
+    /// Its parameters.
+    pub parameters: BTreeMap<String, u64>,
+    /// The garbling scheme.
+    pub scheme: String,
+    /// σ: circuits. One is semi-honest.
+    pub copies: u32,
+    /// Those of them that the cloud evaluates.
+    pub evaluated_copies: u32,
+    /// Minus the logarithm of the probability that a generator gets away with it; nothing where the
+    /// run is semi-honest.
+    pub statistical_security_bits: Option<f64>,
+    /// Threads of each server.
+    pub threads: usize,
+    /// `loopback`, or the link between any two.
+    pub link: String,
+    /// AND gates of the function.
+    pub ands: u64,
+    /// AND gates of a circuit: the function's, and those that mask and authenticate results.
+    pub circuit_ands: u64,
+    /// Bits that it loads.
+    pub loaded_bits: u64,
+    /// Bits that it saves.
+    pub saved_bits: u64,
+    /// From the common start to the last party's end.
+    pub whole_ms: Spread,
+    /// Agreement on the run; here and below that of the slowest party.
+    pub agreement_ms: Spread,
+    /// The servers' chains compared, moved forward, and what is loaded read from the disk.
+    pub chain_ms: Spread,
+    /// Base OTs and OT extensions.
+    pub setup_ms: Spread,
+    /// The protocol's run, with what it saves on the disk.
+    pub run_ms: Spread,
+    /// What went over the three links in a run.
+    pub traffic: ThreeTraffic,
+    /// Peak memory of each party, over all functions that ran in one chain.
+    pub memory: ThreeMemory,
+}
+
+/// What each party sent to each, with the 5 bytes before each message, and rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreeTraffic {
+    /// From the generator to the cloud.
+    pub generator_to_cloud_bytes: u64,
+    /// From the cloud to the generator.
+    pub cloud_to_generator_bytes: u64,
+    /// From the generator to the evaluator.
+    pub generator_to_evaluator_bytes: u64,
+    /// From the evaluator to the generator.
+    pub evaluator_to_generator_bytes: u64,
+    /// From the evaluator to the cloud.
+    pub evaluator_to_cloud_bytes: u64,
+    /// From the cloud to the evaluator.
+    pub cloud_to_evaluator_bytes: u64,
+    /// Changes of direction, and one, between generator and cloud.
+    pub generator_cloud_rounds: u64,
+    /// Between generator and evaluator.
+    pub generator_evaluator_rounds: u64,
+    /// Between evaluator and cloud.
+    pub evaluator_cloud_rounds: u64,
+}
+
+impl ThreeTraffic {
+    /// What reports of the three parties say.
+    fn of([generator, evaluator, cloud]: [&Timed; 3]) -> Self {
+        Self {
+            generator_to_cloud_bytes: generator.sent_bytes[2],
+            cloud_to_generator_bytes: cloud.sent_bytes[0],
+            generator_to_evaluator_bytes: generator.sent_bytes[1],
+            evaluator_to_generator_bytes: evaluator.sent_bytes[0],
+            evaluator_to_cloud_bytes: evaluator.sent_bytes[2],
+            cloud_to_evaluator_bytes: cloud.sent_bytes[1],
+            generator_cloud_rounds: generator.rounds[2].max(cloud.rounds[0]),
+            generator_evaluator_rounds: generator.rounds[1].max(evaluator.rounds[0]),
+            evaluator_cloud_rounds: evaluator.rounds[2].max(cloud.rounds[1]),
+        }
+    }
+
+    /// What the thin client sends and receives.
+    #[must_use]
+    pub fn client_bytes(&self) -> u64 {
+        self.generator_to_evaluator_bytes
+            + self.evaluator_to_generator_bytes
+            + self.evaluator_to_cloud_bytes
+            + self.cloud_to_evaluator_bytes
+    }
+}
+
+/// The most memory that each party's process held, in bytes, where the system tells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreeMemory {
+    /// The generator's.
+    pub generator_bytes: Option<u64>,
+    /// The evaluator's: the thin client's.
+    pub evaluator_bytes: Option<u64>,
+    /// The cloud's.
+    pub cloud_bytes: Option<u64>,
+}
+
+impl OutsourcedFigures {
+    /// Seconds that the paper has for it, with a server process as evaluator.
+    pub(crate) fn papers_seconds(&self) -> Option<f64> {
+        if self.function.starts_with("friend-map-") && self.copies == cases::PAPERS_COPIES {
+            return published::friend_finder_seconds(*self.parameters.get("cells")?);
+        }
+        let published = published::published(&self.function, &self.parameters)?;
+        published.seconds?.server_at(self.copies)
+    }
+}
+
+impl Row for OutsourcedFigures {
+    const TITLE: &'static str = "Functions under outsourced, malicious without collusion (one copy: \
+                                 semi-honest), over TLS: milliseconds of the slowest party; paper: \
+                                 PartialGC 2014, a server process as evaluator";
+    const COLUMNS: &'static [Column] = &[
+        text("function", 50),
+        text("link", 12),
+        number("copies", 6),
+        number("AND", 8),
+        number("whole ms", 8),
+        number("± %", 5),
+        number("paper s", 7),
+        number("agree", 6),
+        number("chain", 6),
+        number("setup", 6),
+        number("run", 7),
+        number("MB g→c", 7),
+        number("KB client", 9),
+        number("MiB g", 5),
+        number("MiB e", 5),
+        number("MiB c", 5),
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            full_name(&self.function, &self.parameters),
+            self.link.clone(),
+            self.copies.to_string(),
+            self.circuit_ands.to_string(),
+            short(self.whole_ms.median),
+            format!("{:.1}", self.whole_ms.deviation_percent()),
+            self.papers_seconds().map_or("".into(), short),
+            short(self.agreement_ms.median),
+            short(self.chain_ms.median),
+            short(self.setup_ms.median),
+            short(self.run_ms.median),
+            short(self.traffic.generator_to_cloud_bytes as f64 / 1e6),
+            short(self.traffic.client_bytes() as f64 / 1e3),
+            mebibytes(self.memory.generator_bytes),
+            mebibytes(self.memory.evaluator_bytes),
+            mebibytes(self.memory.cloud_bytes),
+        ]
+    }
+}
+
+/// Measures all programs.
+pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    for exchange in cases::exchanges(options) {
+        for place in options.places(&[]) {
+            let wanted = |program: &Program| {
+                let copies = exchange.copies;
+                let name = format!(
+                    "outsourced {} copies-{copies} {}",
+                    program.name(),
+                    place.name()
+                );
+                options.wants(&name)
+            };
+            if !exchange.programs.iter().any(wanted) {
+                continue;
+            }
+            let mut exchange = exchange.clone();
+            exchange.link = place.0.map(|link| link.to_string());
+            let words: [LastWord; 3] = all(&exchange.clone().into(), place, options)?;
+            let [generator_bytes, evaluator_bytes, cloud_bytes] = [0, 1, 2].map(|at| words[at].1);
+            let memory = ThreeMemory {
+                generator_bytes,
+                evaluator_bytes,
+                cloud_bytes,
+            };
+            let reports = words.map(|(report, _)| serde_json::from_value::<Report>(report));
+            let [generator, evaluator, cloud] = reports;
+            let reports = [generator?, evaluator?, cloud?];
+            for (number, program) in exchange.programs.iter().enumerate() {
+                if wanted(program) {
+                    let runs = reports.each_ref().map(|report| &report[number][..]);
+                    let figures = figures(&exchange, (program, place), runs, memory)?;
+                    tell(Figures::Outsourced(Box::new(figures)))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn figures(
+    exchange: &Exchanged,
+    (program, place): (&Program, Place),
+    mut runs: [&[Timed]; 3],
+    memory: ThreeMemory,
+) -> Result<OutsourcedFigures, Error> {
+    // The first of several warms up.
+    runs = runs.map(|runs| &runs[usize::from(runs.len() > 1)..]);
+    let samples = runs.iter().map(|runs| runs.len()).min().unwrap_or(0);
+    let [Some(generator), Some(evaluator), Some(cloud)] = runs.map(|runs| runs.last()) else {
+        return Err(Error::Party {
+            party: NAMES[0],
+            reason: "a party reported no run".to_owned(),
+        });
+    };
+    let slowest = |of: &dyn Fn(&Timed) -> f64| {
+        let slowest = |run: usize| runs.iter().map(|runs| of(&runs[run])).fold(0.0, f64::max);
+        Spread::of(&(0..samples).map(slowest).collect::<Vec<_>>())
+    };
+    let (function, parameters) = (program.function()?, exchange.parameters()?);
+    let width = |ports: &[Port]| ports.iter().map(|port| port.ty.width() as u64).sum();
+    let bound = parameters.bound().map_err(tacit::Error::from)?;
+    Ok(OutsourcedFigures {
+        function: program.function.clone(),
+        parameters: program.parameters.clone(),
+        scheme: SchemeId::HALF_GATES_TWO_CALL.to_string(),
+        copies: exchange.copies,
+        evaluated_copies: parameters.evaluated() as u32,
+        statistical_security_bits: (!parameters.is_semi_honest()).then(|| bound.total_bits()),
+        threads: exchange.threads.get(),
+        link: place.name(),
+        ands: function.and_gates(),
+        circuit_ands: circuit_and_gates(&function).map_err(tacit::Error::from)?,
+        loaded_bits: width(function.loads()),
+        saved_bits: width(function.saves()),
+        whole_ms: slowest(&Timed::whole_ms),
+        agreement_ms: slowest(&|run| run.agreement_ms),
+        chain_ms: slowest(&|run| run.chain_ms),
+        setup_ms: slowest(&|run| run.setup_ms),
+        run_ms: slowest(&|run| run.run_ms),
+        traffic: ThreeTraffic::of([generator, evaluator, cloud]),
+        memory,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seats_are_the_roles_of_the_protocol() {
+        for (seat, role) in tacit::OutsourcedRole::ALL.into_iter().enumerate() {
+            assert_eq!((role as usize, role.name()), (seat, NAMES[seat]));
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! What is run: the paper's programs, and two that do nothing but keep and load.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use serde::{Deserialize, Serialize};
+use tacit::{Function, FunctionBuilder, Recipient, library};
+
+use super::exchange::Exchanged;
+use crate::direct::full_name;
+use crate::{Error, Options};
+
+/// A function and its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Program {
+    /// The function.
+    pub(super) function: String,
+    /// Its parameters.
+    pub(super) parameters: BTreeMap<String, u64>,
+}
+
+/// A function that keeps so many bits and computes nothing.
+pub(crate) const SAVE: &str = "bits-save";
+/// A function that loads so many bits and gives one of them.
+pub(crate) const LOAD: &str = "bits-load";
+
+/// The paper's largest number of circuits, about 2^-82.
+pub(super) const PAPERS_COPIES: u32 = 256;
+
+impl Program {
+    fn new(function: &str, parameters: &[(&str, u64)]) -> Self {
+        let parameters = parameters.iter();
+        Self {
+            function: function.to_owned(),
+            parameters: parameters.map(|(n, v)| ((*n).to_owned(), *v)).collect(),
+        }
+    }
+
+    /// Its name with its parameters.
+    pub(super) fn name(&self) -> String {
+        full_name(&self.function, &self.parameters)
+    }
+
+    /// The function.
+    pub(super) fn function(&self) -> Result<Function, Error> {
+        let bits = self.parameters.get("bits").copied().unwrap_or(1);
+        let ty = format!("bits[{bits}]");
+        let family = match self.function.as_str() {
+            SAVE => FunctionBuilder::new(SAVE)
+                .value("blank", &ty)
+                .step("blank = 0")
+                .save("kept", &ty, "blank")
+                .finish(),
+            LOAD => FunctionBuilder::new(LOAD)
+                .load("kept", &ty)
+                .value("first", "bit")
+                .step("first = kept[0]")
+                .output("first", "bit", Recipient::Evaluator, "first")
+                .finish(),
+            name => return Ok(library::function(name, &self.parameters)?),
+        };
+        let family = family.map_err(tacit::Error::from)?;
+        let function = family.instantiate(&BTreeMap::new());
+        Ok(function.map_err(tacit::Error::from)?)
+    }
+}
+
+/// Programs that run one after the other, and how often.
+struct Scene {
+    programs: Vec<Program>,
+    copies: u32,
+    /// Whether a run takes so long that one is all there is time for.
+    long: bool,
+}
+
+fn one(program: Program, copies: u32) -> Scene {
+    Scene {
+        programs: vec![program],
+        copies,
+        long: false,
+    }
+}
+
+fn long(program: Program, copies: u32) -> Scene {
+    Scene {
+        long: true,
+        ..one(program, copies)
+    }
+}
+
+fn database(entries: u64) -> Program {
+    Program::new("database-lookup", &[("entries", entries)])
+}
+
+fn millionaires() -> Program {
+    Program::new("millionaires", &[("bits", 8192)])
+}
+
+fn edit_distance() -> Program {
+    Program::new("edit-distance", &[("x_symbols", 128), ("y_symbols", 128)])
+}
+
+fn matrix() -> Program {
+    Program::new("matrix-product", &[("n", 8), ("bits", 32)])
+}
+
+/// A text is kept, and a symbol added.
+fn incremental(length: u64, copies: u32) -> Scene {
+    let parameters = [("length", length)];
+    let programs = ["substring-start", "substring-next"];
+    Scene {
+        programs: programs.map(|name| Program::new(name, &parameters)).into(),
+        copies,
+        long: false,
+    }
+}
+
+/// The same with a state that leaves the run sealed: `CMTB-Inc`.
+fn sealed(length: u64) -> Program {
+    Program::new("substring-sealed-next", &[("length", length)])
+}
+
+/// The same from the start: `CMTB-Full`.
+fn full(length: u64) -> Program {
+    let parameters = [
+        ("x_symbols", length),
+        ("y_symbols", length),
+        ("symbol_bits", 1),
+    ];
+    Program::new("longest-common-substring", &parameters)
+}
+
+fn friends(cells: u64, copies: u32) -> Scene {
+    let parameters = [("cells", cells)];
+    let programs = ["friend-map-start", "friend-map-set", "friend-map-get"];
+    Scene {
+        programs: programs.map(|name| Program::new(name, &parameters)).into(),
+        copies,
+        long: false,
+    }
+}
+
+fn kept(bits: u64, copies: u32) -> Scene {
+    let programs = [SAVE, LOAD];
+    Scene {
+        programs: programs
+            .map(|name| Program::new(name, &[("bits", bits)]))
+            .into(),
+        copies,
+        long: false,
+    }
+}
+
+/// A first look.
+fn quick() -> Vec<Scene> {
+    let mut scenes = vec![one(database(64), 1), one(database(64), 16)];
+    scenes.extend([128, 1024].map(|bits| kept(bits, 16)));
+    scenes.push(friends(64, 16));
+    scenes.extend([16, 32].map(|length| incremental(length, 16)));
+    scenes.extend([16, 32].map(|length| one(sealed(length), 16)));
+    scenes.extend([16, 32].map(|length| one(full(length), 16)));
+    scenes
+}
+
+/// Everything that the paper has, and one circuit: parties that follow the protocol.
+fn thorough() -> Vec<Scene> {
+    let mut scenes = Vec::new();
+    for copies in [1, 16, 64, PAPERS_COPIES] {
+        scenes.extend([64, 128, 256].map(|entries| one(database(entries), copies)));
+        scenes.push(one(millionaires(), copies));
+        let scene = match copies {
+            PAPERS_COPIES => long,
+            _ => one,
+        };
+        scenes.extend([edit_distance(), matrix()].map(|program| scene(program, copies)));
+    }
+    let (lengths, copies) = ([128, 256, 512], PAPERS_COPIES);
+    scenes.extend(lengths.map(|length| incremental(length, copies)));
+    scenes.extend(lengths.map(|length| long(sealed(length), copies)));
+    // A full run of 512 symbols takes minutes, and the paper has none.
+    scenes.extend([128, 256].map(|length| long(full(length), copies)));
+    scenes.extend([64, 256, 2048].map(|cells| friends(cells, copies)));
+    scenes.extend([512, 4096, 16384].map(|bits| kept(bits, copies)));
+    scenes
+}
+
+/// Runs of what takes long, of the rest, and of a first look; of more than one the first warms up.
+const LONG_RUNS: usize = 1;
+const RUNS: usize = 4;
+const QUICK_RUNS: usize = 2;
+
+/// What is asked for, in order.
+pub(super) fn exchanges(options: &Options) -> Vec<Exchanged> {
+    let scenes = match options.quick {
+        true => quick(),
+        false => thorough(),
+    };
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    // Both servers are on this machine.
+    let threads = match options.pin {
+        Some(_) => 1,
+        None => (cores / 2).max(1),
+    };
+    let exchange = |scene: Scene| Exchanged {
+        repetitions: match (options.quick, scene.long) {
+            (true, _) => QUICK_RUNS,
+            (false, true) => LONG_RUNS,
+            (false, false) => RUNS,
+        },
+        programs: scene.programs,
+        copies: scene.copies,
+        threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN),
+        link: None,
+    };
+    scenes.into_iter().map(exchange).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_is_there_and_chains_load_what_was_saved() {
+        for scene in quick().into_iter().chain(thorough()) {
+            let mut kept: BTreeMap<String, usize> = BTreeMap::new();
+            for program in &scene.programs {
+                let function = program.function().expect("a function");
+                for port in function.loads() {
+                    assert_eq!(kept.get(&port.name), Some(&port.ty.width()), "{program:?}");
+                }
+                let saves = function.saves().iter();
+                kept.extend(saves.map(|port| (port.name.clone(), port.ty.width())));
+            }
+        }
+    }
+}
