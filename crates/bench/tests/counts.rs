@@ -3,6 +3,7 @@
 //! Times differ from run to run, counts do not. A change of any figure here is one of the protocol
 //! or of a scheme and is made on purpose, with its reason in the commit.
 
+use tacit_bench::record::Traffic;
 use tacit_bench::{Figures, Options, Suite, run};
 use tacit_circuit::{Program, library};
 use tacit_garble::LADDER;
@@ -73,6 +74,72 @@ fn a_prepared_run_has_the_bytes_that_it_had() {
         [47_237, 4_127, 214, 206_959, 206_037],
         "in the order above"
     );
+}
+
+#[test]
+fn a_batch_has_the_bytes_that_it_had() {
+    let found = figures(Suite::Batch, &["batch aes-128 executions-8", "loopback"]);
+    let [Figures::Batch(of)] = &found[..] else {
+        panic!("{found:?}");
+    };
+    let counts = [of.executions, of.bucket, of.circuits, of.ands];
+    assert_eq!(counts, [8, 12, 151, 6_400], "N, B, M and AND gates");
+    let bytes = |traffic: &Traffic| [traffic.garbler_bytes, traffic.evaluator_bytes];
+    assert_eq!(bytes(&of.online_traffic), [172_298, 42]);
+    assert_eq!(of.online_traffic.rounds, 4);
+}
+
+/// A case; AND gates of the function and of a circuit with its MAC; bytes from generator to cloud
+/// and back, from generator to evaluator and back, and from evaluator to cloud and back.
+type CountedOfThree = (&'static str, [u64; 2], [u64; 6]);
+
+const OUTSOURCED: [CountedOfThree; 5] = [
+    (
+        "database-lookup entries=64 copies-1 ",
+        [6_080, 6_809],
+        [739_443, 6_507, 8_516, 7_441, 3_795, 221],
+    ),
+    (
+        "database-lookup entries=64 copies-16 ",
+        [6_080, 6_809],
+        [12_105_530, 6_507, 9_716, 9_489, 7_114, 222],
+    ),
+    (
+        "friend-map-start cells=64 copies-16 ",
+        [0, 0],
+        [132_496, 6_567, 9_716, 188, 583, 206],
+    ),
+    (
+        "friend-map-set cells=64 copies-16 ",
+        [1_566, 1_782],
+        [1_806_875, 301, 9_716, 8_465, 5_808, 215],
+    ),
+    (
+        "friend-map-get cells=64 copies-16 ",
+        [512, 728],
+        [1_256_964, 288, 9_716, 8_465, 5_808, 215],
+    ),
+];
+
+#[test]
+fn outsourced_runs_have_the_gates_and_bytes_that_they_had() {
+    let found = OUTSOURCED.map(|(case, ..)| {
+        let found = figures(Suite::Outsourced, &[&format!("outsourced {case}")]);
+        let [Figures::Outsourced(of)] = &found[..] else {
+            panic!("{found:?}");
+        };
+        let traffic = of.traffic;
+        let bytes = [
+            traffic.generator_to_cloud_bytes,
+            traffic.cloud_to_generator_bytes,
+            traffic.generator_to_evaluator_bytes,
+            traffic.evaluator_to_generator_bytes,
+            traffic.evaluator_to_cloud_bytes,
+            traffic.cloud_to_evaluator_bytes,
+        ];
+        (case, [of.ands, of.circuit_ands], bytes)
+    });
+    assert_eq!(found, OUTSOURCED);
 }
 
 /// A scheme; bytes of tables, and cipher calls of garbler and evaluator, for AES-128.

@@ -131,6 +131,40 @@ fn batches_have_the_bytes_that_they_should() {
     }
 }
 
+/// What kept values cost is on their chain and nowhere else; the thin client's bytes are as
+/// `docs/protocols/outsourced.md` counts them, and do not depend on what is loaded.
+#[test]
+fn outsourced_runs_keep_values_at_no_cost_of_the_client() {
+    let records = records(
+        Suite::Outsourced,
+        &["outsourced bits-", "copies-16 loopback"],
+    );
+    assert_eq!(records.len(), 4);
+    let figures = records.iter().map(|record| match &record.figures {
+        Figures::Outsourced(figures) => &**figures,
+        other => panic!("{other:?}"),
+    });
+    let (mut saved, mut loaded) = (Vec::new(), Vec::new());
+    for of in figures {
+        assert_eq!((of.copies, of.evaluated_copies, of.ands), (16, 6, 0));
+        assert!(of.statistical_security_bits.is_some_and(|bits| bits > 4.7));
+        assert!(of.whole_ms.median >= of.run_ms.median);
+        match (of.saved_bits, of.loaded_bits) {
+            (bits, 0) => saved.push((bits, of.traffic)),
+            (0, bits) => loaded.push((bits, of.traffic)),
+            both => panic!("{both:?}"),
+        }
+    }
+    for runs in [&saved, &loaded] {
+        assert_eq!((runs[0].0, runs[1].0), (128, 1024));
+        assert_eq!(runs[0].1.client_bytes(), runs[1].1.client_bytes());
+    }
+    // 32 bytes a circuit and loaded bit, in messages of 256 KiB with 5 bytes before each.
+    let more = loaded[1].1.generator_to_cloud_bytes - loaded[0].1.generator_to_cloud_bytes;
+    let gates = 16 * 32 * (1024 - 128);
+    assert!((gates..gates + 5 * 4).contains(&more), "{more}");
+}
+
 #[test]
 fn functions_run_over_a_shaped_link() {
     let options = Options {

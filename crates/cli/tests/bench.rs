@@ -54,6 +54,29 @@ fn both_parties_are_processes_with_memory_of_their_own() {
 }
 
 #[test]
+fn all_three_parties_are_processes_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--only", "bits-load bits=128", "--quick", "--json"];
+    let ended = tacit(
+        folder.path(),
+        &[&["bench", "outsourced"][..], &words].concat(),
+    );
+    let record: serde_json::Value = serde_json::from_str(ended.succeeded()).unwrap();
+    assert_eq!(record["measured"], "outsourced");
+    assert_eq!(
+        (&record["copies"], &record["loaded_bits"]),
+        (&16.into(), &128.into())
+    );
+    for party in ["generator_bytes", "evaluator_bytes", "cloud_bytes"] {
+        let memory = &record["memory"][party];
+        assert!(
+            memory.is_null() || memory.as_u64() > Some(100_000),
+            "{record}"
+        );
+    }
+}
+
+#[test]
 fn a_table_with_a_title() {
     let folder = tempfile::tempdir().unwrap();
     let words = [
