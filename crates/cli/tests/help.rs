@@ -2,6 +2,8 @@
 
 mod process;
 
+use std::path::Path;
+
 use process::tacit;
 
 const COMMANDS: [&str; 11] = [
@@ -88,48 +90,75 @@ fn the_schema_is_the_published_one() {
     assert!(shown.succeeded().contains("not there"), "{shown:?}");
 }
 
+/// At its smallest size, for a person and for a program in turn; both, at its usual size, below.
 #[test]
 fn every_library_function_can_be_inspected() {
     let folder = tempfile::tempdir().unwrap();
+    for (number, function) in functions().iter().enumerate() {
+        let args = inspection(function, |_| true);
+        match number % 2 {
+            0 => inspect_for_programs(folder.path(), &args),
+            _ => inspect_for_people(folder.path(), &args),
+        }
+    }
+}
+
+#[test]
+#[ignore = "long: every function at its usual size"]
+fn every_library_function_can_be_inspected_at_its_usual_size() {
+    let folder = tempfile::tempdir().unwrap();
+    for function in functions() {
+        let args = inspection(&function, |parameter| parameter["default"].is_null());
+        inspect_for_programs(folder.path(), &args);
+        inspect_for_people(folder.path(), &args);
+    }
+}
+
+fn functions() -> Vec<serde_json::Value> {
+    let folder = tempfile::tempdir().unwrap();
     let list = tacit(folder.path(), &["inspect", "--list", "--json"]).json();
     let functions = list["functions"].as_array().unwrap().clone();
-    assert!(
-        functions
-            .iter()
-            .any(|function| function["name"] == "aes-128")
-    );
-    for function in functions {
-        let name = function["name"].as_str().unwrap();
-        let mut args = vec!["inspect", name, "--json"];
-        let parameters = function["parameters"].as_array().unwrap();
-        let given: Vec<String> = parameters
-            .iter()
-            .filter(|parameter| parameter["default"].is_null())
-            .map(|p| format!("{}={}", p["name"].as_str().unwrap(), p["minimum"]))
-            .collect();
-        for parameter in &given {
-            args.extend(["--param", parameter]);
-        }
-        let json = tacit(folder.path(), &args).json();
-        assert_eq!(
-            json["function_digest"].as_str().map(str::len),
-            Some(64),
-            "{json}"
-        );
-        assert!(
-            json["schemes"]
-                .as_array()
-                .is_some_and(|schemes| schemes.len() >= 2),
-            "{json}"
-        );
-        args.retain(|arg| *arg != "--json");
-        assert!(
-            tacit(folder.path(), &args)
-                .succeeded()
-                .contains("oblivious transfers"),
-            "{name}"
-        );
+    let is_known = |function: &serde_json::Value| function["name"] == "aes-128";
+    assert!(functions.iter().any(is_known));
+    functions
+}
+
+/// The command that inspects `function`, with the least value of each parameter that is `least`.
+fn inspection(
+    function: &serde_json::Value,
+    least: impl Fn(&serde_json::Value) -> bool,
+) -> Vec<String> {
+    let name = function["name"].as_str().unwrap();
+    let mut args = vec!["inspect".to_owned(), name.to_owned()];
+    let parameters = function["parameters"].as_array().unwrap();
+    for parameter in parameters.iter().filter(|parameter| least(parameter)) {
+        let name = parameter["name"].as_str().unwrap();
+        args.push("--param".to_owned());
+        args.push(format!("{name}={}", parameter["minimum"]));
     }
+    args
+}
+
+fn inspect_for_programs(folder: &Path, args: &[String]) {
+    let mut args: Vec<&str> = args.iter().map(String::as_str).collect();
+    args.push("--json");
+    let json = tacit(folder, &args).json();
+    assert_eq!(
+        json["function_digest"].as_str().map(str::len),
+        Some(64),
+        "{json}"
+    );
+    let schemes = json["schemes"].as_array();
+    assert!(schemes.is_some_and(|schemes| schemes.len() >= 2), "{json}");
+}
+
+fn inspect_for_people(folder: &Path, args: &[String]) {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let shown = tacit(folder, &args);
+    assert!(
+        shown.succeeded().contains("oblivious transfers"),
+        "{args:?}"
+    );
 }
 
 #[test]
