@@ -78,6 +78,15 @@ impl Fault {
         Self::Garbage,
         Self::Silence,
     ];
+
+    /// Whether a test that takes one of `every` faults of each message takes this one of message
+    /// `number`. Over `every` messages in a row each fault comes once, and each message has its
+    /// share of faults where there are at least `every`.
+    #[must_use]
+    pub fn in_sample(self, number: usize, every: usize) -> bool {
+        let place = Self::ALL.iter().position(|fault| *fault == self);
+        place.is_some_and(|place| (place + number).is_multiple_of(every))
+    }
 }
 
 /// Which message meets which fault.
@@ -245,5 +254,26 @@ impl Sink for TamperingSink {
 
     fn finish(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         self.inner.finish(wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_have_every_message_and_every_fault() {
+        for every in [1, 4, 10] {
+            let taken = |number: usize| {
+                let faults = Fault::ALL.iter();
+                faults.filter(move |fault| fault.in_sample(number, every))
+            };
+            for number in 0..every {
+                assert_eq!(taken(number).count(), Fault::ALL.len() / every);
+            }
+            let all: Vec<_> = (7..7 + every).flat_map(taken).collect();
+            assert_eq!(all.len(), Fault::ALL.len());
+            assert!(Fault::ALL.iter().all(|fault| all.contains(&fault)));
+        }
     }
 }
