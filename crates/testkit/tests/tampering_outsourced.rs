@@ -1,0 +1,510 @@
+//! Each message of `outsourced`, from any of the three parties to either of the others, under each
+//! fault: both honest parties end in time, with an error of the right kind or the right result, and
+//! never with a wrong one; and a connection that is lost leaves the chain to go on.
+//!
+//! Messages that other protocols send as well (the greeting, the proposal, OTs) meet their faults
+//! in the tests of those.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use tacit::{
+    Category, Error, Fingerprint, Function, FunctionBuilder, NetError, Outcome, OutsourcedJob,
+    OutsourcedParameters, OutsourcedRole, Recipient, Role, Session, Side, Stocks,
+};
+use tacit_net::{Channel, Transport, memory};
+use tacit_protocol::message::Kind;
+use tacit_testkit::tamper::{Fault, Tampering, TamperingSink};
+use tempfile::TempDir;
+
+use OutsourcedRole::{Cloud, Evaluator, Generator};
+
+/// No wait lasts longer: the faults that end in a timeout wait for this long.
+const TIMEOUT: Duration = Duration::from_millis(3000);
+/// Two are evaluated and three checked.
+const COPIES: u32 = 5;
+const SECURITY_BITS: u8 = 40;
+const GENERATOR_INPUT: u8 = 200;
+const EVALUATOR_INPUT: u8 = 40;
+const CHAIN: &str = "kept";
+/// The longest message that comes in single bytes.
+const MOST_TRICKLED: usize = 1 << 14;
+/// Cases at once: many of them wait for a timeout or for a disk.
+const THREADS: usize = 16;
+/// Of so many faults of a message the short part of the test takes one.
+const SAMPLED: usize = 10;
+
+/// The messages that are of `outsourced` alone.
+const KINDS: [Kind; 15] = [
+    Kind::OutsourcedTerms,
+    Kind::TossCommitment,
+    Kind::KeyHashes,
+    Kind::Split,
+    Kind::Permutation,
+    Kind::Orders,
+    Kind::TransferKeys,
+    Kind::CopyHeads,
+    Kind::TossOpening,
+    Kind::InputDecodings,
+    Kind::TransferStrings,
+    Kind::Copies,
+    Kind::OutsourcedResult,
+    Kind::ChainMarks,
+    Kind::VersionKept,
+];
+
+/// What the parties do in their sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Plan {
+    /// A run that begins a chain.
+    Begin,
+    /// A run that loads what is kept, and keeps anew.
+    GoOn,
+}
+
+/// A direction of a link: who sends, and to whom.
+type Direction = (OutsourcedRole, OutsourcedRole);
+
+#[derive(Clone, Copy)]
+struct Case {
+    plan: Plan,
+    /// Who lies, and to whom.
+    lie: Direction,
+    kind: u8,
+    tampering: Option<Tampering>,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (liar, to) = self.lie;
+        let (plan, kind) = (self.plan, self.kind);
+        write!(
+            f,
+            "{plan:?}, {liar} lies to {to}, message kind {kind}, {:?}",
+            self.tampering
+        )
+    }
+}
+
+/// The functions of both plans: who is richer, and the generator's input kept; and, where there is
+/// one, whether the kept value is more than the evaluator's.
+struct Functions {
+    begin: Function,
+    go_on: Function,
+}
+
+impl Functions {
+    fn new() -> Self {
+        let make = |plan| {
+            let mut builder = FunctionBuilder::new("kept-riches");
+            builder
+                .library("richer", "millionaires", &[("bits", "8")])
+                .input("a", "u8", Role::Garbler)
+                .input("b", "u8", Role::Evaluator)
+                .value("now", "bit")
+                .step("now = richer(a, b)")
+                .output("a_is_richer", "bit", Recipient::Both, "now")
+                .save("wealth", "u8", "a");
+            if plan == Plan::GoOn {
+                builder
+                    .load("wealth", "u8")
+                    .value("before", "bit")
+                    .step("before = richer(wealth, b)")
+                    .output("a_was_richer", "bit", Recipient::Evaluator, "before");
+            }
+            let family = builder.finish().expect("a function");
+            family.instantiate(&BTreeMap::new()).expect("a function")
+        };
+        Self {
+            begin: make(Plan::Begin),
+            go_on: make(Plan::GoOn),
+        }
+    }
+
+    fn of(&self, plan: Plan) -> &Function {
+        match plan {
+            Plan::Begin => &self.begin,
+            Plan::GoOn => &self.go_on,
+        }
+    }
+}
+
+/// Folders of the generator's and the cloud's stock; in memory where the system has that.
+struct Folders([TempDir; 2]);
+
+impl Folders {
+    fn new() -> Self {
+        let memory = Path::new("/dev/shm");
+        Self([(); 2].map(|()| match memory.is_dir() {
+            true => TempDir::new_in(memory).expect("a folder"),
+            false => TempDir::new().expect("a folder"),
+        }))
+    }
+
+    fn copy(&self) -> Self {
+        let copies = Self::new();
+        for (from, to) in self.0.iter().zip(&copies.0) {
+            copy(from.path(), to.path());
+        }
+        copies
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder");
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).expect("a copy");
+        }
+    }
+}
+
+fn fingerprint(role: OutsourcedRole) -> Fingerprint {
+    Fingerprint([1 + role as u8; 32])
+}
+
+/// Whom a party has links to, in the order in which it works on them.
+fn others(role: OutsourcedRole) -> [OutsourcedRole; 2] {
+    match role {
+        Generator => [Cloud, Evaluator],
+        Evaluator => [Generator, Cloud],
+        Cloud => [Generator, Evaluator],
+    }
+}
+
+/// Kinds and lengths of the messages that went in each direction.
+type Traces = Arc<Mutex<BTreeMap<[u8; 2], Vec<(u8, usize)>>>>;
+
+fn key((from, to): Direction) -> [u8; 2] {
+    [from as u8, to as u8]
+}
+
+/// Both honest parties' ends, or all three where nobody lies.
+type Ends = Vec<(OutsourcedRole, Result<Outcome, Error>)>;
+
+impl Case {
+    /// The end of a link by which messages go in `direction`.
+    fn channel(&self, transport: Transport, direction: Direction, traces: &Traces) -> Channel {
+        let transport = transport.map_sink(|inner| match self.tampering {
+            Some(tampering) if self.lie == direction => {
+                Box::new(TamperingSink::new(inner, tampering))
+            }
+            Some(_) => inner,
+            None => {
+                let traces = Arc::clone(traces);
+                let note = move |_, kind, payload: &[u8]| {
+                    let mut traces = traces.lock().expect("no panic");
+                    let trace = traces.entry(key(direction)).or_default();
+                    trace.push((kind, payload.len()));
+                    None
+                };
+                Box::new(TamperingSink::rewriting(inner, Box::new(note)))
+            }
+        });
+        let mut channel = Channel::over_proved(transport, fingerprint(direction.1), [7; 32]);
+        channel.set_timeout(TIMEOUT);
+        channel
+    }
+
+    fn party(
+        &self,
+        role: OutsourcedRole,
+        functions: &Functions,
+        folders: &Folders,
+        mut channels: BTreeMap<[u8; 2], Channel>,
+    ) -> Result<Outcome, Error> {
+        let mut sessions = Vec::new();
+        for other in others(role) {
+            let channel = channels.remove(&key((role, other))).expect("a link");
+            let side = match (role, other) {
+                (Generator, _) | (Cloud, Evaluator) => Side::Listening,
+                _ => Side::Connecting,
+            };
+            sessions.push(Session::over(channel, side, Some(&fingerprint(role)))?);
+        }
+        let [first, second] = &mut sessions[..] else {
+            panic!("a party has two links");
+        };
+        let parameters = OutsourcedParameters::malicious(COPIES, SECURITY_BITS)?;
+        let job = OutsourcedJob::new(functions.of(self.plan), parameters).patience(TIMEOUT);
+        let stocks = |place: usize| Stocks::open(folders.0[place].path(), 1 << 24);
+        match role {
+            Generator => job
+                .chain(&stocks(0)?, CHAIN, &[])
+                .input("a", GENERATOR_INPUT)
+                .generate(second, first),
+            Evaluator => job.input("b", EVALUATOR_INPUT).evaluate(first, second),
+            Cloud => job.chain(&stocks(1)?, CHAIN, &[]).serve(first, second),
+        }
+    }
+
+    /// How it ended for those who do not lie, and what was sent where nobody does.
+    fn run(&self, functions: &Functions, folders: &Folders) -> (Ends, Traces) {
+        let traces = Traces::default();
+        let mut channels: [BTreeMap<[u8; 2], Channel>; 3] = Default::default();
+        for (a, b) in [
+            (Generator, Cloud),
+            (Generator, Evaluator),
+            (Evaluator, Cloud),
+        ] {
+            let (at_a, at_b) = memory::raw_pair(memory::PIPE_BYTES);
+            for (transport, direction) in [(at_a, (a, b)), (at_b, (b, a))] {
+                let channel = self.channel(transport.into_transport(), direction, &traces);
+                channels[direction.0 as usize].insert(key(direction), channel);
+            }
+        }
+        let mut ends = thread::scope(|scope| {
+            let playing = OutsourcedRole::ALL.into_iter().zip(channels);
+            let playing = playing.map(|(role, channels)| {
+                let play = move || self.party(role, functions, folders, channels);
+                (role, scope.spawn(play))
+            });
+            let playing: Vec<_> = playing.collect();
+            // How it ends for the liar is its own affair, but not even it panics.
+            let ended = playing.into_iter();
+            let ended = ended.map(|(role, party)| (role, party.join().expect("no panic")));
+            ended.collect::<Ends>()
+        });
+        ends.retain(|(role, _)| self.tampering.is_none() || *role != self.lie.0);
+        (ends, traces)
+    }
+
+    /// Whether it may end like this for an honest party; `is_next` if the fault reached it first.
+    fn allows(&self, role: OutsourcedRole, result: &Result<Outcome, Error>) -> bool {
+        let Some(Tampering { fault, .. }) = self.tampering else {
+            return is_right(role, result);
+        };
+        let is_next = role == self.lie.1;
+        let error = match result {
+            Ok(_) => return is_right(role, result) && !(is_next && must_fail(fault)),
+            Err(error) => error,
+        };
+        let timeout = matches!(error, Error::Network(NetError::Timeout { .. }));
+        let closed = matches!(
+            error,
+            Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. }
+        );
+        let blamed = matches!(error.category(), Category::Peer | Category::Incompatible)
+            || matches!(error, Error::PeerAborted(_));
+        match fault {
+            Fault::CloseBefore | Fault::CloseWithin => closed || blamed,
+            Fault::Silence
+            | Fault::Drop
+            | Fault::Reorder
+            | Fault::InflateByOne
+            | Fault::Garbage => timeout || blamed || closed,
+            Fault::Trickle => false,
+            // Who hears from a party that has left, before it hears why.
+            _ => blamed || (!is_next && closed),
+        }
+    }
+
+    /// Why this case is not as it should be, if so, and how it ended.
+    fn judge(&self, functions: &Functions, template: &Folders) -> (Option<String>, String) {
+        let folders = match self.plan {
+            Plan::Begin => Folders::new(),
+            Plan::GoOn => template.copy(),
+        };
+        let (ends, _) = self.run(functions, &folders);
+        let mut wrong = ends
+            .iter()
+            .find(|(role, result)| !self.allows(*role, result))
+            .map(|(role, result)| format!("{self}: {role}: {}", shown(result)));
+        let fault = self.tampering.map(|tampering| tampering.fault);
+        if fault == Some(Fault::CloseBefore) && self.plan == Plan::GoOn {
+            // Afterwards all are honest, over other connections.
+            let later = Case {
+                tampering: None,
+                ..*self
+            };
+            let (again, _) = later.run(functions, &folders);
+            let bad = again.iter().find(|(role, result)| !is_right(*role, result));
+            if let (Some((role, result)), None) = (bad, &wrong) {
+                wrong = Some(format!("{self}: afterwards: {role}: {}", shown(result)));
+            }
+        }
+        let ended = ends.iter().map(|(_, result)| match result {
+            Ok(_) => "right result".to_owned(),
+            Err(error) => format!("{:?}", error.category()),
+        });
+        (wrong, ended.collect::<Vec<_>>().join(" and "))
+    }
+}
+
+fn is_right(role: OutsourcedRole, result: &Result<Outcome, Error>) -> bool {
+    let Ok(outcome) = result else { return false };
+    let outputs = &outcome.outputs;
+    match role {
+        Cloud => outputs.is_empty(),
+        Generator | Evaluator => {
+            !outputs.is_empty() && outputs.values().all(|value| value.to_text() == "1")
+        }
+    }
+}
+
+/// The faults after which the party that they reach has no result: they break the format, not only
+/// a value.
+fn must_fail(fault: Fault) -> bool {
+    matches!(
+        fault,
+        Fault::Truncate
+            | Fault::Empty
+            | Fault::Extend
+            | Fault::OtherKind
+            | Fault::UnknownKind
+            | Fault::Inflate
+            | Fault::InflateByOne
+            | Fault::CloseBefore
+            | Fault::CloseWithin
+            | Fault::Garbage
+            | Fault::Silence
+    )
+}
+
+/// Whether a fault changes a message of this length.
+fn changes(fault: Fault, length: usize) -> bool {
+    let of_payload = matches!(
+        fault,
+        Fault::Truncate
+            | Fault::Empty
+            | Fault::FlipFirst
+            | Fault::FlipMiddle
+            | Fault::FlipLast
+            | Fault::Ones
+            | Fault::Zeros
+    );
+    // Single bytes of a long message take longer than a party waits.
+    let lasts = fault == Fault::Trickle && length > MOST_TRICKLED;
+    (length > 0 || !of_payload) && !lasts
+}
+
+fn shown(result: &Result<Outcome, Error>) -> String {
+    match result {
+        Ok(outcome) => {
+            let outputs = outcome.outputs.iter();
+            let outputs = outputs.map(|(name, value)| format!("{name} {}", value.to_text()));
+            format!("result {}", outputs.collect::<Vec<_>>().join(", "))
+        }
+        Err(error) => format!("{:?}: {error}", error.category()),
+    }
+}
+
+/// An honest run of `plan` in `folders`, and what was sent.
+fn honest(plan: Plan, functions: &Functions, folders: &Folders) -> Traces {
+    let case = Case {
+        plan,
+        lie: (Generator, Cloud),
+        kind: 0,
+        tampering: None,
+    };
+    let (ends, traces) = case.run(functions, folders);
+    for (role, result) in &ends {
+        assert!(
+            is_right(*role, result),
+            "{plan:?}, {role}: {}",
+            shown(result)
+        );
+    }
+    assert_eq!(ends.len(), 3);
+    traces
+}
+
+/// In both plans every message in every direction, the first of a kind, and its faults: all of them,
+/// or one of `every`, so that each message and each fault occurs.
+fn cases(functions: &Functions, template: &Folders, every: usize) -> Vec<Case> {
+    let (mut cases, mut seen, mut messages) = (Vec::new(), Vec::new(), 0);
+    for plan in [Plan::Begin, Plan::GoOn] {
+        let folders = match plan {
+            Plan::Begin => Folders::new(),
+            Plan::GoOn => template.copy(),
+        };
+        let traces = honest(plan, functions, &folders);
+        let traces = traces.lock().expect("no panic");
+        for liar in OutsourcedRole::ALL {
+            for lie in others(liar).map(|to| (liar, to)) {
+                for wanted in KINDS {
+                    let mut sent = traces[&key(lie)].iter().enumerate();
+                    let Some((message, (kind, length))) =
+                        sent.find(|(_, (kind, _))| *kind == wanted.byte())
+                    else {
+                        continue;
+                    };
+                    seen.push(wanted);
+                    messages += 1;
+                    let faults = Fault::ALL.iter().copied();
+                    let faults = faults.filter(|fault| fault.in_sample(messages, every));
+                    let faults = faults.filter(|fault| changes(*fault, *length));
+                    cases.extend(faults.map(|fault| Case {
+                        plan,
+                        lie,
+                        kind: *kind,
+                        tampering: Some(Tampering { message, fault }),
+                    }));
+                }
+            }
+        }
+    }
+    for kind in KINDS {
+        assert!(seen.contains(&kind), "{kind} is sent");
+    }
+    for fault in Fault::ALL {
+        let of = |case: &Case| case.tampering.is_some_and(|lie| lie.fault == *fault);
+        assert!(cases.iter().any(of), "{fault:?} happens");
+    }
+    cases
+}
+
+fn judge_all(every: usize, least: usize) {
+    let functions = Functions::new();
+    let template = Folders::new();
+    honest(Plan::Begin, &functions, &template);
+    let cases = cases(&functions, &template, every);
+    let total = cases.len();
+    let (queue, wrong) = (Mutex::new(cases), Mutex::new(Vec::new()));
+    let tally = Mutex::new(BTreeMap::<String, usize>::new());
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                while let Some(case) = pop(&queue) {
+                    let (failure, ended) = case.judge(&functions, &template);
+                    wrong.lock().expect("no panic").extend(failure);
+                    *tally.lock().expect("no panic").entry(ended).or_default() += 1;
+                }
+            });
+        }
+    });
+    let tally = tally.into_inner().expect("no panic");
+    println!("{total} cases: {tally:#?}");
+    let wrong = wrong.into_inner().expect("no panic");
+    assert!(
+        wrong.is_empty(),
+        "{} of {total}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert_eq!(tally.values().sum::<usize>(), total);
+    assert!(total >= least, "only {total} cases");
+}
+
+#[test]
+fn every_message_of_outsourced_and_every_fault() {
+    judge_all(SAMPLED, 80);
+}
+
+#[test]
+#[ignore = "long: every message under every fault"]
+fn every_message_of_outsourced_under_every_fault() {
+    judge_all(1, 800);
+}
+
+fn pop<T>(queue: &Mutex<Vec<T>>) -> Option<T> {
+    queue.lock().ok()?.pop()
+}
