@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use crate::cover::Cover;
 use crate::keys::{Move, Slot};
+use crate::passed::Passed;
 use crate::records::{KindRecord, LotRecord, LotState, Records};
 use crate::seal::TAG_BYTES;
 use crate::stock::{Inner, LotFile};
-use crate::{ComponentDigest, Instance, Shape, Span, Stock, StockError};
+use crate::{ComponentDigest, Instance, Role, Shape, Span, Stock, StockError, lots};
 use zeroize::Zeroizing;
 
 /// Small instances are read this many bytes at a time.
@@ -77,13 +78,28 @@ impl Stock {
     ///
     /// [`StockError::Exhausted`], and nothing is leased.
     pub fn lease_all(&self, wanted: &[Wanted]) -> Result<Vec<Lease>, StockError> {
-        let wanted = wanted.iter().map(|wanted| (wanted.kind, wanted));
-        self.lease_with(wanted.collect(), |wanted, _, available| {
-            next_spans(wanted, available)
+        let inner = &self.inner;
+        inner.move_forward(|records, forward| {
+            let mut leases = Vec::with_capacity(wanted.len());
+            for wanted in wanted {
+                let kind = &wanted.kind;
+                let Some((record, slot)) = inner.kind(records, kind)? else {
+                    next_spans(wanted, &[])?;
+                    leases.push(Lease::empty(*kind));
+                    continue;
+                };
+                let available = available(records, kind, record.leased)?;
+                let spans = next_spans(wanted, &available)?;
+                let keys = (&record, &slot.cover);
+                leases.push(leased(inner, kind, keys, &spans, &available)?);
+                forward.push(inner, records, kind, (record, slot), &spans)?;
+            }
+            Ok(leases)
         })
     }
 
-    /// Leases the instances that the peer named, durably, and everything below with them.
+    /// Leases the instances that the peer named, durably. Those below stay with this process, which
+    /// may be asked for them by another session yet, and are spent for any other.
     ///
     /// # Errors
     ///
@@ -105,9 +121,11 @@ impl Stock {
         &self,
         named: &[(ComponentDigest, &[Span])],
     ) -> Result<Vec<Lease>, StockError> {
-        let named = named.iter().map(|(kind, spans)| (*kind, (kind, *spans)));
-        self.lease_with(named.collect(), |(kind, spans), mark, available| {
-            check_named(kind, spans, mark, available).map(|()| spans.to_vec())
+        let inner = &self.inner;
+        inner.move_forward(|records, forward| {
+            let named = named.iter();
+            let leases = named.map(|(kind, spans)| follow(inner, records, forward, kind, spans));
+            leases.collect()
         })
     }
 
@@ -127,12 +145,9 @@ impl Stock {
     /// Those of [`Stock::raise_mark`].
     pub fn raise_marks(&self, marks: &[(ComponentDigest, u64)]) -> Result<(), StockError> {
         let inner = &self.inner;
-        inner.update(|records| {
-            let mut forward = Forward::default();
-            for (kind, mark) in marks {
-                raise(inner, records, &mut forward, kind, *mark)?;
-            }
-            forward.finish(inner)
+        inner.move_forward(|records, forward| {
+            let mut marks = marks.iter();
+            marks.try_for_each(|(kind, mark)| raise(inner, records, forward, kind, *mark))
         })
     }
 
@@ -148,34 +163,6 @@ impl Stock {
             };
             let lots = available(records, kind, record.leased)?;
             Ok(lots.iter().map(|(_, span)| span.count).sum())
-        })
-    }
-
-    /// Leases of each kind what `choose` says, given the mark and what is there.
-    fn lease_with<W>(
-        &self,
-        wanted: Vec<(ComponentDigest, W)>,
-        choose: impl Fn(&W, u64, &[(LotRecord, Span)]) -> Result<Vec<Span>, StockError>,
-    ) -> Result<Vec<Lease>, StockError> {
-        let inner = &self.inner;
-        inner.update(|records| {
-            let mut forward = Forward::default();
-            let mut leases = Vec::with_capacity(wanted.len());
-            for (kind, what) in &wanted {
-                let Some((record, slot)) = inner.kind(records, kind)? else {
-                    choose(what, 0, &[])?;
-                    leases.push(Lease::empty(*kind));
-                    continue;
-                };
-                let available = available(records, kind, record.leased)?;
-                let spans = choose(what, record.leased, &available)?;
-                leases.push(leased(inner, (kind, &record, &slot), &spans, &available)?);
-                if let Some(last) = spans.last() {
-                    forward.push(records, kind, (record, slot), last.end())?;
-                }
-            }
-            forward.finish(inner)?;
-            Ok(leases)
         })
     }
 }
@@ -207,38 +194,86 @@ fn next_spans(wanted: &Wanted, available: &[(LotRecord, Span)]) -> Result<Vec<Sp
     Ok(spans)
 }
 
-/// Whether the peer may name these: in order, not spent, in stock.
-fn check_named(
+/// The lease of what the peer named of a kind: from the mark on, or what this process passed over.
+fn follow(
+    inner: &Inner,
+    records: &mut Records<'_>,
+    forward: &mut Forward,
     kind: &ComponentDigest,
     spans: &[Span],
-    mark: u64,
-    available: &[(LotRecord, Span)],
-) -> Result<(), StockError> {
-    let mut next = mark;
-    for span in spans {
-        if span.first < mark {
-            return Err(StockError::Behind {
-                kind: *kind,
-                asked: *span,
-                mark,
-            });
-        }
-        if span.count == 0 || span.first < next || !covered(*span, available) {
-            return Err(StockError::PeerMisbehaved {
-                what: "a range of instances",
-                found: format!("{span} of {kind}"),
-                expected: format!("one that both published, from {next} on"),
-            });
-        }
-        next = span.end();
+) -> Result<Lease, StockError> {
+    let end = check_order(kind, spans)?;
+    publish_named(records, kind, end)?;
+    let found = inner.kind(records, kind)?;
+    let Some((record, slot)) = found else {
+        return match spans.first() {
+            None => Ok(Lease::empty(*kind)),
+            Some(span) => Err(not_there(kind, *span, 0)),
+        };
+    };
+    let mark = record.leased;
+    let (passed, next) = spans.split_at(spans.partition_point(|span| span.first < mark));
+    let mut lease = Lease::empty(*kind);
+    let all = available(records, kind, 0)?;
+    for span in passed {
+        let keys = match covered(*span, &all) {
+            true => forward.passed.take(inner.epoch, kind, *span)?,
+            false => None,
+        };
+        let keys = keys.ok_or(StockError::Behind {
+            kind: *kind,
+            asked: *span,
+            mark,
+        })?;
+        lease.extend(leased(inner, kind, (&record, &keys), &[*span], &all)?)?;
     }
-    Ok(())
+    let ahead = available(records, kind, mark)?;
+    if let Some(span) = next.iter().find(|span| !covered(**span, &ahead)) {
+        return Err(not_there(kind, *span, mark));
+    }
+    lease.extend(leased(inner, kind, (&record, &slot.cover), next, &ahead)?)?;
+    forward.push(inner, records, kind, (record, slot), next)?;
+    Ok(lease)
+}
+
+/// Where the spans end, which the peer names in order.
+fn check_order(kind: &ComponentDigest, spans: &[Span]) -> Result<u64, StockError> {
+    let mut next = 0;
+    for span in spans {
+        let end = span.first.checked_add(span.count);
+        let end = end.filter(|end| span.first >= next && *end > span.first);
+        next = end.ok_or_else(|| not_there(kind, *span, next))?;
+    }
+    Ok(next)
+}
+
+fn not_there(kind: &ComponentDigest, span: Span, next: u64) -> StockError {
+    StockError::PeerMisbehaved {
+        what: "a range of instances",
+        found: format!("{span} of {kind}"),
+        expected: format!("one that both published, from {next} on"),
+    }
+}
+
+/// Publishes what waits here for the peer's word that it has it, too, up to where it names: it
+/// names only what it has published, and that word is on its way in another session.
+fn publish_named(
+    records: &mut Records<'_>,
+    kind: &ComponentDigest,
+    end: u64,
+) -> Result<(), StockError> {
+    let lots = records.lots(kind)?.into_iter();
+    let waiting = lots.filter(|lot| lot.state == LotState::Pending && lot.span.first < end);
+    waiting
+        .map(|lot| lots::publish(records, kind, lot.span.first))
+        .collect()
 }
 
 /// The lease of these instances, with their files open and their keys.
 fn leased(
     inner: &Inner,
-    (kind, record, slot): (&ComponentDigest, &KindRecord, &Slot),
+    kind: &ComponentDigest,
+    (record, keys): (&KindRecord, &Cover),
     spans: &[Span],
     available: &[(LotRecord, Span)],
 ) -> Result<Lease, StockError> {
@@ -255,7 +290,7 @@ fn leased(
     let source = Arc::new(Source {
         shape: record.shape,
         lots: lots.collect::<Result<_, StockError>>()?,
-        cover: slot.cover.part(whole)?,
+        cover: keys.part(whole)?,
     });
     let parts = spans.iter().map(|span| (Arc::clone(&source), *span));
     Ok(Lease {
@@ -301,34 +336,95 @@ fn covered(span: Span, available: &[(LotRecord, Span)]) -> bool {
     next >= end
 }
 
-/// Kinds whose marks and keys move forward in one transaction, the keys first: they are gone when
-/// the marks are durable.
-#[derive(Default)]
-pub(crate) struct Forward(Vec<Move>);
+/// The parts of what is available below `end` that are in none of `spans`, all in order.
+fn left_out(available: &[(LotRecord, Span)], spans: &[Span], end: u64) -> Vec<Span> {
+    let mut left = Vec::new();
+    for (_, part) in available {
+        let mut first = part.first;
+        let inside = spans.iter().filter(|span| overlap(**span, *part) > 0);
+        let bounds = inside.map(|span| (span.first, span.end()));
+        for (until, next) in bounds.chain([(part.end().min(end), part.end())]) {
+            if first < until {
+                let count = until - first;
+                left.push(Span { first, count });
+            }
+            first = first.max(next);
+        }
+    }
+    left
+}
+
+/// Kinds whose marks and keys move forward in one transaction, and what this process may still
+/// follow after it.
+pub(crate) struct Forward {
+    moves: Vec<Move>,
+    passed: Passed,
+}
 
 impl Forward {
-    /// Moves a kind's mark in the index, and notes that its keys follow. `kind` may come again.
+    /// Moves a kind's mark behind `spans`, which are leased, and notes that its keys follow.
+    /// `kind` may come again.
     fn push(
         &mut self,
+        inner: &Inner,
+        records: &mut Records<'_>,
+        kind: &ComponentDigest,
+        found: (KindRecord, Slot),
+        spans: &[Span],
+    ) -> Result<(), StockError> {
+        match spans.last() {
+            Some(last) => self.push_to(inner, records, kind, found, (spans, last.end())),
+            None => Ok(()),
+        }
+    }
+
+    fn push_to(
+        &mut self,
+        inner: &Inner,
         records: &mut Records<'_>,
         kind: &ComponentDigest,
         (mut record, slot): (KindRecord, Slot),
-        mark: u64,
+        (spans, mark): (&[Span], u64),
     ) -> Result<(), StockError> {
+        if inner.id.role == Role::Garbler {
+            for span in left_out(&available(records, kind, record.leased)?, spans, mark) {
+                self.passed.add(inner.epoch, kind, span, &slot.cover)?;
+            }
+        }
         record.leased = mark;
         record.reserved = record.reserved.max(mark);
         records.put_kind(kind, record)?;
         let cover = slot.cover.forward(mark)?;
-        match self.0.iter_mut().find(|moved| moved.kind == *kind) {
+        match self.moves.iter_mut().find(|moved| moved.kind == *kind) {
             Some(moved) => moved.cover = cover,
-            None => self.0.push(Move::from(&slot, record.slot, kind, cover)),
+            None => {
+                let moved = Move::from(&slot, record.slot, kind, cover);
+                self.moves.push(moved);
+            }
         }
         Ok(())
     }
+}
 
-    /// Moves the keys, durably; what follows is the commit.
-    pub(crate) fn finish(self, inner: &Inner) -> Result<(), StockError> {
-        inner.keys.write(&self.0)
+impl Inner {
+    /// As [`Inner::update`], for work that moves marks: the keys are gone when the marks are
+    /// durable.
+    pub(crate) fn move_forward<T>(
+        &self,
+        mut work: impl FnMut(&mut Records<'_>, &mut Forward) -> Result<T, StockError>,
+    ) -> Result<T, StockError> {
+        let mut passed = self.passed();
+        let (done, left) = self.update(|records| {
+            let mut forward = Forward {
+                moves: Vec::new(),
+                passed: passed.clone(),
+            };
+            let done = work(records, &mut forward)?;
+            self.keys.write(&forward.moves)?;
+            Ok((done, forward.passed))
+        })?;
+        *passed = left;
+        Ok(done)
     }
 }
 
@@ -351,7 +447,7 @@ pub(crate) fn raise(
         .map(|lot| lot.span.end());
     let end = end.max().unwrap_or(0).max(leased);
     match found {
-        Some(found) if mark <= end => forward.push(records, kind, found, mark),
+        Some(found) if mark <= end => forward.push_to(inner, records, kind, found, (&[], mark)),
         _ => Err(StockError::PeerMisbehaved {
             what: "the mark of a component",
             found: format!("{mark} of {kind}"),
@@ -387,15 +483,14 @@ impl Lease {
         self.spans().map(|span| span.count).sum()
     }
 
-    /// Appends a later lease of the same kind.
+    /// Appends another lease of the same kind.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where it is of another kind or not later.
+    /// [`StockError::ApiMisuse`] where it is of another kind or of the same numbers.
     pub fn extend(&mut self, later: Self) -> Result<(), StockError> {
-        let end = self.parts.back().map_or(0, |(_, span)| span.end());
-        let first = later.parts.front().map(|(_, span)| span.first);
-        if later.kind != self.kind || first.is_some_and(|first| first < end) {
+        let here = |span: Span| self.spans().any(|own| overlap(own, span) > 0);
+        if later.kind != self.kind || later.spans().any(here) {
             return Err(StockError::misuse(format!(
                 "{self:?} extended by {later:?}"
             )));
@@ -548,11 +643,11 @@ impl LeasePool {
         self.kinds.get(kind).map_or(0, Lease::count)
     }
 
-    /// Adds a lease that is later than those of its kind that are here.
+    /// Adds a lease behind those of its kind that are here.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where it is not later.
+    /// [`StockError::ApiMisuse`] where some of its numbers are here.
     pub fn add(&mut self, lease: Lease) -> Result<(), StockError> {
         let kind = lease.kind;
         let held = self.kinds.entry(kind).or_insert_with(|| Lease::empty(kind));

@@ -65,6 +65,7 @@ mod lots;
 mod marks;
 mod memory;
 mod names;
+mod passed;
 mod policy;
 mod records;
 mod seal;

@@ -365,6 +365,12 @@ impl std::fmt::Debug for LotWriter {
 }
 
 impl LotWriter {
+    /// What it is of.
+    #[must_use]
+    pub fn kind(&self) -> ComponentDigest {
+        self.kind
+    }
+
     /// The lot's numbers.
     #[must_use]
     pub fn span(&self) -> Span {

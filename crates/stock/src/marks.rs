@@ -270,18 +270,17 @@ impl Stock {
                 peer: peer.epoch,
             });
         }
-        let (agreement, dropped) = inner.update(|records| {
+        let (agreement, dropped) = inner.move_forward(|records, forward| {
             let mut epoch = records.epoch()?;
             check_meetings(&epoch, peer)?;
             let mut dropped = Vec::new();
             let mut kinds = Vec::new();
-            let mut forward = Forward::default();
             for (kind, record) in records.kinds()? {
                 let found = peer.kinds.binary_search_by(|marks| marks.kind.cmp(&kind));
                 let none = KindMarks::none(kind);
                 let theirs = found.map_or(&none, |place| &peer.kinds[place]);
                 let gone = meet_kind(
-                    (inner, &mut forward),
+                    (inner, &mut *forward),
                     records,
                     &record,
                     theirs,
@@ -306,7 +305,6 @@ impl Stock {
                     expected: "one that can be counted on from".to_owned(),
                 })?;
             records.put_epoch(&epoch)?;
-            forward.finish(inner)?;
             let meeting = epoch.meeting;
             Ok((Agreement { meeting, kinds }, dropped))
         })?;

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::error::{BEGIN_ANEW, CHECK};
 use crate::keys::{self, KeyFile, Move, Slot};
+use crate::passed::Passed;
 use crate::records::{
     EpochRecord, FORMAT_VERSION, KindRecord, MAX_EPOCH_SECRET_BYTES, Records, StockRecord,
 };
@@ -237,6 +238,7 @@ impl Stock {
             folder: stock.clone(),
             key: inner.place.key.clone(),
             digest: inner.place.digest,
+            passed: Arc::clone(&inner.place.passed),
         };
         Self::open(Arc::clone(&inner.storage), place, inner.id, inner.limits)
     }
@@ -298,6 +300,11 @@ impl Inner {
         Ok(Some((record, slot)))
     }
 
+    /// What this process has passed over.
+    pub(crate) fn passed(&self) -> MutexGuard<'_, Passed> {
+        locked(&self.place.passed)
+    }
+
     /// Opens a lot's file.
     pub(crate) fn open_lot(&self, slot: u32, first: u64) -> Result<LotFile, StockError> {
         let path = self.folder.join(lots::file_name(slot, first));
@@ -321,7 +328,7 @@ pub(crate) struct LotFile {
 }
 
 /// A panic under the lock spoils nothing: transactions are whole or not there.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())

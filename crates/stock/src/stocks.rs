@@ -2,14 +2,16 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::error::REMOVE;
+use crate::passed::{Passed, PassedOfStocks};
 use crate::records::FORMAT_VERSION;
 use crate::seal::{self, Key};
+use crate::stock::locked;
 use crate::storage::Storage;
 use crate::{EpochId, Limits, Stock, StockError, StockId};
 
@@ -33,6 +35,7 @@ pub struct Stocks {
     storage: Arc<dyn Storage>,
     folder: PathBuf,
     root: Key,
+    passed: PassedOfStocks,
 }
 
 impl Stocks {
@@ -58,6 +61,7 @@ impl Stocks {
             storage,
             folder: folder.to_owned(),
             root,
+            passed: PassedOfStocks::default(),
         })
     }
 
@@ -142,6 +146,7 @@ impl Stocks {
             folder: self.folder.join(format!("stock-{}", name(&digest))),
             key: seal::derive(b"tacit stock root", &self.root, &digest),
             digest,
+            passed: Arc::clone(locked(&self.passed).entry(digest).or_default()),
         }
     }
 }
@@ -174,6 +179,7 @@ pub(crate) struct Place {
     pub(crate) folder: PathBuf,
     pub(crate) key: Key,
     pub(crate) digest: [u8; 32],
+    pub(crate) passed: Arc<Mutex<Passed>>,
 }
 
 fn root_key(storage: &dyn Storage, folder: &Path) -> Result<Key, StockError> {

@@ -63,7 +63,7 @@ fn several_kinds_are_leased_together_or_not_at_all() {
 #[test]
 fn named_kinds_are_leased_together_or_not_at_all() {
     let stock = stocked(Arc::new(Memory::new()), Path::new("s"), 10);
-    stock.raise_marks(&[(OTS, 4)]).expect("in stock");
+    drop(stock.lease(&OTS, 4).expect("in stock"));
     let tables = [Span { first: 1, count: 2 }];
     let spent = [Span { first: 3, count: 1 }];
     let error = stock.lease_named(&[(TABLES, &tables), (OTS, &spent)]);
@@ -132,4 +132,115 @@ fn whoever_clears_strays_and_whoever_compacts_do_not_disturb_each_other() {
             compacted.join().expect("no panic").expect("room");
         });
     }
+}
+
+/// A garbler's and an evaluator's stock with two published lots of four instances.
+fn both_stocked(disks: [&Memory; 2]) -> [Stock; 2] {
+    let stocks = both_open(disks);
+    let preparations = stocks.each_ref().map(|stock| stock.prepare().expect("it"));
+    for (first, tag) in [(0, 1), (4, 2)] {
+        let both = preparations.each_ref();
+        parties::prepare_lot(both, TABLES, (first, 4), tag).expect("room");
+    }
+    stocks
+}
+
+fn both_open(disks: [&Memory; 2]) -> [Stock; 2] {
+    let roles = [Role::Garbler, Role::Evaluator];
+    let mut opened = disks
+        .into_iter()
+        .zip(roles)
+        .map(|(disk, role)| open(Arc::new(disk.clone()), Path::new("s"), role).expect("a stock"));
+    [(); 2].map(|()| opened.next().expect("two"))
+}
+
+fn named(lease: &Lease) -> Vec<Span> {
+    lease.spans().collect()
+}
+
+#[test]
+fn what_another_session_overtook_is_followed_once() {
+    let disks = [Memory::new(), Memory::new()];
+    let [garbler, evaluator] = both_stocked(disks.each_ref());
+    // The first session names last; between them the records meet, with all leases in one of them.
+    let leases = [(); 3].map(|()| evaluator.lease(&TABLES, 2).expect("in stock"));
+    let mut ledger = parties::Ledger::default();
+    for (place, lease) in leases.into_iter().enumerate().rev() {
+        let spans = named(&lease);
+        let followed = garbler.lease_spans(&TABLES, &spans).expect("not spent");
+        assert_eq!(named(&followed), spans);
+        ledger.record(Role::Garbler, TABLES, spans.iter().copied());
+        parties::use_both(followed, lease, &mut ledger).expect("the same instances");
+        let again = garbler.lease_spans(&TABLES, &spans);
+        assert!(matches!(again, Err(StockError::Behind { mark: 6, .. })));
+        if place == 1 {
+            let theirs = evaluator.marks().expect("a record");
+            let agreed = garbler.reconcile(&theirs).expect("they agree");
+            assert_eq!((agreed.kinds[0].mark, agreed.kinds[0].available), (6, 2));
+        }
+    }
+    assert_eq!(ledger.used, 6);
+}
+
+#[test]
+fn what_a_meeting_counts_as_spent_is_followed_by_whom_it_overtook() {
+    let disks = [Memory::new(), Memory::new()];
+    let [garbler, evaluator] = both_stocked(disks.each_ref());
+    let lease = evaluator.lease(&TABLES, 5).expect("in stock");
+    let theirs = evaluator.marks().expect("a record");
+    let agreed = garbler.reconcile(&theirs).expect("they agree");
+    assert_eq!((agreed.kinds[0].mark, agreed.kinds[0].available), (5, 3));
+    assert_eq!(garbler.available(&TABLES).expect("a count"), 3);
+    // Another process knows only that they are spent.
+    let [other, _] = both_open(disks.each_ref());
+    let spans = named(&lease);
+    let refused = other.lease_spans(&TABLES, &spans);
+    assert!(matches!(refused, Err(StockError::Behind { mark: 5, .. })));
+    let followed = garbler.lease_spans(&TABLES, &spans).expect("not given");
+    let mut ledger = parties::Ledger::default();
+    parties::use_both(followed, lease, &mut ledger).expect("the same instances");
+    assert_eq!(ledger.used, 5);
+}
+
+#[test]
+fn what_was_passed_over_is_not_there_after_its_room_was_freed() {
+    let disks = [Memory::new(), Memory::new()];
+    let [garbler, evaluator] = both_stocked(disks.each_ref());
+    let lease = evaluator.lease(&TABLES, 4).expect("in stock");
+    garbler.raise_mark(&TABLES, 4).expect("in stock");
+    garbler.compact().expect("room");
+    let refused = garbler.lease_spans(&TABLES, &named(&lease));
+    assert!(matches!(refused, Err(StockError::Behind { mark: 4, .. })));
+}
+
+#[test]
+fn what_the_evaluator_published_first_can_be_named_at_once() {
+    let disks = [Memory::new(), Memory::new()];
+    let [garbler, evaluator] = both_open(disks.each_ref());
+    let preparations = [&garbler, &evaluator].map(|stock| stock.prepare().expect("it"));
+    for (preparation, first) in preparations
+        .iter()
+        .flat_map(|preparation| [(preparation, 0), (preparation, 4)])
+    {
+        let shape = parties::shape(preparation.stock().id().role, &OTS);
+        let span = Span { first, count: 4 };
+        let lot = preparation.begin_lot(OTS, shape, span).expect("room");
+        lot.put(first, &[5; 64], &[]).expect("room");
+        lot.finish().expect("a sync");
+    }
+    // The garbler has not heard yet that the evaluator has them.
+    for first in [0, 4] {
+        evaluator.publish(&OTS, first).expect("pending");
+    }
+    assert_eq!(garbler.available(&OTS).expect("a count"), 0);
+    let lease = evaluator.lease(&OTS, 6).expect("published");
+    let followed = garbler.lease_spans(&OTS, &named(&lease));
+    assert_eq!(named(&followed.expect("pending")), named(&lease));
+    assert_eq!(garbler.available(&OTS).expect("a count"), 2);
+    for first in [0, 4] {
+        garbler.publish(&OTS, first).expect("published already");
+    }
+    let absent = Span { first: 7, count: 2 };
+    let refused = garbler.lease_spans(&OTS, &[absent]);
+    assert!(matches!(refused, Err(StockError::PeerMisbehaved { .. })));
 }

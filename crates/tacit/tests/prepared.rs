@@ -188,6 +188,32 @@ fn what_is_prepared_is_used_once_and_what_is_missing_is_made_on_the_spot() {
 }
 
 #[test]
+fn sessions_that_take_and_fill_at_once_all_run() {
+    let (parties, function) = (Parties::new(), aes_128());
+    let scheme = SchemeId::HALF_GATES_TWO_CALL;
+    // Each opens the folders for itself, as processes do: what one makes others take.
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..2 {
+                    let mut sessions = parties.meet();
+                    parties.aes(&mut sessions, &function, scheme);
+                    parties.aes(&mut sessions, &function, scheme);
+                }
+            });
+        }
+        scope.spawn(|| {
+            for _ in 0..3 {
+                let (a, b) = parties.prepare(&mut parties.meet(), |order| {
+                    order.enough_for(&aes_128(), 1).expect("no saves")
+                });
+                assert!(a.is_ok() && b.is_ok(), "{a:?} {b:?}");
+            }
+        });
+    });
+}
+
+#[test]
 fn what_is_made_on_the_spot_has_names_too() {
     let (parties, function) = (Parties::new(), aes_128());
     let scheme = SchemeId::HALF_GATES_TWO_CALL;

@@ -11,14 +11,14 @@ use tacit_ot::Delta;
 use tacit_protocol::message::Kind;
 use tacit_protocol::prepared::{InstanceSeed, InstanceTables};
 use tacit_stock::{
-    AgreedKind, Agreement, ComponentDigest, EpochId, LeasePool, Marks, Meeting, Preparation, Shape,
-    Span, Stock, StockError, StockId,
+    AgreedKind, Agreement, ComponentDigest, EpochId, LeasePool, LotWriter, Marks, Meeting,
+    Preparation, Shape, Span, Stock, StockError, StockId,
 };
 use zeroize::Zeroizing;
 
 use super::usage::Uncounted;
 use super::{OT_BLOCK, StockName, Stocks, ot_kind};
-use crate::driver::{receive, send};
+use crate::driver::{flush, receive, send};
 use crate::{Error, Session};
 
 /// Most bytes of a record of marks.
@@ -267,6 +267,32 @@ impl OpenedStock {
         self.agreement = right.reconcile(&theirs)?;
         confirm(session, &self.stock, &self.agreement)?;
         Ok(right)
+    }
+
+    /// Makes a lot durable at both parties and publishes it, while no records of theirs meet: what
+    /// one has published the other's record always has. The garbler publishes first, so that the
+    /// evaluator can name all that it sees.
+    pub(crate) fn publish(&self, session: &mut Session, lot: LotWriter) -> Result<(), Error> {
+        let (stock, id, kind) = (&self.stock, self.stock.id(), lot.kind());
+        match self.role {
+            Role::Evaluator => {
+                let _meeting = right_to_meet(session, &self.stocks, &id)?;
+                let span = lot.finish()?;
+                send(session.channel(), Kind::LotStored, &[])?;
+                receive(session.channel(), Kind::LotStored, 0)?;
+                stock.publish(&kind, span.first)?;
+            }
+            Role::Garbler => {
+                let span = lot.finish()?;
+                receive(session.channel(), Kind::LotStored, 0)?;
+                let _meeting = right_to_meet(session, &self.stocks, &id)?;
+                stock.publish(&kind, span.first)?;
+                send(session.channel(), Kind::LotStored, &[])?;
+                // Nothing may follow that this party waits for.
+                flush(session.channel())?;
+            }
+        }
+        Ok(())
     }
 
     /// The garbler's Δ of this epoch.

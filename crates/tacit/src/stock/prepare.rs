@@ -14,7 +14,6 @@ use tacit_kernels::Block;
 use tacit_net::Meter;
 use tacit_ot::{Check, Delta, PeerMisbehaved, Security};
 use tacit_protocol::Misbehaviour;
-use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::{
     ChoosingOts, Demand, GarblingLot, InstanceSeed, InstanceTables, OfferingOts, ReceivingLot,
@@ -27,7 +26,7 @@ use zeroize::Zeroizing;
 use super::contents::OTS;
 use super::opened::{RIGHT_PAUSE, component_shape, kind_of, kinds_of, ot_shape};
 use super::{OT_BLOCK, OpenedStock, Stocks, ot_kind};
-use crate::driver::{drive, receive, send};
+use crate::driver::drive;
 use crate::session::{OtNeed, Terms};
 use crate::{Error, OtExtension, Session};
 
@@ -244,10 +243,16 @@ impl<'w> Preparation<'w> {
             let need = ot_need(&levels);
             let tag = session.agree(need, |terms| proposal(order, role, scheme, &terms))?;
             let mut opened = OpenedStock::open(session, stocks, role, scheme)?;
-            let made = fill(session, &mut opened, tag, &levels, threads, &mut watch)?;
+            let order = Order {
+                tag,
+                levels: &levels,
+                threads,
+                watch: &mut watch,
+            };
+            let filled = fill(session, &mut opened, &mut None, order)?;
             session.keep_stock(opened);
             session.channel().set_time_limit(None);
-            Ok(made)
+            Ok(filled.kinds)
         })?;
         let made_ots = kinds.iter().any(|kind| kind.name == OTS && kind.made > 0);
         Ok(Prepared {
@@ -293,22 +298,33 @@ fn order_digest(levels: &Levels) -> Digest {
     Digest(hash.finalize().into())
 }
 
-/// Makes what is missing of each kind up to its level.
-pub(crate) fn fill(
-    session: &mut Session,
-    opened: &mut OpenedStock,
-    tag: RunTag,
-    levels: &Levels,
-    threads: NonZeroUsize,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<Vec<PreparedKind>, Error> {
+/// What to make.
+pub(super) struct Order<'a> {
+    pub(super) tag: RunTag,
+    pub(super) levels: &'a Levels,
+    pub(super) threads: NonZeroUsize,
+    pub(super) watch: &'a mut dyn FnMut(Progress),
+}
+
+/// What was made of each kind, and the right to prepare, as long as the caller wants it.
+pub(super) struct Filled {
+    pub(super) kinds: Vec<PreparedKind>,
+    pub(super) _right: Right,
+}
+
+/// Makes what is missing of each kind up to its level. `ots` are those of this tag, once there are
+/// any: base OTs are made once under a tag.
+pub(super) fn fill<'a>(
+    session: &'a mut Session,
+    opened: &'a mut OpenedStock,
+    ots: &'a mut Option<Ots>,
+    order: Order<'a>,
+) -> Result<Filled, Error> {
     let visitor = Fill {
         session,
         opened,
-        tag,
-        levels,
-        threads,
-        watch,
+        ots,
+        order,
     };
     with_scheme(visitor.opened.scheme, visitor)
         .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))?
@@ -327,22 +343,21 @@ fn failed_check(error: &Error) -> Option<Check> {
 struct Fill<'a> {
     session: &'a mut Session,
     opened: &'a mut OpenedStock,
-    tag: RunTag,
-    levels: &'a Levels,
-    threads: NonZeroUsize,
-    watch: &'a mut dyn FnMut(Progress),
+    ots: &'a mut Option<Ots>,
+    order: Order<'a>,
 }
 
 impl SchemeVisitor for Fill<'_> {
-    type Output = Result<Vec<PreparedKind>, Error>;
+    type Output = Result<Filled, Error>;
 
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
-        for (kind, wanted) in self.levels {
+        let levels = self.order.levels;
+        for (kind, wanted) in levels {
             self.opened.stocks.note_name(kind, &wanted.name);
         }
         let mut right = self.opened.meet_to_prepare(self.session)?;
         let mut missing = self.missing();
-        let kinds = self.levels.values().zip(&missing);
+        let kinds = levels.values().zip(&missing);
         let ands = kinds.map(|(wanted, missing)| wanted.and_gates().saturating_mul(*missing));
         let mut makers = Makers {
             scheme,
@@ -350,14 +365,14 @@ impl SchemeVisitor for Fill<'_> {
                 Role::Garbler => Some(self.opened.delta()?),
                 Role::Evaluator => None,
             },
-            tag: self.tag,
-            threads: self.threads,
-            ots: None,
+            tag: self.order.tag,
+            threads: self.order.threads,
+            ots: self.ots,
             done_ands: 0,
             total_ands: ands.fold(0, u64::saturating_add),
-            watch: self.watch,
+            watch: self.order.watch,
         };
-        let mut made = vec![0; self.levels.len()];
+        let mut made = vec![0; levels.len()];
         // What others make meanwhile counts and what they take is not made again, so that no
         // level is passed and the loop ends.
         while let Some(place) = (0..made.len()).find(|&place| made[place] < missing[place]) {
@@ -365,7 +380,7 @@ impl SchemeVisitor for Fill<'_> {
                 session: self.session,
                 opened: self.opened,
                 right: &right,
-                levels: self.levels,
+                levels,
             };
             if let Err(error) = batch.make(&mut makers, place, &missing, &mut made) {
                 let caught = failed_check(&error).filter(|_| self.opened.role == Role::Garbler);
@@ -383,15 +398,15 @@ impl SchemeVisitor for Fill<'_> {
                 thread::sleep(3 * RIGHT_PAUSE);
                 right = self.opened.meet_to_prepare(self.session)?;
                 for ((kind, wanted), (missing, made)) in
-                    self.levels.iter().zip(missing.iter_mut().zip(&made))
+                    levels.iter().zip(missing.iter_mut().zip(&made))
                 {
                     let room = wanted.level.saturating_sub(self.opened.agreed(kind));
                     *missing = *made + room.min(*missing - made);
                 }
             }
         }
-        let kinds = self.levels.iter().zip(made);
-        kinds
+        let kinds = levels.iter().zip(made);
+        let kinds = kinds
             .map(|((kind, wanted), made)| {
                 let unit = wanted.unit();
                 Ok(PreparedKind {
@@ -401,14 +416,18 @@ impl SchemeVisitor for Fill<'_> {
                     and_gates: wanted.and_gates(),
                 })
             })
-            .collect()
+            .collect::<Result<_, Error>>()?;
+        Ok(Filled {
+            kinds,
+            _right: right,
+        })
     }
 }
 
 impl Fill<'_> {
     /// What is missing of each kind, as of the last meeting.
     fn missing(&self) -> Vec<u64> {
-        let levels = self.levels.iter();
+        let levels = self.order.levels.iter();
         levels
             .map(|(kind, wanted)| wanted.level.saturating_sub(self.opened.agreed(kind)))
             .collect()
@@ -449,10 +468,7 @@ impl Batch<'_> {
                 let span = Span { first, count };
                 let lot = self.right.begin_lot(*kind, shape, span)?;
                 makers.make(self.session, wanted.component.as_ref(), &lot, shape)?;
-                lot.finish()?;
-                send(self.session.channel(), Kind::LotStored, &[])?;
-                receive(self.session.channel(), Kind::LotStored, 0)?;
-                self.opened.stock.publish(kind, first)?;
+                self.opened.publish(self.session, lot)?;
                 first += count;
                 made[place] += count;
                 bytes = bytes.saturating_add(size.saturating_mul(count));
@@ -470,8 +486,8 @@ fn lot_size<S: Scheme>(scheme: S, component: Option<&Component>) -> (u64, u64) {
     (size, (LOT_BYTES / size.max(1)).clamp(1, LOT_INSTANCES))
 }
 
-/// The OTs of a setup for this preparation.
-enum Ots {
+/// The OTs of a setup under a run's tag.
+pub(super) enum Ots {
     Garbler(GarblerOt),
     Evaluator(EvaluatorOt),
 }
@@ -483,7 +499,7 @@ struct Makers<'a, S> {
     delta: Option<Delta>,
     tag: RunTag,
     threads: NonZeroUsize,
-    ots: Option<Ots>,
+    ots: &'a mut Option<Ots>,
     done_ands: u64,
     total_ands: u64,
     watch: &'a mut dyn FnMut(Progress),
@@ -608,7 +624,7 @@ impl<S: Scheme> Makers<'_, S> {
             let watch: &mut dyn FnMut(Progress) = &mut |_| ();
             let mut rng = UnwrapErr(getrandom::SysRng);
             let (settings, malicious) = (session.ot_settings(), Security::Malicious);
-            self.ots = Some(match &self.delta {
+            *self.ots = Some(match &self.delta {
                 Some(delta) => {
                     let delta = delta.clone();
                     let setup = GarblerSetup::with_delta(settings, &self.tag, delta, &mut rng)?;

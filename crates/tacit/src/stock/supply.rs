@@ -18,13 +18,14 @@ use tacit_protocol::session::RunTag;
 use tacit_stock::{ComponentDigest, Lease, LeasePool, Span, StockError, Wanted};
 
 use super::opened::kinds_of;
-use super::prepare::{fill, levels_for, names_of};
+use super::prepare::{Order, fill, levels_for, names_of};
 use super::{OT_BLOCK, OpenedStock, unit};
 use crate::driver::{receive, send};
 use crate::{Error, Session};
 
-/// How often the parties may find that one of them is behind before they give up.
-pub(super) const ATTEMPTS: usize = 4;
+/// How often other sessions may take what was there, or was made for this run, before it gives
+/// up. Each of them then had it, so that no two sessions hold each other up.
+pub(super) const ATTEMPTS: usize = 64;
 
 /// What is said then.
 pub(super) const LEASES_DIFFER: &str = "the parties do not come to the same leases; other processes use \
@@ -87,13 +88,15 @@ impl Supplies {
         let mut needed = vec![demand.ots.div_ceil(OT_BLOCK)];
         needed.extend(&demand.instances);
         let kinds = kinds_of(function.components());
-        let mut ands_on_the_spot = None;
+        let (mut ots, mut ands_on_the_spot) = (None, 0);
+        // Of the last preparation: kept until this run has leased what was made for it.
+        let mut right = None;
         for _ in 0..ATTEMPTS {
             let lacking = lacking(&opened.held, &kinds, &needed);
             if lacking.iter().all(|lacking| *lacking == 0) {
                 return Ok(Self {
                     leases: take(opened, function, &needed, order.watch)?,
-                    ands_on_the_spot: ands_on_the_spot.unwrap_or(0),
+                    ands_on_the_spot,
                 });
             }
             let attempt = match opened.role {
@@ -108,14 +111,19 @@ impl Supplies {
             };
             match attempt {
                 Attempt::Leased | Attempt::Behind => {}
-                // Base OTs are made once under a run's tag.
-                Attempt::Short if ands_on_the_spot.is_some() => break,
                 Attempt::Short => {
+                    drop(right.take());
                     let levels = levels_for(function, &lacking);
-                    let one = NonZeroUsize::MIN;
-                    let made = fill(session, opened, tag, &levels, one, watch)?;
-                    let ands = made.iter().map(|kind| kind.made * kind.and_gates);
-                    ands_on_the_spot = Some(ands.sum::<u64>());
+                    let order = Order {
+                        tag,
+                        levels: &levels,
+                        threads: NonZeroUsize::MIN,
+                        watch: &mut *watch,
+                    };
+                    let filled = fill(session, opened, &mut ots, order)?;
+                    let ands = filled.kinds.iter().map(|kind| kind.made * kind.and_gates);
+                    ands_on_the_spot += ands.sum::<u64>();
+                    right = Some(filled);
                 }
             }
         }

@@ -15,7 +15,6 @@ use tacit_protocol::batch::{
     Batch, Circuits, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator,
     PreparingGarbler,
 };
-use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
 use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, Refill};
@@ -25,7 +24,7 @@ use super::{
     BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, header, kind_of, kinds_in_stock, name_of,
     shape, with_batch_scheme,
 };
-use crate::driver::{drive, receive, send};
+use crate::driver::drive;
 use crate::session::OtNeed;
 use crate::stock::OpenedStock;
 use crate::{Error, OtExtension, Session, Stocks};
@@ -282,10 +281,7 @@ impl BatchVisitor for Fill<'_, '_> {
         };
         let lot = preparation.begin_lot(kind, shape(opened.role, &batch)?, span)?;
         make(session, order, &tag, &batch, &lot)?;
-        lot.finish()?;
-        send(session.channel(), Kind::LotStored, &[])?;
-        receive(session.channel(), Kind::LotStored, 0)?;
-        opened.stock.publish(&kind, span.first)?;
+        opened.publish(session, lot)?;
         opened.note_published(&kind, span);
         Ok((missing, there + missing, Some(plan)))
     }
