@@ -2,6 +2,7 @@
 //! forward before the attempt, and given a new version after it.
 
 use tacit_circuit::{Function, Port, Role};
+use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{CloudChain, CloudValue, GeneratorChain, GeneratorValue, Peer};
 use tacit_stock::{Access, Chain, ChainAgreement, ChainMarks, PeerId, Policy, StockError};
@@ -151,7 +152,11 @@ impl Kept {
         let mut past = Past::<K>::default();
         if agreed.latest.is_some() {
             let mut state = K::read_chain(&chain.state()?)?;
-            K::forward(&mut state, agreed.next_attempt)?;
+            // What was kept here is in reach: only the other server's word can be so far ahead.
+            K::forward(&mut state, agreed.next_attempt).map_err(|_| {
+                let (kind, field) = (Kind::ChainMarks, "attempt");
+                Error::PeerMisbehaved(Misbehaviour::InvalidField { kind, field })
+            })?;
             chain.begin_attempt(agreed.next_attempt, &K::chain_bytes(&state).1)?;
             past.chain = Some(state);
         }
@@ -197,7 +202,7 @@ impl Kept {
         if theirs != version.to_le_bytes() {
             let kind = Kind::VersionKept;
             let field = "version";
-            return Err(tacit_protocol::Misbehaviour::InvalidField { kind, field }.into());
+            return Err(Misbehaviour::InvalidField { kind, field }.into());
         }
         Ok(self.chain.publish(version)?)
     }
