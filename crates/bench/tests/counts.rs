@@ -85,6 +85,11 @@ fn a_batch_has_the_bytes_that_it_had() {
     let counts = [of.executions, of.bucket, of.circuits, of.ands];
     assert_eq!(counts, [8, 12, 151, 6_400], "N, B, M and AND gates");
     let bytes = |traffic: &Traffic| [traffic.garbler_bytes, traffic.evaluator_bytes];
+    assert_eq!(
+        bytes(&of.offline_traffic),
+        [3_413_481, 4_472],
+        "an execution"
+    );
     assert_eq!(bytes(&of.online_traffic), [172_298, 42]);
     assert_eq!(of.online_traffic.rounds, 4);
 }
