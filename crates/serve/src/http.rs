@@ -5,12 +5,15 @@
 //! | `/metrics` | [`Metrics::text`](crate::Metrics::text) |
 //! | `/health` | 200 while peers are accepted, 503 after |
 //!
-//! It says who the peers are and how often they come, so that it belongs on a loopback address.
+//! It says who the peers are and how often they come, so that it belongs on a loopback address. A
+//! page in a browser could have a name of its own lead there; so only a request that names an
+//! address, `localhost` or the configured name is answered.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -19,8 +22,10 @@ const MAX_HEAD_BYTES: usize = 8192;
 const MAX_FIELDS: usize = 64;
 /// For a request and its answer together.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Most requests at once.
-const MAX_REQUESTS: usize = 8;
+/// Most clients that have not said all of their request; the one that came first gives way.
+const MAX_SILENT: usize = 8;
+/// Most threads at once: one that has given way takes a moment to notice.
+const MAX_THREADS: usize = 2 * MAX_SILENT;
 /// The pause between two looks for a connection.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -47,6 +52,7 @@ impl Server {
     /// The address is not this machine's, or is taken.
     pub fn start(address: &str, answers: Arc<dyn Answers>) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
+        let name = host(address).to_owned();
         // Accepting cannot be given a timeout, so it never blocks and is repeated.
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -54,7 +60,7 @@ impl Server {
         let stopped = Arc::clone(&stop);
         let thread = thread::Builder::new()
             .name("metrics".to_owned())
-            .spawn(move || serve(&listener, &stopped, &answers))?;
+            .spawn(move || serve(&listener, &stopped, &name, &answers))?;
         Ok(Self {
             address,
             stop,
@@ -79,28 +85,76 @@ impl Drop for Server {
     }
 }
 
-fn serve(listener: &TcpListener, stop: &AtomicBool, answers: &Arc<dyn Answers>) {
-    let running = Arc::new(());
+/// Clients that have not said all of their request, in the order in which they came.
+#[derive(Clone, Default)]
+struct Silent(Arc<Mutex<VecDeque<(u64, TcpStream)>>>);
+
+impl Silent {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, TcpStream)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, number: u64, socket: TcpStream) {
+        let mut clients = self.lock();
+        if clients.len() >= MAX_SILENT
+            && let Some((_, first)) = clients.pop_front()
+        {
+            // One that is gone already needs no end.
+            let _ = first.shutdown(Shutdown::Both);
+        }
+        clients.push_back((number, socket));
+    }
+
+    fn remove(&self, number: u64) {
+        self.lock().retain(|(client, _)| *client != number);
+    }
+}
+
+fn serve(listener: &TcpListener, stop: &AtomicBool, name: &str, answers: &Arc<dyn Answers>) {
+    let (running, silent) = (Arc::new(()), Silent::default());
+    let mut next = 0;
     while !stop.load(Ordering::Acquire) {
-        match listener.accept() {
-            Ok((socket, _)) if Arc::strong_count(&running) <= MAX_REQUESTS => {
-                let (answers, running) = (Arc::clone(answers), Arc::clone(&running));
-                // Where no thread is to be had, or the client leaves, the client asks again.
-                let _ = thread::Builder::new().spawn(move || {
-                    let _ = answer(socket, answers.as_ref());
-                    drop(running);
-                });
-            }
-            Ok(_) | Err(_) => thread::sleep(PAUSE),
+        let accepted = match Arc::strong_count(&running) <= MAX_THREADS {
+            true => listener.accept().ok(),
+            false => None,
+        };
+        let Some((socket, _)) = accepted else {
+            thread::sleep(PAUSE);
+            continue;
+        };
+        let Ok(kept) = socket.try_clone() else {
+            continue;
+        };
+        let number = next;
+        next += 1;
+        silent.add(number, kept);
+        let (answers, name) = (Arc::clone(answers), name.to_owned());
+        let (running, of_all) = (Arc::clone(&running), silent.clone());
+        // Where no thread is to be had, or the client leaves, the client asks again.
+        let spawned = thread::Builder::new().spawn(move || {
+            let heard = || of_all.remove(number);
+            let _ = answer(socket, &name, answers.as_ref(), &heard);
+            heard();
+            drop(running);
+        });
+        if spawned.is_err() {
+            silent.remove(number);
         }
     }
 }
 
-fn answer(mut socket: TcpStream, answers: &dyn Answers) -> io::Result<()> {
+/// Answers a request; calls `heard` when all of it was said.
+fn answer(
+    mut socket: TcpStream,
+    name: &str,
+    answers: &dyn Answers,
+    heard: &dyn Fn(),
+) -> io::Result<()> {
     socket.set_nonblocking(false)?;
     let end = Instant::now() + PATIENCE;
-    let mut head = Vec::new();
-    let (status, kind, body) = match request(&mut socket, &mut head, end)? {
+    let asked = request(&mut socket, name, end)?;
+    heard();
+    let (status, kind, body) = match asked {
         Some(Asked::Metrics) => (
             "200 OK",
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -114,6 +168,11 @@ fn answer(mut socket: TcpStream, answers: &dyn Answers) -> io::Result<()> {
             "404 Not Found",
             "text/plain",
             "/metrics or /health\n".to_owned(),
+        ),
+        Some(Asked::Elsewhere) => (
+            "421 Misdirected Request",
+            "text/plain",
+            "ask by address, as localhost, or by the name under `metrics` in [serve]\n".to_owned(),
         ),
         None => (
             "400 Bad Request",
@@ -130,20 +189,23 @@ fn answer(mut socket: TcpStream, answers: &dyn Answers) -> io::Result<()> {
     socket.write_all(response.as_bytes())
 }
 
+#[derive(Debug, PartialEq, Eq)]
 enum Asked {
     Metrics,
     Health,
     Other,
+    /// Of another host.
+    Elsewhere,
 }
 
-/// What is asked for; `None` where it is no GET.
-fn request(socket: &mut TcpStream, head: &mut Vec<u8>, end: Instant) -> io::Result<Option<Asked>> {
-    let mut bytes = [0; 1024];
+/// What is asked for of the host called `name`; `None` where it is no GET.
+fn request(socket: &mut TcpStream, name: &str, end: Instant) -> io::Result<Option<Asked>> {
+    let (mut head, mut bytes) = (Vec::new(), [0; 1024]);
     loop {
         socket.set_read_timeout(Some(left(end)?))?;
         let count = socket.read(&mut bytes)?;
         head.extend_from_slice(&bytes[..count]);
-        if let Some(asked) = parse(head) {
+        if let Some(asked) = parse(&head, name) {
             return Ok(asked);
         }
         if count == 0 || head.len() > MAX_HEAD_BYTES {
@@ -153,7 +215,7 @@ fn request(socket: &mut TcpStream, head: &mut Vec<u8>, end: Instant) -> io::Resu
 }
 
 /// What a whole head asks for; the outer `None` where it is not whole yet.
-fn parse(head: &[u8]) -> Option<Option<Asked>> {
+fn parse(head: &[u8], name: &str) -> Option<Option<Asked>> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     match request.parse(head) {
@@ -163,6 +225,16 @@ fn parse(head: &[u8]) -> Option<Option<Asked>> {
             if request.method != Some("GET") {
                 return Some(None);
             }
+            let mut hosts = request.headers.iter();
+            let hosts = hosts
+                .by_ref()
+                .filter(|field| field.name.eq_ignore_ascii_case("host"));
+            if !hosts
+                .map(|field| field.value)
+                .all(|host| is_own(host, name))
+            {
+                return Some(Some(Asked::Elsewhere));
+            }
             let path = request.path.unwrap_or_default();
             Some(Some(match path.split('?').next() {
                 Some("/metrics") => Asked::Metrics,
@@ -170,6 +242,25 @@ fn parse(head: &[u8]) -> Option<Option<Asked>> {
                 _ => Asked::Other,
             }))
         }
+    }
+}
+
+/// Whether a request for this host is for the one called `name`: it says so, or it names an address,
+/// which nobody else can lead here.
+fn is_own(asked: &[u8], name: &str) -> bool {
+    let Ok(asked) = std::str::from_utf8(asked) else {
+        return false;
+    };
+    let asked = host(asked.trim());
+    let is_address = asked.parse::<IpAddr>().is_ok();
+    is_address || [name, "localhost"].map(|own| own.eq_ignore_ascii_case(asked)) != [false; 2]
+}
+
+/// The host of `HOST:PORT`, `HOST` or `[ADDRESS]:PORT`.
+fn host(text: &str) -> &str {
+    match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => text.split_once(':').map_or(text, |(host, _)| host),
     }
 }
 
@@ -209,7 +300,7 @@ mod tests {
     #[test]
     fn paths_are_answered_and_everything_else_is_not() {
         let server = Server::start("127.0.0.1:0", Arc::new(Fixed(true))).unwrap();
-        let metrics = ask(&server, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        let metrics = ask(&server, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assert!(metrics.starts_with("HTTP/1.1 200 OK\r\n"), "{metrics}");
         assert!(metrics.ends_with("\r\n\r\ntacit_sessions 3\n"), "{metrics}");
         for (request, status) in [
@@ -217,6 +308,10 @@ mod tests {
             (b"GET /health?x=1 HTTP/1.0\r\n\r\n", "200"),
             (b"GET /etc/passwd HTTP/1.1\r\n\r\n", "404"),
             (b"POST /metrics HTTP/1.1\r\n\r\n", "400"),
+            (
+                b"GET /metrics HTTP/1.1\r\nHost: evil.example:9464\r\n\r\n",
+                "421",
+            ),
             (b"\x16\x03\x01\x00\xff\r\n\r\n", "400"),
             (&[b'a'; MAX_HEAD_BYTES + 2000], "400"),
         ] {
@@ -235,5 +330,50 @@ mod tests {
         let server = Server::start("127.0.0.1:0", Arc::new(Fixed(false))).unwrap();
         let answer = ask(&server, b"GET /health HTTP/1.1\r\n\r\n");
         assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    }
+
+    #[test]
+    fn only_this_host_is_answered_for() {
+        let asked = |hosts: &[&str]| {
+            let fields = hosts.iter().map(|host| format!("host: {host}\r\n"));
+            let fields: String = fields.collect();
+            let head = format!("GET /health HTTP/1.1\r\n{fields}\r\n");
+            parse(head.as_bytes(), "tally.internal")
+        };
+        for own in [
+            &[][..],
+            &["localhost"],
+            &["LOCALHOST:9464"],
+            &["127.0.0.1:9464"],
+            &["[::1]:9464"],
+            &["10.0.0.7"],
+            &["Tally.internal:9464"],
+        ] {
+            assert_eq!(asked(own), Some(Some(Asked::Health)), "{own:?}");
+        }
+        for other in [
+            &["evil.example"][..],
+            &["evil.example:9464"],
+            &["127.0.0.1.evil.example"],
+            &["localhost.evil.example:9464"],
+            &["localhost", "evil.example"],
+            &[""],
+            &["[::1"],
+        ] {
+            assert_eq!(asked(other), Some(Some(Asked::Elsewhere)), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn clients_that_say_nothing_starve_nobody() {
+        let server = Server::start("127.0.0.1:0", Arc::new(Fixed(true))).unwrap();
+        let silent = [(); 3 * MAX_SILENT].map(|()| {
+            let mut socket = TcpStream::connect(server.local_address()).unwrap();
+            socket.write_all(b"GET /hea").unwrap();
+            socket
+        });
+        let answer = ask(&server, b"GET /health HTTP/1.1\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        drop(silent);
     }
 }

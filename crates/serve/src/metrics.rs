@@ -1,5 +1,6 @@
 //! What is counted, in Prometheus' format (OpenMetrics text).
 
+use std::fmt::Write as _;
 use std::sync::atomic::AtomicU64;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -48,13 +49,17 @@ struct OfPeer {
 struct OfStock {
     peer: String,
     role: &'static str,
+    scheme: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OfKind {
     peer: String,
     role: &'static str,
+    scheme: String,
     component: String,
+    /// The beginning of the component's digest: two of them may have one name.
+    digest: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -233,10 +238,11 @@ impl Metrics {
     }
 
     pub(crate) fn stock(&self, peer: &str, summary: &StockSummary) {
-        let role = summary.name.role.name();
+        let (role, scheme) = (summary.name.role.name(), summary.name.scheme.to_string());
         let of_stock = OfStock {
             peer: peer.to_owned(),
             role,
+            scheme: scheme.clone(),
         };
         self.stock_bytes.get_or_create(&of_stock).set(summary.bytes);
         self.stock_limit
@@ -246,7 +252,14 @@ impl Metrics {
             let of_kind = OfKind {
                 peer: peer.to_owned(),
                 role,
+                scheme: scheme.clone(),
                 component: kind.name.clone(),
+                digest: kind.digest.0[..4]
+                    .iter()
+                    .fold(String::new(), |mut digits, byte| {
+                        let _ = write!(digits, "{byte:02x}");
+                        digits
+                    }),
             };
             self.stock_usable
                 .get_or_create(&of_kind)
@@ -275,5 +288,48 @@ mod tests {
         metrics.results_failed("aes");
         let counted = r#"tacit_results_failed_total{offer="aes"} 2"#;
         assert!(metrics.text().contains(counted), "{}", metrics.text());
+    }
+
+    #[test]
+    fn components_of_one_name_are_told_apart() {
+        use std::time::Duration;
+        use tacit::{ComponentDigest, EpochId, Fingerprint, Role, StockName, StockedKind};
+        let metrics = Metrics::new();
+        let kinds = [(1, 10), (2, 20)].map(|(digest, available)| StockedKind {
+            name: "xor".to_owned(),
+            other_names: Vec::new(),
+            digest: ComponentDigest([digest; 32]),
+            available,
+            pending: 0,
+            withdrawn: 0,
+            bytes: 0,
+            taken: 0,
+            taken_within: Duration::ZERO,
+        });
+        let name = StockName {
+            own: Fingerprint([3; 32]),
+            peer: Fingerprint([4; 32]),
+            role: Role::Garbler,
+            scheme: tacit::garble::SchemeId::HALF_GATES_TWO_CALL,
+        };
+        let epoch = EpochId {
+            number: 1,
+            nonce: [5; 16],
+        };
+        let summary = StockSummary {
+            name,
+            epoch,
+            bytes: 7,
+            max_bytes: 8,
+            kinds: kinds.into(),
+        };
+        metrics.stock("bob", &summary);
+        let text = metrics.text();
+        for end in [
+            r#"component="xor",digest="01010101"} 10"#,
+            r#"component="xor",digest="02020202"} 20"#,
+        ] {
+            assert!(text.contains(end), "{text}");
+        }
     }
 }
