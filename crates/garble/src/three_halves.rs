@@ -73,11 +73,6 @@ const C_V: u32 = 3;
 /// See [`Z_2`].
 const Z_1: u32 = 4;
 
-/// The low halves.
-const LOW: Block = Block::from_u128(u64::MAX as u128);
-/// The high halves.
-const HIGH: Block = Block::from_u128((u64::MAX as u128) << 64);
-
 /// The scheme `three-halves`. See the module's header.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreeHalves {

@@ -180,6 +180,15 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
+    fn halves(self, low: [Block; 4], high: [Block; 4]) -> [Block; 4] {
+        let low_half = u128::from(u64::MAX);
+        array::from_fn(|lane| {
+            let (low, high) = (low[lane].to_u128(), high[lane].to_u128());
+            Block::from_u128(low & low_half | high & !low_half)
+        })
+    }
+
+    #[inline(always)]
     fn shift_up<const BITS: i32>(self, a: [Block; 4]) -> [Block; 4] {
         a.map(|block| of_halves(low(block) << BITS, high(block) << BITS))
     }

@@ -125,6 +125,9 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
     /// The high 64-bit halves of each lane of `a` and of `b`, in this order.
     fn high_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
+    /// The low 64-bit half of each lane of `low`, and the high one of `high`.
+    fn halves(self, low: Self::Vector, high: Self::Vector) -> Self::Vector;
+
     /// Each 64-bit half shifted towards its bit 63 by `BITS`, 1 to 63.
     fn shift_up<const BITS: i32>(self, a: Self::Vector) -> Self::Vector;
 
@@ -231,14 +234,15 @@ mod tests {
     struct Halves;
 
     impl Kernel for Halves {
-        type Output = Vec<[u128; 10]>;
+        type Output = Vec<[u128; 11]>;
 
         #[inline(always)]
-        fn run<S: Simd>(self, simd: S) -> Vec<[u128; 10]> {
+        fn run<S: Simd>(self, simd: S) -> Vec<[u128; 11]> {
             let a = simd.load(&LANES.map(Block::from_u128));
             let mut rows = [[0; 21]; 4];
             simd.store_rows(a, &mut rows, 5);
             let found = [
+                simd.halves(a, simd.swap_halves(a)),
                 simd.msb_masks_of_halves(a),
                 simd.low_twice(a),
                 simd.high_twice(a),
@@ -272,6 +276,7 @@ mod tests {
                 let (low, high) = (lane & u128::from(u64::MAX), lane >> 64);
                 let mask = |half: u128| (half >> 63) * u128::from(u64::MAX);
                 let expected = [
+                    low | low << 64,
                     mask(low) | mask(high) << 64,
                     low | low << 64,
                     high | high << 64,

@@ -98,6 +98,8 @@ pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
     fn low_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// See [`Simd::high_halves`].
     fn high_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// See [`Simd::halves`].
+    fn halves(self, low: Self::Vector, high: Self::Vector) -> Self::Vector;
     /// See [`Simd::shift_up`].
     fn shift_up<const BITS: i32>(self, a: Self::Vector) -> Self::Vector;
     /// See [`Simd::shift_down`].
@@ -445,6 +447,11 @@ impl<L: Lanes> Simd for L {
     #[inline(always)]
     fn high_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
         Lanes::high_halves(self, a, b)
+    }
+
+    #[inline(always)]
+    fn halves(self, low: Self::Vector, high: Self::Vector) -> Self::Vector {
+        Lanes::halves(self, low, high)
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use tacit_kernels::{Block, Kernel, Simd, SlotView};
 use zeroize::Zeroizing;
 
 use super::{AND_BYTES, C_U, C_V, Z_0, Z_1, Z_2};
-use super::{CONTROL_AT, EVALUATED, HIGH, LOW, SECOND_AT};
+use super::{CONTROL_AT, EVALUATED, SECOND_AT};
 use crate::half_gates::HalfGatesEvaluator;
 use crate::half_gates::gates::{Gates, fill_up, xor_gates};
 use crate::half_gates::hashing::{Hashing, MAX_LANES, TwoCall};
@@ -259,9 +259,9 @@ fn evaluate_gates<S: Simd>(
 ) -> S::Vector {
     let xor = |a, b| simd.xor(a, b);
     let and = |a, b| simd.and(a, b);
-    let (low, high) = (simd.splat(LOW), simd.splat(HIGH));
+    let zero = simd.splat(Block::ZERO);
     let (i, j) = (simd.lsb_mask(a), simd.lsb_mask(b));
-    let halves = |a, b| xor(and(a, low), and(b, high));
+    let halves = |low, high| simd.halves(low, high);
 
     let hashed = xor(halves(h_b, h_a), simd.low_twice(h_s));
     let told = xor(control, xor(and(i, control_i), and(j, control_j)));
@@ -273,6 +273,6 @@ fn evaluate_gates<S: Simd>(
     let label = xor(label, and(halves(i, j), xor(first, halves(b, a))));
     // The dice times x, ω taking it to its halves exchanged, and the low one added to itself.
     let x = xor(a, simd.sigma(b));
-    let omega = xor(simd.swap_halves(x), and(x, low));
+    let omega = xor(simd.swap_halves(x), halves(x, zero));
     xor(label, xor(and(u, omega), and(v, x)))
 }

@@ -7,7 +7,7 @@ use tacit_kernels::{Block, Cpu, Kernel, Simd, SlotView, Use};
 use zeroize::Zeroizing;
 
 use super::{AND_BYTES, C_U, C_V, Z_0, Z_1, Z_2};
-use super::{DICE_PER_BLOCK, GARBLED, HIGH, LOW, SECOND_AT, ThreeHalves};
+use super::{DICE_PER_BLOCK, GARBLED, SECOND_AT, ThreeHalves};
 use crate::half_gates::HalfGatesGarbler;
 use crate::half_gates::gates::{Gates, fill_up, xor_gates};
 use crate::half_gates::hashing::{Hashing, MAX_LANES, TwoCall};
@@ -191,8 +191,6 @@ struct Offset<S: Simd> {
     one: S::Vector,
     /// ωΔ.
     omega: S::Vector,
-    low: S::Vector,
-    high: S::Vector,
 }
 
 impl<S: Simd> Offset<S> {
@@ -202,8 +200,6 @@ impl<S: Simd> Offset<S> {
         Self {
             one,
             omega: simd.xor(one, simd.sigma(one)),
-            low: simd.splat(LOW),
-            high: simd.splat(HIGH),
         }
     }
 }
@@ -376,14 +372,8 @@ fn garble_gates<S: Simd>(
     let xor = |a, b| simd.xor(a, b);
     let and = |a, b| simd.and(a, b);
     let xor4 = |a, b, c, d| simd.xor(simd.xor(a, b), simd.xor(c, d));
-    let Offset {
-        one,
-        omega,
-        low,
-        high,
-        ..
-    } = *offset;
-    let halves = |a, b| xor(and(a, low), and(b, high));
+    let Offset { one, omega, .. } = *offset;
+    let halves = |low, high| simd.halves(low, high);
     let (u, v) = (simd.high_twice(dice), simd.low_twice(dice));
     let (p_ab, uv) = (xor(p_a, p_b), xor(u, v));
     let p_ab_uv = xor(p_ab, uv);
@@ -417,6 +407,6 @@ fn garble_gates<S: Simd>(
         and(masks(z_01), bits(Z_1, Z_0)),
     );
     let z_2 = and(xor(masks(of_s), p_ab), bits(Z_2, Z_2));
-    let control = and(xor(xor(control, simd.swap_halves(control)), z_2), low);
-    [first, xor(and(second, high), control), label]
+    let control = xor(xor(control, simd.swap_halves(control)), z_2);
+    [first, halves(control, second), label]
 }

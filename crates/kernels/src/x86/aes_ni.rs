@@ -223,6 +223,12 @@ impl Lanes for AesNi {
     }
 
     #[inline(always)]
+    fn halves(self, low: __m128i, high: __m128i) -> __m128i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_blend_epi16::<0xf0>(low, high) }
+    }
+
+    #[inline(always)]
     fn shift_up<const BITS: i32>(self, a: __m128i) -> __m128i {
         // SAFETY: `self` proves the features.
         unsafe { _mm_slli_epi64::<BITS>(a) }

@@ -286,6 +286,12 @@ impl Lanes for Vaes256 {
     }
 
     #[inline(always)]
+    fn halves(self, low: __m256i, high: __m256i) -> __m256i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_blend_epi32::<0xcc>(low, high) }
+    }
+
+    #[inline(always)]
     fn shift_up<const BITS: i32>(self, a: __m256i) -> __m256i {
         // SAFETY: `self` proves the features.
         unsafe { _mm256_slli_epi64::<BITS>(a) }

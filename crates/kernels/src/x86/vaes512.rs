@@ -308,6 +308,12 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
+    fn halves(self, low: __m512i, high: __m512i) -> __m512i {
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_mask_blend_epi64(0xaa, low, high) }
+    }
+
+    #[inline(always)]
     fn shift_up<const BITS: i32>(self, a: __m512i) -> __m512i {
         // SAFETY: `self` proves the features.
         unsafe { _mm512_sll_epi64(a, _mm_cvtsi32_si128(BITS)) }
