@@ -372,7 +372,7 @@ fn garble_gates<S: Simd>(
     let xor = |a, b| simd.xor(a, b);
     let and = |a, b| simd.and(a, b);
     let xor4 = |a, b, c, d| simd.xor(simd.xor(a, b), simd.xor(c, d));
-    let Offset { one, omega, .. } = *offset;
+    let Offset { one, omega } = *offset;
     let halves = |low, high| simd.halves(low, high);
     let (u, v) = (simd.high_twice(dice), simd.low_twice(dice));
     let (p_ab, uv) = (xor(p_a, p_b), xor(u, v));
