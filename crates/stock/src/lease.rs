@@ -263,10 +263,8 @@ fn publish_named(
     end: u64,
 ) -> Result<(), StockError> {
     let lots = records.lots(kind)?.into_iter();
-    let waiting = lots.filter(|lot| lot.state == LotState::Pending && lot.span.first < end);
-    waiting
-        .map(|lot| lots::publish(records, kind, lot.span.first))
-        .collect()
+    let mut waiting = lots.filter(|lot| lot.state == LotState::Pending && lot.span.first < end);
+    waiting.try_for_each(|lot| lots::publish(records, kind, lot.span.first))
 }
 
 /// The lease of these instances, with their files open and their keys.
