@@ -4,7 +4,7 @@ use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Role;
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
-use tacit_protocol::outsourced::{Cloud, CloudStart, Generator, GeneratorStart, Peer};
+use tacit_protocol::outsourced::{Cloud, CloudStart, Generator, GeneratorStart, Peer, ThreeParty};
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
@@ -36,18 +36,8 @@ impl OutsourcedJob<'_> {
         let (bits, phases) = guarded(links.0, links.1, |links| {
             let mut server = Server::begin(&mut self, links, [Role::Garbler; 2])?;
             let (kept, past) = server.take_up::<GeneratorKeeps>(chain, Peer::Cloud, client)?;
-            let (job, links) = (&mut *server.job, &mut *server.links);
-            let result = with_outsourced_scheme(
-                job.scheme,
-                Generate {
-                    job,
-                    links,
-                    tags: server.tags,
-                    inputs: &inputs,
-                    kept: kept.as_ref(),
-                    past,
-                },
-            )?;
+            let run = server.run(kept.as_ref(), past, &inputs);
+            let result = with_outsourced_scheme(run.job.scheme, run)?;
             server.end(kept.as_ref(), result)
         })?;
         let outputs = self.as_role(Role::Garbler).outputs(&bits)?;
@@ -77,17 +67,8 @@ impl OutsourcedJob<'_> {
             let roles = [Role::Evaluator, Role::Garbler];
             let mut server = Server::begin(&mut self, links, roles)?;
             let (kept, past) = server.take_up::<CloudKeeps>(chain, Peer::Generator, client)?;
-            let (job, links) = (&mut *server.job, &mut *server.links);
-            let result = with_outsourced_scheme(
-                job.scheme,
-                Serve {
-                    job,
-                    links,
-                    tags: server.tags,
-                    kept: kept.as_ref(),
-                    past,
-                },
-            )?;
+            let run = server.run(kept.as_ref(), past, &[]);
+            let result = with_outsourced_scheme(run.job.scheme, run)?;
             server.end(kept.as_ref(), result)
         })?;
         self.outcome(Default::default(), phases)
@@ -139,6 +120,23 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
         Ok((Some(kept), past))
     }
 
+    /// The run itself, from what `take_up` gave.
+    fn run<'r, K: Keeper>(
+        &'r mut self,
+        kept: Option<&'r Kept>,
+        past: Past<K>,
+        inputs: &'r [bool],
+    ) -> Run<'r, 'f, 's, K> {
+        Run {
+            job: self.job,
+            links: self.links,
+            tags: self.tags,
+            inputs,
+            kept,
+            past,
+        }
+    }
+
     fn end(mut self, kept: Option<&Kept>, result: Result<Ran, Error>) -> Result<Ran, Error> {
         match result {
             Ok((bits, phases)) => {
@@ -162,108 +160,112 @@ fn seed() -> Zeroizing<[u8; 32]> {
     seed
 }
 
-/// The generator's run once its scheme is a type.
-struct Generate<'a, 'f, 's> {
+/// A server's run once its scheme is a type.
+struct Run<'a, 'f, 's, K: Keeper> {
     job: &'a mut OutsourcedJob<'f>,
     links: &'a mut Links<'s>,
     tags: [RunTag; 2],
     inputs: &'a [bool],
     kept: Option<&'a Kept>,
-    past: Past<GeneratorKeeps>,
+    past: Past<K>,
 }
 
-impl OutsourcedVisitor for Generate<'_, '_, '_> {
-    type Output = Result<Ran, Error>;
+/// What a server has when its party has ended.
+struct Done<K: Keeper> {
+    outputs: Zeroizing<Vec<bool>>,
+    chain: K::Chain,
+    saved: Vec<K::Value>,
+}
 
-    fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
-        let Self {
-            job,
-            links,
-            tags,
-            inputs,
-            kept,
-            past,
-        } = self;
-        let clock = links.clock();
-        let start = match past.chain {
-            Some(chain) => GeneratorStart::Chain(chain),
-            None => GeneratorStart::NewChain(offered_ots(
-                links.to(Peer::Cloud)?,
-                tags[0],
-                job.cut_ots(),
-            )?),
-        };
-        let ots = offered_ots(links.to(Peer::Evaluator)?, tags[1], job.client_ots()?)?;
-        let setup = links.since(&clock, Phase::Setup);
-        let clock = links.clock();
-        let (function, parameters) = (job.function, job.parameters);
-        let threads = job.threads.get();
-        let mut party = Generator::new(
-            scheme,
-            function,
-            parameters,
-            inputs,
-            start,
-            past.loads,
-            ots,
-            threads,
-            &seed(),
-        )?;
-        links.drive(&mut party, &mut job.watch)?;
-        let outcome = party.finish()?;
-        if let Some(kept) = kept {
-            let (chain, saved) = (&outcome.chain, &outcome.saved);
-            kept.save::<GeneratorKeeps>(function.saves(), chain, saved, links, Peer::Cloud)?;
+impl<K: Keeper> Run<'_, '_, '_, K> {
+    /// Drives the party that `set_up` makes of this run, and keeps what it saves with `other`.
+    fn drive<P: ThreeParty>(
+        mut self,
+        other: Peer,
+        set_up: impl FnOnce(&mut Self) -> Result<P, Error>,
+        finish: impl FnOnce(P) -> Result<Done<K>, tacit_protocol::Error>,
+    ) -> Result<Ran, Error> {
+        let clock = self.links.clock();
+        let mut party = set_up(&mut self)?;
+        let setup = self.links.since(&clock, Phase::Setup);
+        let clock = self.links.clock();
+        self.links.drive(&mut party, &mut self.job.watch)?;
+        let done = finish(party)?;
+        if let Some(kept) = self.kept {
+            let saves = self.job.function.saves();
+            kept.save::<K>(saves, &done.chain, &done.saved, self.links, other)?;
         }
-        Ok((
-            outcome.outputs,
-            vec![setup, links.since(&clock, Phase::Run)],
-        ))
+        let run = self.links.since(&clock, Phase::Run);
+        Ok((done.outputs, vec![setup, run]))
     }
 }
 
-/// The cloud's run once its scheme is a type.
-struct Serve<'a, 'f, 's> {
-    job: &'a mut OutsourcedJob<'f>,
-    links: &'a mut Links<'s>,
-    tags: [RunTag; 2],
-    kept: Option<&'a Kept>,
-    past: Past<CloudKeeps>,
-}
-
-impl OutsourcedVisitor for Serve<'_, '_, '_> {
+impl OutsourcedVisitor for Run<'_, '_, '_, GeneratorKeeps> {
     type Output = Result<Ran, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
-        let Self {
-            job,
-            links,
-            tags,
-            kept,
-            past,
-        } = self;
-        let clock = links.clock();
-        let start = match past.chain {
-            Some(chain) => CloudStart::Chain(chain),
-            None => CloudStart::NewChain(chosen_ots(
-                links.to(Peer::Generator)?,
-                tags[0],
-                job.cut_ots(),
-            )?),
+        let set_up = |run: &mut Self| {
+            let (job, links) = (&run.job, &mut *run.links);
+            let start = match run.past.chain.take() {
+                Some(chain) => GeneratorStart::Chain(chain),
+                None => GeneratorStart::NewChain(offered_ots(
+                    links.to(Peer::Cloud)?,
+                    run.tags[0],
+                    job.cut_ots(),
+                )?),
+            };
+            let ots = offered_ots(links.to(Peer::Evaluator)?, run.tags[1], job.client_ots()?)?;
+            Ok(Generator::new(
+                scheme,
+                job.function,
+                job.parameters,
+                run.inputs,
+                start,
+                std::mem::take(&mut run.past.loads),
+                ots,
+                job.threads.get(),
+                &seed(),
+            )?)
         };
-        let setup = links.since(&clock, Phase::Setup);
-        let clock = links.clock();
-        let (function, parameters) = (job.function, job.parameters);
-        let threads = job.threads.get();
-        let loads = past.loads;
-        let mut party = Cloud::new(scheme, function, parameters, start, loads, threads, &seed())?;
-        links.drive(&mut party, &mut job.watch)?;
-        let outcome = party.finish()?;
-        if let Some(kept) = kept {
-            let (chain, saved) = (&outcome.chain, &outcome.saved);
-            kept.save::<CloudKeeps>(function.saves(), chain, saved, links, Peer::Generator)?;
-        }
-        let nothing = Zeroizing::new(Vec::new());
-        Ok((nothing, vec![setup, links.since(&clock, Phase::Run)]))
+        self.drive(Peer::Cloud, set_up, |party| {
+            let outcome = party.finish()?;
+            Ok(Done {
+                outputs: outcome.outputs,
+                chain: outcome.chain,
+                saved: outcome.saved,
+            })
+        })
+    }
+}
+
+impl OutsourcedVisitor for Run<'_, '_, '_, CloudKeeps> {
+    type Output = Result<Ran, Error>;
+
+    fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
+        let set_up = |run: &mut Self| {
+            let (job, links) = (&run.job, &mut *run.links);
+            let start = match run.past.chain.take() {
+                Some(chain) => CloudStart::Chain(chain),
+                None => CloudStart::NewChain(chosen_ots(
+                    links.to(Peer::Generator)?,
+                    run.tags[0],
+                    job.cut_ots(),
+                )?),
+            };
+            let loads = std::mem::take(&mut run.past.loads);
+            let (function, threads) = (job.function, job.threads.get());
+            let (parameters, seed) = (job.parameters, seed());
+            Ok(Cloud::new(
+                scheme, function, parameters, start, loads, threads, &seed,
+            )?)
+        };
+        self.drive(Peer::Generator, set_up, |party| {
+            let outcome = party.finish()?;
+            Ok(Done {
+                outputs: Zeroizing::new(Vec::new()),
+                chain: outcome.chain,
+                saved: outcome.saved,
+            })
+        })
     }
 }
