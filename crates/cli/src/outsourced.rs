@@ -26,7 +26,7 @@ use crate::run::{SECURITY_BITS, scheme};
 use crate::{cancel, function, inputs, party, stock};
 
 /// Circuits unless told otherwise: those of the published experiments, some 2^-82.
-const COPIES: u32 = 256;
+pub(crate) const COPIES: u32 = 256;
 /// Longest wait for the others to be there, unless told otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
     let place = Place::new(args, config, role)?;
     let function = function::find(&args.function, &args.choice)?.function(&args.choice)?;
     let rung = scheme(args.scheme.as_deref(), Some(&function))?;
-    let parameters = parameters(args)?;
+    let parameters = parameters_of(args)?;
     let values = values(&function, role, args)?;
     log.step(format_args!(
         "function {} {}",
@@ -140,26 +140,36 @@ fn role(args: &RunArgs) -> Result<OutsourcedRole, Failure> {
     }
 }
 
-fn parameters(args: &RunArgs) -> Result<OutsourcedParameters, Failure> {
-    let copies = args.outsourced.copies.unwrap_or(COPIES);
+/// So many circuits at so many bits of the checks of inputs; one circuit is for parties that follow
+/// the protocol.
+///
+/// # Errors
+///
+/// What is wrong with the number of circuits.
+pub(crate) fn parameters(copies: u32, bits: u8) -> Result<OutsourcedParameters, String> {
     if copies == 1 {
-        if args.security != tacit::plan::ThreatModel::SemiHonest {
-            return Err(Failure::Usage(format!(
-                "--copies 1 is for parties that follow the protocol, and --security {} asks for \
-                 more; give more --copies, such as 256",
-                args.security
-            )));
-        }
         return Ok(OutsourcedParameters::SEMI_HONEST);
     }
-    let bits = args.security_bits.unwrap_or(SECURITY_BITS);
-    let parameters = OutsourcedParameters::malicious(copies, bits);
-    parameters.map_err(|_| {
-        Failure::Usage(format!(
-            "--copies {copies}: at least 3 circuits are needed to check some and evaluate others; \
-             256 are usual"
-        ))
+    OutsourcedParameters::malicious(copies, bits).map_err(|_| {
+        format!(
+            "{copies} circuits: at least 3 are needed to check some and evaluate others; 256 are \
+             usual"
+        )
     })
+}
+
+fn parameters_of(args: &RunArgs) -> Result<OutsourcedParameters, Failure> {
+    let copies = args.outsourced.copies.unwrap_or(COPIES);
+    if copies == 1 && args.security != tacit::plan::ThreatModel::SemiHonest {
+        return Err(Failure::Usage(format!(
+            "--copies 1 is for parties that follow the protocol, and --security {} asks for more; \
+             give more --copies, such as 256",
+            args.security
+        )));
+    }
+    let bits = args.security_bits.unwrap_or(SECURITY_BITS);
+    let parameters = parameters(copies, bits);
+    parameters.map_err(|what| Failure::Usage(format!("--copies {copies}: {what}")))
 }
 
 fn values(

@@ -8,6 +8,7 @@
 mod check;
 pub(crate) mod config;
 mod policy;
+mod three;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

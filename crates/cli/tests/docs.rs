@@ -79,7 +79,12 @@ fn flags_and_commands_exist() {
     ] {
         help += tacit(folder.path(), &[command, "--help"]).succeeded();
     }
-    for page in ["README.md", "docs/guide.md", "docs/operate.md"] {
+    for page in [
+        "README.md",
+        "docs/guide.md",
+        "docs/operate.md",
+        "docs/outsourced.md",
+    ] {
         let commands = blocks(page, "console").concat();
         for line in commands.lines().filter(|line| !line.contains("cargo")) {
             for flag in line

@@ -226,7 +226,10 @@ pub enum Incompatibility {
         theirs: String,
     },
     /// Another number of circuits, or another security, of an outsourced run.
-    #[error("it was told {theirs} and we {ours}; give all three the same --circuits and security")]
+    #[error(
+        "it was told {theirs} and we {ours}; give all three the same --copies and \
+         --security-bits"
+    )]
     Circuits {
         /// Our parameters.
         ours: crate::outsourced::Parameters,
@@ -244,6 +247,12 @@ pub enum Incompatibility {
         /// Of the other's.
         theirs: Digest,
     },
+    /// The links of a party of three are for different runs.
+    #[error(
+        "the evaluator and the cloud came for two different runs; run all three parties again, \
+         once for each run"
+    )]
+    OtherRun,
     /// The runs of the session are counted differently.
     #[error("it counts this as run {theirs} of the session and we as run {ours}")]
     RunNumber {

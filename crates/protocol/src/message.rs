@@ -145,6 +145,8 @@ one_byte_enum! {
         ChainMarks = 77, "chain marks";
         /// The version of a chain that is durable at a server, for the other.
         VersionKept = 78, "version kept";
+        /// Which run of three a link is for, from its evaluator and, to the generator, its cloud.
+        RunTicket = 79, "run ticket";
     }
 }
 

@@ -7,6 +7,8 @@
 //! | [`inputs`], [`results`] | where this party's inputs come from and its results go |
 //! | [`service`] | the listener, the sessions and their limits, stop and reload |
 //! | `visit` | one session: what is asked, whether it may be, the run |
+//! | [`outsourced`] | runs of three, in which this party is the generator or the cloud |
+//! | `lobby` | where the links of runs of three meet, and turns at a chain |
 //! | `replenish` | the stock filled up in the background, behind the runs |
 //! | [`event`], [`metrics`], [`http`] | what programs and people see of it; never a secret |
 //! | [`rate`] | how often something may happen |
@@ -20,7 +22,9 @@
 pub mod event;
 pub mod http;
 pub mod inputs;
+mod lobby;
 pub mod metrics;
+pub mod outsourced;
 pub mod policy;
 mod priority;
 pub mod rate;
@@ -32,6 +36,7 @@ mod visit;
 pub use event::{Event, Observer};
 pub use inputs::{Asked, Inputs};
 pub use metrics::Metrics;
+pub use outsourced::{Outsourced, Server};
 pub use policy::{Error, Level, Limits, Offer, Peer, Policy};
 pub use rate::Rate;
 pub use results::Results;

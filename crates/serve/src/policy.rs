@@ -12,6 +12,7 @@ use tacit::{
 };
 
 use crate::inputs::Inputs;
+use crate::outsourced::{self, Outsourced};
 use crate::rate::Rate;
 use crate::results::Results;
 
@@ -40,10 +41,13 @@ pub struct Offer {
     pub name: String,
     /// The functions: one, or the members of a family within its bounds.
     pub functions: Vec<Arc<Function>>,
-    /// This party's role.
+    /// This party's role; the garbler's where it is a server of `outsourced`, which either is to
+    /// the evaluator.
     pub role: Role,
-    /// The protocols by which they are run: `direct`, `prepared`, `batch`.
+    /// The protocols by which they are run: `direct`, `prepared`, `batch`, or `outsourced` alone.
     pub protocols: Vec<ProtocolId>,
+    /// What this party is and keeps as a server of `outsourced`, where it is one.
+    pub outsourced: Option<Outsourced>,
     /// s of runs by `batch`, usually 40.
     pub statistical_security_bits: u8,
     /// The garbling scheme; that of a [`Job`] for which none was named if `None`.
@@ -95,6 +99,8 @@ pub struct Limits {
     pub handshake: Duration,
     /// Between two runs of a session.
     pub idle: Duration,
+    /// For the other server and for a turn at a chain, before a run of three.
+    pub meeting: Duration,
     /// For each message within a run.
     pub message: Duration,
     /// Preparations at once.
@@ -114,6 +120,7 @@ impl Default for Limits {
             refusals: Rate::per_minute(20),
             handshake: Duration::from_secs(10),
             idle: Duration::from_secs(60),
+            meeting: Duration::from_secs(60),
             message: Duration::from_secs(30),
             preparations: 2,
             preparation: Duration::from_secs(600),
@@ -169,8 +176,19 @@ pub enum Error {
         /// What is in the way.
         reason: String,
     },
-    /// A function cannot be run by a protocol.
-    #[error("function {name:?} keeps values between runs, which a service cannot; leave it out")]
+    /// `outsourced` cannot run an offer as it is to be run.
+    #[error("{what}: {reason}")]
+    NotForOutsourced {
+        /// What it is of.
+        what: String,
+        /// What is in the way, and what to do.
+        reason: String,
+    },
+    /// A function keeps values, and the protocols between two parties keep none.
+    #[error(
+        "function {name:?} keeps values between runs, which two parties cannot; serve it with role \
+         = \"generator\" or \"cloud\", or leave it out"
+    )]
     SavedValues {
         /// The offer.
         name: String,
@@ -203,7 +221,7 @@ struct Place {
 impl Place {
     fn scheme(&self, protocol: ProtocolId) -> SchemeId {
         match protocol {
-            ProtocolId::Prepared | ProtocolId::Batch => self.prepared,
+            ProtocolId::Prepared | ProtocolId::Batch | ProtocolId::Outsourced => self.prepared,
             _ => self.direct,
         }
     }
@@ -241,6 +259,7 @@ impl Policy {
     ) -> Result<Self, Error> {
         check_limits(&limits)?;
         check_peers(&peers, &offers, &levels)?;
+        outsourced::check(&peers, &offers)?;
         let by_function = index_offers(&offers)?;
         let by_order = index_levels(&levels)?;
         Ok(Self {
@@ -296,6 +315,25 @@ impl Policy {
             .find(|peer| peer.fingerprint == *fingerprint)
     }
 
+    /// Whether this is the other server of an offer, whose sessions are those of many evaluators.
+    pub(crate) fn is_server(&self, peer: &Fingerprint) -> bool {
+        let servers = self
+            .offers
+            .iter()
+            .filter_map(|offer| offer.outsourced.as_ref());
+        servers.into_iter().any(|servers| servers.other == *peer)
+    }
+
+    /// Who may use the values of the chain of an offer: whoever may ask for an offer of it.
+    pub(crate) fn clients(&self, of: &Outsourced) -> Vec<Fingerprint> {
+        let offers = self.offers.iter().filter(|offer| {
+            let outsourced = offer.outsourced.as_ref();
+            outsourced.is_some_and(|other| (other.other, &other.chain) == (of.other, &of.chain))
+        });
+        let clients: BTreeSet<_> = offers.flat_map(|offer| &offer.peers).copied().collect();
+        clients.into_iter().collect()
+    }
+
     /// What is asked for, with OTs as this party has them.
     fn with_own_ots(&self, asked: &Proposal) -> Proposal {
         let usual = match asked.ot_extension {
@@ -343,9 +381,7 @@ impl Policy {
             let offer = &self.offers[place.offer];
             (offer, &offer.functions[place.function], place)
         });
-        let mut offers = offers
-            .filter(|(offer, ..)| offer.peers.contains(peer))
-            .peekable();
+        let mut offers = offers.filter(|(offer, ..)| offer.serves(peer)).peekable();
         let Some(&(offer, _, place)) = offers.peek() else {
             return Err(Denied::NotOffered);
         };
@@ -417,10 +453,20 @@ impl Policy {
 }
 
 impl Offer {
+    /// Whether this peer may ask: a client, or the cloud of which this party is the generator.
+    fn serves(&self, peer: &Fingerprint) -> bool {
+        let outsourced = self.outsourced.as_ref();
+        self.peers.contains(peer) || outsourced.is_some_and(|servers| servers.is_cloud(peer))
+    }
+
     /// s of runs by `protocol`, as a proposal says it.
     fn security_bits(&self, protocol: ProtocolId) -> u8 {
         match protocol {
             ProtocolId::Batch => self.statistical_security_bits,
+            ProtocolId::Outsourced => self
+                .outsourced
+                .as_ref()
+                .map_or(0, |servers| servers.parameters.statistical_security_bits()),
             _ => 0,
         }
     }
@@ -556,7 +602,7 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> 
     }
     for (number, offer) in offers.iter().enumerate() {
         for (place, function) in offer.functions.iter().enumerate() {
-            if function.has_saved_values() {
+            if function.has_saved_values() && offer.outsourced.is_none() {
                 let name = offer.name.clone();
                 return Err(Error::SavedValues { name });
             }
@@ -564,6 +610,7 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> 
             let mut others = same.iter().map(|other| &offers[other.offer]);
             let twice = others.find(|other| {
                 other.role == offer.role
+                    && other.outsourced.is_some() == offer.outsourced.is_some()
                     && (other.scheme == offer.scheme
                         || other.scheme.is_none()
                         || offer.scheme.is_none())

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tacit::{
-    AbortReason, Arrival, CancelHandle, Door, Error, Fingerprint, Identity, Listener, Settings,
-    Stocks,
+    AbortReason, Arrival, CancelHandle, Door, Error, Fingerprint, Identity, Listener, Session,
+    Settings, Stocks,
 };
 
 use crate::event::{Event, Observer};
 use crate::http::Answers;
+use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::policy::{Limits, Policy};
 use crate::rate::{Bucket, Rate};
@@ -57,6 +58,8 @@ pub(crate) struct Shared {
     stopping: AtomicBool,
     /// Ends what this party does of itself.
     pub(crate) own_work: CancelHandle,
+    /// Where the links of runs of three meet.
+    pub(crate) lobby: Lobby<Session>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -145,6 +148,7 @@ impl Service {
             peers_changed: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             own_work: CancelHandle::new(),
+            lobby: Lobby::default(),
             state: Mutex::default(),
             changed: Condvar::new(),
         });
@@ -221,6 +225,7 @@ impl Service {
         let sessions = state.sessions.len();
         shared.tell(&Event::Stopping { sessions });
         shared.own_work.cancel();
+        shared.lobby.stop();
         shared.changed.notify_all();
         let open = state.sessions.values();
         open.filter(|session| !session.running)
@@ -359,10 +364,12 @@ impl Shared {
         if !of_late.refusals.has(now) {
             return Err("it was refused too often of late");
         }
-        if !of_late.arrivals.take(now) {
+        // The other server comes with every run of every client, each of which is bounded there.
+        let is_server = policy.is_server(&peer.fingerprint);
+        if !is_server && !of_late.arrivals.take(now) {
             return Err("it begins sessions too often");
         }
-        if of_peer >= limits.sessions_per_peer {
+        if !is_server && of_peer >= limits.sessions_per_peer {
             return Err("it has as many sessions as it may");
         }
         if all >= limits.sessions {

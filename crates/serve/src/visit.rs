@@ -1,22 +1,25 @@
 //! One session: what the peer asks for, whether it may have it, and the run.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tacit::{AbortReason, Arrival, Category, Error, Job, Proposal, ProtocolId, Session};
+use tacit::{AbortReason, Arrival, Category, Error, Job, Proposal, ProtocolId, Session, Value};
 
 use crate::event::Event;
 use crate::inputs::Asked;
-use crate::policy::{Denied, Granted, Policy};
-use crate::priority;
+use crate::policy::{Denied, Granted, Offer, Policy};
 use crate::service::{Seat, settings};
+use crate::{outsourced, priority};
 
 /// How long a peer is given to hear why a session ends.
-const REFUSAL_TIME: Duration = Duration::from_secs(1);
+pub(crate) const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
 /// What became of a request.
-enum Turn {
+pub(crate) enum Turn {
     /// The session goes on.
     Done,
+    /// It is the other server's, for a run of three that another session's peer asks for.
+    Lend,
     /// The peer has ended the session.
     Left,
     /// It is refused.
@@ -52,6 +55,14 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
         let policy = shared.policy();
         match turn(seat, &policy, &mut session, runs) {
             Turn::Done => runs += 1,
+            Turn::Lend => match outsourced::lend(seat, session) {
+                Ok(back) if seat.end() => {
+                    session = back;
+                    runs += 1;
+                }
+                Ok(_) => break "the service is about to stop".to_owned(),
+                Err(why) => break why,
+            },
             Turn::Left => break "the peer ended it".to_owned(),
             Turn::Refuse(reason, why) => {
                 session.refuse(reason, REFUSAL_TIME);
@@ -104,7 +115,14 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
     let turn = match asked.protocol {
         ProtocolId::Prepare => prepare(seat, &policy, session, &asked),
         _ => match policy.run(&seat.peer, &asked) {
-            Ok(granted) => run(seat, &granted, session, &asked),
+            Ok(granted) => match &granted.offer.outsourced {
+                Some(servers) if servers.is_cloud(&seat.peer) => match seat.begin() {
+                    true => Turn::Lend,
+                    false => busy(seat, "run", "the service is about to stop"),
+                },
+                Some(servers) => outsourced::run(seat, &granted, servers, session, &asked),
+                None => run(seat, &granted, session, &asked),
+            },
             Err(denied) => deny(seat, denied, "run", &asked),
         },
     };
@@ -144,43 +162,73 @@ fn deny(seat: &Seat, denied: Denied, what: &'static str, asked: &Proposal) -> Tu
 }
 
 /// A refusal that the peer may hear as "later" and that is not its fault.
-fn busy(seat: &Seat, what: &'static str, why: &str) -> Turn {
+pub(crate) fn busy(seat: &Seat, what: &'static str, why: &str) -> Turn {
     seat.shared().put_off(Some(seat.peer), None, what, why);
     Turn::Refuse(AbortReason::Busy, why.to_owned())
 }
 
-fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Proposal) -> Turn {
+/// Why the peer may not run the offer now, if it may not; else its run has begun.
+pub(crate) fn may_run(seat: &Seat, offer: &Offer) -> Option<Turn> {
     let shared = seat.shared();
-    let offer = granted.offer;
     if let Some(rate) = offer.rate
         && !shared.may_run(seat.peer, &offer.name, rate)
     {
         let why = format!("it runs {} more often than {rate}", offer.name);
         shared.refused(Some(seat.peer), None, "rate", &why);
-        return Turn::Refuse(AbortReason::TooOften, why);
+        return Some(Turn::Refuse(AbortReason::TooOften, why));
     }
-    if !seat.begin() {
-        return busy(seat, "run", "the service is about to stop");
-    }
-    let about = Asked {
-        offer: &offer.name,
+    let is_stopping = !seat.begin();
+    is_stopping.then(|| busy(seat, "run", "the service is about to stop"))
+}
+
+/// The run that is asked for, as inputs and results are told of it.
+pub(crate) fn asked_for<'a>(
+    seat: &'a Seat,
+    granted: &'a Granted<'a>,
+    asked: &Proposal,
+) -> Asked<'a> {
+    Asked {
+        offer: &granted.offer.name,
         function: granted.function,
-        role: offer.role,
+        role: granted.offer.role,
         peer: seat.peer,
         peer_name: &seat.peer_name,
         protocol: asked.protocol,
-    };
-    let inputs = match offer.inputs.values(&about) {
+    }
+}
+
+/// This party's inputs of a run.
+pub(crate) fn inputs_of(
+    seat: &Seat,
+    about: &Asked<'_>,
+    offer: &Offer,
+) -> Result<BTreeMap<String, Value>, Turn> {
+    let shared = seat.shared();
+    let mut inputs = offer.inputs.values(about).map_err(|reason| {
+        let offer = offer.name.clone();
+        let protocol = about.protocol.to_string();
+        shared.metrics.run_failed(&offer, &protocol);
+        let why = format!("no inputs: {reason}");
+        shared.tell(&Event::InputsFailed { offer, reason });
+        Turn::Refuse(AbortReason::Failed, why)
+    })?;
+    // One source serves several functions.
+    let own = about.function.inputs().iter();
+    let own: Vec<_> = own.filter(|input| input.owner == offer.role).collect();
+    inputs.retain(|name, _| own.iter().any(|input| input.port.name == *name));
+    Ok(inputs)
+}
+
+fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Proposal) -> Turn {
+    let shared = seat.shared();
+    let offer = granted.offer;
+    if let Some(refused) = may_run(seat, offer) {
+        return refused;
+    }
+    let about = asked_for(seat, granted, asked);
+    let inputs = match inputs_of(seat, &about, offer) {
         Ok(inputs) => inputs,
-        Err(reason) => {
-            let offer = offer.name.clone();
-            shared
-                .metrics
-                .run_failed(&offer, &asked.protocol.to_string());
-            let why = format!("no inputs: {reason}");
-            shared.tell(&Event::InputsFailed { offer, reason });
-            return Turn::Refuse(AbortReason::Failed, why);
-        }
+        Err(refused) => return refused,
     };
     let mut job = Job::new(granted.function, offer.role)
         .scheme(asked.scheme)
@@ -205,19 +253,14 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
             });
         });
     }
-    // One source serves several functions.
-    let own = granted.function.inputs().iter();
-    for input in own.filter(|input| input.owner == offer.role) {
-        let name = &input.port.name;
-        if let Some(value) = inputs.get(name) {
-            job = job.input(name, value.clone());
-        }
+    for (name, value) in inputs {
+        job = job.input(&name, value);
     }
     finish(seat, &about, granted, job.run(session))
 }
 
 /// Tells how a run ended, and takes its results.
-fn finish(
+pub(crate) fn finish(
     seat: &Seat,
     about: &Asked<'_>,
     granted: &Granted<'_>,
@@ -231,7 +274,10 @@ fn finish(
         Err(error) => {
             shared.metrics.run_failed(&offer, &protocol);
             let reason = error.to_string();
-            if at_fault(&error) {
+            // Of three, who aborted is not known to be this peer.
+            let is_of_three = about.protocol == ProtocolId::Outsourced;
+            let is_told = is_of_three && matches!(error, Error::PeerAborted(_));
+            if at_fault(&error) && !is_told {
                 shared.refused(Some(seat.peer), None, "behaviour", &reason);
             }
             shared.tell(&Event::RunFailed {

@@ -139,7 +139,12 @@ pub(crate) fn check_name(name: &str) -> Result<(), StockError> {
 }
 
 /// Checks the name of a chain.
-pub(crate) fn check_chain_name(name: &str) -> Result<(), StockError> {
+/// Whether a chain may be called so.
+///
+/// # Errors
+///
+/// [`StockError::ApiMisuse`], which says what a name is.
+pub fn check_chain_name(name: &str) -> Result<(), StockError> {
     check("chain", name, MAX_CHAIN_NAME_BYTES)
 }
 

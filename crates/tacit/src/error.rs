@@ -176,6 +176,16 @@ pub enum Category {
 }
 
 impl Error {
+    /// What a peer did or told, as the protocol's states have it.
+    pub(crate) fn of_protocol(&self) -> Option<tacit_protocol::Error> {
+        match self {
+            Self::PeerMisbehaved(what) => Some(what.clone().into()),
+            Self::PeerIncompatible(what) => Some(what.clone().into()),
+            Self::PeerAborted(reason) => Some(tacit_protocol::Error::PeerAborted(*reason)),
+            _ => None,
+        }
+    }
+
     /// What kind of error it is.
     #[must_use]
     pub fn category(&self) -> Category {

@@ -45,13 +45,13 @@ pub use cost::{Cost, Phase, PhaseCost, peak_memory_bytes};
 pub use error::{Category, Error};
 pub use estimate::TimeEstimate;
 pub use job::{Job, Outcome};
-pub use outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
+pub use outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole, RunTicket};
 pub use session::{Arrival, Door, Listener, PlainListener, Session, Side};
 pub use stock::{
     Access, BatchBound, BatchPlan, BatchPreparation, ChainMarks, ChainStatus, ChainSummary,
     ComponentDigest, Damage, EpochId, KeptChain, Preparation, Prepared, PreparedBatch,
     PreparedKind, Report, Span, StockError, StockName, StockSummary, StockedKind, Stocks, Storage,
-    TakenNumbers,
+    TakenNumbers, check_chain_name,
 };
 pub use tacit_circuit::{
     Circuit, CircuitError, Component, ComponentCache, Digest, Function, FunctionBuilder,

@@ -12,9 +12,10 @@ use tacit_net::{
 };
 use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::message::{AbortReason, Kind};
+use tacit_protocol::outsourced::RunTicket;
 use tacit_protocol::session::{Hello, Proposal, RunTag, SessionTag};
 
-use crate::driver::{abort, receive, send};
+use crate::driver::{abort, flush, receive, send};
 use crate::stock::OpenedStock;
 use crate::{BaseOt, Error, OtExtension};
 
@@ -43,6 +44,8 @@ pub struct Session {
     stocks: Vec<OpenedStock>,
     /// What the connecting party proposed and the listening one has not answered.
     asked: Option<Proposal>,
+    /// Which run of three was asked for.
+    ticket: Option<RunTicket>,
     spent: bool,
 }
 
@@ -291,6 +294,7 @@ impl Session {
                 runs: 0,
                 stocks: Vec::new(),
                 asked: None,
+                ticket: None,
                 spent: false,
             }),
             Err(error) => {
@@ -357,15 +361,7 @@ impl Session {
         need: OtNeed,
         wanted: impl FnOnce(Terms) -> Proposal,
     ) -> Result<RunTag, Error> {
-        if self.runs == 0 && self.side == Side::Connecting {
-            self.transfers.choose(need);
-        }
-        let settings = self.transfers.settings();
-        let ours = wanted(Terms {
-            run: self.runs,
-            base_ot: settings.base,
-            ot_extension: settings.extension,
-        });
+        let ours = self.wanted(need, wanted);
         let proposed = self.propose(&ours)?;
         let tag = self.tag.run(&proposed);
         self.transfers.settle(proposed.ot_extension);
@@ -373,12 +369,75 @@ impl Session {
         Ok(tag)
     }
 
+    fn wanted(&mut self, need: OtNeed, wanted: impl FnOnce(Terms) -> Proposal) -> Proposal {
+        if self.runs == 0 && self.side == Side::Connecting {
+            self.transfers.choose(need);
+        }
+        let settings = self.transfers.settings();
+        wanted(Terms {
+            run: self.runs,
+            base_ot: settings.base,
+            ot_extension: settings.extension,
+        })
+    }
+
+    /// Begins a run of three on this link, before it is agreed: the connecting party proposes it,
+    /// and whoever has the run's ticket tells it. It waits for nothing.
+    pub(crate) fn begin_of_three(
+        &mut self,
+        need: OtNeed,
+        wanted: impl FnOnce(Terms) -> Proposal,
+        ticket: Option<&RunTicket>,
+    ) -> Result<(), Error> {
+        if self.side == Side::Connecting {
+            let ours = self.wanted(need, wanted);
+            let sent = send(&mut self.channel, Kind::Propose, &ours.to_bytes());
+            sent.map_err(|error| over(error, self.runs))?;
+            self.asked = Some(ours);
+        }
+        if let Some(ticket) = ticket {
+            send(&mut self.channel, Kind::RunTicket, &ticket.to_bytes())?;
+        }
+        flush(&mut self.channel)
+    }
+
+    /// The ticket of the run of three that the peer begins.
+    pub(crate) fn hear_ticket(&mut self) -> Result<RunTicket, Error> {
+        if let Some(ticket) = self.ticket.take() {
+            return Ok(ticket);
+        }
+        if self.side == Side::Listening && self.asked.is_none() {
+            let payload = receive(&mut self.channel, Kind::Propose, Proposal::BYTES);
+            let payload = payload.map_err(|error| over(error, self.runs))?;
+            self.asked = Some(Proposal::parse(Kind::Propose, payload)?);
+        }
+        let payload = receive(&mut self.channel, Kind::RunTicket, RunTicket::BYTES)?;
+        Ok(RunTicket::parse(payload)?)
+    }
+
+    /// Which run of three the peer has asked for ([`Session::next_request`]), so that a server
+    /// finds its other link; the run itself takes it from here.
+    ///
+    /// # Errors
+    ///
+    /// The peer does not say it, and the session is then spent.
+    pub fn next_ticket(&mut self) -> Result<RunTicket, Error> {
+        self.guarded(|session| {
+            let ticket = session.hear_ticket()?;
+            session.ticket = Some(ticket);
+            Ok(ticket)
+        })
+    }
+
     fn propose(&mut self, ours: &Proposal) -> Result<Proposal, Error> {
         match self.side {
             Side::Connecting => {
-                let answered = send(&mut self.channel, Kind::Propose, &ours.to_bytes());
-                let answered = answered
-                    .and_then(|()| receive(&mut self.channel, Kind::Accept, Proposal::BYTES));
+                let sent = match self.asked.take() {
+                    Some(_) => Ok(()),
+                    None => send(&mut self.channel, Kind::Propose, &ours.to_bytes()),
+                };
+                let answered =
+                    sent.and_then(|()| receive(&mut self.channel, Kind::Accept, Proposal::BYTES));
                 let payload = answered.map_err(|error| over(error, self.runs))?;
                 ours.check(&Proposal::parse(Kind::Accept, payload)?)
                     .map_err(ProtocolError::from)?;

@@ -144,6 +144,7 @@ fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
             functions: vec![Arc::new(function(number)?)],
             role: Role::Garbler,
             protocols: vec![protocol],
+            outsourced: None,
             statistical_security_bits: 40,
             scheme: None,
             peers: honest.map(|peer| peer.fingerprint).collect::<BTreeSet<_>>(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,6 +36,9 @@ pub(crate) struct Serve {
     /// Between two runs of a session.
     #[serde(deserialize_with = "time")]
     pub(crate) idle: Option<Duration>,
+    /// For the other server and a turn at a chain, before a run of three.
+    #[serde(deserialize_with = "time")]
+    pub(crate) meeting: Option<Duration>,
     /// For runs to end when the service stops.
     #[serde(deserialize_with = "time")]
     pub(crate) stop: Option<Duration>,
@@ -61,7 +65,20 @@ pub(crate) struct Served {
     /// What it is called here.
     pub(crate) name: Option<String>,
     /// This party's role.
-    pub(crate) role: RoleName,
+    pub(crate) role: ServedRole,
+    /// The other server, by its name in [peers]: of the generator its cloud, of the cloud its
+    /// generator.
+    #[serde(default)]
+    pub(crate) other_server: Option<String>,
+    /// How many circuits a run of three takes.
+    #[serde(default)]
+    pub(crate) copies: Option<u32>,
+    /// In which chain values are kept.
+    #[serde(default)]
+    pub(crate) chain: Option<String>,
+    /// Threads of a run of three.
+    #[serde(default)]
+    pub(crate) threads: Option<NonZeroUsize>,
     /// Parameters: a value, a list of those allowed, or bounds.
     #[serde(default)]
     pub(crate) params: BTreeMap<String, Parameter>,
@@ -77,10 +94,10 @@ pub(crate) struct Served {
     /// How a circuit file numbers bits.
     #[serde(default)]
     pub(crate) bit_order: Option<String>,
-    /// `direct`, `prepared` or both.
+    /// `direct`, `prepared`, `batch` or several; a server of three has `outsourced` alone.
     #[serde(default)]
     pub(crate) protocols: Option<Vec<ProtocolName>>,
-    /// s of runs by `batch`.
+    /// s of runs by `batch`; k of runs of three.
     #[serde(default)]
     pub(crate) security_bits: Option<u8>,
     /// The garbling scheme.
@@ -204,6 +221,31 @@ impl From<RoleName> for tacit::Role {
     }
 }
 
+/// A role in what is served by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ServedRole {
+    /// It garbles for one peer.
+    Garbler,
+    /// It evaluates for one peer.
+    Evaluator,
+    /// It garbles for thin clients and their cloud.
+    Generator,
+    /// It does the work of thin clients.
+    Cloud,
+}
+
+impl ServedRole {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Garbler => "garbler",
+            Self::Evaluator => "evaluator",
+            Self::Generator => "generator",
+            Self::Cloud => "cloud",
+        }
+    }
+}
+
 /// A protocol by its name.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -214,6 +256,8 @@ pub(crate) enum ProtocolName {
     Prepared,
     /// Take a checked execution from the stock.
     Batch,
+    /// Work for thin clients with another server.
+    Outsourced,
 }
 
 fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {
@@ -232,7 +276,14 @@ impl Serve {
         for served in &self.function {
             let (function, role) = (&served.function, served.role.name());
             let name = served.name.as_ref().unwrap_or(function);
-            let _ = writeln!(text, "serve function {name}: {function} as {role}");
+            let _ = write!(text, "serve function {name}: {function} as {role}");
+            if let Some(other) = &served.other_server {
+                let _ = write!(text, " with {other}");
+            }
+            if let Some(chain) = &served.chain {
+                let _ = write!(text, " in chain {chain}");
+            }
+            text.push('\n');
         }
         for stocked in &self.stock {
             let (function, role, runs) = (&stocked.function, stocked.role.name(), stocked.runs);

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tacit::formats::BitOrder;
-use tacit::{Fingerprint, Function, ProtocolId};
+use tacit::{Fingerprint, Function, ProtocolId, Role};
 use tacit_serve::inputs::{FromCommand, FromFile, NoInputs};
 use tacit_serve::policy::MAX_FUNCTIONS;
 use tacit_serve::results::{Dropped, ToCommand, ToFile};
 use tacit_serve::{Inputs, Level, Limits, Offer, Peer, Policy, Results};
 
-use super::config::{Parameter, ProtocolName, Serve, Served, Stocked};
+use super::config::{Parameter, ProtocolName, Serve, Served, ServedRole, Stocked};
+use super::three;
 use crate::args::FunctionArgs;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -20,8 +21,8 @@ use crate::{function, run};
 /// Longest time of a command for inputs or results, and of a run, unless told otherwise.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
 const RUN_TIME: Duration = Duration::from_secs(600);
-/// s of `batch`, unless told otherwise.
-const SECURITY_BITS: u8 = 40;
+/// s of `batch` and k of `outsourced`, unless told otherwise.
+pub(super) const SECURITY_BITS: u8 = 40;
 
 /// What the configuration says.
 ///
@@ -55,7 +56,7 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
         .map_err(|error| Failure::Usage(format!("[serve]: {error}")))
 }
 
-fn wrong(at: &str, what: &str) -> Failure {
+pub(super) fn wrong(at: &str, what: &str) -> Failure {
     Failure::Usage(format!("{at}: {what}"))
 }
 
@@ -75,6 +76,7 @@ fn limits(config: &Config, serve: &Serve) -> Limits {
         refusals: serve.refusals.unwrap_or(usual.refusals),
         handshake: serve.handshake.unwrap_or(usual.handshake),
         idle: serve.idle.unwrap_or(usual.idle),
+        meeting: serve.meeting.unwrap_or(usual.meeting),
         message: config.timeouts.message.unwrap_or(usual.message),
         preparations: serve.preparations.unwrap_or(usual.preparations),
         preparation: serve.preparation.unwrap_or(usual.preparation),
@@ -95,32 +97,32 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         Some(name) => Some(run::scheme(Some(name), first)?.id),
         None => None,
     };
-    let protocols = served
-        .protocols
-        .as_deref()
-        .unwrap_or(&[ProtocolName::Direct]);
-    if protocols.is_empty() {
-        return Err(wrong(
-            "protocols",
-            "there is none; write direct, prepared, batch or several of them",
-        ));
-    }
-    let protocols = protocols.iter().map(|protocol| match protocol {
-        ProtocolName::Direct => ProtocolId::Direct,
-        ProtocolName::Prepared => ProtocolId::Prepared,
-        ProtocolName::Batch => ProtocolId::Batch,
-    });
+    let outsourced = three::servers(config, served)?;
+    let role = match served.role {
+        ServedRole::Evaluator => Role::Evaluator,
+        ServedRole::Garbler | ServedRole::Generator | ServedRole::Cloud => Role::Garbler,
+    };
+    let peers = match (&served.peers, &outsourced) {
+        // Everybody but the other server is a client.
+        (None, Some(servers)) => {
+            let mut all = peers(config, None)?;
+            all.remove(&servers.other);
+            all
+        }
+        (names, _) => peers(config, names.as_deref())?,
+    };
     Ok(Offer {
         name: served
             .name
             .clone()
             .unwrap_or_else(|| served.function.clone()),
-        role: served.role.into(),
-        protocols: protocols.collect(),
+        role,
+        protocols: protocols(served, outsourced.is_some())?,
+        outsourced,
         statistical_security_bits: served.security_bits.unwrap_or(SECURITY_BITS),
         scheme,
-        peers: peers(config, served.peers.as_deref())?,
-        inputs: inputs(served, &functions)?,
+        peers,
+        inputs: inputs(served, role, &functions)?,
         results: results(served)?,
         functions,
         rate: served.rate,
@@ -129,6 +131,40 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
             .or(config.timeouts.run)
             .unwrap_or(RUN_TIME),
     })
+}
+
+/// The protocols by which a function is run.
+fn protocols(served: &Served, is_of_three: bool) -> Result<Vec<ProtocolId>, Failure> {
+    let usual = match is_of_three {
+        true => ProtocolName::Outsourced,
+        false => ProtocolName::Direct,
+    };
+    let usual = [usual];
+    let named = served.protocols.as_deref().unwrap_or(&usual);
+    if named.is_empty() {
+        return Err(wrong(
+            "protocols",
+            "there is none; write direct, prepared, batch or several of them",
+        ));
+    }
+    let ids: Vec<_> = named.iter().map(id).collect();
+    let fits = |id: &ProtocolId| (*id == ProtocolId::Outsourced) == is_of_three;
+    match ids.iter().all(fits) {
+        true => Ok(ids),
+        false => Err(wrong(
+            "protocols",
+            "outsourced is for role = \"generator\" and \"cloud\", which run nothing else",
+        )),
+    }
+}
+
+fn id(protocol: &ProtocolName) -> ProtocolId {
+    match protocol {
+        ProtocolName::Direct => ProtocolId::Direct,
+        ProtocolName::Prepared => ProtocolId::Prepared,
+        ProtocolName::Batch => ProtocolId::Batch,
+        ProtocolName::Outsourced => ProtocolId::Outsourced,
+    }
 }
 
 /// Every choice of parameters within the bounds.
@@ -189,7 +225,10 @@ fn instance(
     function::find(name, &choice)?.function(&choice)
 }
 
-fn peers(config: &Config, names: Option<&[String]>) -> Result<BTreeSet<Fingerprint>, Failure> {
+pub(super) fn peers(
+    config: &Config,
+    names: Option<&[String]>,
+) -> Result<BTreeSet<Fingerprint>, Failure> {
     let Some(names) = names else {
         let peers = config.peers.values();
         return Ok(peers.map(|peer| peer.fingerprint).collect());
@@ -208,11 +247,19 @@ fn peers(config: &Config, names: Option<&[String]>) -> Result<BTreeSet<Fingerpri
     names.iter().map(peer).collect()
 }
 
-fn inputs(served: &Served, functions: &[Arc<Function>]) -> Result<Arc<dyn Inputs>, Failure> {
-    let role = tacit::Role::from(served.role);
-    let has_inputs = functions
-        .iter()
-        .any(|function| function.input_bits(role) > 0);
+fn inputs(
+    served: &Served,
+    role: Role,
+    functions: &[Arc<Function>],
+) -> Result<Arc<dyn Inputs>, Failure> {
+    let gives_inputs = served.role != ServedRole::Cloud;
+    if !gives_inputs && (served.inputs_file.is_some() || served.inputs_command.is_some()) {
+        return Err(wrong("inputs", "the cloud has none; leave them out"));
+    }
+    let has_inputs = gives_inputs
+        && functions
+            .iter()
+            .any(|function| function.input_bits(role) > 0);
     match (&served.inputs_file, &served.inputs_command) {
         (Some(file), None) => Ok(Arc::new(FromFile(file.clone()))),
         (None, Some(command)) => Ok(Arc::new(FromCommand {
@@ -265,8 +312,8 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
     let rung = run::scheme(stocked.scheme.as_deref(), Some(&function))?;
     let security_bits = match (stocked.protocol, stocked.security_bits) {
         (Some(ProtocolName::Batch), bits) => Some(bits.unwrap_or(SECURITY_BITS)),
-        (Some(ProtocolName::Direct), _) => {
-            let what = "direct takes nothing from the stock; write prepared or batch";
+        (Some(ProtocolName::Direct | ProtocolName::Outsourced), _) => {
+            let what = "it takes nothing from the stock; write prepared or batch";
             return Err(wrong("protocol", what));
         }
         (Some(ProtocolName::Prepared) | None, None) => None,

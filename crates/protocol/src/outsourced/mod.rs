@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `parameters` | how many circuits, and every way to cheat added up |
 //! | `terms` | what the three agree on, and the name of a run |
+//! | `ticket` | by which a server finds the two links of one run |
 //! | `cut`, `chain` | which circuits are evaluated, and the keys that say so, run after run |
 //! | `copy`, `work` | a circuit from its seed, and its bytes |
 //! | `commitment` | commitments to labels |
@@ -44,6 +45,7 @@ mod saved;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod ticket;
 mod toss;
 mod transfer;
 mod work;
@@ -57,6 +59,7 @@ pub use parameters::{MAX_COPIES, Parameters, PointEncoding};
 pub use party::{Peer, Step, ThreeParty, run_in_memory};
 pub use saved::{CloudValue, GeneratorValue, MAX_SAVED_BITS, Mark};
 pub use terms::{Shape, Terms};
+pub use ticket::RunTicket;
 pub use work::circuit_and_gates;
 
 use zeroize::Zeroizing;

@@ -83,6 +83,7 @@ impl Scene {
             functions,
             role: Role::Garbler,
             protocols: vec![ProtocolId::Direct, ProtocolId::Prepared],
+            outsourced: None,
             statistical_security_bits: 40,
             scheme: None,
             peers: everybody,

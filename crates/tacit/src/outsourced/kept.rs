@@ -4,7 +4,9 @@
 use tacit_circuit::{Function, Port, Role};
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
-use tacit_protocol::outsourced::{CloudChain, CloudValue, GeneratorChain, GeneratorValue, Peer};
+use tacit_protocol::outsourced::{
+    CloudChain, CloudValue, GeneratorChain, GeneratorValue, Peer, kills_chain,
+};
 use tacit_stock::{Access, Chain, ChainAgreement, ChainMarks, PeerId, Policy, StockError};
 use zeroize::Zeroizing;
 
@@ -137,17 +139,7 @@ impl Kept {
     ) -> Result<(Self, Past<K>), Error> {
         let theirs = exchange(links, other, Kind::ChainMarks, &chain.marks()?.to_bytes())?;
         let agreed = chain.reconcile(&ChainMarks::parse(&theirs)?)?;
-        let allowed = job.chain.iter().flat_map(|place| &place.allowed);
-        let policy = match agreed.latest {
-            Some(_) => chain.policy()?,
-            None => {
-                let all = evaluator.iter().chain(allowed);
-                let mut all: Vec<PeerId> = all.map(|one| PeerId(one.0)).collect();
-                all.sort_unstable();
-                all.dedup();
-                Policy::open_to(&all)?
-            }
-        };
+        let policy = policy(&chain, job, agreed.latest.is_some(), evaluator)?;
         check_policy(&policy, &chain, job.function, evaluator)?;
         let mut past = Past::<K>::default();
         if agreed.latest.is_some() {
@@ -209,12 +201,7 @@ impl Kept {
 
     /// Kills the chain where `error` says that a check failed, before anyone is told of it.
     pub(super) fn kill_for(&self, error: &Error) -> Result<(), Error> {
-        let kills = matches!(
-            error,
-            Error::PeerMisbehaved(_)
-                | Error::PeerAborted(tacit_protocol::message::AbortReason::Misbehaved)
-        );
-        match kills {
+        match error.of_protocol().is_some_and(|error| kills_chain(&error)) {
             true => Ok(self.chain.kill(&error.to_string())?),
             false => Ok(()),
         }
@@ -226,6 +213,29 @@ fn exchange(links: &mut Links<'_>, other: Peer, kind: Kind, ours: &[u8]) -> Resu
     let channel = links.to(other)?.channel();
     crate::driver::send(channel, kind, ours)?;
     Ok(crate::driver::receive(channel, kind, ours.len())?.to_vec())
+}
+
+/// Who may use the chain's values in this run.
+fn policy(
+    chain: &Chain,
+    job: &OutsourcedJob<'_>,
+    is_there: bool,
+    evaluator: Option<Fingerprint>,
+) -> Result<Policy, Error> {
+    let is_exact = job.chain.as_ref().is_some_and(|place| place.is_exact);
+    if is_there && !is_exact {
+        return Ok(chain.policy()?);
+    }
+    let allowed = job.chain.iter().flat_map(|place| &place.allowed);
+    let all = evaluator.iter().filter(|_| !is_exact).chain(allowed);
+    let mut all: Vec<PeerId> = all.map(|one| PeerId(one.0)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let policy = Policy::open_to(&all)?;
+    if is_there && policy != chain.policy()? {
+        chain.set_policy(&policy)?;
+    }
+    Ok(policy)
 }
 
 fn check_policy(

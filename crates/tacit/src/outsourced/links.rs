@@ -6,10 +6,12 @@ use rand_core::UnwrapErr;
 use tacit_circuit::Role;
 use tacit_net::Meter;
 use tacit_ot::Security;
-use tacit_protocol::outsourced::{Peer, Step, ThreeParty};
+use tacit_protocol::message::Kind;
+use tacit_protocol::outsourced::{Peer, RunTicket, Step, ThreeParty};
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::RunTag;
 use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, Refill};
+use tacit_protocol::{Incompatibility, Misbehaviour};
 
 use super::OutsourcedJob;
 use crate::cost::{Phase, PhaseCost};
@@ -81,12 +83,16 @@ impl Links<'_> {
 
     /// Agrees with both peers on the run; `roles` are what this party is on either link. Gives the
     /// tags of both links.
+    ///
+    /// The evaluator begins on both links before it waits on either, so that a server that has many
+    /// links knows from each what it is for.
     pub(super) fn agree(
         &mut self,
         job: &OutsourcedJob<'_>,
         roles: [Role; 2],
     ) -> Result<[RunTag; 2], Error> {
         let needs = job.ot_needs(self.first.0, self.second.0)?;
+        self.begin(job, roles, needs)?;
         let agree = |session: &mut Session, role: Role, need: OtNeed| {
             let tag = session.agree(need, |terms| job.proposal(role, terms))?;
             // The answer is not to wait here while this party turns to its other link.
@@ -97,6 +103,44 @@ impl Links<'_> {
             agree(self.first.1, roles[0], needs[0])?,
             agree(self.second.1, roles[1], needs[1])?,
         ])
+    }
+
+    /// Begins the run on both links: the evaluator draws its ticket and tells it, the cloud tells the
+    /// generator, and the generator compares.
+    fn begin(
+        &mut self,
+        job: &OutsourcedJob<'_>,
+        roles: [Role; 2],
+        needs: [OtNeed; 2],
+    ) -> Result<(), Error> {
+        let begin = |session: &mut Session, link: usize, ticket: Option<&RunTicket>| {
+            let wanted = |terms| job.proposal(roles[link], terms);
+            session.begin_of_three(needs[link], wanted, ticket)
+        };
+        let (first, second) = (&mut *self.first.1, &mut *self.second.1);
+        match (self.first.0, self.second.0) {
+            (Peer::Generator, Peer::Cloud) => {
+                let mut number = [0; 16];
+                getrandom::fill(&mut number)?;
+                let evaluator = first.own().map_or([0; 32], |own| own.0);
+                let ticket = RunTicket { number, evaluator };
+                begin(first, 0, Some(&ticket))?;
+                begin(second, 1, Some(&ticket))
+            }
+            (Peer::Generator, _) => {
+                begin(second, 1, None)?;
+                let ticket = evaluators(second)?;
+                begin(first, 0, Some(&ticket))
+            }
+            _ => {
+                begin(first, 0, None)?;
+                begin(second, 1, None)?;
+                match first.hear_ticket()? == evaluators(second)? {
+                    true => Ok(()),
+                    false => Err(Incompatibility::OtherRun.into()),
+                }
+            }
+        }
     }
 
     /// Runs `party` to its end, and reports progress as it goes.
@@ -132,6 +176,19 @@ impl Links<'_> {
     fn flush(&mut self) -> Result<(), Error> {
         let mut both = self.both().into_iter();
         both.try_for_each(|session| flush(session.channel()))
+    }
+}
+
+/// The ticket of the run that the evaluator begins, which names itself.
+fn evaluators(session: &mut Session) -> Result<RunTicket, Error> {
+    let ticket = session.hear_ticket()?;
+    match ticket.evaluator == session.peer().map_or([0; 32], |peer| peer.0) {
+        true => Ok(ticket),
+        false => {
+            let kind = Kind::RunTicket;
+            let field = "evaluator";
+            Err(Misbehaviour::InvalidField { kind, field }.into())
+        }
     }
 }
 

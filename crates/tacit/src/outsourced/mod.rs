@@ -28,7 +28,9 @@ use tacit_protocol::party::Progress;
 use tacit_protocol::session::{Proposal, ProtocolId};
 use zeroize::Zeroizing;
 
-pub use tacit_protocol::outsourced::{Parameters as OutsourcedParameters, Peer as OutsourcedRole};
+pub use tacit_protocol::outsourced::{
+    Parameters as OutsourcedParameters, Peer as OutsourcedRole, RunTicket,
+};
 
 use crate::cost::{Cost, PhaseCost, peak_memory_bytes};
 use crate::plan::ThreatModel;
@@ -61,6 +63,8 @@ struct ChainPlace {
     name: String,
     /// Who may use the values of a chain that this run begins, besides its evaluator.
     allowed: Vec<Fingerprint>,
+    /// Its values are for `allowed` and nobody else, whatever was said when it began.
+    is_exact: bool,
 }
 
 impl<'f> OutsourcedJob<'f> {
@@ -111,8 +115,30 @@ impl<'f> OutsourcedJob<'f> {
             stocks: stocks.clone(),
             name: name.to_owned(),
             allowed: allowed.to_vec(),
+            is_exact: false,
         });
         self
+    }
+
+    /// As [`OutsourcedJob::chain`], where who may use the chain's values is said anew with every
+    /// run: `clients`, and nobody else.
+    #[must_use]
+    pub fn chain_of(mut self, stocks: &Stocks, name: &str, clients: &[Fingerprint]) -> Self {
+        self = self.chain(stocks, name, clients);
+        if let Some(place) = &mut self.chain {
+            place.is_exact = true;
+        }
+        self
+    }
+
+    /// Checks what can be known before anyone is met: that `outsourced` runs the function thus.
+    ///
+    /// # Errors
+    ///
+    /// It does not under this scheme, or the function has more inputs than can be encoded.
+    pub fn check(&self) -> Result<(), Error> {
+        with_outsourced_scheme(self.scheme, AnyScheme)?;
+        self.client_ots().map(drop)
     }
 
     /// Calls `watch` as the run goes on.
@@ -224,6 +250,15 @@ trait OutsourcedVisitor {
     type Output;
 
     fn visit<S: tacit_garble::Scheme<Wire = Block>>(self, scheme: S) -> Self::Output;
+}
+
+/// Asks only whether it runs.
+struct AnyScheme;
+
+impl OutsourcedVisitor for AnyScheme {
+    type Output = ();
+
+    fn visit<S: tacit_garble::Scheme<Wire = Block>>(self, _scheme: S) {}
 }
 
 /// Turns a scheme's name into a type.

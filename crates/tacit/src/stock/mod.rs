@@ -45,7 +45,7 @@ pub use supply::TakenNumbers;
 pub(crate) use supply::{LeaseOrder, Supplies};
 pub use tacit_stock::{
     Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId, Report, Span,
-    StockError, Storage,
+    StockError, Storage, check_chain_name,
 };
 
 /// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough

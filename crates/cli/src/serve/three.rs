@@ -1,0 +1,55 @@
+//! What `[[serve.function]]` says of runs of three.
+
+use std::num::NonZeroUsize;
+
+use tacit_serve::{Outsourced, Server};
+
+use super::config::{Served, ServedRole};
+use super::policy::{SECURITY_BITS, peers, wrong};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::outsourced::{COPIES, parameters};
+
+/// The servers of a function, where its role is that of one of two.
+///
+/// # Errors
+///
+/// A field is missing, or is for another role.
+pub(super) fn servers(config: &Config, served: &Served) -> Result<Option<Outsourced>, Failure> {
+    let server = match served.role {
+        ServedRole::Generator => Server::Generator,
+        ServedRole::Cloud => Server::Cloud,
+        ServedRole::Garbler | ServedRole::Evaluator => {
+            let given = [
+                ("other_server", served.other_server.is_some()),
+                ("copies", served.copies.is_some()),
+                ("chain", served.chain.is_some()),
+                ("threads", served.threads.is_some()),
+            ];
+            return match given.iter().find(|(_, is_given)| *is_given) {
+                None => Ok(None),
+                Some((field, _)) => Err(wrong(
+                    field,
+                    "it is for role = \"generator\" and \"cloud\"; leave it out, or change the role",
+                )),
+            };
+        }
+    };
+    let Some(name) = &served.other_server else {
+        let what = "nothing says who the other server is; write its name in [peers]";
+        return Err(wrong("other_server", what));
+    };
+    let other = peers(config, Some(std::slice::from_ref(name)))?;
+    let Some(other) = other.first().copied() else {
+        return Err(wrong("other_server", "it is none of [peers]"));
+    };
+    let copies = served.copies.unwrap_or(COPIES);
+    let bits = served.security_bits.unwrap_or(SECURITY_BITS);
+    Ok(Some(Outsourced {
+        server,
+        other,
+        parameters: parameters(copies, bits).map_err(|what| wrong("copies", &what))?,
+        chain: served.chain.clone(),
+        threads: served.threads.unwrap_or(NonZeroUsize::MIN),
+    }))
+}

@@ -1,0 +1,367 @@
+//! Where the links of runs of three meet, and who is next at a chain of kept values.
+//!
+//! A server has the links of many runs at once. The cloud's link **waits** at the generator under
+//! its run's ticket until the thread that has the evaluator's link **claims** it, runs, and gives it
+//! back. Runs of one chain take **turns**, in the order in which they came: a chain is used by one
+//! run at a time.
+//!
+//! Every wait has an end, and all end when the service stops.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::DerefMut;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tacit::{Fingerprint, RunTicket};
+
+/// Turns of one client at one chain: one that ends, and one that waits.
+const MAX_TURNS: usize = 2;
+
+/// A chain: with whom it is, and its name.
+pub(crate) type ChainKey = (Fingerprint, String);
+
+/// Links of type `L` that wait, and turns.
+pub(crate) struct Lobby<L> {
+    state: Mutex<State<L>>,
+    changed: Condvar,
+}
+
+struct State<L> {
+    places: HashMap<RunTicket, Place<L>>,
+    turns: HashMap<ChainKey, VecDeque<(u64, Fingerprint)>>,
+    next: u64,
+    stopped: bool,
+}
+
+/// A link, while the thread that lent it waits.
+enum Place<L> {
+    Waits(L),
+    Claimed,
+    Back(Option<L>),
+}
+
+/// What became of a link that was lent.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Lent<L> {
+    /// Its run is over and it is whole.
+    Back(L),
+    /// Its run failed.
+    Spent,
+    /// Nobody claimed it.
+    Unclaimed(L),
+}
+
+/// A link that was claimed: spent when this is dropped, unless it is given back.
+pub(crate) struct Loan<'a, L> {
+    lobby: &'a Lobby<L>,
+    ticket: RunTicket,
+    link: Option<L>,
+}
+
+/// The right to a chain, given up when this is dropped.
+pub(crate) struct Turn<'a, L> {
+    lobby: &'a Lobby<L>,
+    chain: ChainKey,
+    number: u64,
+}
+
+/// Why there is no turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoTurn {
+    /// The client has as many runs of the chain as it may.
+    TooMany,
+    /// Its turn did not come in time.
+    Late,
+}
+
+impl<L> Default for Lobby<L> {
+    fn default() -> Self {
+        Self {
+            state: Mutex::new(State {
+                places: HashMap::new(),
+                turns: HashMap::new(),
+                next: 0,
+                stopped: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+}
+
+impl<L> Lobby<L> {
+    /// Ends all waits, now and later.
+    pub(crate) fn stop(&self) {
+        self.state().stopped = true;
+        self.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<L>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until `found` finds something; where there is an `end`, until then at most, or until the
+    /// service stops.
+    fn wait<T>(
+        &self,
+        end: Option<Instant>,
+        mut found: impl FnMut(&mut State<L>) -> Option<T>,
+    ) -> Option<T> {
+        let mut state = self.state();
+        loop {
+            if let Some(found) = found(&mut state) {
+                return Some(found);
+            }
+            let Some(end) = end else {
+                let waited = self.changed.wait(state);
+                state = waited.unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() || state.stopped {
+                return None;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Lends `link` to the run of `ticket`, whose evaluator is waited for `within` so much time and
+    /// whose end is then waited for.
+    pub(crate) fn lend(&self, ticket: RunTicket, link: L, within: Duration) -> Lent<L> {
+        let mut state = self.state();
+        if state.stopped || state.places.contains_key(&ticket) {
+            return Lent::Unclaimed(link);
+        }
+        state.places.insert(ticket, Place::Waits(link));
+        drop(state);
+        self.changed.notify_all();
+        let is_claimed = |state: &mut State<L>| match state.places.get(&ticket) {
+            Some(Place::Waits(_)) => None,
+            _ => Some(()),
+        };
+        if self
+            .wait(Some(Instant::now() + within), is_claimed)
+            .is_none()
+            && let Some(Place::Waits(link)) = self.take_unclaimed(&ticket)
+        {
+            return Lent::Unclaimed(link);
+        }
+        // Whoever claimed it gives it back, whole or not, when its run ends, which is bounded.
+        let back = self.wait(None, |state| match state.places.remove(&ticket) {
+            Some(Place::Back(link)) => Some(link),
+            Some(other) => {
+                state.places.insert(ticket, other);
+                None
+            }
+            None => Some(None),
+        });
+        match back.flatten() {
+            Some(link) => Lent::Back(link),
+            None => Lent::Spent,
+        }
+    }
+
+    /// The link under `ticket`, where it still waits.
+    fn take_unclaimed(&self, ticket: &RunTicket) -> Option<Place<L>> {
+        let mut state = self.state();
+        match state.places.get(ticket) {
+            Some(Place::Waits(_)) => state.places.remove(ticket),
+            _ => None,
+        }
+    }
+
+    /// The link that was lent to the run of `ticket`; waits for it `within` so much time.
+    pub(crate) fn claim(&self, ticket: RunTicket, within: Duration) -> Option<Loan<'_, L>> {
+        let end = Instant::now() + within;
+        let link = self.wait(Some(end), |state| {
+            let place = state.places.get_mut(&ticket)?;
+            match std::mem::replace(place, Place::Claimed) {
+                Place::Waits(link) => Some(link),
+                other => {
+                    *place = other;
+                    None
+                }
+            }
+        })?;
+        self.changed.notify_all();
+        let (lobby, link) = (self, Some(link));
+        Some(Loan {
+            lobby,
+            ticket,
+            link,
+        })
+    }
+
+    /// The next free turn of `client` at `chain`, which comes `within` so much time or not at all.
+    pub(crate) fn turn(
+        &self,
+        chain: ChainKey,
+        client: Fingerprint,
+        within: Duration,
+    ) -> Result<Turn<'_, L>, NoTurn> {
+        let mut state = self.state();
+        let number = state.next;
+        state.next += 1;
+        let queue = state.turns.entry(chain.clone()).or_default();
+        if queue.iter().filter(|turn| turn.1 == client).count() >= MAX_TURNS {
+            return Err(NoTurn::TooMany);
+        }
+        queue.push_back((number, client));
+        drop(state);
+        let lobby = self;
+        // Dropped, it leaves the queue, whether its turn came or not.
+        let turn = Turn {
+            lobby,
+            chain,
+            number,
+        };
+        let is_first = |state: &mut State<L>| {
+            let first = state.turns.get(&turn.chain)?.front()?;
+            (first.0 == number).then_some(())
+        };
+        let came = self.wait(Some(Instant::now() + within), is_first);
+        came.map(|()| turn).ok_or(NoTurn::Late)
+    }
+}
+
+impl<L> Loan<'_, L> {
+    /// The link.
+    pub(crate) fn link(&mut self) -> Option<&mut L> {
+        self.link.as_mut()
+    }
+
+    /// Takes the link for good; its lender hears that it is spent.
+    pub(crate) fn keep(mut self) -> Option<L> {
+        self.link.take()
+    }
+
+    /// Gives the link back, whole.
+    pub(crate) fn give_back(mut self) {
+        let link = self.link.take();
+        self.end(link);
+    }
+
+    fn end(&self, link: Option<L>) {
+        let mut state = self.lobby.state();
+        if let Some(place) = state.places.get_mut(&self.ticket)
+            && let Place::Claimed = place
+        {
+            *place = Place::Back(link);
+        }
+        drop(state);
+        self.lobby.changed.notify_all();
+    }
+}
+
+impl<L> Drop for Loan<'_, L> {
+    fn drop(&mut self) {
+        // After `give_back` the place is no longer a claimed one.
+        self.link = None;
+        self.end(None);
+    }
+}
+
+impl<L> Drop for Turn<'_, L> {
+    fn drop(&mut self) {
+        let mut state = self.lobby.state();
+        let state = state.deref_mut();
+        if let Some(queue) = state.turns.get_mut(&self.chain) {
+            queue.retain(|turn| turn.0 != self.number);
+            if queue.is_empty() {
+                state.turns.remove(&self.chain);
+            }
+        }
+        self.lobby.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// Far longer than anything here takes.
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn ticket(number: u8) -> RunTicket {
+        RunTicket {
+            number: [number; 16],
+            evaluator: [7; 32],
+        }
+    }
+
+    fn chain() -> ChainKey {
+        (Fingerprint([1; 32]), "friends".to_owned())
+    }
+
+    #[test]
+    fn a_link_meets_its_own_run_and_comes_back() {
+        let lobby = Lobby::<&str>::default();
+        thread::scope(|scope| {
+            let lent = [1, 2, 3].map(|number| {
+                let (lobby, link) = (&lobby, ["one", "two", "three"][usize::from(number) - 1]);
+                scope.spawn(move || lobby.lend(ticket(number), link, LONG))
+            });
+            let mut loan = lobby.claim(ticket(2), LONG).expect("the second");
+            assert_eq!(loan.link(), Some(&mut "two"));
+            loan.give_back();
+            drop(lobby.claim(ticket(1), LONG).expect("the first"));
+            let kept = lobby.claim(ticket(3), LONG).expect("the third").keep();
+            assert_eq!(kept, Some("three"));
+            let ends = lent.map(|lent| lent.join().expect("no panic"));
+            assert_eq!(ends, [Lent::Spent, Lent::Back("two"), Lent::Spent]);
+        });
+        assert!(lobby.state().places.is_empty());
+    }
+
+    #[test]
+    fn waits_end() {
+        let lobby = Lobby::<&str>::default();
+        let none = Duration::ZERO;
+        assert_eq!(lobby.lend(ticket(1), "one", none), Lent::Unclaimed("one"));
+        assert!(lobby.claim(ticket(1), none).is_none());
+        thread::scope(|scope| {
+            let lent = scope.spawn(|| lobby.lend(ticket(1), "one", LONG));
+            let claimed = scope.spawn(|| lobby.claim(ticket(2), LONG).is_some());
+            let turn = lobby.turn(chain(), Fingerprint([2; 32]), LONG);
+            let waiting = scope.spawn(|| {
+                let turn = lobby.turn(chain(), Fingerprint([3; 32]), LONG);
+                turn.map(drop)
+            });
+            lobby.stop();
+            assert_eq!(lent.join().expect("no panic"), Lent::Unclaimed("one"));
+            assert!(!claimed.join().expect("no panic"));
+            assert_eq!(waiting.join().expect("no panic"), Err(NoTurn::Late));
+            assert!(turn.is_ok());
+        });
+        let state = lobby.state();
+        assert!(state.places.is_empty() && state.turns.is_empty());
+    }
+
+    #[test]
+    fn turns_come_in_order_and_one_client_has_not_all() {
+        let lobby = Lobby::<()>::default();
+        let [one, other] = [2, 3].map(|client| Fingerprint([client; 32]));
+        let first = lobby.turn(chain(), one, LONG);
+        let elsewhere = (Fingerprint([1; 32]), "others".to_owned());
+        assert!(lobby.turn(elsewhere, one, LONG).is_ok());
+        thread::scope(|scope| {
+            let second = scope.spawn(|| lobby.turn(chain(), one, LONG).map(drop));
+            let queued = |count: usize| {
+                while lobby.state().turns[&chain()].len() < count {
+                    thread::yield_now();
+                }
+            };
+            queued(2);
+            let crowded = lobby.turn(chain(), one, LONG).map(drop);
+            assert_eq!(crowded, Err(NoTurn::TooMany));
+            let late = lobby.turn(chain(), other, Duration::ZERO).map(drop);
+            assert_eq!(late, Err(NoTurn::Late));
+            assert!(!second.is_finished());
+            drop(first);
+            assert_eq!(second.join().expect("no panic"), Ok(()));
+        });
+        assert!(lobby.turn(chain(), other, LONG).is_ok());
+    }
+}

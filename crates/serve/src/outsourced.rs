@@ -1,0 +1,342 @@
+//! Runs of three, in which this party is the generator or the cloud.
+//!
+//! The evaluator is the client: it asks both servers for the same run and tells both its
+//! [`RunTicket`](tacit::RunTicket).
+//!
+//! | server | what it does |
+//! |---|---|
+//! | cloud | waits for its turn at the chain, connects to the generator, and tells it the ticket |
+//! | generator | lets the cloud's link wait for its evaluator's ([lobby](crate::lobby)), and runs |
+//!
+//! So it is the cloud that says in which order the runs of a chain come, and the generator follows.
+//! A client that does not come to both, stalls or leaves ends its own run. What goes wrong is held
+//! against the client, but for what an abort of the other server tells: clients are many and the
+//! other server is one, without which nobody is served.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use tacit::{
+    AbortReason, Error, Fingerprint, Outcome, OutsourcedJob, OutsourcedParameters, Proposal,
+    ProtocolId, Role, Session, Settings, check_chain_name,
+};
+
+use crate::lobby::{ChainKey, Lent, NoTurn, Turn as ChainTurn};
+use crate::policy::{self, Granted, Offer, Peer, Policy};
+use crate::service::{Seat, Shared, settings};
+use crate::visit::{REFUSAL_TIME, Turn, asked_for, busy, finish, inputs_of, may_run};
+
+/// For the generator to answer.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+
+/// Which of the two servers this party is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Server {
+    /// It garbles.
+    Generator,
+    /// It evaluates and checks.
+    Cloud,
+}
+
+/// What an offer says of runs of three.
+#[derive(Clone, Debug)]
+pub struct Outsourced {
+    /// What this party is.
+    pub server: Server,
+    /// The other server, which a cloud connects to.
+    pub other: Fingerprint,
+    /// How many circuits, how secure: what clients and the other server are to say as well.
+    pub parameters: OutsourcedParameters,
+    /// Where saved values are kept, if the functions save or load any. Offers with the same chain
+    /// and other server share them, and their values are for the clients of all of these.
+    pub chain: Option<String>,
+    /// Threads of a run.
+    pub threads: NonZeroUsize,
+}
+
+impl Outsourced {
+    /// Whether this is the cloud of which this party is the generator.
+    pub(crate) fn is_cloud(&self, peer: &Fingerprint) -> bool {
+        self.server == Server::Generator && self.other == *peer
+    }
+
+    fn other_name(&self) -> &'static str {
+        match self.server {
+            Server::Generator => "cloud",
+            Server::Cloud => "generator",
+        }
+    }
+
+    fn key(&self) -> Option<ChainKey> {
+        self.chain.clone().map(|chain| (self.other, chain))
+    }
+}
+
+/// Checks what offers say of runs of three.
+pub(crate) fn check(peers: &[Peer], offers: &[Offer]) -> Result<(), policy::Error> {
+    for offer in offers {
+        let wrong = |reason: String| policy::Error::NotForOutsourced {
+            what: format!("function {:?}", offer.name),
+            reason,
+        };
+        let is_named = offer.protocols.contains(&ProtocolId::Outsourced);
+        let Some(servers) = &offer.outsourced else {
+            match is_named {
+                false => continue,
+                true => return Err(wrong("outsourced takes another server; name it".to_owned())),
+            }
+        };
+        check_offer(peers, offer, servers).map_err(wrong)?;
+    }
+    Ok(())
+}
+
+fn check_offer(peers: &[Peer], offer: &Offer, servers: &Outsourced) -> Result<(), String> {
+    if offer.protocols != [ProtocolId::Outsourced] || offer.role != Role::Garbler {
+        return Err("a server of outsourced runs nothing else; offer it apart".to_owned());
+    }
+    let other = peers.iter().find(|peer| peer.fingerprint == servers.other);
+    let name = servers.other_name();
+    let Some(other) = other else {
+        let other = servers.other;
+        return Err(format!(
+            "its {name} {other} is none of the peers; add it to [peers]"
+        ));
+    };
+    if offer.peers.contains(&servers.other) {
+        return Err(format!(
+            "{} is its {name} and one of its clients; leave it out of `peers`",
+            other.name
+        ));
+    }
+    if servers.server == Server::Cloud && other.address.is_none() {
+        return Err(format!(
+            "the cloud connects to the generator; say where in [peers.{}] address",
+            other.name
+        ));
+    }
+    for function in &offer.functions {
+        match (&servers.chain, function.has_saved_values()) {
+            (None, true) => {
+                let name = function.name();
+                return Err(format!(
+                    "{name} saves or loads values; say in which `chain`"
+                ));
+            }
+            (Some(chain), false) => {
+                let name = function.name();
+                return Err(format!(
+                    "{name} neither saves nor loads values; leave out chain = {chain:?}"
+                ));
+            }
+            _ => {}
+        }
+        let job = job(offer, servers, function);
+        job.check().map_err(|error| error.to_string())?;
+    }
+    let chain = servers.chain.as_deref().map_or(Ok(()), check_chain_name);
+    chain.map_err(|error| error.to_string())
+}
+
+fn job<'f>(
+    offer: &'f Offer,
+    servers: &Outsourced,
+    function: &'f tacit::Function,
+) -> OutsourcedJob<'f> {
+    let job = OutsourcedJob::new(function, servers.parameters);
+    let job = job.threads(servers.threads).time_limit(offer.time_limit);
+    match offer.scheme {
+        Some(scheme) => job.scheme(scheme),
+        None => job,
+    }
+}
+
+/// One request of an evaluator, from its ticket to its result.
+pub(crate) fn run(
+    seat: &Seat,
+    granted: &Granted<'_>,
+    servers: &Outsourced,
+    session: &mut Session,
+    asked: &Proposal,
+) -> Turn {
+    let ticket = match session.next_ticket() {
+        Ok(ticket) => ticket,
+        Err(error) => {
+            let shared = seat.shared();
+            shared.refused(Some(seat.peer), None, "request", &error.to_string());
+            return Turn::Failed(error);
+        }
+    };
+    if ticket.evaluator != seat.peer.0 {
+        let why = "its ticket names another evaluator";
+        seat.shared().refused(Some(seat.peer), None, "request", why);
+        return Turn::Refuse(AbortReason::Misbehaved, why.to_owned());
+    }
+    if let Some(refused) = may_run(seat, granted.offer) {
+        return refused;
+    }
+    let policy = seat.shared().policy();
+    let visit = Visit {
+        seat,
+        policy: &policy,
+        granted,
+        servers,
+        asked,
+    };
+    match servers.server {
+        Server::Generator => visit.generate(session, ticket),
+        Server::Cloud => visit.serve(session),
+    }
+}
+
+/// An evaluator's run.
+struct Visit<'a> {
+    seat: &'a Seat,
+    policy: &'a Policy,
+    granted: &'a Granted<'a>,
+    servers: &'a Outsourced,
+    asked: &'a Proposal,
+}
+
+impl<'a> Visit<'a> {
+    fn shared(&self) -> &'a Shared {
+        self.seat.shared()
+    }
+
+    /// The run's turn at its chain, where it has one.
+    fn chain_turn(&self) -> Result<Option<ChainTurn<'a, Session>>, Turn> {
+        let Some(key) = self.servers.key() else {
+            return Ok(None);
+        };
+        let (client, within) = (self.seat.peer, self.policy.limits().meeting);
+        let turn = self.shared().lobby.turn(key, client, within);
+        turn.map(Some).map_err(|none| {
+            let why = match none {
+                NoTurn::TooMany => "it has as many runs of the chain as it may",
+                NoTurn::Late => "its turn at the chain did not come in time",
+            };
+            busy(self.seat, "run", why)
+        })
+    }
+
+    /// The job, on the inputs of this party if it is the generator.
+    fn job(&self) -> Result<OutsourcedJob<'a>, Turn> {
+        let (offer, function) = (self.granted.offer, self.granted.function);
+        let about = asked_for(self.seat, self.granted, self.asked);
+        let mut job = job(offer, self.servers, function).patience(self.policy.limits().message);
+        for (name, value) in inputs_of(self.seat, &about, offer)? {
+            job = job.input(&name, value);
+        }
+        match (&self.servers.chain, &self.shared().stocks) {
+            (None, _) => Ok(job),
+            (Some(chain), Some(stocks)) => {
+                let clients = self.policy.clients(self.servers);
+                Ok(job.chain_of(stocks, chain, &clients))
+            }
+            (Some(_), None) => {
+                let why = "there is no stock here".to_owned();
+                Err(Turn::Refuse(AbortReason::Failed, why))
+            }
+        }
+    }
+
+    fn finish(&self, outcome: Result<Outcome, Error>) -> Turn {
+        let about = asked_for(self.seat, self.granted, self.asked);
+        finish(self.seat, &about, self.granted, outcome)
+    }
+
+    /// Runs as the generator, once the cloud is there as well.
+    fn generate(&self, evaluator: &mut Session, ticket: tacit::RunTicket) -> Turn {
+        let within = self.policy.limits().meeting;
+        let Some(mut loan) = self.shared().lobby.claim(ticket, within) else {
+            return busy(self.seat, "run", "the cloud did not come for its run");
+        };
+        // The run before it may not have ended here yet.
+        let ready = self.chain_turn().and_then(|turn| Ok((turn, self.job()?)));
+        let (turn, job) = match ready {
+            Ok(ready) => ready,
+            Err(refused) => {
+                if let Some(cloud) = loan.keep() {
+                    cloud.refuse(AbortReason::Failed, REFUSAL_TIME);
+                }
+                return refused;
+            }
+        };
+        let Some(cloud) = loan.link() else {
+            return busy(self.seat, "run", "the cloud has left");
+        };
+        let outcome = job.generate(evaluator, cloud);
+        drop(turn);
+        if outcome.is_ok() {
+            loan.give_back();
+        }
+        self.finish(outcome)
+    }
+
+    /// Runs as the cloud.
+    fn serve(&self, evaluator: &mut Session) -> Turn {
+        let ready = self.chain_turn().and_then(|turn| Ok((turn, self.job()?)));
+        let (turn, job) = match ready {
+            Ok(ready) => ready,
+            Err(refused) => return refused,
+        };
+        let mut generator = match self.connect() {
+            Ok(generator) => generator,
+            Err(error) => {
+                let why = format!("the generator cannot be had: {error}");
+                let (metrics, name) = (&self.shared().metrics, &self.granted.offer.name);
+                metrics.run_failed(name, &self.asked.protocol.to_string());
+                self.shared()
+                    .put_off(Some(self.seat.peer), None, "run", &why);
+                return Turn::Refuse(AbortReason::Failed, why);
+            }
+        };
+        let outcome = job.serve(&mut generator, evaluator);
+        drop(turn);
+        if outcome.is_ok() {
+            // Both have everything; a generator that has already left takes nothing from it.
+            let _ = generator.close();
+        }
+        self.finish(outcome)
+    }
+
+    /// A session with the generator, for this run.
+    fn connect(&self) -> Result<Session, Error> {
+        let other = &self.servers.other;
+        let address = self
+            .policy
+            .peer(other)
+            .and_then(|peer| peer.address.as_ref());
+        let address = address.ok_or(Error::ApiMisuse("a cloud knows where its generator is"))?;
+        let settings = Settings {
+            connect_timeout: CONNECT_TIME,
+            ..settings(self.policy.limits(), self.seat.cancel.clone())
+        };
+        let mut session = Session::connect(address, &self.shared().identity, other, &settings)?;
+        self.policy.set_own_ots(&mut session, other)?;
+        Ok(session)
+    }
+}
+
+/// Lends the cloud's session to its evaluator's run, and takes it back; the session, where it goes
+/// on, or why it ends.
+pub(crate) fn lend(seat: &Seat, mut session: Session) -> Result<Session, String> {
+    let shared = seat.shared();
+    let within = shared.policy().limits().handshake;
+    let ticket = session.next_ticket().map_err(|error| {
+        let why = error.to_string();
+        shared.refused(Some(seat.peer), None, "request", &why);
+        why
+    })?;
+    match shared.lobby.lend(ticket, session, within) {
+        Lent::Back(session) => Ok(session),
+        Lent::Spent => Err("its run failed".to_owned()),
+        Lent::Unclaimed(session) => {
+            // The evaluator is to blame, whoever it is, and not the cloud that came for it.
+            let why = "the evaluator of its run did not come, or was refused";
+            shared.put_off(Some(seat.peer), None, "run", why);
+            session.refuse(AbortReason::Busy, REFUSAL_TIME);
+            Err(why.to_owned())
+        }
+    }
+}
