@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use tacit::garble::Rung;
 use tacit::{
-    CancelHandle, Fingerprint, Function, Identity, Listener, NetError, Outcome, OutsourcedJob,
-    OutsourcedParameters, OutsourcedRole, Role, Session, Settings, Value,
+    CancelHandle, Cost, Fingerprint, Function, Identity, Listener, NetError, Outcome,
+    OutsourcedJob, OutsourcedParameters, OutsourcedRole, Role, Session, Settings, Stocks, Value,
 };
 
 use crate::args::{RunArgs, RunRoleArg};
@@ -47,19 +47,30 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
         function.name(),
         function.digest()
     ));
-    let job = OutsourcedJob::new(&function, parameters)
-        .scheme(rung.id)
-        .threads(args.threads);
-    let mut job = chained(job, &function, role, args, config)?;
-    for (name, value) in values {
-        job = job.input(&name, value);
-    }
-    if let Some(patience) = args.meet.timeout.or(config.timeouts.message) {
-        job = job.patience(patience);
-    }
-    if let Some(limit) = args.time_limit.or(config.timeouts.run) {
-        job = job.time_limit(limit);
-    }
+    let chain = chain(&function, role, args, config)?;
+    let job = || {
+        let mut job = OutsourcedJob::new(&function, parameters)
+            .scheme(rung.id)
+            .threads(args.threads);
+        if let Some(Chain {
+            stocks,
+            name,
+            allowed,
+        }) = &chain
+        {
+            job = job.chain(stocks, name, allowed);
+        }
+        for (name, value) in &values {
+            job = job.input(name, value.clone());
+        }
+        if let Some(patience) = args.meet.timeout.or(config.timeouts.message) {
+            job = job.patience(patience);
+        }
+        if let Some(limit) = args.time_limit.or(config.timeouts.run) {
+            job = job.time_limit(limit);
+        }
+        job
+    };
     let setting = Setting {
         function: &function,
         role,
@@ -71,13 +82,6 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
     if !args.json {
         eprint!("{}", setting.text());
     }
-    let copies = parameters.copies() as u64;
-    let bar = Bar::new(
-        role.name(),
-        function.and_gates().saturating_mul(copies),
-        !args.json,
-    );
-    let job = job.watch(|at| bar.show(at));
     let base_ot = args.meet.base_ot.or(config.base_ot);
     let mut sessions = place.meet(cancel::on_signal()?, log)?;
     if let Some(kind) = base_ot {
@@ -85,33 +89,59 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
             session.set_base_ot(kind)?;
         }
     }
+    let copies = parameters.copies() as u64;
+    let gates = function.and_gates().saturating_mul(copies);
     let [first, second] = &mut sessions;
-    let outcome = match role {
-        OutsourcedRole::Generator => job.generate(second, first)?,
-        OutsourcedRole::Evaluator => job.evaluate(first, second)?,
-        OutsourcedRole::Cloud => job.serve(first, second)?,
-    };
-    drop(bar);
+    let mut outcomes = Vec::new();
+    for run in 0..args.repeat {
+        let bar = Bar::new(role.name(), gates, !args.json);
+        let job = job().watch(|at| bar.show(at));
+        let outcome = match role {
+            OutsourcedRole::Generator => job.generate(second, first),
+            OutsourcedRole::Evaluator => job.evaluate(first, second),
+            OutsourcedRole::Cloud => job.serve(first, second),
+        };
+        match outcome {
+            Err(tacit::Error::SessionOver { runs }) => {
+                eprintln!(
+                    "another party ended after {runs} runs of {}; give all three the same --repeat",
+                    args.repeat
+                );
+                break;
+            }
+            outcome => outcomes.push(outcome?),
+        }
+        log.step(format_args!("run {run} is done"));
+    }
     for session in sessions {
         // The results are here; a peer that has already left takes nothing from them.
         if let Err(error) = session.close() {
             log.step(format_args!("{error}"));
         }
     }
-    tell(args, &setting, &outcome)
+    tell(args, &setting, &outcomes)
 }
 
-fn tell(args: &RunArgs, setting: &Setting<'_>, outcome: &Outcome) -> Result<(), Failure> {
+/// Tells the results of the last run, and the costs of all.
+fn tell(args: &RunArgs, setting: &Setting<'_>, outcomes: &[Outcome]) -> Result<(), Failure> {
+    let Some(last) = outcomes.last() else {
+        return Ok(());
+    };
+    let costs: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| outcome.cost.clone())
+        .collect();
     if args.json {
-        let json = setting.json(outcome, args.cost);
+        let mut json = setting.json(last, args.cost.then_some(costs.as_slice()));
+        json["runs_done"] = outcomes.len().into();
         return crate::print(pretty(&json).as_bytes());
     }
-    if outcome.outputs.is_empty() {
+    if last.outputs.is_empty() {
         eprintln!("done; this party gets no result");
     }
-    crate::print(outputs_text(setting.function, &outcome.outputs).as_bytes())?;
+    crate::print(outputs_text(setting.function, &last.outputs).as_bytes())?;
     if args.cost {
-        eprint!("{}", costs_text(std::slice::from_ref(&outcome.cost)));
+        eprint!("{}", costs_text(&costs));
     }
     Ok(())
 }
@@ -129,9 +159,6 @@ fn role(args: &RunArgs) -> Result<OutsourcedRole, Failure> {
             "--peer and --connect are for two parties; name the others by --generator, \
              --evaluator and --cloud, and where they listen by --generator-at and --cloud-at",
         );
-    }
-    if args.repeat > 1 {
-        return usage("--repeat is for two parties; run outsourced once for each run");
     }
     match args.role {
         RunRoleArg::Generator | RunRoleArg::Garbler => Ok(OutsourcedRole::Generator),
@@ -189,14 +216,20 @@ fn values(
     }
 }
 
-/// The job with its chain, where it has one.
-fn chained<'f>(
-    job: OutsourcedJob<'f>,
+/// Where a server keeps values, and whose a chain is that it begins.
+struct Chain {
+    stocks: Stocks,
+    name: String,
+    allowed: Vec<Fingerprint>,
+}
+
+/// The chain of the runs, where they have one.
+fn chain(
     function: &Function,
     role: OutsourcedRole,
     args: &RunArgs,
     config: &Config,
-) -> Result<OutsourcedJob<'f>, Failure> {
+) -> Result<Option<Chain>, Failure> {
     let given = &args.outsourced;
     let is_server = role != OutsourcedRole::Evaluator;
     let wrong = |text: String| Err(Failure::Usage(text));
@@ -216,13 +249,18 @@ fn chained<'f>(
         None if !given.allow.is_empty() => wrong(
             "--allow says who may use a chain's values; name the chain with --chain".to_owned(),
         ),
-        None => Ok(job),
+        None => Ok(None),
         Some(name) => {
             let stocks = stock::open(args.stock.stock.as_deref(), config)?;
             let allowed = given.allow.iter();
             let allowed = allowed.map(|who| party::fingerprint(who, config));
             let allowed = allowed.collect::<Result<Vec<_>, _>>()?;
-            Ok(job.chain(&stocks, name, &allowed))
+            let name = name.clone();
+            Ok(Some(Chain {
+                stocks,
+                name,
+                allowed,
+            }))
         }
     }
 }
@@ -327,27 +365,22 @@ impl Place {
             log.step(format_args!("refused a connection from {from}: {reason}"));
         };
         let mut met: [Option<Session>; 2] = [None, None];
-        // The evaluator goes to the cloud first, which lets it in when it has met the generator: of
-        // two that come at once the generator would turn one away.
-        for link in [1, 0] {
+        for link in 0..2 {
             if let Some(address) = &self.addresses[link] {
                 let (other, who) = &self.others[link];
                 eprintln!("waiting for the {other} at {address}");
                 met[link] = Some(Session::connect(address, identity, who, settings)?);
             }
         }
-        while let (Some(listener), true) = (&listener, met.iter().any(Option::is_none)) {
+        if let Some(listener) = listener {
             let missing: Vec<usize> = (0..2).filter(|&link| met[link].is_none()).collect();
             let awaited: Vec<_> = missing.iter().map(|&link| self.others[link].1).collect();
             for &link in &missing {
                 log.step(format_args!("waiting for the {}", self.others[link].0));
             }
-            let session = listener.accept_any(identity, &awaited, settings, &mut refused)?;
-            let who = session.peer();
-            let link = missing
-                .into_iter()
-                .find(|&link| who == Some(self.others[link].1));
-            if let Some(link) = link {
+            let mut door = listener.open(identity, &awaited, settings)?;
+            let come = door.meet(identity, &awaited, settings, &mut refused)?;
+            for (link, session) in missing.into_iter().zip(come) {
                 met[link] = Some(session);
             }
         }
@@ -408,7 +441,7 @@ impl Setting<'_> {
     }
 
     /// The same for a program, with the results and, if wanted, the costs.
-    fn json(&self, outcome: &Outcome, with_cost: bool) -> Json {
+    fn json(&self, outcome: &Outcome, costs: Option<&[Cost]>) -> Json {
         let mut object = json!({
             "version": JSON_VERSION,
             "protocol": "outsourced",
@@ -430,8 +463,8 @@ impl Setting<'_> {
         for (other, who) in &self.others {
             object[other.name()] = who.to_string().into();
         }
-        if with_cost {
-            object["cost"] = costs_json(std::slice::from_ref(&outcome.cost));
+        if let Some(costs) = costs {
+            object["cost"] = costs_json(costs);
         }
         object
     }

@@ -116,15 +116,20 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
             Ok((text, json!({ "destroyed": true })))
         })?,
     };
-    let damaged = told
-        .iter()
-        .any(|(_, json)| json["damaged"] != json!([]) && json["damaged"].is_array());
+    let damaged = told.iter().any(|(_, json)| is_damaged(json));
     let mut chains = match args.command {
-        StockCommand::List => stocks.chains()?,
+        StockCommand::List | StockCommand::Check => stocks.chains()?,
         _ => Vec::new(),
     };
     chains.retain(|chain| peer.is_none_or(|peer| chain.peer == peer));
     chains.retain(|chain| role.is_none_or(|role| chain.role == role));
+    let tell = |chain: KeptChain| match args.command {
+        StockCommand::Check => check_chain(&stocks, &chain),
+        _ => Ok((chain_text(&chain), chain_json(&chain))),
+    };
+    let chains = chains.into_iter().map(tell);
+    let chains = chains.collect::<Result<Vec<_>, Failure>>()?;
+    let damaged = damaged || chains.iter().any(|(_, json)| is_damaged(json));
     print(args.json, &names, told, &chains)?;
     match damaged {
         true => Err(Failure::Damaged),
@@ -132,12 +137,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     }
 }
 
-fn print(
-    json: bool,
-    names: &[StockName],
-    told: Vec<Told>,
-    chains: &[KeptChain],
-) -> Result<(), Failure> {
+fn print(json: bool, names: &[StockName], told: Vec<Told>, chains: &[Told]) -> Result<(), Failure> {
     let told = names.iter().zip(told);
     if json {
         let stocks: Vec<_> = told
@@ -148,7 +148,7 @@ fn print(
                 json
             })
             .collect();
-        let chains: Vec<_> = chains.iter().map(chain_json).collect();
+        let chains: Vec<_> = chains.iter().map(|(_, json)| json).collect();
         let json = json!({ "version": JSON_VERSION, "stocks": stocks, "chains": chains });
         return crate::print(pretty(&json).as_bytes());
     }
@@ -165,7 +165,7 @@ fn print(
             let _ = writeln!(text, "  {line}");
         }
     }
-    chains.iter().for_each(|chain| text += &chain_text(chain));
+    chains.iter().for_each(|(chain, _)| text += chain);
     if text.is_empty() {
         text.push_str("nothing is in stock; `tacit prepare` puts something there\n");
     }
@@ -345,6 +345,32 @@ fn shown_time(time: Duration) -> String {
         seconds @ ..172_800 => format!("{} h", seconds / 3_600),
         seconds => format!("{} d", seconds / 86_400),
     }
+}
+
+/// Whether something told of a stock or chain is damage.
+fn is_damaged(json: &Json) -> bool {
+    json["damaged"] != json!([]) && json["damaged"].is_array()
+}
+
+fn check_chain(stocks: &Stocks, chain: &KeptChain) -> Result<Told, Failure> {
+    let damaged = stocks.check_chain(chain)?;
+    let name = &chain.summary.name;
+    let mut text = format!("{} with {}, chain {name}\n", server(chain), chain.peer);
+    if damaged.is_empty() {
+        let values = chain.summary.values.len();
+        let _ = writeln!(text, "  whole, with {values} values");
+    }
+    for error in &damaged {
+        let _ = writeln!(
+            text,
+            "  damaged: {error}; both servers remove the chain by `tacit stock drop-chain {name}` \
+             and begin a new one"
+        );
+    }
+    let mut json = chain_json(chain);
+    let damaged: Vec<_> = damaged.iter().map(ToString::to_string).collect();
+    json["damaged"] = json!(damaged);
+    Ok((text, json))
 }
 
 fn check(stocks: &Stocks, name: &StockName) -> Result<Told, Failure> {

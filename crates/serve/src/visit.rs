@@ -78,7 +78,7 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
             }
             Turn::Failed(error) => {
                 // What failed before anything was sent the peer has not heard of.
-                if matches!(error.category(), Category::Input | Category::Usage) {
+                if is_of_this_party(&error) {
                     session.refuse(AbortReason::Failed, REFUSAL_TIME);
                 }
                 break error.to_string();
@@ -314,6 +314,14 @@ pub(crate) fn finish(
         shared.look_at_stock();
     }
     Turn::Done
+}
+
+/// Whether an error is one that this party finds before it says a word.
+fn is_of_this_party(error: &Error) -> bool {
+    matches!(
+        error.category(),
+        Category::Input | Category::Usage | Category::Stock
+    )
 }
 
 /// Whether an error of a run is one that a peer makes: it lied, stalled or broke off.

@@ -3,12 +3,12 @@
 mod transfers;
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tacit_circuit::Role;
 use tacit_garble::SchemeId;
 use tacit_net::{
-    CancelHandle, Channel, Fingerprint, Identity, Meter, NetError, Settings, plain, tls,
+    Awaited, CancelHandle, Channel, Fingerprint, Identity, Meter, NetError, Settings, plain, tls,
 };
 use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::message::{AbortReason, Kind};
@@ -21,6 +21,11 @@ use crate::{BaseOt, Error, OtExtension};
 
 pub(crate) use transfers::OtNeed;
 use transfers::Transfers;
+
+/// How long a door waits for a peer before it looks at what else there is.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long a peer that is turned away is given to hear it.
+const REFUSAL_TIME: Duration = Duration::from_millis(500);
 
 /// Which end of the connection a party is. It decides who speaks first and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +157,43 @@ impl Listener {
 }
 
 impl Door {
+    /// A session with each of `peers`, in their order, whichever comes first. Whoever comes twice,
+    /// or is no peer, is refused, and the wait goes on, for `connect_timeout` in all.
+    ///
+    /// # Errors
+    ///
+    /// Not all come in time, or one speaks another version.
+    pub fn meet(
+        &mut self,
+        identity: &Identity,
+        peers: &[Fingerprint],
+        settings: &Settings,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) -> Result<Vec<Session>, Error> {
+        let own = identity.fingerprint();
+        let end = Instant::now() + settings.connect_timeout;
+        let mut met: Vec<Option<Session>> = peers.iter().map(|_| None).collect();
+        while met.iter().any(Option::is_none) {
+            let awaited = Awaited::Connection;
+            if settings.cancel.is_cancelled() {
+                return Err(NetError::Cancelled { awaited }.into());
+            }
+            if Instant::now() > end {
+                let after = settings.connect_timeout;
+                return Err(NetError::Timeout { awaited, after }.into());
+            }
+            let Some(arrival) = self.next(&own, PAUSE, refused) else {
+                continue;
+            };
+            let place = peers.iter().position(|peer| Some(*peer) == arrival.peer());
+            match place.map(|place| &mut met[place]) {
+                Some(place @ None) => *place = Some(arrival.greet(settings)?),
+                _ => arrival.refuse(AbortReason::Busy, REFUSAL_TIME),
+            }
+        }
+        Ok(met.into_iter().flatten().collect())
+    }
+
     /// The address with the port that was taken.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {

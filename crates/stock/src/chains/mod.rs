@@ -129,22 +129,32 @@ impl Stock {
     pub(crate) fn damaged_values(&self) -> Result<Vec<StockError>, StockError> {
         let mut damaged = Vec::new();
         for summary in self.chains()? {
-            let chain = &summary.name;
-            let all = self.inner.update(|records| records.values(chain))?;
-            for (value, version, record) in all {
-                let name = ValueName {
-                    chain,
-                    value: &value,
-                    version,
-                };
-                let Err(error) = values::read(&self.inner, &name, record) else {
-                    continue;
-                };
-                // Another process may have replaced it meanwhile.
-                let now = self.inner.update(|records| records.values(chain))?;
-                if now.contains(&(value, version, record)) {
-                    damaged.push(error);
-                }
+            damaged.extend(self.damaged_in(&summary.name)?);
+        }
+        Ok(damaged)
+    }
+
+    /// Reads a chain's state and every value of it, and returns what is damaged.
+    ///
+    /// # Errors
+    ///
+    /// Only where the check itself fails.
+    pub fn damaged_in(&self, chain: &str) -> Result<Vec<StockError>, StockError> {
+        let mut damaged = Vec::new();
+        let all = self.inner.update(|records| records.values(chain))?;
+        for (value, version, record) in all {
+            let name = ValueName {
+                chain,
+                value: &value,
+                version,
+            };
+            let Err(error) = values::read(&self.inner, &name, record) else {
+                continue;
+            };
+            // Another process may have replaced it meanwhile.
+            let now = self.inner.update(|records| records.values(chain))?;
+            if now.contains(&(value, version, record)) {
+                damaged.push(error);
             }
         }
         Ok(damaged)

@@ -101,6 +101,18 @@ impl Stocks {
         Ok(chains)
     }
 
+    /// Reads a chain's state and values, and reports what is damaged: nothing of it can be used any
+    /// more, and both servers drop it. Others go on using it meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read at all.
+    pub fn check_chain(&self, chain: &KeptChain) -> Result<Vec<StockError>, Error> {
+        let id = id(chain.own, chain.peer, chain.role);
+        let stock = self.kept()?.stock(id, self.limits)?;
+        Ok(stock.damaged_in(&chain.summary.name)?)
+    }
+
     /// Removes a chain, killed or not, and destroys its values; its name is free again. The other
     /// server does the same.
     ///
