@@ -70,10 +70,17 @@ fn misused(error: &clap::Error) -> ExitCode {
     let wants_json = std::env::args_os().any(|argument| argument == "--json");
     if error.use_stderr() && wants_json {
         let text = error.to_string();
-        let what = text.lines().next().unwrap_or_default();
-        let what = what.strip_prefix("error: ").unwrap_or(what);
-        let remedy = "`tacit --help`, and `--help` after a command, show what it takes";
-        failure::print_json(Category::Usage, what, Some(remedy));
+        let said = text.lines().take_while(|line| !line.is_empty());
+        let what = said.map(str::trim).collect::<Vec<_>>().join(" ");
+        let what = what.strip_prefix("error: ").unwrap_or(&what);
+        let after = |word| text.lines().find_map(|line| line.trim().strip_prefix(word));
+        let help = "`--help` after a command shows what it takes";
+        let remedy = match (after("tip: "), after("Usage: ")) {
+            (Some(tip), _) => format!("{tip}; {help}"),
+            (None, Some(usage)) => format!("the command is `{usage}`; {help}"),
+            (None, None) => help.to_owned(),
+        };
+        failure::print_json(Category::Usage, what, Some(&remedy));
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Category::Usage as u8))
 }

@@ -50,6 +50,9 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         party.refuse(AbortReason::NoRoom, log);
         return Err(failure);
     }
+    if let (Order::Batch(wanted), false) = (&order, args.json) {
+        eprintln!("{}", wanted.announcement());
+    }
     let cancel = cancel::on_signal()?;
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
@@ -84,7 +87,12 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
                 rest(pause, &cancel);
                 pause = LONGEST_PAUSE.min(pause * 2);
             }
-            Err(failure) => return Err(failure),
+            Err(failure) => {
+                if failure.category() == Category::Incompatible && !args.json {
+                    eprintln!("this party orders {}", order.described());
+                }
+                return Err(failure);
+            }
         }
     };
     match args.json {
@@ -117,6 +125,14 @@ impl Order {
         match self {
             Self::Components(wanted) => wanted.check_room(limit_bytes),
             Self::Batch(wanted) => wanted.check_room(limit_bytes),
+        }
+    }
+
+    /// What it is, to be compared with the other party's.
+    fn described(&self) -> String {
+        match self {
+            Self::Components(wanted) => wanted.described(),
+            Self::Batch(wanted) => wanted.described(),
         }
     }
 
@@ -171,6 +187,22 @@ impl Wanted {
             components: components.collect::<Result<_, _>>()?,
             ots: args.ots.unwrap_or(0),
         })
+    }
+
+    /// The order in words.
+    fn described(&self) -> String {
+        let of_function = self.function.iter();
+        let runs =
+            of_function.map(|(function, runs)| format!("{runs} runs of {}", function.name()));
+        let components = self.components.iter();
+        let components = components.map(|(component, count)| {
+            let name = component.name();
+            format!("{count} of the component {name}")
+        });
+        let ots = (self.ots > 0).then(|| format!("{} OTs", self.ots));
+        let parts: Vec<_> = runs.chain(components).chain(ots).collect();
+        let (role, scheme) = (self.role.name(), self.rung.id);
+        format!("{} by prepared as {role} under {scheme}", parts.join(", "))
     }
 
     /// Bytes of the tables of everything that is asked for.

@@ -120,8 +120,12 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
         for warning in check::check(&wanted)? {
             eprintln!("tacit: warning: {warning}");
         }
-        let (peers, levels) = (wanted.policy.peers().len(), wanted.policy.levels().len());
-        let text = format!("{peers} peers, {functions} functions, {levels} levels of stock\n");
+        let counts = [
+            counted(wanted.policy.peers().len(), "peer"),
+            counted(functions, "function"),
+            counted(wanted.policy.levels().len(), "level"),
+        ];
+        let text = format!("{} of stock\n", counts.join(", "));
         return crate::print(text.as_bytes());
     }
     let signals = signals()?;
@@ -184,14 +188,18 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
     Ok(())
 }
 
+/// A number of things, one or many.
+fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A line for each event on standard error.
 fn tell(event: &Event, format: LogFormat) {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH);
+    let time = time.unwrap_or_default();
     let line = match format {
-        LogFormat::Text => event.text(),
-        LogFormat::Json => {
-            let time = SystemTime::now().duration_since(UNIX_EPOCH);
-            event.json(time.map_or(0.0, |time| time.as_micros() as f64 / 1e6))
-        }
+        LogFormat::Text => event.line(time.as_secs()),
+        LogFormat::Json => event.json(time.as_micros() as f64 / 1e6),
     };
     // With standard error gone there is nobody left to tell.
     let _ = writeln!(std::io::stderr(), "{line}");

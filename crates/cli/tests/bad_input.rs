@@ -371,14 +371,19 @@ fn errors_in_json_too() {
 #[test]
 fn arguments_that_are_not_right_are_told_as_json_where_it_is_asked_for() {
     let parties = Parties::new();
-    for wrong in [
-        &["run", "aes-128", "--json"][..],
-        &["run", "--bogus", "--json"],
-        &["inspect", "aes-128", "--graph", "--json"],
+    for (wrong, what) in [
+        (&["run", "aes-128", "--json"][..], "--role"),
+        (&["run", "--bogus", "--json"], "--bogus"),
+        (&["inspect", "aes-128", "--graph", "--json"], "--graph"),
     ] {
         let ended = tacit(parties.folder(), wrong);
         ended.failed(2, &["error: "]);
         let error = &ended.json()["error"];
+        assert!(
+            error["message"]
+                .as_str()
+                .is_some_and(|text| text.contains(what))
+        );
         assert_eq!(error["exit_code"], 2, "{ended:?}");
         assert!(
             error["remedy"]

@@ -98,11 +98,11 @@ impl Harness {
     }
 
     /// Notes what a run said it takes: `… takes NAME 3..5, 7..8`, or as a service tells it
-    /// `takes numbers="NAME 3..5, 7..8" …`.
+    /// `… takes numbers="NAME 3..5, 7..8" …`.
     fn record(&mut self, party: usize, told: &str) {
         let of_run = |line: &'_ str| line.split_once(" takes ").map(|(_, rest)| rest.to_owned());
         let of_service = |line: &'_ str| {
-            let numbers = line.strip_prefix("takes numbers=\"")?;
+            let (_, numbers) = line.split_once(" takes numbers=\"")?;
             Some(numbers.split_once('"')?.0.to_owned())
         };
         let lines = told.lines();
@@ -229,7 +229,11 @@ impl Harness {
 
     /// Kills a service or a run at so many instants, while the stock is filled.
     fn kill_services(&mut self, points: u64) {
-        let mut cut = 0;
+        let (mut cut, mut filled) = (0, 0);
+        let mut count = |ended: &Ended| {
+            let lines = ended.stderr.lines();
+            filled += lines.filter(|line| line.contains(" replenished ")).count();
+        };
         for _ in 0..points {
             let [alice, bob] = self.serve();
             let mut all = [alice, bob, self.visit()];
@@ -239,11 +243,13 @@ impl Harness {
             let [alice, bob, run] = all;
             let run = run.end();
             cut += u64::from(run.code != 0);
+            assert!(["", CIPHERTEXT].contains(&&*run.stdout), "{run:?}");
             self.record(1, &run.stderr);
             for (party, service) in [alice, bob].into_iter().enumerate() {
                 service.signal_if_running("TERM");
                 let ended = service.end();
                 assert!(!ended.stderr.contains("panicked"), "{ended:?}");
+                count(&ended);
                 self.record(party, &ended.stderr);
             }
             // All of them again, and nobody is killed.
@@ -257,11 +263,16 @@ impl Harness {
                 service.signal("TERM");
                 let ended = service.end();
                 ended.succeeded();
+                count(&ended);
                 self.record(party, &ended.stderr);
             }
         }
         let takes = self.taken.each_ref().map(BTreeSet::len);
-        println!("{{\"kills\":{points},\"cut\":{cut},\"numbers_taken\":{takes:?}}}");
+        println!(
+            "{{\"kills\":{points},\"cut\":{cut},\"replenished\":{filled},\
+             \"numbers_taken\":{takes:?}}}"
+        );
+        assert!(filled > 0, "nothing was filled while services were killed");
         self.agree();
     }
 }

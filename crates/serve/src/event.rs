@@ -1,6 +1,6 @@
 //! What a service tells of itself: one event a step, with public values only.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use serde::Serialize;
 
@@ -16,6 +16,17 @@ pub enum Severity {
     Info,
     /// What only an auditor asks for.
     Debug,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        })
+    }
 }
 
 /// Something that happened.
@@ -148,7 +159,14 @@ impl Event {
         text + "}"
     }
 
-    /// Its name and fields for people, in a line.
+    /// The time, which is given in seconds since 1970, its severity, its name and fields for
+    /// people, in a line.
+    #[must_use]
+    pub fn line(&self, seconds: u64) -> String {
+        format!("{} {} {}", utc(seconds), self.severity(), self.text())
+    }
+
+    /// Its name and fields for people.
     #[must_use]
     pub fn text(&self) -> String {
         let mut fields = self.fields();
@@ -179,6 +197,26 @@ impl Event {
     }
 }
 
+/// A time in the form of RFC 3339, from seconds since 1970.
+fn utc(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Years that begin in March end with the leap day; 719 468 days lie between that of year 0 and
+    // 1970, and 146 097 are 400 years.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, later) = match month {
+        0..=9 => (month + 3, 0),
+        _ => (month - 9, 1),
+    };
+    let year = 400 * era + year + later;
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,6 +237,24 @@ mod tests {
             refused.text(),
             r#"refused peer=bob reason="it asks \"for\"\nmore" what=run"#
         );
-        assert_eq!(Event::Stopped { cut: 2 }.text(), "stopped cut=2");
+        let stopped = Event::Stopped { cut: 2 };
+        assert_eq!(stopped.text(), "stopped cut=2");
+        let line = stopped.line(1_795_260_429);
+        assert_eq!(line, "2026-11-21T11:27:09Z info stopped cut=2");
+    }
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_709_208_000, "2024-02-29T12:00:00Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+            (4_107_456_000, "2100-02-28T00:00:00Z"),
+        ] {
+            assert_eq!(utc(seconds), text);
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::{Told, check_room, took};
 use crate::args::PrepareArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
-use crate::report::{JSON_VERSION, security};
+use crate::report::{JSON_VERSION, security, shown_bytes};
 use crate::{function, run};
 
 /// Most executions of one batch.
@@ -73,6 +73,34 @@ impl WantedBatch {
         check_room(self.role, self.table_bytes, limit)
     }
 
+    /// AND gates of all its circuits.
+    fn and_gates(&self) -> u64 {
+        let circuits = self.plan.cut().circuits;
+        self.function.and_gates().saturating_mul(circuits)
+    }
+
+    /// The order in words.
+    pub(super) fn described(&self) -> String {
+        format!(
+            "{} runs of {} by batch at s = {} as {} under {}",
+            self.executions,
+            self.function.name(),
+            self.security_bits,
+            self.role.name(),
+            self.rung.id
+        )
+    }
+
+    /// What it takes, said before the parties meet.
+    pub(super) fn announcement(&self) -> String {
+        format!(
+            "a batch of {} where nothing is in stock: {} AND gates, and {} of the evaluator's disk",
+            self.plan,
+            self.and_gates(),
+            shown_bytes(self.table_bytes)
+        )
+    }
+
     /// Prepares over one session.
     pub(super) fn once(
         &self,
@@ -80,9 +108,7 @@ impl WantedBatch {
         stocks: &Stocks,
         mut session: Session,
     ) -> Result<PreparedBatch, Error> {
-        let circuits = self.plan.cut().circuits;
-        let ands = self.function.and_gates().saturating_mul(circuits);
-        let bar = Bar::new("prepare", ands, !args.json);
+        let bar = Bar::new("prepare", self.and_gates(), !args.json);
         let mut order = BatchPreparation::new(self.role, &self.function, self.executions)
             .statistical_security_bits(self.security_bits)
             .scheme(self.rung.id)

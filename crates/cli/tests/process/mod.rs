@@ -99,15 +99,15 @@ impl Running {
         }
     }
 
-    /// Waits for a line on standard error that begins with `prefix`; the rest of it.
+    /// Waits for a line on standard error in which `words` stand; the rest of it.
     #[track_caller]
-    pub(crate) fn line_after(&mut self, prefix: &str) -> String {
+    pub(crate) fn line_after(&mut self, words: &str) -> String {
         loop {
             let line = self.stderr_lines.recv_timeout(PATIENCE);
-            let line = line.unwrap_or_else(|_| panic!("no {prefix:?} but {:?}", self.stderr));
+            let line = line.unwrap_or_else(|_| panic!("no {words:?} but {:?}", self.stderr));
             self.stderr.push_str(&line);
             self.stderr.push('\n');
-            if let Some(rest) = line.strip_prefix(prefix) {
+            if let Some((_, rest)) = line.split_once(words) {
                 return rest.to_owned();
             }
         }
