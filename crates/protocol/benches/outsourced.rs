@@ -84,7 +84,7 @@ impl Ends {
                     self.received_bytes += payload.len() as u64;
                     party.receive(&payload).expect("an honest peer");
                 }
-                Step::Continue => {}
+                Step::Continue | Step::Keep => {}
                 Step::Done => break,
             }
         }

@@ -269,10 +269,10 @@ fn friends_meet_on_a_kept_map() {
 }
 
 /// The power goes at a server in the middle of a run that saves; afterwards both have the value
-/// from before or from after, the same one, and go on.
+/// from before or from after, the same one, and go on; from after, if anyone had a result.
 #[test]
 fn a_loss_of_power_leaves_one_version_at_both_servers() {
-    const EVERY: usize = 6;
+    const EVERY: usize = 5;
     let parties = Parties::new(1);
     let cells = [("cells", 2), ("id_bits", 2)];
     let [start, get, set] = ["start", "get", "set"]
@@ -300,6 +300,8 @@ fn a_loss_of_power_leaves_one_version_at_both_servers() {
             let (own, theirs) = ([("id", 3)], [("cell", 1)]);
             let ran = parties.chained_in(&stocks, &set, 0, &own, &theirs);
             let is_past_the_end = ran.generator.is_ok() && ran.cloud.is_ok();
+            let ends = [&ran.generator, &ran.cloud, &ran.evaluator];
+            let has_result = ends.iter().any(|end| end.is_ok());
             disks[server] = disks[server].restart();
             let stocks = on(&disks);
             let occupants = [0, 1].map(|cell| {
@@ -307,9 +309,11 @@ fn a_loss_of_power_leaves_one_version_at_both_servers() {
                 ran.result("occupant")
             });
             match occupants.each_ref().map(String::as_str) {
-                ["3", "0"] => before += 1,
+                ["3", "0"] if !has_result => before += 1,
                 ["0", "3"] => after += 1,
-                other => panic!("server {server}, point {point}: {other:?}"),
+                other => panic!(
+                    "server {server}, point {point}: {other:?}, somebody had a result: {has_result}"
+                ),
             }
             if is_past_the_end {
                 break;

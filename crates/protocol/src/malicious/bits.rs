@@ -48,6 +48,12 @@ pub(crate) fn xor_into(a: &mut [u8], b: &[u8]) {
     a.iter_mut().zip(b).for_each(|(a, b)| *a ^= b);
 }
 
+/// Whether `a` and `b`, which are as long, differ anywhere, in a time that does not say where.
+pub(crate) fn differ(a: &[u8], b: &[u8]) -> bool {
+    debug_assert_eq!(a.len(), b.len());
+    a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) != 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

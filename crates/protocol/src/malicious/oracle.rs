@@ -85,6 +85,8 @@ pub(crate) enum Domain {
     Chain = 40,
     /// The mark of a version of a saved value.
     Mark = 41,
+    /// Where a copy's blinds start.
+    BlindStart = 42,
 }
 
 /// Bytes before what is hashed.

@@ -18,6 +18,8 @@ pub enum Cheat {
     },
     /// The cloud's keys are not those of the generator for this split: one of the two cheats.
     Keys,
+    /// The evaluator says so of the cloud's keys, to the cloud alone, in place of its input.
+    Refused,
     /// The cloud's share of the coin toss is not what it had committed to.
     Toss,
     /// A circuit that was checked is not what its seed says, in this part.
@@ -48,6 +50,10 @@ impl fmt::Display for Cheat {
             Self::Keys => {
                 f.write_str("the cloud's keys are not the generator's: one of the two lies")
             }
+            Self::Refused => f.write_str(
+                "the evaluator finds that the cloud's keys are not the generator's: generator or \
+                 evaluator lies",
+            ),
             Self::Toss => f.write_str("the cloud changed its share of the coin toss"),
             Self::CheckedCopy(n, part) => {
                 write!(f, "the generator's circuit {n} has wrong {part}")

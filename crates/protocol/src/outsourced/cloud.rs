@@ -24,13 +24,12 @@ use super::majority::majority;
 use super::parameters::Parameters;
 use super::party::{Peer, Step, ThreeParty};
 use super::same_input::InputHash;
-use super::saved::{CloudValue, Labels, SavedCopy};
+use super::saved::{CloudValue, SavedCopy};
 use super::terms::{Meeting, state_hash};
 use super::toss::{SHARE_BYTES, Share};
-use super::transfer::{EVALUATED_BYTES, accept, blinds, cut_pads, handed_bytes};
+use super::transfer::{AGREED, EVALUATED_BYTES, REFUSED, accept, blinds, cut_pads, handed_bytes};
 use super::work::{Work, check_transfers};
 use super::{Cheat, NOT_ASKED, NOT_DONE, cheated};
-use crate::Error;
 use crate::malicious::bits::{bit, bytes_for, pack};
 use crate::malicious::frames::Incoming;
 use crate::malicious::oracle::{Hash, Oracle};
@@ -38,6 +37,7 @@ use crate::malicious::parallel;
 use crate::message::{Kind, exactly};
 use crate::party::Progress;
 use crate::setup::EvaluatorOt;
+use crate::{Error, Misbehaviour};
 
 /// Under which chain a cloud runs.
 pub enum CloudStart {
@@ -77,6 +77,8 @@ pub(super) enum Stage {
     AwaitingHanded(Incoming),
     AwaitingStrings(Incoming, Handed),
     AwaitingBodies(Incoming),
+    /// The results to generator and evaluator, of which none is sent.
+    Keeping([Vec<u8>; 2]),
     /// To generator and evaluator; so many are sent.
     SendingResults([Vec<u8>; 2], usize),
     Done,
@@ -160,6 +162,23 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         })
     }
 
+    /// What is kept at [`Step::Keep`]: the chain, and the cloud's half of each saved value, in the
+    /// function's order.
+    ///
+    /// # Errors
+    ///
+    /// It is not the time.
+    pub fn to_keep(&self) -> Result<(&CloudChain, Vec<CloudValue>), Error> {
+        let State::Running(Stage::SendingResults(_, 0), running) = &self.state else {
+            return Err(NOT_DONE);
+        };
+        let chain = running.chain()?;
+        let saved = self
+            .work
+            .saved(chain.head.id, &running.oracle, &running.saved);
+        Ok((chain, saved.into_iter().map(CloudValue).collect()))
+    }
+
     /// What later runs go on from.
     ///
     /// # Errors
@@ -172,9 +191,9 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         let CloudStart::Chain(chain) = running.brought.start else {
             return Err(NOT_DONE);
         };
-        let widths = self.work.saved_widths();
-        let id = chain.head.id;
-        let saved = Labels::cut(id, &running.oracle, &running.saved, widths);
+        let saved = self
+            .work
+            .saved(chain.head.id, &running.oracle, &running.saved);
         Ok(CloudOutcome {
             chain,
             saved: saved.into_iter().map(CloudValue).collect(),
@@ -285,7 +304,16 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             return Ok(Stage::AwaitingHanded(incoming));
         };
         let transfers = work.transfers();
-        let (keys, rest) = handed.split_at(Block::BYTES * transfers);
+        let (verdict, rest) = handed.split_at(1);
+        match verdict {
+            [AGREED] => {}
+            [REFUSED] => return Err(cheated(Cheat::Refused)),
+            _ => {
+                let (kind, field) = (Kind::TransferKeys, "verdict");
+                return Err(Misbehaviour::InvalidField { kind, field }.into());
+            }
+        }
+        let (keys, rest) = rest.split_at(Block::BYTES * transfers);
         let (positions, mut rest) = rest.split_at(bytes_for(transfers));
         let mut selects = Vec::new();
         let chain = running.chain()?;
@@ -308,7 +336,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
                 }
                 Fate::Evaluate => {
                     evaluated.push(copy);
-                    encoded.push(blinds(block, transfers));
+                    encoded.push(blinds(&running.oracle, copy, block, transfers));
                     selects.extend_from_slice(hash.as_chunks().0);
                 }
             }
@@ -412,7 +440,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         let results = running.masked.iter().map(|masked| &masked[..]);
         let masked = majority(self.work.all_masked_bits(), results)?;
         let (evaluator, generator) = masked.split_at(self.work.masked_bits[0]);
-        Ok(Stage::SendingResults([pack(generator), pack(evaluator)], 0))
+        Ok(Stage::Keeping([pack(generator), pack(evaluator)]))
     }
 
     /// The message that this stage waits for, if it does.
@@ -549,6 +577,7 @@ impl<S: Scheme<Wire = Block>> Stages for Cloud<'_, S> {
                 let step = Step::send(Peer::Generator, Kind::TossOpening);
                 (Stage::AwaitingDecodings(hash), step)
             }
+            Stage::Keeping(results) => (Stage::SendingResults(results, 0), work.keeping()),
             Stage::SendingResults(results, sent) => {
                 let to = [Peer::Generator, Peer::Evaluator];
                 match results.get(sent).zip(to.get(sent)) {

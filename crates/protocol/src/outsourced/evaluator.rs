@@ -18,11 +18,11 @@ use super::cut::{Fate, compare_all, key_hashes_bytes};
 use super::machine::{self, Stages};
 use super::party::{Peer, Step, ThreeParty};
 use super::terms::{Meeting, Shape, Terms};
-use super::transfer::{handed_bytes, wire_pads};
+use super::transfer::{AGREED, REFUSED, handed_bytes, wire_pads};
 use super::work::{check_transfers, encoding_of};
 use super::{Cheat, NOT_ASKED, NOT_DONE, cheated};
 use crate::direct::EXTENSION_OTS;
-use crate::malicious::bits::{bit, bytes_for, pack, unpack, unused_are_clear, xor_into};
+use crate::malicious::bits::{bit, bytes_for, differ, pack, unpack, unused_are_clear, xor_into};
 use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Hash, Oracle};
 use crate::malicious::returned::{self, added_inputs, returned_bits};
@@ -75,6 +75,10 @@ pub(super) struct Running {
     oracle: Oracle,
     brought: Brought,
     split: Vec<Fate>,
+    /// What it will tell the cloud, and **nobody else**: whether generator and cloud are at odds
+    /// over a key says how one circuit fares, and a generator that heard of it while the chain
+    /// lives would learn the split circuit by circuit.
+    verdict: u8,
     /// t of each OT, of which `chosen` are there; the number of the first.
     t: Zeroizing<Vec<Block>>,
     chosen: usize,
@@ -143,6 +147,19 @@ impl Evaluator {
         }
     }
 
+    /// What the evaluator found and has told the cloud alone, if it did: an error to report in place
+    /// of the one in which the run then ends. **The generator must not hear of it**: what its peers
+    /// say to it is decided by the error in which the run ends.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Error> {
+        match &self.state {
+            State::Running(Stage::AwaitingResult, running) if running.verdict != AGREED => {
+                Some(cheated(Cheat::Keys))
+            }
+            _ => None,
+        }
+    }
+
     fn split_bytes(&self) -> usize {
         bytes_for(self.terms.parameters.copies()) + HASH_BYTES
     }
@@ -178,10 +195,9 @@ impl Evaluator {
         }
         let pairs = hashes.as_chunks::<2>().0.iter().zip(&running.split);
         let due = pairs.map(|(pair, fate)| pair[*fate as usize]);
-        match compare_all(&running.oracle, due)[..] == *hash {
-            true => Ok(running.after_choices()),
-            false => Err(cheated(Cheat::Keys)),
-        }
+        let agree = !differ(&compare_all(&running.oracle, due), hash);
+        running.verdict = if agree { AGREED } else { REFUSED };
+        Ok(running.after_choices())
     }
 
     /// All that is handed to the cloud, from the generator's orders.
@@ -196,6 +212,7 @@ impl Evaluator {
         let mut stream = Outgoing::default();
         let out = stream.buffer();
         out.reserve_exact(handed_bytes(&self.terms.parameters, count));
+        out.push(running.verdict);
         let keys = wire_pads(oracle).chosen(running.first, &running.t);
         for key in keys.iter() {
             out.extend_from_slice(&key.to_bytes());
@@ -216,10 +233,15 @@ impl Evaluator {
                 }
             }
         }
+        let mask = 0_u8.wrapping_sub(u8::from(running.verdict == AGREED));
+        out.iter_mut().for_each(|byte| *byte &= mask);
         Ok(stream)
     }
 
     fn result(&self, running: &Running, payload: &[u8]) -> Result<Zeroizing<Vec<bool>>, Error> {
+        if running.verdict != AGREED {
+            return Err(cheated(Cheat::Keys));
+        }
         let returned = super::read_masked(payload, returned_bits(self.shape.output_bits))?;
         returned::unmask(&returned, &running.brought.added)
             .map(Zeroizing::new)
@@ -259,6 +281,7 @@ impl Stages for Evaluator {
         let running = Running {
             oracle: meeting.oracle()?,
             split: Vec::new(),
+            verdict: REFUSED,
             t: Zeroizing::new(vec![Block::ZERO; brought.choices.len()]),
             chosen: 0,
             first: brought.ot.next_index(),

@@ -19,7 +19,7 @@ use super::machine::{self, Stages};
 use super::parameters::Parameters;
 use super::party::{Peer, Step, ThreeParty};
 use super::same_input::InputHash;
-use super::saved::{GeneratorValue, Labels, SavedCopy};
+use super::saved::{GeneratorValue, SavedCopy};
 use super::terms::{Meeting, state_hash};
 use super::toss::{SHARE_BYTES, Share, TossCommitment};
 use super::transfer::{Offer, blinds, cut_pads, wire_pads};
@@ -82,6 +82,7 @@ pub(super) enum Stage {
     SendingDecodings(InputHash),
     SendingStrings(Outgoing, Box<Offer>, usize),
     SendingBodies(Outgoing, usize),
+    Keeping,
     AwaitingResult,
     Done(Zeroizing<Vec<bool>>),
 }
@@ -180,6 +181,23 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         })
     }
 
+    /// What is kept at [`Step::Keep`]: the chain, and the generator's half of each saved value, in the
+    /// function's order.
+    ///
+    /// # Errors
+    ///
+    /// It is not the time.
+    pub fn to_keep(&self) -> Result<(&GeneratorChain, Vec<GeneratorValue>), Error> {
+        let State::Running(Stage::AwaitingResult, running) = &self.state else {
+            return Err(NOT_DONE);
+        };
+        let chain = running.chain()?;
+        let saved = self
+            .work
+            .saved(chain.head.id, &running.oracle, &running.saved);
+        Ok((chain, saved.into_iter().map(GeneratorValue).collect()))
+    }
+
     /// The result, and what later runs go on from.
     ///
     /// # Errors
@@ -192,9 +210,9 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         let GeneratorStart::Chain(chain) = running.brought.start else {
             return Err(NOT_DONE);
         };
-        let widths = self.work.saved_widths();
-        let id = chain.head.id;
-        let saved = Labels::cut(id, &running.oracle, &running.saved, widths);
+        let saved = self
+            .work
+            .saved(chain.head.id, &running.oracle, &running.saved);
         Ok(GeneratorOutcome {
             outputs,
             saved: saved.into_iter().map(GeneratorValue).collect(),
@@ -299,7 +317,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
             let mut secrets = CopySecrets::derive(work, *copy, &running.seed(*copy));
             let mut zeros = Zeroizing::new(mem::take(&mut secrets.encoded));
             let seed = blind_seed(&oracle, &running.brought.blind_root, *copy);
-            let blinds = blinds(seed, zeros.len());
+            let blinds = blinds(&oracle, *copy, seed, zeros.len());
             zeros
                 .iter_mut()
                 .zip(blinds.iter())
@@ -520,9 +538,10 @@ impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
                         let step = Step::send(Peer::Cloud, Kind::Copies);
                         (Stage::SendingBodies(stream, done), step)
                     }
-                    false => (Stage::AwaitingResult, None),
+                    false => (Stage::Keeping, None),
                 }
             }
+            Stage::Keeping => (Stage::AwaitingResult, self.work.keeping()),
             Stage::Done(outputs) => (Stage::Done(outputs), Some(Step::Done)),
             _ => return Err(NOT_ASKED),
         })

@@ -62,6 +62,9 @@ pub enum Step {
         /// Its greatest length in bytes.
         max_bytes: usize,
     },
+    /// Keep what the run saves, durably, and go on when the other server has done so as well. The
+    /// cloud gives out no result before. Asked of generator and cloud, once, if the function saves.
+    Keep,
     /// Nothing yet: the party works, and gives way after a bounded amount of it. Ask again.
     Continue,
     /// Nothing: the party has finished.
@@ -122,7 +125,7 @@ pub fn run_in_memory(mut parties: [&mut dyn ThreeParty; 3]) -> Result<(), Error>
         for (own, party) in parties.iter_mut().enumerate() {
             match party.next(&mut message)? {
                 Step::Done => finished += 1,
-                Step::Continue => moved = true,
+                Step::Continue | Step::Keep => moved = true,
                 Step::Send { to, kind } => {
                     queues[to as usize][own].push_back((kind, message.clone()));
                     moved = true;

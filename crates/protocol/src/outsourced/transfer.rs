@@ -71,12 +71,18 @@ impl Offer {
     }
 }
 
-/// Bytes of what the evaluator hands the cloud: keys, a ⊕ p, and what is said of each circuit.
+/// Bytes of what the evaluator hands the cloud: its verdict on the cloud's keys, keys of wires,
+/// a ⊕ p, and what is said of each circuit.
 pub(super) fn handed_bytes(parameters: &Parameters, transfers: usize) -> usize {
-    (Block::BYTES * transfers + bytes_for(transfers))
+    1 + (Block::BYTES * transfers + bytes_for(transfers))
         + parameters.checked() * Block::BYTES
         + parameters.evaluated() * EVALUATED_BYTES
 }
+
+/// The evaluator's verdict: the cloud's keys are those of the generator for its split.
+pub(super) const AGREED: u8 = 1;
+/// They are not, and all else of the message is zeros.
+pub(super) const REFUSED: u8 = 0;
 
 /// Bytes that the evaluator says of an evaluated circuit: its blinds' seed, and the hash of the
 /// select bits of its labels.
@@ -104,10 +110,20 @@ pub(super) fn accept(
     }
 }
 
-/// Draws the blinds of a circuit's labels, wire after wire.
-pub(super) fn blinds(seed: Block, transfers: usize) -> Zeroizing<Vec<Block>> {
+/// Draws the blinds of the labels of circuit `copy`, wire after wire. They begin at a place of the
+/// run's and the circuit's own, so that one table of AES does not serve against many of them.
+pub(super) fn blinds(
+    oracle: &Oracle,
+    copy: usize,
+    seed: Block,
+    transfers: usize,
+) -> Zeroizing<Vec<Block>> {
+    let start = first_block(&oracle.parts(Domain::BlindStart, copy as u32, 0, &[]));
+    let mut whole = Zeroizing::new([0; 32]);
+    whole[..16].copy_from_slice(&seed.to_bytes());
+    whole[16..].copy_from_slice(&start.to_bytes());
     let mut blinds = Zeroizing::new(vec![Block::ZERO; transfers]);
-    Prg::new(seed).fill_blocks(&mut blinds);
+    Prg::from_seed(&whole).fill_blocks(&mut blinds);
     blinds
 }
 

@@ -24,14 +24,16 @@ use tacit_garble::{Scheme, SchemeId};
 use tacit_kernels::Block;
 use tacit_ot::Security;
 
-use super::chain::Head;
+use super::chain::{ChainId, Head};
 use super::commitment::PAIR_BYTES;
 use super::parameters::Parameters;
-use super::saved::{Labels, MAX_SAVED_BITS};
+use super::party::Step;
+use super::saved::{Labels, MAX_SAVED_BITS, SavedCopy};
 use super::terms::{Shape, Terms};
 use crate::Error;
 use crate::malicious::bits::bytes_for;
 use crate::malicious::encoding::Encoding;
+use crate::malicious::oracle::Oracle;
 use crate::malicious::returned::{added_inputs, component, returned_bits};
 use crate::malicious::walk::Whole;
 
@@ -219,9 +221,15 @@ impl<'f, S: Scheme<Wire = Block>> Work<'f, S> {
         self.encoding.encoded_bits()
     }
 
-    /// Widths of the values that are saved.
-    pub(super) fn saved_widths(&self) -> impl Iterator<Item = usize> {
-        self.function.saves().iter().map(|port| port.ty.width())
+    /// What a run of the chain leaves of each value that the function saves.
+    pub(super) fn saved(&self, id: ChainId, oracle: &Oracle, copies: &[SavedCopy]) -> Vec<Labels> {
+        let widths = self.function.saves().iter().map(|port| port.ty.width());
+        Labels::cut(id, oracle, copies, widths)
+    }
+
+    /// The step at which a server keeps what the function saves, if it saves anything.
+    pub(super) fn keeping(&self) -> Option<Step> {
+        (!self.function.saves().is_empty()).then_some(Step::Keep)
     }
 
     /// Bits of both masked results.

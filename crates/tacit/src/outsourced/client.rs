@@ -6,6 +6,7 @@ use tacit_protocol::outsourced::{Evaluator, Peer, Shape, Terms};
 use zeroize::Zeroizing;
 
 use super::OutsourcedJob;
+use super::kept::hear_kept;
 use super::links::{chosen_ots, guarded};
 use crate::cost::Phase;
 use crate::{Error, Outcome, Session};
@@ -28,7 +29,8 @@ impl OutsourcedJob<'_> {
             parameters: self.parameters,
         };
         let links = ((Peer::Generator, generator), (Peer::Cloud, cloud));
-        let (bits, phases) = guarded(links.0, links.1, |links| {
+        let mut refusal = None;
+        let ran = guarded(links.0, links.1, |links| {
             let before = links.bound(self.patience, self.time_limit);
             let clock = links.clock();
             let [tag, _] = links.agree(&self, [Role::Evaluator; 2])?;
@@ -41,12 +43,21 @@ impl OutsourcedJob<'_> {
             UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
             let shape = Shape::of(self.function);
             let mut party = Evaluator::new(terms, shape, &inputs, ots, &seed)?;
-            links.drive(&mut party, &mut self.watch)?;
+            let ran = links.drive(&mut party, &mut self.watch, &mut |_, _| Ok(()));
+            refusal = party.refusal();
+            ran?;
             let bits = party.finish()?.outputs;
+            if !self.function.saves().is_empty() {
+                // The cloud gives out results when both have kept what is saved; the generator's
+                // word is for the case that it is the cloud who lies.
+                hear_kept(links)?;
+            }
             let run = links.since(&clock, Phase::Run);
             links.unbound(before);
             Ok((bits, vec![agreement, setup, run]))
-        })?;
+        });
+        // Said here, when both peers have been told how the run ended, and not why.
+        let (bits, phases) = ran.map_err(|error| refusal.map_or(error, Error::from))?;
         let outputs = self.as_role(Role::Evaluator).outputs(&bits)?;
         self.outcome(outputs, phases)
     }

@@ -166,7 +166,10 @@ impl Kept {
         ))
     }
 
-    /// Keeps what the run saved: durable at both servers before either calls it the latest.
+    /// Keeps what the run saves: durable at both servers before either calls it the latest, and the
+    /// latest before the cloud gives out a result, or the generator tells the evaluator that it is
+    /// kept. So neither server can go back to the version before, by a crash or a lie, once anyone
+    /// has a result: the other's latest is later, and the chain stops.
     pub(super) fn save<K: Keeper>(
         &self,
         saves: &[Port],
@@ -196,7 +199,13 @@ impl Kept {
             let field = "version";
             return Err(Misbehaviour::InvalidField { kind, field }.into());
         }
-        Ok(self.chain.publish(version)?)
+        self.chain.publish(version)?;
+        if K::ROLE == Role::Garbler {
+            let channel = links.to(Peer::Evaluator)?.channel();
+            crate::driver::send(channel, Kind::VersionKept, &version.to_le_bytes())?;
+            crate::driver::flush(channel)?;
+        }
+        Ok(())
     }
 
     /// Kills the chain where `error` says that a check failed, before anyone is told of it.
@@ -206,6 +215,23 @@ impl Kept {
             false => Ok(()),
         }
     }
+}
+
+/// Waits for the generator's word that both servers have kept what the run saves.
+pub(super) fn hear_kept(links: &mut Links<'_>) -> Result<(), Error> {
+    let (kind, expected) = (Kind::VersionKept, size_of::<u64>());
+    let channel = links.to(Peer::Generator)?.channel();
+    let found = crate::driver::receive(channel, kind, expected)?.len();
+    if found != expected {
+        let (expected, found) = (expected as u64, found as u64);
+        let wrong = Misbehaviour::WrongLength {
+            kind,
+            expected,
+            found,
+        };
+        return Err(wrong.into());
+    }
+    Ok(())
 }
 
 /// Sends a short message to the other server and takes its own, which is as long.

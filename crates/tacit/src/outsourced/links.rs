@@ -143,11 +143,13 @@ impl Links<'_> {
         }
     }
 
-    /// Runs `party` to its end, and reports progress as it goes.
-    pub(super) fn drive(
+    /// Runs `party` to its end, reports progress as it goes, and calls `keep` where it has something
+    /// to keep.
+    pub(super) fn drive<P: ThreeParty>(
         &mut self,
-        party: &mut dyn ThreeParty,
+        party: &mut P,
         watch: &mut dyn FnMut(Progress),
+        keep: &mut dyn FnMut(&P, &mut Self) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut message = Vec::new();
         loop {
@@ -166,6 +168,7 @@ impl Links<'_> {
                     let payload = receive(self.to(from)?.channel(), kind, max_bytes)?;
                     party.receive(payload)?;
                 }
+                Step::Keep => keep(party, self)?,
                 Step::Continue => self.flush()?,
                 Step::Done => return self.flush(),
             }

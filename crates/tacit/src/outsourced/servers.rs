@@ -4,7 +4,10 @@ use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Role;
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
-use tacit_protocol::outsourced::{Cloud, CloudStart, Generator, GeneratorStart, Peer, ThreeParty};
+use tacit_protocol::outsourced::{
+    Cloud, CloudChain, CloudStart, CloudValue, Generator, GeneratorChain, GeneratorStart,
+    GeneratorValue, Peer, ThreeParty,
+};
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
@@ -170,33 +173,57 @@ struct Run<'a, 'f, 's, K: Keeper> {
     past: Past<K>,
 }
 
-/// What a server has when its party has ended.
-struct Done<K: Keeper> {
-    outputs: Zeroizing<Vec<bool>>,
-    chain: K::Chain,
-    saved: Vec<K::Value>,
+/// A server's party.
+trait Serving<K: Keeper>: ThreeParty + Sized {
+    fn to_keep(&self) -> Result<(&K::Chain, Vec<K::Value>), tacit_protocol::Error>;
+
+    /// Its output bits.
+    fn finish(self) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error>;
+}
+
+impl<S: Scheme<Wire = Block>> Serving<GeneratorKeeps> for Generator<'_, S> {
+    fn to_keep(&self) -> Result<(&GeneratorChain, Vec<GeneratorValue>), tacit_protocol::Error> {
+        self.to_keep()
+    }
+
+    fn finish(self) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error> {
+        Ok(self.finish()?.outputs)
+    }
+}
+
+impl<S: Scheme<Wire = Block>> Serving<CloudKeeps> for Cloud<'_, S> {
+    fn to_keep(&self) -> Result<(&CloudChain, Vec<CloudValue>), tacit_protocol::Error> {
+        self.to_keep()
+    }
+
+    fn finish(self) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error> {
+        self.finish().map(|_| Zeroizing::default())
+    }
 }
 
 impl<K: Keeper> Run<'_, '_, '_, K> {
     /// Drives the party that `set_up` makes of this run, and keeps what it saves with `other`.
-    fn drive<P: ThreeParty>(
+    fn drive<P: Serving<K>>(
         mut self,
         other: Peer,
         set_up: impl FnOnce(&mut Self) -> Result<P, Error>,
-        finish: impl FnOnce(P) -> Result<Done<K>, tacit_protocol::Error>,
     ) -> Result<Ran, Error> {
         let clock = self.links.clock();
         let mut party = set_up(&mut self)?;
         let setup = self.links.since(&clock, Phase::Setup);
         let clock = self.links.clock();
-        self.links.drive(&mut party, &mut self.job.watch)?;
-        let done = finish(party)?;
-        if let Some(kept) = self.kept {
-            let saves = self.job.function.saves();
-            kept.save::<K>(saves, &done.chain, &done.saved, self.links, other)?;
-        }
+        let (saves, kept) = (self.job.function.saves(), self.kept);
+        let keep = &mut |party: &P, links: &mut Links<'_>| match kept {
+            Some(kept) => {
+                let (chain, values) = party.to_keep()?;
+                kept.save::<K>(saves, chain, &values, links, other)
+            }
+            None => Err(Error::ApiMisuse("what is saved is kept in a chain")),
+        };
+        self.links.drive(&mut party, &mut self.job.watch, keep)?;
+        let outputs = party.finish()?;
         let run = self.links.since(&clock, Phase::Run);
-        Ok((done.outputs, vec![setup, run]))
+        Ok((outputs, vec![setup, run]))
     }
 }
 
@@ -227,14 +254,7 @@ impl OutsourcedVisitor for Run<'_, '_, '_, GeneratorKeeps> {
                 &seed(),
             )?)
         };
-        self.drive(Peer::Cloud, set_up, |party| {
-            let outcome = party.finish()?;
-            Ok(Done {
-                outputs: outcome.outputs,
-                chain: outcome.chain,
-                saved: outcome.saved,
-            })
-        })
+        self.drive(Peer::Cloud, set_up)
     }
 }
 
@@ -259,13 +279,6 @@ impl OutsourcedVisitor for Run<'_, '_, '_, CloudKeeps> {
                 scheme, function, parameters, start, loads, threads, &seed,
             )?)
         };
-        self.drive(Peer::Generator, set_up, |party| {
-            let outcome = party.finish()?;
-            Ok(Done {
-                outputs: Zeroizing::new(Vec::new()),
-                chain: outcome.chain,
-                saved: outcome.saved,
-            })
-        })
+        self.drive(Peer::Generator, set_up)
     }
 }

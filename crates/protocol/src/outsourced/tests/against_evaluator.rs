@@ -37,18 +37,18 @@ fn transfers() {
                 if kind == Kind::Permutation { m.copy_from_slice(&[7; 16]); }
             };
             "a wrong key of a transfer", spoilt, |p, _to, kind, m| {
-                if kind == Kind::TransferKeys { m[16 * (p.work.transfers() - 1)] ^= 1; }
+                if kind == Kind::TransferKeys { m[1 + 16 * (p.work.transfers() - 1)] ^= 1; }
             };
             "two keys exchanged", spoilt, |p, _to, kind, m| {
                 if kind == Kind::TransferKeys {
-                    let last = 16 * (p.work.transfers() - 2);
+                    let last = 1 + 16 * (p.work.transfers() - 2);
                     m[last..last + 32].rotate_left(16);
                 }
             };
             "another position of a string", spoilt, |p, _to, kind, m| {
                 if kind == Kind::TransferKeys {
                     let last = p.work.transfers() - 1;
-                    m[16 * p.work.transfers() + last / 8] ^= 1 << (last % 8);
+                    m[1 + 16 * p.work.transfers() + last / 8] ^= 1 << (last % 8);
                 }
             };
         },
@@ -58,6 +58,7 @@ fn transfers() {
 #[test]
 fn what_is_said_of_circuits() {
     let order = Due::Caught(Cloud, |cheat| matches!(cheat, Cheat::Order(_)));
+    let refused = Due::Caught(Cloud, |cheat| cheat == Cheat::Refused);
     check_all(
         Evaluator,
         strategies! {
@@ -76,9 +77,15 @@ fn what_is_said_of_circuits() {
             };
             "what is said of all circuits is zero", order, |p, _to, kind, m| {
                 if kind == Kind::TransferKeys {
-                    let first = 17 * p.work.transfers();
+                    let first = 1 + 17 * p.work.transfers();
                     m[first..].fill(0);
                 }
+            };
+            "a verdict that keys do not agree", refused, |_p, _to, kind, m| {
+                if kind == Kind::TransferKeys { m[0] = 0; }
+            };
+            "a verdict that is none", Due::Refused(Cloud), |_p, _to, kind, m| {
+                if kind == Kind::TransferKeys { m[0] = 2; }
             };
             "too little for the cloud", Due::Refused(Cloud), |_p, _to, kind, m| {
                 if kind == Kind::TransferKeys { m.truncate(40); }

@@ -9,7 +9,7 @@ use crate::outsourced::Peer::{Cloud, Evaluator, Generator};
 use crate::outsourced::commitment::PAIR_BYTES;
 use crate::outsourced::cut::Fate;
 use crate::outsourced::work::GATE_BYTES;
-use crate::outsourced::{Cheat, Peer};
+use crate::outsourced::{Cheat, Peer, kills_chain};
 use tacit_circuit::Recipient;
 
 fn is_checked(cheat: Cheat) -> bool {
@@ -44,7 +44,7 @@ macro_rules! strategies {
 
 #[test]
 fn keys_and_heads() {
-    let keys = Due::Caught(Evaluator, |cheat| cheat == Cheat::Keys);
+    let keys = Due::Caught(Cloud, |cheat| cheat == Cheat::Refused);
     let input = Due::Caught(Cloud, |cheat| matches!(cheat, Cheat::GeneratorInput(_)));
     check_all(
         Generator,
@@ -243,4 +243,33 @@ fn parts_lie_where_strategies_change_them() {
     assert_eq!(GATE_BYTES, 2 * Block::BYTES);
     assert_eq!((place.checked, place.evaluated), (0, 1));
     assert_eq!(place.boxes(0), 32 + 32 + 64 * work.own_bits);
+}
+
+/// A generator that lies about one key would learn whether the circuit is checked if the evaluator,
+/// which finds the lie, told it. It hears nothing but what the cloud says when the chain is dead.
+#[test]
+fn a_lie_about_a_key_asks_for_no_fate() {
+    let function = adder(4, Recipient::Both);
+    let inputs = [&bits(9, 4)[..], &bits(4, 4)[..]];
+    let seen = (0..COPIES as usize).map(|copy| {
+        let mut trio = Trio::new(&function, malicious(COPIES), inputs, 5, Past::default());
+        let fate = trio.cloud.split()[copy];
+        let ended = trio.run(Some(Generator), &mut |_, kind, _, message| {
+            if kind == Kind::KeyHashes {
+                message[64 * copy] ^= 1;
+            }
+        });
+        match (fate, &ended.ends[Cloud as usize]) {
+            (Fate::Evaluate, end) => assert!(end.is_ok(), "circuit {copy}: {end:?}"),
+            (Fate::Check, Err(error)) => assert!(kills_chain(error), "circuit {copy}: {error}"),
+            (Fate::Check, Ok(())) => panic!("circuit {copy}: a lie went unnoticed"),
+        }
+        let by_evaluator = ended.sent[Evaluator as usize].iter();
+        by_evaluator
+            .filter(|sent| sent.0 == Generator)
+            .copied()
+            .collect::<Vec<_>>()
+    });
+    let seen: Vec<_> = seen.collect();
+    assert!(seen.iter().all(|each| *each == seen[0]), "{seen:?}");
 }

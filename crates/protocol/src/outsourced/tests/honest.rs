@@ -245,7 +245,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["a840bd4963a25c91", "36ba9cbcb1f28083", "672ddc4af3bf2b08"];
+    let expected = ["1fd8afd3fea4bf86", "2dfbfa20e573ff9b", "672ddc4af3bf2b08"];
     assert_eq!(digests, expected);
 }
 

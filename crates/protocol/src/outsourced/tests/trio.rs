@@ -182,7 +182,7 @@ impl<'f> Trio<'f> {
                 let mut step = || -> Result<bool, Error> {
                     match parties[own].next(&mut message)? {
                         Step::Done => return Ok(true),
-                        Step::Continue => idle = 0,
+                        Step::Continue | Step::Keep => idle = 0,
                         Step::Send { to, kind } => {
                             if cheater == Some(Peer::ALL[own]) {
                                 let all = sent[own].iter();
@@ -198,13 +198,9 @@ impl<'f> Trio<'f> {
                             kind,
                             max_bytes,
                         } => {
-                            let queue = &mut queues[own];
-                            let abort = |queue: &Queue| {
-                                queue.front().is_some_and(|(kind, _)| *kind == Kind::Abort)
-                            };
-                            let other = queue.iter().position(abort);
-                            let from = other.unwrap_or(from as usize);
-                            if let Some((found, payload)) = queue[from].pop_front() {
+                            // An abort is heard where it is read: from the peer that is waited for.
+                            let queue = &mut queues[own][from as usize];
+                            if let Some((found, payload)) = queue.pop_front() {
                                 admit(kind, max_bytes, found.byte(), &payload)?;
                                 parties[own].receive(&payload)?;
                                 idle = 0;
@@ -226,6 +222,10 @@ impl<'f> Trio<'f> {
                     }
                 }
             }
+        }
+        if let Some(refusal) = self.evaluator.refusal() {
+            // What its user reads: the peers have been told without it.
+            ends[Peer::Evaluator as usize] = Some(Err(refusal));
         }
         let stuck = || Err(Error::PeerAborted(AbortReason::TimedOut));
         Ended {
