@@ -6,7 +6,7 @@
 //! | server | what it does |
 //! |---|---|
 //! | cloud | waits for its turn at the chain, connects to the generator, and tells it the ticket |
-//! | generator | lets the cloud's link wait for its evaluator's ([lobby](crate::lobby)), and runs |
+//! | generator | lets the cloud's link wait for its evaluator's (`lobby`), and runs |
 //!
 //! So it is the cloud that says in which order the runs of a chain come, and the generator follows.
 //! A client that does not come to both, stalls or leaves ends its own run. What goes wrong is held
