@@ -35,7 +35,8 @@ pub(super) fn prepared(records: &[Record]) -> Option<Section> {
             "Components were garbled and sent before; online the evaluator sends where its leases \
              start and a bit for each of its inputs, and gets labels and links back. The floor is \
              one round trip, the bytes that depend on those inputs at the link's rate, and \
-             evaluation. `naive` sends the tables online, as `direct` does in an open session. The \
+             evaluation, one after the other; who evaluates while bytes come may be a little \
+             under it. `naive` sends the tables online, as `direct` does in an open session. The \
              paper's \"33 ms\" can mean one way or a round trip: the rows have both readings. Its \
              CBC and Levenshtein are cut finer, one component a round or a cell.",
         )
