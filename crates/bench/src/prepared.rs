@@ -48,9 +48,6 @@ pub struct PreparedFigures {
     pub naive_ms: Spread,
     /// Its mean.
     pub naive_mean_ms: Mean,
-    /// Round trip, bytes that depend on the evaluator's inputs, and evaluation as measured on
-    /// loopback.
-    pub floor_ms: Option<f64>,
     /// Bytes that the evaluator receives from the garbler for a run, those included that do not
     /// depend on its inputs.
     pub received_bytes: u64,
@@ -87,7 +84,7 @@ pub struct Paper {
 
 impl Row for PreparedFigures {
     const TITLE: &'static str = "Functions under prepared, semi-honest, over TLS, evaluator's times; \
-                                 paper: CompGC, Table 2; floor: round trip, dependent bytes, evaluation; \
+                                 paper: CompGC, Table 2; floor: round trip, dependent bytes; \
                                  offline: components a second, and MB for a run";
     const COLUMNS: &'static [Column] = &[
         text("function", 44),
@@ -120,7 +117,7 @@ impl Row for PreparedFigures {
             self.calls.to_string(),
             short(self.online_ms.median),
             self.online_mean_ms.to_string(),
-            self.floor_ms.map_or("".into(), short),
+            self.floor_ms().map_or("".into(), short),
             paper(|row| row.online_ms),
             short(self.agreed_online_ms.median),
             short(self.cold_ms),
@@ -230,14 +227,21 @@ impl Timed {
     }
 }
 
-/// Measures all functions at all places, loopback first: the floor of the others needs it.
-pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
-    let mut evaluation_ms = BTreeMap::new();
-    let mut places = options.places(&LINKS);
-    if !places.contains(&Place(None)) {
-        places.insert(0, Place(None));
+impl PreparedFigures {
+    /// What no run over the link can be faster than: a round trip, and the bytes that depend on the
+    /// evaluator's inputs at the link's rate. None on loopback.
+    #[must_use]
+    pub fn floor_ms(&self) -> Option<f64> {
+        let link: Link = self.link.parse().ok()?;
+        let rate = link.rate_bits_per_s() as f64;
+        let bits = 8.0 * self.late_bytes as f64;
+        Some(2e3 * link.one_way_delay().as_secs_f64() + 1e3 * bits / rate)
     }
-    for place in places {
+}
+
+/// Measures all functions at all places.
+pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    for place in options.places(&LINKS) {
         for (function, parameters, paper) in FUNCTIONS {
             let given = parameters
                 .iter()
@@ -255,15 +259,6 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             };
             let done = both(&task, Place(None), options)?;
             let mut figures = figures(task, place, done)?;
-            match place.0 {
-                None => {
-                    evaluation_ms.insert(name, figures.online_ms.least);
-                }
-                Some(link) => {
-                    let evaluation = evaluation_ms.get(&name);
-                    figures.floor_ms = evaluation.map(|ms| ms + floor_ms(link, figures.late_bytes));
-                }
-            }
             figures.paper = paper;
             tell(Figures::Prepared(Box::new(figures)))?;
         }
@@ -276,12 +271,6 @@ fn unmeasured() -> Error {
         party: Party::Evaluator.name(),
         reason: "it reported no run".to_owned(),
     }
-}
-
-/// A round trip and the time that `bytes` take.
-fn floor_ms(link: Link, bytes: u64) -> f64 {
-    let rate = link.rate_bits_per_s() as f64;
-    2e3 * link.one_way_delay().as_secs_f64() + 8e3 * bytes as f64 / rate
 }
 
 fn figures(task: Exchanged, place: Place, done: Both<Report>) -> Result<PreparedFigures, Error> {
@@ -304,7 +293,6 @@ fn figures(task: Exchanged, place: Place, done: Both<Report>) -> Result<Prepared
         cold_ms: evaluator.cold_ms,
         naive_ms: Spread::of(&naive),
         naive_mean_ms: Mean::of(&naive),
-        floor_ms: None,
         received_bytes: last.received,
         late_bytes: last.online_received,
         sent_bytes: last.sent,

@@ -20,7 +20,7 @@ pub(super) fn prepared(records: &[Record]) -> Option<Section> {
             of.link.clone(),
             of.ands.to_string(),
             of.online_mean_ms.to_string(),
-            optional(of.floor_ms),
+            optional(of.floor_ms()),
             optional(of.paper.map(|paper| paper.online_ms)),
             of.naive_mean_ms.to_string(),
             optional(of.paper.map(|paper| paper.naive_ms)),
@@ -34,11 +34,10 @@ pub(super) fn prepared(records: &[Record]) -> Option<Section> {
         .text(
             "Components were garbled and sent before; online the evaluator sends where its leases \
              start and a bit for each of its inputs, and gets labels and links back. The floor is \
-             one round trip, the bytes that depend on those inputs at the link's rate, and \
-             evaluation, one after the other; who evaluates while bytes come may be a little \
-             under it. `naive` sends the tables online, as `direct` does in an open session. The \
-             paper's \"33 ms\" can mean one way or a round trip: the rows have both readings. Its \
-             CBC and Levenshtein are cut finer, one component a round or a cell.",
+             one round trip and the bytes that depend on those inputs at the link's rate. `naive` \
+             sends the tables online, as `direct` does in an open session. The paper's \"33 ms\" can \
+             mean one way or a round trip: the rows have both readings. Its CBC and Levenshtein are \
+             cut finer, one component a round or a cell.",
         )
         .picture(against_round_trip(&all))
         .picture(against_rate(&all))
@@ -217,7 +216,7 @@ fn three_lines(picked: &[&PreparedFigures], across: impl Fn(Link) -> f64) -> Vec
     let lines: [(&str, bool, Height); 3] = [
         ("naive", false, |of| Some(of.naive_ms.median)),
         ("prepared", false, |of| Some(of.online_ms.median)),
-        ("floor", true, |of| of.floor_ms),
+        ("floor", true, PreparedFigures::floor_ms),
     ];
     let line = |(name, limit, height): (&str, bool, Height)| {
         let point = |of: &&PreparedFigures| Some((across(link(of)?), height(of)?));
