@@ -4,8 +4,7 @@
 //! sessions that overtake each other, or after a meeting whose record already counts those leases.
 //! The mark then passes over numbers that nobody has leased here. On the disk they are spent; the
 //! process that passed over them keeps the keys of the latest for a while in memory, gives each
-//! number once, and nobody has them after it.
-//! What it has forgotten is
+//! number once, and nobody has them after it. What it has forgotten is
 //! [`StockError::Behind`](crate::StockError::Behind), and the evaluator names others.
 //!
 //! Only the garbler does so: the evaluator chooses what it leases.
