@@ -365,11 +365,11 @@ impl Place {
             log.step(format_args!("refused a connection from {from}: {reason}"));
         };
         let mut met: [Option<Session>; 2] = [None, None];
-        for link in 0..2 {
-            if let Some(address) = &self.addresses[link] {
-                let (other, who) = &self.others[link];
+        for ((met, address), (other, who)) in met.iter_mut().zip(&self.addresses).zip(&self.others)
+        {
+            if let Some(address) = address {
                 eprintln!("waiting for the {other} at {address}");
-                met[link] = Some(Session::connect(address, identity, who, settings)?);
+                *met = Some(Session::connect(address, identity, who, settings)?);
             }
         }
         if let Some(listener) = listener {
