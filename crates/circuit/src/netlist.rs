@@ -103,6 +103,11 @@ impl PackedNode {
         }
     }
 
+    /// A node as [`Netlist::into_words`] gives it.
+    pub(crate) fn of_words(words: [u32; 2]) -> Self {
+        Self(words)
+    }
+
     /// A well-mixed hash of the node, for structural hashing (a multiplication by a large odd
     /// constant, the golden ratio's, and its upper bits).
     pub(crate) fn hash(self) -> u32 {
@@ -212,6 +217,11 @@ impl Netlist {
             Folded::Literal(literal) => literal,
             Folded::Gate(node, negated) => self.push(node).negated_if(negated),
         }
+    }
+
+    /// All nodes, packed, in the netlist's own memory.
+    pub(crate) fn into_words(self) -> Vec<[u32; 2]> {
+        self.nodes.into_iter().map(|node| node.0).collect()
     }
 
     /// Drops the gates that no root depends on, and renames the roots accordingly. Inputs stay.

@@ -294,7 +294,7 @@ impl Work {
     fn finish(self, given: &Circuit) -> Optimised {
         let ports = (given.inputs().to_vec(), given.outputs().to_vec());
         let Network { netlist, roots, .. } = self.network;
-        let circuit = circuit_of(&netlist, &roots, ports.0, ports.1);
+        let circuit = circuit_of(netlist, &roots, ports.0, ports.1);
         match circuit {
             Ok(circuit) if self.size.gates() < self.given.gates() => Optimised {
                 circuit,

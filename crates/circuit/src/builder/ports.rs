@@ -2,7 +2,8 @@
 
 use super::sharing::Sharing;
 use super::{Bit, Builder, Bus, Bytes, Handle, Int, UInt};
-use crate::netlist::{Literal, Netlist, Node};
+use crate::circuit::Growing;
+use crate::netlist::{Literal, Netlist, Node, PackedNode};
 use crate::{Circuit, CircuitError, Gate, Port, Type, Wire};
 
 /// The ports that were declared so far.
@@ -93,52 +94,53 @@ pub(crate) fn finish(gates: Sharing, draft: Draft) -> Result<Circuit, CircuitErr
         });
     };
     netlist.retain_live(&mut roots);
-    circuit_of(&netlist, &roots, inputs, outputs)
+    circuit_of(netlist, &roots, inputs, outputs)
 }
 
-/// The circuit of a netlist's gates, in their order; see [`finish`] for constants.
+/// The circuit of a netlist's gates, in their order; see [`finish`] for constants. The netlist's
+/// memory serves for the wires of what is written: beside it there is the circuit and no more.
 pub(crate) fn circuit_of(
-    netlist: &Netlist,
+    netlist: Netlist,
     roots: &[Literal],
     inputs: Vec<Port>,
     outputs: Vec<Port>,
 ) -> Result<Circuit, CircuitError> {
-    let mut writer = Writer::new(netlist);
-    for number in 0..netlist.len() as u32 {
-        writer.node(number, netlist.node(number));
+    let mut writer = Writer::new(netlist, inputs)?;
+    for number in 0..writer.nodes.len() {
+        writer.node(number);
     }
     let wires = roots.iter().map(|&root| writer.literal(root)).collect();
-    Circuit::new(inputs, outputs, writer.gates, wires)
+    writer.finish(outputs, wires)
 }
 
 /// Writes nodes as gates and gives each negation that is read one INV gate.
 struct Writer {
-    gates: Vec<Gate>,
-    inputs: u32,
-    /// The wire of each node so far.
-    wires: Vec<Wire>,
-    /// The wire of each node's negation, or `NONE`.
-    negations: Vec<Wire>,
+    gates: Growing,
+    /// Of a node that is written its wire and that of its negation, or `NONE`; of the others the
+    /// node itself, packed.
+    nodes: Vec<[u32; 2]>,
     /// The wire of the constant zero and of the constant one.
     constants: [Option<Wire>; 2],
+    /// Why there is no circuit, where a gate was refused.
+    refused: Option<CircuitError>,
 }
 
 impl Writer {
     const NONE: Wire = Wire::MAX;
 
-    fn new(netlist: &Netlist) -> Self {
-        Self {
-            gates: Vec::with_capacity(netlist.len()),
-            inputs: netlist.inputs(),
-            wires: Vec::with_capacity(netlist.len()),
-            negations: vec![Self::NONE; netlist.len()],
+    fn new(netlist: Netlist, inputs: Vec<Port>) -> Result<Self, CircuitError> {
+        let mut gates = Growing::new(inputs)?;
+        gates.reserve(netlist.len() - netlist.inputs() as usize);
+        Ok(Self {
+            gates,
+            nodes: netlist.into_words(),
             constants: [None; 2],
-        }
+            refused: None,
+        })
     }
 
-    fn node(&mut self, number: u32, node: Node) {
-        debug_assert_eq!(self.wires.len(), number as usize);
-        let wire = match node {
+    fn node(&mut self, number: usize) {
+        let wire = match PackedNode::of_words(self.nodes[number]).unpack() {
             Node::Input(input) => input,
             Node::Xor(a, b) => {
                 let gate = Gate::Xor(self.literal(a), self.literal(b));
@@ -149,14 +151,18 @@ impl Writer {
                 self.gate(gate)
             }
         };
-        self.wires.push(wire);
+        self.nodes[number] = [wire, Self::NONE];
     }
 
+    /// The wire that the gate drives; after a refusal, some wire.
     fn gate(&mut self, gate: Gate) -> Wire {
-        self.gates.push(gate);
-        // Past the limit the number is wrong, and `Circuit::new` refuses so many gates.
-        self.inputs
-            .saturating_add(u32::try_from(self.gates.len() - 1).unwrap_or(u32::MAX))
+        match self.gates.push(gate) {
+            Ok(wire) => wire,
+            Err(error) => {
+                self.refused.get_or_insert(error);
+                0
+            }
+        }
     }
 
     fn literal(&mut self, literal: Literal) -> Wire {
@@ -164,13 +170,16 @@ impl Writer {
             return self.constant(value);
         }
         let node = literal.node() as usize;
+        let [wire, negation] = self.nodes[node];
         if !literal.is_negated() {
-            return self.wires[node];
+            return wire;
         }
-        if self.negations[node] == Self::NONE {
-            self.negations[node] = self.gate(Gate::Inv(self.wires[node]));
+        if negation != Self::NONE {
+            return negation;
         }
-        self.negations[node]
+        let negation = self.gate(Gate::Inv(wire));
+        self.nodes[node] = [wire, negation];
+        negation
     }
 
     fn constant(&mut self, value: bool) -> Wire {
@@ -185,5 +194,12 @@ impl Writer {
         let wire = self.gate(gate);
         self.constants[usize::from(value)] = Some(wire);
         wire
+    }
+
+    fn finish(self, outputs: Vec<Port>, wires: Vec<Wire>) -> Result<Circuit, CircuitError> {
+        match self.refused {
+            Some(error) => Err(error),
+            None => self.gates.finish(outputs, wires),
+        }
     }
 }

@@ -138,7 +138,10 @@ impl Sharing {
     }
 
     fn grow(&mut self) {
-        self.table = vec![0; (self.table.len() * 2).max(64)];
+        let places = (self.table.len() * 2).max(64);
+        // The old table is made again from the netlist, and goes before the new one comes.
+        self.table = Vec::new();
+        self.table = vec![0; places];
         for number in 0..self.netlist.len() as u32 {
             if !matches!(self.netlist.node(number), Node::Input(_)) {
                 let place = self.place(self.netlist.packed(number));
