@@ -359,6 +359,7 @@ impl Exchange for Exchanged {
 
     fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
         let function = self.function()?;
+        function.compile();
         let role = role(party);
         let (mut plain, mut control) = wire.split();
         let mut meeting = Meeting::arrange(&mut plain, party, Settings::default())?;

@@ -237,6 +237,7 @@ impl Exchange for Exchanged {
 
     fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
         let function = self.function()?;
+        function.compile();
         let (role, side) = match party {
             Party::Garbler => (Role::Garbler, Side::Listening),
             Party::Evaluator => (Role::Evaluator, Side::Connecting),

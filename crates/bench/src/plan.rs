@@ -254,6 +254,7 @@ impl Exchange for Exchanged {
 
     fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
         let function = library::function(&self.function, &self.parameters)?;
+        function.compile();
         let role = role(party);
         let (mut plain, _control) = wire.split();
         let mut meeting = Meeting::arrange(&mut plain, party, Settings::default())?;

@@ -318,6 +318,7 @@ impl Exchange for Exchanged {
 
     fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
         let function = self.function()?;
+        function.compile();
         let role = role(party);
         let (mut plain, _control) = wire.split();
         let settings = Settings {

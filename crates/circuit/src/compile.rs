@@ -20,7 +20,7 @@ pub use check::BrokenInvariant;
 use crate::netlist::{Literal, Netlist, Node, fold_and, fold_xor};
 use crate::ordering::Orderings;
 use crate::xor_levels::Derived;
-use crate::{Circuit, Gate, Output, Program};
+use crate::{Circuit, Digest, Gate, Output, Program};
 use schedule::Schedule;
 
 impl Program {
@@ -30,6 +30,11 @@ impl Program {
     /// in the number of gates.
     #[must_use]
     pub fn compile(circuit: &Circuit) -> Self {
+        Self::compile_known(circuit, circuit.digest())
+    }
+
+    /// The same for a caller who has the circuit's digest already.
+    pub(crate) fn compile_known(circuit: &Circuit, digest: Digest) -> Self {
         let (mut netlist, mut roots) = fold(circuit);
         netlist.retain_live(&mut roots);
         let schedule = Schedule::of(&netlist, &roots);
@@ -42,7 +47,7 @@ impl Program {
         };
         let outputs = roots.iter().map(output).collect();
         Self {
-            digest: circuit.digest(),
+            digest,
             slots: schedule.slots.count(),
             inputs: netlist.inputs(),
             xors: schedule.xors,

@@ -16,7 +16,7 @@
 //! | `file`, `builder` | from JSON and from Rust to a source |
 //! | `source` | a function as it is written; canonical text and digests |
 //! | `family`, `lower` | from a source and parameters to a plan |
-//! | `cache` | components that were compiled before |
+//! | `cache` | components that were made before |
 //! | `plan`, `check` | operations and loops; what can be wrong shows before anything runs |
 //! | `values` | a run over values of any kind |
 //! | `graph` | the calls of a run and what each reads, to be shown |
@@ -46,7 +46,7 @@ mod syntax;
 mod tests;
 mod values;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use zeroize::Zeroizing;
 
@@ -123,12 +123,19 @@ impl Recipient {
     }
 }
 
-/// A circuit with a name, compiled once; its identity is its circuit's digest.
+/// A circuit with a name, compiled once and when that is first asked for; its identity is its
+/// circuit's digest. Clones share all of it.
 #[derive(Clone)]
 pub struct Component {
     name: String,
-    circuit: Arc<Circuit>,
-    program: Arc<Program>,
+    body: Arc<Body>,
+}
+
+/// What components of any name share.
+struct Body {
+    circuit: Circuit,
+    digest: Digest,
+    program: OnceLock<Program>,
 }
 
 impl core::fmt::Debug for Component {
@@ -138,14 +145,24 @@ impl core::fmt::Debug for Component {
 }
 
 impl Component {
-    /// Compiles `circuit` as the component `name`.
+    /// `circuit` as the component `name`.
     #[must_use]
     pub fn new(name: impl Into<String>, circuit: Circuit) -> Self {
-        let program = Arc::new(Program::compile(&circuit));
+        let digest = circuit.digest();
+        Self::with_digest(name, circuit, digest)
+    }
+
+    /// The same for a caller who has the circuit's digest already.
+    fn with_digest(name: impl Into<String>, circuit: Circuit, digest: Digest) -> Self {
+        let program = OnceLock::new();
+        let body = Body {
+            circuit,
+            digest,
+            program,
+        };
         Self {
             name: name.into(),
-            circuit: Arc::new(circuit),
-            program,
+            body: Arc::new(body),
         }
     }
 
@@ -164,19 +181,22 @@ impl Component {
     /// Its circuit's digest.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        self.program.digest()
+        self.body.digest
     }
 
     /// The circuit.
     #[must_use]
     pub fn circuit(&self) -> &Circuit {
-        &self.circuit
+        &self.body.circuit
     }
 
-    /// The circuit compiled for garbling.
+    /// The circuit compiled for garbling: at the first call, which takes the time and memory of
+    /// [`Program::compile`]. Of several threads that ask one compiles and the others wait.
     #[must_use]
     pub fn program(&self) -> &Program {
-        &self.program
+        let body = &*self.body;
+        body.program
+            .get_or_init(|| Program::compile_known(&body.circuit, body.digest))
     }
 }
 
@@ -356,16 +376,34 @@ impl Function {
         mine.map(|output| output.port.ty.width()).sum()
     }
 
-    /// AND gates over all calls.
-    #[must_use]
-    pub fn and_gates(&self) -> u64 {
-        self.counts.ands
+    /// Compiles the components now, where that was not done before. Runs do it themselves before
+    /// they talk to a peer; who meets a peer first has it done before the peer waits.
+    pub fn compile(&self) {
+        for component in &self.components {
+            let _ = component.program();
+        }
     }
 
-    /// XOR gates over all calls, as compiled.
+    /// AND gates over all calls, as compiled, which they then are.
+    #[must_use]
+    pub fn and_gates(&self) -> u64 {
+        self.gates(|program| program.ands().len())
+    }
+
+    /// XOR gates over all calls, as compiled, which they then are.
     #[must_use]
     pub fn xor_gates(&self) -> u64 {
-        self.counts.xors
+        self.gates(|program| program.xors().len())
+    }
+
+    fn gates(&self, of: fn(&Program) -> usize) -> u64 {
+        let calls = self.counts.by_component.iter();
+        let components = self.components.iter().zip(calls);
+        // Components that no call names need no program.
+        let called = components.filter(|(_, calls)| **calls > 0);
+        called
+            .map(|(component, calls)| of(component.program()) as u64 * u64::from(*calls))
+            .sum()
     }
 
     /// The function in the clear: all input bits in port order, and then those of loaded values,

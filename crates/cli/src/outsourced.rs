@@ -82,6 +82,13 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
     if !args.json {
         eprint!("{}", setting.text());
     }
+    // The evaluator's part has nothing to do with gates, and its memory is to stay small.
+    let gates = match role {
+        OutsourcedRole::Evaluator => 0,
+        _ => function
+            .and_gates()
+            .saturating_mul(parameters.copies() as u64),
+    };
     let base_ot = args.meet.base_ot.or(config.base_ot);
     let mut sessions = place.meet(cancel::on_signal()?, log)?;
     if let Some(kind) = base_ot {
@@ -89,8 +96,6 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
             session.set_base_ot(kind)?;
         }
     }
-    let copies = parameters.copies() as u64;
-    let gates = function.and_gates().saturating_mul(copies);
     let [first, second] = &mut sessions;
     let mut outcomes = Vec::new();
     for run in 0..args.repeat {

@@ -65,6 +65,8 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         }
     };
     let values = inputs::gather(&function, role, args)?;
+    // Before a peer waits for it.
+    function.compile();
     log.detail(format_args!(
         "{} AND and {} XOR gates as compiled; {} inputs of this party",
         function.and_gates(),

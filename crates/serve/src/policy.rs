@@ -283,6 +283,15 @@ impl Policy {
         self
     }
 
+    /// Compiles every function now, so that no peer waits for it.
+    pub(crate) fn compile(&self) {
+        let offered = self.offers.iter().flat_map(|offer| &offer.functions);
+        let stocked = self.levels.iter().map(|level| &level.function);
+        offered
+            .chain(stocked)
+            .for_each(|function| function.compile());
+    }
+
     /// Everybody who may connect.
     #[must_use]
     pub fn peers(&self) -> &[Peer] {
@@ -627,7 +636,11 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> 
             same.push(Place {
                 offer: number,
                 function: place,
-                direct: offer.scheme.unwrap_or_else(usual),
+                direct: match offer.protocols.contains(&ProtocolId::Direct) {
+                    true => offer.scheme.unwrap_or_else(usual),
+                    // What is usual takes the function compiled, and no run asks for it.
+                    false => prepared,
+                },
                 prepared,
             });
             if offer.protocols.contains(&ProtocolId::Batch) {

@@ -135,6 +135,7 @@ impl Service {
         policy: Policy,
         observer: Arc<dyn Observer>,
     ) -> Result<Self, Error> {
+        policy.compile();
         let allowed = fingerprints(&policy);
         let settings = settings(policy.limits(), CancelHandle::new());
         let door = listener.open(&identity, &allowed, &settings)?;
@@ -176,6 +177,7 @@ impl Service {
 
     /// Does as `policy` says from now on. Runs that are under way end as they began.
     pub fn reload(&self, policy: Policy) {
+        policy.compile();
         let event = Event::Reloaded {
             peers: policy.peers().len(),
             functions: policy

@@ -84,7 +84,7 @@ impl Clock {
 pub struct Cost {
     /// The phases, in order.
     pub phases: Vec<PhaseCost>,
-    /// AND gates of the function.
+    /// AND gates of the function; none at the evaluator of `outsourced`, which has no part in them.
     pub and_gates: u64,
     /// AND gates that were garbled in the run although its protocol takes them from the stock,
     /// since the stock had too little.

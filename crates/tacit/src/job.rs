@@ -237,6 +237,8 @@ impl<'f> Job<'f> {
             Protocol::Batch(_) => check_scheme(self.scheme_id())?,
         }
         let inputs = self.input_bits()?;
+        // Here, so that it counts for no phase and its memory is not wanted in the midst of a run.
+        self.function.compile();
         let (bits, phases, and_gates_on_the_spot) = session.guarded(|session| {
             session.channel().set_time_limit(self.time_limit);
             let clock = Clock::start(session);

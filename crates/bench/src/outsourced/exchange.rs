@@ -101,11 +101,14 @@ impl Exchanged {
             link: self.link.as_deref().and_then(|link| link.parse().ok()),
             ..Settings::default()
         };
+        let functions = self.programs.iter().map(Program::function);
+        let functions = functions.collect::<Result<Vec<_>, _>>()?;
+        if role != OutsourcedRole::Evaluator {
+            functions.iter().for_each(Function::compile);
+        }
         let mut sessions = meet(role, &mut plain, settings)?;
         let folder = TempDir::new()?;
         let stocks = Stocks::open(folder.path(), STOCK_BYTES)?;
-        let functions = self.programs.iter().map(Program::function);
-        let functions = functions.collect::<Result<Vec<_>, _>>()?;
         let mut report = vec![Vec::new(); functions.len()];
         for repetition in 0..self.repetitions {
             let chain = format!("chain-{repetition}");

@@ -1,4 +1,4 @@
-//! Compiled components that are kept: what was generated and compiled once serves again.
+//! Components that are kept: what was generated or compiled once serves again.
 //!
 //! A program depends on its circuit and the compiler's version alone, so that it is kept under the
 //! circuit's digest; and a component of the library depends on its name and parameters alone, so
@@ -11,7 +11,7 @@ use super::Component;
 use crate::library::{self, LibraryError};
 use crate::{Circuit, Digest};
 
-/// Components that were compiled, for all functions that are made with this cache or a clone of
+/// Components that were made, for all functions that are made with this cache or a clone of
 /// it. Each [`FunctionFamily`](super::FunctionFamily) has one of its own unless it is
 /// [given one](super::FunctionFamily::with_cache).
 ///
@@ -52,14 +52,14 @@ impl ComponentCache {
         Self { kept, most_gates }
     }
 
-    /// `circuit` as the component `name`, compiled unless that was done before.
+    /// `circuit` as the component `name`, which shares its program with all components of that circuit.
     #[must_use]
     pub fn component(&self, name: &str, circuit: Circuit) -> Component {
         let digest = circuit.digest();
         let known = self.kept().components.get(&digest).cloned();
         match known {
             Some(component) => component.named(name),
-            None => self.keep(Component::new(name, circuit)),
+            None => self.keep(Component::with_digest(name, circuit, digest)),
         }
     }
 
@@ -98,7 +98,7 @@ impl ComponentCache {
         let mut kept = self.kept();
         let digest = component.digest();
         let before = kept.components.insert(digest, component.clone());
-        // Another thread may have compiled the same meanwhile.
+        // Another thread may have made the same meanwhile.
         if before.is_none() {
             kept.gates += component.circuit().gate_count();
             kept.order.push_back(digest);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_compiled_serves_again_under_any_name() {
+    fn what_was_made_serves_again_under_any_name() {
         let cache = ComponentCache::default();
         let first = cache.of_library("add", "adder", &bits(8)).unwrap();
         let second = cache.clone().of_library("plus", "adder", &bits(8)).unwrap();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_compiles_each_component_once() {
+    fn a_family_makes_each_component_once() {
         let family = shipped::find("sha-256-chain").unwrap().unwrap();
         let chain = |family: &FunctionFamily, n| {
             let function = family.instantiate(&BTreeMap::from([("n".to_owned(), n)]));

@@ -1,34 +1,30 @@
 //! The check of a plan: two walks over its steps without any values.
 //!
 //! The first holds every index to its dimension, finds elements that are assigned twice or read
-//! before they are assigned, and counts calls, gates and reads. The second moves values that
-//! are none between the places of [`Places`], to know how many it takes.
+//! before they are assigned, and counts calls and reads. The second moves values that are none
+//! between the places of [`Places`], to know how many it takes.
 
 use super::expression::Affine;
 use super::plan::{
     Cursor, MAX_LIVE_BITS, MAX_RUN_GRANULES, MAX_RUN_STEPS, Operation, Part, Piece, Places, Plan,
 };
 use super::source::MAX_LOOPS;
-use super::{Component, FunctionError, Place};
+use super::{FunctionError, Place};
 
 /// What is counted on the way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     /// Calls of components.
     pub(super) calls: u32,
-    /// AND gates over all calls, as compiled.
-    pub(super) ands: u64,
-    /// XOR gates over all calls, as compiled.
-    pub(super) xors: u64,
     /// Calls of each component.
     pub(super) by_component: Vec<u32>,
 }
 
 type Counters = [i64; MAX_LOOPS];
 
-/// Checks `plan`, and completes it with how often each granule is read and how many places there
+/// Checks `plan`, which calls so many components, and completes it with how often each granule is read and how many places there
 /// must be.
-pub(super) fn check(plan: &mut Plan, components: &[Component]) -> Result<Counts, FunctionError> {
+pub(super) fn check(plan: &mut Plan, components: usize) -> Result<Counts, FunctionError> {
     let widest = widest(plan);
     if widest > MAX_LIVE_BITS {
         return Err(FunctionError::TooMany {
@@ -45,11 +41,11 @@ pub(super) fn check(plan: &mut Plan, components: &[Component]) -> Result<Counts,
         uses: &mut uses,
         touched: 0,
         counts: Counts {
-            by_component: vec![0; components.len()],
+            by_component: vec![0; components],
             ..Counts::default()
         },
     }
-    .run(components)?;
+    .run()?;
     plan.uses = uses;
     plan.places = places(plan)? as usize;
     Ok(counts)
@@ -91,7 +87,7 @@ struct Walk<'p> {
 }
 
 impl Walk<'_> {
-    fn run(mut self, components: &[Component]) -> Result<Counts, FunctionError> {
+    fn run(mut self) -> Result<Counts, FunctionError> {
         let plan = self.plan;
         for array in &plan.arrays[..plan.given] {
             let first = array.first as usize;
@@ -102,9 +98,6 @@ impl Walk<'_> {
         while let Some(operation) = cursor.advance(plan) {
             self.operation(operation, &cursor)?;
             if let Some(component) = operation.component {
-                let program = components[component as usize].program();
-                self.counts.ands += program.ands().len() as u64;
-                self.counts.xors += program.xors().len() as u64;
                 // Fewer than 2^28 steps are run.
                 self.counts.calls += 1;
                 self.counts.by_component[component as usize] += 1;

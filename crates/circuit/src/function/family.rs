@@ -136,7 +136,7 @@ impl FunctionFamily {
         Self::of_source(source)
     }
 
-    /// The same family, which takes compiled components from `cache` and leaves them there. A
+    /// The same family, which takes components from `cache` and leaves them there. A
     /// clone of a family shares its cache.
     #[must_use]
     pub fn with_cache(mut self, cache: &ComponentCache) -> Self {
@@ -179,7 +179,7 @@ impl FunctionFamily {
         let components = self.components(&values)?;
         let lowered = Lowering::lower(source, &values, &components)?;
         let mut plan = lowered.plan;
-        let counts = check(&mut plan, &components)?;
+        let counts = check(&mut plan, components.len())?;
         let text = source.canonical_text(&components);
         let family = family_digest(&text);
         let digest = function_digest(family, &values, &components);

@@ -1,4 +1,5 @@
-//! The evaluator's run: the thin client, which needs no circuit, no thread and no disk.
+//! The evaluator's run: the thin client, which needs no circuit, no thread and no disk. Its
+//! function's components are not compiled.
 
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Role;
@@ -59,6 +60,6 @@ impl OutsourcedJob<'_> {
         // Said here, when both peers have been told how the run ended, and not why.
         let (bits, phases) = ran.map_err(|error| refusal.map_or(error, Error::from))?;
         let outputs = self.as_role(Role::Evaluator).outputs(&bits)?;
-        self.outcome(outputs, phases)
+        self.outcome(outputs, phases, 0)
     }
 }

@@ -227,6 +227,7 @@ impl<'f> OutsourcedJob<'f> {
         &self,
         outputs: BTreeMap<String, Value>,
         phases: Vec<PhaseCost>,
+        and_gates: u64,
     ) -> Result<Outcome, Error> {
         let bits = self.parameters.bound()?.total_bits();
         Ok(Outcome {
@@ -236,7 +237,7 @@ impl<'f> OutsourcedJob<'f> {
             statistical_security_bits: (!self.parameters.is_semi_honest()).then_some(bits as u8),
             cost: Cost {
                 phases,
-                and_gates: self.function.and_gates(),
+                and_gates,
                 and_gates_on_the_spot: 0,
                 ot_extension: None,
                 peak_memory_bytes: peak_memory_bytes(),

@@ -33,6 +33,7 @@ impl OutsourcedJob<'_> {
         cloud: &mut Session,
     ) -> Result<Outcome, Error> {
         let inputs = self.input_bits(Role::Garbler)?;
+        self.function.compile();
         let client = evaluator.peer();
         let chain = kept::open::<GeneratorKeeps>(&self, cloud.own(), cloud.peer())?;
         let links = ((Peer::Cloud, cloud), (Peer::Evaluator, evaluator));
@@ -44,7 +45,8 @@ impl OutsourcedJob<'_> {
             server.end(kept.as_ref(), result)
         })?;
         let outputs = self.as_role(Role::Garbler).outputs(&bits)?;
-        self.outcome(outputs, phases)
+        let and_gates = self.function.and_gates();
+        self.outcome(outputs, phases, and_gates)
     }
 
     /// Runs as the cloud.
@@ -62,6 +64,7 @@ impl OutsourcedJob<'_> {
                 "the cloud has no inputs; give them to the generator or the evaluator".to_owned(),
             ));
         }
+        self.function.compile();
         let client = evaluator.peer();
         let chain = kept::open::<CloudKeeps>(&self, generator.own(), generator.peer())?;
         let links = ((Peer::Generator, generator), (Peer::Evaluator, evaluator));
@@ -74,7 +77,8 @@ impl OutsourcedJob<'_> {
             let result = with_outsourced_scheme(run.job.scheme, run)?;
             server.end(kept.as_ref(), result)
         })?;
-        self.outcome(Default::default(), phases)
+        let and_gates = self.function.and_gates();
+        self.outcome(Default::default(), phases, and_gates)
     }
 }
 

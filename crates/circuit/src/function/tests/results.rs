@@ -246,3 +246,35 @@ fn a_plain_circuit_is_a_function_of_one_call() {
     assert_eq!(circuit.evaluate_values(&inputs).unwrap()[0].to_text(), "44");
     assert_eq!((function.call_count(), function.and_gates()), (1, 7));
 }
+
+#[test]
+fn components_are_compiled_once_and_when_that_is_asked_for() {
+    let function = shipped_with("sha-256-chain", [("n", 3)]);
+    let compiled = |function: &Function| {
+        let components = function.components().iter();
+        let programs = components.map(|component| component.body.program.get());
+        programs
+            .flatten()
+            .map(std::ptr::from_ref)
+            .collect::<Vec<_>>()
+    };
+    let component = &function.components()[0];
+    assert_eq!(component.digest(), component.circuit().digest());
+    assert_eq!(
+        (function.call_count(), function.component_calls()),
+        (3, &[3][..])
+    );
+    assert!(compiled(&function).is_empty());
+    let clone = function.clone();
+    clone.compile();
+    let programs = compiled(&function);
+    assert_eq!(programs.len(), function.components().len());
+    let program = component.program();
+    assert_eq!(program.digest(), component.digest());
+    assert_eq!(function.and_gates(), 3 * program.ands().len() as u64);
+    assert_eq!(function.xor_gates(), 3 * program.xors().len() as u64);
+    assert_eq!(
+        (compiled(&function), compiled(&clone)),
+        (programs.clone(), programs)
+    );
+}
