@@ -20,7 +20,7 @@ use core::fmt;
 
 use zeroize::Zeroizing;
 
-use super::cut::{CutKey, Fate};
+use super::cut::{CutKey, Fate, Split};
 use super::parameters::Parameters;
 use super::saved::Reader;
 use crate::Error;
@@ -103,7 +103,7 @@ pub struct GeneratorChain {
 /// The cloud's end of a chain. Secret.
 pub struct CloudChain {
     pub(super) head: Head,
-    pub(super) split: Vec<Fate>,
+    pub(super) split: Split,
     /// The key that it got of each circuit.
     pub(super) keys: Vec<CutKey>,
 }
@@ -222,8 +222,11 @@ impl CloudChain {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);
         let head = Head::read(Self::SIDE, &mut reader)?;
-        let (mut split, mut keys) = (Vec::new(), Vec::new());
-        for _ in 0..head.parameters.copies() {
+        let copies = head.parameters.copies();
+        // With room for all: a vector that grows would leave a copy behind.
+        let mut split = Zeroizing::new(Vec::with_capacity(copies));
+        let mut keys = Vec::with_capacity(copies);
+        for _ in 0..copies {
             split.push(match reader.array()? {
                 [0] => Fate::Check,
                 [1] => Fate::Evaluate,
@@ -262,7 +265,7 @@ mod tests {
             .map(|(pair, fate)| pair[fate as usize].clone());
         let cloud = CloudChain {
             head: head(),
-            split: split.to_vec(),
+            split: Zeroizing::new(split.to_vec()),
             keys: own.collect(),
         };
         (GeneratorChain { head: head(), keys }, cloud)
@@ -278,7 +281,12 @@ mod tests {
         let cloud = CloudChain::from_bytes(&cloud.to_bytes()).unwrap();
         assert_eq!(generator.head, cloud.head);
         assert_eq!(generator.attempt(), 7);
-        for ((pair, fate), key) in generator.keys.iter().zip(&cloud.split).zip(&cloud.keys) {
+        for ((pair, fate), key) in generator
+            .keys
+            .iter()
+            .zip(cloud.split.iter())
+            .zip(&cloud.keys)
+        {
             assert_eq!(pair[*fate as usize].0, key.0);
             assert_ne!(pair[1 - *fate as usize].0, key.0);
         }

@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use super::chain::{ChainId, CloudChain, Head};
 use super::copy::{CopySecrets, expected_selects, select_bits};
-use super::cut::{CutKey, Fate, compare_all, draw_split};
+use super::cut::{CutKey, Fate, Split, compare_all, draw_split};
 use super::judge::{HeldCopy, read_block};
 use super::machine::{self, Stages};
 use super::majority::majority;
@@ -89,7 +89,7 @@ pub(super) struct Brought {
     start: CloudStart,
     loads: Vec<CloudValue>,
     /// The split of a chain that it begins.
-    split: Vec<Fate>,
+    split: Split,
     share: Share,
 }
 
@@ -100,7 +100,7 @@ pub(super) struct Running {
     their_share: Share,
     copies: Vec<HeldCopy>,
     /// The circuits that are evaluated, and the labels of the evaluator's encoded input to each.
-    evaluated: Vec<usize>,
+    evaluated: Zeroizing<Vec<usize>>,
     encoded: Vec<Zeroizing<Vec<Block>>>,
     masked: Vec<Zeroizing<Vec<bool>>>,
     saved: Vec<SavedCopy>,
@@ -202,11 +202,11 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
 
     /// The split of the chain that this run goes on or, if it has not begun, will begin.
     #[cfg(test)]
-    pub(super) fn split(&self) -> Vec<Fate> {
+    pub(super) fn split(&self) -> Split {
         let brought = match &self.state {
             State::Meeting(_, brought) => brought,
             State::Running(_, running) => &running.brought,
-            State::Spent => return Vec::new(),
+            State::Spent => return Split::default(),
         };
         match &brought.start {
             CloudStart::Chain(chain) => chain.split.clone(),
@@ -317,7 +317,9 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         let (positions, mut rest) = rest.split_at(bytes_for(transfers));
         let mut selects = Vec::new();
         let chain = running.chain()?;
-        let (mut evaluated, mut encoded) = (Vec::new(), Vec::new());
+        let e = work.parameters.evaluated();
+        let mut evaluated = Zeroizing::new(Vec::with_capacity(e));
+        let mut encoded = Vec::with_capacity(e);
         for (copy, fate) in chain.split.iter().enumerate() {
             let bytes = match fate {
                 Fate::Check => Block::BYTES,
@@ -503,9 +505,10 @@ impl Running {
     fn write_split(&self, message: &mut Vec<u8>) -> Result<(), Error> {
         let chain = self.chain()?;
         let evaluated = chain.split.iter().map(|fate| *fate == Fate::Evaluate);
+        let evaluated = Zeroizing::new(evaluated.collect::<Vec<_>>());
         message.clear();
-        message.extend_from_slice(&pack(&evaluated.collect::<Vec<_>>()));
-        let keys = chain.keys.iter().zip(&chain.split).enumerate();
+        message.extend_from_slice(&Zeroizing::new(pack(&evaluated)));
+        let keys = chain.keys.iter().zip(chain.split.iter()).enumerate();
         let hashes = keys.map(|(copy, (key, fate))| key.compare(&self.oracle, copy, *fate));
         message.extend_from_slice(&compare_all(&self.oracle, hashes));
         Ok(())
@@ -531,7 +534,7 @@ impl<S: Scheme<Wire = Block>> Stages for Cloud<'_, S> {
             brought,
             their_share: Share([0; SHARE_BYTES]),
             copies: Vec::new(),
-            evaluated: Vec::new(),
+            evaluated: Zeroizing::default(),
             encoded: Vec::new(),
             masked: Vec::new(),
             saved: Vec::new(),

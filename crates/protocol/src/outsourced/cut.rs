@@ -16,20 +16,26 @@
 
 use sha2::{Digest as _, Sha256};
 use tacit_kernels::{Block, Prg};
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::parameters::Parameters;
 use crate::malicious::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 use crate::malicious::shuffle::shuffle;
 
 /// Whether a key, a circuit or a position in a pair is of the one use or the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fate {
     /// The circuit is checked.
+    #[default]
     Check = 0,
     /// The circuit is evaluated.
     Evaluate = 1,
 }
+
+impl DefaultIsZeroes for Fate {}
+
+/// The fate of each circuit, wiped when it is dropped: the generator must never learn it.
+pub(super) type Split = Zeroizing<Vec<Fate>>;
 
 /// A key of the cut, for one attempt. Secret.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -78,10 +84,10 @@ impl CutKey {
 const PAD_BLOCKS: usize = 256;
 
 /// A fresh split: e of σ circuits are evaluated, each set alike.
-pub(super) fn draw_split(parameters: &Parameters, prg: &mut Prg) -> Vec<Fate> {
-    let mut order: Vec<u32> = (0..parameters.copies() as u32).collect();
+pub(super) fn draw_split(parameters: &Parameters, prg: &mut Prg) -> Split {
+    let mut order: Zeroizing<Vec<u32>> = Zeroizing::new((0..parameters.copies() as u32).collect());
     shuffle(prg, &mut order);
-    let mut split = vec![Fate::Check; parameters.copies()];
+    let mut split = Zeroizing::new(vec![Fate::Check; parameters.copies()]);
     for copy in &order[..parameters.evaluated()] {
         split[*copy as usize] = Fate::Evaluate;
     }
@@ -122,6 +128,16 @@ mod tests {
     }
 
     #[test]
+    fn a_split_is_wiped_when_it_is_dropped() {
+        fn is_wiped<T: ZeroizeOnDrop>(_: &T) {}
+        let mut prg = Prg::new(Block::ONES);
+        let mut split = draw_split(&Parameters::malicious(5, 8).unwrap(), &mut prg);
+        is_wiped(&split);
+        split.iter_mut().zeroize();
+        assert_eq!(*split, [Fate::Check; 5]);
+    }
+
+    #[test]
     fn every_circuit_is_evaluated_as_often_as_any() {
         let parameters = Parameters::malicious(5, 8).unwrap();
         let mut prg = Prg::new(Block::ONES);
@@ -130,8 +146,8 @@ mod tests {
             let split = draw_split(&parameters, &mut prg);
             let evaluated = split.iter().filter(|fate| **fate == Fate::Evaluate);
             assert_eq!(evaluated.count(), 2);
-            for (count, fate) in counts.iter_mut().zip(split) {
-                *count += fate as u32;
+            for (count, fate) in counts.iter_mut().zip(split.iter()) {
+                *count += *fate as u32;
             }
         }
         // A count is 2000 with deviation 35; the seed is fixed.

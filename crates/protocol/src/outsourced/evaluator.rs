@@ -14,7 +14,7 @@ use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::copy::{blind_seed, expected_selects, order_bits};
-use super::cut::{Fate, compare_all, key_hashes_bytes};
+use super::cut::{Fate, Split, compare_all, key_hashes_bytes};
 use super::machine::{self, Stages};
 use super::party::{Peer, Step, ThreeParty};
 use super::terms::{Meeting, Shape, Terms};
@@ -74,7 +74,7 @@ pub(super) struct Brought {
 pub(super) struct Running {
     oracle: Oracle,
     brought: Brought,
-    split: Vec<Fate>,
+    split: Split,
     /// What it will tell the cloud, and **nobody else**: whether generator and cloud are at odds
     /// over a key says how one circuit fares, and a generator that heard of it while the chain
     /// lives would learn the split circuit by circuit.
@@ -187,13 +187,13 @@ impl Evaluator {
             true => Fate::Evaluate,
             false => Fate::Check,
         };
-        running.split = (0..copies).map(fate).collect();
+        running.split = Zeroizing::new((0..copies).map(fate).collect());
         let evaluated = running.split.iter().filter(|fate| **fate == Fate::Evaluate);
         let (found, expected) = (evaluated.count(), parameters.evaluated());
         if found != expected {
             return Err(cheated(Cheat::SplitSize { found, expected }));
         }
-        let pairs = hashes.as_chunks::<2>().0.iter().zip(&running.split);
+        let pairs = hashes.as_chunks::<2>().0.iter().zip(running.split.iter());
         let due = pairs.map(|(pair, fate)| pair[*fate as usize]);
         let agree = !differ(&compare_all(&running.oracle, due), hash);
         running.verdict = if agree { AGREED } else { REFUSED };
@@ -221,7 +221,7 @@ impl Evaluator {
         xor_into(&mut positions, &choices);
         out.extend_from_slice(&positions);
         let orders = orders.as_chunks::<{ Block::BYTES }>().0.iter();
-        for (copy, (order, fate)) in orders.zip(&running.split).enumerate() {
+        for (copy, (order, fate)) in orders.zip(running.split.iter()).enumerate() {
             match fate {
                 Fate::Check => out.extend_from_slice(order),
                 Fate::Evaluate => {
@@ -280,7 +280,7 @@ impl Stages for Evaluator {
     fn begin(&self, meeting: &Meeting, brought: Brought) -> Result<(Stage, Running), Error> {
         let running = Running {
             oracle: meeting.oracle()?,
-            split: Vec::new(),
+            split: Split::default(),
             verdict: REFUSED,
             t: Zeroizing::new(vec![Block::ZERO; brought.choices.len()]),
             chosen: 0,

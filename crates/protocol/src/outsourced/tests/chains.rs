@@ -88,7 +88,7 @@ fn an_older_version_of_the_clouds_gives_no_result() {
             value.0.mark = mark;
             // It checks honestly, and evaluates from the older labels.
             let copies = value.0.copies.iter_mut().zip(&newer.0.copies);
-            for ((copy, newer), fate) in copies.zip(&evaluated) {
+            for ((copy, newer), fate) in copies.zip(evaluated.iter()) {
                 if *fate == Fate::Check {
                     *copy = newer.clone();
                 }
