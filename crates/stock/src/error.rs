@@ -215,6 +215,19 @@ pub enum StockError {
         /// Why.
         why: String,
     },
+    /// A chain is to be killed, and the disk does not take it.
+    #[error(
+        "chain {chain:?} is to be killed ({why}), and the disk does not take that: {reason}. Make room \
+         or mend the disk before this process ends: until then it does not use the chain"
+    )]
+    NotKilled {
+        /// The chain.
+        chain: String,
+        /// Why it is to be killed.
+        why: String,
+        /// What the disk says.
+        reason: Box<StockError>,
+    },
     /// The two parties' records of a chain do not fit together.
     #[error(
         "chain {chain:?} is {own} here and {peer} at the peer: one of them was restored from an old \

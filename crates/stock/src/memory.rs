@@ -41,6 +41,7 @@ struct World {
     dark: bool,
     chance: u64,
     room_bytes: Option<u64>,
+    refuses_commits: bool,
 }
 
 #[derive(Clone, Default)]
@@ -75,6 +76,12 @@ impl Memory {
     /// Lets no file grow when all together have `bytes`.
     pub fn limit_bytes(&self, bytes: Option<u64>) {
         self.world().room_bytes = bytes;
+    }
+
+    /// Lets no transaction commit that changes something, as long as `refuses`: a full disk does so,
+    /// and lets files be overwritten.
+    pub fn refuse_commits(&self, refuses: bool) {
+        self.world().refuses_commits = refuses;
     }
 
     /// What a machine finds that starts again on this disk after the power went, or was cut now.
@@ -471,6 +478,10 @@ impl Index for MemoryIndex {
             return Ok(());
         }
         let mut world = self.memory.world();
+        if world.refuses_commits {
+            let full = io::ErrorKind::StorageFull.into();
+            return Err(failed("commit a transaction")(full));
+        }
         let power = world.point().map_err(failed("commit a transaction"))?;
         if matches!(power, Power::On) || world.flip() {
             world.indices.insert(self.file.clone(), entries.table);

@@ -205,6 +205,30 @@ fn a_killed_chain_stays_killed_whenever_the_power_goes() {
 }
 
 #[test]
+fn a_chain_that_a_full_disk_does_not_let_be_killed_is_of_no_use() {
+    let disks = [Memory::new(), Memory::new()];
+    let mut ledger = Ledger::default();
+    once(&disks, &mut ledger).expect("a run");
+    let disk = &disks[1];
+    let chain = |disk: &Memory| stock_on(disk, Role::Evaluator)?.chain(NAME);
+    disk.refuse_commits(true);
+    let error = chain(disk).expect("free").kill("a copy was wrong");
+    let error = error.expect_err("the disk is full").to_string();
+    assert!(error.contains("a copy was wrong"), "{error}");
+    disk.refuse_commits(false);
+    // Who comes later, after the power went as well, finds no state to go on from.
+    for disk in [disk.copy(), disk.restart()] {
+        let chain = chain(&disk).expect("free");
+        for gone in [chain.state().map(drop), chain.load("each").map(drop)] {
+            let error = gone.expect_err("destroyed");
+            assert!(matches!(error, StockError::Corrupted { .. }), "{error}");
+        }
+        chain.kill("a copy was wrong").expect("room");
+        assert_eq!(chain.marks().expect("a record").status, ChainStatus::Killed);
+    }
+}
+
+#[test]
 fn a_kill_reaches_the_other_party_when_they_meet() {
     let disks = [Memory::new(), Memory::new()];
     let mut ledger = Ledger::default();

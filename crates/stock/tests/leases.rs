@@ -183,6 +183,34 @@ fn what_another_session_overtook_is_followed_once() {
 }
 
 #[test]
+fn what_was_overtaken_is_given_once_where_the_disk_fails_in_between() {
+    let disks = [Memory::new(), Memory::new()];
+    let [garbler, evaluator] = both_stocked([&disks[0], &disks[1]]);
+    let leases = [(); 3].map(|()| evaluator.lease(&TABLES, 1).expect("in stock"));
+    let [first, second, third] = leases.each_ref().map(named);
+    drop(garbler.lease_spans(&TABLES, &third).expect("in stock"));
+    disks[0].refuse_commits(true);
+    // What is overtaken needs no commit of the mark, and what is ahead does: neither is given twice.
+    let given = garbler
+        .lease_spans(&TABLES, &first)
+        .map(|lease| named(&lease));
+    let ahead = named(&evaluator.lease(&TABLES, 1).expect("in stock"));
+    let error = garbler.lease_named(&[(TABLES, &[second[0], ahead[0]])]);
+    assert!(matches!(error, Err(StockError::Full { .. })), "{error:?}");
+    disks[0].refuse_commits(false);
+    assert_eq!(given.expect("no commit"), first);
+    let again = garbler.lease_spans(&TABLES, &first);
+    assert!(matches!(again, Err(StockError::Behind { .. })), "{again:?}");
+    let lease = garbler
+        .lease_spans(&TABLES, &second)
+        .expect("it was not given");
+    assert_eq!(named(&lease), second);
+    // The keys of what was ahead are gone with the page that was written: nobody has it again.
+    let again = garbler.lease_spans(&TABLES, &ahead);
+    assert!(matches!(again, Err(StockError::Behind { .. })), "{again:?}");
+}
+
+#[test]
 fn what_a_meeting_counts_as_spent_is_followed_by_whom_it_overtook() {
     let disks = [Memory::new(), Memory::new()];
     let [garbler, evaluator] = both_stocked(disks.each_ref());

@@ -168,6 +168,12 @@ impl Chain {
         &self.name
     }
 
+    /// The stock that it is in.
+    #[must_use]
+    pub fn stock(&self) -> &Stock {
+        &self.stock
+    }
+
     /// How far it is here.
     ///
     /// # Errors
@@ -292,22 +298,43 @@ impl Chain {
     /// Kills the chain durably and destroys its state and values. To be called before anyone is
     /// told. A chain that is not there needs no killing.
     ///
+    /// A disk that is full takes no commit, and still lets files be overwritten: then state and
+    /// values are destroyed all the same, so that no run can go on from them.
+    ///
     /// # Errors
     ///
-    /// [`StockError::Io`]; it is killed when this returns, or this is to be called again.
+    /// [`StockError::NotKilled`]: this is to be called again, before anything else.
     pub fn kill(&self, why: &str) -> Result<(), StockError> {
         let why: String = why.chars().filter(|c| !c.is_control()).collect();
         let mut end = why.len().min(MAX_REASON_BYTES);
         while !why.is_char_boundary(end) {
             end -= 1;
         }
-        self.change(
+        let killed = self.change(
             |record| {
                 record.pending = 0;
                 record.killed.get_or_insert_with(|| why[..end].to_owned());
             },
             |_, _| false,
-        )
+        );
+        killed.map_err(|reason| {
+            self.spoil();
+            StockError::NotKilled {
+                chain: self.name.clone(),
+                why: why[..end].to_owned(),
+                reason: Box::new(reason),
+            }
+        })
+    }
+
+    /// Destroys the state and all values, as far as the disk lets it.
+    fn spoil(&self) {
+        let index = &self.stock.inner;
+        let values = index.update(|records| records.values(&self.name));
+        for (_, _, value) in values.unwrap_or_default() {
+            // Whatever stays is as it was; the caller has been told that not all is done.
+            let _ = values::destroy(index, value.file);
+        }
     }
 
     /// Removes the chain, killed or not, and destroys its state and values; its name is free again.
