@@ -2,8 +2,9 @@
 //!
 //! A server has the links of many runs at once. The cloud's link **waits** at the generator under
 //! its run's ticket until the thread that has the evaluator's link **claims** it, runs, and gives it
-//! back. Runs of one chain take **turns**, in the order in which they came: a chain is used by one
-//! run at a time.
+//! back. Runs of one chain take **turns**, since a chain is used by one run at a time: in the order in
+//! which they came, but that whoever has none goes before the second of whoever has one. So a client
+//! that stalls is waited for once, however often it comes.
 //!
 //! Every wait has an end, and all end when the service stops.
 
@@ -203,10 +204,12 @@ impl<L> Lobby<L> {
         let number = state.next;
         state.next += 1;
         let queue = state.turns.entry(chain.clone()).or_default();
-        if queue.iter().filter(|turn| turn.1 == client).count() >= MAX_TURNS {
-            return Err(NoTurn::TooMany);
-        }
-        queue.push_back((number, client));
+        let place = match queue.iter().filter(|turn| turn.1 == client).count() {
+            0 => first_second(queue),
+            MAX_TURNS.. => return Err(NoTurn::TooMany),
+            _ => queue.len(),
+        };
+        queue.insert(place, (number, client));
         drop(state);
         let lobby = self;
         // Dropped, it leaves the queue, whether its turn came or not.
@@ -222,6 +225,15 @@ impl<L> Lobby<L> {
         let came = self.wait(Some(Instant::now() + within), is_first);
         came.map(|()| turn).ok_or(NoTurn::Late)
     }
+}
+
+/// The place of the first turn whose client has another before it; the end where there is none.
+fn first_second(queue: &VecDeque<(u64, Fingerprint)>) -> usize {
+    let is_second = |place: &usize| {
+        let mut before = queue.range(..*place);
+        before.any(|turn| turn.1 == queue[*place].1)
+    };
+    (0..queue.len()).find(is_second).unwrap_or(queue.len())
 }
 
 impl<L> Loan<'_, L> {
@@ -363,5 +375,29 @@ mod tests {
             assert_eq!(second.join().expect("no panic"), Ok(()));
         });
         assert!(lobby.turn(chain(), other, LONG).is_ok());
+    }
+
+    #[test]
+    fn who_has_no_turn_goes_before_the_second_of_who_has_one() {
+        let lobby = Lobby::<()>::default();
+        let [one, two, three] = [2, 3, 4].map(|client| Fingerprint([client; 32]));
+        let first = lobby.turn(chain(), one, LONG);
+        let clients = || {
+            let state = lobby.state();
+            let queue = state.turns.get(&chain()).into_iter().flatten();
+            queue.map(|turn| turn.1).collect::<Vec<_>>()
+        };
+        thread::scope(|scope| {
+            for (count, client) in (2..).zip([one, two, three, two]) {
+                let lobby = &lobby;
+                scope.spawn(move || lobby.turn(chain(), client, LONG).map(drop));
+                while clients().len() < count {
+                    thread::yield_now();
+                }
+            }
+            assert_eq!(clients(), [one, two, three, one, two]);
+            drop(first);
+        });
+        assert!(clients().is_empty());
     }
 }
