@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::links::Links;
 use super::{ChainPlace, OutsourcedJob};
-use crate::{Error, Fingerprint};
+use crate::{Category, Error, Fingerprint, Stocks};
 
 /// What a server keeps of a chain and of a value, as its protocol has them.
 pub(super) trait Keeper {
@@ -80,6 +80,7 @@ keeper!(
 
 /// A server's chain while a run uses it.
 pub(super) struct Kept {
+    stocks: Stocks,
     chain: Chain,
     agreed: ChainAgreement,
     policy: Policy,
@@ -102,12 +103,15 @@ impl<K: Keeper> Default for Past<K> {
     }
 }
 
+/// A chain, and the stocks that it is among.
+pub(super) type Opened = (Stocks, Chain);
+
 /// Opens the job's chain where its function keeps values; alone with it until it is dropped.
 pub(super) fn open<K: Keeper>(
     job: &OutsourcedJob<'_>,
     own: Option<Fingerprint>,
     other_server: Option<Fingerprint>,
-) -> Result<Option<Chain>, Error> {
+) -> Result<Option<Opened>, Error> {
     match (&job.chain, job.function.has_saved_values()) {
         (None, false) => Ok(None),
         (Some(_), false) => Err(Error::ApiMisuse(
@@ -122,7 +126,8 @@ pub(super) fn open<K: Keeper>(
                     "a chain belongs to two identities; authenticate the sessions",
                 ));
             };
-            stocks.chain_with(own, peer, K::ROLE, name).map(Some)
+            let chain = stocks.chain_with(own, peer, K::ROLE, name)?;
+            Ok(Some((stocks.clone(), chain)))
         }
     }
 }
@@ -131,7 +136,7 @@ impl Kept {
     /// Compares the chain with the other server's, checks what the evaluator may do, and makes the
     /// next attempt durable. Gives what the run starts from.
     pub(super) fn begin<K: Keeper>(
-        chain: Chain,
+        (stocks, chain): Opened,
         job: &OutsourcedJob<'_>,
         links: &mut Links<'_>,
         other: Peer,
@@ -158,6 +163,7 @@ impl Kept {
         }
         Ok((
             Self {
+                stocks,
                 chain,
                 agreed,
                 policy,
@@ -208,10 +214,12 @@ impl Kept {
         Ok(())
     }
 
-    /// Kills the chain where `error` says that a check failed, before anyone is told of it.
+    /// Kills the chain where `error` says that a check failed, before anyone is told of it. So does
+    /// all else that peers are told as misbehaviour, on which they kill theirs.
     pub(super) fn kill_for(&self, error: &Error) -> Result<(), Error> {
-        match error.of_protocol().is_some_and(|error| kills_chain(&error)) {
-            true => Ok(self.chain.kill(&error.to_string())?),
+        let failed_check = error.of_protocol().is_some_and(|error| kills_chain(&error));
+        match failed_check || error.category() == Category::Peer {
+            true => self.stocks.kill_chain(&self.chain, &error.to_string()),
             false => Ok(()),
         }
     }
@@ -286,4 +294,50 @@ fn check_policy(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use tacit_net::{Awaited, NetError};
+    use tacit_stock::{ChainStatus, Memory};
+
+    use super::*;
+
+    #[test]
+    fn what_peers_are_told_is_misbehaviour_kills_the_chain_and_a_lost_connection_does_not() {
+        let disk = Arc::new(Memory::new());
+        let stocks = Stocks::over(disk, Path::new("s"), 1 << 20).expect("room");
+        let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
+        let chain = stocks.chain_with(own, peer, Role::Garbler, "friends");
+        let chain = chain.expect("room");
+        let policy = Policy::default();
+        let new = chain.create([7; 16], &policy, b"keys").expect("room");
+        let version = new.finish().expect("room");
+        chain.publish(version).expect("room");
+        let agreed = ChainAgreement {
+            latest: Some(version),
+            next_attempt: 1,
+        };
+        let kept = Kept {
+            stocks,
+            chain,
+            agreed,
+            policy,
+        };
+        let lost = NetError::Closed {
+            awaited: Awaited::Message,
+        };
+        let too_long = NetError::TooLong {
+            kind: Kind::TransferKeys.byte(),
+            announced: u32::MAX,
+            limit: 100,
+        };
+        for (error, status) in [(lost, ChainStatus::Live), (too_long, ChainStatus::Killed)] {
+            kept.kill_for(&error.into()).expect("room");
+            assert_eq!(kept.chain.marks().expect("a record").status, status);
+        }
+    }
 }

@@ -113,7 +113,7 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
     /// Brings the chain, if there is one, to where both servers have it.
     fn take_up<K: Keeper>(
         &mut self,
-        chain: Option<tacit_stock::Chain>,
+        chain: Option<kept::Opened>,
         other: Peer,
         client: Option<Fingerprint>,
     ) -> Result<(Option<Kept>, Past<K>), Error> {

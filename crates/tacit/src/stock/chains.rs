@@ -4,6 +4,7 @@
 //! They lie in a folder of their own beside the stocks, since no garbling scheme and no Δ is theirs.
 
 use std::path::PathBuf;
+use std::sync::{MutexGuard, PoisonError};
 
 use tacit_circuit::Role;
 use tacit_net::Fingerprint;
@@ -27,6 +28,13 @@ pub struct KeptChain {
     pub role: Role,
     /// What is kept.
     pub summary: ChainSummary,
+}
+
+/// A chain that is to be killed, and that the disk has not let be killed yet.
+pub(super) struct Doomed {
+    stock: StockId,
+    chain: String,
+    why: String,
 }
 
 fn id(own: Fingerprint, peer: Fingerprint, role: Role) -> StockId {
@@ -70,7 +78,48 @@ impl Stocks {
             }
             stock => stock,
         };
-        Ok(stock?.chain(name)?)
+        let chain = stock?.chain(name)?;
+        self.kill_if_doomed(&chain)?;
+        Ok(chain)
+    }
+
+    /// Kills a chain. Where the disk does not take that, this process, or whoever shares these
+    /// stocks, uses the chain no more before it does.
+    ///
+    /// # Errors
+    ///
+    /// The disk does not take it.
+    pub(crate) fn kill_chain(&self, chain: &Chain, why: &str) -> Result<(), Error> {
+        let killed = chain.kill(why);
+        if killed.is_err() {
+            self.doomed().push(Doomed {
+                stock: chain.stock().id(),
+                chain: chain.name().to_owned(),
+                why: why.to_owned(),
+            });
+        }
+        Ok(killed?)
+    }
+
+    /// Does what [`Stocks::kill_chain`] could not.
+    fn kill_if_doomed(&self, chain: &Chain) -> Result<(), StockError> {
+        let is_it =
+            |doomed: &Doomed| doomed.stock == chain.stock().id() && doomed.chain == chain.name();
+        let doomed = self.doomed();
+        let Some(found) = doomed.iter().find(|doomed| is_it(doomed)) else {
+            return Ok(());
+        };
+        let why = found.why.clone();
+        // Not held while the disk is waited for: who has the chain is alone with it. One that was
+        // dropped meanwhile needs no killing.
+        drop(doomed);
+        chain.kill(&why)?;
+        self.doomed().retain(|doomed| !is_it(doomed));
+        Ok(())
+    }
+
+    fn doomed(&self) -> MutexGuard<'_, Vec<Doomed>> {
+        self.doomed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The chains of kept values that this party has, with whomever.
@@ -123,5 +172,41 @@ impl Stocks {
         let name = &chain.summary.name;
         let open = self.chain_with(chain.own, chain.peer, chain.role, name)?;
         Ok(open.remove()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use tacit_stock::{ChainStatus, Memory, Policy};
+
+    use super::*;
+
+    #[test]
+    fn what_the_disk_does_not_let_be_killed_is_not_used() {
+        let disk = Memory::new();
+        let stocks = Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20).expect("room");
+        let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
+        let open = |stocks: &Stocks| stocks.chain_with(own, peer, Role::Evaluator, "friends");
+        let chain = open(&stocks).expect("room");
+        let new = chain.create([7; 16], &Policy::default(), b"a split");
+        let version = new.expect("room").finish().expect("room");
+        chain.publish(version).expect("room");
+        disk.refuse_commits(true);
+        let killed = stocks.kill_chain(&chain, "a circuit was wrong");
+        drop(chain);
+        for refused in [killed, open(&stocks.clone()).map(drop)] {
+            let error = refused.expect_err("no room").to_string();
+            assert!(error.contains("a circuit was wrong"), "{error}");
+        }
+        disk.refuse_commits(false);
+        let chain = open(&stocks).expect("room");
+        assert_eq!(chain.marks().expect("a record").status, ChainStatus::Killed);
+        chain.remove().expect("room");
+        drop(chain);
+        let chain = open(&stocks).expect("room");
+        assert_eq!(chain.marks().expect("none").status, ChainStatus::Absent);
     }
 }

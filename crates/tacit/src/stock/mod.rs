@@ -71,6 +71,8 @@ pub struct Stocks {
     limits: Limits,
     /// Held while what was taken is counted.
     counting: Arc<Mutex<()>>,
+    /// Chains that the disk has not let be killed.
+    doomed: Arc<Mutex<Vec<chains::Doomed>>>,
 }
 
 impl Stocks {
@@ -98,6 +100,7 @@ impl Stocks {
             folder: folder.to_owned(),
             limits,
             counting: Arc::default(),
+            doomed: Arc::default(),
         })
     }
 
