@@ -28,6 +28,7 @@ use super::bits::{bit, xor_into};
 use super::consistency::Pairs;
 use super::layout::{Batch, LOCK_BYTES};
 use super::oracle::{Domain, Hash, Oracle};
+use crate::malicious::commitment::Committing;
 use crate::malicious::walk::{InputLabels, Material};
 
 /// What a circuit follows from. Secret until the circuit is checked.
@@ -152,14 +153,13 @@ impl Secrets {
         lock(oracle, number, &choices[batch.choice_bits..], &mut locked);
         let outputs = self.garble_with(batch, choices, out);
         self.commit_inputs(oracle, out);
-        for (i, derived) in (0_u32..).zip(&*self.derived_outputs(batch, &outputs)) {
-            let commitment = oracle.block(Domain::OutputCommitment, number, i / 2, *derived);
-            out.extend_from_slice(&commitment);
-        }
-        self.commit_pairs(oracle, Domain::SecondShare, &self.second, out);
+        let derived = self.derived_outputs(batch, &outputs);
+        let committing = Committing::new(oracle, Domain::OutputCommitment, number);
+        committing.commit_pairs(derived.as_chunks().0, out);
+        self.commit_labels(oracle, Domain::SecondShare, &self.second, out);
         out.extend_from_slice(&oracle.block(Domain::Lambda, number, 0, self.lambda));
         out.extend_from_slice(&locked);
-        self.commit_pairs(oracle, Domain::FirstShare, &self.first, out);
+        self.commit_labels(oracle, Domain::FirstShare, &self.first, out);
         self.pairs.commit(oracle, number, out);
         out.extend_from_slice(&oracle.parts(Domain::Seed, number, 0, &[&self.seed.0]));
         #[cfg(test)]
@@ -168,30 +168,17 @@ impl Secrets {
         }
     }
 
-    /// Commitments to both labels of each of `zeros`, that of 0 first.
-    fn commit_pairs(&self, oracle: &Oracle, domain: Domain, zeros: &[Block], out: &mut Vec<u8>) {
-        for (i, zero) in (0..).zip(zeros) {
-            for (b, label) in (0..).zip([*zero, *zero ^ self.delta]) {
-                out.extend_from_slice(&oracle.block(domain, self.number, 2 * i + b, label));
-            }
-        }
+    /// Appends commitments to both labels of wires, of which those of `first` stand first.
+    fn commit_labels(&self, oracle: &Oracle, domain: Domain, first: &[Block], out: &mut Vec<u8>) {
+        Committing::new(oracle, domain, self.number).commit(first, self.delta, out);
     }
 
-    /// Commitments to both labels of the garbler's inputs, at position p the label of p ⊕ m.
+    /// Appends commitments to both labels of the garbler's inputs, at position p the label of p ⊕ m.
     fn commit_inputs(&self, oracle: &Oracle, out: &mut Vec<u8>) {
-        for (i, zero) in self.inputs.iter().enumerate() {
-            let permuted = u8::from(bit(&self.pairs.mask, i)).into();
-            let first = *zero ^ self.delta.and_bit(permuted);
-            for (p, label) in (0..).zip([first, first ^ self.delta]) {
-                let position = 2 * i as u32 + p;
-                out.extend_from_slice(&oracle.block(
-                    Domain::GarblerInput,
-                    self.number,
-                    position,
-                    label,
-                ));
-            }
-        }
+        let inputs = self.inputs.iter().enumerate();
+        let first = inputs.map(|(i, zero)| self.label(*zero, bit(&self.pairs.mask, i)));
+        let first = Zeroizing::new(first.collect::<Vec<_>>());
+        self.commit_labels(oracle, Domain::GarblerInput, &first, out);
     }
 
     /// O^0 and O^1 of each output, from the labels of 0.

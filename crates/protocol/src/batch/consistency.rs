@@ -19,11 +19,12 @@
 //!
 //! **Cost**: 2 (s + 2) commitments a circuit.
 
+use sha2::{Digest as _, Sha256};
 use tacit_kernels::Prg;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::bits::{bit, bytes_for, clear_unused, xor_into};
-use super::oracle::{Domain, HASH_BYTES, Oracle};
+use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 
 /// Bytes of randomness with which a half is committed.
 const RANDOM_BYTES: usize = 16;
@@ -123,15 +124,11 @@ impl Pairs {
 
     /// Appends the commitments.
     pub(super) fn commit(&self, oracle: &Oracle, circuit: u32, out: &mut Vec<u8>) {
+        let hash = oracle.of_circuit(Domain::Half, circuit);
         for i in 0..self.sizes.pairs {
             for which in [false, true] {
                 let parts = [self.random(i, which), &self.half(i, which)];
-                out.extend_from_slice(&oracle.parts(
-                    Domain::Half,
-                    circuit,
-                    position(i, which),
-                    &parts,
-                ));
+                out.extend_from_slice(&commitment(&hash, i, which, &parts));
             }
         }
     }
@@ -156,6 +153,14 @@ impl Pairs {
             out.extend(self.half(i, which));
         }
     }
+}
+
+/// The commitment to half `which` of pair `i` of the circuit that `hash` is of.
+fn commitment(hash: &Sha256, i: usize, which: bool, parts: &[&[u8]]) -> Hash {
+    let mut hash = hash.clone();
+    hash.update(position(i, which).to_le_bytes());
+    parts.iter().for_each(|part| hash.update(part));
+    hash.finalize().into()
 }
 
 fn position(i: usize, which: bool) -> u32 {
@@ -194,11 +199,11 @@ pub(super) fn find_inconsistent<'a>(
         let step = before.and_then(|_| steps.next());
         let before_this = before.map(|all| all.chunks_exact(RANDOM_BYTES + sizes.half_bytes()));
         let mut before_this = before_this.into_iter().flatten();
+        let hash = oracle.of_circuit(Domain::Half, number);
         for (i, opened) in opened.enumerate() {
             let which = bit(choices, i);
             let at = position(i, which) as usize * HASH_BYTES;
-            let found = oracle.parts(Domain::Half, number, position(i, which), &[opened]);
-            if found != commitments[at..at + HASH_BYTES] {
+            if commitment(&hash, i, which, &[opened]) != commitments[at..at + HASH_BYTES] {
                 return Some(number);
             }
             if let (Some(step), Some(before)) = (step, before_this.next()) {

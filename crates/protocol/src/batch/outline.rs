@@ -2,7 +2,8 @@
 //! the work of its preparation. All of it follows from function, scheme and plan, and tests hold
 //! it to what runs send.
 //!
-//! Work is counted in circuits garbled and in *hashes*, compressions of SHA-256 over 64 bytes.
+//! Work is counted in circuits garbled, in *commitments* to a label (two calls of a cipher), and in
+//! *hashes*, compressions of SHA-256 over 64 bytes.
 
 use tacit_circuit::Role;
 use tacit_garble::Scheme;
@@ -15,13 +16,15 @@ use super::layout::{Batch, KEY_BITS};
 use super::offline::{DIGESTS, SEEDS};
 use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 use super::returned;
+use crate::malicious::commitment::Committing;
 use crate::outline::HEADER_BYTES;
 
 /// Bytes that every hash has before what is hashed, and the least after it (FIPS 180-4).
 const HEAD_BYTES: usize = 25;
 const PADDING_BYTES: usize = 9;
 
-/// Bytes of randomness with which a half is committed.
+/// Bytes before a half in its last block, and of randomness with which it is committed.
+const POSITION_BYTES: usize = 4;
 const RANDOM_BYTES: usize = 16;
 
 /// The messages of a run, headers included, and the evaluator's hashes between them.
@@ -42,9 +45,9 @@ pub struct Outline {
     /// Circuits that the garbler garbles again, and the evaluator evaluates.
     pub circuits: u64,
     /// Of the evaluator when the labels are there, beside evaluating.
-    pub label_hashes: u64,
+    pub labels: Hashing,
     /// Of the evaluator when the recovery labels are there.
-    pub recovery_hashes: u64,
+    pub recovery: Hashing,
     /// What preparing it takes.
     pub preparation: Preparation,
 }
@@ -75,8 +78,33 @@ pub struct Preparation {
 pub struct Work {
     /// Circuits garbled.
     pub circuits: f64,
+    /// And what is hashed.
+    pub hashing: Hashing,
+}
+
+/// What is hashed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hashing {
+    /// Commitments to a label.
+    pub commitments: f64,
     /// Hashes.
     pub hashes: f64,
+}
+
+impl Hashing {
+    fn new(commitments: usize, hashes: u64) -> Self {
+        Self {
+            commitments: commitments as f64,
+            hashes: hashes as f64,
+        }
+    }
+
+    fn times(self, count: f64) -> Self {
+        Self {
+            commitments: self.commitments * count,
+            hashes: self.hashes * count,
+        }
+    }
 }
 
 /// Hashes of a message of so many bytes.
@@ -97,15 +125,23 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         let result_bits = self.function.output_bits(Role::Garbler);
         let returned = (result_bits > 0).then(|| bytes_for(returned::returned_bits(result_bits)));
         let bucket = self.bucket() as u64;
-        let outputs = self.output_bits as u64;
-        // λ, labels, then O, its commitment and its mask; and the hash of each D that is found.
-        let labels = 1 + self.choice_bits as u64 + self.input_bits as u64 + 3 * outputs;
-        // Second shares, the lock, the halves again and their hash, O and its mask.
-        let recovery = KEY_BITS as u64
-            + hashes(KEY_BITS * Block::BYTES)
-            + self.half_hashes()
-            + hashes(self.chaining.commitment_bytes())
-            + 4 * outputs;
+        let outputs = self.output_bits;
+        // Labels, and of each O a commitment and a mask; λ and O. The hash of each D that is found.
+        let labels = Hashing::new(
+            self.choice_bits + self.input_bits + 2 * outputs,
+            1 + outputs as u64,
+        );
+        let mut labels = labels.times(bucket as f64);
+        labels.hashes += outputs as f64;
+        // Second shares, both O and their masks; the lock, the halves again and their hash. D's.
+        let recovery = Hashing::new(
+            KEY_BITS + 4 * outputs,
+            hashes(KEY_BITS * Block::BYTES)
+                + self.half_hashes(2 * self.chaining.pairs)
+                + hashes(self.chaining.commitment_bytes()),
+        );
+        let mut recovery = recovery.times(bucket as f64);
+        recovery.hashes += 1.0;
         Outline {
             ready_bytes: framed(0),
             masked_input_bytes: framed(bytes_for(self.choice_bits)),
@@ -114,15 +150,16 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
             recovery_labels_bytes: framed(self.recovery_labels_bytes()),
             masked_result_bytes: returned.map(framed),
             circuits: bucket,
-            label_hashes: bucket * labels + outputs,
-            recovery_hashes: bucket * recovery + 1,
+            labels,
+            recovery,
             preparation: self.preparation(),
         }
     }
 
-    /// Hashes of all halves of a circuit.
-    fn half_hashes(&self) -> u64 {
-        2 * self.chaining.pairs as u64 * hashes(RANDOM_BYTES + self.chaining.half_bytes())
+    /// Hashes of so many halves of a circuit.
+    fn half_hashes(&self, halves: usize) -> u64 {
+        let half = POSITION_BYTES + RANDOM_BYTES + self.chaining.half_bytes() + PADDING_BYTES;
+        u64::from(halves > 0) + (halves * half.div_ceil(64)) as u64
     }
 
     fn preparation(&self) -> Preparation {
@@ -130,23 +167,28 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         let of_each = |circuits: u64| circuits as f64 / cut.executions as f64;
         // Of what is published of a circuit: inputs, outputs, second and first shares; the halves;
         // λ, the lock and the seed.
-        let encoded = self.encoding.encoded_bits() as u64;
-        let labels = self.input_bits + 2 * self.output_bits + self.encoding.bits();
-        let publish = 2 * (labels as u64 + encoded)
-            + self.half_hashes()
+        let encoded = self.encoding.encoded_bits();
+        let labels = self.input_bits + self.output_bits + self.encoding.bits() + encoded;
+        let publish = 2 * self.output_bits as u64
+            + self.half_hashes(2 * self.chaining.pairs)
             + hashes(KEY_BITS * Block::BYTES)
             + 2;
-        let digest = hashes(self.layout.total) as f64;
-        let work = |circuits: f64, hashes: f64| Work { circuits, hashes };
-        let made = |circuits: f64| work(circuits, circuits * (publish as f64 + digest));
-        let opened = encoded + self.half_hashes() / 2;
+        let digest = hashes(self.layout.total);
+        let work = |circuits: f64, of_each: Hashing, count: f64| Work {
+            circuits,
+            hashing: of_each.times(count),
+        };
+        let publishing = Hashing::new(2 * labels, publish);
+        let digesting = Hashing::new(2 * labels, publish + digest);
+        let made = |circuits: f64| work(circuits, digesting, circuits);
+        let opened = Hashing::new(encoded, self.half_hashes(self.chaining.pairs));
         let evaluators = EvaluatorExecution::bytes(self);
         Preparation {
             digesting: made(of_each(cut.circuits)),
             checking: made(of_each(cut.checked())),
-            publishing: work(bucket, bucket * publish as f64),
-            comparing: work(0.0, bucket * digest),
-            opening: work(0.0, bucket * opened as f64),
+            publishing: work(bucket, publishing, bucket),
+            comparing: work(0.0, Hashing::new(0, digest), bucket),
+            opening: work(0.0, opened, bucket),
             garbler_bytes: self.preparing_bytes() / cut.executions,
             garbler_kept_bytes: GarblerExecution::bytes(self) as u64,
             evaluator_kept_bytes: (evaluators.secret + evaluators.published) as u64,
@@ -172,14 +214,28 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     }
 }
 
-/// Commits to so many labels that belong to no one: for who wants to know what a hash takes.
+/// Commits to both labels of so many wires that belong to no one: for who wants to know what a
+/// commitment takes.
 #[must_use]
-pub fn commit_to_labels(count: u32) -> Hash {
+pub fn commit_to_wires(count: usize) -> Vec<u8> {
+    let mut prg = Prg::new(Block::ONES);
+    let delta = prg.next_block();
+    let mut labels = vec![Block::ZERO; count];
+    prg.fill_blocks(&mut labels);
+    let mut commitments = Vec::new();
+    let committing = Committing::new(&Oracle::named([0; 16]), Domain::SecondShare, 0);
+    committing.commit(&labels, delta, &mut commitments);
+    commitments
+}
+
+/// Hashes so many labels that belong to no one: for who wants to know what a hash takes.
+#[must_use]
+pub fn hash_labels(count: u32) -> Hash {
     let oracle = Oracle::named([0; 16]);
     let mut prg = Prg::new(Block::ONES);
     let mut all = [0; HASH_BYTES];
     for number in 0..count {
-        let hash = oracle.block(Domain::SecondShare, 0, number, prg.next_block());
+        let hash = oracle.block(Domain::Output, 0, number, prg.next_block());
         all.iter_mut()
             .zip(hash)
             .for_each(|(all, byte)| *all ^= byte);

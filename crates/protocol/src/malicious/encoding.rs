@@ -75,14 +75,18 @@ impl Encoding {
         }
         // With parity, t errors give distance 2t + 2.
         let errors = (distance.saturating_sub(1) / 2).max(1);
-        let generator = (SMALLEST_DEGREE..)
+        let (degree, polynomial, roots) = (SMALLEST_DEGREE..)
             .zip(PRIMITIVE)
-            .filter_map(|(degree, polynomial)| generator(degree, polynomial, errors, bits))
-            .min_by_key(Vec::len)
+            .map(|(degree, polynomial)| (degree, polynomial, roots(degree, errors)))
+            .filter(|(degree, _, roots)| bits + roots.len() < 1 << degree)
+            .min_by_key(|(_, _, roots)| roots.len())
             .ok_or(Error::ApiMisuse(
                 "at most 130000 input bits of the evaluator in `batch`",
             ))?;
-        Ok(Self::systematic(bits, &generator))
+        Ok(Self::systematic(
+            bits,
+            &generator(degree, polynomial, &roots),
+        ))
     }
 
     /// The systematic code with this generator polynomial, shortened, with a bit of parity.
@@ -170,9 +174,26 @@ impl Encoding {
     }
 }
 
-/// The generator polynomial of the BCH code of length 2^degree − 1 that corrects so many errors,
-/// lowest coefficient first, if it has room for `bits`.
-fn generator(degree: u32, polynomial: u32, errors: usize, bits: usize) -> Option<Vec<bool>> {
+/// The roots of the generator polynomial of the BCH code of length 2^degree − 1 that corrects so
+/// many errors, as logarithms: the first odd numbers and their doubles.
+fn roots(degree: u32, errors: usize) -> Vec<usize> {
+    let length = (1 << degree) - 1;
+    let mut is_root = vec![false; length];
+    let mut roots = Vec::new();
+    for odd in (1..2 * errors).step_by(2) {
+        let mut root = odd % length;
+        while !is_root[root] {
+            is_root[root] = true;
+            roots.push(root);
+            root = 2 * root % length;
+        }
+    }
+    roots
+}
+
+/// The generator polynomial of the code of length 2^degree − 1 with these roots, lowest coefficient
+/// first.
+fn generator(degree: u32, polynomial: u32, roots: &[usize]) -> Vec<bool> {
     let length = (1_usize << degree) - 1;
     let mut powers = Vec::with_capacity(length);
     let mut power = 1_u32;
@@ -187,21 +208,9 @@ fn generator(degree: u32, polynomial: u32, errors: usize, bits: usize) -> Option
     for (exponent, power) in powers.iter().enumerate() {
         logarithms[*power as usize] = exponent;
     }
-    let mut is_root = vec![false; length];
-    for odd in (1..2 * errors).step_by(2) {
-        let mut root = odd % length;
-        while !is_root[root] {
-            is_root[root] = true;
-            root = 2 * root % length;
-        }
-    }
-    let roots = is_root.iter().filter(|root| **root).count();
-    if bits + roots > length {
-        return None;
-    }
     // The product of x − α^root; its coefficients lie in GF(2).
     let mut product = vec![1_u32];
-    for (root, _) in is_root.iter().enumerate().filter(|(_, root)| **root) {
+    for root in roots {
         product.push(0);
         for i in (0..product.len()).rev() {
             let times_root = match product[i] {
@@ -213,12 +222,10 @@ fn generator(degree: u32, polynomial: u32, errors: usize, bits: usize) -> Option
         }
     }
     debug_assert!(product.iter().all(|coefficient| *coefficient < 2));
-    Some(
-        product
-            .iter()
-            .map(|coefficient| *coefficient == 1)
-            .collect(),
-    )
+    product
+        .iter()
+        .map(|coefficient| *coefficient == 1)
+        .collect()
 }
 
 #[cfg(test)]
@@ -282,7 +289,7 @@ mod tests {
         ] {
             let polynomial = PRIMITIVE[(degree - SMALLEST_DEGREE) as usize];
             let length = (1 << degree) - 1;
-            let generator = generator(degree, polynomial, errors, dimension).unwrap();
+            let generator = generator(degree, polynomial, &roots(degree, errors));
             assert_eq!(
                 length + 1 - generator.len(),
                 dimension,

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `bits`, `frames` | bits in bytes; long streams in messages |
 //! | `encoding` | probe-resistant encoding of the evaluator's inputs |
-//! | `oracle` | commitments and every other hash |
+//! | `commitment` | commitments to labels, by AES |
+//! | `oracle` | other commitments and every other hash, by SHA-256 |
 //! | `pads` | from correlated OTs to keys of chosen strings |
 //! | `parallel` | work on several threads |
 //! | `returned` | a result that is masked and authenticated in the circuit |
@@ -12,6 +13,7 @@
 //! | `walk` | a function garbled and evaluated as a whole |
 
 pub(crate) mod bits;
+pub(crate) mod commitment;
 pub(crate) mod encoding;
 pub(crate) mod frames;
 pub(crate) mod oracle;

@@ -2,16 +2,16 @@
 //! other.
 //!
 //! The input is the batch's or run's name (16 bytes, from its tag), the [`Domain`] (1), the number
-//! of a circuit (4) and of a position in it (4), both little-endian, and what is hashed.
+//! of a circuit (4) and of a position in it (4), both little-endian, and what is hashed. Where a
+//! circuit has many hashes of more than a block ([`Oracle::of_circuit`]), the position is 0, zeros
+//! fill the first 64 bytes up, whose compression all of them share, and the position's 4 bytes come
+//! before what is hashed.
 //!
-//! **Commitments to labels carry no randomness of their own.** A label is 128 random bits, and its
-//! pair's other label differs from it by the circuit's Δ, of which 127 bits are unknown: whoever
-//! holds one of them finds the other in the oracle only by guessing Δ, and a guess serves one
-//! circuit. What has less entropy (halves of m_j, W) is hashed with 128 random bits. Binding is
-//! collision resistance, of which all 256 bits of output are kept.
+//! Labels are committed to by AES ([`commitment`](super::commitment)), from start points that are
+//! this oracle's. What has less entropy than a label (halves of m_j, W) is hashed with 128 random
+//! bits. Binding is collision resistance, of which all 256 bits of output are kept.
 //!
-//! **Cost**: one compression a label. The length of its padding is fixed, so that the block is
-//! made by hand.
+//! **Cost**: one compression a block, whose padding has a fixed length and is made by hand.
 
 use sha2::block_api::compress256;
 use sha2::{Digest as _, Sha256};
@@ -35,17 +35,17 @@ pub(crate) enum Domain {
     Seed = 2,
     /// Commitment to λ.
     Lambda = 3,
-    /// Commitment to a label of the garbler's input; in `outsourced` where such commitments start.
+    /// Start point of commitments to labels of the garbler's input.
     GarblerInput = 4,
-    /// Commitment to a first share of a label of the evaluator's input.
+    /// Start point of commitments to first shares of labels of the evaluator's input.
     FirstShare = 5,
-    /// Commitment to a second share.
+    /// Start point of commitments to second shares.
     SecondShare = 6,
     /// O, derived from a label of an output.
     Output = 7,
-    /// Commitment to O.
+    /// Start point of commitments to O.
     OutputCommitment = 8,
-    /// What masks R and D under O.
+    /// Start point of what masks R and D under O.
     OutputMask = 9,
     /// Commitment to a half of m.
     Half = 10,
@@ -92,6 +92,9 @@ pub(crate) enum Domain {
 /// Bytes before what is hashed.
 const HEAD_BYTES: usize = 25;
 
+/// Bytes that SHA-256 compresses at a time.
+const COMPRESSED_BYTES: usize = 64;
+
 /// The initial state of SHA-256 (FIPS 180-4, section 5.3.3).
 const INITIAL: [u32; 8] = [
     0x6a09_e667,
@@ -113,7 +116,7 @@ pub(crate) struct Oracle {
 impl Oracle {
     /// The oracle of the batch that the run `tag` prepares.
     pub(crate) fn new(tag: &RunTag) -> Self {
-        let hash = Sha256::new_with_prefix(b"tacit batch 1\0").chain_update(tag.as_bytes());
+        let hash = Sha256::new_with_prefix(b"tacit batch 2\0").chain_update(tag.as_bytes());
         let mut name = [0; 16];
         name.copy_from_slice(&hash.finalize()[..16]);
         Self { name }
@@ -181,6 +184,13 @@ impl Oracle {
         hash.finalize().into()
     }
 
+    /// What the hashes of a circuit for one use, which is always hashed so, begin with: to be cloned
+    /// and fed a position (4) and then what is hashed.
+    pub(crate) fn of_circuit(&self, domain: Domain, circuit: u32) -> Sha256 {
+        self.start(domain, circuit, 0)
+            .chain_update([0; COMPRESSED_BYTES - HEAD_BYTES])
+    }
+
     /// A hash to be fed.
     pub(crate) fn start(&self, domain: Domain, circuit: u32, position: u32) -> Sha256 {
         Sha256::new_with_prefix(self.head(domain, circuit, position))
@@ -199,19 +209,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn hashes_of_a_circuit_share_a_block_of_their_own() {
+        let mut input = vec![7; 16];
+        input.extend([10, 4, 3, 2, 1]);
+        input.resize(64, 0);
+        input.extend([9, 0, 0, 0]);
+        input.extend(b"a half");
+        let circuit = Oracle::named([7; 16]).of_circuit(Domain::Half, 0x0102_0304);
+        let found = circuit.chain_update([9, 0, 0, 0]).chain_update(b"a half");
+        assert_eq!(found.finalize(), Sha256::digest(&input));
+    }
+
+    #[test]
     fn a_block_is_hashed_as_sha_256_says() {
         let oracle = Oracle::named([7; 16]);
         let block = Block::from_u128(0x0123_4567_89ab_cdef);
         let mut input = vec![7; 16];
-        input.extend([9, 4, 3, 2, 1, 8, 7, 6, 5]);
+        input.extend([7, 4, 3, 2, 1, 8, 7, 6, 5]);
         input.extend(block.to_bytes());
         let expected: Hash = Sha256::digest(&input).into();
         let (circuit, position) = (0x0102_0304, 0x0506_0708);
-        let found = oracle.block(Domain::OutputMask, circuit, position, block);
+        let found = oracle.block(Domain::Output, circuit, position, block);
         assert_eq!(found, expected);
         let parts: [&[u8]; 1] = [&block.to_bytes()];
         assert_eq!(
-            oracle.parts(Domain::OutputMask, circuit, position, &parts),
+            oracle.parts(Domain::Output, circuit, position, &parts),
             expected
         );
     }

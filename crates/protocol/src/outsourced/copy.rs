@@ -10,11 +10,11 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::commitment::{Committing, PAIR_BYTES};
 use super::partial::{follow_gates, write_gates};
 use super::saved::SavedCopy;
 use super::work::{SEED_BYTES, Work};
 use crate::malicious::bits::{bit, bytes_for, pack, unpack};
+use crate::malicious::commitment::{Committing, PAIR_BYTES};
 use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle, first_block};
 use crate::malicious::walk::{InputLabels, Material};
 
@@ -144,9 +144,14 @@ impl CopySecrets {
         }
     }
 
-    /// Appends commitments to both labels of each of `zeros`.
+    /// Appends commitments to both labels of each of `zeros`, at position p the one with select bit
+    /// p.
     fn commit(&self, oracle: &Oracle, domain: Domain, zeros: &[Block], out: &mut Vec<u8>) {
-        Committing::new(oracle, domain, self.copy).commit(zeros, self.delta, out);
+        let first = zeros
+            .iter()
+            .map(|zero| *zero ^ self.delta.and_bit(zero.lsb()));
+        let first = Zeroizing::new(first.collect::<Vec<_>>());
+        Committing::new(oracle, domain, self.copy as u32).commit(&first, self.delta, out);
     }
 }
 

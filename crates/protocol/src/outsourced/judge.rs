@@ -4,7 +4,6 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::commitment::{Committing, PAIR_BYTES};
 use super::copy::{ActiveLabels, CopySecrets, CopySeed, evaluate};
 use super::cut::{CutKey, Fate};
 use super::saved::{CloudValue, SavedCopy};
@@ -12,6 +11,7 @@ use super::work::{SEED_BYTES, Work};
 use super::{Cheat, cheated};
 use crate::Error;
 use crate::malicious::bits::differ;
+use crate::malicious::commitment::{Committing, PAIR_BYTES};
 use crate::malicious::oracle::{Domain, Oracle};
 
 /// What is held of a circuit from its head on.
@@ -62,8 +62,8 @@ impl HeldCopy {
         let labels = labels.map(|bytes| Block::from_bytes(*bytes));
         let mut own = Zeroizing::new(labels.collect::<Vec<_>>());
         let commitments = &open[2 * Block::BYTES..];
-        let committing = Committing::new(oracle, Domain::GarblerInput, copy);
-        let opened = committing.open(&own, commitments);
+        let committing = Committing::new(oracle, Domain::GarblerInput, copy as u32);
+        let opened = open_by_select_bits(&committing, &own, commitments);
         match fate {
             Fate::Check if !checked => {
                 let part = "start points or commitments to inputs";
@@ -114,8 +114,8 @@ impl HeldCopy {
             },
         };
         let commitments = &body[..PAIR_BYTES * work.transfers()];
-        let committing = Committing::new(oracle, Domain::EvaluatorInput, copy);
-        let opened = committing.open(active.encoded, commitments);
+        let committing = Committing::new(oracle, Domain::EvaluatorInput, copy as u32);
+        let opened = open_by_select_bits(&committing, active.encoded, commitments);
         let evaluated = evaluate(work, self.starts, &active, loaded(), body);
         let differs = first_difference(work, body, expected);
         let masked = match (encoded, differs) {
@@ -129,6 +129,12 @@ impl HeldCopy {
         };
         Ok(Judged { masked, saved })
     }
+}
+
+/// Whether each of `labels` opens the commitment at its select bit's position. (A select bit says
+/// nothing of a value: positions are as random as permute bits.)
+fn open_by_select_bits(committing: &Committing, labels: &[Block], commitments: &[u8]) -> bool {
+    committing.open(0, labels, |i| labels[i].lsb(), commitments)
 }
 
 /// The first part in which a circuit's body is not what it should be. All parts are compared whole,

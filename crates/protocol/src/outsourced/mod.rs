@@ -13,7 +13,6 @@
 //! | `ticket` | by which a server finds the two links of one run |
 //! | `cut`, `chain` | which circuits are evaluated, and the keys that say so, run after run |
 //! | `copy`, `work` | a circuit from its seed, and its bytes |
-//! | `commitment` | commitments to labels |
 //! | `transfer` | oblivious transfer from the generator to the cloud, by the evaluator's choice |
 //! | `toss`, `same_input` | one input of the generator to all circuits |
 //! | `partial`, `saved` | values from one run to the next |
@@ -29,7 +28,6 @@
 mod chain;
 mod cheat;
 mod cloud;
-mod commitment;
 mod copy;
 mod cut;
 mod evaluator;

@@ -25,13 +25,13 @@ use tacit_kernels::Block;
 use tacit_ot::Security;
 
 use super::chain::{ChainId, Head};
-use super::commitment::PAIR_BYTES;
 use super::parameters::Parameters;
 use super::party::Step;
 use super::saved::{Labels, MAX_SAVED_BITS, SavedCopy};
 use super::terms::{Shape, Terms};
 use crate::Error;
 use crate::malicious::bits::bytes_for;
+use crate::malicious::commitment::PAIR_BYTES;
 use crate::malicious::encoding::Encoding;
 use crate::malicious::oracle::Oracle;
 use crate::malicious::returned::{added_inputs, component, returned_bits};

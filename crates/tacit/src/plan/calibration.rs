@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tacit_circuit::{Component, Digest};
 use tacit_garble::SchemeId;
 use tacit_net::{Channel, Identity, Link, Settings};
-use tacit_protocol::batch::outline::commit_to_labels;
+use tacit_protocol::batch::outline::{Hashing, commit_to_wires, hash_labels};
 
 use super::Overhead;
 use super::rehearsal::Handling;
@@ -27,7 +27,7 @@ const BULK_BYTES: usize = 256 << 10;
 const BULK_TIME: Duration = Duration::from_millis(20);
 /// How long each side of a component is tried out under a scheme.
 const PATIENCE: Duration = Duration::from_micros(1500);
-/// Hashes of `batch` that are timed together, and how often.
+/// Hashes or commitments of `batch` that are timed together, and how often.
 const HASHES: u32 = 1 << 10;
 const HASHINGS: usize = 5;
 
@@ -38,7 +38,7 @@ pub struct Calibration {
     pub overhead: Overhead,
     components: HashMap<(SchemeId, Digest), TimeEstimate>,
     handling: HashMap<SchemeId, Handling>,
-    hash: Option<f64>,
+    hashes: Option<HashTimes>,
 }
 
 impl Calibration {
@@ -91,19 +91,43 @@ impl Calibration {
 }
 
 impl Calibration {
-    /// Seconds that a hash of `batch` takes, measured the first time that it is asked for.
-    pub(super) fn hash(&mut self) -> f64 {
-        *self.hash.get_or_insert_with(|| {
-            let times = (0..HASHINGS).map(|_| {
-                let begun = Instant::now();
-                std::hint::black_box(commit_to_labels(HASHES));
-                begun.elapsed().as_secs_f64() / f64::from(HASHES)
-            });
-            let mut times: Vec<f64> = times.collect();
-            times.sort_by(f64::total_cmp);
-            times[HASHINGS / 2]
+    /// What `batch` takes to hash, measured the first time that it is asked for.
+    pub(super) fn hashes(&mut self) -> HashTimes {
+        *self.hashes.get_or_insert_with(|| HashTimes {
+            commitment: median_of_hashings(|| {
+                std::hint::black_box(commit_to_wires(HASHES as usize / 2));
+            }),
+            hash: median_of_hashings(|| {
+                std::hint::black_box(hash_labels(HASHES));
+            }),
         })
     }
+}
+
+/// What `batch` takes to hash, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HashTimes {
+    commitment: f64,
+    hash: f64,
+}
+
+impl HashTimes {
+    /// Seconds of all that is hashed.
+    pub(super) fn of(&self, hashing: &Hashing) -> f64 {
+        self.commitment * hashing.commitments + self.hash * hashing.hashes
+    }
+}
+
+/// The median of what one of [`HASHES`] takes.
+fn median_of_hashings(all: impl Fn()) -> f64 {
+    let times = (0..HASHINGS).map(|_| {
+        let begun = Instant::now();
+        all();
+        begun.elapsed().as_secs_f64() / f64::from(HASHES)
+    });
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    times[HASHINGS / 2]
 }
 
 /// What software adds to `link`, from messages between two threads over an imitation of it.

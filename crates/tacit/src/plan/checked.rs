@@ -1,7 +1,7 @@
 //! A function by `batch`: an execution that was prepared and checked with many others.
 //!
 //! Messages and hashes are exact ([`tacit_protocol::batch::outline`]). The work is what garbling,
-//! evaluating and a hash take on this machine, each measured; what else there is to do beside them
+//! evaluating, a commitment and a hash take on this machine, each measured; what else there is to do beside them
 //! (generators, copies) is a few percent of it. All on one thread a party.
 
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use tacit_protocol::batch::plan::MAX_EXECUTIONS;
 use tacit_protocol::batch::{Batch, Plan};
 
 use super::alternative::{Candidate, Costs, runs_in_stock, seconds};
+use super::calibration::HashTimes;
 use super::course::{Course, Way};
 use super::{
     Alternative, Calibration, InStock, Need, Offline, PlannedProtocol, PlannedTimes, PlannedTraffic,
@@ -44,7 +45,7 @@ impl Candidate {
         let components = function.components().iter();
         let measured = components.map(|component| calibration.of(rung.id, component));
         let times = measured.collect::<Result<Vec<_>, _>>()?;
-        let machine = Machine::of(function, times, calibration.hash());
+        let machine = Machine::of(function, times, calibration.hashes());
         let work = machine.online(&outline);
         let course = Course::of_checked(&outline, work, way);
         let needs = vec![Need {
@@ -99,11 +100,11 @@ struct Machine<'f> {
     evaluating: f64,
     /// To compute the function in the clear, which the evaluator does in every run.
     in_the_clear: f64,
-    hash: f64,
+    hashes: HashTimes,
 }
 
 impl<'f> Machine<'f> {
-    fn of(function: &'f Function, times: Vec<crate::TimeEstimate>, hash: f64) -> Self {
+    fn of(function: &'f Function, times: Vec<crate::TimeEstimate>, hashes: HashTimes) -> Self {
         let costs = Costs {
             function,
             times,
@@ -121,15 +122,15 @@ impl<'f> Machine<'f> {
             in_the_clear: begun.elapsed().as_secs_f64(),
             garbling: costs.all_calls(|time| time.garbler),
             evaluating: costs.all_calls(|time| time.evaluator),
-            hash,
+            hashes,
         }
     }
 
     /// Of the evaluator, on each of the garbler's messages.
     fn online(&self, outline: &Outline) -> [f64; 2] {
         [
-            self.evaluating * outline.circuits as f64 + self.hash * outline.label_hashes as f64,
-            self.in_the_clear + self.hash * outline.recovery_hashes as f64,
+            self.evaluating * outline.circuits as f64 + self.hashes.of(&outline.labels),
+            self.in_the_clear + self.hashes.of(&outline.recovery),
         ]
     }
 
@@ -161,7 +162,7 @@ impl<'f> Machine<'f> {
     }
 
     fn offline(&self, of: &Preparation, way: &Way) -> Offline {
-        let time = |work: &Work| self.garbling * work.circuits + self.hash * work.hashes;
+        let time = |work: &Work| self.garbling * work.circuits + self.hashes.of(&work.hashing);
         // One party checks while the other waits; the circuits that are kept are made, sent and
         // compared at the same time.
         let sending = way.going_in(of.garbler_bytes);

@@ -4,7 +4,6 @@ use core::mem;
 use core::ops::Range;
 
 use rand_core::CryptoRng;
-use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use tacit_ot::Security;
@@ -18,10 +17,11 @@ use crate::batch::consistency::find_inconsistent;
 use crate::batch::cut::{CheckSet, ChoiceSeed};
 use crate::batch::execution::KeptCircuit;
 use crate::batch::frames::Incoming;
-use crate::batch::oracle::{Domain, HASH_BYTES, Hash, Oracle};
+use crate::batch::oracle::{Domain, HASH_BYTES, Hash};
 use crate::batch::{
     Batch, Caught, Circuits, EvaluatorExecution, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel,
 };
+use crate::malicious::commitment::Committing;
 use crate::message::{Kind, exactly};
 use crate::party::{Action, Party, Progress};
 use crate::setup::EvaluatorOt;
@@ -368,39 +368,16 @@ fn check_openings<S: Scheme<Wire = Block>>(
     let shares = batch.accept(encoded, first, &group.t[transfers], strings);
     let mut decoded = Vec::with_capacity(length);
     for ((number, published), shares) in numbered.zip(shares) {
-        let commitments = published[batch.layout.first.clone()].as_chunks().0;
-        if !open_shares(&batch.oracle, *number, commitments, encoded, &shares) {
+        let commitments = &published[batch.layout.first.clone()];
+        let committing = Committing::new(&batch.oracle, Domain::FirstShare, *number);
+        let choice = |k: usize| u8::from(encoded[k]).into();
+        if !committing.open(0, &shares, choice, commitments) {
             return Err(cheated(Caught::TransferredLabel(*number)));
         }
         decoded.push(batch.encoding.decode_blocks(&shares));
     }
     let offset = Zeroizing::new(batch.encoding.decode_bits(encoded));
     Ok((decoded, offset))
-}
-
-/// Whether all shares of a circuit open. Which commitment is compared, and what comes of it, is
-/// decided without a branch or an index on the choices.
-fn open_shares(
-    oracle: &Oracle,
-    circuit: u32,
-    commitments: &[Hash],
-    choices: &[bool],
-    shares: &[Block],
-) -> bool {
-    let mut all = Choice::from(1);
-    let pairs = commitments.as_chunks::<2>().0.iter();
-    for (k, ((pair, choice), share)) in (0..).zip(pairs.zip(choices).zip(shares)) {
-        let choice = u8::from(*choice);
-        let position = 2 * k + u32::from(choice);
-        let domain = Domain::FirstShare;
-        let found = oracle.block(domain, circuit, position, *share);
-        let mut expected = pair[0];
-        for (byte, other) in expected.iter_mut().zip(pair[1]) {
-            byte.conditional_assign(&other, choice.into());
-        }
-        all &= found.ct_eq(&expected);
-    }
-    all.into()
 }
 
 /// Decoded shares of each circuit; y1 and c.

@@ -14,8 +14,9 @@ use crate::batch::circuit::{lock, unmask};
 use crate::batch::consistency::Pairs;
 use crate::batch::execution::{EvaluatorExecution, KeptCircuit};
 use crate::batch::layout::{Batch, KEY_BITS, LOCK_BYTES};
-use crate::batch::oracle::{Domain, HASH_BYTES, Hash, Oracle, first_block};
+use crate::batch::oracle::{Domain, HASH_BYTES, Hash, first_block};
 use crate::batch::{Caught, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel, returned};
+use crate::malicious::commitment::{Committing, PAIR_BYTES, pads_of_pairs};
 use crate::malicious::walk::InputLabels;
 use crate::message::{Kind, array, exactly};
 use crate::party::{Action, Party};
@@ -204,14 +205,9 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         let second: Vec<Block> = labels.by_ref().take(batch.choice_bits).collect();
         let mut choices = self.open_second(circuit, 0, &second, &self.secrets.masked)?;
         let mut inputs = Zeroizing::new(labels.collect::<Vec<_>>());
-        let commitments = circuit.published[layout.inputs.clone()].as_chunks().0;
-        let opened = Opened {
-            domain: Domain::GarblerInput,
-            circuit: circuit.number,
-            first: 0,
-            commitments,
-        };
-        if !opened.is_opened_by(oracle, &inputs, positions) {
+        let commitments = &circuit.published[layout.inputs.clone()];
+        let committing = Committing::new(oracle, Domain::GarblerInput, circuit.number);
+        if !committing.open(0, &inputs, position_of(positions), commitments) {
             return Err(cheated(Caught::GarblerInput(circuit.number)));
         }
         unmask(lambda, &mut inputs, &mut choices);
@@ -238,13 +234,10 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         choices: &[u8],
     ) -> Result<Zeroizing<Vec<Block>>, Error> {
         let commitments = &circuit.published[self.batch.layout.second.clone()];
-        let opened = Opened {
-            domain: Domain::SecondShare,
-            circuit: circuit.number,
-            first,
-            commitments: commitments.as_chunks().0,
-        };
-        if !opened.is_opened_by(&self.batch.oracle, second, choices) {
+        let these = PAIR_BYTES * first..PAIR_BYTES * (first + second.len());
+        let commitments = &commitments[these];
+        let committing = Committing::new(&self.batch.oracle, Domain::SecondShare, circuit.number);
+        if !committing.open(first, second, position_of(choices), commitments) {
             return Err(cheated(Caught::SecondShare(circuit.number)));
         }
         let labels = second.iter().zip(&circuit.shares[first..]);
@@ -344,24 +337,24 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         masks: &[[u8; Block::BYTES]],
     ) -> Result<Vec<Block>, Error> {
         let (batch, oracle, number) = (self.batch, &self.batch.oracle, circuit.number);
-        let commitments = &circuit.published[batch.layout.outputs.clone()];
-        let commitments = commitments.as_chunks::<HASH_BYTES>().0;
+        let given = outputs.as_chunks::<2>().0.iter();
+        let given = given.map(|pair| pair.map(Block::from_bytes));
+        let mut pads = Zeroizing::new(given.collect::<Vec<_>>());
+        let mut commitments = Vec::with_capacity(PAIR_BYTES * pads.len());
+        let committing = Committing::new(oracle, Domain::OutputCommitment, number);
+        committing.commit_pairs(&pads, &mut commitments);
+        if commitments != circuit.published[batch.layout.outputs.clone()] {
+            return Err(cheated(Caught::Output(number)));
+        }
+        pads_of_pairs(oracle, Domain::OutputMask, number, &mut pads);
         let mut randoms: Vec<Block> = Vec::with_capacity(batch.output_bits);
-        let given = outputs.iter().zip(masks).zip(commitments);
-        for (position, ((derived, mask), commitment)) in (0_u32..).zip(given) {
-            let (output, derived) = (position / 2, Block::from_bytes(*derived));
-            let domain = Domain::OutputCommitment;
-            if oracle.block(domain, number, output, derived) != *commitment {
-                return Err(cheated(Caught::Output(number)));
+        for (pads, masks) in pads.iter().zip(masks.as_chunks::<2>().0) {
+            let [zero, one] = masks.map(Block::from_bytes);
+            let random = pads[0] ^ zero;
+            if random != pads[1] ^ one ^ key {
+                return Err(cheated(Caught::OutputMask(number)));
             }
-            let pad = oracle.block_to_block(Domain::OutputMask, number, output, derived);
-            let of_one = key.and_bit(u8::from(position % 2 == 1).into());
-            let random = pad ^ Block::from_bytes(*mask) ^ of_one;
-            match randoms.get(output as usize) {
-                None => randoms.push(random),
-                Some(same) if *same == random => {}
-                Some(_) => return Err(cheated(Caught::OutputMask(number))),
-            }
+            randoms.push(random);
         }
         Ok(randoms)
     }
@@ -417,24 +410,9 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     }
 }
 
-/// Commitments to pairs of labels of a circuit.
-struct Opened<'c> {
-    domain: Domain,
-    circuit: u32,
-    /// The first pair that is opened.
-    first: usize,
-    commitments: &'c [Hash],
-}
-
-impl Opened<'_> {
-    /// Whether each label opens the commitment of its pair that `positions` name.
-    fn is_opened_by(&self, oracle: &Oracle, labels: &[Block], positions: &[u8]) -> bool {
-        labels.iter().enumerate().all(|(i, label)| {
-            let position = 2 * (self.first + i) + usize::from(bit(positions, i));
-            let hash = oracle.block(self.domain, self.circuit, position as u32, *label);
-            hash == self.commitments[position]
-        })
-    }
+/// Where the commitments that are opened stand.
+fn position_of(positions: &[u8]) -> impl Fn(usize) -> Choice {
+    |i| u8::from(bit(positions, i)).into()
 }
 
 impl<S: Scheme<Wire = Block>> Party for OnlineEvaluator<'_, '_, S> {

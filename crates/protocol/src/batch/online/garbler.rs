@@ -13,6 +13,7 @@ use crate::batch::execution::GarblerExecution;
 use crate::batch::layout::Batch;
 use crate::batch::oracle::Domain;
 use crate::batch::{Caught, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel, returned};
+use crate::malicious::commitment::pads_of_pairs;
 use crate::message::{Kind, array, exactly};
 use crate::party::{Action, Party};
 use crate::{Error, Misbehaviour};
@@ -113,14 +114,12 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
         let mut randoms = Zeroizing::new(vec![Block::ZERO; batch.output_bits]);
         prg.fill_blocks(&mut randoms);
         for (circuit, outputs) in ready.circuits.iter().zip(&ready.outputs) {
-            let pairs = outputs.as_chunks::<2>().0.iter();
-            for (output, (pair, random)) in (0..).zip(pairs.zip(randoms.iter())) {
-                for (derived, value) in pair.iter().zip([*random, *random ^ key]) {
-                    let (domain, number) = (Domain::OutputMask, circuit.number);
-                    let mask = batch
-                        .oracle
-                        .block_to_block(domain, number, output, *derived);
-                    masks.extend_from_slice(&(mask ^ value).to_bytes());
+            let mut pads = outputs.clone();
+            let (pads, _) = pads.as_chunks_mut();
+            pads_of_pairs(&batch.oracle, Domain::OutputMask, circuit.number, pads);
+            for (pair, random) in pads.iter().zip(randoms.iter()) {
+                for (pad, value) in pair.iter().zip([*random, *random ^ key]) {
+                    masks.extend_from_slice(&(*pad ^ value).to_bytes());
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! From the outputs of a bucket to a result: which open, where two differ, and what is selected.
 //! No branch and no index depends on the outputs.
 
-use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use subtle::{Choice, ConditionallySelectable};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -9,7 +9,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::batch::circuit::derive_output;
 use crate::batch::execution::KeptCircuit;
 use crate::batch::layout::Batch;
-use crate::batch::oracle::{Domain, Hash, Oracle};
+use crate::batch::oracle::Domain;
+use crate::malicious::commitment::{Committing, pads};
 
 /// What was found of an output of a circuit: whether its O is that of 0 or of 1, and what the mask
 /// under it hides.
@@ -35,42 +36,27 @@ impl CircuitOutcome {
         labels: &[Block],
         masks: &[[u8; Block::BYTES]],
     ) -> Self {
-        let layout = &batch.layout;
-        let commitments = circuit.published[layout.outputs.clone()].as_chunks().0;
-        let commitments = commitments.as_chunks::<2>().0.iter();
-        let given = commitments.zip(masks.as_chunks::<2>().0).zip(labels);
-        let found = (0..)
-            .zip(given)
-            .map(|(output, ((commitments, masks), label))| {
-                Self::find(
-                    &batch.oracle,
-                    circuit.number,
-                    output,
-                    *label,
-                    commitments,
-                    masks,
-                )
-            });
-        Self(found.collect())
-    }
-
-    fn find(
-        oracle: &Oracle,
-        circuit: u32,
-        output: u32,
-        label: Block,
-        commitments: &[Hash; 2],
-        masks: &[[u8; Block::BYTES]; 2],
-    ) -> Found {
-        let derived = derive_output(oracle, circuit, output, label);
-        let hash = oracle.block(Domain::OutputCommitment, circuit, output, derived);
-        let pad = oracle.block_to_block(Domain::OutputMask, circuit, output, derived);
-        Found {
-            zero: hash.ct_eq(&commitments[0]).unwrap_u8(),
-            one: hash.ct_eq(&commitments[1]).unwrap_u8(),
-            under_zero: pad ^ Block::from_bytes(masks[0]),
-            under_one: pad ^ Block::from_bytes(masks[1]),
-        }
+        let (oracle, number) = (&batch.oracle, circuit.number);
+        let derived = (0..).zip(labels);
+        let derived = derived.map(|(output, label)| derive_output(oracle, number, output, *label));
+        let derived = Zeroizing::new(derived.collect::<Vec<_>>());
+        let mut under = derived.clone();
+        pads(oracle, Domain::OutputMask, number, &mut under);
+        let found = under.iter().zip(masks.as_chunks::<2>().0);
+        let mut outcome = Self(Vec::with_capacity(labels.len()));
+        outcome.0.extend(found.map(|(pad, masks)| Found {
+            zero: 0,
+            one: 0,
+            under_zero: *pad ^ Block::from_bytes(masks[0]),
+            under_one: *pad ^ Block::from_bytes(masks[1]),
+        }));
+        let commitments = &circuit.published[batch.layout.outputs.clone()];
+        let committing = Committing::new(oracle, Domain::OutputCommitment, number);
+        committing.compare(0, &derived, commitments, |output, [zero, one]| {
+            outcome.0[output].zero = zero.unwrap_u8();
+            outcome.0[output].one = one.unwrap_u8();
+        });
+        outcome
     }
 
     /// Whether every output is that of 0 or of 1.

@@ -223,7 +223,7 @@ fn what_is_published_is_frozen() {
     assert_eq!(published.len(), batch.layout.total);
     let digest = sha2::Sha256::digest(&published);
     let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let expected = "1cf00c357140a20dce6639a446e1fe386e42667801306333cab15cb4efa54f5c";
+    let expected = "66604b66d0d794cf41e9722840b1657e2fa3573413256e14f469fda271e4a18b";
     assert_eq!(digest, expected);
 }
 

@@ -4,9 +4,9 @@ use tacit_kernels::Block;
 
 use super::cheats::{COPIES, Due, INPUTS, OtherInput, Place, Strategy, check, check_all};
 use super::trio::{Past, Trio, adder, bits, honest, malicious, number};
+use crate::malicious::commitment::PAIR_BYTES;
 use crate::message::Kind;
 use crate::outsourced::Peer::{Cloud, Evaluator, Generator};
-use crate::outsourced::commitment::PAIR_BYTES;
 use crate::outsourced::cut::Fate;
 use crate::outsourced::work::GATE_BYTES;
 use crate::outsourced::{Cheat, Peer, kills_chain};

@@ -245,7 +245,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["1fd8afd3fea4bf86", "2dfbfa20e573ff9b", "672ddc4af3bf2b08"];
+    let expected = ["6a1dfe6753890b17", "0cf65a17d792d376", "dae0baeb1db3c8c0"];
     assert_eq!(digests, expected);
 }
 

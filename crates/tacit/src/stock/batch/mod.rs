@@ -46,7 +46,7 @@ const FAMILY_BYTES: usize = 31;
 
 /// What all kinds of executions of a function at one s begin with.
 pub(crate) fn family(function: &Function, statistical_security_bits: u8) -> [u8; FAMILY_BYTES] {
-    let hash = Sha256::new_with_prefix(b"tacit batch kind 1\0")
+    let hash = Sha256::new_with_prefix(b"tacit batch kind 2\0")
         .chain_update(function.digest().0)
         .chain_update([statistical_security_bits])
         .finalize();
