@@ -183,6 +183,58 @@ fn what_another_session_overtook_is_followed_once() {
 }
 
 #[test]
+fn no_order_of_names_meetings_and_restarts_gives_a_number_twice() {
+    const NEVER: usize = 3;
+    let orders = [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ];
+    let places = (0..=NEVER).flat_map(|met| (0..=NEVER).map(move |restarted| (met, restarted)));
+    for (order, (met, restarted)) in orders
+        .into_iter()
+        .flat_map(|order| places.clone().map(move |places| (order, places)))
+    {
+        let mut disks = [Memory::new(), Memory::new()];
+        let [mut garbler, evaluator] = both_stocked(disks.each_ref());
+        let leases = [(); 3].map(|()| named(&evaluator.lease(&TABLES, 2).expect("in stock")));
+        let (mut ledger, mut given) = (parties::Ledger::default(), 0);
+        for (step, place) in order.into_iter().enumerate() {
+            if step == met {
+                let theirs = evaluator.marks().expect("a record");
+                garbler.reconcile(&theirs).expect("they agree");
+            }
+            if step == restarted {
+                disks[0] = disks[0].restart();
+                let disk = Arc::new(disks[0].clone());
+                garbler = open(disk, Path::new("s"), Role::Garbler).expect("a stock");
+            }
+            let whole = &leases[place][..];
+            let part = [Span {
+                count: 1,
+                ..whole[0]
+            }];
+            // A hostile evaluator names again what it has named, and parts of it.
+            for spans in [whole, &part, whole] {
+                match garbler.lease_spans(&TABLES, spans) {
+                    Ok(lease) => {
+                        ledger.record(Role::Garbler, TABLES, lease.spans());
+                        given += 1;
+                    }
+                    Err(StockError::Behind { .. }) => {}
+                    Err(other) => panic!("{order:?}, {met}, {restarted}: {other}"),
+                }
+            }
+        }
+        // Only a restart forgets what was passed over.
+        assert!(given == 3 || restarted < NEVER, "{order:?}, {met}: {given}");
+    }
+}
+
+#[test]
 fn what_was_overtaken_is_given_once_where_the_disk_fails_in_between() {
     let disks = [Memory::new(), Memory::new()];
     let [garbler, evaluator] = both_stocked([&disks[0], &disks[1]]);
