@@ -1,10 +1,10 @@
 //! Where the links of runs of three meet, and who is next at a chain of kept values.
 //!
 //! A server has the links of many runs at once. The cloud's link **waits** at the generator under
-//! its run's ticket until the thread that has the evaluator's link **claims** it, runs, and gives it
-//! back. Runs of one chain take **turns**, since a chain is used by one run at a time: in the order in
-//! which they came, but that whoever has none goes before the second of whoever has one. So a client
-//! that stalls is waited for once, however often it comes.
+//! its fingerprint and its run's ticket until the thread that has the evaluator's link **claims**
+//! it, runs, and gives it back. Runs of one chain take **turns**, since a chain is used by one run
+//! at a time: in the order in which they came, but that whoever has none goes before the second of
+//! whoever has one. So a client that stalls is waited for once, however often it comes.
 //!
 //! Every wait has an end, and all end when the service stops.
 
@@ -21,6 +21,9 @@ const MAX_TURNS: usize = 2;
 /// A chain: with whom it is, and its name.
 pub(crate) type ChainKey = (Fingerprint, String);
 
+/// Whose link it is, and for which run. A generator of several clouds takes no other's for its run.
+pub(crate) type LinkKey = (Fingerprint, RunTicket);
+
 /// Links of type `L` that wait, and turns.
 pub(crate) struct Lobby<L> {
     state: Mutex<State<L>>,
@@ -28,7 +31,7 @@ pub(crate) struct Lobby<L> {
 }
 
 struct State<L> {
-    places: HashMap<RunTicket, Place<L>>,
+    places: HashMap<LinkKey, Place<L>>,
     turns: HashMap<ChainKey, VecDeque<(u64, Fingerprint)>>,
     next: u64,
     stopped: bool,
@@ -55,7 +58,7 @@ pub(crate) enum Lent<L> {
 /// A link that was claimed: spent when this is dropped, unless it is given back.
 pub(crate) struct Loan<'a, L> {
     lobby: &'a Lobby<L>,
-    ticket: RunTicket,
+    key: LinkKey,
     link: Option<L>,
 }
 
@@ -126,32 +129,32 @@ impl<L> Lobby<L> {
         }
     }
 
-    /// Lends `link` to the run of `ticket`, whose evaluator is waited for `within` so much time and
+    /// Lends `link` to the run of `key`, whose evaluator is waited for `within` so much time and
     /// whose end is then waited for.
-    pub(crate) fn lend(&self, ticket: RunTicket, link: L, within: Duration) -> Lent<L> {
+    pub(crate) fn lend(&self, key: LinkKey, link: L, within: Duration) -> Lent<L> {
         let mut state = self.state();
-        if state.stopped || state.places.contains_key(&ticket) {
+        if state.stopped || state.places.contains_key(&key) {
             return Lent::Unclaimed(link);
         }
-        state.places.insert(ticket, Place::Waits(link));
+        state.places.insert(key, Place::Waits(link));
         drop(state);
         self.changed.notify_all();
-        let is_claimed = |state: &mut State<L>| match state.places.get(&ticket) {
+        let is_claimed = |state: &mut State<L>| match state.places.get(&key) {
             Some(Place::Waits(_)) => None,
             _ => Some(()),
         };
         if self
             .wait(Some(Instant::now() + within), is_claimed)
             .is_none()
-            && let Some(Place::Waits(link)) = self.take_unclaimed(&ticket)
+            && let Some(Place::Waits(link)) = self.take_unclaimed(&key)
         {
             return Lent::Unclaimed(link);
         }
         // Whoever claimed it gives it back, whole or not, when its run ends, which is bounded.
-        let back = self.wait(None, |state| match state.places.remove(&ticket) {
+        let back = self.wait(None, |state| match state.places.remove(&key) {
             Some(Place::Back(link)) => Some(link),
             Some(other) => {
-                state.places.insert(ticket, other);
+                state.places.insert(key, other);
                 None
             }
             None => Some(None),
@@ -162,20 +165,20 @@ impl<L> Lobby<L> {
         }
     }
 
-    /// The link under `ticket`, where it still waits.
-    fn take_unclaimed(&self, ticket: &RunTicket) -> Option<Place<L>> {
+    /// The link under `key`, where it still waits.
+    fn take_unclaimed(&self, key: &LinkKey) -> Option<Place<L>> {
         let mut state = self.state();
-        match state.places.get(ticket) {
-            Some(Place::Waits(_)) => state.places.remove(ticket),
+        match state.places.get(key) {
+            Some(Place::Waits(_)) => state.places.remove(key),
             _ => None,
         }
     }
 
-    /// The link that was lent to the run of `ticket`; waits for it `within` so much time.
-    pub(crate) fn claim(&self, ticket: RunTicket, within: Duration) -> Option<Loan<'_, L>> {
+    /// The link that was lent to the run of `key`; waits for it `within` so much time.
+    pub(crate) fn claim(&self, key: LinkKey, within: Duration) -> Option<Loan<'_, L>> {
         let end = Instant::now() + within;
         let link = self.wait(Some(end), |state| {
-            let place = state.places.get_mut(&ticket)?;
+            let place = state.places.get_mut(&key)?;
             match std::mem::replace(place, Place::Claimed) {
                 Place::Waits(link) => Some(link),
                 other => {
@@ -186,11 +189,7 @@ impl<L> Lobby<L> {
         })?;
         self.changed.notify_all();
         let (lobby, link) = (self, Some(link));
-        Some(Loan {
-            lobby,
-            ticket,
-            link,
-        })
+        Some(Loan { lobby, key, link })
     }
 
     /// The next free turn of `client` at `chain`, which comes `within` so much time or not at all.
@@ -255,7 +254,7 @@ impl<L> Loan<'_, L> {
 
     fn end(&self, link: Option<L>) {
         let mut state = self.lobby.state();
-        if let Some(place) = state.places.get_mut(&self.ticket)
+        if let Some(place) = state.places.get_mut(&self.key)
             && let Place::Claimed = place
         {
             *place = Place::Back(link);
@@ -296,11 +295,12 @@ mod tests {
     /// Far longer than anything here takes.
     const LONG: Duration = Duration::from_secs(60);
 
-    fn ticket(number: u8) -> RunTicket {
-        RunTicket {
+    fn key(number: u8) -> LinkKey {
+        let ticket = RunTicket {
             number: [number; 16],
             evaluator: [7; 32],
-        }
+        };
+        (Fingerprint([9; 32]), ticket)
     }
 
     fn chain() -> ChainKey {
@@ -313,13 +313,13 @@ mod tests {
         thread::scope(|scope| {
             let lent = [1, 2, 3].map(|number| {
                 let (lobby, link) = (&lobby, ["one", "two", "three"][usize::from(number) - 1]);
-                scope.spawn(move || lobby.lend(ticket(number), link, LONG))
+                scope.spawn(move || lobby.lend(key(number), link, LONG))
             });
-            let mut loan = lobby.claim(ticket(2), LONG).expect("the second");
+            let mut loan = lobby.claim(key(2), LONG).expect("the second");
             assert_eq!(loan.link(), Some(&mut "two"));
             loan.give_back();
-            drop(lobby.claim(ticket(1), LONG).expect("the first"));
-            let kept = lobby.claim(ticket(3), LONG).expect("the third").keep();
+            drop(lobby.claim(key(1), LONG).expect("the first"));
+            let kept = lobby.claim(key(3), LONG).expect("the third").keep();
             assert_eq!(kept, Some("three"));
             let ends = lent.map(|lent| lent.join().expect("no panic"));
             assert_eq!(ends, [Lent::Spent, Lent::Back("two"), Lent::Spent]);
@@ -328,14 +328,33 @@ mod tests {
     }
 
     #[test]
+    fn the_link_of_another_cloud_is_not_taken_for_a_run() {
+        let lobby = Lobby::<&str>::default();
+        let (cloud, ticket) = key(1);
+        let other = Fingerprint([8; 32]);
+        thread::scope(|scope| {
+            let lent = [(other, "other"), (cloud, "own")].map(|(from, link)| {
+                let lobby = &lobby;
+                scope.spawn(move || lobby.lend((from, ticket), link, LONG))
+            });
+            let mut loan = lobby.claim((cloud, ticket), LONG).expect("its own");
+            assert_eq!(loan.link(), Some(&mut "own"));
+            drop(loan);
+            lobby.stop();
+            let ends = lent.map(|lent| lent.join().expect("no panic"));
+            assert_eq!(ends, [Lent::Unclaimed("other"), Lent::Spent]);
+        });
+    }
+
+    #[test]
     fn waits_end() {
         let lobby = Lobby::<&str>::default();
         let none = Duration::ZERO;
-        assert_eq!(lobby.lend(ticket(1), "one", none), Lent::Unclaimed("one"));
-        assert!(lobby.claim(ticket(1), none).is_none());
+        assert_eq!(lobby.lend(key(1), "one", none), Lent::Unclaimed("one"));
+        assert!(lobby.claim(key(1), none).is_none());
         thread::scope(|scope| {
-            let lent = scope.spawn(|| lobby.lend(ticket(1), "one", LONG));
-            let claimed = scope.spawn(|| lobby.claim(ticket(2), LONG).is_some());
+            let lent = scope.spawn(|| lobby.lend(key(1), "one", LONG));
+            let claimed = scope.spawn(|| lobby.claim(key(2), LONG).is_some());
             let turn = lobby.turn(chain(), Fingerprint([2; 32]), LONG);
             let waiting = scope.spawn(|| {
                 let turn = lobby.turn(chain(), Fingerprint([3; 32]), LONG);

@@ -248,7 +248,11 @@ impl<'a> Visit<'a> {
     /// Runs as the generator, once the cloud is there as well.
     fn generate(&self, evaluator: &mut Session, ticket: tacit::RunTicket) -> Turn {
         let within = self.policy.limits().meeting;
-        let Some(mut loan) = self.shared().lobby.claim(ticket, within) else {
+        let Some(mut loan) = self
+            .shared()
+            .lobby
+            .claim((self.servers.other, ticket), within)
+        else {
             return busy(self.seat, "run", "the cloud did not come for its run");
         };
         // The run before it may not have ended here yet.
@@ -328,7 +332,7 @@ pub(crate) fn lend(seat: &Seat, mut session: Session) -> Result<Session, String>
         shared.refused(Some(seat.peer), None, "request", &why);
         why
     })?;
-    match shared.lobby.lend(ticket, session, within) {
+    match shared.lobby.lend((seat.peer, ticket), session, within) {
         Lent::Back(session) => Ok(session),
         Lent::Spent => Err("its run failed".to_owned()),
         Lent::Unclaimed(session) => {

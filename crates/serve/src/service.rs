@@ -363,8 +363,8 @@ impl Shared {
         };
         let (all, of_peer) = (state.sessions.len(), count(peer.fingerprint));
         let of_late = state.peer(peer.fingerprint, limits, now);
-        // The other server comes with every run of every client, each of which is bounded there, and
-        // what a client asks for by way of it is not to keep all others out.
+        // The other server comes with every run of every client, each of which is bounded there,
+        // and what a client asks for by way of it is not to keep all others out.
         let is_server = policy.is_server(&peer.fingerprint);
         if !is_server && !of_late.refusals.has(now) {
             return Err("it was refused too often of late");

@@ -92,8 +92,8 @@ fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Ident
 }
 
 impl Three {
-    /// Services of `millionaires` and of the map for so many clients; the cloud offers it with eight
-    /// bits as well, of which the generator knows nothing.
+    /// Services of `millionaires` and of the map for so many clients; the cloud offers the former
+    /// with eight bits as well, of which the generator knows nothing.
     fn new(clients: usize, limits: Limits) -> Self {
         let identity = || Identity::generate().expect("randomness");
         let servers = [identity(), identity()];
@@ -382,7 +382,10 @@ fn what_a_client_asks_for_by_way_of_the_cloud_keeps_nobody_out() {
         let answer = three.asks(0, CLOUD, &only_at_the_cloud, 0);
         assert!(answer.is_none_or(|(kind, _)| kind == Kind::Abort.byte()));
     }
-    let is_told = |event: &&Event| matches!(event, Event::Refused { peer: Some(peer), what: "run", .. } if peer == "other");
+    let is_told = |event: &&Event| {
+        matches!(event, Event::Refused { peer: Some(peer), what: "run", .. }
+            if peer == "other")
+    };
     let told = three.events(GENERATOR).iter().filter(is_told).count();
     assert_eq!(told, 4, "the generator refuses what it does not offer");
     let richer = three.runs(1, &millionaires(4), ("b", 4), "a_is_richer");
