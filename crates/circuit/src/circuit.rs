@@ -93,6 +93,19 @@ impl PackedGate {
         }
     }
 
+    pub(crate) fn is_and(self) -> bool {
+        self.0[0] >> 30 == 1
+    }
+
+    pub(crate) fn is_inv(self) -> bool {
+        self.0[0] >> 30 == 2
+    }
+
+    /// The wires of its inputs; an inverter's second is one that is there, wire 0.
+    pub(crate) fn wires(self) -> [u32; 2] {
+        [self.0[0] & Self::WIRE, self.0[1]]
+    }
+
     /// The two words, as the digest takes them.
     pub(crate) fn words(self) -> [u32; 2] {
         self.0

@@ -7,7 +7,7 @@
 
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::{Circuit, CircuitError, Gate, Value};
+use crate::{Circuit, CircuitError, Value};
 
 /// A word of bit-sliced values: bit k is the value in instance k.
 pub type Lanes = u64;
@@ -70,13 +70,12 @@ impl Circuit {
         assert_eq!(inputs.len(), self.input_bits(), "input bits");
         let mut wires = Vec::with_capacity(self.wire_count());
         wires.extend_from_slice(inputs);
-        for gate in self.gates() {
-            let value = match gate {
-                Gate::Xor(a, b) => wires[a as usize] ^ wires[b as usize],
-                Gate::And(a, b) => wires[a as usize] & wires[b as usize],
-                Gate::Inv(a) => !wires[a as usize],
-            };
-            wires.push(value);
+        for gate in self.packed_gates() {
+            // Without a branch on the kind, which no processor foresees.
+            let [and, inv] =
+                [gate.is_and(), gate.is_inv()].map(|is| Lanes::from(is).wrapping_neg());
+            let [a, b] = gate.wires().map(|wire| wires[wire as usize]);
+            wires.push((a ^ (b | inv)) & !and | a & b & and);
         }
         let outputs = self
             .output_wires()
@@ -140,7 +139,7 @@ impl Circuit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Port, Type};
+    use crate::{Gate, Port, Type};
 
     /// (a, b, carry in) to (sum, carry out, a, NOT a).
     fn full_adder() -> Circuit {
