@@ -22,6 +22,7 @@ pub mod hash;
 #[cfg(feature = "poison")]
 pub mod poison;
 mod portable;
+mod prefetch;
 mod prg;
 mod simd;
 mod slots;
@@ -35,6 +36,7 @@ pub use block::Block;
 pub use cpu::{Backend, Cpu, Kernel};
 pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
+pub use prefetch::prefetch_beyond;
 pub use prg::Prg;
 pub use simd::Simd;
 pub use slots::{KeyedPair, Numbered, SlotView};

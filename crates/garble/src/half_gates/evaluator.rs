@@ -4,7 +4,9 @@ use core::fmt;
 
 use subtle::ConstantTimeEq;
 use tacit_circuit::{AndGate, Output, Program};
-use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd, SlotView, TweakableHash};
+use tacit_kernels::{
+    Block, Construction, Cpu, Kernel, Simd, SlotView, TweakableHash, prefetch_beyond,
+};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use super::gates::{Gates, Slots, fill_up, xor_gates};
@@ -213,6 +215,8 @@ fn evaluate_run<S: Simd, H: Hashing<S>>(
     let mut gates = gates.chunks_exact(step);
     let mut tables = tables.chunks_exact(AND_BYTES * step);
     for (gates, tables) in gates.by_ref().zip(tables.by_ref()) {
+        prefetch_beyond(gates);
+        prefetch_beyond(tables);
         let x = labels::<S, EVALUATED>(simd, gates, slots);
         let hashes = hashing.two(simd, number, x);
         finish_gates(simd, x, hashes, gates, slots, tables);

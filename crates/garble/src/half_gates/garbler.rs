@@ -4,7 +4,9 @@ use core::fmt;
 
 use subtle::Choice;
 use tacit_circuit::{AndGate, Output, Program};
-use tacit_kernels::{Block, Construction, Cpu, Kernel, Simd, SlotView, TweakableHash};
+use tacit_kernels::{
+    Block, Construction, Cpu, Kernel, Simd, SlotView, TweakableHash, prefetch_beyond,
+};
 use zeroize::ZeroizeOnDrop;
 
 use super::gates::{Gates, Slots, fill_up, xor_gates};
@@ -238,6 +240,8 @@ fn garble_run<S: Simd, H: Hashing<S>>(
     let mut gates = gates.chunks_exact(step);
     let mut tables = tables.chunks_exact_mut(AND_BYTES * step);
     for (gates, tables) in gates.by_ref().zip(tables.by_ref()) {
+        prefetch_beyond(gates);
+        prefetch_beyond(tables);
         let x = labels::<S, GARBLED>(simd, offsets, gates, slots);
         let hashes = hashing.four(simd, number, x);
         finish_gates(simd, x, hashes, gates, slots, tables);

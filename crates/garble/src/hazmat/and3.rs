@@ -15,7 +15,7 @@
 use core::fmt;
 
 use tacit_circuit::{AndGate, Output, Program};
-use tacit_kernels::{Block, Cpu, Kernel, Simd, SlotView, Tweak, Use, hash};
+use tacit_kernels::{Block, Cpu, Kernel, Simd, SlotView, Tweak, Use, hash, prefetch_beyond};
 use zeroize::ZeroizeOnDrop;
 
 use crate::half_gates::garbler::labels;
@@ -212,6 +212,8 @@ impl Kernel for Garble<'_> {
                 (now, ands) = ands.split_at(count);
                 (rows, tables) = tables.split_at_mut(count);
                 if count == step {
+                    prefetch_beyond(now);
+                    prefetch_beyond(rows);
                     garble_step(simd, permutation, offsets, number, now, slots, rows);
                 } else {
                     const STEP: usize = GARBLED * MAX_LANES;
@@ -332,6 +334,8 @@ impl Kernel for Evaluate<'_> {
                 (now, ands) = ands.split_at(count);
                 (rows, tables) = tables.split_at(count);
                 if count == step {
+                    prefetch_beyond(now);
+                    prefetch_beyond(rows);
                     evaluate_step::<S, EVALUATED>(simd, permutation, number, now, slots, rows);
                 } else {
                     const STEP: usize = EVALUATED * MAX_LANES;

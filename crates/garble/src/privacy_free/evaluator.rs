@@ -3,7 +3,7 @@
 use core::fmt;
 
 use tacit_circuit::{AndGate, Output, Program};
-use tacit_kernels::{Block, Cpu, Kernel, Simd, SlotView};
+use tacit_kernels::{Block, Cpu, Kernel, Simd, SlotView, prefetch_beyond};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use super::{AND_BYTES, KEY, VALUE, ValuedLabel};
@@ -153,6 +153,8 @@ fn evaluate_run<S: Simd>(
     let (gates, left) = gates.split_at(whole);
     let (tables, left_tables) = tables.split_at(whole);
     for (gates, tables) in gates.chunks_exact(step).zip(tables.chunks_exact(step)) {
+        prefetch_beyond(gates);
+        prefetch_beyond(tables);
         evaluate_step::<S, EVALUATED>(simd, hashing, number, gates, slots, tables);
         number += step as u64;
     }

@@ -4,7 +4,7 @@ use core::fmt;
 
 use subtle::{Choice, ConstantTimeEq};
 use tacit_circuit::{AndGate, Output, Program};
-use tacit_kernels::{Block, Cpu, Kernel, Simd, SlotView};
+use tacit_kernels::{Block, Cpu, Kernel, Simd, SlotView, prefetch_beyond};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use super::{AND_BYTES, KEY, NotAuthentic, Opening, PrivacyFreeWire, ValuedLabel};
@@ -209,6 +209,8 @@ fn garble_run<S: Simd>(
     let (gates, left) = gates.split_at(whole);
     let (tables, left_tables) = tables.split_at_mut(whole);
     for (gates, tables) in gates.chunks_exact(step).zip(tables.chunks_exact_mut(step)) {
+        prefetch_beyond(gates);
+        prefetch_beyond(tables);
         garble_step::<S, GARBLED>(simd, hashing, delta, number, gates, slots, tables);
         number += step as u64;
     }

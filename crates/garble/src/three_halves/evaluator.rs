@@ -3,7 +3,7 @@
 use core::fmt;
 
 use tacit_circuit::{AndGate, Program};
-use tacit_kernels::{Block, Kernel, Simd, SlotView};
+use tacit_kernels::{Block, Kernel, Simd, SlotView, prefetch_beyond};
 use zeroize::Zeroizing;
 
 use super::{AND_BYTES, C_U, C_V, Z_0, Z_1, Z_2};
@@ -168,6 +168,8 @@ fn evaluate_steps<S: Simd, const N: usize>(
     let mut labels = read_labels::<S, N>(simd, now.0, slots);
     let mut inner = hashing.first_call(simd, labels);
     for next in steps {
+        prefetch_beyond(next.0);
+        prefetch_beyond(next.1);
         let hashes = hashing.second_call(simd, number, PLACES, inner);
         let read = read_labels::<S, N>(simd, next.0, slots);
         inner = hashing.first_call(simd, read);

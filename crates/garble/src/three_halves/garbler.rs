@@ -3,7 +3,7 @@
 use core::fmt;
 
 use tacit_circuit::{AndGate, Program};
-use tacit_kernels::{Block, Cpu, Kernel, Simd, SlotView, Use};
+use tacit_kernels::{Block, Cpu, Kernel, Simd, SlotView, Use, prefetch_beyond};
 use zeroize::Zeroizing;
 
 use super::{AND_BYTES, C_U, C_V, Z_0, Z_1, Z_2};
@@ -260,6 +260,8 @@ fn garble_steps<S: Simd, const N: usize>(
     let mut labels = Labels::<S, N>::read(simd, &state.offset, now.0.0, slots);
     let mut inner = state.hashing.first_call(simd, labels.x);
     for next in steps {
+        prefetch_beyond(next.0.0);
+        prefetch_beyond(&*next.1);
         let hashes = state.hashing.second_call(simd, number, PLACES, inner);
         let read = Labels::<S, N>::read(simd, &state.offset, next.0.0, slots);
         inner = state.hashing.first_call(simd, read.x);
