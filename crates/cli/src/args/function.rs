@@ -1,0 +1,39 @@
+//! Which function, and what a circuit file does not say of itself.
+
+use clap::Args;
+use tacit::formats::BitOrder;
+
+use super::text::pair;
+
+/// Which function: from the library or from a file.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct FunctionArgs {
+    /// A parameter of a function; `tacit inspect --list` shows those of the library
+    #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
+    pub(crate) params: Vec<(String, String)>,
+    /// Whose an input is: garbler or evaluator
+    #[arg(long = "owner", value_name = "INPUT=PARTY", value_delimiter = ',', value_parser = pair)]
+    pub(crate) owners: Vec<(String, String)>,
+    /// Who gets a result: garbler, evaluator or both
+    #[arg(long = "result", value_name = "RESULT=WHO", value_delimiter = ',', value_parser = pair)]
+    pub(crate) results: Vec<(String, String)>,
+    /// Read a port of a circuit file as this type, of the same width: in0=bytes[16], in1=u64. Both
+    /// parties say the same
+    #[arg(long = "type", value_name = "PORT=TYPE", value_parser = pair)]
+    pub(crate) types: Vec<(String, String)>,
+    /// How a circuit file numbers the bits of its values, seen from Tacit's numbering: as-given,
+    /// reversed-bytes, reversed-bits or reversed. Public Bristol Fashion files of ciphers and
+    /// hashes have reversed-bytes, which is the default; those of arithmetic have as-given
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) bit_order: Option<BitOrder>,
+}
+
+impl FunctionArgs {
+    /// The same where the bit order is that of a file to be written.
+    pub(crate) fn without_bit_order(&self) -> Self {
+        Self {
+            bit_order: None,
+            ..self.clone()
+        }
+    }
+}

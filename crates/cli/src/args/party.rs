@@ -1,0 +1,104 @@
+//! Who a party is, how it meets its peer, and by which protocol.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tacit::plan::ThreatModel;
+use tacit::{BaseOt, OtExtension, Role};
+
+use super::text::{base_ot, duration, ot_extension};
+
+/// A party's role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RoleArg {
+    /// Makes the garbled circuit and sends it
+    Garbler,
+    /// Evaluates it
+    Evaluator,
+}
+
+impl From<RoleArg> for Role {
+    fn from(role: RoleArg) -> Self {
+        match role {
+            RoleArg::Garbler => Self::Garbler,
+            RoleArg::Evaluator => Self::Evaluator,
+        }
+    }
+}
+
+/// A protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtocolArg {
+    /// Garbles, sends and evaluates when inputs are there
+    Direct,
+    /// Links what `tacit prepare` has put in stock: one round trip; what is missing is garbled on
+    /// the spot
+    Prepared,
+    /// Runs an execution that `tacit prepare --protocol batch` has put in stock, secure against a
+    /// malicious party: four short messages. Without one it does not run
+    Batch,
+    /// Three parties: a cloud does the evaluator's work, and values can stay between runs; secure
+    /// against malicious parties that do not work together
+    Outsourced,
+}
+
+impl ProtocolArg {
+    /// Its name in the literature and on the wire.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Prepared => "prepared",
+            Self::Batch => "batch",
+            Self::Outsourced => "outsourced",
+        }
+    }
+
+    /// What it protects against.
+    pub(crate) fn threat_model(self) -> ThreatModel {
+        match self {
+            Self::Direct | Self::Prepared => ThreatModel::SemiHonest,
+            Self::Batch => ThreatModel::Malicious,
+            Self::Outsourced => ThreatModel::MaliciousNonColluding,
+        }
+    }
+}
+
+/// How this party meets its peer.
+#[derive(Debug, Args)]
+pub(crate) struct MeetArgs {
+    /// Wait for the peer at this address; port 0 takes a free one and tells it
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "connect")]
+    pub(crate) listen: Option<String>,
+    /// Connect to the peer at this address; without it, at the address in tacit.toml
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) connect: Option<String>,
+    /// This party's identity, from `tacit keygen`; without it, the one in tacit.toml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) identity: Option<PathBuf>,
+    /// The peer's fingerprint, or its name in tacit.toml
+    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    pub(crate) peer: Option<String>,
+    /// On what the session's oblivious transfer rests: ristretto255, which is the default, or
+    /// ml-kem-768 against quantum computers; both parties name the same
+    #[arg(long, value_name = "NAME", value_parser = base_ot)]
+    pub(crate) base_ot: Option<BaseOt>,
+    /// How oblivious transfers are made: softspoken-2, softspoken-4 or softspoken-8, each with
+    /// fewer bytes and more work, or silent, which rests on LPN; without it the party that connects
+    /// takes softspoken-2, or what the link in tacit.toml says, and the other follows
+    #[arg(long, value_name = "NAME", value_parser = ot_extension)]
+    pub(crate) ot_extension: Option<OtExtension>,
+    /// Longest wait for the peer, for each message and for the connection, such as 30s or 500ms;
+    /// without it 60s for the peer to be there and 30s for a message
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// Where this party's stock is.
+#[derive(Debug, Args)]
+pub(crate) struct StockArgs {
+    /// The folder of this party's stocks; without it the one in tacit.toml, or tacit/stock in your
+    /// data folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) stock: Option<PathBuf>,
+}

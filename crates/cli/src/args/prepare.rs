@@ -1,0 +1,147 @@
+//! Arguments of `tacit prepare`.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::time::Duration;
+
+use clap::{ArgGroup, Args, ValueEnum};
+
+use super::text::{duration, pair};
+use super::{FunctionArgs, MeetArgs, RoleArg, StockArgs};
+
+pub(super) const EXAMPLES: &str = "\
+Examples, one line in each of two terminals:
+  tacit prepare aes-128-rounds --runs 20 --role garbler --listen 127.0.0.1:7000 \\
+      --identity alice.key --peer BOBS-FINGERPRINT
+  tacit prepare aes-128-rounds --runs 20 --role evaluator --connect 127.0.0.1:7000 \\
+      --identity bob.key --peer ALICES-FINGERPRINT
+
+  Components, whatever they will serve:
+  tacit prepare --component aes-round@900 --component xor@100 --ots 12800 --role garbler …
+
+Both parties order the same. What is in stock already counts, so that the same command fills up \
+what was used, and goes on where it was cut. Nothing in stock is used twice.
+
+  Executions that are secure against a malicious party, for one function:
+  tacit prepare aes-128 --protocol batch --runs 128 --threads 2 --role garbler …
+
+A batch is prepared and checked as a whole, and costs less a run the larger it is. One that is cut, \
+or in which a check fails, is dropped at both parties, and the next attempt begins anew.";
+
+/// Arguments of `tacit prepare`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("wanted").required(true).multiple(true).args(["function", "components", "ots"]))]
+pub(crate) struct PrepareArgs {
+    /// Prepare for this function: a name from the library, a function file (JSON), or a circuit
+    /// file (Bristol Fashion or the old Bristol format)
+    pub(crate) function: Option<String>,
+    #[command(flatten)]
+    pub(crate) choice: FunctionArgs,
+    /// For how many runs of the function there is to be enough
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "function")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) runs: u64,
+    /// What to prepare for: the protocol of the later runs
+    #[arg(long, value_enum, default_value_t = PrepareFor::Prepared)]
+    pub(crate) protocol: PrepareFor,
+    /// Under batch: cheating succeeds with at most two to minus this number; 40 unless given. Both
+    /// parties name the same, here and in runs
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
+    pub(crate) security_bits: Option<u8>,
+    /// So many instances of a component of the library or of a circuit file, such as aes-round@90
+    /// or levenshtein-tile:side=10@36
+    #[arg(long = "component", value_name = "NAME[:PARAM=VALUE,…]@COUNT")]
+    #[arg(value_parser = counted)]
+    pub(crate) components: Vec<Counted>,
+    /// So many oblivious transfers beside, rounded up: one for each input bit of the evaluator
+    #[arg(long, value_name = "N")]
+    pub(crate) ots: Option<u64>,
+    /// The role that this party will play in the runs; the other party plays the other
+    #[arg(long, value_enum)]
+    pub(crate) role: RoleArg,
+    #[command(flatten)]
+    pub(crate) meet: MeetArgs,
+    /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`
+    /// lists both. half-gates unless given; both parties name the same
+    #[arg(long, visible_alias = "assumption", value_name = "NAME")]
+    pub(crate) scheme: Option<String>,
+    #[command(flatten)]
+    pub(crate) stock: StockArgs,
+    /// Garble, and check, on so many threads
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
+    pub(crate) threads: NonZeroUsize,
+    /// Meet again so often when the connection breaks, each time after a longer pause; a peer that
+    /// was never there is not waited for again
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) retries: u32,
+    /// Longest time for the preparation over one connection, such as 10m; without it only the
+    /// waits are bounded, each by itself
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) time_limit: Option<Duration>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `tacit prepare` prepares for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrepareFor {
+    /// Components and oblivious transfers, which any function of them takes
+    Prepared,
+    /// Executions of one function, checked together, secure against a malicious party
+    Batch,
+}
+
+/// A component and how many instances of it are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) name: String,
+    pub(crate) params: Vec<(String, String)>,
+    pub(crate) count: u64,
+}
+
+/// `name:param=value,param=value@count`.
+fn counted(text: &str) -> Result<Counted, String> {
+    let wrong = "expected NAME@COUNT or NAME:PARAM=VALUE,…@COUNT, such as aes-round@90";
+    let (what, count) = text.rsplit_once('@').ok_or(wrong)?;
+    let count: NonZeroU64 = count.parse().map_err(|_| wrong)?;
+    let (name, params) = match what.rsplit_once(':') {
+        Some((name, params)) => (name, params.split(',').map(pair).collect::<Result<_, _>>()?),
+        None => (what, Vec::new()),
+    };
+    match name {
+        "" => Err(wrong.to_owned()),
+        _ => Ok(Counted {
+            name: name.to_owned(),
+            params,
+            count: count.get(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_have_counts() {
+        let params = vec![("side".to_owned(), "10".to_owned())];
+        let counted_tile = Counted {
+            name: "levenshtein-tile".to_owned(),
+            params,
+            count: 36,
+        };
+        assert_eq!(counted("levenshtein-tile:side=10@36"), Ok(counted_tile));
+        for wrong in [
+            "",
+            "xor",
+            "xor@",
+            "xor@0",
+            "xor@-1",
+            "@5",
+            ":side=1@5",
+            "xor:side@5",
+        ] {
+            assert!(counted(wrong).is_err(), "{wrong}");
+        }
+    }
+}

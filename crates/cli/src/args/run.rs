@@ -1,0 +1,156 @@
+//! Arguments of `tacit run`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tacit::plan::ThreatModel;
+
+use super::text::duration;
+use super::{FunctionArgs, MeetArgs, ProtocolArg, StockArgs};
+
+pub(super) const EXAMPLES: &str = "\
+Examples, one line in each of two terminals (identities from `tacit keygen`):
+  tacit run millionaires --role garbler --listen 127.0.0.1:7000 \\
+      --identity alice.key --peer BOBS-FINGERPRINT --input a=41
+  tacit run millionaires --role evaluator --connect 127.0.0.1:7000 \\
+      --identity bob.key --peer ALICES-FINGERPRINT --input b=40
+
+  A secret from a file or from standard input:
+  tacit run aes-128 --role garbler … --input key=@key.hex
+  secret-tool lookup tacit key | tacit run aes-128 --role garbler … --input key=-
+
+  Values: numbers as 41, -5 or 0x29; byte strings in hexadecimal; bits as 0110, index 0 first;
+  bit as 0 or 1; arrays as JSON lists. `tacit inspect` shows each input's type.
+
+  A circuit file says neither whose an input is nor who gets a result:
+  tacit run adder64.txt --role garbler … --owner in0=garbler,in1=evaluator \\
+      --result out0=both --bit-order as-given --type in0=u64 --type in1=u64 \\
+      --type out0=u64 --input in0=41
+  It does not say how it numbers bits either, and the wrong --bit-order gives a wrong result.
+
+Arguments show in the list of processes and in your shell's history. A secret that others on this \
+machine must not see goes through `name=@FILE`, `name=-` or --input-file.
+
+  With what `tacit prepare` has put in stock, on both sides:
+  tacit run aes-128-rounds --protocol prepared …
+
+The protocols `direct` and `prepared` are secure against semi-honest parties: both follow the \
+protocol. `batch` is secure against a malicious party; it runs what `tacit prepare --protocol batch` \
+has put in stock and nothing else, on both sides:
+  tacit run aes-128 --protocol batch …
+  tacit run aes-128 --security malicious …   the same; refuses any protocol that promises less
+
+`tacit inspect` says what a scheme rests on.";
+
+/// Arguments of `tacit run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// A name from the library, a function file (JSON), or a circuit file (Bristol Fashion or the
+    /// old Bristol format)
+    pub(crate) function: String,
+    #[command(flatten)]
+    pub(crate) choice: FunctionArgs,
+    /// Which role this party plays: garbler or evaluator; under outsourced generator, evaluator or
+    /// cloud
+    #[arg(long, value_enum)]
+    pub(crate) role: RunRoleArg,
+    #[command(flatten)]
+    pub(crate) meet: MeetArgs,
+    #[command(flatten)]
+    pub(crate) outsourced: OutsourcedArgs,
+    /// An input of this party: a value, `@FILE`, or `-` for standard input. Values in arguments
+    /// show in the list of processes
+    #[arg(long = "input", value_name = "NAME=VALUE")]
+    pub(crate) inputs: Vec<String>,
+    /// This party's inputs as a JSON object of names and values; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input_file: Option<PathBuf>,
+    /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`
+    /// lists both. half-gates unless given, with the hash that suits the function where the
+    /// protocol is direct; both parties name the same
+    #[arg(long, visible_alias = "assumption", value_name = "NAME")]
+    pub(crate) scheme: Option<String>,
+    /// The protocol; all parties name the same. direct unless given, batch with --security
+    /// malicious, and outsourced with --security malicious-non-colluding
+    #[arg(long, value_enum)]
+    pub(crate) protocol: Option<ProtocolArg>,
+    /// The threat model that the protocol must withstand: semi-honest, malicious, or
+    /// malicious-non-colluding of three parties; one that does not is refused
+    #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
+    pub(crate) security: ThreatModel,
+    /// Under batch: take executions that were prepared with this statistical security. Under
+    /// outsourced: that of its checks of inputs. 40 unless given
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
+    pub(crate) security_bits: Option<u8>,
+    /// Under batch and outsourced: work on so many threads
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
+    pub(crate) threads: NonZeroUsize,
+    #[command(flatten)]
+    pub(crate) stock: StockArgs,
+    /// Longest time for each run, from its first message to its result, such as 10m; without it
+    /// only the waits are bounded, each by itself
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) time_limit: Option<Duration>,
+    /// Run so many times over one connection, on the same inputs, to measure; both parties say the
+    /// same
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) repeat: u32,
+    /// Print what it took: time, bytes, rounds, memory
+    #[arg(long)]
+    pub(crate) cost: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No TLS and no identities, on loopback addresses only: for measurements
+    #[arg(long, conflicts_with_all = ["identity", "peer", "stock"])]
+    pub(crate) plain_loopback: bool,
+}
+
+/// A party's role in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunRoleArg {
+    /// Makes the garbled circuit and sends it
+    Garbler,
+    /// Evaluates it; under outsourced a cloud does so for it
+    Evaluator,
+    /// Under outsourced: the garbler
+    Generator,
+    /// Under outsourced: does the evaluator's work
+    Cloud,
+}
+
+/// Who and where the others are under `outsourced`.
+#[derive(Debug, Args)]
+pub(crate) struct OutsourcedArgs {
+    /// Under outsourced: the generator's fingerprint, or its name in tacit.toml
+    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    pub(crate) generator: Option<String>,
+    /// Under outsourced: the evaluator's fingerprint, or its name in tacit.toml
+    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    pub(crate) evaluator: Option<String>,
+    /// Under outsourced: the cloud's fingerprint, or its name in tacit.toml
+    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    pub(crate) cloud: Option<String>,
+    /// Under outsourced: where the generator listens; without it, the address in tacit.toml
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) generator_at: Option<String>,
+    /// Under outsourced: where the cloud listens; without it, the address in tacit.toml
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) cloud_at: Option<String>,
+    /// Under outsourced: so many circuits, of which the cloud evaluates two fifths and checks the
+    /// others; 256 unless given, and 1 for parties that follow the protocol. All three name the
+    /// same
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) copies: Option<u32>,
+    /// Under outsourced, at generator and cloud: keep values in the chain of this name; both name
+    /// the same. A run that saves values and loads none begins it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chain: Option<String>,
+    /// Under outsourced, at generator and cloud: who else may use the values of a chain that this
+    /// run begins, besides its evaluator; once for each
+    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    pub(crate) allow: Vec<String>,
+}

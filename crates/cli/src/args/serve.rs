@@ -1,0 +1,50 @@
+//! Arguments of `tacit serve`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::StockArgs;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  tacit serve --check                   is [serve] in tacit.toml right?
+  tacit serve
+  tacit serve --log json
+  kill -HUP PID                         read tacit.toml again; a wrong one is not taken
+  curl http://127.0.0.1:9464/metrics    what it has done; /health says whether it accepts peers
+
+SIGTERM and Ctrl-C stop it: runs get some time to end, and the second signal ends it at once. \
+docs/operate.md shows a configuration and a systemd unit; docs/outsourced.md, two servers.";
+
+/// Arguments of `tacit serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Answer at this address instead of the one in tacit.toml; port 0 takes a free one and tells it
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Option<String>,
+    /// Answer for metrics and health at this address instead of the one in tacit.toml; nowhere if it
+    /// is empty
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) metrics: Option<String>,
+    /// This party's identity, from `tacit keygen`; without it, the one in tacit.toml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) identity: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) stock: StockArgs,
+    /// How events are told on standard error
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log: LogFormat,
+    /// Check the configuration and end
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+/// How events are told.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// A JSON object a line.
+    Json,
+}

@@ -1,0 +1,65 @@
+//! Arguments of `tacit stock`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::RoleArg;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  tacit stock list
+  tacit stock list --peer bob --json
+  tacit stock check
+  tacit stock drop aes-128-rounds/round --peer bob
+  tacit stock new-epoch --peer bob";
+
+/// Arguments of `tacit stock`.
+#[derive(Debug, Args)]
+pub(crate) struct StockCommandArgs {
+    #[command(subcommand)]
+    pub(crate) command: StockCommand,
+    /// The folder of this party's stocks; without it the one in tacit.toml, or tacit/stock in your
+    /// data folder
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) stock: Option<PathBuf>,
+    /// Only stocks with this peer: its fingerprint, or its name in tacit.toml
+    #[arg(long, global = true, value_name = "FINGERPRINT|NAME")]
+    pub(crate) peer: Option<String>,
+    /// Only stocks for this role
+    #[arg(long, global = true, value_enum)]
+    pub(crate) role: Option<RoleArg>,
+    /// Only stocks under this garbling scheme
+    #[arg(long, global = true, value_name = "SCHEME")]
+    pub(crate) scheme: Option<String>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What `tacit stock` does.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub(crate) enum StockCommand {
+    /// What is in stock with whom, and how long it lasts if it goes on as in the last day
+    List,
+    /// Read everything, name what is damaged and withdraw it
+    Check,
+    /// Give up all instances of one component, which no function takes any more, in one stock
+    Drop {
+        /// The component: its name as `tacit stock list` has it, or its digest's beginning
+        #[arg(value_name = "NAME|DIGEST")]
+        component: String,
+    },
+    /// Remove a chain of kept values, killed or not; the other server does the same, and the name
+    /// is free again
+    DropChain {
+        /// The chain, as `tacit stock list` has it
+        #[arg(value_name = "NAME")]
+        chain: String,
+    },
+    /// Free the room of what is used
+    Compact,
+    /// Destroy stocks; once the peer has done the same, the next preparation begins anew under a
+    /// new Δ. The remedy for a stock restored from an old copy and for a cloned machine
+    NewEpoch,
+}

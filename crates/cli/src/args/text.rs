@@ -1,0 +1,83 @@
+//! Arguments as they are written: pairs, names, times.
+
+use std::time::Duration;
+
+use tacit::{BaseOt, OtExtension};
+
+/// `name=value`.
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+/// A kind of base OT by its name.
+pub(crate) fn base_ot(text: &str) -> Result<BaseOt, String> {
+    BaseOt::from_name(text).ok_or_else(|| {
+        let names = BaseOt::ALL.map(BaseOt::name).join(" or ");
+        format!("{text:?} is no kind of base OT; write {names}")
+    })
+}
+
+/// An OT extension by its name.
+pub(crate) fn ot_extension(text: &str) -> Result<OtExtension, String> {
+    OtExtension::from_name(text).ok_or_else(|| {
+        let names = OtExtension::NAMED.map(|extension| extension.to_string());
+        let names = names.join(", ");
+        format!("{text:?} is no OT extension; write one of {names}")
+    })
+}
+
+/// A time with its unit: `500ms`, `30s`, `5m`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is no time; write a number and ms, s or m, such as 30s");
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let milliseconds = match unit {
+        "ms" => Some(number),
+        "s" => number.checked_mul(1000),
+        "m" => number.checked_mul(60_000),
+        _ => None,
+    };
+    match milliseconds {
+        Some(0) => Err("a time of 0 leaves the peer no chance; allow at least 1ms".to_owned()),
+        Some(milliseconds) => Ok(Duration::from_millis(milliseconds)),
+        None => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
+        for wrong in [
+            "",
+            "30",
+            "s",
+            "-1s",
+            "1.5s",
+            "1h",
+            "99999999999999999999s",
+            "0s",
+        ] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn pairs_are_split_at_the_first_equals_sign() {
+        assert_eq!(pair("key=a=b"), Ok(("key".to_owned(), "a=b".to_owned())));
+        assert_eq!(pair("bits="), Ok(("bits".to_owned(), String::new())));
+        assert!(pair("garbler").is_err());
+        assert!(pair("=5").is_err());
+    }
+}
