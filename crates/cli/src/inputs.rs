@@ -151,8 +151,13 @@ impl<'f> Gathered<'f> {
 
     fn insert(&mut self, port: &Port, value: Result<Value, CircuitError>) -> Result<(), Failure> {
         let value = value.map_err(|error| {
+            // Texts are inputs of such a type, and nothing else says how they are written.
+            let of_texts = match port.ty.to_string().starts_with("u8[") {
+                true => "a text is the list of its bytes, such as [72,105] for Hi; ",
+                false => "",
+            };
             Failure::Input(format!(
-                "input {error}; `tacit run --help` shows how values are written"
+                "input {error}; {of_texts}`tacit run --help` shows how values are written"
             ))
         })?;
         self.values.insert(port.name.clone(), value);

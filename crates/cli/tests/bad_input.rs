@@ -67,6 +67,10 @@ fn wrong_inputs_are_named() {
     }
     let short = ["aes-128", "--role", "garbler", "--input", "key=0011"];
     run(&parties, &short).failed(3, &["input key", "bytes[16]"]);
+    parties.file("text", "kitten\n");
+    let words = ["levenshtein", "--role", "garbler", "--param"];
+    let words = [&words[..], &["n=6,m=6,symbol_bits=8", "--input", "x=@text"]].concat();
+    run(&parties, &words).failed(3, &["input x", "u8[6]", "such as [72,105] for Hi"]);
 }
 
 #[test]

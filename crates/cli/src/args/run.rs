@@ -22,7 +22,8 @@ Examples, one line in each of two terminals (identities from `tacit keygen`):
   secret-tool lookup tacit key | tacit run aes-128 --role garbler … --input key=-
 
   Values: numbers as 41, -5 or 0x29; byte strings in hexadecimal; bits as 0110, index 0 first;
-  bit as 0 or 1; arrays as JSON lists. `tacit inspect` shows each input's type.
+  bit as 0 or 1; arrays as JSON lists, a text as the list of its bytes: [72,105] for Hi.
+  `tacit inspect` shows each input's type.
 
   A circuit file says neither whose an input is nor who gets a result:
   tacit run adder64.txt --role garbler … --owner in0=garbler,in1=evaluator \\
