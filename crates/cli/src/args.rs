@@ -135,8 +135,11 @@ impl Command {
             Self::Stock(args) => args.json,
             // Records are lines of their own.
             Self::Bench(_) | Self::BenchParty => false,
-            // Events are lines of their own.
-            Self::Serve(_) => false,
+            // Events are lines of their own: this is of the check alone.
+            Self::Serve(args) => args.json,
+            Self::Config {
+                command: ConfigCommand::Show { json },
+            } => *json,
             Self::Config { .. } | Self::Completions { .. } | Self::Man { .. } => false,
         }
     }
@@ -148,7 +151,11 @@ pub(crate) enum ConfigCommand {
     /// Print the JSON schema of tacit.toml
     Schema,
     /// Print where tacit.toml is looked for and what was read from it
-    Show,
+    Show {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[cfg(test)]

@@ -12,10 +12,12 @@ use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Deserializer};
+use serde_json::{Value as Json, json};
 use tacit::{BaseOt, Fingerprint, Link, OtExtension};
 
 use crate::args::{base_ot, duration, ot_extension};
 use crate::failure::Failure;
+use crate::report::{JSON_VERSION, pretty};
 use crate::serve::config::Serve;
 
 /// The JSON schema of the file, as published in `docs/`.
@@ -193,13 +195,47 @@ pub(crate) fn folder() -> Result<PathBuf, Failure> {
     Ok(base.config_dir().join("tacit"))
 }
 
+impl Config {
+    /// What `tacit config show --json` tells: what the file gives, and `null` for what it does not.
+    fn json(&self, path: &Path) -> Json {
+        let milliseconds = |wait: Option<Duration>| wait.map(|wait| wait.as_millis() as u64);
+        let peers = self.peers.iter().map(|(name, peer)| {
+            let peer = json!({
+                "fingerprint": peer.fingerprint.to_string(),
+                "address": peer.address,
+                "link": peer.link.map(|link| link.to_string()),
+            });
+            (name.clone(), peer)
+        });
+        json!({
+            "version": JSON_VERSION,
+            "file": path,
+            "exists": path.exists(),
+            "identity": self.identity,
+            "base_ot": self.base_ot.map(|kind| kind.to_string()),
+            "ot_extension": self.ot_extension.map(|extension| extension.to_string()),
+            "peers": peers.collect::<serde_json::Map<_, _>>(),
+            "stock": { "folder": self.stock.folder, "limit_gib": self.stock.limit_gib },
+            "timeouts": {
+                "connect_ms": milliseconds(self.timeouts.connect),
+                "message_ms": milliseconds(self.timeouts.message),
+                "run_ms": milliseconds(self.timeouts.run),
+            },
+            "serve": self.serve.as_ref().map(Serve::json),
+        })
+    }
+}
+
 /// `tacit config show`.
-pub(crate) fn show(explicit: Option<&Path>) -> Result<(), Failure> {
+pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Failure> {
     let path = match explicit {
         Some(path) => path.to_owned(),
         None => folder()?.join("tacit.toml"),
     };
     let config = Config::load(explicit)?;
+    if wants_json {
+        return crate::print(pretty(&config.json(&path)).as_bytes());
+    }
     let mut text = String::new();
     let there = if path.exists() {
         ""

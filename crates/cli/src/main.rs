@@ -102,8 +102,8 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
             command: ConfigCommand::Schema,
         } => print(config::SCHEMA.as_bytes()),
         Command::Config {
-            command: ConfigCommand::Show,
-        } => config::show(config.as_deref()),
+            command: ConfigCommand::Show { json },
+        } => config::show(config.as_deref(), json),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "tacit", &mut script);

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde_json::json;
 use tacit::{Category, Identity, Listener};
 use tacit_serve::event::Severity;
 use tacit_serve::{Event, Policy, Service, http};
@@ -22,6 +23,7 @@ use tacit_serve::{Event, Policy, Service, http};
 use crate::args::{LogFormat, ServeArgs};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::report::{JSON_VERSION, pretty};
 use crate::{party, stock};
 
 /// Where peers connect, and where metrics are, unless told otherwise.
@@ -117,13 +119,25 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
             .iter()
             .map(|offer| offer.functions.len())
             .sum();
-        for warning in check::check(&wanted)? {
+        let warnings = check::check(&wanted)?;
+        let (peers, levels) = (wanted.policy.peers().len(), wanted.policy.levels().len());
+        if args.json {
+            let json = json!({
+                "version": JSON_VERSION,
+                "peers": peers,
+                "functions": functions,
+                "levels": levels,
+                "warnings": warnings,
+            });
+            return crate::print(pretty(&json).as_bytes());
+        }
+        for warning in warnings {
             eprintln!("tacit: warning: {warning}");
         }
         let counts = [
-            counted(wanted.policy.peers().len(), "peer"),
+            counted(peers, "peer"),
             counted(functions, "function"),
-            counted(wanted.policy.levels().len(), "level"),
+            counted(levels, "level"),
         ];
         let text = format!("{} of stock\n", counts.join(", "));
         return crate::print(text.as_bytes());

@@ -88,6 +88,15 @@ fn the_schema_is_the_published_one() {
     );
     let shown = tacit(folder.path(), &["config", "show"]);
     assert!(shown.succeeded().contains("not there"), "{shown:?}");
+    let shown = tacit(folder.path(), &["config", "show", "--json"]).json();
+    assert_eq!(
+        (&shown["version"], &shown["exists"]),
+        (&1.into(), &false.into())
+    );
+    assert!(
+        shown["identity"].is_null() && shown["serve"].is_null(),
+        "{shown}"
+    );
 }
 
 /// At its smallest size, for a person and for a program in turn; both, at its usual size, below.

@@ -8,6 +8,7 @@ use std::net::TcpStream;
 use std::path::Path;
 
 use process::{Ended, Parties, Running, tacit};
+use serde_json::{Value as Json, json};
 
 const INPUTS: &str = r#"{ "a": 41, "key": "000102030405060708090a0b0c0d0e0f" }"#;
 
@@ -177,6 +178,38 @@ fn the_log_for_programs_has_no_secret() {
     );
 }
 
+/// The check of Alice's configuration for programs.
+const CHECK_JSON: [&str; 5] = ["serve", "--config", "alice.toml", "--check", "--json"];
+
+/// What programs see of a configuration with two functions and no stock.
+fn configuration_as_json(parties: &Parties) {
+    let checked = tacit(parties.folder(), &CHECK_JSON).json();
+    let expected = json!({
+        "version": 1, "peers": 1, "functions": 2, "levels": 0, "warnings": [],
+    });
+    assert_eq!(checked, expected);
+    let show = ["config", "show", "--config", "alice.toml", "--json"];
+    let shown = tacit(parties.folder(), &show).json();
+    assert_eq!(shown["exists"], true);
+    assert_eq!(shown["timeouts"]["connect_ms"], Json::Null);
+    assert_eq!(shown["serve"]["listen"], "127.0.0.1:0");
+    let function = &shown["serve"]["functions"][0];
+    assert_eq!(function["name"], "millionaires");
+    assert_eq!(
+        (&function["role"], &function["chain"]),
+        (&"garbler".into(), &Json::Null)
+    );
+    let peers = shown["peers"].as_object().expect("an object");
+    let fingerprints = peers.values().map(|peer| peer["fingerprint"].as_str());
+    assert!(
+        fingerprints
+            .flatten()
+            .all(|text| text.starts_with("tacit:"))
+    );
+    // Of a service that runs there is a log, and no object.
+    tacit(parties.folder(), &["serve", "--json"]).failed(2, &["--check"]);
+}
+
 #[test]
 fn what_a_configuration_lacks_is_told_before_anything_starts() {
     let parties = Parties::new();
@@ -219,6 +252,7 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
         shown.contains("serve function millionaires: millionaires as garbler\n"),
         "{shown}"
     );
+    configuration_as_json(&parties);
     // What would fail at the start, or when a peer asks.
     let at = |from: &str, to: &str| good.replacen(from, to, 1);
     let listen = at("127.0.0.1:0", "localhost");
@@ -228,6 +262,9 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
     let open = check(&at("metrics = \"127.0.0.1:0", "metrics = \"0.0.0.0:9464"));
     open.succeeded();
     assert!(open.stderr.contains("warning: metrics"), "{open:?}");
+    let checked = tacit(parties.folder(), &CHECK_JSON).json();
+    let warnings = checked["warnings"].as_array().expect("a list");
+    assert!(warnings[0].as_str().expect("a text").starts_with("metrics"));
     check(&at("folder = \"a\"", "folder = \"a\"\nlimit_gib = 0")).failed(2, &["limit_gib"]);
     check(&at("in.json", "absent.json")).failed(3, &["millionaires", "absent.json"]);
     parties.file("no-a.json", "{}");

@@ -9,6 +9,7 @@ use super::StockArgs;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   tacit serve --check                   is [serve] in tacit.toml right?
+  tacit serve --check --json            the same for programs
   tacit serve
   tacit serve --log json
   kill -HUP PID                         read tacit.toml again; a wrong one is not taken
@@ -38,6 +39,9 @@ pub(crate) struct ServeArgs {
     /// Check the configuration and end
     #[arg(long)]
     pub(crate) check: bool,
+    /// Print what --check found as JSON; of a service that runs, --log json is the log
+    #[arg(long, requires = "check")]
+    pub(crate) json: bool,
 }
 
 /// How events are told.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
+use serde_json::{Value as Json, json};
 use tacit_serve::Rate;
 
 use crate::args::RoleArg;
@@ -289,6 +290,32 @@ impl Serve {
             let (function, role, runs) = (&stocked.function, stocked.role.name(), stocked.runs);
             let _ = writeln!(text, "serve stock {function}: {runs} runs as {role}");
         }
+    }
+
+    /// The same for programs: the fields that [`Serve::show`] tells.
+    pub(crate) fn json(&self) -> Json {
+        let functions = self.function.iter().map(|served| {
+            json!({
+                "name": served.name.as_ref().unwrap_or(&served.function),
+                "function": served.function,
+                "role": served.role.name(),
+                "other_server": served.other_server,
+                "chain": served.chain,
+            })
+        });
+        let stock = self.stock.iter().map(|stocked| {
+            json!({
+                "function": stocked.function,
+                "role": stocked.role.name(),
+                "runs": stocked.runs,
+            })
+        });
+        json!({
+            "listen": self.listen,
+            "metrics": self.metrics,
+            "functions": functions.collect::<Vec<_>>(),
+            "stock": stock.collect::<Vec<_>>(),
+        })
     }
 
     /// The same with paths of files beside `folder`.
