@@ -357,8 +357,8 @@ fn check_chain(stocks: &Stocks, chain: &KeptChain) -> Result<Told, Failure> {
     let name = &chain.summary.name;
     let mut text = format!("{} with {}, chain {name}\n", server(chain), chain.peer);
     if damaged.is_empty() {
-        let values = chain.summary.values.len();
-        let _ = writeln!(text, "  whole, with {values} values");
+        let values = counted(chain.summary.values.len() as u64, "value");
+        let _ = writeln!(text, "  whole, with {values}");
     }
     for error in &damaged {
         let _ = writeln!(

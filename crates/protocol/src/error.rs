@@ -7,6 +7,7 @@ use tacit_ot::source::Extension;
 use thiserror::Error;
 
 use crate::message::{AbortReason, Kind};
+use crate::outsourced::Peer;
 use crate::session::{ProtocolId, Version};
 
 /// Why a run ended without a result.
@@ -253,6 +254,17 @@ pub enum Incompatibility {
          once for each run"
     )]
     OtherRun,
+    /// The peer takes this server of a party of three for the other one.
+    #[error(
+        "it takes us for the {taken_for} of the run, and we are the {we_are}; whoever runs it \
+         exchanges what --generator and --cloud name"
+    )]
+    OtherServer {
+        /// What the peer takes us for.
+        taken_for: Peer,
+        /// What we are.
+        we_are: Peer,
+    },
     /// The runs of the session are counted differently.
     #[error("it counts this as run {theirs} of the session and we as run {ours}")]
     RunNumber {
@@ -271,13 +283,24 @@ fn other(role: &str) -> &'static str {
     }
 }
 
+impl Incompatibility {
+    /// The reason to tell the peer when this ends a run.
+    #[must_use]
+    pub const fn abort_reason(&self) -> AbortReason {
+        match self {
+            Self::OtherServer { .. } => AbortReason::OtherServer,
+            _ => AbortReason::Incompatible,
+        }
+    }
+}
+
 impl Error {
     /// The reason to tell the peer when this error ends a run.
     #[must_use]
     pub fn abort_reason(&self) -> AbortReason {
         match self {
             Self::PeerMisbehaved(_) => AbortReason::Misbehaved,
-            Self::PeerIncompatible(_) => AbortReason::Incompatible,
+            Self::PeerIncompatible(difference) => difference.abort_reason(),
             Self::PeerAborted(_)
             | Self::SavedValue { .. }
             | Self::Material(_)

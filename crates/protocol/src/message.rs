@@ -181,6 +181,9 @@ one_byte_enum! {
         /// Nothing that the run takes is in its stock.
         NothingInStock = 11, "it has nothing in stock for this run; see `tacit stock list` at \
             both, and prepare";
+        /// It is the other one of the two servers of an outsourced run.
+        OtherServer = 12, "it is the other one of the two servers; exchange what --generator and \
+            --cloud name";
     }
 }
 

@@ -291,6 +291,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use tacit::OutsourcedRole;
 
     /// Far longer than anything here takes.
     const LONG: Duration = Duration::from_secs(60);
@@ -299,6 +300,7 @@ mod tests {
         let ticket = RunTicket {
             number: [number; 16],
             evaluator: [7; 32],
+            to: OutsourcedRole::Generator,
         };
         (Fingerprint([9; 32]), ticket)
     }

@@ -17,8 +17,8 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use tacit::{
-    AbortReason, Error, Fingerprint, Outcome, OutsourcedJob, OutsourcedParameters, Proposal,
-    ProtocolId, Role, Session, Settings, check_chain_name,
+    AbortReason, Error, Fingerprint, Outcome, OutsourcedJob, OutsourcedParameters, OutsourcedRole,
+    Proposal, ProtocolId, Role, Session, Settings, check_chain_name,
 };
 
 use crate::lobby::{ChainKey, Lent, NoTurn, Turn as ChainTurn};
@@ -36,6 +36,16 @@ pub enum Server {
     Generator,
     /// It evaluates and checks.
     Cloud,
+}
+
+impl Server {
+    /// Its role in a run.
+    pub(crate) const fn role(self) -> OutsourcedRole {
+        match self {
+            Self::Generator => OutsourcedRole::Generator,
+            Self::Cloud => OutsourcedRole::Cloud,
+        }
+    }
 }
 
 /// What an offer says of runs of three.
@@ -171,6 +181,12 @@ pub(crate) fn run(
         let why = "its ticket names another evaluator";
         seat.shared().refused(Some(seat.peer), None, "request", why);
         return Turn::Refuse(AbortReason::Misbehaved, why.to_owned());
+    }
+    if ticket.to != servers.server.role() {
+        let why = format!("it takes us for the {}", ticket.to);
+        seat.shared()
+            .refused(Some(seat.peer), None, "request", &why);
+        return Turn::Refuse(AbortReason::OtherServer, why);
     }
     if let Some(refused) = may_run(seat, granted.offer) {
         return refused;

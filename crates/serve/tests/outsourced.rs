@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use tacit::garble::SchemeId;
 use tacit::{
     BaseOt, CancelHandle, Error, Fingerprint, Function, Identity, Listener, OtExtension, Outcome,
-    OutsourcedJob, OutsourcedParameters, Proposal, ProtocolId, Role, RunTicket, Session, Settings,
-    Stocks, Value, library,
+    OutsourcedJob, OutsourcedParameters, OutsourcedRole, Proposal, ProtocolId, Role, RunTicket,
+    Session, Settings, Stocks, Value, library,
 };
 use tacit_net::{Channel, tls};
 use tacit_protocol::message::Kind;
@@ -25,6 +25,8 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(60);
 const GENERATOR: usize = 0;
 const CLOUD: usize = 1;
+/// What they are in a run.
+const ROLES: [OutsourcedRole; 2] = [OutsourcedRole::Generator, OutsourcedRole::Cloud];
 /// k of all runs.
 const SECURITY_BITS: u8 = 8;
 
@@ -212,6 +214,7 @@ impl Three {
         server: usize,
         of: &Function,
         evaluator: usize,
+        to: OutsourcedRole,
     ) -> Option<(u8, Vec<u8>)> {
         let proposal = Proposal {
             protocol: ProtocolId::Outsourced,
@@ -226,6 +229,7 @@ impl Three {
         let ticket = RunTicket {
             number: [9; 16],
             evaluator: self.clients[evaluator].fingerprint().0,
+            to,
         };
         let mut channel = self.raw(client, server);
         let sent = channel.send(Kind::Propose.byte(), &proposal.to_bytes());
@@ -355,12 +359,31 @@ fn a_run_in_another_clients_name_is_refused_by_both() {
     let three = Three::new(2, Limits::default());
     let rich = millionaires(4);
     for server in [GENERATOR, CLOUD] {
-        let (kind, reason) = three.asks(0, server, &rich, 1).expect("an answer");
+        let (kind, reason) = three
+            .asks(0, server, &rich, 1, ROLES[server])
+            .expect("an answer");
         let due = tacit::AbortReason::Misbehaved.byte();
         assert_eq!((kind, &reason[..]), (Kind::Abort.byte(), &[due][..]));
         let is_told = |event: &Event| {
             matches!(event, Event::Refused { peer: Some(peer), what: "request", reason, .. }
                 if peer == "client0" && reason.contains("another evaluator"))
+        };
+        assert!(three.events(server).iter().any(is_told));
+    }
+}
+
+#[test]
+fn servers_that_a_client_mixes_up_refuse_it_before_anything_is_touched() {
+    let three = Three::new(2, Limits::default());
+    let rich = millionaires(4);
+    for server in [GENERATOR, CLOUD] {
+        let other = ROLES[1 - server];
+        let (kind, reason) = three.asks(0, server, &rich, 0, other).expect("an answer");
+        let due = tacit::AbortReason::OtherServer.byte();
+        assert_eq!((kind, &reason[..]), (Kind::Abort.byte(), &[due][..]));
+        let is_told = |event: &Event| {
+            matches!(event, Event::Refused { peer: Some(peer), what: "request", reason, .. }
+                if peer == "client0" && *reason == format!("it takes us for the {other}"))
         };
         assert!(three.events(server).iter().any(is_told));
     }
@@ -379,7 +402,7 @@ fn what_a_client_asks_for_by_way_of_the_cloud_keeps_nobody_out() {
     let three = Three::new(2, limits);
     let only_at_the_cloud = millionaires(8);
     for _ in 0..4 {
-        let answer = three.asks(0, CLOUD, &only_at_the_cloud, 0);
+        let answer = three.asks(0, CLOUD, &only_at_the_cloud, 0, ROLES[CLOUD]);
         assert!(answer.is_none_or(|(kind, _)| kind == Kind::Abort.byte()));
     }
     let is_told = |event: &&Event| {

@@ -89,7 +89,7 @@ pub(crate) fn abort(channel: &mut Channel, error: &Error) {
     let reason = match error {
         Error::PeerAborted(_) | Error::SessionOver { .. } => return,
         error if error.category() == Category::Peer => AbortReason::Misbehaved,
-        Error::PeerIncompatible(_) => AbortReason::Incompatible,
+        Error::PeerIncompatible(difference) => difference.abort_reason(),
         Error::Network(NetError::Cancelled { .. }) => AbortReason::Cancelled,
         Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. }) => {
             AbortReason::TimedOut

@@ -202,7 +202,8 @@ impl Error {
                 | AbortReason::NotAllowed
                 | AbortReason::TooOften
                 | AbortReason::OrderNotAllowed
-                | AbortReason::NoRoom,
+                | AbortReason::NoRoom
+                | AbortReason::OtherServer,
             ) => Category::Incompatible,
             Self::PeerAborted(AbortReason::NothingInStock) => Category::Stock,
             Self::Network(error) => network_category(error),
@@ -291,6 +292,7 @@ mod tests {
             (AbortReason::TooOften, Category::Incompatible),
             (AbortReason::OrderNotAllowed, Category::Incompatible),
             (AbortReason::NoRoom, Category::Incompatible),
+            (AbortReason::OtherServer, Category::Incompatible),
             (AbortReason::NothingInStock, Category::Stock),
         ] {
             let error = Error::PeerAborted(reason);

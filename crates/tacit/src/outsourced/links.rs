@@ -106,7 +106,7 @@ impl Links<'_> {
     }
 
     /// Begins the run on both links: the evaluator draws its ticket and tells it, the cloud tells the
-    /// generator, and the generator compares.
+    /// generator, and the generator compares. Each server looks whether it is the one meant.
     fn begin(
         &mut self,
         job: &OutsourcedJob<'_>,
@@ -123,19 +123,27 @@ impl Links<'_> {
                 let mut number = [0; 16];
                 getrandom::fill(&mut number)?;
                 let evaluator = first.own().map_or([0; 32], |own| own.0);
-                let ticket = RunTicket { number, evaluator };
-                begin(first, 0, Some(&ticket))?;
-                begin(second, 1, Some(&ticket))
+                let ticket = |to| RunTicket {
+                    number,
+                    evaluator,
+                    to,
+                };
+                begin(first, 0, Some(&ticket(Peer::Generator)))?;
+                begin(second, 1, Some(&ticket(Peer::Cloud)))
             }
             (Peer::Generator, _) => {
                 begin(second, 1, None)?;
-                let ticket = evaluators(second)?;
+                let ticket = RunTicket {
+                    to: Peer::Generator,
+                    ..evaluators(second, Peer::Cloud)?
+                };
                 begin(first, 0, Some(&ticket))
             }
             _ => {
                 begin(first, 0, None)?;
                 begin(second, 1, None)?;
-                match first.hear_ticket()? == evaluators(second)? {
+                let clouds = meant_for(Peer::Generator, first.hear_ticket()?)?;
+                match clouds == evaluators(second, Peer::Generator)? {
                     true => Ok(()),
                     false => Err(Incompatibility::OtherRun.into()),
                 }
@@ -182,9 +190,18 @@ impl Links<'_> {
     }
 }
 
-/// The ticket of the run that the evaluator begins, which names itself.
-fn evaluators(session: &mut Session) -> Result<RunTicket, Error> {
-    let ticket = session.hear_ticket()?;
+/// The ticket, which is for this party.
+fn meant_for(we_are: Peer, ticket: RunTicket) -> Result<RunTicket, Error> {
+    if ticket.to == we_are {
+        return Ok(ticket);
+    }
+    let taken_for = ticket.to;
+    Err(Incompatibility::OtherServer { taken_for, we_are }.into())
+}
+
+/// The ticket of the run that the evaluator begins, which names itself and this party.
+fn evaluators(session: &mut Session, we_are: Peer) -> Result<RunTicket, Error> {
+    let ticket = meant_for(we_are, session.hear_ticket()?)?;
     match ticket.evaluator == session.peer().map_or([0; 32], |peer| peer.0) {
         true => Ok(ticket),
         false => {
