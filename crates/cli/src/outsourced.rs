@@ -258,7 +258,7 @@ fn chain(
         Some(name) => {
             let stocks = stock::open(args.stock.stock.as_deref(), config)?;
             let allowed = given.allow.iter();
-            let allowed = allowed.map(|who| party::fingerprint(who, config));
+            let allowed = allowed.map(|who| party::fingerprint("--allow", who, config));
             let allowed = allowed.collect::<Result<Vec<_>, _>>()?;
             let name = name.clone();
             Ok(Some(Chain {
@@ -310,7 +310,8 @@ impl Place {
                      `tacit keygen` printed"
                 ))
             })?;
-            Ok::<_, Failure>((other, party::fingerprint(text, config)?))
+            let option = format!("--{other}");
+            Ok::<_, Failure>((other, party::fingerprint(&option, text, config)?))
         };
         let others = [who(others[0])?, who(others[1])?];
         let is_twice = others[0].1 == others[1].1

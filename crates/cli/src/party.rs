@@ -100,7 +100,7 @@ impl Party {
                             .to_owned(),
                     ));
                 }
-                (Some(text), _) => fingerprint(text, config)?,
+                (Some(text), _) => fingerprint("--peer", text, config)?,
             };
             let identity = Identity::load(&identity_path(args.identity.as_ref(), config)?);
             let identity = identity.map_err(tacit::Error::from)?;
@@ -209,21 +209,25 @@ fn refusal(number: u64, from: SocketAddr, reason: &NetError, log: Log) {
     }
 }
 
-/// A peer's fingerprint, or that of the peer of this name in the configuration.
+/// A peer's fingerprint, or that of the peer of this name in the configuration, as `option` gives it.
 ///
 /// # Errors
 ///
 /// It is neither.
-pub(crate) fn fingerprint(text: &str, config: &Config) -> Result<Fingerprint, Failure> {
+pub(crate) fn fingerprint(
+    option: &str,
+    text: &str,
+    config: &Config,
+) -> Result<Fingerprint, Failure> {
     if let Some(peer) = config.peers.get(text) {
         return Ok(peer.fingerprint);
     }
     text.parse().map_err(|error| {
         if text.starts_with("tacit:") {
-            Failure::Usage(format!("--peer {text}: {error}"))
+            Failure::Usage(format!("{option} {text}: {error}"))
         } else {
             Failure::Usage(format!(
-                "--peer {text} is neither a fingerprint nor a name in tacit.toml; give the \
+                "{option} {text} is neither a fingerprint nor a name in tacit.toml; give the \
                  fingerprint that the peer's `tacit keygen` printed, or add [peers.{text}] to \
                  tacit.toml"
             ))

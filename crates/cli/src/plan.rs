@@ -188,7 +188,7 @@ fn in_stock(args: &PlanArgs, config: &Config) -> Result<Option<InStock>, Failure
     let stocks = stock::open(args.stock.as_deref(), config)?;
     let mut names = stocks.list()?;
     if let Some(peer) = &args.peer {
-        let peer = party::fingerprint(peer, config)?;
+        let peer = party::fingerprint("--peer", peer, config)?;
         names.retain(|name| name.peer == peer);
     }
     if let Some(role) = args.role {

@@ -203,7 +203,7 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
 }
 
 /// A number of things, one or many.
-fn counted(count: usize, thing: &str) -> String {
+pub(crate) fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 

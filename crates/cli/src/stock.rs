@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::party;
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
+use crate::serve;
 
 /// Most bytes of a stock, unless the configuration says otherwise.
 const DEFAULT_LIMIT_GIB: u64 = 20;
@@ -60,7 +61,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let stocks = open(args.stock.as_deref(), &config)?;
     let peer = args.peer.as_deref();
     let peer = peer
-        .map(|peer| party::fingerprint(peer, &config))
+        .map(|peer| party::fingerprint("--peer", peer, &config))
         .transpose()?;
     let role = args.role.map(Role::from);
     if let StockCommand::DropChain { chain } = &args.command {
@@ -357,7 +358,7 @@ fn check_chain(stocks: &Stocks, chain: &KeptChain) -> Result<Told, Failure> {
     let name = &chain.summary.name;
     let mut text = format!("{} with {}, chain {name}\n", server(chain), chain.peer);
     if damaged.is_empty() {
-        let values = counted(chain.summary.values.len() as u64, "value");
+        let values = serve::counted(chain.summary.values.len(), "value");
         let _ = writeln!(text, "  whole, with {values}");
     }
     for error in &damaged {
