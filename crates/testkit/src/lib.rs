@@ -4,5 +4,6 @@
 pub mod disassembly;
 pub mod garbling;
 pub mod protocols;
+pub mod sessions;
 pub mod tamper;
 pub mod vectors;

@@ -79,6 +79,52 @@ impl Fault {
         Self::Silence,
     ];
 
+    /// The longest message that comes in single bytes within seconds.
+    const MOST_TRICKLED: usize = 1 << 14;
+
+    /// Whether it breaks the format and not only a value: whoever gets the message then has no
+    /// result.
+    #[must_use]
+    pub fn breaks_the_format(self) -> bool {
+        matches!(
+            self,
+            Self::Truncate
+                | Self::Empty
+                | Self::Extend
+                | Self::OtherKind
+                | Self::UnknownKind
+                | Self::Inflate
+                | Self::InflateByOne
+                | Self::CloseBefore
+                | Self::CloseWithin
+                | Self::Garbage
+                | Self::Silence
+        )
+    }
+
+    /// Whether it changes a message with a payload of this length.
+    #[must_use]
+    pub fn changes(self, payload_bytes: usize) -> bool {
+        let of_payload = matches!(
+            self,
+            Self::Truncate
+                | Self::Empty
+                | Self::FlipFirst
+                | Self::FlipMiddle
+                | Self::FlipLast
+                | Self::Ones
+                | Self::Zeros
+        );
+        payload_bytes > 0 || !of_payload
+    }
+
+    /// Whether a message with a payload of this length then takes longer than parties wait who wait
+    /// for seconds.
+    #[must_use]
+    pub fn takes_long(self, payload_bytes: usize) -> bool {
+        self == Self::Trickle && payload_bytes > Self::MOST_TRICKLED
+    }
+
     /// Whether a test that takes one of `every` faults of each message takes this one of message
     /// `number`. Over `every` messages in a row each fault comes once, and each message has its
     /// share of faults where there are at least `every`.

@@ -7,8 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -18,8 +17,8 @@ use tacit::{
 };
 use tacit_net::{Channel, Transport, memory};
 use tacit_protocol::message::Kind;
+use tacit_testkit::sessions::{Folders, Trace, channel, noting};
 use tacit_testkit::tamper::{Fault, Tampering, TamperingSink};
-use tempfile::TempDir;
 
 /// No wait lasts longer: the faults that end in a timeout wait for this long.
 const TIMEOUT: Duration = Duration::from_millis(2500);
@@ -28,8 +27,6 @@ const SECURITY_BITS: u8 = 2;
 /// More than whatever a lying evaluator's input becomes but for one value in 256.
 const GARBLER_INPUT: u8 = 255;
 const EVALUATOR_INPUT: u8 = 40;
-/// The longest message that comes in single bytes.
-const MOST_TRICKLED: usize = 1 << 14;
 /// Cases at once: most of them wait for a timeout or for a disk.
 const THREADS: usize = 24;
 
@@ -68,19 +65,6 @@ impl fmt::Display for Case {
     }
 }
 
-/// Folders of both parties' stocks, the garbler's first; in memory where the system has that.
-struct Folders([TempDir; 2]);
-
-impl Folders {
-    fn new() -> Self {
-        let memory = Path::new("/dev/shm");
-        Self([(); 2].map(|()| match memory.is_dir() {
-            true => TempDir::new_in(memory).expect("a folder"),
-            false => TempDir::new().expect("a folder"),
-        }))
-    }
-}
-
 fn place(role: Role) -> usize {
     match role {
         Role::Garbler => 0,
@@ -92,28 +76,12 @@ fn fingerprint(role: Role) -> Fingerprint {
     Fingerprint([1 + place(role) as u8; 32])
 }
 
-fn channel(transport: Transport, peer: Role) -> Channel {
-    let mut channel = Channel::over_proved(transport, fingerprint(peer), [7; 32]);
-    channel.set_timeout(TIMEOUT);
-    channel
-}
-
-/// Kinds and lengths of the messages that a side sent.
-type Trace = Arc<Mutex<Vec<(u8, usize)>>>;
-
 impl Case {
     fn sink(&self, transport: Transport, trace: &Trace) -> Transport {
-        let (tampering, trace) = (self.tampering, Arc::clone(trace));
         transport.map_sink(|inner| {
-            Box::new(match tampering {
+            Box::new(match self.tampering {
                 Some(tampering) => TamperingSink::new(inner, tampering),
-                None => TamperingSink::rewriting(
-                    inner,
-                    Box::new(move |_, kind, payload| {
-                        trace.lock().expect("no panic").push((kind, payload.len()));
-                        None
-                    }),
-                ),
+                None => TamperingSink::rewriting(inner, noting(trace)),
             })
         })
     }
@@ -129,7 +97,7 @@ impl Case {
             Role::Garbler => Side::Connecting,
             Role::Evaluator => Side::Listening,
         };
-        let stocks = Stocks::open(folders.0[place(role)].path(), 1 << 24)?;
+        let stocks = Stocks::open(folders.path(place(role)), 1 << 24)?;
         let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
         BatchPreparation::new(role, function, 1)
             .statistical_security_bits(SECURITY_BITS)
@@ -150,8 +118,8 @@ impl Case {
         let trace = Trace::default();
         let liar = self.sink(liar.into_transport(), &trace);
         let channels = (
-            channel(honest.into_transport(), self.liar),
-            channel(liar, self.liar.other()),
+            channel(honest.into_transport(), fingerprint(self.liar), TIMEOUT),
+            channel(liar, fingerprint(self.liar.other()), TIMEOUT),
         );
         let honest = thread::scope(|scope| {
             let liar = scope.spawn(|| self.party(function, channels.1, folders, self.liar));
@@ -169,7 +137,7 @@ impl Case {
             return is_right(result);
         };
         let error = match result {
-            Ok(_) => return is_right(result) && !must_fail(fault),
+            Ok(_) => return is_right(result) && !fault.breaks_the_format(),
             Err(error) => error,
         };
         let timeout = matches!(error, Error::Network(NetError::Timeout { .. }));
@@ -194,7 +162,7 @@ impl Case {
 
     /// Why this case is not as it should be, if so, and how it ended.
     fn judge(&self, function: &Function) -> (Option<String>, String) {
-        let folders = Folders::new();
+        let folders = Folders::empty();
         let (result, _) = self.run(function, &folders);
         let mut wrong = (!self.allows(&result)).then(|| format!("{self}: {}", shown(&result)));
         let broken = self.tampering.map(|tampering| tampering.fault);
@@ -222,41 +190,6 @@ fn is_right(result: &Result<Outcome, Error>) -> bool {
     outcome.is_ok_and(|outcome| outcome.outputs["a_is_richer"].to_text() == "1")
 }
 
-/// The faults after which no honest party has a result: they break the format, not only a value.
-fn must_fail(fault: Fault) -> bool {
-    matches!(
-        fault,
-        Fault::Truncate
-            | Fault::Empty
-            | Fault::Extend
-            | Fault::OtherKind
-            | Fault::UnknownKind
-            | Fault::Inflate
-            | Fault::InflateByOne
-            | Fault::CloseBefore
-            | Fault::CloseWithin
-            | Fault::Garbage
-            | Fault::Silence
-    )
-}
-
-/// Whether a fault changes a message of this length.
-fn changes(fault: Fault, length: usize) -> bool {
-    let of_payload = matches!(
-        fault,
-        Fault::Truncate
-            | Fault::Empty
-            | Fault::FlipFirst
-            | Fault::FlipMiddle
-            | Fault::FlipLast
-            | Fault::Ones
-            | Fault::Zeros
-    );
-    // Single bytes of a long message take longer than a party waits.
-    let lasts = fault == Fault::Trickle && length > MOST_TRICKLED;
-    (length > 0 || !of_payload) && !lasts
-}
-
 fn shown(result: &Result<Outcome, Error>) -> String {
     match result {
         Ok(outcome) => format!("result {}", outcome.outputs["a_is_richer"].to_text()),
@@ -274,7 +207,7 @@ fn all_cases(function: &Function) -> Vec<Case> {
             kind: 0,
             tampering: None,
         };
-        let (result, trace) = honest.run(function, &Folders::new());
+        let (result, trace) = honest.run(function, &Folders::empty());
         assert!(is_right(&result), "{}", shown(&result));
         let trace = trace.lock().expect("no panic");
         for wanted in KINDS {
@@ -285,7 +218,9 @@ fn all_cases(function: &Function) -> Vec<Case> {
                 continue;
             };
             seen.push(wanted);
-            let faults = Fault::ALL.iter().filter(|fault| changes(**fault, *length));
+            let faults = Fault::ALL
+                .iter()
+                .filter(|fault| fault.changes(*length) && !fault.takes_long(*length));
             cases.extend(faults.map(|fault| Case {
                 liar,
                 kind: *kind,

@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -18,8 +17,8 @@ use tacit::{
 };
 use tacit_net::{Channel, Transport, memory};
 use tacit_protocol::message::Kind;
+use tacit_testkit::sessions::{Folders, channel};
 use tacit_testkit::tamper::{Fault, Tampering, TamperingSink};
-use tempfile::TempDir;
 
 use OutsourcedRole::{Cloud, Evaluator, Generator};
 
@@ -31,8 +30,6 @@ const SECURITY_BITS: u8 = 40;
 const GENERATOR_INPUT: u8 = 200;
 const EVALUATOR_INPUT: u8 = 40;
 const CHAIN: &str = "kept";
-/// The longest message that comes in single bytes.
-const MOST_TRICKLED: usize = 1 << 14;
 /// Cases at once: many of them wait for a timeout or for a disk.
 const THREADS: usize = 32;
 /// Of so many faults of a message the short part of the test takes one.
@@ -133,40 +130,6 @@ impl Functions {
     }
 }
 
-/// Folders of the generator's and the cloud's stock; in memory where the system has that.
-struct Folders([TempDir; 2]);
-
-impl Folders {
-    fn new() -> Self {
-        let memory = Path::new("/dev/shm");
-        Self([(); 2].map(|()| match memory.is_dir() {
-            true => TempDir::new_in(memory).expect("a folder"),
-            false => TempDir::new().expect("a folder"),
-        }))
-    }
-
-    fn copy(&self) -> Self {
-        let copies = Self::new();
-        for (from, to) in self.0.iter().zip(&copies.0) {
-            copy(from.path(), to.path());
-        }
-        copies
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).expect("a folder");
-    for entry in std::fs::read_dir(from).expect("a folder") {
-        let entry = entry.expect("an entry");
-        let to = to.join(entry.file_name());
-        if entry.file_type().expect("a type").is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            std::fs::copy(entry.path(), to).expect("a copy");
-        }
-    }
-}
-
 fn fingerprint(role: OutsourcedRole) -> Fingerprint {
     Fingerprint([1 + role as u8; 32])
 }
@@ -209,9 +172,7 @@ impl Case {
                 Box::new(TamperingSink::rewriting(inner, Box::new(note)))
             }
         });
-        let mut channel = Channel::over_proved(transport, fingerprint(direction.1), [7; 32]);
-        channel.set_timeout(TIMEOUT);
-        channel
+        channel(transport, fingerprint(direction.1), TIMEOUT)
     }
 
     fn party(
@@ -235,7 +196,7 @@ impl Case {
         };
         let parameters = OutsourcedParameters::malicious(COPIES, SECURITY_BITS)?;
         let job = OutsourcedJob::new(functions.of(self.plan), parameters).patience(TIMEOUT);
-        let stocks = |place: usize| Stocks::open(folders.0[place].path(), 1 << 24);
+        let stocks = |place: usize| Stocks::open(folders.path(place), 1 << 24);
         match role {
             Generator => job
                 .chain(&stocks(0)?, CHAIN, &[])
@@ -284,7 +245,7 @@ impl Case {
         };
         let is_next = role == self.lie.1;
         let error = match result {
-            Ok(_) => return is_right(role, result) && !(is_next && must_fail(fault)),
+            Ok(_) => return is_right(role, result) && !(is_next && fault.breaks_the_format()),
             Err(error) => error,
         };
         let timeout = matches!(error, Error::Network(NetError::Timeout { .. }));
@@ -299,14 +260,14 @@ impl Case {
             _ if waits(fault) => timeout || blamed || closed,
             Fault::Trickle => false,
             // Others may see it first and leave: that they have left may be known before why.
-            _ => blamed || (closed && !(is_next && must_fail(fault))),
+            _ => blamed || (closed && !(is_next && fault.breaks_the_format())),
         }
     }
 
     /// Why this case is not as it should be, if so, and how it ended.
     fn judge(&self, functions: &Functions, template: &Folders) -> (Option<String>, String) {
         let folders = match self.plan {
-            Plan::Begin => Folders::new(),
+            Plan::Begin => Folders::empty(),
             Plan::GoOn => template.copy(),
         };
         let (ends, _) = self.run(functions, &folders);
@@ -346,48 +307,12 @@ fn is_right(role: OutsourcedRole, result: &Result<Outcome, Error>) -> bool {
     }
 }
 
-/// The faults after which the party that they reach has no result: they break the format, not only
-/// a value.
-fn must_fail(fault: Fault) -> bool {
-    matches!(
-        fault,
-        Fault::Truncate
-            | Fault::Empty
-            | Fault::Extend
-            | Fault::OtherKind
-            | Fault::UnknownKind
-            | Fault::Inflate
-            | Fault::InflateByOne
-            | Fault::CloseBefore
-            | Fault::CloseWithin
-            | Fault::Garbage
-            | Fault::Silence
-    )
-}
-
 /// The faults after which somebody may wait for what does not come.
 fn waits(fault: Fault) -> bool {
     matches!(
         fault,
         Fault::Silence | Fault::Drop | Fault::Reorder | Fault::InflateByOne | Fault::Garbage
     )
-}
-
-/// Whether a fault changes a message of this length.
-fn changes(fault: Fault, length: usize) -> bool {
-    let of_payload = matches!(
-        fault,
-        Fault::Truncate
-            | Fault::Empty
-            | Fault::FlipFirst
-            | Fault::FlipMiddle
-            | Fault::FlipLast
-            | Fault::Ones
-            | Fault::Zeros
-    );
-    // Single bytes of a long message take longer than a party waits.
-    let lasts = fault == Fault::Trickle && length > MOST_TRICKLED;
-    (length > 0 || !of_payload) && !lasts
 }
 
 fn shown(result: &Result<Outcome, Error>) -> String {
@@ -427,7 +352,7 @@ fn cases(functions: &Functions, template: &Folders, every: usize) -> Vec<Case> {
     let (mut cases, mut seen, mut messages) = (Vec::new(), Vec::new(), 0);
     for plan in [Plan::Begin, Plan::GoOn] {
         let folders = match plan {
-            Plan::Begin => Folders::new(),
+            Plan::Begin => Folders::empty(),
             Plan::GoOn => template.copy(),
         };
         let traces = honest(plan, functions, &folders);
@@ -445,7 +370,8 @@ fn cases(functions: &Functions, template: &Folders, every: usize) -> Vec<Case> {
                     messages += 1;
                     let faults = Fault::ALL.iter().copied();
                     let faults = faults.filter(|fault| fault.in_sample(messages, every));
-                    let faults = faults.filter(|fault| changes(*fault, *length));
+                    let faults =
+                        faults.filter(|fault| fault.changes(*length) && !fault.takes_long(*length));
                     cases.extend(faults.map(|fault| Case {
                         plan,
                         lie,
@@ -468,7 +394,7 @@ fn cases(functions: &Functions, template: &Folders, every: usize) -> Vec<Case> {
 
 fn judge_all(every: usize, least: usize) {
     let functions = Functions::new();
-    let template = Folders::new();
+    let template = Folders::empty();
     honest(Plan::Begin, &functions, &template);
     let mut cases = cases(&functions, &template, every);
     let total = cases.len();

@@ -4,8 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -16,8 +15,8 @@ use tacit::{
 };
 use tacit_net::{Channel, Transport, memory};
 use tacit_protocol::message::Kind;
+use tacit_testkit::sessions::{Folders, Trace, channel, noting};
 use tacit_testkit::tamper::{Fault, Rewrite, Tampering, TamperingSink};
-use tempfile::TempDir;
 
 /// No wait lasts longer: the faults that end in a timeout wait for this long.
 const TIMEOUT: Duration = Duration::from_millis(2500);
@@ -72,40 +71,6 @@ impl fmt::Display for Case {
     }
 }
 
-/// Folders of both parties' stocks, the garbler's first; in memory where the system has that.
-struct Folders([TempDir; 2]);
-
-impl Folders {
-    fn new() -> Self {
-        let memory = Path::new("/dev/shm");
-        Self([(); 2].map(|()| match memory.is_dir() {
-            true => TempDir::new_in(memory).expect("a folder"),
-            false => TempDir::new().expect("a folder"),
-        }))
-    }
-
-    fn copy(&self) -> Self {
-        let copies = Self::new();
-        for (from, to) in self.0.iter().zip(&copies.0) {
-            copy(from.path(), to.path());
-        }
-        copies
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).expect("a folder");
-    for entry in std::fs::read_dir(from).expect("a folder") {
-        let entry = entry.expect("an entry");
-        let to = to.join(entry.file_name());
-        if entry.file_type().expect("a type").is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            std::fs::copy(entry.path(), to).expect("a copy");
-        }
-    }
-}
-
 fn place(role: Role) -> usize {
     match role {
         Role::Garbler => 0,
@@ -117,28 +82,13 @@ fn fingerprint(role: Role) -> Fingerprint {
     Fingerprint([1 + place(role) as u8; 32])
 }
 
-fn channel(transport: Transport, peer: Role) -> Channel {
-    let mut channel = Channel::over_proved(transport, fingerprint(peer), [7; 32]);
-    channel.set_timeout(TIMEOUT);
-    channel
-}
-
-/// Kinds and lengths of the messages that a side sent.
-type Trace = Arc<Mutex<Vec<(u8, usize)>>>;
-
 impl Case {
     fn sink(&self, transport: Transport, trace: &Trace) -> Transport {
         let rewrite: Rewrite = match self.lie.clone() {
             Lie::Fault(tampering) => {
                 return transport.map_sink(|inner| Box::new(TamperingSink::new(inner, tampering)));
             }
-            Lie::Nothing => {
-                let trace = Arc::clone(trace);
-                Box::new(move |_, kind, payload| {
-                    trace.lock().expect("no panic").push((kind, payload.len()));
-                    None
-                })
-            }
+            Lie::Nothing => noting(trace),
             Lie::Payload(wanted, _, lie) => {
                 let mut told = false;
                 Box::new(move |_, kind, payload| {
@@ -172,7 +122,7 @@ impl Case {
             Role::Garbler => Side::Connecting,
             Role::Evaluator => Side::Listening,
         };
-        let stocks = Stocks::open(folders.0[place(role)].path(), 1 << 24)?;
+        let stocks = Stocks::open(folders.path(place(role)), 1 << 24)?;
         let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
         match self.plan {
             Plan::Prepare => {
@@ -193,8 +143,8 @@ impl Case {
         let trace = Trace::default();
         let liar = self.sink(liar.into_transport(), &trace);
         let channels = (
-            channel(honest.into_transport(), self.liar),
-            channel(liar, self.liar.other()),
+            channel(honest.into_transport(), fingerprint(self.liar), TIMEOUT),
+            channel(liar, fingerprint(self.liar.other()), TIMEOUT),
         );
         let honest = thread::scope(|scope| {
             scope.spawn(|| self.party(function, channels.1, folders, self.liar));
@@ -251,20 +201,7 @@ impl Case {
         let Lie::Fault(Tampering { fault, .. }) = &self.lie else {
             return false;
         };
-        matches!(
-            fault,
-            Fault::Truncate
-                | Fault::Empty
-                | Fault::Extend
-                | Fault::OtherKind
-                | Fault::UnknownKind
-                | Fault::Inflate
-                | Fault::InflateByOne
-                | Fault::CloseBefore
-                | Fault::CloseWithin
-                | Fault::Garbage
-                | Fault::Silence
-        )
+        fault.breaks_the_format()
     }
 
     /// Whether the liar said what is not so in a message of the right form: what both have on disk
@@ -289,7 +226,7 @@ impl Case {
     /// Why this case is not as it should be, if so, and how it ended.
     fn judge(&self, function: &Function, template: &Folders) -> (Option<String>, String) {
         let folders = match self.plan {
-            Plan::Prepare => Folders::new(),
+            Plan::Prepare => Folders::empty(),
             Plan::Use => template.copy(),
         };
         let (result, _) = self.run(function, &folders);
@@ -511,7 +448,7 @@ fn cases(function: &Function, templates: &BTreeMap<[u8; 4], Folders>, every: usi
                 lie,
             };
             let folders = match plan {
-                Plan::Prepare => Folders::new(),
+                Plan::Prepare => Folders::empty(),
                 Plan::Use => templates[&scheme.to_bytes()].copy(),
             };
             let (result, trace) = case(Lie::Nothing).run(function, &folders);
@@ -519,22 +456,9 @@ fn cases(function: &Function, templates: &BTreeMap<[u8; 4], Folders>, every: usi
             assert_eq!(right, "1");
             let trace = trace.lock().expect("no panic");
             for (message, (_, length)) in trace.iter().enumerate() {
-                let changes = |fault: &Fault| {
-                    *length > 0
-                        || !matches!(
-                            fault,
-                            Fault::Truncate
-                                | Fault::Empty
-                                | Fault::FlipFirst
-                                | Fault::FlipMiddle
-                                | Fault::FlipLast
-                                | Fault::Ones
-                                | Fault::Zeros
-                        )
-                };
                 let faults = Fault::ALL.iter().copied();
                 let faults = faults.filter(|fault| fault.in_sample(message, every));
-                for fault in faults.filter(|fault| changes(fault)) {
+                for fault in faults.filter(|fault| fault.changes(*length)) {
                     cases.push(case(Lie::Fault(Tampering { message, fault })));
                 }
             }
@@ -552,7 +476,7 @@ fn cases(function: &Function, templates: &BTreeMap<[u8; 4], Folders>, every: usi
 
 /// Stocks with enough for one run, and nothing more.
 fn template(function: &Function, scheme: SchemeId) -> Folders {
-    let folders = Folders::new();
+    let folders = Folders::empty();
     let (garbler, evaluator) = memory::raw_pair(memory::PIPE_BYTES);
     let ends = [
         (Role::Garbler, garbler, Side::Connecting),
@@ -560,10 +484,10 @@ fn template(function: &Function, scheme: SchemeId) -> Folders {
     ];
     thread::scope(|scope| {
         for (role, end, side) in ends {
-            let folder = folders.0[place(role)].path();
+            let folder = folders.path(place(role));
             scope.spawn(move || {
                 let stocks = Stocks::open(folder, 1 << 24).expect("a folder");
-                let channel = channel(end.into_transport(), role.other());
+                let channel = channel(end.into_transport(), fingerprint(role.other()), TIMEOUT);
                 let session = Session::over(channel, side, Some(&fingerprint(role)));
                 let order = Preparation::new(role).scheme(scheme);
                 let order = order.enough_for(function, 1).expect("no saved values");
@@ -632,7 +556,7 @@ fn a_lie_in_the_ot_extension_ends_the_epoch() {
         .expect("a function of the library");
     let folders = template(&function, LADDER[0].id);
     let stocks = |role: Role| {
-        let stocks = Stocks::open(folders.0[place(role)].path(), 1 << 24).expect("a folder");
+        let stocks = Stocks::open(folders.path(place(role)), 1 << 24).expect("a folder");
         stocks.list().expect("a folder that can be read")
     };
     assert_eq!(stocks(Role::Garbler).len(), 1);
