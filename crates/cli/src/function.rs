@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 
 use tacit::formats::{BitOrder, Import, read_bristol_file};
-use tacit::{Circuit, CircuitError, Function, FunctionFamily, Type, library};
+use tacit::{Circuit, CircuitError, Function, FunctionError, FunctionFamily, Type, library};
 
 use crate::args::FunctionArgs;
 use crate::failure::Failure;
@@ -69,7 +69,10 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
             "a function file, which says so itself",
             &["--type", "--bit-order"],
         )?;
-        let family = FunctionFamily::read(path).map_err(tacit::Error::from)?;
+        let family = FunctionFamily::read(path).map_err(|error| match error {
+            FunctionError::Io { .. } => Failure::from(tacit::Error::from(error)),
+            error => Failure::Input(format!("{name}: {error}")),
+        })?;
         return instance(&family, name, choice, Origin::File);
     }
     refuse(choice, name, "a circuit file", &["--param"])?;

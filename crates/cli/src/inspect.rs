@@ -22,6 +22,9 @@ use crate::function::{self, Found, FoundCircuit, Origin};
 use crate::log::Log;
 use crate::report::{JSON_VERSION, pretty};
 
+/// The JSON schema of function files, as published in `docs/`.
+const SCHEMA: &str = include_str!("../../../docs/function.schema.json");
+
 /// How long each side of each scheme is tried out, over all components.
 const PATIENCE: Duration = Duration::from_millis(6);
 
@@ -33,6 +36,9 @@ const PATIENCE: Duration = Duration::from_millis(6);
 pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     if let Some(folder) = &args.check {
         return check::check(folder, args.json);
+    }
+    if args.schema {
+        return crate::print(SCHEMA.as_bytes());
     }
     let Some(name) = &args.function else {
         return list::list(args.json);

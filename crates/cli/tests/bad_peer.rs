@@ -208,7 +208,7 @@ fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// The version of the wire.
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 
 /// A greeting of this version.
 fn hello(version: u16) -> Vec<u8> {
@@ -242,7 +242,8 @@ fn a_peer_that_says_nothing() {
 
 #[test]
 fn a_peer_of_another_version() {
-    against(|stream| say(stream, &hello(3))).failed(5, &["version 3", "version", "release"]);
+    against(|stream| say(stream, &hello(VERSION + 1)))
+        .failed(5, &["version 4", "version", "release"]);
 }
 
 #[test]

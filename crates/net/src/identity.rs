@@ -109,22 +109,24 @@ impl Identity {
             reason,
         };
         let file = File::open(path).map_err(failed)?;
-        check_mode(path, &file)?;
         // Room for all of it beforehand, so that no copy is left behind by growing.
         let mut pem = Zeroizing::new(Vec::with_capacity(MAX_FILE_BYTES as usize + 1));
-        let read = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut pem);
+        let read = (&file).take(MAX_FILE_BYTES + 1).read_to_end(&mut pem);
         if read.map_err(failed)? as u64 > MAX_FILE_BYTES {
             return Err(malformed(format!(
                 "it has more than {MAX_FILE_BYTES} bytes"
             )));
         }
         let (label, der) =
-            pem_rfc7468::decode_vec(&pem).map_err(|error| malformed(error.to_string()))?;
+            pem_rfc7468::decode_vec(&pem).map_err(|_| malformed("it is not in PEM".to_owned()))?;
         let der = Zeroizing::new(der);
         if label != PEM_LABEL {
             return Err(malformed(format!("its PEM label is {label:?}")));
         }
-        Self::from_pkcs8(der).map_err(malformed)
+        let identity = Self::from_pkcs8(der).map_err(malformed)?;
+        // Last, so that nobody is advised to change the mode of what is no identity.
+        check_mode(path, &file)?;
+        Ok(identity)
     }
 
     /// The key as rustls wants it: the "certificate" is the bare public key (RFC 7250).

@@ -103,6 +103,10 @@ fn a_file_that_others_can_use_is_refused() {
     }
     set_mode(&path, 0o400);
     assert!(Identity::load(&path).is_ok());
+    let other = folder.private("letter", "hello");
+    set_mode(&other, 0o644);
+    let error = Identity::load(&other).unwrap_err();
+    assert!(matches!(error, NetError::IdentityMalformed { .. }));
 }
 
 #[test]

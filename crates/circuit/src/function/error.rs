@@ -39,7 +39,7 @@ pub enum FunctionError {
     /// A function file that is not JSON of the published schema.
     #[error(
         "the function file does not follow the schema, line {line}, column {column}: {message}; \
-         see docs/function.schema.json"
+         `tacit inspect --schema` prints it"
     )]
     File {
         /// Line, from 1.

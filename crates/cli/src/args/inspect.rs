@@ -19,7 +19,7 @@ Examples:
 
 /// Arguments of `tacit inspect`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("what").required(true).args(["function", "list", "check"]))]
+#[command(group = ArgGroup::new("what").required(true).args(["function", "list", "schema", "check"]))]
 pub(crate) struct InspectArgs {
     /// A name from the library, a function file (JSON), or a circuit file (Bristol Fashion or the
     /// old Bristol format)
@@ -29,23 +29,26 @@ pub(crate) struct InspectArgs {
     /// List the library
     #[arg(long)]
     pub(crate) list: bool,
+    /// Print the JSON schema of function files
+    #[arg(long)]
+    pub(crate) schema: bool,
     /// Check the public circuit files in a folder against known answers and list their digests
     #[arg(long, value_name = "DIR")]
     pub(crate) check: Option<PathBuf>,
     /// Draw the function's graph into this new file, as SVG: calls, who owns what they read, results
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "check", "optimise"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "schema", "check", "optimise"])]
     pub(crate) svg: Option<PathBuf>,
     /// Print the function's graph as text: components and how often each is called, and the steps
-    #[arg(long, conflicts_with_all = ["list", "check", "optimise", "json"])]
+    #[arg(long, conflicts_with_all = ["list", "schema", "check", "optimise", "json"])]
     pub(crate) graph: bool,
     /// Make the circuit smaller without changing what it computes, and say what each pass gained.
     /// The result is another circuit with another digest, so that a run with it needs it on both
     /// sides
-    #[arg(long, conflicts_with_all = ["list", "check"])]
+    #[arg(long, conflicts_with_all = ["list", "schema", "check"])]
     pub(crate) optimise: bool,
     /// Write the circuit, optimised if that is asked for, into this new file, in Bristol Fashion and
     /// in the bit order that --bit-order says, or that of byte strings
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "check"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "schema", "check"])]
     pub(crate) out: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
