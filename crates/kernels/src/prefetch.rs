@@ -7,7 +7,7 @@ const LINE: usize = 64;
 /// from main memory.
 const AHEAD: usize = 2048;
 
-/// Asks for as much memory as `now` takes, [`AHEAD`] bytes further on: for a walk through memory in
+/// Asks for as much memory as `now` takes, 2 KiB further on: for a walk through memory in
 /// steps, of which `now` is one. Beyond the end of what is walked through nothing happens.
 ///
 /// The CPU's own guess at where a walk goes ends with each page, and a garbled circuit's tables and
