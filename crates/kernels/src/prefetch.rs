@@ -14,13 +14,22 @@ const AHEAD: usize = 2048;
 /// gates are large, and each byte of them used once.
 #[inline(always)]
 pub fn prefetch_beyond<T>(now: &[T]) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let start = now.as_ptr().cast::<i8>().wrapping_add(AHEAD);
-        for at in (0..size_of_val(now)).step_by(LINE) {
-            // SAFETY: a prefetch may name any address: it neither faults nor changes anything.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(at)) }
-        }
+    let start = now.as_ptr().cast::<i8>().wrapping_add(AHEAD);
+    for at in (0..size_of_val(now)).step_by(LINE) {
+        prefetch(start.wrapping_add(at));
     }
 }
+
+/// Asks for the cache line of this address.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn prefetch(address: *const i8) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a prefetch may name any address: it neither faults nor changes anything.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
+}
+
+/// Nothing: the intrinsics of other CPUs are not stable yet.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn prefetch(_address: *const i8) {}
