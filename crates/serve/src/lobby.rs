@@ -412,7 +412,9 @@ mod tests {
             for (count, client) in (2..).zip([one, two, three, two]) {
                 let lobby = &lobby;
                 scope.spawn(move || lobby.turn(chain(), client, LONG).map(drop));
+                let end = Instant::now() + LONG;
                 while clients().len() < count {
+                    assert!(Instant::now() < end, "turn {count} is not in the queue");
                     thread::yield_now();
                 }
             }
