@@ -55,7 +55,7 @@ mod tag;
 pub use delta::Delta;
 pub use error::{ApiMisuse, Check, Corrupted, Error, Message, PeerMisbehaved, Stored};
 pub use extension::FieldBits;
-pub use security::Security;
+pub use security::{PEER_WORK_LOG2, Security};
 pub use tag::SessionTag;
 
 /// One party's half of correlated OTs, q or t of each, wiped when dropped.

@@ -15,8 +15,9 @@
 //!
 //! **Without interaction** (Fiat and Shamir): the coefficients of a lot come from a random oracle
 //! on all that was sent before, the lot included, and the rows that mask ũ come first. A receiver
-//! that may ask the oracle Q times succeeds with Q·2^13·2^-128 at most, there being at most 2^13
-//! pairs of groups: 2^-75 for Q = 2^40. Deviation: ṽ is sent as its SHA-256, which commits to it.
+//! that asks the oracle Q times succeeds with Q·2^-128 at most for each pair of groups:
+//! [`Extension::check_bits`](crate::source::Extension::check_bits) counts them. Deviation: ṽ is sent
+//! as its SHA-256, which commits to it.
 
 use sha2::{Digest, Sha256};
 use tacit_kernels::{Block, Cpu, Gf128Sum, Prg, inner_products};

@@ -10,6 +10,7 @@ use core::time::Duration;
 use super::CHUNK;
 use crate::correlated::message_bytes;
 use crate::extension::{FieldBits, first_bytes};
+use crate::security::choices_check_bits;
 use crate::silent::{ANSWER_BYTES, BOOTSTRAP, REPLY_BYTES, Schedule};
 use crate::{ApiMisuse, Security};
 
@@ -66,6 +67,25 @@ impl Extension {
             (_, Ok(field)) => Ok(Self::SoftSpoken(field)),
             _ => Err(ApiMisuse::UnknownExtension { id }),
         }
+    }
+
+    /// Bits of security of the checks of the maliciously secure extension: a peer that asks the
+    /// random oracle W times makes a cheat pass with W · 2^-bits at most. What it guesses of Δ or
+    /// of places of noise is apart: n bits are guessed right with 2^-n, and a wrong guess ends the
+    /// session.
+    #[must_use]
+    pub fn check_bits(self) -> f64 {
+        // Ferret's check, over the first OTs of silent OT, has one hash and no pairs: 128 bits.
+        choices_check_bits(self.field())
+    }
+
+    /// The probability, as a power of two and at most 0, that a cheat passes the checks of the
+    /// maliciously secure extension if the peer asks the random oracle two to `work_log2` times.
+    /// For a bound on what a peer gains in a session, take
+    /// [`PEER_WORK_LOG2`](crate::PEER_WORK_LOG2).
+    #[must_use]
+    pub fn cheating_log2(self, work_log2: u32) -> f64 {
+        (f64::from(work_log2) - self.check_bits()).min(0.0)
     }
 
     /// The field of the first correlated OTs.
