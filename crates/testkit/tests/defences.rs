@@ -1,0 +1,156 @@
+//! `mutants/`: each patch removes a defence, and `scripts/remove-defences` shows that a test then
+//! fails. Here the patches are held to the sources, without building anything: each still applies,
+//! says what it gives an attacker, and names a test that exists.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Each patch's name and text.
+fn patches() -> Vec<(String, String)> {
+    let files = fs::read_dir(root().join("mutants")).expect("the folder of patches");
+    let files = files.map(|file| file.expect("a file").path());
+    let files = files.filter(|file| file.extension().is_some_and(|is| is == "patch"));
+    let mut patches: Vec<_> = files
+        .map(|file| {
+            let name = file.file_stem().expect("a name").to_string_lossy();
+            (
+                name.into_owned(),
+                fs::read_to_string(&file).expect("a patch"),
+            )
+        })
+        .collect();
+    patches.sort();
+    patches
+}
+
+/// The value of a line `# key: value` before the patch itself.
+fn header<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    let mut lines = text.lines().take_while(|line| line.starts_with('#'));
+    lines.find_map(|line| line.strip_prefix(&format!("# {key}: ")))
+}
+
+/// The test that a command of this one form runs.
+#[derive(Debug, PartialEq)]
+struct NamedTest<'t> {
+    package: &'t str,
+    /// The file of an integration test; none for a unit test.
+    file: Option<&'t str>,
+    path: &'t str,
+}
+
+fn parse(command: &str) -> Option<NamedTest<'_>> {
+    let words: Vec<&str> = command.split(' ').collect();
+    let (package, file, path) = match words[..] {
+        [
+            "cargo",
+            "test",
+            "--locked",
+            "-p",
+            package,
+            "--lib",
+            "--",
+            "--exact",
+            path,
+        ] => (package, None, path),
+        [
+            "cargo",
+            "test",
+            "--locked",
+            "-p",
+            package,
+            "--test",
+            file,
+            "--",
+            "--exact",
+            path,
+        ] => (package, Some(file), path),
+        _ => return None,
+    };
+    Some(NamedTest {
+        package,
+        file,
+        path,
+    })
+}
+
+/// The Rust files under a folder, with their texts.
+fn sources(folder: &Path, found: &mut Vec<String>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for path in entries.map(|entry| entry.expect("an entry").path()) {
+        match path.is_dir() {
+            true => sources(&path, found),
+            false => found.extend(fs::read_to_string(&path)),
+        }
+    }
+}
+
+/// Whether the sources have a function of the test's name. Its modules are left to the script,
+/// which runs it.
+fn exists(test: &NamedTest<'_>) -> bool {
+    let folder = match test.package.strip_prefix("tacit-") {
+        Some(folder) => folder,
+        None => test.package,
+    };
+    let folder = root().join("crates").join(folder);
+    let mut texts = Vec::new();
+    match test.file {
+        None => sources(&folder.join("src"), &mut texts),
+        Some(file) => {
+            texts.extend(fs::read_to_string(
+                folder.join("tests").join(format!("{file}.rs")),
+            ));
+            sources(&folder.join("tests").join(file), &mut texts);
+        }
+    }
+    let name = test.path.rsplit("::").next().unwrap_or_default();
+    texts
+        .iter()
+        .any(|text| text.contains(&format!("fn {name}(")))
+}
+
+#[test]
+fn each_patch_names_its_attack_and_a_test_that_exists() {
+    for (name, text) in patches() {
+        assert!(header(&text, "attack").is_some(), "{name}: no attack");
+        let command = header(&text, "test").unwrap_or_else(|| panic!("{name}: no test"));
+        let test = parse(command).unwrap_or_else(|| panic!("{name}: not of the form: {command}"));
+        assert!(exists(&test), "{name}: no such test: {command}");
+    }
+}
+
+#[test]
+fn each_patch_applies() {
+    for (name, _) in patches() {
+        let checked = Command::new("git")
+            .args(["apply", "--check"])
+            .arg(format!("mutants/{name}.patch"))
+            .current_dir(root())
+            .output()
+            .expect("git");
+        let said = String::from_utf8_lossy(&checked.stderr);
+        assert!(checked.status.success(), "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_command_is_read() {
+    let unit = "cargo test --locked -p tacit-ot --lib -- --exact a::b";
+    let expected = NamedTest {
+        package: "tacit-ot",
+        file: None,
+        path: "a::b",
+    };
+    assert_eq!(parse(unit), Some(expected));
+    assert!(parse("cargo test --locked -p tacit-ot -- --exact a; true").is_none());
+    let missing = parse("cargo test --locked -p tacit-testkit --test defences -- --exact no_such");
+    assert!(!exists(&missing.expect("of the form")));
+    let this = parse("cargo test --locked -p tacit --test kills -- --exact a_test");
+    assert!(!exists(&this.expect("of the form")));
+}
