@@ -8,6 +8,7 @@ use std::path::Path;
 const LAYERS: &[(&str, &[&str])] = &[
     ("kernels", &[]),
     ("circuit", &[]),
+    ("language", &["circuit"]),
     ("reference", &[]),
     ("net", &[]),
     ("stock", &[]),

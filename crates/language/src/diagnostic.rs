@@ -1,0 +1,135 @@
+//! What is wrong with a program: a sentence, the places, and what to do.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use crate::source::{SourceMap, Span};
+
+/// An error in a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong, in a sentence.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+    /// What is there, in a few words.
+    pub label: String,
+    /// Other places that matter, each with a few words.
+    pub related: Vec<(Span, String)>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at `span`.
+    #[must_use]
+    pub fn new(span: Span, message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            span,
+            label: String::new(),
+            related: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// Says what is at the place.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Shows another place.
+    #[must_use]
+    pub fn related(mut self, span: Span, label: impl Into<String>) -> Self {
+        self.related.push((span, label.into()));
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The error as text for a terminal, with the lines that it is about; in colour or not.
+    #[must_use]
+    pub fn render(&self, map: &SourceMap, colour: bool) -> String {
+        let snippet = |span: Span, label: &str, kind: AnnotationKind| {
+            let file = map.file(span.file);
+            let range = span.start as usize..(span.end as usize).min(file.text.len());
+            let annotation = kind.span(range);
+            let annotation = match label {
+                "" => annotation,
+                label => annotation.label(label.to_owned()),
+            };
+            Snippet::source(file.text.to_string())
+                .path(file.name.clone())
+                .annotation(annotation)
+        };
+        let mut group = Group::with_title(Level::ERROR.primary_title(self.message.clone()));
+        group = group.element(snippet(self.span, &self.label, AnnotationKind::Primary));
+        for (span, label) in &self.related {
+            group = group.element(snippet(*span, label, AnnotationKind::Context));
+        }
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help.clone()));
+        }
+        let renderer = if colour {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
+        renderer.render(&[group])
+    }
+}
+
+/// Stands for an error that [`Diagnostics`] has; nothing else makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reported(());
+
+/// Errors so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Diagnostics {
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// Most errors that are told in one go.
+    pub(crate) const MAX: usize = 64;
+
+    /// Adds an error, unless the same was told or there are enough.
+    pub(crate) fn report(&mut self, error: Diagnostic) -> Reported {
+        let same =
+            |other: &Diagnostic| (other.span, &other.message) == (error.span, &error.message);
+        if self.list.len() < Self::MAX && !self.list.iter().any(same) {
+            self.list.push(error);
+        }
+        Reported(())
+    }
+
+    /// Whether no more are told.
+    pub(crate) fn is_full(&self) -> bool {
+        self.list.len() >= Self::MAX
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Forgets the errors after the first `length`, for a guess that was wrong.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.list.truncate(length);
+    }
+
+    /// The errors, by file and place.
+    pub(crate) fn into_list(mut self) -> Vec<Diagnostic> {
+        self.list.sort_by_key(|error| error.span);
+        self.list
+    }
+}

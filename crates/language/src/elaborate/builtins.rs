@@ -1,0 +1,332 @@
+//! The functions that are written in Rust.
+
+use num_bigint::BigInt;
+use num_traits::Signed;
+
+use super::calls::Given;
+use super::operators::Operands;
+use super::term::Term;
+use super::{Done, Elaborator, Surroundings};
+use crate::diagnostic::Diagnostic;
+use crate::interpret;
+use crate::program::{
+    BinaryOperator, Expression, ExpressionKind, GenericValue, Intrinsic, Number, NumberOperator,
+    TypeId, TypeKind, Value, bits_of,
+};
+use crate::source::{Span, Symbol};
+use crate::syntax::{self, Generic, GenericArgument, Ident};
+
+impl<'a> Elaborator<'a> {
+    pub(super) fn builtin(
+        &mut self,
+        name: &'static str,
+        generics: &'a [GenericArgument],
+        given: &[Given<'a>],
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Term> {
+        if let Some(Given {
+            name: Some(named), ..
+        }) = given.iter().find(|g| g.name.is_some())
+        {
+            let message = format!("the arguments of `{name}` have no names");
+            return self.fail(Diagnostic::new(named.span, message));
+        }
+        match name {
+            "bits" => self.bits(given, span),
+            "min" => self.least(given, Intrinsic::Min, hint, span),
+            "max" => self.least(given, Intrinsic::Max, hint, span),
+            "abs" => self.magnitude(given, hint, span),
+            "wide_mul" => self.wide_mul(given, span),
+            "add_sat" => self.add_sat(given, hint, span),
+            "one_hot" => self.one_hot(generics, given, hint, span),
+            "get_or" => self.get_or(given, span),
+            "leading_ones" => self.bit_count(name, given, Intrinsic::LeadingOnes, span),
+            "count_ones" => self.bit_count(name, given, Intrinsic::CountOnes, span),
+            "zero" => {
+                let [] = self.positional(name, given, span)?;
+                let ty = self.result_type(name, generics, hint, span)?;
+                let value = self.program.types.zero(ty);
+                Ok(Term::constant(value, ty, span))
+            }
+            _ => self.random(name, generics, given, hint, span),
+        }
+    }
+
+    /// Constant where all arguments are.
+    fn intrinsic(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: Vec<Expression>,
+        ty: TypeId,
+        span: Span,
+    ) -> Term {
+        let constants: Option<Vec<Value>> = arguments
+            .iter()
+            .map(|value| value.as_constant().cloned())
+            .collect();
+        let types: Vec<TypeId> = arguments.iter().map(|value| value.ty).collect();
+        if let Some(constants) = constants {
+            let table = &self.program.types;
+            if let Some(value) = interpret::intrinsic(table, intrinsic, ty, &types, &constants) {
+                return Term::constant(value, ty, span);
+            }
+        }
+        let kind = ExpressionKind::Intrinsic(intrinsic, arguments);
+        Term::Value(Expression { kind, ty, span })
+    }
+
+    /// `T` of `zero::<T>()`, or the type that is expected.
+    fn result_type(
+        &mut self,
+        name: &str,
+        generics: &'a [GenericArgument],
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<TypeId> {
+        let declared = [generic("T", false, span)];
+        let values = self.generic_values(&declared, generics, span)?;
+        match (values.first(), hint) {
+            (Some(GenericValue::Type(ty)), _) => Ok(*ty),
+            (_, Some(ty)) => Ok(ty),
+            _ => {
+                let error = Diagnostic::new(span, format!("`{name}` of which type?"));
+                self.fail(error.help(format!("write `{name}::<u32>()`")))
+            }
+        }
+    }
+
+    fn bits(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
+        let [value] = self.positional("bits", given, span)?;
+        let term = self.expression(value, None)?;
+        if let Term::Number(number) = term {
+            let number = Number::apply(NumberOperator::Bits, vec![number]);
+            return Ok(Term::Number(number));
+        }
+        let number = self.integer_of(term, value.span, "what `bits` counts the bits of")?;
+        if number.is_negative() {
+            let error = Diagnostic::new(value.span, format!("`bits` of {number}"));
+            return self.fail(error.help("`bits(x)` is how many bits it takes to write x ≥ 0"));
+        }
+        Ok(Term::Integer(number.bits().max(1).into()))
+    }
+
+    fn least(
+        &mut self,
+        given: &[Given<'a>],
+        intrinsic: Intrinsic,
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Term> {
+        let (name, operator) = match intrinsic {
+            Intrinsic::Min => ("min", NumberOperator::Minimum),
+            _ => ("max", NumberOperator::Maximum),
+        };
+        let [a, b] = self.positional(name, given, span)?;
+        let left = self.expression(a, hint)?;
+        let right = self.expression(b, left.ty().or(hint))?;
+        if let (Term::Integer(a), Term::Integer(b)) = (&left, &right) {
+            let number: &BigInt = match intrinsic {
+                Intrinsic::Min => a.min(b),
+                _ => a.max(b),
+            };
+            return Ok(Term::Integer(number.clone()));
+        }
+        if let (Some(a), Some(b)) = (left.as_number(), right.as_number()) {
+            return Ok(Term::Number(Number::apply(operator, vec![a, b])));
+        }
+        let (left, right) = self.one_number_type(name, (a, left), (b, right), hint, span)?;
+        let ty = left.ty;
+        Ok(self.intrinsic(intrinsic, vec![left, right], ty, span))
+    }
+
+    /// Both arguments as numbers of one type.
+    fn one_number_type(
+        &mut self,
+        name: &str,
+        (a, left): (&syntax::Expression, Term),
+        (b, right): (&syntax::Expression, Term),
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<(Expression, Expression)> {
+        let of = Operands {
+            operator: BinaryOperator::Less,
+            sign: span,
+            spans: (a.span, b.span),
+            span,
+        };
+        let (left, right) = self.one_type(of, left, right, hint)?;
+        if !self.program.types.is_number(left.ty) {
+            let message = format!("`{name}` of values of type `{}`", self.type_name(left.ty));
+            return self.fail(Diagnostic::new(span, message));
+        }
+        Ok((left, right))
+    }
+
+    fn magnitude(&mut self, given: &[Given<'a>], hint: Option<TypeId>, span: Span) -> Done<Term> {
+        let [value] = self.positional("abs", given, span)?;
+        match self.expression(value, hint)? {
+            Term::Integer(number) => Ok(Term::Integer(number.abs())),
+            Term::Fraction(number) => Ok(Term::Fraction(number.abs())),
+            Term::Number(number) => {
+                let number = Number::apply(NumberOperator::Absolute, vec![number]);
+                Ok(Term::Number(number))
+            }
+            term => {
+                let value = self.typed(term, value.span)?;
+                let ty = value.ty;
+                match self.program.types.kind(ty) {
+                    TypeKind::Signed(_) | TypeKind::Fixed(..) => {
+                        Ok(self.intrinsic(Intrinsic::Abs, vec![value], ty, span))
+                    }
+                    _ => {
+                        let message = format!("`abs` of a `{}`", self.type_name(ty));
+                        let error = Diagnostic::new(span, message);
+                        self.fail(error.help("only signed numbers have a sign to lose"))
+                    }
+                }
+            }
+        }
+    }
+
+    fn wide_mul(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
+        let [a, b] = self.positional("wide_mul", given, span)?;
+        let left = self.expression(a, None)?;
+        let right = self.expression(b, left.ty())?;
+        let left = match (left, right.ty()) {
+            (left @ Term::Value(_), _) | (left, None) => self.typed(left, a.span)?,
+            (left, Some(ty)) => self.meet(left, ty, a.span)?,
+        };
+        let right = match right {
+            right @ Term::Value(_) => self.typed(right, b.span)?,
+            right => self.meet(right, left.ty, b.span)?,
+        };
+        let types = &self.program.types;
+        let kind = match (types.kind(left.ty), types.kind(right.ty)) {
+            (TypeKind::Unsigned(m), TypeKind::Unsigned(n)) => TypeKind::Unsigned(m + n),
+            (TypeKind::Signed(m), TypeKind::Signed(n)) => TypeKind::Signed(m + n),
+            _ => {
+                let (a, b) = (self.type_name(left.ty), self.type_name(right.ty));
+                let message = format!("`wide_mul` of a `{a}` and a `{b}`");
+                let error = Diagnostic::new(span, message);
+                return self.fail(error.help("it takes two unsigned or two signed integers"));
+            }
+        };
+        let ty = self.program.types.add(kind);
+        if self.program.types.width(ty) > u64::from(crate::program::TypeTable::MAX_NUMBER_BITS) {
+            let message = "this product has more than 4096 bits";
+            return self.fail(Diagnostic::new(span, message));
+        }
+        Ok(self.intrinsic(Intrinsic::WideMul, vec![left, right], ty, span))
+    }
+
+    fn add_sat(&mut self, given: &[Given<'a>], hint: Option<TypeId>, span: Span) -> Done<Term> {
+        let [a, b] = self.positional("add_sat", given, span)?;
+        let left = self.expression(a, hint)?;
+        let right = self.expression(b, left.ty().or(hint))?;
+        let (left, right) = self.one_number_type("add_sat", (a, left), (b, right), hint, span)?;
+        let ty = left.ty;
+        Ok(self.intrinsic(Intrinsic::AddSat, vec![left, right], ty, span))
+    }
+
+    fn one_hot(
+        &mut self,
+        generics: &'a [GenericArgument],
+        given: &[Given<'a>],
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Term> {
+        let [index] = self.positional("one_hot", given, span)?;
+        let declared = [generic("N", true, span)];
+        let values = self.generic_values(&declared, generics, span)?;
+        let bool = self.program.types.bool();
+        let length = match (values.first(), hint.map(|ty| self.program.types.kind(ty))) {
+            (Some(GenericValue::Number(n)), _) => u32::try_from(n).ok(),
+            (_, Some(&TypeKind::Array(element, n))) if element == bool => Some(n),
+            _ => None,
+        };
+        let Some(length) = length.filter(|n| (1..=1 << 24).contains(n)) else {
+            let error = Diagnostic::new(span, "how many bools does `one_hot` give?");
+            return self.fail(error.help("write `one_hot::<N>(index)`"));
+        };
+        let index = self.index_value(index)?;
+        let ty = self.sized(TypeKind::Array(bool, length), span)?;
+        Ok(self.intrinsic(Intrinsic::OneHot, vec![index], ty, span))
+    }
+
+    /// An index that may be a secret.
+    fn index_value(&mut self, from: &'a syntax::Expression) -> Done<Expression> {
+        let term = self.expression(from, None)?;
+        let value = self.typed(term, from.span)?;
+        match self.program.types.kind(value.ty) {
+            TypeKind::Unsigned(_) | TypeKind::Enum(_) => Ok(value),
+            _ => {
+                let message = format!("a `{}` is no index", self.type_name(value.ty));
+                let error = Diagnostic::new(from.span, message);
+                self.fail(error.help("an index is unsigned, or an enum"))
+            }
+        }
+    }
+
+    fn get_or(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
+        let [array, index, other] = self.positional("get_or", given, span)?;
+        let term = self.expression(array, None)?;
+        let values = self.typed(term, array.span)?;
+        let Some((element, length)) = self.program.types.element(values.ty) else {
+            let message = format!("a `{}` has no elements", self.type_name(values.ty));
+            return self.fail(Diagnostic::new(array.span, message));
+        };
+        let index = self.index_value(index)?;
+        let other = self.value(other, element)?;
+        if length == 0 {
+            return Ok(Term::Value(other));
+        }
+        let arguments = vec![values, index, other];
+        Ok(self.intrinsic(Intrinsic::GetOr, arguments, element, span))
+    }
+
+    fn bit_count(
+        &mut self,
+        name: &str,
+        given: &[Given<'a>],
+        intrinsic: Intrinsic,
+        span: Span,
+    ) -> Done<Term> {
+        let [value] = self.positional(name, given, span)?;
+        let term = self.expression(value, None)?;
+        let value = self.typed(term, value.span)?;
+        if !self.program.types.is_integer(value.ty) {
+            let message = format!("`{name}` of a `{}`", self.type_name(value.ty));
+            return self.fail(Diagnostic::new(span, message));
+        }
+        let width = bits_of(self.program.types.width(value.ty));
+        let ty = self.program.types.unsigned(width);
+        Ok(self.intrinsic(intrinsic, vec![value], ty, span))
+    }
+
+    fn random(
+        &mut self,
+        name: &str,
+        generics: &'a [GenericArgument],
+        given: &[Given<'a>],
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Term> {
+        let [] = self.positional(name, given, span)?;
+        let ty = self.result_type(name, generics, hint, span)?;
+        if !matches!(self.context.surroundings, Surroundings::Entry(_)) {
+            let error = Diagnostic::new(span, "only `main` and runs draw random bits");
+            return self.fail(error.help("draw them there, and give them to the function"));
+        }
+        self.program.draws_random = true;
+        let kind = ExpressionKind::Intrinsic(Intrinsic::Random, Vec::new());
+        Ok(Term::Value(Expression { kind, ty, span }))
+    }
+}
+
+/// The generic of a function that no file declares.
+fn generic(name: &str, is_const: bool, span: Span) -> Generic {
+    let name = Symbol::new(name);
+    let name = Ident { name, span };
+    Generic { name, is_const }
+}

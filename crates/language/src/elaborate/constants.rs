@@ -1,0 +1,180 @@
+//! Params, consts, and numbers where a const is needed.
+
+use num_bigint::BigInt;
+
+use super::term::Term;
+use super::{Binding, Context, Done, Elaborator, Surroundings};
+use crate::diagnostic::Diagnostic;
+use crate::program::{ExpressionKind, GenericValue, ItemKey, Param, Value};
+use crate::source::{FileId, Span};
+use crate::syntax::{Expression, Generic, ItemKind, ParamItem};
+
+/// The context of an item that is generic, with these values.
+pub(super) fn generic_context(
+    module: FileId,
+    declared: &[Generic],
+    values: &[GenericValue],
+) -> Context {
+    let mut context = Context::new(module, Surroundings::Constant);
+    context.scopes[0].extend(bindings(declared, values));
+    context
+}
+
+/// What the names of generics mean.
+pub(super) fn bindings<'g>(
+    declared: &'g [Generic],
+    values: &'g [GenericValue],
+) -> impl Iterator<Item = (crate::source::Symbol, Binding)> + 'g {
+    declared.iter().zip(values).map(|(generic, value)| {
+        let binding = match value {
+            GenericValue::Type(ty) => Binding::Type(*ty),
+            GenericValue::Number(number) => Binding::Term(Term::Integer(number.clone())),
+        };
+        (generic.name.name.clone(), binding)
+    })
+}
+
+impl<'a> Elaborator<'a> {
+    /// A whole number that is known before the program runs.
+    pub(super) fn const_integer(&mut self, from: &'a Expression, what: &str) -> Done<BigInt> {
+        let term = self.expression(from, None)?;
+        self.integer_of(term, from.span, what)
+    }
+
+    /// The whole number that a term is.
+    pub(super) fn integer_of(&mut self, term: Term, span: Span, what: &str) -> Done<BigInt> {
+        let error = match term {
+            Term::Integer(number) => return Ok(number),
+            Term::Value(value) => match value.kind {
+                ExpressionKind::Constant(Value::Integer(number)) => return Ok(number),
+                ExpressionKind::Constant(_) => {
+                    let message = format!("{what} is a whole number");
+                    Diagnostic::new(span, message)
+                        .label(format!("this is a `{}`", self.type_name(value.ty)))
+                }
+                _ => {
+                    let message = format!("{what} must be const, and this is a secret");
+                    Diagnostic::new(span, message)
+                        .label("depends on the inputs")
+                        .help(
+                            "both parties must know it before the run: use a `param`, a `const`, \
+                             or a generic `const N`, and `if` for what depends on a secret",
+                        )
+                }
+            },
+            Term::Number(number) => {
+                let text = number.display(&self.context.counters);
+                let message = format!("{what} must be const, and `{text}` changes with its loop");
+                Diagnostic::new(span, message)
+                    .help("`for const` unrolls the loop, and its counter is const")
+            }
+            _ => Diagnostic::new(span, format!("{what} is a whole number")),
+        };
+        self.fail(error)
+    }
+
+    /// The value of a `const` item.
+    pub(super) fn const_item(&mut self, key: ItemKey, span: Span) -> Done<Term> {
+        match self.constants.get(&key) {
+            Some(Some(known)) => return known.clone(),
+            Some(None) => {
+                let error = Diagnostic::new(span, "this const depends on itself");
+                return self.fail(error);
+            }
+            None => {}
+        }
+        let ItemKind::Const(_, ty, value) = &self.loaded.item(key).kind else {
+            return self.fail(Diagnostic::new(span, "this is no const"));
+        };
+        self.constants.insert(key, None);
+        let context = Context::new(key.0, Surroundings::Constant);
+        let (term, _) = self.within(context, |this| {
+            let hint = match ty {
+                Some(ty) => Some(this.ty(ty)?),
+                None => None,
+            };
+            let term = this.expression(value, hint)?;
+            match hint {
+                Some(ty) => {
+                    let value = this.meet(term, ty, value.span)?;
+                    Ok(Term::Value(value))
+                }
+                None => Ok(term),
+            }
+        });
+        self.constants.insert(key, Some(term.clone()));
+        term
+    }
+
+    /// Gives all params their values.
+    pub(super) fn params(&mut self) {
+        let root = self.loaded.root();
+        let items = self.loaded.syntax().items.iter().enumerate();
+        for (number, item) in items {
+            if let ItemKind::Param(param) = &item.kind {
+                let value = self.param(param);
+                let term = value.map(|param| {
+                    let value = param.value.clone();
+                    self.program.params.push(param);
+                    Term::Integer(value)
+                });
+                self.constants.insert((root, number as u32), Some(term));
+            }
+        }
+        let names = |this: &Self| {
+            let names: Vec<String> = this
+                .program
+                .params
+                .iter()
+                .map(|p| p.name.to_string())
+                .collect();
+            names.join(", ")
+        };
+        for name in self.given.keys() {
+            if self.errors.is_empty()
+                && !self.program.params.iter().any(|p| p.name.as_str() == name)
+            {
+                let span = self.file_start();
+                let message = format!("there is no param `{name}`");
+                let help = format!("the params are {}", names(self));
+                self.report(Diagnostic::new(span, message).help(help));
+            }
+        }
+    }
+
+    /// The first character of the program.
+    pub(super) fn file_start(&self) -> Span {
+        Span {
+            file: self.loaded.root(),
+            start: 0,
+            end: 0,
+        }
+    }
+
+    fn param(&mut self, item: &'a ParamItem) -> Done<Param> {
+        let minimum = self.const_integer(&item.from, "the least value of a param")?;
+        let maximum = self.const_integer(&item.to, "the greatest value of a param")?;
+        if minimum > maximum {
+            let message = format!("`{}` has no value: {minimum} to {maximum}", item.name.name);
+            return self.fail(Diagnostic::new(item.name.span, message));
+        }
+        let default = match &item.default {
+            Some(default) => Some(self.const_integer(default, "the value of a param")?),
+            None => None,
+        };
+        let given = self.given.get(item.name.as_str()).cloned();
+        let value = given.or(default.clone()).unwrap_or(minimum.clone());
+        if value < minimum || value > maximum {
+            let name = &item.name.name;
+            let message = format!("`{name}` is {minimum} to {maximum}, not {value}");
+            return self.fail(Diagnostic::new(item.name.span, message));
+        }
+        Ok(Param {
+            name: item.name.name.clone(),
+            minimum,
+            maximum,
+            default,
+            value,
+        })
+    }
+}

@@ -1,0 +1,363 @@
+//! Blocks, `if` and `match`.
+
+use super::expression::{block_of, read_of};
+use super::operators::Operands;
+use super::term::Term;
+use super::{Done, Elaborator};
+use crate::diagnostic::Diagnostic;
+use crate::program::{
+    BinaryOperator, Condition, Expression, ExpressionKind, Number, NumberOperator, Root, Statement,
+    StatementKind, TypeId, TypeKind, Value,
+};
+use crate::source::Span;
+use crate::syntax::{self, Arm, Block, ExpressionKind as Syntax, Pattern, PatternKind};
+
+/// Statements and the term after them.
+pub(super) struct Branch {
+    pub(super) statements: Vec<Statement>,
+    pub(super) term: Term,
+    pub(super) span: Span,
+}
+
+/// Elaborates one branch of a choice.
+type Choice<'c, 'a> = &'c mut dyn FnMut(&mut Elaborator<'a>) -> Done<Branch>;
+
+impl<'a> Elaborator<'a> {
+    pub(super) fn block(&mut self, block: &'a Block, hint: Option<TypeId>) -> Done<Branch> {
+        self.scoped(|this| {
+            let mut statements = Vec::new();
+            let result = this.statements(&block.statements, &mut statements);
+            let (term, span) = match &block.value {
+                Some(value) => (this.expression(value, hint)?, value.span),
+                None => (this.unit(block.span), block.span),
+            };
+            result?;
+            Ok(Branch {
+                statements,
+                term,
+                span,
+            })
+        })
+    }
+
+    /// A branch as a term: what has no type yet meets the one that is expected.
+    pub(super) fn close(&mut self, branch: Branch, hint: Option<TypeId>) -> Done<Term> {
+        if branch.statements.is_empty() {
+            return Ok(branch.term);
+        }
+        let value = match (branch.term, hint) {
+            (Term::Value(value), _) => value,
+            (term, Some(ty)) => self.meet(term, ty, branch.span)?,
+            (term, None) => self.typed(term, branch.span)?,
+        };
+        Ok(Term::Value(block_of(branch.statements, value)))
+    }
+
+    pub(super) fn if_expression(
+        &mut self,
+        condition: &'a syntax::Expression,
+        then: &'a Block,
+        otherwise: Option<&'a syntax::Expression>,
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Term> {
+        let term = self.expression(condition, None)?;
+        let mut first = |this: &mut Self| this.block(then, hint);
+        let mut second = |this: &mut Self| match otherwise {
+            None => Ok(Branch {
+                statements: Vec::new(),
+                term: this.unit(span),
+                span,
+            }),
+            Some(otherwise) => match &otherwise.kind {
+                Syntax::Block(block) => this.block(block, hint),
+                _ => Ok(Branch {
+                    statements: Vec::new(),
+                    term: this.expression(otherwise, hint)?,
+                    span: otherwise.span,
+                }),
+            },
+        };
+        self.choose(term, condition.span, (&mut first, &mut second), hint, span)
+    }
+
+    /// One branch or the other, or a selection of both.
+    fn choose(
+        &mut self,
+        condition: Term,
+        condition_span: Span,
+        (then, otherwise): (Choice<'_, 'a>, Choice<'_, 'a>),
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Term> {
+        if let Some(Value::Bool(holds)) = condition.as_constant() {
+            let branch = match holds {
+                true => then(self)?,
+                false => otherwise(self)?,
+            };
+            return self.close(branch, hint);
+        }
+        let bool = self.program.types.bool();
+        let condition = match condition {
+            Term::Guard(number) => Condition::Guard(number),
+            term => Condition::Secret(self.meet(term, bool, condition_span)?),
+        };
+        let (first, second) = (then(self), otherwise(self));
+        let (first, second) = (first?, second?);
+        if let Condition::Guard(guard) = &condition
+            && first.statements.is_empty()
+            && second.statements.is_empty()
+            && let Some(term) = self.choose_number(guard, &first.term, &second.term, span)
+        {
+            return Ok(term);
+        }
+        let ty = match (first.term.ty(), second.term.ty(), hint) {
+            (Some(ty), _, _) | (None, Some(ty), _) | (None, None, Some(ty)) => ty,
+            (None, None, None) => {
+                let span = first.span;
+                self.typed(first.term.clone(), span)?.ty
+            }
+        };
+        let unit = self.program.types.unit();
+        let is_lone = second.span == span;
+        if is_lone && ty != unit {
+            let error = Diagnostic::new(span, "this `if` has a value, but no `else`");
+            return self.fail(error.help("add `else { … }`, or end the block with `;`"));
+        }
+        let then = self.meet(first.term, ty, first.span)?;
+        let otherwise = self.meet(second.term, ty, second.span)?;
+        let then = Box::new(block_of(first.statements, then));
+        let otherwise = Box::new(block_of(second.statements, otherwise));
+        let kind = ExpressionKind::If(Box::new(condition), then, otherwise);
+        Ok(Term::Value(Expression { kind, ty, span }))
+    }
+
+    /// A number or condition of counters, where both branches are one.
+    fn choose_number(&mut self, guard: &Number, a: &Term, b: &Term, span: Span) -> Option<Term> {
+        let choice = |a, b| Number::apply(NumberOperator::If, vec![guard.clone(), a, b]);
+        if let (Some(a), Some(b)) = (a.as_number(), b.as_number()) {
+            return Some(Term::Number(choice(a, b)));
+        }
+        let (a, b) = (a.as_guard()?, b.as_guard()?);
+        Some(self.guard(choice(a, b), span))
+    }
+
+    pub(super) fn match_expression(
+        &mut self,
+        value: &'a syntax::Expression,
+        arms: &'a [Arm],
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Term> {
+        let term = self.expression(value, None)?;
+        let mut statements = Vec::new();
+        // A value is computed once, whatever the number of arms.
+        let term = match term {
+            Term::Value(value) if value.as_constant().is_none() => {
+                let local = self.unnamed(value.ty);
+                let (ty, at) = (value.ty, value.span);
+                let kind = StatementKind::Let(local, value);
+                statements.push(Statement { kind, span: at });
+                read_of(Root::Local(local), ty, at)
+            }
+            Term::List(..) => Term::Value(self.typed(term, value.span)?),
+            term => term,
+        };
+        self.check_exhaustive(&term, arms, span)?;
+        let chosen = self.arms(&term, arms, hint, span)?;
+        let branch = Branch {
+            statements,
+            term: chosen,
+            span,
+        };
+        self.close(branch, hint)
+    }
+
+    fn arms(
+        &mut self,
+        value: &Term,
+        arms: &'a [Arm],
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Term> {
+        let Some((arm, rest)) = arms.split_first() else {
+            return self.fail(Diagnostic::new(span, "this `match` has no arms"));
+        };
+        let branch = |this: &mut Self, of: &'a syntax::Expression| match &of.kind {
+            Syntax::Block(block) => this.block(block, hint),
+            _ => Ok(Branch {
+                statements: Vec::new(),
+                term: this.expression(of, hint)?,
+                span: of.span,
+            }),
+        };
+        if rest.is_empty() {
+            // The patterns together cover all values, so that the last needs no test.
+            let _ = self.arm_condition(value, arm)?;
+            let last = branch(self, &arm.value)?;
+            return self.close(last, hint);
+        }
+        let condition = self.arm_condition(value, arm)?;
+        let condition_span = arm.patterns[0].span;
+        let mut first = |this: &mut Self| branch(this, &arm.value);
+        let mut second = |this: &mut Self| {
+            Ok(Branch {
+                statements: Vec::new(),
+                term: this.deeper(span, |this| this.arms(value, rest, hint, span))?,
+                span: arm.value.span.after(),
+            })
+        };
+        self.choose(
+            condition,
+            condition_span,
+            (&mut first, &mut second),
+            hint,
+            span,
+        )
+    }
+
+    /// Whether one of an arm's patterns holds.
+    fn arm_condition(&mut self, value: &Term, arm: &'a Arm) -> Done<Term> {
+        let mut condition = None;
+        for pattern in &arm.patterns {
+            let next = self.pattern_condition(value, pattern)?;
+            condition = Some(match condition {
+                None => next,
+                Some(before) => {
+                    let of = operands(BinaryOperator::LogicalOr, pattern.span);
+                    self.apply(of, before, next, None)?
+                }
+            });
+        }
+        Ok(condition.expect("an arm has a pattern"))
+    }
+
+    fn pattern_condition(&mut self, value: &Term, pattern: &'a Pattern) -> Done<Term> {
+        let span = pattern.span;
+        match &pattern.kind {
+            PatternKind::Any | PatternKind::Name(..) => Ok(self.bool_term(true, span)),
+            PatternKind::Tuple(parts) => {
+                let mut condition = self.bool_term(true, span);
+                for (place, part) in parts.iter().enumerate() {
+                    let value = self.part_of(value, place, parts.len(), span)?;
+                    let next = self.pattern_condition(&value, part)?;
+                    let of = operands(BinaryOperator::LogicalAnd, span);
+                    condition = self.apply(of, condition, next, None)?;
+                }
+                Ok(condition)
+            }
+            PatternKind::Value(bound) => match &bound.kind {
+                Syntax::Range(from, to, is_inclusive) => {
+                    let last = match is_inclusive {
+                        true => BinaryOperator::LessEqual,
+                        false => BinaryOperator::Less,
+                    };
+                    let lower = self.bound(value, BinaryOperator::GreaterEqual, from)?;
+                    let upper = self.bound(value, last, to)?;
+                    let of = operands(BinaryOperator::LogicalAnd, span);
+                    self.apply(of, lower, upper, None)
+                }
+                _ => self.bound(value, BinaryOperator::Equal, bound),
+            },
+        }
+    }
+
+    /// How a value stands to a const.
+    fn bound(
+        &mut self,
+        value: &Term,
+        operator: BinaryOperator,
+        bound: &'a syntax::Expression,
+    ) -> Done<Term> {
+        let term = self.expression(bound, value.ty())?;
+        let is_const = !matches!(&term, Term::Value(value) if value.as_constant().is_none());
+        if !is_const {
+            let error = Diagnostic::new(bound.span, "a pattern is const, and this is a secret");
+            return self.fail(error.help("use `if` to compare secrets"));
+        }
+        self.apply(operands(operator, bound.span), value.clone(), term, None)
+    }
+
+    /// Reports values that no arm is for.
+    fn check_exhaustive(&mut self, value: &Term, arms: &'a [Arm], span: Span) -> Done<()> {
+        let patterns = || arms.iter().flat_map(|arm| &arm.patterns);
+        if patterns().any(|pattern| matches!(pattern.kind, PatternKind::Any)) {
+            return Ok(());
+        }
+        let names: Vec<String> = match value.ty().map(|ty| self.program.types.kind(ty).clone()) {
+            Some(TypeKind::Enum(number)) => {
+                let ty = self.program.types.enum_type(number);
+                ty.variants.iter().map(ToString::to_string).collect()
+            }
+            Some(TypeKind::Bool) => vec!["false".to_owned(), "true".to_owned()],
+            _ => {
+                let error = Diagnostic::new(span, "this `match` is not for all values");
+                return self.fail(error.help("add `_ => …` for the others"));
+            }
+        };
+        let mut covered = vec![false; names.len()];
+        for pattern in patterns() {
+            let PatternKind::Value(value) = &pattern.kind else {
+                continue;
+            };
+            let code = match self.expression(value, None)?.as_constant() {
+                Some(Value::Integer(code)) => usize::try_from(code).ok(),
+                Some(Value::Bool(value)) => Some(usize::from(*value)),
+                _ => None,
+            };
+            if let Some(covered) = code.and_then(|code| covered.get_mut(code)) {
+                *covered = true;
+            }
+        }
+        let missing = names.iter().zip(covered).filter(|(_, covered)| !covered);
+        let missing: Vec<&str> = missing.map(|(name, _)| name.as_str()).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let message = format!("this `match` has no arm for {}", missing.join(", "));
+        let error = Diagnostic::new(span, message);
+        self.fail(error.help("add an arm, or `_ => …` for all others"))
+    }
+
+    /// A term in the place of a statement.
+    pub(super) fn emit(&mut self, term: Term, out: &mut Vec<Statement>) {
+        if let Term::Value(value) = term {
+            emit_value(value, out);
+        }
+    }
+}
+
+fn operands(operator: BinaryOperator, span: Span) -> Operands {
+    Operands {
+        operator,
+        sign: span,
+        spans: (span, span),
+        span,
+    }
+}
+
+/// What an expression does, without its value.
+fn emit_value(value: Expression, out: &mut Vec<Statement>) {
+    let span = value.span;
+    match value.kind {
+        ExpressionKind::Constant(_) | ExpressionKind::Read(_) | ExpressionKind::Number(_) => {}
+        ExpressionKind::Block(block) => {
+            out.extend(block.statements);
+            emit_value(block.value, out);
+        }
+        ExpressionKind::If(condition, then, otherwise) => {
+            let (mut first, mut second) = (Vec::new(), Vec::new());
+            emit_value(*then, &mut first);
+            emit_value(*otherwise, &mut second);
+            if !first.is_empty() || !second.is_empty() {
+                let kind = StatementKind::If(*condition, first, second);
+                out.push(Statement { kind, span });
+            }
+        }
+        kind => {
+            let value = Expression { kind, ..value };
+            let kind = StatementKind::Evaluate(value);
+            out.push(Statement { kind, span });
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! Parties, states, `main` and runs, and tests.
+
+use num_traits::ToPrimitive;
+
+use super::generics::{Instance, InstanceKey, State as Progress};
+use super::{Binding, Context, Done, Elaborator, ParamValues, Surroundings, most_like, ranges};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::load::Loaded;
+use crate::program::{
+    Entry, EntryId, EntryKind, Function, FunctionId, InputPort, ItemKey, OutputPort, Program,
+    State, StateId, TypeId, TypeKind,
+};
+use crate::source::{Span, Symbol};
+use crate::syntax::{
+    self, Ident, ItemKind, Output, Owner, Party, Recipient, StateItem, TestItem, TypeExpressionKind,
+};
+
+/// A test and the program with its params.
+#[derive(Clone, Debug)]
+pub(crate) struct TestProgram {
+    pub(crate) program: Program,
+    pub(crate) function: FunctionId,
+    pub(crate) seed: u64,
+}
+
+pub(super) fn test_program(
+    loaded: &Loaded,
+    given: &ParamValues,
+    test: &TestItem,
+) -> Result<TestProgram, Diagnostics> {
+    let mut values = given.clone();
+    let mut seed = 0;
+    let none = ParamValues::new();
+    let mut reader = Elaborator::new(loaded, &none);
+    for (name, value) in &test.with {
+        let Ok(number) = reader.const_integer(value, "what a test is run with") else {
+            continue;
+        };
+        if name.as_str() == "seed" {
+            match number.to_u64() {
+                Some(number) => seed = number,
+                None => {
+                    let error = Diagnostic::new(value.span, "a seed is from 0 to 2^64 - 1");
+                    reader.report(error);
+                }
+            }
+        } else if reader.param_named(name).is_some() {
+            values.insert(name.as_str().to_owned(), number);
+        }
+    }
+    if !reader.errors.is_empty() {
+        return Err(reader.errors);
+    }
+    let mut elaborator = Elaborator::new(loaded, &values);
+    elaborator.program();
+    if !elaborator.errors.is_empty() {
+        return Err(elaborator.errors);
+    }
+    let context = Context::new(loaded.root(), Surroundings::Test);
+    let unit = elaborator.program.types.unit();
+    let (body, context) = elaborator.within(context, |this| this.body(&test.body, unit, false));
+    elaborator.make_all();
+    if let Ok(body) = body {
+        let function = Function {
+            name: test.name.clone(),
+            is_component: false,
+            parameters: Vec::new(),
+            locals: context.locals,
+            counters: context.counters,
+            result: unit,
+            body,
+            span: test.name_span,
+        };
+        elaborator.program.functions.push(function);
+        elaborator.check_recursion();
+        ranges::check(&elaborator.program, &mut elaborator.errors);
+    }
+    let function = FunctionId(elaborator.program.functions.len() as u32 - 1);
+    let program = elaborator.finish()?;
+    Ok(TestProgram {
+        program,
+        function,
+        seed,
+    })
+}
+
+impl<'a> Elaborator<'a> {
+    /// Elaborates all of the program but its tests.
+    pub(super) fn program(&mut self) {
+        self.params();
+        let items = &self.loaded.syntax().items;
+        self.parties();
+        let root = self.loaded.root();
+        let keyed = || {
+            items
+                .iter()
+                .enumerate()
+                .map(|(n, item)| ((root, n as u32), item))
+        };
+        for (key, item) in keyed() {
+            match &item.kind {
+                ItemKind::Const(name, ..) => {
+                    let _ = self.const_item(key, name.span);
+                }
+                ItemKind::State(state) => {
+                    let _ = self.declare_state(key, state);
+                }
+                ItemKind::Struct(item) if item.generics.is_empty() => {
+                    let _ = self.instance_type(key, Vec::new(), item.name.span);
+                }
+                ItemKind::Enum(item) => {
+                    let _ = self.instance_type(key, Vec::new(), item.name.span);
+                }
+                ItemKind::Type(name, generics, _) if generics.is_empty() => {
+                    let _ = self.instance_type(key, Vec::new(), name.span);
+                }
+                _ => {}
+            }
+        }
+        for (key, item) in keyed() {
+            if let ItemKind::Function(function) = &item.kind {
+                let has_lambda = function
+                    .parameters
+                    .iter()
+                    .any(|p| matches!(p.ty.kind, TypeExpressionKind::Function(..)));
+                if function.generics.is_empty() && !has_lambda {
+                    let span = function.name.span;
+                    let _ = self.instance(key, function, Vec::new(), Vec::new(), span);
+                }
+            }
+        }
+        for (key, item) in keyed() {
+            if let ItemKind::Entry(entry) = &item.kind {
+                let _ = self.entry(key, entry);
+            }
+        }
+        self.make_all();
+        self.check_recursion();
+        self.check_chain();
+        if self.errors.is_empty() {
+            ranges::check(&self.program, &mut self.errors);
+        }
+    }
+
+    fn parties(&mut self) {
+        let items = &self.loaded.syntax().items;
+        let declared: Vec<(&Vec<Party>, Span)> = items
+            .iter()
+            .filter_map(|item| match &item.kind {
+                ItemKind::Parties(parties) => Some((parties, item.span)),
+                _ => None,
+            })
+            .collect();
+        let entry = items
+            .iter()
+            .find(|item| matches!(item.kind, ItemKind::Entry(_)));
+        match (&declared[..], entry) {
+            ([], Some(entry)) => {
+                let error = Diagnostic::new(entry.span, "the file names no parties");
+                self.report(error.help("begin it with `parties alice, bob;`"));
+            }
+            ([], None) => {}
+            ([(parties, span)], _) => self.declare_parties(parties, *span),
+            ([(_, first), (_, second), ..], _) => {
+                let error = Diagnostic::new(*second, "parties are declared twice");
+                self.report(error.related(*first, "first here"));
+            }
+        }
+    }
+
+    fn declare_parties(&mut self, parties: &[Party], span: Span) {
+        if parties.len() != 2 {
+            let message = format!("a program has two parties, not {}", parties.len());
+            self.report(Diagnostic::new(span, message));
+        }
+        for (number, party) in parties.iter().enumerate() {
+            if self.program.parties.contains(&party.name.name) || party.name.as_str() == "both" {
+                let message = format!("`{}` is no name for a party here", party.name.name);
+                let error = Diagnostic::new(party.name.span, message);
+                self.report(error.help("parties have two names, and neither is `both`"));
+            }
+            if party.garbles {
+                self.program.garbler = number;
+            }
+            self.program.parties.push(party.name.name.clone());
+        }
+    }
+
+    /// The number of the party of this name.
+    fn party(&mut self, name: &Ident) -> Done<usize> {
+        let parties = &self.program.parties;
+        if let Some(number) = parties.iter().position(|party| *party == name.name) {
+            return Ok(number);
+        }
+        let names: Vec<&str> = parties.iter().map(|party| party.as_str()).collect();
+        let error = Diagnostic::new(name.span, format!("there is no party `{}`", name.name));
+        let help = match most_like(name.as_str(), names.iter().copied()) {
+            Some(other) => format!("there is `{other}`"),
+            None => format!("the parties are {}", names.join(" and ")),
+        };
+        self.fail(error.help(help))
+    }
+
+    /// The param that a test names.
+    fn param_named(&mut self, name: &Ident) -> Option<()> {
+        let items = self.loaded.syntax().items.iter();
+        let params = items.filter_map(|item| match &item.kind {
+            ItemKind::Param(param) => Some(param.name.as_str()),
+            _ => None,
+        });
+        let names: Vec<&str> = params.collect();
+        if names.contains(&name.as_str()) {
+            return Some(());
+        }
+        let error = Diagnostic::new(name.span, format!("there is no param `{}`", name.name));
+        self.report(match names.is_empty() {
+            true => error,
+            false => error.help(format!("the params are {}", names.join(", "))),
+        });
+        None
+    }
+
+    fn declare_state(&mut self, key: ItemKey, item: &'a StateItem) -> Done<()> {
+        let context = Context::new(key.0, Surroundings::Constant);
+        let (declared, _) = self.within(context, |this| {
+            let ty = this.ty(&item.ty)?;
+            let value = match &item.value {
+                None => None,
+                Some(value) => {
+                    let expression = this.value(value, ty)?;
+                    match expression.as_constant() {
+                        Some(constant) => Some(constant.clone()),
+                        None => {
+                            let error = Diagnostic::new(value.span, "a state begins with a const");
+                            return this.fail(error.help("assign it in a `start`"));
+                        }
+                    }
+                }
+            };
+            Ok((ty, value))
+        });
+        let (ty, value) = declared?;
+        let name = &item.name;
+        self.port_width(ty, name)?;
+        self.program.states.push(State {
+            name: name.name.clone(),
+            ty,
+            value,
+            span: name.span,
+        });
+        let id = StateId(self.program.states.len() as u32 - 1);
+        self.states.insert(key, id);
+        Ok(())
+    }
+
+    /// Reports a port without bits.
+    fn port_width(&mut self, ty: TypeId, name: &Ident) -> Done<()> {
+        if self.program.types.width(ty) > 0 {
+            return Ok(());
+        }
+        let message = format!("`{}` has no bits", name.name);
+        self.fail(Diagnostic::new(name.span, message))
+    }
+
+    fn entry(&mut self, key: ItemKey, entry: &'a syntax::Entry) -> Done<()> {
+        let span = entry.name.span;
+        let mut context = Context::new(key.0, Surroundings::Entry(entry.kind));
+        let mut inputs = Vec::new();
+        let mut failed = None;
+        for input in &entry.inputs {
+            match self.input(input, &inputs) {
+                Ok(port) => inputs.push(port),
+                Err(reported) => {
+                    let broken = Binding::Broken(reported);
+                    context.scopes[0].push((input.name.name.clone(), broken));
+                    failed = Some(reported);
+                }
+            }
+        }
+        let outputs = self.outputs(entry);
+        let (outputs, reported) = match outputs {
+            Ok(outputs) => (outputs, failed),
+            Err(reported) => (Vec::new(), Some(reported)),
+        };
+        let result = match &outputs[..] {
+            [only] => only.ty,
+            ports => {
+                let types = ports.iter().map(|port| port.ty).collect();
+                self.program.types.add(TypeKind::Tuple(types))
+            }
+        };
+        let (body, context) = self.within(context, |this| {
+            let mut locals = Vec::new();
+            for port in &inputs {
+                let local = this.local(port.name.clone(), port.ty);
+                this.bind(port.name.clone(), Binding::Local(local, false));
+                locals.push(local);
+            }
+            let has_result = !outputs.is_empty() || reported.is_some();
+            if let Some(reported) = reported {
+                // What the block gives has no type to meet; only its statements are checked.
+                let _ = this.block(&entry.body, None)?;
+                return Err(reported);
+            }
+            this.body(&entry.body, result, has_result)
+                .map(|body| (body, locals))
+        });
+        let (body, parameters) = body?;
+        self.check_outputs(entry, &context)?;
+        let function = Function {
+            name: entry.name.name.clone(),
+            is_component: false,
+            parameters,
+            locals: context.locals,
+            counters: context.counters,
+            result,
+            body,
+            span,
+        };
+        let id = self.add_function(key, function, result);
+        self.program.entries.push(Entry {
+            kind: entry.kind,
+            name: entry.name.name.clone(),
+            inputs,
+            outputs,
+            function: id,
+            span,
+        });
+        let number = EntryId(self.program.entries.len() as u32 - 1);
+        self.entries.insert(key, number);
+        Ok(())
+    }
+
+    /// Takes a finished function up among the instances.
+    fn add_function(&mut self, key: ItemKey, function: Function, result: TypeId) -> FunctionId {
+        self.made.push(Instance {
+            key: InstanceKey {
+                item: key,
+                generics: Vec::new(),
+                lambdas: Vec::new(),
+            },
+            function: None,
+            parameters: Vec::new(),
+            result,
+            state: Progress::Made,
+            used_at: None,
+        });
+        self.program.functions.push(function);
+        FunctionId(self.program.functions.len() as u32 - 1)
+    }
+
+    fn input(&mut self, input: &'a syntax::Input, before: &[InputPort]) -> Done<InputPort> {
+        let name = &input.name;
+        if before.iter().any(|port| port.name == name.name) {
+            let message = format!("two inputs `{}`", name.name);
+            return self.fail(Diagnostic::new(name.span, message));
+        }
+        let context = Context::new(self.loaded.root(), Surroundings::Constant);
+        let ty = self.within(context, |this| this.ty(&input.ty)).0;
+        let owner = match &input.owner {
+            Owner::Public(_) => None,
+            Owner::Party(party) => Some(self.party(party)?),
+        };
+        let ty = ty?;
+        self.port_width(ty, name)?;
+        let sorted = match &input.sorted {
+            None => None,
+            Some((span, field)) => {
+                self.check_sorted(ty, *span, field.as_ref())?;
+                Some(field.as_ref().map(|field| field.name.clone()))
+            }
+        };
+        Ok(InputPort {
+            name: name.name.clone(),
+            ty,
+            owner,
+            sorted,
+        })
+    }
+
+    /// `sorted` is said of arrays and tables, `by` of a field of their structs.
+    fn check_sorted(&mut self, ty: TypeId, span: Span, field: Option<&Ident>) -> Done<()> {
+        let Some(element) = self.element_hint(ty) else {
+            let message = format!("a `{}` has no order", self.type_name(ty));
+            return self.fail(Diagnostic::new(span, message));
+        };
+        let Some(field) = field else {
+            return Ok(());
+        };
+        let known = match self.program.types.kind(element) {
+            TypeKind::Struct(number) => {
+                let fields = &self.program.types.struct_type(*number).fields;
+                fields.iter().any(|(name, _)| *name == field.name)
+            }
+            _ => false,
+        };
+        if known {
+            return Ok(());
+        }
+        let message = format!(
+            "`{}` has no field `{}`",
+            self.type_name(element),
+            field.name
+        );
+        self.fail(Diagnostic::new(field.span, message))
+    }
+
+    fn outputs(&mut self, entry: &'a syntax::Entry) -> Done<Vec<OutputPort>> {
+        let mut outputs: Vec<OutputPort> = Vec::new();
+        let mut failed = None;
+        for output in &entry.outputs {
+            match self.output(output) {
+                Ok(port) if outputs.iter().any(|other| other.name == port.name) => {
+                    let message = format!("two results `{}`", port.name);
+                    failed = Some(self.report(Diagnostic::new(output.name.span, message)));
+                }
+                Ok(port) => outputs.push(port),
+                Err(reported) => failed = Some(reported),
+            }
+        }
+        match failed {
+            None => Ok(outputs),
+            Some(reported) => Err(reported),
+        }
+    }
+
+    fn output(&mut self, output: &'a Output) -> Done<OutputPort> {
+        let context = Context::new(self.loaded.root(), Surroundings::Constant);
+        let ty = self.within(context, |this| this.ty(&output.ty)).0;
+        let to = match &output.to {
+            Recipient::Both(_) => None,
+            Recipient::Party(party) => Some(self.party(party)?),
+        };
+        let ty = ty?;
+        self.port_width(ty, &output.name)?;
+        Ok(OutputPort {
+            name: output.name.name.clone(),
+            ty,
+            to,
+        })
+    }
+
+    /// Reports a `main` that nobody learns anything from, and a `start` that leaves states open.
+    fn check_outputs(&mut self, entry: &syntax::Entry, context: &Context) -> Done<()> {
+        let name = &entry.name;
+        match entry.kind {
+            EntryKind::Main if entry.outputs.is_empty() => {
+                let error = Diagnostic::new(name.span, "`main` has no results");
+                self.fail(error.help("write `-> (total: u32 to both)` before its block"))
+            }
+            EntryKind::Start => {
+                let states = self.program.states.iter().enumerate();
+                let open: Vec<Symbol> = states
+                    .filter(|(number, state)| {
+                        let id = StateId(*number as u32);
+                        state.value.is_none() && !context.assigned.contains(&id)
+                    })
+                    .map(|(_, state)| state.name.clone())
+                    .collect();
+                let Some(state) = open.first() else {
+                    return Ok(());
+                };
+                let message = format!("`{}` begins a chain and leaves `{state}` open", name.name);
+                let error = Diagnostic::new(name.span, message);
+                self.fail(error.help(format!("assign `{state}`, or give it a const value")))
+            }
+            EntryKind::Main | EntryKind::Run => Ok(()),
+        }
+    }
+
+    /// Reports states that nothing gives a first value, and two functions `main`.
+    fn check_chain(&mut self) {
+        let has_start = self
+            .program
+            .entries
+            .iter()
+            .any(|e| e.kind == EntryKind::Start);
+        let has_run = self
+            .program
+            .entries
+            .iter()
+            .any(|e| e.kind == EntryKind::Run);
+        let open = self
+            .program
+            .states
+            .iter()
+            .find(|state| state.value.is_none());
+        if let Some(state) = open.filter(|_| !has_start && has_run) {
+            let message = format!("nothing gives the state `{}` its first value", state.name);
+            let error = Diagnostic::new(state.span, message);
+            self.report(error.help("write `= …` after its type, or a `start`"));
+        }
+    }
+}

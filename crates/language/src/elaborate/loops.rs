@@ -1,0 +1,289 @@
+//! Loops and comprehensions: kept, or unrolled where they are `for const`.
+
+use num_bigint::BigInt;
+
+use super::control::Branch;
+use super::expression::{block_of, read_of};
+use super::term::Term;
+use super::{Binding, Done, Elaborator};
+use crate::diagnostic::Diagnostic;
+use crate::program::{
+    Expression, ExpressionKind, Loop, Number, NumberOperator, Place, Root, Statement,
+    StatementKind, Step, TypeId, TypeKind, Value,
+};
+use crate::source::{Span, Symbol};
+use crate::syntax::{ExpressionKind as Syntax, ForLoop, PatternKind};
+
+/// What a loop that is kept runs over.
+struct Kept {
+    from: Number,
+    to: Number,
+    /// The array whose elements the turns get, its elements' type, and its length.
+    of: Option<(Place, TypeId)>,
+}
+
+impl<'a> Elaborator<'a> {
+    pub(super) fn for_statement(
+        &mut self,
+        each: &'a ForLoop,
+        span: Span,
+        out: &mut Vec<Statement>,
+    ) -> Done<()> {
+        if let Some(turns) = self.unrolled(each, out)? {
+            for turn in turns {
+                self.burn(span)?;
+                let branch = self.turn(each, turn, None)?;
+                out.extend(branch.statements);
+                self.emit(branch.term, out);
+            }
+            return Ok(());
+        }
+        let kept = self.kept(each, out)?;
+        let mut cut = Vec::new();
+        for size in each.cut.iter().flat_map(|(sizes, _)| sizes) {
+            let number = self.const_integer(size, "the size of a tile")?;
+            match u32::try_from(&number) {
+                Ok(number @ 1..) => cut.push(number),
+                _ => {
+                    let message = format!("{number} is no size of a tile");
+                    return self.fail(Diagnostic::new(size.span, message));
+                }
+            }
+        }
+        let counter = self.counter(counter_name(each));
+        let element = element(&kept, counter, span);
+        let branch = self.turn(
+            each,
+            element.unwrap_or(Term::Number(Number::Counter(counter))),
+            None,
+        )?;
+        let mut body = branch.statements;
+        self.emit(branch.term, &mut body);
+        let kind = StatementKind::For(Box::new(Loop {
+            counter,
+            from: kept.from,
+            to: kept.to,
+            body,
+            cut,
+        }));
+        out.push(Statement { kind, span });
+        Ok(())
+    }
+
+    pub(super) fn comprehension(
+        &mut self,
+        each: &'a ForLoop,
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Term> {
+        let element_type = hint.and_then(|ty| self.element_hint(ty));
+        let mut statements = Vec::new();
+        let term = match self.unrolled(each, &mut statements)? {
+            Some(turns) => {
+                let mut parts = Vec::with_capacity(turns.len());
+                let mut expected = element_type;
+                for turn in turns {
+                    self.burn(span)?;
+                    let branch = self.turn(each, turn, expected)?;
+                    let at = branch.span;
+                    let term = self.close(branch, expected)?;
+                    expected = expected.or(term.ty());
+                    parts.push((term, at));
+                }
+                self.parts(parts, false, span)?
+            }
+            None => self.kept_comprehension(each, element_type, span, &mut statements)?,
+        };
+        let branch = Branch {
+            statements,
+            term,
+            span,
+        };
+        self.close(branch, hint)
+    }
+
+    fn kept_comprehension(
+        &mut self,
+        each: &'a ForLoop,
+        element_type: Option<TypeId>,
+        span: Span,
+        out: &mut Vec<Statement>,
+    ) -> Done<Term> {
+        let kept = self.kept(each, out)?;
+        let (from, to) = (kept.from.as_constant(), kept.to.as_constant());
+        let length = match (from, to) {
+            (Some(from), Some(to)) => u32::try_from((to - from).max(0)).ok(),
+            _ => None,
+        };
+        let Some(length) = length else {
+            let error = Diagnostic::new(each.over.span, "the length of an array is const");
+            return self.fail(error.help("start from a const, and add the counter inside"));
+        };
+        let counter = self.counter(counter_name(each));
+        let element = element(&kept, counter, span);
+        let turn = element.unwrap_or(Term::Number(Number::Counter(counter)));
+        let branch = self.turn(each, turn, element_type)?;
+        let value = match (branch.term, element_type) {
+            (Term::Value(value), _) => value,
+            (term, Some(ty)) => self.meet(term, ty, branch.span)?,
+            (term, None) => self.typed(term, branch.span)?,
+        };
+        let value = block_of(branch.statements, value);
+        let ty = self.sized(TypeKind::Array(value.ty, length), span)?;
+        let kind = ExpressionKind::Comprehension(counter, kept.from, Box::new(value));
+        Ok(Term::Value(Expression { kind, ty, span }))
+    }
+
+    /// One turn of a loop, its pattern standing for `element`.
+    fn turn(&mut self, each: &'a ForLoop, element: Term, hint: Option<TypeId>) -> Done<Branch> {
+        self.scoped(|this| {
+            let mut statements = Vec::new();
+            match (&each.pattern.kind, &element) {
+                // Whatever its kind, a counter's name stands for the counter.
+                (PatternKind::Name(false, name), Term::Integer(_) | Term::Number(_)) => {
+                    this.bind(name.name.clone(), Binding::Term(element));
+                }
+                (PatternKind::Name(false, name), Term::Value(value))
+                    if value.as_constant().is_some() =>
+                {
+                    this.bind(name.name.clone(), Binding::Term(element));
+                }
+                _ => {
+                    let span = each.pattern.span;
+                    this.bind_pattern(&each.pattern, element, span, &mut statements)?;
+                }
+            }
+            let branch = this.block(&each.body, hint)?;
+            statements.extend(branch.statements);
+            Ok(Branch {
+                statements,
+                ..branch
+            })
+        })
+    }
+
+    /// What the turns of an unrolled loop stand for; nothing where the loop is kept.
+    fn unrolled(&mut self, each: &'a ForLoop, out: &mut Vec<Statement>) -> Done<Option<Vec<Term>>> {
+        let span = each.over.span;
+        // The variants of an enum are few, and each is const.
+        if let Some(ty) = self.as_enum_type(&each.over) {
+            let ty = ty?;
+            let &TypeKind::Enum(number) = self.program.types.kind(ty) else {
+                let error = Diagnostic::new(span, "a loop runs over a range, an array or an enum");
+                return self.fail(error);
+            };
+            let count = self.program.types.enum_type(number).variants.len();
+            let variant = |code: usize| Term::constant(Value::Integer(code.into()), ty, span);
+            return Ok(Some((0..count).map(variant).collect()));
+        }
+        if !each.is_const {
+            return Ok(None);
+        }
+        if let Syntax::Range(from, to, is_inclusive) = &each.over.kind {
+            let from = self.const_integer(from, "the start of a `for const`")?;
+            let mut to = self.const_integer(to, "the end of a `for const`")?;
+            if *is_inclusive {
+                to += 1;
+            }
+            return self.counted(from, &to, span).map(Some);
+        }
+        let term = self.expression(&each.over, None)?;
+        if let Term::List(parts, false) = term {
+            return Ok(Some(parts.into_iter().map(|(part, _)| part).collect()));
+        }
+        let value = self.typed(term, span)?;
+        let place = self.array_place(value, span, out)?;
+        let (place, element_type, length) = place;
+        let turns = (0..length).map(|i| {
+            let number = Number::Constant(i.into());
+            element_at(&place, number, element_type, span)
+        });
+        Ok(Some(turns.collect()))
+    }
+
+    fn counted(&mut self, mut from: BigInt, to: &BigInt, span: Span) -> Done<Vec<Term>> {
+        let mut turns = Vec::new();
+        while from < *to {
+            self.burn(span)?;
+            turns.push(Term::Integer(from.clone()));
+            from += 1;
+        }
+        Ok(turns)
+    }
+
+    fn kept(&mut self, each: &'a ForLoop, out: &mut Vec<Statement>) -> Done<Kept> {
+        let span = each.over.span;
+        if let Syntax::Range(from, to, is_inclusive) = &each.over.kind {
+            let from = self.loop_number(from, "the start of a loop")?;
+            let mut to = self.loop_number(to, "the end of a loop")?;
+            if *is_inclusive {
+                to = Number::apply(NumberOperator::Add, vec![to, Number::Constant(1)]);
+            }
+            return Ok(Kept { from, to, of: None });
+        }
+        let term = self.expression(&each.over, None)?;
+        let value = self.typed(term, span)?;
+        let (place, element_type, length) = self.array_place(value, span, out)?;
+        Ok(Kept {
+            from: Number::Constant(0),
+            to: Number::Constant(length.into()),
+            of: Some((place, element_type)),
+        })
+    }
+
+    /// An array that a loop runs over, as it is before the loop.
+    fn array_place(
+        &mut self,
+        value: Expression,
+        span: Span,
+        out: &mut Vec<Statement>,
+    ) -> Done<(Place, TypeId, u32)> {
+        let Some((element, length)) = self.program.types.element(value.ty) else {
+            let message = format!("a loop over a `{}`", self.type_name(value.ty));
+            let error = Diagnostic::new(span, message);
+            let help = match self.program.types.kind(value.ty) {
+                TypeKind::Table(..) => "write `for x in a.items`, and look at `a.len` inside",
+                TypeKind::Unsigned(_) => {
+                    "a loop runs over a range, an array or an enum; how often it turns is no secret"
+                }
+                _ => "a loop runs over a range, an array or an enum",
+            };
+            return self.fail(error.help(help));
+        };
+        let ty = value.ty;
+        let local = self.unnamed(ty);
+        let kind = StatementKind::Let(local, value);
+        out.push(Statement { kind, span });
+        let place = Place {
+            root: Root::Local(local),
+            path: Vec::new(),
+        };
+        Ok((place, element, length))
+    }
+}
+
+/// The element of this turn, where the loop runs over an array.
+fn element(kept: &Kept, counter: crate::program::CounterId, span: Span) -> Option<Term> {
+    let (place, ty) = kept.of.as_ref()?;
+    Some(element_at(place, Number::Counter(counter), *ty, span))
+}
+
+fn element_at(place: &Place, number: Number, ty: TypeId, span: Span) -> Term {
+    let mut place = place.clone();
+    place.path.push(Step::At(number, span));
+    let Term::Value(read) = read_of(place.root.clone(), ty, span) else {
+        unreachable!("a read is a value");
+    };
+    Term::Value(Expression {
+        kind: ExpressionKind::Read(place),
+        ..read
+    })
+}
+
+/// The counter's name, for messages.
+fn counter_name(each: &ForLoop) -> Symbol {
+    match &each.pattern.kind {
+        PatternKind::Name(_, name) => name.name.clone(),
+        _ => Symbol::new("the counter"),
+    }
+}

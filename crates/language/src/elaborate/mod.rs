@@ -1,0 +1,297 @@
+//! From a program as it is written and values for its params to a typed program.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `mod` | what is being elaborated, scopes, errors |
+//! | `term` | values that have not met their type yet |
+//! | `names` | paths |
+//! | `types` | types |
+//! | `constants` | params, consts, numbers where a const is needed |
+//! | `expression`, `aggregates`, `operators`, `control`, `access` | expressions |
+//! | `statements`, `loops` | statements |
+//! | `calls`, `generics`, `builtins` | functions |
+//! | `entries` | states, `main`, runs, tests |
+//! | `ranges` | indices and counters against lengths and types |
+
+mod access;
+mod aggregates;
+mod builtins;
+mod calls;
+mod constants;
+mod control;
+mod entries;
+mod expression;
+mod generics;
+mod loops;
+mod names;
+mod operators;
+mod ranges;
+mod statements;
+mod term;
+mod types;
+
+use std::collections::{BTreeMap, HashMap};
+
+use num_bigint::BigInt;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Reported};
+use crate::load::Loaded;
+use crate::program::{
+    CounterId, EntryId, EntryKind, FunctionId, ItemKey, Local, LocalId, Program, StateId, TypeId,
+};
+use crate::source::{FileId, Span, Symbol};
+use crate::syntax;
+
+use generics::{Instance, InstanceKey};
+use term::Term;
+
+pub(crate) use entries::TestProgram;
+
+type Done<T> = Result<T, Reported>;
+
+/// Values for params, by name.
+pub type ParamValues = BTreeMap<String, BigInt>;
+
+/// Most operations on consts, and expressions that unrolled loops and instances make.
+const MAX_FUEL: u64 = 10_000_000;
+/// Deepest nesting of expressions, through the functions that consts call.
+const MAX_DEPTH: usize = 400;
+
+/// Elaborates all of a program but its tests.
+pub(crate) fn elaborate(loaded: &Loaded, given: &ParamValues) -> Result<Program, Diagnostics> {
+    let mut elaborator = Elaborator::new(loaded, given);
+    elaborator.program();
+    elaborator.finish()
+}
+
+/// Elaborates a program with a test's params, and the test.
+pub(crate) fn elaborate_test(
+    loaded: &Loaded,
+    given: &ParamValues,
+    test: &syntax::TestItem,
+) -> Result<TestProgram, Diagnostics> {
+    entries::test_program(loaded, given, test)
+}
+
+pub(crate) struct Elaborator<'a> {
+    loaded: &'a Loaded,
+    given: &'a ParamValues,
+    program: Program,
+    errors: Diagnostics,
+    fuel: u64,
+    depth: usize,
+    /// Consts that were computed; nothing while one is.
+    constants: HashMap<ItemKey, Option<Done<Term>>>,
+    /// Types that are being resolved.
+    open_types: Vec<ItemKey>,
+    states: HashMap<ItemKey, StateId>,
+    entries: HashMap<ItemKey, EntryId>,
+    instances: HashMap<InstanceKey, Done<FunctionId>>,
+    /// For each function what it is an instance of, and whether its body is made.
+    made: Vec<Instance<'a>>,
+    lambdas: Vec<Lambda<'a>>,
+    context: Context,
+}
+
+/// A lambda and what its names mean: consts, types and other lambdas.
+struct Lambda<'a> {
+    parameters: &'a [syntax::Pattern],
+    body: &'a syntax::Expression,
+    names: Vec<(Symbol, Binding)>,
+    module: FileId,
+    span: Span,
+}
+
+/// In what an expression stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Surroundings {
+    /// An item that is no function.
+    Constant,
+    Function,
+    Entry(EntryKind),
+    Test,
+}
+
+/// The function that is being elaborated.
+struct Context {
+    module: FileId,
+    surroundings: Surroundings,
+    scopes: Vec<Vec<(Symbol, Binding)>>,
+    locals: Vec<Local>,
+    counters: Vec<Symbol>,
+    /// Where an instance was asked for first, and with which generics.
+    used_at: Option<(Span, String)>,
+    /// States that are assigned.
+    assigned: Vec<StateId>,
+}
+
+/// What a name means in a function.
+#[derive(Clone, Debug)]
+enum Binding {
+    /// A variable, and whether it may be assigned.
+    Local(LocalId, bool),
+    /// A const, or a number of counters.
+    Term(Term),
+    /// A generic type.
+    Type(TypeId),
+    /// A lambda that is an argument.
+    Lambda(u32),
+    /// A variable whose statement is wrong.
+    Broken(Reported),
+}
+
+impl Context {
+    fn new(module: FileId, surroundings: Surroundings) -> Self {
+        Self {
+            module,
+            surroundings,
+            scopes: vec![Vec::new()],
+            locals: Vec::new(),
+            counters: Vec::new(),
+            used_at: None,
+            assigned: Vec::new(),
+        }
+    }
+}
+
+impl<'a> Elaborator<'a> {
+    fn new(loaded: &'a Loaded, given: &'a ParamValues) -> Self {
+        Self {
+            loaded,
+            given,
+            program: Program::default(),
+            errors: loaded.errors().clone(),
+            fuel: MAX_FUEL,
+            depth: 0,
+            constants: HashMap::new(),
+            open_types: Vec::new(),
+            states: HashMap::new(),
+            entries: HashMap::new(),
+            instances: HashMap::new(),
+            made: Vec::new(),
+            lambdas: Vec::new(),
+            context: Context::new(loaded.root(), Surroundings::Constant),
+        }
+    }
+
+    fn finish(self) -> Result<Program, Diagnostics> {
+        match self.errors.is_empty() {
+            true => Ok(self.program),
+            false => Err(self.errors),
+        }
+    }
+
+    /// Reports an error; inside an instance it says where that was asked for.
+    fn report(&mut self, error: Diagnostic) -> Reported {
+        let error = match &self.context.used_at {
+            Some((span, generics)) => error.related(*span, format!("used here with {generics}")),
+            None => error,
+        };
+        self.errors.report(error)
+    }
+
+    fn fail<T>(&mut self, error: Diagnostic) -> Done<T> {
+        Err(self.report(error))
+    }
+
+    /// Takes one operation from those that are left.
+    fn burn(&mut self, span: Span) -> Done<()> {
+        match self.fuel.checked_sub(1) {
+            Some(left) => {
+                self.fuel = left;
+                Ok(())
+            }
+            None => {
+                let message = format!("consts and unrolled loops take more than {MAX_FUEL} steps");
+                let error = Diagnostic::new(span, message);
+                self.fail(
+                    error.help("write `for` in place of `for const` where no width depends on it"),
+                )
+            }
+        }
+    }
+
+    /// Runs `work` one level deeper.
+    fn deeper<T>(&mut self, span: Span, work: impl FnOnce(&mut Self) -> Done<T>) -> Done<T> {
+        if self.depth >= MAX_DEPTH {
+            let message = format!("more than {MAX_DEPTH} levels of expressions in each other");
+            let error = Diagnostic::new(span, message);
+            return self.fail(error.help("give parts of it a name with `let`"));
+        }
+        self.depth += 1;
+        let result = work(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Runs `work` in another context, and gives what became of that.
+    fn within<T>(&mut self, context: Context, work: impl FnOnce(&mut Self) -> T) -> (T, Context) {
+        let outer = std::mem::replace(&mut self.context, context);
+        let result = work(self);
+        (result, std::mem::replace(&mut self.context, outer))
+    }
+
+    /// Runs `work` in a scope of its own.
+    fn scoped<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.context.scopes.push(Vec::new());
+        let result = work(self);
+        self.context.scopes.pop();
+        result
+    }
+
+    fn bind(&mut self, name: Symbol, binding: Binding) {
+        let scope = self.context.scopes.last_mut().expect("a scope");
+        scope.push((name, binding));
+    }
+
+    /// What a name means in the function, if it means something there.
+    fn binding(&self, name: &str) -> Option<&Binding> {
+        let scopes = self.context.scopes.iter().rev();
+        let mut names = scopes.flat_map(|scope| scope.iter().rev());
+        names
+            .find(|(known, _)| known.as_str() == name)
+            .map(|(_, binding)| binding)
+    }
+
+    fn local(&mut self, name: Symbol, ty: TypeId) -> LocalId {
+        self.context.locals.push(Local { name, ty });
+        LocalId(self.context.locals.len() as u32 - 1)
+    }
+
+    /// A variable that no name means.
+    fn unnamed(&mut self, ty: TypeId) -> LocalId {
+        self.local(Symbol::new(""), ty)
+    }
+
+    fn counter(&mut self, name: Symbol) -> CounterId {
+        self.context.counters.push(name);
+        CounterId(self.context.counters.len() as u32 - 1)
+    }
+
+    /// The name of a type, for messages.
+    fn type_name(&self, ty: TypeId) -> String {
+        self.program.types.name(ty)
+    }
+}
+
+/// The known name that `name` is most like, if one is like it.
+fn most_like<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
+    let distances = known.map(|other| (distance(name, other), other));
+    let nearest = distances.min()?;
+    (nearest.0 <= 1 + name.len() / 4).then(|| nearest.1.to_owned())
+}
+
+/// Edits from one name to another, letters in upper and lower case being alike.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

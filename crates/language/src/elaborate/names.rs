@@ -1,0 +1,98 @@
+//! Paths: from names to what they mean.
+
+use super::{Binding, Done, Elaborator, most_like};
+use crate::diagnostic::{Diagnostic, Reported};
+use crate::load::Definition;
+use crate::program::ItemKey;
+use crate::source::Span;
+use crate::syntax::{ItemKind, Path};
+
+/// What a path means.
+#[derive(Clone, Debug)]
+pub(super) enum Meaning {
+    /// A name of the function.
+    Binding(Binding),
+    /// Something that a module declares.
+    Definition(Definition),
+    /// A variant of an enum, by its place.
+    Variant(ItemKey, usize),
+}
+
+impl Elaborator<'_> {
+    pub(super) fn meaning(&mut self, path: &Path) -> Done<Meaning> {
+        let names = &path.segments;
+        if let [name] = &names[..] {
+            if let Some(binding) = self.binding(name.as_str()) {
+                return match binding {
+                    Binding::Broken(reported) => Err(*reported),
+                    binding => Ok(Meaning::Binding(binding.clone())),
+                };
+            }
+            return match self.loaded.lookup(self.context.module, name.as_str()) {
+                Some(definition) => Ok(Meaning::Definition(definition)),
+                None => Err(self.unknown(name.as_str(), name.span)),
+            };
+        }
+        let (last, before) = names.split_last().expect("a path has a name");
+        if let [of] = before
+            && let Some(Definition::Item(key)) = self.enum_named(of.as_str())
+            && let ItemKind::Enum(item) = &self.loaded.item(key).kind
+        {
+            let variants = item.variants.iter();
+            let place = variants.clone().position(|v| v.name == last.name);
+            return match place {
+                Some(place) => Ok(Meaning::Variant(key, place)),
+                None => {
+                    let names: Vec<&str> = variants.map(|variant| variant.as_str()).collect();
+                    let message = format!("`{}` has no variant `{}`", of.name, last.name);
+                    let error = Diagnostic::new(last.span, message);
+                    self.fail(error.help(format!("its variants are {}", names.join(", "))))
+                }
+            };
+        }
+        let module: Vec<&str> = before.iter().map(|name| name.as_str()).collect();
+        let module = module.join("::");
+        match self.loaded.lookup_in(&module, last.as_str()) {
+            Some(definition) => Ok(Meaning::Definition(definition)),
+            None => {
+                let message = format!("there is no `{module}::{}` here", last.name);
+                let error = Diagnostic::new(path.span, message);
+                self.fail(error.help(format!("`use {module}::{};` brings it in", last.name)))
+            }
+        }
+    }
+
+    /// The enum that a name means, also as another name of its type.
+    fn enum_named(&self, name: &str) -> Option<Definition> {
+        let mut definition = self.loaded.lookup(self.context.module, name)?;
+        // An alias of an alias ends somewhere, or its declaration is reported.
+        for _ in 0..8 {
+            let Definition::Item(key) = definition else {
+                return None;
+            };
+            match &self.loaded.item(key).kind {
+                ItemKind::Enum(_) => return Some(definition),
+                ItemKind::Type(_, _, ty) => {
+                    let crate::syntax::TypeExpressionKind::Named(path) = &ty.kind else {
+                        return None;
+                    };
+                    definition = self.loaded.lookup(key.0, path.as_name()?.as_str())?;
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn unknown(&mut self, name: &str, span: Span) -> Reported {
+        let mut error = Diagnostic::new(span, format!("nothing here is called `{name}`"));
+        let locals = self.context.scopes.iter().flatten().map(|(name, _)| name);
+        let known = locals.chain(self.loaded.names(self.context.module));
+        if let Some(other) = most_like(name, known.map(|symbol| symbol.as_str())) {
+            error = error.help(format!("there is `{other}`"));
+        } else if name == "random" {
+            error = error.help("`use std::random::random;` brings it in");
+        }
+        self.report(error)
+    }
+}

@@ -1,0 +1,276 @@
+//! Statements and patterns.
+
+use super::operators::Operands;
+use super::term::Term;
+use super::{Binding, Done, Elaborator, Surroundings};
+use crate::diagnostic::Diagnostic;
+use crate::program::{
+    BinaryOperator, Expression, ExpressionKind, Place, Statement, StatementKind, TypeId, TypeKind,
+};
+use crate::source::Span;
+use crate::syntax::{
+    self, ExpressionKind as Syntax, Ident, Pattern, PatternKind, StatementKind as Written,
+};
+
+impl<'a> Elaborator<'a> {
+    /// Statements in order; after an error it goes on with the next.
+    pub(super) fn statements(
+        &mut self,
+        statements: &'a [syntax::Statement],
+        out: &mut Vec<Statement>,
+    ) -> Done<()> {
+        let mut result = Ok(());
+        for statement in statements {
+            if let Err(reported) = self.statement(statement, out) {
+                result = Err(reported);
+                match &statement.kind {
+                    Written::Let(pattern, ..) => self.bind_broken(pattern, reported),
+                    Written::Const(name, ..) => {
+                        self.bind(name.name.clone(), Binding::Broken(reported));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        result
+    }
+
+    fn bind_broken(&mut self, pattern: &Pattern, reported: crate::diagnostic::Reported) {
+        match &pattern.kind {
+            PatternKind::Name(_, name) => self.bind(name.name.clone(), Binding::Broken(reported)),
+            PatternKind::Tuple(parts) => {
+                parts
+                    .iter()
+                    .for_each(|part| self.bind_broken(part, reported));
+            }
+            PatternKind::Any | PatternKind::Value(_) => {}
+        }
+    }
+
+    fn statement(
+        &mut self,
+        statement: &'a syntax::Statement,
+        out: &mut Vec<Statement>,
+    ) -> Done<()> {
+        let span = statement.span;
+        self.burn(span)?;
+        match &statement.kind {
+            Written::Let(pattern, ty, value) => {
+                let term = match ty {
+                    Some(ty) => {
+                        let ty = self.ty(ty)?;
+                        Term::Value(self.value(value, ty)?)
+                    }
+                    None => self.expression(value, None)?,
+                };
+                self.bind_pattern(pattern, term, value.span, out)
+            }
+            Written::Const(name, ty, value) => self.const_statement(name, ty.as_ref(), value),
+            Written::Assign(target, operator, value) => {
+                self.assignment(target, *operator, value, out)
+            }
+            Written::For(each) => self.for_statement(each, span, out),
+            Written::Assert(condition) => {
+                if self.context.surroundings != Surroundings::Test {
+                    let error = Diagnostic::new(span, "`assert` stands in tests alone");
+                    return self.fail(error.help(
+                        "a run that fails would show why: give a bool out, as `sound: bool to both`",
+                    ));
+                }
+                let bool = self.program.types.bool();
+                let value = self.value(condition, bool)?;
+                let kind = StatementKind::Assert(value);
+                out.push(Statement { kind, span });
+                Ok(())
+            }
+            Written::Expression(value) => self.expression_statement(value, out),
+        }
+    }
+
+    fn const_statement(
+        &mut self,
+        name: &Ident,
+        ty: Option<&'a syntax::TypeExpression>,
+        value: &'a syntax::Expression,
+    ) -> Done<()> {
+        let term = match ty {
+            Some(ty) => {
+                let ty = self.ty(ty)?;
+                Term::Value(self.value(value, ty)?)
+            }
+            None => self.expression(value, None)?,
+        };
+        if let Term::Value(value) = &term
+            && value.as_constant().is_none()
+        {
+            let message = format!("`{}` is const, and this is a secret", name.name);
+            let error = Diagnostic::new(value.span, message).label("depends on the inputs");
+            return self.fail(error.help(format!("write `let {} = …`", name.name)));
+        }
+        self.bind(name.name.clone(), Binding::Term(term));
+        Ok(())
+    }
+
+    /// Gives names to a value or its parts.
+    pub(super) fn bind_pattern(
+        &mut self,
+        pattern: &'a Pattern,
+        term: Term,
+        span: Span,
+        out: &mut Vec<Statement>,
+    ) -> Done<()> {
+        match &pattern.kind {
+            PatternKind::Name(is_mutable, name) => {
+                // A number without a type is that number wherever its name stands.
+                let has_type = matches!(term, Term::Value(_));
+                if !is_mutable && !has_type {
+                    self.bind(name.name.clone(), Binding::Term(term));
+                    return Ok(());
+                }
+                if !has_type && matches!(term, Term::Integer(_) | Term::Number(_)) {
+                    let message = format!("the variable `{}` has no type", name.name);
+                    let error = Diagnostic::new(name.span, message);
+                    return self
+                        .fail(error.help(format!("write `let mut {}: u32 = …`", name.name)));
+                }
+                let value = self.typed(term, span)?;
+                let local = self.local(name.name.clone(), value.ty);
+                self.bind(name.name.clone(), Binding::Local(local, *is_mutable));
+                let kind = StatementKind::Let(local, value);
+                let span = pattern.span.to(span);
+                out.push(Statement { kind, span });
+                Ok(())
+            }
+            PatternKind::Any => {
+                self.emit(term, out);
+                Ok(())
+            }
+            PatternKind::Tuple(parts) => {
+                let term = self.in_variable(term, out);
+                for (place, part) in parts.iter().enumerate() {
+                    let value = self.part_of(&term, place, parts.len(), pattern.span)?;
+                    self.bind_pattern(part, value, span, out)?;
+                }
+                Ok(())
+            }
+            PatternKind::Value(_) => self.fail(Diagnostic::new(pattern.span, "expected a name")),
+        }
+    }
+
+    /// A value that is taken apart is computed once, into a variable of its own.
+    fn in_variable(&mut self, term: Term, out: &mut Vec<Statement>) -> Term {
+        match term {
+            Term::Value(value)
+                if !matches!(
+                    value.kind,
+                    ExpressionKind::Constant(_) | ExpressionKind::Aggregate(_)
+                ) =>
+            {
+                let (ty, span) = (value.ty, value.span);
+                let local = self.unnamed(ty);
+                let kind = StatementKind::Let(local, value);
+                out.push(Statement { kind, span });
+                self.read_local(local, span)
+            }
+            term => term,
+        }
+    }
+
+    fn assignment(
+        &mut self,
+        target: &'a syntax::Expression,
+        operator: Option<(BinaryOperator, Span)>,
+        value: &'a syntax::Expression,
+        out: &mut Vec<Statement>,
+    ) -> Done<()> {
+        let span = target.span.to(value.span);
+        if let Syntax::Tuple(parts) = &target.kind {
+            if let Some((_, sign)) = operator {
+                let error = Diagnostic::new(sign, "a tuple is assigned by `=` alone");
+                return self.fail(error);
+            }
+            return self.tuple_assignment(parts, value, span, out);
+        }
+        let (place, ty) = self.assignable(target)?;
+        let assigned = match operator {
+            None => self.value(value, ty)?,
+            Some((operator, sign)) => {
+                let is_shift = matches!(
+                    operator,
+                    BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight
+                );
+                let hint = (!is_shift).then_some(ty);
+                let right = self.expression(value, hint)?;
+                let left = Term::Value(read_place(place.clone(), ty, target.span));
+                let of = Operands {
+                    operator,
+                    sign,
+                    spans: (target.span, value.span),
+                    span,
+                };
+                let term = self.apply(of, left, right, Some(ty))?;
+                self.meet(term, ty, span)?
+            }
+        };
+        let kind = StatementKind::Assign(place, assigned);
+        out.push(Statement { kind, span });
+        Ok(())
+    }
+
+    fn tuple_assignment(
+        &mut self,
+        parts: &'a [syntax::Expression],
+        value: &'a syntax::Expression,
+        span: Span,
+        out: &mut Vec<Statement>,
+    ) -> Done<()> {
+        let mut places: Vec<(Place, TypeId)> = Vec::with_capacity(parts.len());
+        for part in parts {
+            places.push(self.assignable(part)?);
+        }
+        let types = places.iter().map(|(_, ty)| *ty).collect();
+        let ty = self.program.types.add(TypeKind::Tuple(types));
+        // All of the value is computed before the first part is assigned.
+        let value = self.value(value, ty)?;
+        let local = self.unnamed(ty);
+        let kind = StatementKind::Let(local, value);
+        out.push(Statement { kind, span });
+        let whole = self.read_local(local, span);
+        for (number, (place, ty)) in places.into_iter().enumerate() {
+            let part = self.part_of(&whole, number, parts.len(), span)?;
+            let part = self.meet(part, ty, span)?;
+            let kind = StatementKind::Assign(place, part);
+            out.push(Statement { kind, span });
+        }
+        Ok(())
+    }
+
+    fn expression_statement(
+        &mut self,
+        value: &'a syntax::Expression,
+        out: &mut Vec<Statement>,
+    ) -> Done<()> {
+        let unit = self.program.types.unit();
+        let term = self.expression(value, None)?;
+        let does_something = matches!(
+            value.kind,
+            Syntax::Call(..)
+                | Syntax::Method(..)
+                | Syntax::If(..)
+                | Syntax::Match(..)
+                | Syntax::Block(_)
+        );
+        if !does_something && term.ty() != Some(unit) {
+            let error = Diagnostic::new(value.span, "this value is not used");
+            return self.fail(error.help("assign it, or remove the `;` where it is the result"));
+        }
+        self.emit(term, out);
+        Ok(())
+    }
+}
+
+/// The value of a place.
+fn read_place(place: Place, ty: TypeId, span: Span) -> Expression {
+    let kind = ExpressionKind::Read(place);
+    Expression { kind, ty, span }
+}

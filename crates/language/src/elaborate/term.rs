@@ -1,0 +1,383 @@
+//! Terms: what an expression gives before it meets a type.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::ToPrimitive;
+
+use super::{Done, Elaborator};
+use crate::diagnostic::Diagnostic;
+use crate::interpret::operators;
+use crate::program::{Expression, ExpressionKind, Number, TypeId, TypeKind, Value, bits_of};
+use crate::source::{Span, Symbol};
+
+/// What an expression gives.
+#[derive(Clone, Debug)]
+pub(super) enum Term {
+    /// An exact whole number.
+    Integer(BigInt),
+    /// An exact number with a point.
+    Fraction(BigRational),
+    /// A text.
+    Text(Symbol),
+    /// A whole number of counters.
+    Number(Number),
+    /// A condition of counters.
+    Guard(Number),
+    /// Parts of an array (`false`) or tuple (`true`), some of which have no type yet.
+    List(Vec<(Term, Span)>, bool),
+    /// A value of a type.
+    Value(Expression),
+}
+
+impl Term {
+    pub(super) fn constant(value: Value, ty: TypeId, span: Span) -> Self {
+        Self::Value(Expression {
+            kind: ExpressionKind::Constant(value),
+            ty,
+            span,
+        })
+    }
+
+    /// The constant that it is, if it is one of a type.
+    pub(super) fn as_constant(&self) -> Option<&Value> {
+        match self {
+            Self::Value(expression) => expression.as_constant(),
+            _ => None,
+        }
+    }
+
+    /// The type, if it has one.
+    pub(super) fn ty(&self) -> Option<TypeId> {
+        match self {
+            Self::Value(expression) => Some(expression.ty),
+            _ => None,
+        }
+    }
+
+    /// The whole number that it is, if it is exact or of counters.
+    pub(super) fn as_number(&self) -> Option<Number> {
+        match self {
+            Self::Integer(value) => value.to_i128().map(Number::Constant),
+            Self::Number(number) => Some(number.clone()),
+            _ => None,
+        }
+    }
+
+    /// The condition of counters that it is, consts among them.
+    pub(super) fn as_guard(&self) -> Option<Number> {
+        match self {
+            Self::Guard(number) => Some(number.clone()),
+            _ => match self.as_constant() {
+                Some(Value::Bool(value)) => Some(Number::Constant(i128::from(*value))),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl Expression {
+    /// The constant that it is, if it is one.
+    pub(super) fn as_constant(&self) -> Option<&Value> {
+        match &self.kind {
+            ExpressionKind::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl Elaborator<'_> {
+    /// The condition as a term.
+    pub(super) fn guard(&mut self, number: Number, span: Span) -> Term {
+        match number.as_constant() {
+            Some(value) => self.bool_term(value != 0, span),
+            None => Term::Guard(number),
+        }
+    }
+
+    pub(super) fn bool_term(&mut self, value: bool, span: Span) -> Term {
+        Term::constant(Value::Bool(value), self.program.types.bool(), span)
+    }
+
+    pub(super) fn unit(&mut self, span: Span) -> Term {
+        Term::constant(Value::UNIT, self.program.types.unit(), span)
+    }
+
+    /// The term as a value of type `ty`.
+    pub(super) fn meet(&mut self, term: Term, ty: TypeId, span: Span) -> Done<Expression> {
+        let kind = match term {
+            Term::Value(expression) if expression.ty == ty => return Ok(expression),
+            Term::Value(expression) => return self.convert(expression, ty, span),
+            Term::Integer(number) => ExpressionKind::Constant(self.integer(number, ty, span)?),
+            Term::Fraction(number) => ExpressionKind::Constant(self.fraction(&number, ty, span)?),
+            Term::Text(text) => ExpressionKind::Constant(self.text(&text, ty, span)?),
+            Term::Number(number) => {
+                if !self.program.types.is_number(ty) {
+                    return self.mismatch(ty, "a whole number", span);
+                }
+                ExpressionKind::Number(number)
+            }
+            Term::Guard(number) => {
+                if *self.program.types.kind(ty) != TypeKind::Bool {
+                    return self.mismatch(ty, "a condition", span);
+                }
+                ExpressionKind::Number(number)
+            }
+            Term::List(parts, is_tuple) => return self.meet_list(parts, is_tuple, ty, span),
+        };
+        Ok(Expression { kind, ty, span })
+    }
+
+    /// The term as a value of its own type.
+    pub(super) fn typed(&mut self, term: Term, span: Span) -> Done<Expression> {
+        match term {
+            Term::Value(expression) => Ok(expression),
+            Term::Guard(_) => {
+                let bool = self.program.types.bool();
+                self.meet(term, bool, span)
+            }
+            Term::List(parts, is_tuple) => self.typed_list(parts, is_tuple, span),
+            Term::Integer(_) | Term::Fraction(_) | Term::Number(_) => {
+                let error = Diagnostic::new(span, "this number meets no type")
+                    .label("of which type is it?");
+                self.fail(error.help("say it: `let x: u32 = …`, or `… as u32`"))
+            }
+            Term::Text(_) => {
+                let error = Diagnostic::new(span, "this text meets no type");
+                self.fail(error.help("say it: `let name: text<16> = …`"))
+            }
+        }
+    }
+
+    fn typed_list(
+        &mut self,
+        parts: Vec<(Term, Span)>,
+        is_tuple: bool,
+        span: Span,
+    ) -> Done<Expression> {
+        if is_tuple {
+            let mut values = Vec::with_capacity(parts.len());
+            for (part, span) in parts {
+                values.push(self.typed(part, span)?);
+            }
+            let types = values.iter().map(|value| value.ty).collect();
+            let ty = self.program.types.add(TypeKind::Tuple(types));
+            return Ok(aggregate(values, ty, span));
+        }
+        let typed = parts.iter().find_map(|(part, _)| part.ty());
+        let element = match (typed, parts.first()) {
+            (Some(ty), _) => ty,
+            (None, Some((first, first_span))) => {
+                let (first, first_span) = (first.clone(), *first_span);
+                self.typed(first, first_span)?.ty
+            }
+            (None, None) => {
+                let error = Diagnostic::new(span, "this array has no element to tell its type");
+                return self.fail(error.help("say it: `let x: [u32; 0] = [];`"));
+            }
+        };
+        let ty = TypeKind::Array(element, parts.len() as u32);
+        let ty = self.sized(ty, span)?;
+        self.meet_list(parts, false, ty, span)
+    }
+
+    fn meet_list(
+        &mut self,
+        parts: Vec<(Term, Span)>,
+        is_tuple: bool,
+        ty: TypeId,
+        span: Span,
+    ) -> Done<Expression> {
+        let found = parts.len();
+        let types: Vec<TypeId> = match (self.program.types.kind(ty).clone(), is_tuple) {
+            (TypeKind::Array(element, n), false) if n as usize == found => vec![element; found],
+            (TypeKind::Bytes(n), false) if n as usize == found => {
+                vec![self.program.types.unsigned(8); found]
+            }
+            (TypeKind::Tuple(types), true) if types.len() == found => types,
+            (TypeKind::Table(element, n), false) => {
+                return self.meet_table(parts, ty, (element, n), span);
+            }
+            (TypeKind::Array(..) | TypeKind::Bytes(_), false) => {
+                return self.mismatch(ty, &format!("an array of {found}"), span);
+            }
+            (_, false) => return self.mismatch(ty, "an array", span),
+            (_, true) => return self.mismatch(ty, &format!("a tuple of {found}"), span),
+        };
+        let mut values = Vec::with_capacity(found);
+        for ((part, span), ty) in parts.into_iter().zip(types) {
+            values.push(self.meet(part, ty, span)?);
+        }
+        Ok(aggregate(values, ty, span))
+    }
+
+    /// Items in a row as a table: their number, and zeros after the last.
+    fn meet_table(
+        &mut self,
+        parts: Vec<(Term, Span)>,
+        ty: TypeId,
+        (element, size): (TypeId, u32),
+        span: Span,
+    ) -> Done<Expression> {
+        let length = parts.len();
+        if length > size as usize {
+            return self.mismatch(ty, &format!("an array of {length}"), span);
+        }
+        let mut items = Vec::with_capacity(size as usize);
+        for (part, span) in parts {
+            items.push(self.meet(part, element, span)?);
+        }
+        let zero = self.program.types.zero(element);
+        items.resize_with(size as usize, || Expression {
+            kind: ExpressionKind::Constant(zero.clone()),
+            ty: element,
+            span,
+        });
+        let array = self.program.types.add(TypeKind::Array(element, size));
+        let length_type = self.program.types.unsigned(bits_of(size.into()));
+        let length = Expression {
+            kind: ExpressionKind::Constant(Value::Integer(length.into())),
+            ty: length_type,
+            span,
+        };
+        Ok(aggregate(
+            vec![length, aggregate(items, array, span)],
+            ty,
+            span,
+        ))
+    }
+
+    /// A value where a value of another type is expected.
+    fn convert(&mut self, value: Expression, ty: TypeId, span: Span) -> Done<Expression> {
+        let found = self.program.types.kind(value.ty).clone();
+        let expected = self.program.types.kind(ty).clone();
+        match (found, expected) {
+            (TypeKind::Array(a, n), TypeKind::Table(b, size)) if a == b && n <= size => {
+                let part = |i: u32| (Term::Value(element_of(&value, i, a)), value.span);
+                let parts = (0..n).map(part).collect();
+                self.meet_table(parts, ty, (b, size), span)
+            }
+            (found, expected) => {
+                let name = self.type_name(value.ty);
+                let message = format!("expected `{}`, found `{name}`", self.type_name(ty));
+                let mut error = Diagnostic::new(span, message);
+                let is_number = |kind: &TypeKind| {
+                    matches!(
+                        kind,
+                        TypeKind::Unsigned(_)
+                            | TypeKind::Signed(_)
+                            | TypeKind::Fixed(..)
+                            | TypeKind::Bool
+                    )
+                };
+                if is_number(&found) && is_number(&expected) && expected != TypeKind::Bool {
+                    let help = format!(
+                        "nothing converts by itself; write `… as {}`",
+                        self.type_name(ty)
+                    );
+                    error = error.help(help);
+                }
+                self.fail(error)
+            }
+        }
+    }
+
+    /// Reports that `found` stands where a value of type `ty` is expected.
+    pub(super) fn mismatch<T>(&mut self, ty: TypeId, found: &str, span: Span) -> Done<T> {
+        let message = format!("expected `{}`, found {found}", self.type_name(ty));
+        self.fail(Diagnostic::new(span, message))
+    }
+
+    fn integer(&mut self, number: BigInt, ty: TypeId, span: Span) -> Done<Value> {
+        let kind = self.program.types.kind(ty).clone();
+        let scaled = match kind {
+            TypeKind::Fixed(_, fraction) => number.clone() << fraction,
+            TypeKind::Unsigned(_) | TypeKind::Signed(_) => number.clone(),
+            TypeKind::Bool => {
+                let help = "write `true` or `false`";
+                let message = "expected `bool`, found a whole number";
+                return self.fail(Diagnostic::new(span, message).help(help));
+            }
+            _ => return self.mismatch(ty, "a whole number", span),
+        };
+        self.in_range(scaled, ty, &number.to_string(), span)
+    }
+
+    fn fraction(&mut self, number: &BigRational, ty: TypeId, span: Span) -> Done<Value> {
+        let &TypeKind::Fixed(_, fraction) = self.program.types.kind(ty) else {
+            return self.mismatch(ty, "a number with a point", span);
+        };
+        let scaled = operators::scaled(number, fraction);
+        self.in_range(scaled, ty, "this number", span)
+    }
+
+    fn in_range(&mut self, number: BigInt, ty: TypeId, text: &str, span: Span) -> Done<Value> {
+        let (least, greatest) = self.program.types.range(ty).expect("a number's type");
+        if least <= number && number <= greatest {
+            return Ok(Value::Integer(number));
+        }
+        let name = self.type_name(ty);
+        let message = format!("{text} does not fit into `{name}`");
+        let mut error = Diagnostic::new(span, message);
+        if !matches!(self.program.types.kind(ty), TypeKind::Fixed(..)) {
+            error = error.label(format!("`{name}` has {least} to {greatest}"));
+        }
+        self.fail(error)
+    }
+
+    fn text(&mut self, text: &Symbol, ty: TypeId, span: Span) -> Done<Value> {
+        let bytes = text.as_str().as_bytes();
+        let size = match *self.program.types.kind(ty) {
+            TypeKind::Text(size) if bytes.len() <= size as usize => size as usize,
+            TypeKind::Bytes(size) if bytes.len() == size as usize => size as usize,
+            TypeKind::Text(_) | TypeKind::Bytes(_) => {
+                let found = format!("a text of {} bytes", bytes.len());
+                return self.mismatch(ty, &found, span);
+            }
+            _ => return self.mismatch(ty, "a text", span),
+        };
+        let zeros = std::iter::repeat(&0);
+        let padded = bytes.iter().chain(zeros).take(size);
+        let bytes = padded.map(|byte| Value::Integer((*byte).into()));
+        Ok(Value::List(bytes.collect()))
+    }
+}
+
+/// The parts as one value, constant where all of them are.
+pub(super) fn aggregate(parts: Vec<Expression>, ty: TypeId, span: Span) -> Expression {
+    let constants: Option<Vec<Value>> = parts
+        .iter()
+        .map(|part| part.as_constant().cloned())
+        .collect();
+    let kind = match constants {
+        Some(values) => ExpressionKind::Constant(Value::List(values)),
+        None => ExpressionKind::Aggregate(parts),
+    };
+    Expression { kind, ty, span }
+}
+
+/// An element of an array's value.
+fn element_of(array: &Expression, number: u32, ty: TypeId) -> Expression {
+    use crate::program::{Place, Root, Step};
+    let kind = match &array.kind {
+        ExpressionKind::Constant(value) => {
+            ExpressionKind::Constant(value.as_list()[number as usize].clone())
+        }
+        ExpressionKind::Aggregate(parts) => return parts[number as usize].clone(),
+        ExpressionKind::Read(place) => {
+            let mut place = place.clone();
+            place
+                .path
+                .push(Step::At(Number::Constant(number.into()), array.span));
+            ExpressionKind::Read(place)
+        }
+        _ => ExpressionKind::Read(Place {
+            root: Root::Value(Box::new(array.clone())),
+            path: vec![Step::At(Number::Constant(number.into()), array.span)],
+        }),
+    };
+    Expression {
+        kind,
+        ty,
+        span: array.span,
+    }
+}

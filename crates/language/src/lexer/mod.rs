@@ -1,0 +1,202 @@
+//! From text to tokens and comments, in one pass by hand.
+
+mod token;
+
+pub(crate) use token::{Token, TokenKind};
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::source::{FileId, SourceMap, Span};
+
+/// A comment: `// …` to the end of the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// Where it stands, both slashes included and the line's end not.
+    pub span: Span,
+    /// Whether it begins with three slashes and documents what follows.
+    pub is_doc: bool,
+}
+
+/// A file as tokens, the last of which is [`TokenKind::End`], and its comments in order.
+#[derive(Debug)]
+pub(crate) struct Lexed {
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) comments: Vec<Comment>,
+}
+
+/// Reads all of `text`.
+pub(crate) fn lex(file: FileId, text: &str, errors: &mut Diagnostics) -> Lexed {
+    let mut lexer = Lexer {
+        file,
+        text,
+        at: 0,
+        lexed: Lexed {
+            tokens: Vec::with_capacity(text.len() / 4),
+            comments: Vec::new(),
+        },
+        errors,
+    };
+    if text.len() > SourceMap::MAX_BYTES {
+        let span = lexer.span(0);
+        let message = format!("this file has {} bytes, more than 4 MiB", text.len());
+        lexer.errors.report(Diagnostic::new(span, message));
+    } else {
+        while lexer.token() {}
+    }
+    let end = lexer.span(lexer.at);
+    lexer.push(TokenKind::End, end);
+    lexer.lexed
+}
+
+struct Lexer<'a> {
+    file: FileId,
+    text: &'a str,
+    at: usize,
+    lexed: Lexed,
+    errors: &'a mut Diagnostics,
+}
+
+impl Lexer<'_> {
+    /// From `start` to where the lexer is.
+    fn span(&self, start: usize) -> Span {
+        Span {
+            file: self.file,
+            start: start as u32,
+            end: self.at as u32,
+        }
+    }
+
+    fn push(&mut self, kind: TokenKind, span: Span) {
+        self.lexed.tokens.push(Token { kind, span });
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.text.as_bytes()[self.at..]
+    }
+
+    fn peek(&self, ahead: usize) -> u8 {
+        self.rest().get(ahead).copied().unwrap_or(0)
+    }
+
+    fn skip_while(&mut self, holds: impl Fn(u8) -> bool) {
+        while self.at < self.text.len() && holds(self.peek(0)) {
+            self.at += 1;
+        }
+    }
+
+    /// Reads the next token or comment; false at the end.
+    fn token(&mut self) -> bool {
+        self.skip_while(|byte| byte.is_ascii_whitespace());
+        if self.at >= self.text.len() {
+            return false;
+        }
+        let start = self.at;
+        match self.peek(0) {
+            b'/' if self.peek(1) == b'/' => self.comment(),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => self.word(),
+            b'0'..=b'9' => self.number(),
+            b'"' => self.string(),
+            _ => match token::sign(self.rest()) {
+                Some((kind, length)) => {
+                    self.at += length;
+                    let span = self.span(start);
+                    self.push(kind, span);
+                }
+                None => self.unknown(),
+            },
+        }
+        true
+    }
+
+    fn comment(&mut self) {
+        let start = self.at;
+        let is_doc = self.peek(2) == b'/' && self.peek(3) != b'/';
+        self.skip_while(|byte| byte != b'\n');
+        let mut span = self.span(start);
+        if self.text[..self.at].ends_with('\r') {
+            span.end -= 1;
+        }
+        self.lexed.comments.push(Comment { span, is_doc });
+    }
+
+    fn word(&mut self) {
+        let start = self.at;
+        self.skip_while(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let span = self.span(start);
+        let kind = token::word(&self.text[start..self.at]);
+        self.push(kind, span);
+    }
+
+    fn number(&mut self) {
+        let start = self.at;
+        let mut kind = TokenKind::Integer;
+        if self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'b') {
+            self.at += 2;
+            self.skip_while(|byte| byte.is_ascii_hexdigit() || byte == b'_');
+        } else {
+            self.skip_while(|byte| byte.is_ascii_digit() || byte == b'_');
+            if self.peek(0) == b'.' && self.peek(1).is_ascii_digit() {
+                self.at += 1;
+                self.skip_while(|byte| byte.is_ascii_digit() || byte == b'_');
+                kind = TokenKind::Fraction;
+            }
+        }
+        let digits_end = self.at;
+        self.skip_while(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let span = self.span(start);
+        let text = &self.text[start..self.at];
+        let digits = text.trim_start_matches("0x").trim_start_matches("0b");
+        let is_binary = text.starts_with("0b");
+        let bad_digit = is_binary && digits.contains(|c| !matches!(c, '0' | '1' | '_'));
+        if digits_end < self.at || bad_digit || digits.chars().all(|c| c == '_') {
+            let (number, suffix) = text.split_at(digits_end - start);
+            let mut error = Diagnostic::new(span, format!("`{text}` is not a number"));
+            if !suffix.is_empty() && !bad_digit {
+                error = error.help(format!(
+                    "a number has no suffix; write `{number} as {suffix}` for one of that type"
+                ));
+            }
+            self.errors.report(error);
+        }
+        self.push(kind, span);
+    }
+
+    fn string(&mut self) {
+        let start = self.at;
+        self.at += 1;
+        loop {
+            self.skip_while(|byte| !matches!(byte, b'"' | b'\\' | b'\n'));
+            match self.peek(0) {
+                b'\\' if self.at + 1 < self.text.len() => {
+                    self.at += 2;
+                    while !self.text.is_char_boundary(self.at) {
+                        self.at += 1;
+                    }
+                }
+                b'"' => {
+                    self.at += 1;
+                    break;
+                }
+                _ => {
+                    let span = self.span(start);
+                    let error = Diagnostic::new(span, "this text does not end on its line");
+                    self.errors.report(error.help("close it with `\"`"));
+                    break;
+                }
+            }
+        }
+        let span = self.span(start);
+        self.push(TokenKind::Text, span);
+    }
+
+    fn unknown(&mut self) {
+        let start = self.at;
+        let found = self.text[start..].chars().next().unwrap_or(' ');
+        self.at += found.len_utf8();
+        let span = self.span(start);
+        let mut error = Diagnostic::new(span, format!("`{found}` means nothing here"));
+        if found.is_alphabetic() {
+            error = error.help("names have letters from a to z, digits and `_`");
+        }
+        self.errors.report(error);
+    }
+}

@@ -1,0 +1,139 @@
+//! The kinds of tokens.
+
+use core::fmt;
+
+use crate::source::Span;
+
+/// A token and where it stands; its text is the span's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) kind: TokenKind,
+    pub(crate) span: Span,
+}
+
+macro_rules! tokens {
+    (words { $($word:ident $word_text:literal)* } signs { $($sign:ident $sign_text:literal)* }) => {
+        /// What a token is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum TokenKind {
+            /// A name.
+            Name,
+            /// A whole number.
+            Integer,
+            /// A number with a point.
+            Fraction,
+            /// A text in quotes.
+            Text,
+            /// The end of the file.
+            End,
+            $($word,)*
+            $($sign,)*
+        }
+
+        /// The token that a word is.
+        pub(super) fn word(text: &str) -> TokenKind {
+            match text {
+                $($word_text => TokenKind::$word,)*
+                _ => TokenKind::Name,
+            }
+        }
+
+        /// The longest sign that `rest` begins with, and its length. Longer ones stand first.
+        pub(super) fn sign(rest: &[u8]) -> Option<(TokenKind, usize)> {
+            $(if rest.starts_with($sign_text.as_bytes()) {
+                return Some((TokenKind::$sign, $sign_text.len()));
+            })*
+            None
+        }
+
+        impl fmt::Display for TokenKind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    Self::Name => "a name",
+                    Self::Integer => "a number",
+                    Self::Fraction => "a number with a point",
+                    Self::Text => "a text",
+                    Self::End => "the end of the file",
+                    $(Self::$word => concat!("`", $word_text, "`"),)*
+                    $(Self::$sign => concat!("`", $sign_text, "`"),)*
+                })
+            }
+        }
+    };
+}
+
+tokens! {
+    words {
+        As "as"
+        Assert "assert"
+        Break "break"
+        Const "const"
+        Continue "continue"
+        Else "else"
+        Enum "enum"
+        False "false"
+        Fn "fn"
+        For "for"
+        If "if"
+        In "in"
+        Let "let"
+        Loop "loop"
+        Match "match"
+        Mut "mut"
+        Return "return"
+        Struct "struct"
+        True "true"
+        Type "type"
+        Use "use"
+        While "while"
+        Underscore "_"
+    }
+    signs {
+        ShiftLeftAssign "<<="
+        ShiftRightAssign ">>="
+        DotDotEqual "..="
+        ShiftLeft "<<"
+        ShiftRight ">>"
+        LessEqual "<="
+        GreaterEqual ">="
+        EqualEqual "=="
+        NotEqual "!="
+        AndAnd "&&"
+        OrOr "||"
+        Arrow "->"
+        FatArrow "=>"
+        PlusAssign "+="
+        MinusAssign "-="
+        StarAssign "*="
+        SlashAssign "/="
+        PercentAssign "%="
+        AndAssign "&="
+        OrAssign "|="
+        CaretAssign "^="
+        DotDot ".."
+        ColonColon "::"
+        OpenParen "("
+        CloseParen ")"
+        OpenBracket "["
+        CloseBracket "]"
+        OpenBrace "{"
+        CloseBrace "}"
+        Comma ","
+        Semicolon ";"
+        Colon ":"
+        Dot "."
+        Equal "="
+        Less "<"
+        Greater ">"
+        Plus "+"
+        Minus "-"
+        Star "*"
+        Slash "/"
+        Percent "%"
+        And "&"
+        Or "|"
+        Caret "^"
+        Not "!"
+        Hash "#"
+    }
+}

@@ -1,0 +1,54 @@
+//! The Tacit language: from source text to a typed program, which is run in the clear or lowered
+//! to functions. The crate does no I/O and no cryptography; [`Sources`] gives it the files.
+//!
+//! ```text
+//! text ─▶ lexer ─▶ parser ─▶ syntax tree ─▶ load: files and names
+//!                                             │  values of params
+//!                                             ▼
+//!                                         elaborate ─▶ program: typed, all sizes known
+//!                                                        ├─▶ interpret: tests, in the clear
+//!                                                        └─▶ lower: circuit::Function
+//! ```
+//!
+//! | folder or file | what it does | border |
+//! |---|---|---|
+//! | `source`, `diagnostic` | files, spans, errors with places and suggestions | [`SourceMap`], [`Diagnostic`] |
+//! | `lexer`, `parser` | tokens; recursive descent that goes on at the next statement | [`syntax::File`] |
+//! | `load` | files that a program uses, the standard library, which name is which item | [`Loaded`] |
+//! | `elaborate` | consts, generics, types, owners, ranges of indices | [`program::Program`] |
+//! | `interpret` | runs and tests in the clear, apart from the lowering, whose oracle it is | [`TestReport`] |
+//!
+//! Elaboration happens once the params have values, since types depend on them: `check` takes the
+//! defaults, and each test its own.
+//!
+//! # Where the design left a choice
+//!
+//! * Generics are learned from the structure of an argument's type: `[T; N]`, `u<N>`, `T` alone,
+//!   and structs of these. Where they stand in a sum (`[T; M + N]`), nothing is learned.
+//! * `let x = e;` and `const x = e;` inside a function name a number of consts and counters where
+//!   `e` is one; it meets a type where it is used. A `let mut` has a type.
+//! * A const condition picks its branch when the program is checked; the other branch is parsed
+//!   alone. A condition of counters picks it turn by turn; both branches are type-checked.
+//! * `[T; n]` with n at most m meets `[T; ..m]`. A `len` past m, which a dishonest peer can send,
+//!   reads as m; what stands behind `len` is whatever the peer sent.
+//! * A number of counters that meets a type must fit in each turn; that is checked when the
+//!   program is, and so are indices that are no secrets.
+//! * Only `main` and runs draw random bits themselves.
+#![forbid(unsafe_code)]
+
+mod diagnostic;
+mod elaborate;
+mod interpret;
+mod lexer;
+mod load;
+mod parser;
+pub mod program;
+mod source;
+pub mod syntax;
+mod test;
+
+pub use diagnostic::Diagnostic;
+pub use elaborate::ParamValues;
+pub use load::Loaded;
+pub use source::{FileId, NoFiles, SourceFile, SourceMap, Sources, Span, Symbol};
+pub use test::TestReport;

@@ -1,0 +1,277 @@
+//! The files of a program, read and linked: which name means which item.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::parser;
+use crate::program::ItemKey;
+use crate::source::{FileId, SourceMap, Sources, Span, Symbol};
+use crate::syntax::{File, Item, ItemKind, UseItem};
+
+/// The standard library: modules and their texts.
+const STD: &[(&str, &str)] = &[
+    ("prelude", include_str!("../std/prelude.tacit")),
+    ("order", include_str!("../std/order.tacit")),
+    ("random", include_str!("../std/random.tacit")),
+];
+
+/// Most files of a program.
+const MAX_FILES: usize = 256;
+
+/// The functions that are written in Rust, with the module that they stand in.
+const BUILTINS: &[(&str, &str)] = &[
+    ("prelude", "bits"),
+    ("prelude", "min"),
+    ("prelude", "max"),
+    ("prelude", "abs"),
+    ("prelude", "wide_mul"),
+    ("prelude", "add_sat"),
+    ("prelude", "one_hot"),
+    ("prelude", "get_or"),
+    ("prelude", "leading_ones"),
+    ("prelude", "count_ones"),
+    ("prelude", "zero"),
+    ("random", "random"),
+];
+
+/// What a name means in a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Definition {
+    /// An item.
+    Item(ItemKey),
+    /// A function that is written in Rust.
+    Builtin(&'static str),
+}
+
+/// A file and the names in it.
+#[derive(Debug)]
+pub(crate) struct Module {
+    /// `std::order`, or the file's name without its ending.
+    pub(crate) path: String,
+    pub(crate) syntax: File,
+    names: HashMap<Symbol, Definition>,
+}
+
+/// A program as it is written: all its files.
+#[derive(Debug)]
+pub struct Loaded {
+    map: SourceMap,
+    modules: Vec<Module>,
+    errors: Diagnostics,
+}
+
+impl Loaded {
+    /// Reads the program `text` and the files that it uses. `name` is for messages.
+    #[must_use]
+    pub fn new(name: &str, text: &str, sources: &dyn Sources) -> Self {
+        let mut loaded = Self {
+            map: SourceMap::default(),
+            modules: Vec::new(),
+            errors: Diagnostics::default(),
+        };
+        loaded.add(name, String::new(), text.into());
+        loaded.std_module("prelude");
+        let mut next = 0;
+        while next < loaded.modules.len() {
+            loaded.read_used(next, sources);
+            next += 1;
+        }
+        (0..loaded.modules.len()).for_each(|module| loaded.link(module));
+        loaded
+    }
+
+    /// The files, for messages.
+    #[must_use]
+    pub fn source_map(&self) -> &SourceMap {
+        &self.map
+    }
+
+    /// The program's own file.
+    #[must_use]
+    pub fn syntax(&self) -> &File {
+        &self.modules[0].syntax
+    }
+
+    /// What could not be read.
+    pub(crate) fn errors(&self) -> &Diagnostics {
+        &self.errors
+    }
+
+    pub(crate) fn root(&self) -> FileId {
+        FileId(0)
+    }
+
+    pub(crate) fn item(&self, (file, number): ItemKey) -> &Item {
+        &self.modules[file.0 as usize].syntax.items[number as usize]
+    }
+
+    /// What `name` means in a module: its own items, what it uses, and the prelude.
+    pub(crate) fn lookup(&self, module: FileId, name: &str) -> Option<Definition> {
+        let own = &self.modules[module.0 as usize].names;
+        let prelude = &self.modules[1].names;
+        own.get(name).or_else(|| prelude.get(name)).copied()
+    }
+
+    /// What `name` means in the module of this path.
+    pub(crate) fn lookup_in(&self, path: &str, name: &str) -> Option<Definition> {
+        let module = self.modules.iter().find(|module| module.path == path)?;
+        module.names.get(name).copied()
+    }
+
+    /// All names that mean something in a module.
+    pub(crate) fn names(&self, module: FileId) -> impl Iterator<Item = &Symbol> {
+        let own = self.modules[module.0 as usize].names.keys();
+        own.chain(self.modules[1].names.keys())
+    }
+
+    fn add(&mut self, name: &str, path: String, text: Arc<str>) {
+        let file = self.map.add(name.to_owned(), Arc::clone(&text));
+        let syntax = parser::parse(file, &text, &mut self.errors);
+        self.modules.push(Module {
+            path,
+            syntax,
+            names: HashMap::new(),
+        });
+    }
+
+    fn std_module(&mut self, name: &str) -> bool {
+        let Some((name, text)) = STD.iter().find(|(known, _)| *known == name) else {
+            return false;
+        };
+        let path = format!("std::{name}");
+        self.add(&format!("std/{name}.tacit"), path, (*text).into());
+        true
+    }
+
+    fn read_used(&mut self, module: usize, sources: &dyn Sources) {
+        let items = &self.modules[module].syntax.items;
+        let uses: Vec<UseItem> = items
+            .iter()
+            .filter_map(|item| match &item.kind {
+                ItemKind::Use(used) => Some(used.clone()),
+                _ => None,
+            })
+            .collect();
+        for used in uses {
+            let path = path_text(&used);
+            let span = used.module[0]
+                .span
+                .to(used.module[used.module.len() - 1].span);
+            if self.modules.iter().any(|module| module.path == path) {
+                continue;
+            }
+            if self.modules.len() >= MAX_FILES {
+                let message = format!("a program has at most {MAX_FILES} files");
+                self.errors.report(Diagnostic::new(span, message));
+                return;
+            }
+            self.read_module(&used, path, span, sources);
+        }
+    }
+
+    fn read_module(&mut self, used: &UseItem, path: String, span: Span, sources: &dyn Sources) {
+        if used.module[0].as_str() == "std" {
+            let known = match used.module.get(1) {
+                Some(name) if used.module.len() == 2 => self.std_module(name.as_str()),
+                _ => false,
+            };
+            if !known {
+                let names: Vec<&str> = STD.iter().skip(1).map(|(name, _)| *name).collect();
+                let error = Diagnostic::new(span, format!("there is no module `{path}`"));
+                let help = format!("the modules of `std` are {}", names.join(", "));
+                self.errors.report(error.help(help));
+            }
+            return;
+        }
+        let file = match &used.module[..] {
+            [name] => format!("{}.tacit", name.name),
+            _ => {
+                let error = Diagnostic::new(span, format!("there is no module `{path}`"));
+                let help =
+                    "a file in the program's folder is used by its name: `use ledger::total;`";
+                self.errors.report(error.help(help));
+                return;
+            }
+        };
+        match sources.read(&file) {
+            Ok(text) => self.add(&file, path, text.into()),
+            Err(reason) => {
+                let message = format!("`{file}` cannot be used: {reason}");
+                self.errors.report(Diagnostic::new(span, message));
+            }
+        }
+    }
+
+    /// Gives each name of a module its meaning.
+    fn link(&mut self, number: usize) {
+        let file = FileId(number as u32);
+        let mut names: HashMap<Symbol, Definition> = HashMap::new();
+        let mut declared: HashMap<Symbol, Span> = HashMap::new();
+        let std_name = self.modules[number].path.strip_prefix("std::");
+        for (module, name) in BUILTINS {
+            if std_name == Some(module) {
+                names.insert(Symbol::new(name), Definition::Builtin(name));
+            }
+        }
+        for (place, item) in self.modules[number].syntax.items.iter().enumerate() {
+            let Some(name) = item.kind.name() else {
+                continue;
+            };
+            if let Some(first) = declared.insert(name.name.clone(), name.span) {
+                let message = format!("`{}` is declared twice", name.name);
+                let error = Diagnostic::new(name.span, message).related(first, "first here");
+                self.errors.report(error);
+            }
+            names.insert(name.name.clone(), Definition::Item((file, place as u32)));
+        }
+        for item in &self.modules[number].syntax.items {
+            let ItemKind::Use(used) = &item.kind else {
+                continue;
+            };
+            let path = path_text(used);
+            let Some(module) = self.modules.iter().position(|module| module.path == path) else {
+                continue;
+            };
+            for name in &used.names {
+                let Some(definition) = self.exported(module, name.as_str()) else {
+                    let message = format!("`{path}` has no `{}`", name.name);
+                    self.errors.report(Diagnostic::new(name.span, message));
+                    continue;
+                };
+                if let Some(first) = declared.insert(name.name.clone(), name.span) {
+                    let message = format!("`{}` is declared twice", name.name);
+                    let error = Diagnostic::new(name.span, message).related(first, "first here");
+                    self.errors.report(error);
+                }
+                names.insert(name.name.clone(), definition);
+            }
+        }
+        self.modules[number].names = names;
+    }
+
+    /// What another module may use of a module: not its params, states and runs.
+    fn exported(&self, module: usize, name: &str) -> Option<Definition> {
+        let (file, from) = (FileId(module as u32), &self.modules[module]);
+        let items = from.syntax.items.iter().enumerate();
+        for (place, item) in items {
+            let is_private = matches!(
+                item.kind,
+                ItemKind::Param(_) | ItemKind::State(_) | ItemKind::Entry(_)
+            );
+            if !is_private && item.kind.name().is_some_and(|n| n.as_str() == name) {
+                return Some(Definition::Item((file, place as u32)));
+            }
+        }
+        let std_name = from.path.strip_prefix("std::")?;
+        let mut builtins = BUILTINS.iter();
+        builtins
+            .find(|(module, builtin)| *module == std_name && *builtin == name)
+            .map(|(_, builtin)| Definition::Builtin(builtin))
+    }
+}
+
+fn path_text(used: &UseItem) -> String {
+    let names: Vec<&str> = used.module.iter().map(|name| name.as_str()).collect();
+    names.join("::")
+}

@@ -1,0 +1,384 @@
+//! Items.
+
+use super::{Parsed, Parser};
+use crate::diagnostic::Diagnostic;
+use crate::lexer::TokenKind as T;
+use crate::source::Span;
+use crate::syntax::{
+    BitOrder, Entry, EntryKind, EnumItem, Function, FunctionBody, Ident, Input, Item, ItemKind,
+    Output, Owner, ParamItem, Parameter, Party, Recipient, StateItem, StructItem, TestItem,
+    UseItem,
+};
+
+/// The words that items begin with, those that are names elsewhere among them.
+const ITEM_WORDS: &[&str] = &[
+    "parties",
+    "param",
+    "state",
+    "component",
+    "main",
+    "run",
+    "start",
+    "test",
+];
+
+impl Parser<'_> {
+    pub(super) fn items(&mut self) -> Vec<Item> {
+        let mut items = Vec::new();
+        while !self.is(T::End) && !self.errors.is_full() {
+            let (start, before) = (self.span(), self.at);
+            self.nesting = 0;
+            match self.item() {
+                Ok(kind) => items.push(Item {
+                    kind,
+                    span: start.to(self.previous()),
+                }),
+                Err(_) => self.skip_to_item(before),
+            }
+        }
+        items
+    }
+
+    fn begins_item(&self) -> bool {
+        match self.kind() {
+            T::Const | T::Enum | T::Fn | T::Struct | T::Type | T::Use => true,
+            T::Name => ITEM_WORDS.contains(&self.text_of(self.span())),
+            _ => false,
+        }
+    }
+
+    /// Goes on at the next item that begins a line.
+    fn skip_to_item(&mut self, failed: usize) {
+        if self.at == failed {
+            self.skip();
+        }
+        while !self.is(T::End) {
+            let start = self.span().start as usize;
+            let begins_line = self.text[..start].ends_with('\n') || start == 0;
+            if begins_line && self.begins_item() {
+                return;
+            }
+            self.skip();
+        }
+    }
+
+    fn item(&mut self) -> Parsed<ItemKind> {
+        match self.kind() {
+            T::Const => self.const_item(),
+            T::Enum => self.enum_item(),
+            T::Fn => self.function(false),
+            T::Struct => self.struct_item(),
+            T::Type => self.type_item(),
+            T::Use => self.use_item(),
+            T::Name => {
+                let span = self.span();
+                match self.text_of(span) {
+                    "parties" => self.parties(),
+                    "param" => self.param(),
+                    "state" => self.state(),
+                    "component" => {
+                        self.skip();
+                        self.function(true)
+                    }
+                    "main" => self.entry(EntryKind::Main),
+                    "run" => self.entry(EntryKind::Run),
+                    "start" => self.entry(EntryKind::Start),
+                    "test" => self.test(),
+                    _ => self.no_item(),
+                }
+            }
+            _ => self.no_item(),
+        }
+    }
+
+    fn no_item<K>(&mut self) -> Parsed<K> {
+        let error = Diagnostic::new(self.span(), "this does not begin an item").help(
+            "a file has `parties`, `use`, `param`, `const`, `struct`, `enum`, `type`, `state`, \
+             `fn`, `component fn`, `main`, `run`, `start` and `test`",
+        );
+        self.report(error)
+    }
+
+    fn parties(&mut self) -> Parsed<ItemKind> {
+        self.skip();
+        let mut parties = Vec::new();
+        loop {
+            let name = self.ident("a party's name")?;
+            let garbles = self.take_word("garbles").is_some();
+            parties.push(Party { name, garbles });
+            if self.take(T::Comma).is_none() {
+                break;
+            }
+        }
+        self.expect(T::Semicolon)?;
+        Ok(ItemKind::Parties(parties))
+    }
+
+    fn use_item(&mut self) -> Parsed<ItemKind> {
+        self.skip();
+        let mut module = vec![self.ident("a module's name")?];
+        let names = loop {
+            self.expect(T::ColonColon)?;
+            if self.is(T::OpenBrace) {
+                let name = |parser: &mut Self| parser.ident("a name");
+                break self.list(T::OpenBrace, T::CloseBrace, name)?;
+            }
+            let name = self.ident("a name")?;
+            if !self.is(T::ColonColon) {
+                break vec![name];
+            }
+            module.push(name);
+        };
+        self.expect(T::Semicolon)?;
+        Ok(ItemKind::Use(UseItem { module, names }))
+    }
+
+    fn param(&mut self) -> Parsed<ItemKind> {
+        self.skip();
+        let name = self.ident("the param's name")?;
+        self.expect(T::Colon)?;
+        let from = self.range_end()?;
+        if self.is(T::DotDot) {
+            let error = Diagnostic::new(self.span(), "a param's range includes its greatest value");
+            return self.report(error.help("write `..=`"));
+        }
+        self.expect(T::DotDotEqual)?;
+        let to = self.range_end()?;
+        let default = match self.take(T::Equal) {
+            Some(_) => Some(self.expression()?),
+            None => None,
+        };
+        self.expect(T::Semicolon)?;
+        Ok(ItemKind::Param(ParamItem {
+            name,
+            from,
+            to,
+            default,
+        }))
+    }
+
+    fn const_item(&mut self) -> Parsed<ItemKind> {
+        let (name, ty, value) = self.constant()?;
+        Ok(ItemKind::Const(name, ty, value))
+    }
+
+    fn struct_item(&mut self) -> Parsed<ItemKind> {
+        self.skip();
+        let name = self.ident("the struct's name")?;
+        let generics = self.generics()?;
+        let fields = self.list(T::OpenBrace, T::CloseBrace, |parser| {
+            let name = parser.ident("a field's name")?;
+            parser.expect(T::Colon)?;
+            Ok((name, parser.ty()?))
+        })?;
+        Ok(ItemKind::Struct(StructItem {
+            name,
+            generics,
+            fields,
+        }))
+    }
+
+    fn enum_item(&mut self) -> Parsed<ItemKind> {
+        self.skip();
+        let name = self.ident("the enum's name")?;
+        let variants = self.list(T::OpenBrace, T::CloseBrace, |parser| {
+            let variant = parser.ident("a variant's name")?;
+            if parser.is(T::OpenParen) || parser.is(T::OpenBrace) {
+                let error = Diagnostic::new(parser.span(), "a variant carries no values");
+                return parser.report(error.help("put the values into a struct with the enum"));
+            }
+            Ok(variant)
+        })?;
+        Ok(ItemKind::Enum(EnumItem { name, variants }))
+    }
+
+    fn type_item(&mut self) -> Parsed<ItemKind> {
+        self.skip();
+        let name = self.ident("the type's name")?;
+        let generics = self.generics()?;
+        self.expect(T::Equal)?;
+        let ty = self.ty()?;
+        self.expect(T::Semicolon)?;
+        Ok(ItemKind::Type(name, generics, ty))
+    }
+
+    fn state(&mut self) -> Parsed<ItemKind> {
+        self.skip();
+        let name = self.ident("the state's name")?;
+        self.expect(T::Colon)?;
+        let ty = self.ty()?;
+        let value = match self.take(T::Equal) {
+            Some(_) => Some(self.expression()?),
+            None => None,
+        };
+        self.expect(T::Semicolon)?;
+        Ok(ItemKind::State(StateItem { name, ty, value }))
+    }
+
+    fn function(&mut self, is_component: bool) -> Parsed<ItemKind> {
+        self.expect(T::Fn)?;
+        let name = self.ident("the function's name")?;
+        let generics = self.generics()?;
+        let parameters = self.list(T::OpenParen, T::CloseParen, |parser| {
+            let is_mutable = parser.take(T::Mut).is_some();
+            let name = parser.ident("a parameter's name")?;
+            parser.expect(T::Colon)?;
+            let ty = parser.ty()?;
+            Ok(Parameter {
+                is_mutable,
+                name,
+                ty,
+            })
+        })?;
+        let result = match self.take(T::Arrow) {
+            Some(_) => Some(self.ty()?),
+            None => None,
+        };
+        let body = match self.take(T::Equal) {
+            Some(_) => self.external()?,
+            None => FunctionBody::Block(self.block()?),
+        };
+        Ok(ItemKind::Function(Function {
+            name,
+            is_component,
+            generics,
+            parameters,
+            result,
+            body,
+        }))
+    }
+
+    /// `library "NAME";` or `file "PATH" order lsb_first;`
+    fn external(&mut self) -> Parsed<FunctionBody> {
+        let start = self.span();
+        let body = if self.take_word("library").is_some() {
+            let (name, _) = self.quoted("the component's name in quotes")?;
+            FunctionBody::Library(name, start.to(self.previous()))
+        } else if self.take_word("file").is_some() {
+            let (path, _) = self.quoted("the file's name in quotes")?;
+            if self.take_word("order").is_none() {
+                return self.unexpected("`order`");
+            }
+            let order = if self.take_word("lsb_first").is_some() {
+                BitOrder::LsbFirst
+            } else if self.take_word("msb_first").is_some() {
+                BitOrder::MsbFirst
+            } else {
+                return self.unexpected("`lsb_first` or `msb_first`");
+            };
+            FunctionBody::File(path, order, start.to(self.previous()))
+        } else {
+            return self.unexpected("`library` or `file`");
+        };
+        self.expect(T::Semicolon)?;
+        Ok(body)
+    }
+
+    fn entry(&mut self, kind: EntryKind) -> Parsed<ItemKind> {
+        let word = self.span();
+        let name = match kind {
+            EntryKind::Main => self.ident("`main`")?,
+            EntryKind::Run | EntryKind::Start => {
+                self.skip();
+                self.ident(&format!("the name of this {}", kind.word()))?
+            }
+        };
+        if kind == EntryKind::Main && self.is(T::Name) {
+            let error = Diagnostic::new(self.span(), "`main` has no other name");
+            return self.report(error.related(word, "remove one of the two"));
+        }
+        let inputs = self.list(T::OpenParen, T::CloseParen, Self::input)?;
+        let outputs = match self.take(T::Arrow) {
+            Some(_) => self.list(T::OpenParen, T::CloseParen, Self::output)?,
+            None => Vec::new(),
+        };
+        let body = self.block()?;
+        Ok(ItemKind::Entry(Entry {
+            kind,
+            name,
+            inputs,
+            outputs,
+            body,
+        }))
+    }
+
+    fn input(&mut self) -> Parsed<Input> {
+        let name = self.ident("an input's name")?;
+        self.expect(T::Colon)?;
+        let ty = self.ty()?;
+        let owner = if let Some(span) = self.take_word("public") {
+            Owner::Public(span)
+        } else if self.take_word("of").is_some() {
+            Owner::Party(self.ident("the party whose input this is")?)
+        } else {
+            let message = format!("the input `{}` has no owner", name.name);
+            let error = Diagnostic::new(name.span.to(self.previous()), message)
+                .help("write `of` and a party's name after the type, or `public`");
+            return self.report(error);
+        };
+        let sorted = match self.take_word("sorted") {
+            None => None,
+            Some(span) => Some(self.sorted(span)?),
+        };
+        Ok(Input {
+            name,
+            ty,
+            owner,
+            sorted,
+        })
+    }
+
+    fn sorted(&mut self, span: Span) -> Parsed<(Span, Option<Ident>)> {
+        if self.take_word("by").is_none() {
+            return Ok((span, None));
+        }
+        let field = self.ident("a field's name")?;
+        Ok((span.to(field.span), Some(field)))
+    }
+
+    fn output(&mut self) -> Parsed<Output> {
+        let name = self.ident("a result's name")?;
+        if !self.is(T::Colon) {
+            let error = Diagnostic::new(name.span, "a result has a name, a type and a recipient")
+                .help("write `-> (price: u32 to both)`");
+            return self.report(error);
+        }
+        self.expect(T::Colon)?;
+        let ty = self.ty()?;
+        if self.take_word("to").is_none() {
+            let message = format!("nobody gets the result `{}`", name.name);
+            let error = Diagnostic::new(name.span.to(self.previous()), message)
+                .help("write `to both`, or `to` and a party's name, after the type");
+            return self.report(error);
+        }
+        let to = match self.take_word("both") {
+            Some(span) => Recipient::Both(span),
+            None => Recipient::Party(self.ident("a party's name or `both`")?),
+        };
+        Ok(Output { name, ty, to })
+    }
+
+    fn test(&mut self) -> Parsed<ItemKind> {
+        self.skip();
+        let (name, name_span) = self.quoted("what the test says, in quotes")?;
+        let mut with = Vec::new();
+        if self.take_word("with").is_some() {
+            loop {
+                let name = self.ident("a param's name or `seed`")?;
+                self.expect(T::Equal)?;
+                let value = self.with_struct(false, Self::expression)?;
+                with.push((name, value));
+                if self.take(T::Comma).is_none() {
+                    break;
+                }
+            }
+        }
+        let body = self.block()?;
+        Ok(ItemKind::Test(TestItem {
+            name,
+            name_span,
+            with,
+            body,
+        }))
+    }
+}

@@ -1,0 +1,246 @@
+//! From tokens to the syntax tree, by recursive descent that goes on after an error at the next
+//! statement or item.
+
+mod expression;
+mod item;
+mod literal;
+mod statement;
+mod types;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Reported};
+use crate::lexer::{Token, TokenKind, lex};
+use crate::source::{FileId, Span, Symbol, Words};
+use crate::syntax::{File, Ident};
+
+/// Deepest nesting of expressions, blocks and types in each other.
+const MAX_NESTING: usize = 128;
+
+type Parsed<T> = Result<T, Reported>;
+
+/// Reads a file. What could not be read is reported and left out.
+pub(crate) fn parse(file: FileId, text: &str, errors: &mut Diagnostics) -> File {
+    let lexed = lex(file, text, errors);
+    let mut parser = Parser {
+        text,
+        tokens: &lexed.tokens,
+        at: 0,
+        half: None,
+        nesting: 0,
+        struct_allowed: true,
+        words: Words::default(),
+        errors,
+    };
+    let items = parser.items();
+    File {
+        items,
+        comments: lexed.comments,
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    /// The last of them is the end.
+    tokens: &'a [Token],
+    at: usize,
+    /// The second half of a `>>` whose first half was taken.
+    half: Option<Token>,
+    nesting: usize,
+    /// Whether a name and `{` begin a struct's value: not where a block may follow.
+    struct_allowed: bool,
+    words: Words,
+    errors: &'a mut Diagnostics,
+}
+
+/// A place to go back to.
+#[derive(Clone, Copy)]
+struct Mark {
+    at: usize,
+    half: Option<Token>,
+    errors: usize,
+}
+
+impl Parser<'_> {
+    fn token(&self) -> Token {
+        self.half.unwrap_or(self.tokens[self.at])
+    }
+
+    fn kind(&self) -> TokenKind {
+        self.token().kind
+    }
+
+    fn span(&self) -> Span {
+        self.token().span
+    }
+
+    /// The kind of the token `ahead` of the next one.
+    fn kind_after(&self, ahead: usize) -> TokenKind {
+        let last = self.tokens.len() - 1;
+        self.tokens[(self.at + ahead).min(last)].kind
+    }
+
+    /// The span of the token before the next one.
+    fn previous(&self) -> Span {
+        match self.half {
+            Some(half) => Span {
+                start: half.span.start - 1,
+                end: half.span.start,
+                ..half.span
+            },
+            None => self.tokens[self.at.saturating_sub(1)].span,
+        }
+    }
+
+    fn text_of(&self, span: Span) -> &str {
+        &self.text[span.start as usize..span.end as usize]
+    }
+
+    fn is(&self, kind: TokenKind) -> bool {
+        self.kind() == kind
+    }
+
+    /// Whether the next token is this word, which is a name elsewhere.
+    fn is_word(&self, word: &str) -> bool {
+        self.is(TokenKind::Name) && self.text_of(self.span()) == word
+    }
+
+    fn skip(&mut self) -> Span {
+        let span = self.span();
+        self.half = None;
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+        span
+    }
+
+    fn take(&mut self, kind: TokenKind) -> Option<Span> {
+        self.is(kind).then(|| self.skip())
+    }
+
+    fn take_word(&mut self, word: &str) -> Option<Span> {
+        self.is_word(word).then(|| self.skip())
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
+            at: self.at,
+            half: self.half,
+            errors: self.errors.len(),
+        }
+    }
+
+    fn go_back(&mut self, mark: Mark) {
+        (self.at, self.half) = (mark.at, mark.half);
+        self.errors.truncate(mark.errors);
+    }
+
+    fn report<T>(&mut self, error: Diagnostic) -> Parsed<T> {
+        Err(self.errors.report(error))
+    }
+
+    /// Reports that `expected` stands in another place.
+    fn unexpected<T>(&mut self, expected: &str) -> Parsed<T> {
+        let found = self.token();
+        let text = match found.kind {
+            TokenKind::Name => format!("`{}`", self.text_of(found.span)),
+            TokenKind::Integer | TokenKind::Fraction => self.text_of(found.span).to_owned(),
+            kind => kind.to_string(),
+        };
+        let message = format!("expected {expected}, found {text}");
+        self.report(Diagnostic::new(found.span, message))
+    }
+
+    fn expect(&mut self, kind: TokenKind) -> Parsed<Span> {
+        if let Some(span) = self.take(kind) {
+            return Ok(span);
+        }
+        if matches!(kind, TokenKind::Semicolon | TokenKind::Comma) {
+            let after = self.previous().after();
+            let error = Diagnostic::new(after, format!("expected {kind} here"));
+            return self.report(error);
+        }
+        self.unexpected(&kind.to_string())
+    }
+
+    /// A `>` that closes angle brackets, also one that is half of a `>>`.
+    fn expect_close_angle(&mut self) -> Parsed<Span> {
+        let token = self.token();
+        let rest = match token.kind {
+            TokenKind::ShiftRight => TokenKind::Greater,
+            TokenKind::GreaterEqual => TokenKind::Equal,
+            TokenKind::ShiftRightAssign => TokenKind::GreaterEqual,
+            _ => return self.expect(TokenKind::Greater),
+        };
+        let (mut first, mut second) = (token.span, token.span);
+        first.end = first.start + 1;
+        second.start = first.end;
+        self.half = Some(Token {
+            kind: rest,
+            span: second,
+        });
+        Ok(first)
+    }
+
+    fn symbol(&mut self, span: Span) -> Symbol {
+        self.words
+            .symbol(&self.text[span.start as usize..span.end as usize])
+    }
+
+    fn ident(&mut self, what: &str) -> Parsed<Ident> {
+        if let Some(span) = self.take(TokenKind::Name) {
+            let name = self.symbol(span);
+            return Ok(Ident { name, span });
+        }
+        let token = self.token();
+        let text = self.text_of(token.span);
+        let is_word = text.starts_with(|c: char| c.is_ascii_alphabetic());
+        if is_word && token.kind != TokenKind::Text {
+            let message = format!("expected {what}, found the reserved word `{text}`");
+            let help = format!("choose another name, such as `{text}_`");
+            return self.report(Diagnostic::new(token.span, message).help(help));
+        }
+        self.unexpected(what)
+    }
+
+    /// Runs `parse` one level deeper.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.nesting >= MAX_NESTING {
+            let message = format!("more than {MAX_NESTING} levels of nesting");
+            let error = Diagnostic::new(self.span(), message);
+            return self.report(error.help("give parts of it a name with `let` or `fn`"));
+        }
+        self.nesting += 1;
+        let result = parse(self);
+        self.nesting -= 1;
+        result
+    }
+
+    /// What stands between `open`, which is next, and `close`, with commas between.
+    fn list<T>(
+        &mut self,
+        open: TokenKind,
+        close: TokenKind,
+        mut element: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        self.expect(open)?;
+        let mut elements = Vec::new();
+        while !self.is(close) {
+            elements.push(element(self)?);
+            if self.take(TokenKind::Comma).is_none() {
+                break;
+            }
+        }
+        if !self.is(close) {
+            return self.unexpected(&format!("`,` or {close}"));
+        }
+        self.skip();
+        Ok(elements)
+    }
+
+    /// `parse` with struct values allowed, or not, at its outermost level.
+    fn with_struct<T>(&mut self, allowed: bool, parse: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.struct_allowed, allowed);
+        let result = parse(self);
+        self.struct_allowed = before;
+        result
+    }
+}

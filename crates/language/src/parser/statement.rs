@@ -1,0 +1,287 @@
+//! Blocks, statements and patterns.
+
+use super::{Parsed, Parser};
+use crate::diagnostic::Diagnostic;
+use crate::lexer::TokenKind as T;
+use crate::syntax::{
+    BinaryOperator, Block, Expression, ExpressionKind, ForLoop, Ident, Pattern, PatternKind,
+    Statement, StatementKind, TypeExpression,
+};
+
+/// A statement, or the value at a block's end.
+enum Part {
+    Statement(StatementKind),
+    Value(Expression),
+}
+
+impl Parser<'_> {
+    pub(super) fn block(&mut self) -> Parsed<Block> {
+        self.nested(|parser| parser.with_struct(true, Self::block_inside))
+    }
+
+    fn block_inside(&mut self) -> Parsed<Block> {
+        let start = self.expect(T::OpenBrace)?;
+        let mut statements = Vec::new();
+        let mut value = None;
+        while !self.is(T::CloseBrace) {
+            if self.is(T::End) || self.errors.is_full() {
+                let error = Diagnostic::new(start, "this `{` is not closed");
+                return self.report(error);
+            }
+            let (first, before) = (self.span(), self.at);
+            match self.statement() {
+                Ok(Part::Statement(kind)) => statements.push(Statement {
+                    kind,
+                    span: first.to(self.previous()),
+                }),
+                Ok(Part::Value(expression)) => {
+                    value = Some(Box::new(expression));
+                    if !self.is(T::CloseBrace) {
+                        let after = self.previous().after();
+                        self.errors
+                            .report(Diagnostic::new(after, "expected `;` or `}` here"));
+                        self.skip_statement(before);
+                        value = None;
+                    }
+                }
+                Err(_) => self.skip_statement(before),
+            }
+        }
+        let end = self.skip();
+        Ok(Block {
+            statements,
+            value,
+            span: start.to(end),
+        })
+    }
+
+    /// Goes on after the next `;` of this block, or at its end.
+    fn skip_statement(&mut self, failed: usize) {
+        let mut open = 0_usize;
+        // What the statement opened before it failed is open still.
+        for token in &self.tokens[failed..self.at] {
+            match token.kind {
+                T::OpenBrace => open += 1,
+                T::CloseBrace => open = open.saturating_sub(1),
+                _ => {}
+            }
+        }
+        loop {
+            match self.kind() {
+                T::End => return,
+                T::CloseBrace if open == 0 => return,
+                T::CloseBrace => open -= 1,
+                T::OpenBrace => open += 1,
+                T::Semicolon if open == 0 => {
+                    self.skip();
+                    return;
+                }
+                T::Let | T::For if open == 0 && self.at > failed => return,
+                _ => {}
+            }
+            self.skip();
+        }
+    }
+
+    fn statement(&mut self) -> Parsed<Part> {
+        let kind = match self.kind() {
+            T::Let => self.let_statement()?,
+            T::Const => {
+                let (name, ty, value) = self.constant()?;
+                StatementKind::Const(name, ty, value)
+            }
+            T::For => StatementKind::For(Box::new(self.for_loop(None)?)),
+            T::Hash => self.attributed()?,
+            T::Assert => {
+                self.skip();
+                let condition = self.expression()?;
+                self.expect(T::Semicolon)?;
+                StatementKind::Assert(condition)
+            }
+            T::If | T::Match | T::OpenBrace => return self.block_statement(),
+            T::Return | T::Break | T::Continue | T::While | T::Loop => return self.no_jumps(),
+            _ => return self.expression_statement(),
+        };
+        Ok(Part::Statement(kind))
+    }
+
+    fn no_jumps<K>(&mut self) -> Parsed<K> {
+        let span = self.span();
+        let text = self.text_of(span).to_owned();
+        let help = match self.kind() {
+            T::Return => "a block's value is its last expression, without a `;`",
+            T::While | T::Loop => {
+                "how often a loop turns is no secret: write `for` with a bound, and `if` inside"
+            }
+            _ => "a loop makes all its turns: write `if` around what not every turn does",
+        };
+        let message = format!("there is no `{text}`");
+        self.report(Diagnostic::new(span, message).help(help))
+    }
+
+    fn let_statement(&mut self) -> Parsed<StatementKind> {
+        self.skip();
+        let pattern = self.pattern()?;
+        let ty = match self.take(T::Colon) {
+            Some(_) => Some(self.ty()?),
+            None => None,
+        };
+        self.expect(T::Equal)?;
+        let value = self.expression()?;
+        self.expect(T::Semicolon)?;
+        Ok(StatementKind::Let(pattern, ty, value))
+    }
+
+    /// `const NAME: TYPE = VALUE;`
+    pub(super) fn constant(&mut self) -> Parsed<(Ident, Option<TypeExpression>, Expression)> {
+        self.skip();
+        let name = self.ident("the const's name")?;
+        let ty = match self.take(T::Colon) {
+            Some(_) => Some(self.ty()?),
+            None => None,
+        };
+        self.expect(T::Equal)?;
+        let value = self.expression()?;
+        self.expect(T::Semicolon)?;
+        Ok((name, ty, value))
+    }
+
+    /// `#[cut(8, 8)]` and the loop after it.
+    fn attributed(&mut self) -> Parsed<StatementKind> {
+        let start = self.skip();
+        self.expect(T::OpenBracket)?;
+        if self.take_word("cut").is_none() {
+            let error = Diagnostic::new(self.span(), "there is no such attribute");
+            return self.report(error.help("`#[cut(8, 8)]` says in which tiles a loop is cut"));
+        }
+        let sizes = self.list(T::OpenParen, T::CloseParen, Self::expression)?;
+        let end = self.expect(T::CloseBracket)?;
+        if !self.is(T::For) {
+            return self.unexpected("the loop that is cut");
+        }
+        let cut = Some((sizes, start.to(end)));
+        Ok(StatementKind::For(Box::new(self.for_loop(cut)?)))
+    }
+
+    pub(super) fn for_loop(
+        &mut self,
+        cut: Option<(Vec<Expression>, crate::source::Span)>,
+    ) -> Parsed<ForLoop> {
+        self.expect(T::For)?;
+        let is_const = self.take(T::Const).is_some();
+        let pattern = self.pattern()?;
+        self.expect(T::In)?;
+        let over = self.with_struct(false, Self::range)?;
+        let body = self.block()?;
+        Ok(ForLoop {
+            is_const,
+            pattern,
+            over,
+            body,
+            cut,
+        })
+    }
+
+    /// A statement that begins with `if`, `match` or a block ends with its block.
+    fn block_statement(&mut self) -> Parsed<Part> {
+        let expression = self.block_expression()?;
+        if self.is(T::CloseBrace) {
+            return Ok(Part::Value(expression));
+        }
+        self.take(T::Semicolon);
+        Ok(Part::Statement(StatementKind::Expression(expression)))
+    }
+
+    fn expression_statement(&mut self) -> Parsed<Part> {
+        let target = self.expression()?;
+        let operator = match self.kind() {
+            T::Semicolon => {
+                self.skip();
+                return Ok(Part::Statement(StatementKind::Expression(target)));
+            }
+            T::Equal => None,
+            kind => match assigned(kind) {
+                Some(operator) => Some((operator, self.span())),
+                None => return Ok(Part::Value(target)),
+            },
+        };
+        self.skip();
+        let value = self.expression()?;
+        self.expect(T::Semicolon)?;
+        let kind = StatementKind::Assign(target, operator, value);
+        Ok(Part::Statement(kind))
+    }
+
+    pub(super) fn pattern(&mut self) -> Parsed<Pattern> {
+        self.nested(|parser| {
+            let start = parser.span();
+            let kind = match parser.kind() {
+                T::OpenParen => {
+                    let parts = parser.list(T::OpenParen, T::CloseParen, Self::pattern)?;
+                    PatternKind::Tuple(parts)
+                }
+                T::Underscore => {
+                    parser.skip();
+                    PatternKind::Any
+                }
+                _ => {
+                    let is_mutable = parser.take(T::Mut).is_some();
+                    PatternKind::Name(is_mutable, parser.ident("a name")?)
+                }
+            };
+            let span = start.to(parser.previous());
+            Ok(Pattern { kind, span })
+        })
+    }
+
+    /// A pattern of a `match`: its names are consts and variants.
+    pub(super) fn value_pattern(&mut self) -> Parsed<Pattern> {
+        self.nested(|parser| {
+            let start = parser.span();
+            let kind = match parser.kind() {
+                T::OpenParen => {
+                    let parts = parser.list(T::OpenParen, T::CloseParen, Self::value_pattern)?;
+                    PatternKind::Tuple(parts)
+                }
+                T::Underscore => {
+                    parser.skip();
+                    PatternKind::Any
+                }
+                _ => PatternKind::Value(Box::new(parser.value_or_range()?)),
+            };
+            let span = start.to(parser.previous());
+            Ok(Pattern { kind, span })
+        })
+    }
+
+    fn value_or_range(&mut self) -> Parsed<Expression> {
+        let from = self.range_end()?;
+        let is_inclusive = match self.kind() {
+            T::DotDot => false,
+            T::DotDotEqual => true,
+            _ => return Ok(from),
+        };
+        self.skip();
+        let to = self.range_end()?;
+        let span = from.span.to(to.span);
+        let kind = ExpressionKind::Range(Box::new(from), Box::new(to), is_inclusive);
+        Ok(Expression { kind, span })
+    }
+}
+
+/// The operator of `+=` and its like.
+fn assigned(kind: T) -> Option<BinaryOperator> {
+    Some(match kind {
+        T::PlusAssign => BinaryOperator::Add,
+        T::MinusAssign => BinaryOperator::Subtract,
+        T::StarAssign => BinaryOperator::Multiply,
+        T::SlashAssign => BinaryOperator::Divide,
+        T::PercentAssign => BinaryOperator::Remainder,
+        T::AndAssign => BinaryOperator::And,
+        T::OrAssign => BinaryOperator::Or,
+        T::CaretAssign => BinaryOperator::Xor,
+        T::ShiftLeftAssign => BinaryOperator::ShiftLeft,
+        T::ShiftRightAssign => BinaryOperator::ShiftRight,
+        _ => return None,
+    })
+}

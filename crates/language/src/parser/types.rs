@@ -1,0 +1,157 @@
+//! Types, paths and what stands between angle brackets.
+
+use super::{Parsed, Parser};
+use crate::diagnostic::Diagnostic;
+use crate::lexer::TokenKind as T;
+use crate::syntax::{
+    BinaryOperator, Expression, Generic, GenericArgument, Path, TypeExpression, TypeExpressionKind,
+};
+
+impl Parser<'_> {
+    /// `<const N, T>`, or nothing.
+    pub(super) fn generics(&mut self) -> Parsed<Vec<Generic>> {
+        let mut generics = Vec::new();
+        if self.take(T::Less).is_none() {
+            return Ok(generics);
+        }
+        while !self.is(T::Greater) {
+            let is_const = self.take(T::Const).is_some();
+            let name = self.ident("a name such as `T` or `const N`")?;
+            generics.push(Generic { name, is_const });
+            if self.take(T::Comma).is_none() {
+                break;
+            }
+        }
+        self.expect_close_angle()?;
+        Ok(generics)
+    }
+
+    pub(super) fn ty(&mut self) -> Parsed<TypeExpression> {
+        self.nested(Self::ty_inside)
+    }
+
+    fn ty_inside(&mut self) -> Parsed<TypeExpression> {
+        let start = self.span();
+        let kind = match self.kind() {
+            T::OpenBracket => self.array_type()?,
+            T::OpenParen => {
+                TypeExpressionKind::Tuple(self.list(T::OpenParen, T::CloseParen, Self::ty)?)
+            }
+            T::Fn => {
+                self.skip();
+                let inputs = self.list(T::OpenParen, T::CloseParen, Self::ty)?;
+                let result = match self.take(T::Arrow) {
+                    Some(_) => Some(Box::new(self.ty()?)),
+                    None => None,
+                };
+                TypeExpressionKind::Function(inputs, result)
+            }
+            T::Name => TypeExpressionKind::Named(self.type_path()?),
+            T::And => {
+                let error = Diagnostic::new(start, "there are no references; values are copied");
+                return self.report(error.help("remove the `&`"));
+            }
+            _ => return self.unexpected("a type"),
+        };
+        Ok(TypeExpression {
+            kind,
+            span: start.to(self.previous()),
+        })
+    }
+
+    fn array_type(&mut self) -> Parsed<TypeExpressionKind> {
+        self.skip();
+        let element = Box::new(self.ty()?);
+        if self.is(T::CloseBracket) {
+            let error = Diagnostic::new(self.span(), "an array's type says how long it is")
+                .help("write `[T; n]` for n elements, or `[T; ..n]` for at most n");
+            return self.report(error);
+        }
+        self.expect(T::Semicolon)?;
+        let is_table = self.take(T::DotDot).is_some();
+        let size = Box::new(self.with_struct(true, Self::expression)?);
+        self.expect(T::CloseBracket)?;
+        Ok(match is_table {
+            true => TypeExpressionKind::Table(element, size),
+            false => TypeExpressionKind::Array(element, size),
+        })
+    }
+
+    /// A path whose generics follow without `::`.
+    fn type_path(&mut self) -> Parsed<Path> {
+        let first = self.ident("a type")?;
+        let start = first.span;
+        let mut segments = vec![first];
+        while self.take(T::ColonColon).is_some() {
+            segments.push(self.ident("a name")?);
+        }
+        let generics = match self.is(T::Less) {
+            true => self.generic_arguments()?,
+            false => Vec::new(),
+        };
+        Ok(Path {
+            segments,
+            generics,
+            span: start.to(self.previous()),
+        })
+    }
+
+    /// A path in an expression, whose generics follow after `::`.
+    pub(super) fn path(&mut self) -> Parsed<Path> {
+        let first = self.ident("a name")?;
+        let start = first.span;
+        let mut segments = vec![first];
+        let mut generics = Vec::new();
+        while self.take(T::ColonColon).is_some() {
+            if self.is(T::Less) {
+                generics = self.generic_arguments()?;
+                break;
+            }
+            segments.push(self.ident("a name")?);
+        }
+        Ok(Path {
+            segments,
+            generics,
+            span: start.to(self.previous()),
+        })
+    }
+
+    pub(super) fn generic_arguments(&mut self) -> Parsed<Vec<GenericArgument>> {
+        self.expect(T::Less)?;
+        let mut arguments = Vec::new();
+        loop {
+            arguments.push(self.nested(Self::generic_argument)?);
+            if self.take(T::Comma).is_none() {
+                break;
+            }
+        }
+        self.expect_close_angle()?;
+        Ok(arguments)
+    }
+
+    /// A type, or else a sum.
+    fn generic_argument(&mut self) -> Parsed<GenericArgument> {
+        let mark = self.mark();
+        if let Ok(ty) = self.ty() {
+            let closes = [
+                T::Comma,
+                T::Greater,
+                T::ShiftRight,
+                T::GreaterEqual,
+                T::ShiftRightAssign,
+            ];
+            if closes.contains(&self.kind()) {
+                return Ok(GenericArgument::Type(ty));
+            }
+        }
+        self.go_back(mark);
+        let sum = self.with_struct(true, Self::sum)?;
+        Ok(GenericArgument::Number(sum))
+    }
+
+    /// An expression without shifts and comparisons, which stand in parentheses between angle
+    /// brackets.
+    fn sum(&mut self) -> Parsed<Expression> {
+        self.binary(BinaryOperator::Add.precedence())
+    }
+}

@@ -1,0 +1,331 @@
+//! A program whose params have values: every type has a size, every name is resolved, every
+//! operation has operands of one type. Both the interpreter and the lowering start from here.
+//!
+//! What is const has been computed, and `for const` is unrolled. What depends on the counters of
+//! loops is a [`Number`]: the same for all parties, no secret, without a width.
+
+mod bits;
+mod callees;
+mod number;
+mod types;
+mod value;
+
+pub use number::{CounterId, Number, NumberOperator};
+pub use types::{EnumType, GenericValue, StructType, TypeId, TypeKind, TypeTable};
+pub(crate) use types::{ItemKey, bits_of, low_bits};
+pub use value::Value;
+
+use num_bigint::BigInt;
+
+use crate::source::{Span, Symbol};
+pub use crate::syntax::{BinaryOperator, BitOrder, EntryKind, UnaryOperator};
+
+/// A program with values for its params.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The parties, in the order in which the file names them.
+    pub parties: Vec<Symbol>,
+    /// Which of them garbles.
+    pub garbler: usize,
+    /// The params and their values.
+    pub params: Vec<Param>,
+    /// All types.
+    pub types: TypeTable,
+    /// The instances of functions, those that entries call among them.
+    pub functions: Vec<Function>,
+    /// The states.
+    pub states: Vec<State>,
+    /// `main`, the runs and the starts.
+    pub entries: Vec<Entry>,
+    /// Whether some run draws random bits.
+    pub draws_random: bool,
+}
+
+/// A param and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its name.
+    pub name: Symbol,
+    /// The least value.
+    pub minimum: BigInt,
+    /// The greatest value.
+    pub maximum: BigInt,
+    /// The value where none is given.
+    pub default: Option<BigInt>,
+    /// The value.
+    pub value: BigInt,
+}
+
+/// A function, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FunctionId(pub u32);
+
+/// A variable of a function, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LocalId(pub u32);
+
+/// A state, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StateId(pub u32);
+
+/// An entry, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EntryId(pub u32);
+
+/// A state.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Its name.
+    pub name: Symbol,
+    /// Its type.
+    pub ty: TypeId,
+    /// What it holds before any run; without it, a start assigns it.
+    pub value: Option<Value>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// `main`, a run or a start.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Which of them.
+    pub kind: EntryKind,
+    /// Its name.
+    pub name: Symbol,
+    /// What the parties put in: the parameters of `function`.
+    pub inputs: Vec<InputPort>,
+    /// What they get: the result of `function`, which is a tuple unless there is one alone.
+    pub outputs: Vec<OutputPort>,
+    /// What is computed.
+    pub function: FunctionId,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// An input.
+#[derive(Clone, Debug)]
+pub struct InputPort {
+    /// Its name.
+    pub name: Symbol,
+    /// Its type.
+    pub ty: TypeId,
+    /// Whose it is, by number; nothing where it is public.
+    pub owner: Option<usize>,
+    /// Whether its client sorts it, and by which field.
+    pub sorted: Option<Option<Symbol>>,
+}
+
+/// A result.
+#[derive(Clone, Debug)]
+pub struct OutputPort {
+    /// Its name.
+    pub name: Symbol,
+    /// Its type.
+    pub ty: TypeId,
+    /// Who gets it, by number; nothing where all do.
+    pub to: Option<usize>,
+}
+
+/// A function with values for what it is generic in.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: Symbol,
+    /// Whether its circuit is a component.
+    pub is_component: bool,
+    /// The variables that hold its arguments, in order.
+    pub parameters: Vec<LocalId>,
+    /// Its variables.
+    pub locals: Vec<Local>,
+    /// The names of its loops' counters.
+    pub counters: Vec<Symbol>,
+    /// The type of its result.
+    pub result: TypeId,
+    /// What it computes.
+    pub body: Body,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// What a function computes.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A block.
+    Block(Block),
+    /// A component of the library in Rust.
+    Library(Symbol),
+    /// A circuit file.
+    File(Symbol, BitOrder),
+}
+
+/// A variable.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// Its name; empty where the compiler made it.
+    pub name: Symbol,
+    /// Its type.
+    pub ty: TypeId,
+}
+
+/// Statements, and a value at their end.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The statements, in order.
+    pub statements: Vec<Statement>,
+    /// The value; that of a block without one is the empty tuple.
+    pub value: Expression,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// What it does.
+    pub kind: StatementKind,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What a statement does.
+#[derive(Clone, Debug)]
+pub enum StatementKind {
+    /// Gives a variable its first value.
+    Let(LocalId, Expression),
+    /// Assigns a place.
+    Assign(Place, Expression),
+    /// Does one thing or the other.
+    If(Condition, Vec<Statement>, Vec<Statement>),
+    /// Repeats statements for each value of a counter, from the first to before the second.
+    For(Box<Loop>),
+    /// Computes a value and drops it.
+    Evaluate(Expression),
+    /// Fails a test unless the value is true.
+    Assert(Expression),
+}
+
+/// A loop.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// Its counter.
+    pub counter: CounterId,
+    /// The counter's first value.
+    pub from: Number,
+    /// One past its last value.
+    pub to: Number,
+    /// What a turn does.
+    pub body: Vec<Statement>,
+    /// The sizes of the tiles that `#[cut(…)]` asks for.
+    pub cut: Vec<u32>,
+}
+
+/// What an `if` depends on.
+#[derive(Clone, Debug)]
+pub enum Condition {
+    /// Counters alone: only one branch is run.
+    Guard(Number),
+    /// A value: what both branches give is computed, and one is selected.
+    Secret(Expression),
+}
+
+/// A variable or state, or a part of it.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// What it is a part of.
+    pub root: Root,
+    /// From the whole inwards.
+    pub path: Vec<Step>,
+}
+
+/// What a place is a part of.
+#[derive(Clone, Debug)]
+pub enum Root {
+    /// A variable.
+    Local(LocalId),
+    /// A state.
+    State(StateId),
+    /// A value that is in no variable.
+    Value(Box<Expression>),
+}
+
+/// From a value to a part of it.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// The field of this number of a struct, tuple or table.
+    Field(u32),
+    /// An element whose number is no secret.
+    At(Number, Span),
+    /// An element whose number is a secret.
+    AtSecret(Box<Expression>),
+    /// Elements from this one on; as many as this.
+    Slice(Number, u32, Span),
+}
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    /// What it is.
+    pub kind: ExpressionKind,
+    /// Its type.
+    pub ty: TypeId,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug)]
+pub enum ExpressionKind {
+    /// A constant.
+    Constant(Value),
+    /// A number of counters, as a value: of an integer, a fixed-point number or a bool.
+    Number(Number),
+    /// The value of a place.
+    Read(Place),
+    /// An operator before its operand.
+    Unary(UnaryOperator, Box<Expression>),
+    /// An operator between two operands of one type; the amount of a shift has its own.
+    Binary(BinaryOperator, Box<Expression>, Box<Expression>),
+    /// A shift by a number that is no secret.
+    Shift(BinaryOperator, Box<Expression>, Number),
+    /// A conversion to the expression's type.
+    Cast(Box<Expression>),
+    /// One value or the other.
+    If(Box<Condition>, Box<Expression>, Box<Expression>),
+    /// A block.
+    Block(Box<Block>),
+    /// The fields of a struct or tuple, or the elements of an array.
+    Aggregate(Vec<Expression>),
+    /// An array of one value.
+    Repeat(Box<Expression>),
+    /// An array with an element for each value of a counter from this one on.
+    Comprehension(CounterId, Number, Box<Expression>),
+    /// A call.
+    Call(FunctionId, Vec<Expression>),
+    /// A run, in a test.
+    Run(EntryId, Vec<Expression>),
+    /// A function of the prelude that is not written in the language.
+    Intrinsic(Intrinsic, Vec<Expression>),
+}
+
+/// A function of the prelude that is not written in the language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Intrinsic {
+    /// The lesser of two numbers.
+    Min,
+    /// The greater of two numbers.
+    Max,
+    /// A number without its sign.
+    Abs,
+    /// A product that does not wrap.
+    WideMul,
+    /// A sum that stays at the greatest or least value.
+    AddSat,
+    /// For each number below n whether it is the index.
+    OneHot,
+    /// An element, or another value past the end.
+    GetOr,
+    /// How many of the most significant bits are one before the first zero.
+    LeadingOnes,
+    /// How many bits are one.
+    CountOnes,
+    /// Fresh random bits.
+    Random,
+}

@@ -1,0 +1,183 @@
+//! Whole numbers made of constants and counters.
+
+use crate::source::Symbol;
+
+/// A loop's counter, by its number in its function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CounterId(pub u32);
+
+/// A whole number, or a truth value as 0 or 1, that no secret is in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Number {
+    /// A constant.
+    Constant(i128),
+    /// A counter.
+    Counter(CounterId),
+    /// An operator and its operands.
+    Apply(NumberOperator, Vec<Number>),
+}
+
+/// What joins numbers. Comparisons and logic give 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum NumberOperator {
+    Add,
+    Subtract,
+    Multiply,
+    /// Rounds towards zero.
+    Divide,
+    Remainder,
+    ShiftLeft,
+    ShiftRight,
+    And,
+    Or,
+    Xor,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Not,
+    Minimum,
+    Maximum,
+    Absolute,
+    /// How many bits it takes to write a number, at least 1.
+    Bits,
+    /// The second operand where the first is 1, else the third.
+    If,
+}
+
+impl Number {
+    /// The constant, if it is one.
+    #[must_use]
+    pub fn as_constant(&self) -> Option<i128> {
+        match self {
+            Self::Constant(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The operator applied, and computed where all operands are constants.
+    #[must_use]
+    pub fn apply(operator: NumberOperator, operands: Vec<Self>) -> Self {
+        let constants: Option<Vec<i128>> = operands.iter().map(Self::as_constant).collect();
+        match constants.and_then(|constants| operator.compute(&constants)) {
+            Some(value) => Self::Constant(value),
+            None => Self::Apply(operator, operands),
+        }
+    }
+
+    /// The value with these counters; nothing where it overflows or divides by zero.
+    #[must_use]
+    pub fn evaluate(&self, counters: &[i128]) -> Option<i128> {
+        match self {
+            Self::Constant(value) => Some(*value),
+            Self::Counter(counter) => counters.get(counter.0 as usize).copied(),
+            Self::Apply(NumberOperator::If, operands) => {
+                let [condition, then, otherwise] = &operands[..] else {
+                    return None;
+                };
+                match condition.evaluate(counters)? {
+                    0 => otherwise.evaluate(counters),
+                    _ => then.evaluate(counters),
+                }
+            }
+            Self::Apply(operator, operands) => match &operands[..] {
+                [one] => operator.compute(&[one.evaluate(counters)?]),
+                [one, two] => operator.compute(&[one.evaluate(counters)?, two.evaluate(counters)?]),
+                _ => None,
+            },
+        }
+    }
+
+    /// The counters in it are given to `see`.
+    pub fn counters(&self, see: &mut impl FnMut(CounterId)) {
+        match self {
+            Self::Constant(_) => {}
+            Self::Counter(counter) => see(*counter),
+            Self::Apply(_, operands) => operands.iter().for_each(|o| o.counters(see)),
+        }
+    }
+
+    /// The number as it would be written, for messages.
+    #[must_use]
+    pub fn display(&self, names: &[Symbol]) -> String {
+        match self {
+            Self::Constant(value) => value.to_string(),
+            Self::Counter(counter) => match names.get(counter.0 as usize) {
+                Some(name) => name.to_string(),
+                None => "a counter".to_owned(),
+            },
+            Self::Apply(operator, operands) => {
+                let texts: Vec<String> = operands.iter().map(|o| o.display(names)).collect();
+                match (operator.sign(), &texts[..]) {
+                    (Some(sign), [one]) => format!("{sign}({one})"),
+                    (Some(sign), [one, two]) => {
+                        let bracketed = |number: &Self, text: &String| match number {
+                            Self::Apply(..) => format!("({text})"),
+                            _ => text.clone(),
+                        };
+                        let (one, two) =
+                            (bracketed(&operands[0], one), bracketed(&operands[1], two));
+                        format!("{one} {sign} {two}")
+                    }
+                    _ => format!("{operator:?}({})", texts.join(", ")).to_lowercase(),
+                }
+            }
+        }
+    }
+}
+
+impl NumberOperator {
+    fn sign(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+            Self::ShiftLeft => "<<",
+            Self::ShiftRight => ">>",
+            Self::And => "&",
+            Self::Or => "|",
+            Self::Xor => "^",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessEqual => "<=",
+            Self::Not => "!",
+            _ => return None,
+        })
+    }
+
+    /// The value for these operands; nothing where it overflows or divides by zero.
+    #[must_use]
+    pub fn compute(self, operands: &[i128]) -> Option<i128> {
+        let truth = |holds: bool| Some(i128::from(holds));
+        match (self, operands) {
+            (Self::Add, &[a, b]) => a.checked_add(b),
+            (Self::Subtract, &[a, b]) => a.checked_sub(b),
+            (Self::Multiply, &[a, b]) => a.checked_mul(b),
+            (Self::Divide, &[a, b]) => a.checked_div(b),
+            (Self::Remainder, &[a, b]) => a.checked_rem(b),
+            (Self::ShiftLeft, &[a, b]) => {
+                let by = u32::try_from(b).ok()?;
+                1_i128.checked_shl(by).filter(|p| *p > 0)?.checked_mul(a)
+            }
+            (Self::ShiftRight, &[a, b]) => Some(a >> u32::try_from(b).ok()?.min(127)),
+            (Self::And, &[a, b]) => Some(a & b),
+            (Self::Or, &[a, b]) => Some(a | b),
+            (Self::Xor, &[a, b]) => Some(a ^ b),
+            (Self::Equal, &[a, b]) => truth(a == b),
+            (Self::NotEqual, &[a, b]) => truth(a != b),
+            (Self::Less, &[a, b]) => truth(a < b),
+            (Self::LessEqual, &[a, b]) => truth(a <= b),
+            (Self::Not, &[a]) => truth(a == 0),
+            (Self::Minimum, &[a, b]) => Some(a.min(b)),
+            (Self::Maximum, &[a, b]) => Some(a.max(b)),
+            (Self::Absolute, &[a]) => a.checked_abs(),
+            (Self::Bits, &[a]) if a >= 0 => Some(i128::from((128 - a.leading_zeros()).max(1))),
+            (Self::If, &[condition, a, b]) => Some(if condition == 0 { b } else { a }),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! Types of known size, each once.
+
+use std::collections::HashMap;
+
+use num_bigint::{BigInt, Sign};
+use num_traits::One;
+
+use super::Value;
+use crate::source::{FileId, Symbol};
+
+/// A type, by its number in a [`TypeTable`]; equal types have equal numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TypeId(u32);
+
+/// What a type is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TypeKind {
+    /// `bool`
+    Bool,
+    /// `u<w>`
+    Unsigned(u32),
+    /// `i<w>`
+    Signed(u32),
+    /// `fixed<i,f>`: the bits before the point, the sign among them, and those behind it.
+    Fixed(u32, u32),
+    /// `bytes<n>`
+    Bytes(u32),
+    /// `text<n>`
+    Text(u32),
+    /// `[T; n]`
+    Array(TypeId, u32),
+    /// `[T; ..n]`: a length and n items.
+    Table(TypeId, u32),
+    /// `(A, B)`
+    Tuple(Vec<TypeId>),
+    /// A struct, by its number.
+    Struct(u32),
+    /// An enum, by its number.
+    Enum(u32),
+}
+
+/// A struct.
+#[derive(Clone, Debug)]
+pub struct StructType {
+    /// Its name.
+    pub name: Symbol,
+    /// What stands in its angle brackets.
+    pub generics: Vec<GenericValue>,
+    /// Its fields, in order.
+    pub fields: Vec<(Symbol, TypeId)>,
+}
+
+/// An enum.
+#[derive(Clone, Debug)]
+pub struct EnumType {
+    /// Its name.
+    pub name: Symbol,
+    /// Its variants, in order.
+    pub variants: Vec<Symbol>,
+}
+
+/// What a generic parameter stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum GenericValue {
+    /// A type.
+    Type(TypeId),
+    /// A number.
+    Number(BigInt),
+}
+
+/// Where an item is declared: its file and its number there.
+pub(crate) type ItemKey = (FileId, u32);
+
+/// All types of a program.
+#[derive(Clone, Debug, Default)]
+pub struct TypeTable {
+    kinds: Vec<TypeKind>,
+    widths: Vec<u64>,
+    ids: HashMap<TypeKind, TypeId>,
+    structs: Vec<StructType>,
+    enums: Vec<EnumType>,
+    struct_ids: HashMap<(ItemKey, Vec<GenericValue>), TypeId>,
+    enum_ids: HashMap<ItemKey, TypeId>,
+}
+
+impl TypeTable {
+    /// Widest integer and fixed-point number, in bits.
+    pub const MAX_NUMBER_BITS: u32 = 4096;
+    /// Widest type, in bits.
+    pub const MAX_BITS: u64 = 1 << 30;
+
+    /// The type of this kind.
+    pub fn add(&mut self, kind: TypeKind) -> TypeId {
+        if let Some(&id) = self.ids.get(&kind) {
+            return id;
+        }
+        match &kind {
+            // Their parts are types of their own.
+            TypeKind::Bytes(_) | TypeKind::Text(_) => {
+                self.unsigned(8);
+            }
+            &TypeKind::Table(element, size) => {
+                self.unsigned(bits_of(size.into()));
+                self.add(TypeKind::Array(element, size));
+            }
+            _ => {}
+        }
+        let id = TypeId(self.kinds.len() as u32);
+        self.widths.push(self.width_of(&kind));
+        self.kinds.push(kind.clone());
+        self.ids.insert(kind, id);
+        id
+    }
+
+    /// The type of this kind, if the program has it.
+    pub(crate) fn find(&self, kind: &TypeKind) -> Option<TypeId> {
+        self.ids.get(kind).copied()
+    }
+
+    /// `bool`.
+    pub fn bool(&mut self) -> TypeId {
+        self.add(TypeKind::Bool)
+    }
+
+    /// `u<width>`.
+    pub fn unsigned(&mut self, width: u32) -> TypeId {
+        self.add(TypeKind::Unsigned(width))
+    }
+
+    /// The empty tuple.
+    pub fn unit(&mut self) -> TypeId {
+        self.add(TypeKind::Tuple(Vec::new()))
+    }
+
+    pub(crate) fn struct_of(&self, key: &(ItemKey, Vec<GenericValue>)) -> Option<TypeId> {
+        self.struct_ids.get(key).copied()
+    }
+
+    pub(crate) fn add_struct(
+        &mut self,
+        key: (ItemKey, Vec<GenericValue>),
+        ty: StructType,
+    ) -> TypeId {
+        self.structs.push(ty);
+        let id = self.add(TypeKind::Struct(self.structs.len() as u32 - 1));
+        self.struct_ids.insert(key, id);
+        id
+    }
+
+    pub(crate) fn add_enum(&mut self, key: ItemKey, ty: impl FnOnce() -> EnumType) -> TypeId {
+        if let Some(&id) = self.enum_ids.get(&key) {
+            return id;
+        }
+        self.enums.push(ty());
+        let id = self.add(TypeKind::Enum(self.enums.len() as u32 - 1));
+        self.enum_ids.insert(key, id);
+        id
+    }
+
+    /// The item that declares a struct, and what its generics stand for.
+    pub(crate) fn origin(&self, id: TypeId) -> Option<&(ItemKey, Vec<GenericValue>)> {
+        let mut pairs = self.struct_ids.iter();
+        pairs.find(|(_, ty)| **ty == id).map(|(key, _)| key)
+    }
+
+    /// What a type is.
+    #[must_use]
+    pub fn kind(&self, id: TypeId) -> &TypeKind {
+        &self.kinds[id.0 as usize]
+    }
+
+    /// Width in bits; of a type that is too wide, more than [`TypeTable::MAX_BITS`].
+    #[must_use]
+    pub fn width(&self, id: TypeId) -> u64 {
+        self.widths[id.0 as usize]
+    }
+
+    /// The struct of this number.
+    #[must_use]
+    pub fn struct_type(&self, number: u32) -> &StructType {
+        &self.structs[number as usize]
+    }
+
+    /// The enum of this number.
+    #[must_use]
+    pub fn enum_type(&self, number: u32) -> &EnumType {
+        &self.enums[number as usize]
+    }
+
+    /// The types of the fields of a struct, a tuple or a table.
+    #[must_use]
+    pub fn fields(&self, id: TypeId) -> Vec<TypeId> {
+        match self.kind(id) {
+            TypeKind::Tuple(parts) => parts.clone(),
+            TypeKind::Struct(number) => {
+                let fields = &self.struct_type(*number).fields;
+                fields.iter().map(|(_, ty)| *ty).collect()
+            }
+            &TypeKind::Table(element, size) => {
+                let length = self.ids.get(&TypeKind::Unsigned(bits_of(size.into())));
+                let items = self.ids.get(&TypeKind::Array(element, size));
+                length.into_iter().chain(items).copied().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The type of a part of a type: an array's elements, a field.
+    #[must_use]
+    pub fn element(&self, id: TypeId) -> Option<(TypeId, u32)> {
+        match self.kind(id) {
+            &TypeKind::Array(element, size) => Some((element, size)),
+            &TypeKind::Bytes(size) | &TypeKind::Text(size) => {
+                let byte = self.ids.get(&TypeKind::Unsigned(8))?;
+                Some((*byte, size))
+            }
+            _ => None,
+        }
+    }
+
+    fn width_of(&self, kind: &TypeKind) -> u64 {
+        let total = |parts: &mut dyn Iterator<Item = u64>| parts.fold(0, u64::saturating_add);
+        match kind {
+            TypeKind::Bool => 1,
+            TypeKind::Unsigned(width) | TypeKind::Signed(width) => u64::from(*width),
+            TypeKind::Fixed(integer, fraction) => u64::from(*integer) + u64::from(*fraction),
+            TypeKind::Bytes(n) | TypeKind::Text(n) => 8 * u64::from(*n),
+            TypeKind::Array(element, n) => self.width(*element).saturating_mul((*n).into()),
+            TypeKind::Table(element, n) => {
+                let items = self.width(*element).saturating_mul((*n).into());
+                items.saturating_add(bits_of((*n).into()).into())
+            }
+            TypeKind::Tuple(parts) => total(&mut parts.iter().map(|part| self.width(*part))),
+            TypeKind::Struct(number) => {
+                let fields = &self.struct_type(*number).fields;
+                total(&mut fields.iter().map(|(_, ty)| self.width(*ty)))
+            }
+            TypeKind::Enum(number) => {
+                let variants = self.enum_type(*number).variants.len() as u64;
+                bits_of(variants.saturating_sub(1)).into()
+            }
+        }
+    }
+
+    /// Whether it is an integer, signed or not.
+    #[must_use]
+    pub fn is_integer(&self, id: TypeId) -> bool {
+        matches!(self.kind(id), TypeKind::Unsigned(_) | TypeKind::Signed(_))
+    }
+
+    /// Whether it is an integer or a fixed-point number.
+    #[must_use]
+    pub fn is_number(&self, id: TypeId) -> bool {
+        self.is_integer(id) || matches!(self.kind(id), TypeKind::Fixed(..))
+    }
+
+    /// The least and the greatest integer that stands for a value, for numbers and enums.
+    #[must_use]
+    pub fn range(&self, id: TypeId) -> Option<(BigInt, BigInt)> {
+        let power = |bits: u32| BigInt::one() << bits;
+        match self.kind(id) {
+            TypeKind::Unsigned(width) => Some((BigInt::ZERO, power(*width) - 1)),
+            TypeKind::Signed(width) => Some((-power(width - 1), power(width - 1) - 1)),
+            TypeKind::Fixed(integer, fraction) => {
+                let width = integer + fraction;
+                Some((-power(width - 1), power(width - 1) - 1))
+            }
+            TypeKind::Enum(number) => {
+                let variants = self.enum_type(*number).variants.len();
+                Some((BigInt::ZERO, BigInt::from(variants) - 1))
+            }
+            _ => None,
+        }
+    }
+
+    /// A number wrapped into the range of a number's type.
+    #[must_use]
+    pub fn wrap(&self, id: TypeId, number: BigInt) -> BigInt {
+        let width = self.width(id) as u32;
+        let low = low_bits(&number, width);
+        let is_signed = !matches!(self.kind(id), TypeKind::Unsigned(_));
+        if is_signed && low.bit(u64::from(width) - 1) {
+            low - (BigInt::one() << width)
+        } else {
+            low
+        }
+    }
+
+    /// The value all of whose bits are zero.
+    #[must_use]
+    pub fn zero(&self, id: TypeId) -> Value {
+        match self.kind(id) {
+            TypeKind::Bool => Value::Bool(false),
+            TypeKind::Unsigned(_)
+            | TypeKind::Signed(_)
+            | TypeKind::Fixed(..)
+            | TypeKind::Enum(_) => Value::Integer(BigInt::ZERO),
+            TypeKind::Bytes(n) | TypeKind::Text(n) => {
+                Value::List(vec![Value::Integer(BigInt::ZERO); *n as usize])
+            }
+            TypeKind::Array(element, n) => Value::List(vec![self.zero(*element); *n as usize]),
+            TypeKind::Table(element, n) => Value::List(vec![
+                Value::Integer(BigInt::ZERO),
+                Value::List(vec![self.zero(*element); *n as usize]),
+            ]),
+            TypeKind::Tuple(_) | TypeKind::Struct(_) => {
+                let fields = self.fields(id);
+                Value::List(fields.into_iter().map(|ty| self.zero(ty)).collect())
+            }
+        }
+    }
+
+    /// A value as it would be written.
+    #[must_use]
+    pub fn value_text(&self, ty: TypeId, value: &Value) -> String {
+        let joined = |parts: Vec<String>| parts.join(", ");
+        match (self.kind(ty), value) {
+            (_, Value::Bool(bit)) => bit.to_string(),
+            (TypeKind::Enum(number), Value::Integer(code)) => {
+                let ty = self.enum_type(*number);
+                let place = usize::try_from(code).ok();
+                match place.and_then(|place| ty.variants.get(place)) {
+                    Some(variant) => format!("{}::{variant}", ty.name),
+                    None => code.to_string(),
+                }
+            }
+            (TypeKind::Fixed(_, fraction), Value::Integer(number)) => fixed_text(number, *fraction),
+            (_, Value::Integer(number)) => number.to_string(),
+            (TypeKind::Text(_), Value::List(parts)) => {
+                let bytes = parts
+                    .iter()
+                    .filter_map(|b| u8::try_from(b.as_integer()).ok());
+                let bytes: Vec<u8> = bytes.collect();
+                let end = bytes
+                    .iter()
+                    .rposition(|b| *b != 0)
+                    .map_or(0, |last| last + 1);
+                format!("{:?}", String::from_utf8_lossy(&bytes[..end]))
+            }
+            (TypeKind::Struct(number), Value::List(parts)) => {
+                let ty = self.struct_type(*number);
+                let fields = ty.fields.iter().zip(parts);
+                let text = fields
+                    .map(|((name, ty), part)| format!("{name}: {}", self.value_text(*ty, part)));
+                format!("{} {{ {} }}", ty.name, joined(text.collect()))
+            }
+            (_, Value::List(parts)) => match self.element(ty) {
+                Some((element, _)) => {
+                    let text = parts.iter().map(|part| self.value_text(element, part));
+                    format!("[{}]", joined(text.collect()))
+                }
+                None => {
+                    let fields = self.fields(ty);
+                    let pairs = parts.iter().zip(fields);
+                    let text = pairs.map(|(part, ty)| self.value_text(ty, part));
+                    format!("({})", joined(text.collect()))
+                }
+            },
+        }
+    }
+
+    /// The type as it is written.
+    #[must_use]
+    pub fn name(&self, id: TypeId) -> String {
+        match self.kind(id) {
+            TypeKind::Bool => "bool".to_owned(),
+            TypeKind::Unsigned(width) => format!("u{width}"),
+            TypeKind::Signed(width) => format!("i{width}"),
+            TypeKind::Fixed(integer, fraction) => format!("fixed<{integer}, {fraction}>"),
+            TypeKind::Bytes(n) => format!("bytes<{n}>"),
+            TypeKind::Text(n) => format!("text<{n}>"),
+            TypeKind::Array(element, n) => format!("[{}; {n}]", self.name(*element)),
+            TypeKind::Table(element, n) => format!("[{}; ..{n}]", self.name(*element)),
+            TypeKind::Tuple(parts) => {
+                let names: Vec<String> = parts.iter().map(|part| self.name(*part)).collect();
+                format!("({})", names.join(", "))
+            }
+            TypeKind::Struct(number) => {
+                let StructType { name, generics, .. } = self.struct_type(*number);
+                match generics.is_empty() {
+                    true => name.to_string(),
+                    false => format!("{name}<{}>", self.generics_text(generics)),
+                }
+            }
+            TypeKind::Enum(number) => self.enum_type(*number).name.to_string(),
+        }
+    }
+
+    /// Generic arguments as they are written.
+    #[must_use]
+    pub fn generics_text(&self, generics: &[GenericValue]) -> String {
+        let text = |generic: &GenericValue| match generic {
+            GenericValue::Type(ty) => self.name(*ty),
+            GenericValue::Number(number) => number.to_string(),
+        };
+        generics.iter().map(text).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// How many bits it takes to write `number`, at least 1.
+pub(crate) fn bits_of(number: u64) -> u32 {
+    (64 - number.leading_zeros()).max(1)
+}
+
+/// The number modulo 2^width, from 0 on.
+pub(crate) fn low_bits(number: &BigInt, width: u32) -> BigInt {
+    let mask = (BigInt::one() << width) - 1;
+    let low = number & &mask;
+    debug_assert!(low.sign() != Sign::Minus);
+    low
+}
+
+/// A whole number divided by 2^fraction, exactly.
+fn fixed_text(number: &BigInt, fraction: u32) -> String {
+    // x / 2^f = x * 5^f / 10^f.
+    let scaled = number.magnitude() * num_bigint::BigUint::from(5_u32).pow(fraction);
+    let digits = format!("{scaled:0>width$}", width = fraction as usize + 1);
+    let (whole, rest) = digits.split_at(digits.len() - fraction as usize);
+    let sign = if number.sign() == Sign::Minus {
+        "-"
+    } else {
+        ""
+    };
+    match rest.trim_end_matches('0') {
+        "" => format!("{sign}{whole}.0"),
+        rest => format!("{sign}{whole}.{rest}"),
+    }
+}

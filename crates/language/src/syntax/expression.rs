@@ -1,0 +1,276 @@
+//! Expressions, statements and patterns.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+
+use super::{GenericArgument, Ident, Path, TypeExpression};
+use crate::source::{Span, Symbol};
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    /// What it is.
+    pub kind: ExpressionKind,
+    /// All of it.
+    pub span: Span,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug)]
+pub enum ExpressionKind {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Integer(BigInt),
+    /// A number with a point.
+    Fraction(Box<BigRational>),
+    /// A text.
+    Text(Symbol),
+    /// A name.
+    Path(Path),
+    /// `-x`, `!x`
+    Unary(UnaryOperator, Box<Expression>),
+    /// `a + b`; the span is the operator's.
+    Binary(BinaryOperator, Span, Box<Expression>, Box<Expression>),
+    /// `x as T`
+    Cast(Box<Expression>, TypeExpression),
+    /// `if c { a } else { b }`
+    If(Box<Expression>, Block, Option<Box<Expression>>),
+    /// `match x { A => a, _ => b }`
+    Match(Box<Expression>, Vec<Arm>),
+    /// `{ … }`
+    Block(Block),
+    /// `(a, b)`
+    Tuple(Vec<Expression>),
+    /// `[a, b]`
+    Array(Vec<Expression>),
+    /// `[x; n]`
+    Repeat(Box<Expression>, Box<Expression>),
+    /// `[for i in 0..n { … }]`
+    Comprehension(Box<ForLoop>),
+    /// `Row { id: 1, amount }`
+    Struct(Path, Vec<FieldValue>),
+    /// `a[i]`
+    Index(Box<Expression>, Box<Expression>),
+    /// `a[i..j]`
+    Slice(
+        Box<Expression>,
+        Option<Box<Expression>>,
+        Option<Box<Expression>>,
+    ),
+    /// `0..n` or `0..=n`: the range of a loop or a pattern.
+    Range(Box<Expression>, Box<Expression>, bool),
+    /// `a.id` or `a.0`
+    Field(Box<Expression>, Ident),
+    /// `f(a, name: b)`
+    Call(Box<Expression>, Vec<Argument>),
+    /// `a.f(b)`
+    Method(Box<Expression>, Ident, Vec<GenericArgument>, Vec<Argument>),
+    /// `|a, b| e`
+    Lambda(Vec<Pattern>, Box<Expression>),
+}
+
+/// An argument of a call.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// The parameter that it is for, where that is said.
+    pub name: Option<Ident>,
+    /// Its value.
+    pub value: Expression,
+}
+
+/// A field of a struct's value.
+#[derive(Clone, Debug)]
+pub struct FieldValue {
+    /// The field.
+    pub name: Ident,
+    /// Its value; without it, the variable of the field's name.
+    pub value: Option<Expression>,
+}
+
+/// An arm of a `match`.
+#[derive(Clone, Debug)]
+pub struct Arm {
+    /// What it is for; several are joined by `|`.
+    pub patterns: Vec<Pattern>,
+    /// Its value.
+    pub value: Expression,
+}
+
+/// An operator before its operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnaryOperator {
+    /// `-`
+    Negate,
+    /// `!`
+    Not,
+}
+
+/// An operator between its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinaryOperator {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+    /// `%`
+    Remainder,
+    /// `<<`
+    ShiftLeft,
+    /// `>>`
+    ShiftRight,
+    /// `&`
+    And,
+    /// `|`
+    Or,
+    /// `^`
+    Xor,
+    /// `&&`
+    LogicalAnd,
+    /// `||`
+    LogicalOr,
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+}
+
+impl BinaryOperator {
+    /// As it is written.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+            Self::ShiftLeft => "<<",
+            Self::ShiftRight => ">>",
+            Self::And => "&",
+            Self::Or => "|",
+            Self::Xor => "^",
+            Self::LogicalAnd => "&&",
+            Self::LogicalOr => "||",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterEqual => ">=",
+        }
+    }
+
+    /// How tightly it binds; `as` and what stands before an operand bind tighter.
+    #[must_use]
+    pub fn precedence(self) -> u8 {
+        match self {
+            Self::LogicalOr => 1,
+            Self::LogicalAnd => 2,
+            Self::Equal
+            | Self::NotEqual
+            | Self::Less
+            | Self::LessEqual
+            | Self::Greater
+            | Self::GreaterEqual => 3,
+            Self::Or => 4,
+            Self::Xor => 5,
+            Self::And => 6,
+            Self::ShiftLeft | Self::ShiftRight => 7,
+            Self::Add | Self::Subtract => 8,
+            Self::Multiply | Self::Divide | Self::Remainder => 9,
+        }
+    }
+
+    /// Whether it compares two values.
+    #[must_use]
+    pub fn is_comparison(self) -> bool {
+        self.precedence() == 3
+    }
+}
+
+/// `for i in 0..n { … }`
+#[derive(Clone, Debug)]
+pub struct ForLoop {
+    /// `for const`: unrolled, with a const counter.
+    pub is_const: bool,
+    /// What each turn is called.
+    pub pattern: Pattern,
+    /// What it runs over: a range, an array or an enum.
+    pub over: Expression,
+    /// What a turn does.
+    pub body: Block,
+    /// The sizes of `#[cut(8, 8)]`, if it stands before the loop.
+    pub cut: Option<(Vec<Expression>, Span)>,
+}
+
+/// Statements between braces, and the value at their end.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The statements.
+    pub statements: Vec<Statement>,
+    /// The value at the end, if there is one.
+    pub value: Option<Box<Expression>>,
+    /// From brace to brace.
+    pub span: Span,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// What it is.
+    pub kind: StatementKind,
+    /// All of it.
+    pub span: Span,
+}
+
+/// What a statement is.
+#[derive(Clone, Debug)]
+pub enum StatementKind {
+    /// `let x: T = e;`
+    Let(Pattern, Option<TypeExpression>, Expression),
+    /// `const k = e;`
+    Const(Ident, Option<TypeExpression>, Expression),
+    /// `x = e;`, `x += e;`
+    Assign(Expression, Option<(BinaryOperator, Span)>, Expression),
+    /// `for …`
+    For(Box<ForLoop>),
+    /// `assert e;`
+    Assert(Expression),
+    /// An expression for what it does.
+    Expression(Expression),
+}
+
+/// What a value is taken apart by.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    /// What it is.
+    pub kind: PatternKind,
+    /// All of it.
+    pub span: Span,
+}
+
+/// What a pattern is.
+#[derive(Clone, Debug)]
+pub enum PatternKind {
+    /// `x` or `mut x`
+    Name(bool, Ident),
+    /// `_`
+    Any,
+    /// `(a, b)`
+    Tuple(Vec<Pattern>),
+    /// A value or range of values, in a `match`.
+    Value(Box<Expression>),
+}

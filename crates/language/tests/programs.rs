@@ -1,0 +1,76 @@
+//! The programs of `examples/` are right, and pass their tests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tacit_language::{Loaded, NoFiles, ParamValues};
+
+fn programs() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let entries = fs::read_dir(folder).expect("the folder of examples");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut programs: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "tacit"))
+        .collect();
+    programs.sort();
+    programs
+}
+
+fn load(path: &Path) -> Loaded {
+    let text = fs::read_to_string(path).expect("a program");
+    Loaded::new(
+        &path.file_name().unwrap().to_string_lossy(),
+        &text,
+        &NoFiles,
+    )
+}
+
+#[test]
+fn all_programs_are_right() {
+    assert_eq!(programs().len(), 10);
+    for path in programs() {
+        let loaded = load(&path);
+        let errors = loaded.check(&ParamValues::new());
+        let texts: Vec<String> = errors
+            .iter()
+            .map(|e| e.render(loaded.source_map(), false))
+            .collect();
+        assert!(errors.is_empty(), "{}", texts.join("\n\n"));
+    }
+}
+
+#[test]
+fn all_programs_pass_their_tests() {
+    for path in programs() {
+        let loaded = load(&path);
+        let reports = loaded.run_tests(&ParamValues::new());
+        assert!(!reports.is_empty(), "{} has no test", path.display());
+        for report in reports {
+            let texts: Vec<String> = report
+                .errors
+                .iter()
+                .map(|e| e.render(loaded.source_map(), false))
+                .collect();
+            assert!(
+                report.errors.is_empty(),
+                "{}: {}",
+                report.name,
+                texts.join("\n\n")
+            );
+        }
+    }
+}
+
+#[test]
+fn a_test_that_fails_says_what_both_sides_are() {
+    let text = "parties a, b;\n\
+                main(x: u8 of a, y: u8 of b) -> (sum: u8 to both) { x + y }\n\
+                test \"wraps\" { assert main(200, 100) == 45; }\n";
+    let loaded = Loaded::new("sum.tacit", text, &NoFiles);
+    let reports = loaded.run_tests(&ParamValues::new());
+    let [error] = &reports[0].errors[..] else {
+        panic!("one error: {reports:?}");
+    };
+    assert_eq!(error.message, "this does not hold");
+    assert_eq!(error.label, "left 44, right 45");
+}
