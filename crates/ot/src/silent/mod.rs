@@ -3,12 +3,12 @@
 //! Source: Yang, Weng, Lan, Zhang, Wang, "Ferret: Fast Extension for coRRElated oT with small
 //! communication" (CCS 2020), figures 5 to 8, with regular noise, over the correlated trees of Guo
 //! et al. (EUROCRYPT 2023); the bootstrap in two steps and the parameters as
-//! `params` says. A round turns a secret of k COTs and 13 COTs for each of t trees into t·2^13 new
+//! `params` says. A round turns a secret of k COTs and 12 COTs for each of t trees into t·2^12 new
 //! ones, w = v ⊕ uΔ with u = x·A ⊕ e: x the choices of the secret, A public and sparse, e one unit
 //! vector for each tree. The first of them feed the next round.
 //!
 //! Assumptions: LPN with regular noise and a 10-local code, at 128 bits by the estimates that
-//! `params` cites; AES under a public key is a random permutation.
+//! `estimate` computes; AES under a public key is a random permutation.
 //! Not here: the codes of Silver, which were broken (Raghuraman, Rindal, Tanguy, CRYPTO 2023), and
 //! the expand-accumulate and expand-convolute codes, whose assumptions are younger.
 //!
@@ -20,17 +20,19 @@
 //! positions α: each wrong guess ends the session, and a right one it knows already how to price.
 //! No output leaves before its batch is checked.
 //!
-//! | message | from | bytes for a batch of 100 trees |
+//! | message | from | bytes for a batch of 190 trees |
 //! |---|---|---|
-//! | bootstrap, once: correlated OTs with k = 8 | receiver | about 158,000 |
-//! | trees, 13 levels each | sender | 20,800; once 136,000 |
+//! | bootstrap, once: correlated OTs with k = 8 | receiver | about 154,000 |
+//! | trees, 12 levels each | sender | 36,480; once 155,520 |
 //! | x', malicious only | receiver | 16 |
 //! | the check's hash, malicious only | sender | 32 |
 //!
-//! Cost: 0.21 bits an OT; three cipher calls and ten reads from 8 MiB for each party.
+//! Cost: 0.41 bits an OT; three cipher calls and ten reads from 8 MiB for each party.
 
 mod batch;
 mod double;
+#[cfg(test)]
+mod estimate;
 mod lpn;
 mod params;
 mod receiver;
@@ -42,7 +44,7 @@ mod tests;
 mod tree;
 
 pub(crate) use batch::{ANSWER_BYTES, REPLY_BYTES};
-pub(crate) use params::{BOOTSTRAP, Schedule};
+pub(crate) use params::{BOOTSTRAP, SECURITY_BITS, Schedule};
 pub use receiver::{ReceiverBatch, SilentReceiver};
 pub use sender::{SenderBatch, SilentSender};
 

@@ -19,29 +19,28 @@ pub(super) const WEIGHT: usize = 10;
 /// COTs that a batch's check takes.
 pub(super) const CHECK_COTS: usize = 128;
 
-/// N = 15,564,800: the round that gives OTs away.
+/// Bits of security of both sets of parameters: no attack of `estimate` costs less.
+pub(crate) const SECURITY_BITS: u32 = 128;
+
+/// N = 7,782,400: the round that gives OTs away.
 ///
-/// Source: the set `b13` (t = 1900, k = 2^19, trees of depth 13, weight 10) of emp-ot
-/// 1.0.0-alpha.1 (July 2026), chosen there for 128 bits against Gauss, information-set decoding
-/// (Liu, Wang, Yang, Yu, EUROCRYPT 2024), decoding of regular noise (Esser and Santini, CRYPTO
-/// 2024), the algebraic attack (Briaud and Øygarden, EUROCRYPT 2023) and its successor (ePrint
-/// 2025/1476), and hybrids of them, of which the last bind. Ferret's own regular set (k = 589,760,
-/// t = 1319) gives less against these. A check by hand: k samples are free of noise with
-/// probability (1 − 2^-13)^k = 2^-92.3, and trying them costs 2^41 with sparse elimination.
+/// Source: the smallest trees and sizes at which all attacks of `estimate`, which says where they
+/// come from, keep [`SECURITY_BITS`], among which the least is that of information sets inside the
+/// densest subset of the secret. Deeper trees would send fewer bytes: the set `b13` of emp-ot
+/// 1.0.0-alpha.1 (t = 1900, k = 2^19, trees of depth 13) has 88 bits under the same attacks, since
+/// outputs have ten elements each and an attack need not look at all of the secret.
 pub(super) const ROUND: Params = Params {
     trees: 1900,
-    batch_trees: 100,
-    depth: 13,
+    batch_trees: 190,
+    depth: 12,
     log_secret: 19,
 };
 
-/// N = 870,400: the round that makes the first secret of [`ROUND`] from few COTs.
-///
-/// Source: the set `b10` of the same.
+/// N = 552,960: the round that makes the first secret of [`ROUND`] from few COTs.
 pub(crate) const BOOTSTRAP: Params = Params {
-    trees: 850,
-    batch_trees: 850,
-    depth: 10,
+    trees: 1080,
+    batch_trees: 1080,
+    depth: 9,
     log_secret: 16,
 };
 
@@ -169,8 +168,8 @@ mod tests {
     #[test]
     fn each_round_feeds_the_next() {
         assert_eq!(ROUND.trees % ROUND.batch_trees, 0);
-        assert_eq!(ROUND.trees * ROUND.leaves(), 15_564_800);
-        assert_eq!(BOOTSTRAP.trees * BOOTSTRAP.leaves(), 870_400);
+        assert_eq!(ROUND.trees * ROUND.leaves(), 7_782_400);
+        assert_eq!(BOOTSTRAP.trees * BOOTSTRAP.leaves(), 552_960);
         // The reserve comes out of one batch, so that a round needs one batch at a time.
         assert!(BOOTSTRAP.batch_outputs() >= ROUND.inputs());
         assert!(ROUND.batch_outputs() >= ROUND.inputs());

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0..4 | `TSRS` (the sender's half) or `TSRR` (the receiver's) |
 //! | 4 | version, 1 |
-//! | 5 | extension: k, or 16 for silent |
+//! | 5 | extension: k, or 17 for silent |
 //! | 6 | 0 semi-honest, 1 malicious |
 //! | 7 | 1 if silent OT has begun, else 0 |
 //! | 8..40 | session tag |
