@@ -6,10 +6,11 @@ use zeroize::Zeroizing;
 
 use super::lpn::add_columns;
 use super::params::{CHECK_COTS, Params, Schedule};
-use super::tree::Hash;
+use super::tree::Hashes;
 use crate::{Outputs, Security, SessionTag};
 
 const COLUMNS: &[u8; 32] = b"tacit silent OT v1 LPN columns  ";
+const TREE_KEYS: &[u8; 32] = b"tacit silent OT v1 tree keys    ";
 const TRANSCRIPT: &[u8; 32] = b"tacit silent OT v1 transcript   ";
 const ANSWER: &[u8; 32] = b"tacit silent OT v1 check answer ";
 
@@ -29,7 +30,6 @@ const CHUNK: usize = 512;
 pub(super) struct Rounds {
     tag: SessionTag,
     pub(super) security: Security,
-    pub(super) hash: Hash,
     pub(super) schedule: Schedule,
     pub(super) inputs: Zeroizing<Vec<Block>>,
     /// Inputs of the next round, as far as they are made.
@@ -50,7 +50,6 @@ impl Rounds {
         Self {
             tag,
             security,
-            hash: Hash::new(Cpu::detect()),
             schedule,
             inputs,
             reserve: Zeroizing::new(Vec::with_capacity(schedule.later().inputs())),
@@ -93,6 +92,12 @@ impl Rounds {
         let hash = self.tag.hash(domain);
         hash.chain_update(round.to_le_bytes())
             .chain_update((batch as u64).to_le_bytes())
+    }
+
+    /// The hashes of this batch's trees.
+    pub(super) fn hashes(&self) -> Hashes {
+        let seed = self.hash_of_batch(TREE_KEYS).finalize().into();
+        Hashes::new(Cpu::detect(), &seed)
     }
 
     /// Adds this batch's sums of the secret to the leaves of all its trees.

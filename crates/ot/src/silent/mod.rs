@@ -8,7 +8,7 @@
 //! vector for each tree. The first of them feed the next round.
 //!
 //! Assumptions: LPN with regular noise and a 10-local code, at 128 bits by the estimates that
-//! `estimate` computes; AES under a public key is a random permutation.
+//! `estimate` computes; AES under public keys is an ideal cipher.
 //! Not here: the codes of Silver, which were broken (Raghuraman, Rindal, Tanguy, CRYPTO 2023), and
 //! the expand-accumulate and expand-convolute codes, whose assumptions are younger.
 //!

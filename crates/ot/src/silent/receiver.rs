@@ -97,11 +97,12 @@ impl SilentReceiver {
         let params = self.rounds.params();
         let mut outputs = self.rounds.outputs();
         let mut sums = self.rounds.check();
-        let (hash, (t, _)) = (&self.rounds.hash, self.rounds.batch_inputs());
+        let mut hashes = self.rounds.hashes();
+        let (t, _) = self.rounds.batch_inputs();
         let sent = message.chunks_exact(params.depth * Block::BYTES);
         let trees = outputs.chunks_exact_mut(params.leaves()).zip(sent);
         for ((leaves, sent), t) in trees.zip(t.chunks_exact(params.depth)) {
-            hash.grow_punctured(t, sent, leaves);
+            hashes.grow_punctured(t, sent, leaves);
             if let Some(sums) = &mut sums {
                 sums.add_tree(sent, leaves);
             }

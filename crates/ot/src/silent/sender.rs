@@ -97,11 +97,12 @@ impl SilentSender {
         rng.fill_bytes(&mut *seed);
         let mut roots = Prg::from_seed(&seed);
         let delta = self.delta.to_block();
-        let (hash, (q, _)) = (&self.rounds.hash, self.rounds.batch_inputs());
+        let mut hashes = self.rounds.hashes();
+        let (q, _) = self.rounds.batch_inputs();
         let sent = message.chunks_exact_mut(params.depth * Block::BYTES);
         let trees = outputs.chunks_exact_mut(params.leaves()).zip(sent);
         for ((leaves, sent), q) in trees.zip(q.chunks_exact(params.depth)) {
-            hash.grow(roots.next_block(), delta, q, leaves, sent);
+            hashes.grow(roots.next_block(), delta, q, leaves, sent);
             if let Some(sums) = &mut sums {
                 sums.add_tree(sent, leaves);
             }

@@ -75,6 +75,29 @@ fn correlated_over_many_rounds() {
     }
 }
 
+/// A table of AES under one key meets one level of one tree: each level's node has other children
+/// than the same node on any other level, in any other tree, batch or session.
+#[test]
+fn every_level_of_every_tree_has_a_key_of_its_own() {
+    let mut children = std::collections::HashSet::new();
+    let levels = SMALL.batch_trees * (SMALL.depth - 1);
+    for tag in [TAG, SessionTag::new([5; 32])] {
+        let inputs = Zeroizing::new(vec![Block::ZERO; SMALL.inputs()]);
+        let schedule = Schedule::new(SMALL, SMALL);
+        let mut rounds = Rounds::new(tag, Security::Malicious, schedule, inputs);
+        for _ in 0..2 * SMALL.batches() {
+            let mut hashes = rounds.hashes();
+            for _ in 0..levels {
+                let mut nodes = [Block::ONES, Block::ZERO];
+                hashes.double(&mut nodes, Block::ZERO);
+                children.insert(nodes[0].to_bytes());
+            }
+            rounds.schedule.advance();
+        }
+    }
+    assert_eq!(children.len(), 2 * 2 * SMALL.batches() * levels);
+}
+
 /// How a sender cheats in the first trees of a batch.
 #[derive(Clone, Copy, Debug)]
 enum Cheat {
@@ -94,27 +117,28 @@ fn cheat(params: Params, cheat: Cheat, seed: u128, guess: usize) -> (bool, Resul
     let mut roots = Prg::new(Block::from_u128(seed));
     let mut trees = vec![0; sender.rounds.schedule.trees_bytes()];
     let mut leaves = vec![Block::ZERO; params.leaves()];
-    let (hash, (q, _)) = (&sender.rounds.hash, sender.rounds.batch_inputs());
+    let mut hashes = sender.rounds.hashes();
+    let (q, _) = sender.rounds.batch_inputs();
     let two = Block::from_u128(2);
     let sent = trees.chunks_exact_mut(params.depth * 16).enumerate();
     for ((tree, sent), q) in sent.zip(q.chunks_exact(params.depth)) {
         match cheat {
             Cheat::LastCorrection(wrong) if tree < wrong => {
-                hash.grow(roots.next_block(), delta.to_block(), q, &mut leaves, sent);
+                hashes.grow(roots.next_block(), delta.to_block(), q, &mut leaves, sent);
                 sent[params.depth * 16 - 16] ^= 2;
                 leaves[guess] ^= two;
                 leaves[guess ^ (params.leaves() / 2)] ^= two;
             }
             Cheat::OtherDelta(wrong) if tree < wrong => {
                 let other = delta.to_block() ^ two;
-                hash.grow(roots.next_block(), other, q, &mut leaves, sent);
+                hashes.grow(roots.next_block(), other, q, &mut leaves, sent);
                 leaves[guess] ^= two;
                 // The receiver opens sums with Δ where α's bit is clear.
                 for (level, sent) in sent.chunks_exact_mut(16).enumerate() {
                     sent[0] ^= 2 * (1 ^ (guess >> level & 1) as u8);
                 }
             }
-            _ => hash.grow(roots.next_block(), delta.to_block(), q, &mut leaves, sent),
+            _ => hashes.grow(roots.next_block(), delta.to_block(), q, &mut leaves, sent),
         }
         sums.add_tree(sent, &leaves);
     }

@@ -3,7 +3,14 @@
 //! Source: Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, "Half-Tree: Halving the Cost of Tree Expansion
 //! in COT and DPF" (EUROCRYPT 2023), figures 3 and 4. Node x has the children H(x) and x ⊕ H(x),
 //! the first level is (s, s ⊕ Δ), so that every level sums to Δ. H(x) = π(σ(x)) ⊕ σ(x), π = AES
-//! under a public key, is circular correlation robust in the random-permutation model.
+//! under a public key, is circular correlation robust in the ideal-cipher model. Deviation: the paper
+//! has one key for all trees; here each level of each tree has its own, drawn from a hash of the
+//! session's tag and the batch.
+//!
+//! **Concrete security.** A receiver knows the level's sum, so its unknown node is Δ plus what it
+//! knows, and the sibling that it learns gives one value of H(Δ ⊕ known). So a level is one target
+//! for guesses at Δ, and of a key that serves n levels a table of AES meets n targets at once. With
+//! one key each it meets one: the 127 bits of Δ less one for calls in both directions.
 //!
 //! A COT for each level, (q, t = q ⊕ bΔ), tells the receiver the sum of the level's nodes that end
 //! in b = ¬α_level: the sender sends q ⊕ (sum of those that end in 0). So α is the complement of
@@ -15,7 +22,7 @@
 //!
 //! Cost: one cipher call a leaf and party, 16 bytes a level and tree.
 
-use tacit_kernels::{Block, Cpu, Kernel, Simd};
+use tacit_kernels::{Block, Cpu, Kernel, Prg, Simd};
 use zeroize::Zeroizing;
 
 use super::double::Double;
@@ -24,42 +31,42 @@ use super::reorder::Reorder;
 /// The deepest tree.
 pub(super) const MAX_DEPTH: usize = 20;
 
-/// π's key, public.
-const PERMUTATION_KEY: Block = Block::from_u128(0x5461_6369_7420_7369_6c65_6e74_2074_7265);
-
 /// Everything but bit 0.
 const CLEAR: Block = Block::from_u128(!1);
 
 /// An expanded key.
 pub(super) type RoundKeys = [Block; 11];
 
-/// The hash of all trees.
-pub(super) struct Hash {
+/// The hashes of a batch's trees, a key for each level of each tree. Public.
+pub(super) struct Hashes {
     cpu: Cpu,
-    round_keys: RoundKeys,
+    keys: Prg,
 }
 
 /// Key expansion.
-struct Expand;
+struct Expand(Block);
 
 impl Kernel for Expand {
     type Output = RoundKeys;
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> RoundKeys {
-        simd.round_keys(&simd.expand(simd.splat(PERMUTATION_KEY)))
+        simd.round_keys(&simd.expand(simd.splat(self.0)))
     }
 }
 
-impl Hash {
-    pub(super) fn new(cpu: Cpu) -> Self {
-        let round_keys = cpu.dispatch(Expand);
-        Self { cpu, round_keys }
+impl Hashes {
+    /// The hashes whose keys are drawn from `seed`, which both parties know and no other batch has.
+    pub(super) fn new(cpu: Cpu, seed: &[u8; 32]) -> Self {
+        let keys = Prg::from_seed(seed);
+        Self { cpu, keys }
     }
 
-    fn double(&self, nodes: &mut [Block], swap: Block) -> [Block; 2] {
+    /// All nodes of a level to their children, under the next key.
+    pub(super) fn double(&mut self, nodes: &mut [Block], swap: Block) -> [Block; 2] {
+        let round_keys = self.cpu.dispatch(Expand(self.keys.next_block()));
         self.cpu.dispatch(Double {
-            round_keys: &self.round_keys,
+            round_keys: &round_keys,
             nodes,
             swap,
         })
@@ -68,7 +75,7 @@ impl Hash {
     /// The sender's tree from its root and the q of each level's COT. Leaves into `leaves`, what
     /// is sent appended to `message`.
     pub(super) fn grow(
-        &self,
+        &mut self,
         root: Block,
         delta: Block,
         q: &[Block],
@@ -93,7 +100,7 @@ impl Hash {
 
     /// The receiver's tree from the t of each level's COT, whose bit 0 is its choice, and what the
     /// sender sent.
-    pub(super) fn grow_punctured(&self, t: &[Block], message: &[u8], leaves: &mut [Block]) {
+    pub(super) fn grow_punctured(&mut self, t: &[Block], message: &[u8], leaves: &mut [Block]) {
         debug_assert_eq!(leaves.len(), 1 << t.len());
         let sums = t.iter().zip(message.chunks_exact(Block::BYTES));
         leaves[0] = Block::ZERO;
@@ -130,7 +137,7 @@ impl Hash {
 
 #[cfg(test)]
 mod tests {
-    use tacit_kernels::{Aes128, Prg};
+    use tacit_kernels::Aes128;
 
     use super::*;
 
@@ -150,9 +157,9 @@ mod tests {
             let alpha = !choices as usize % (1 << depth);
             let (mut v, mut w) = (vec![Block::ZERO; 1 << depth], vec![Block::ONES; 1 << depth]);
             let mut message = vec![0; 16 * depth];
-            let hash = Hash::new(Cpu::detect());
-            hash.grow(prg.next_block(), delta, &q, &mut v, &mut message);
-            hash.grow_punctured(&t, &message, &mut w);
+            let hashes = || Hashes::new(Cpu::detect(), &[depth as u8; 32]);
+            hashes().grow(prg.next_block(), delta, &q, &mut v, &mut message);
+            hashes().grow_punctured(&t, &message, &mut w);
             for x in 0..1 << depth {
                 let unit = delta.and_bit(u8::from(x == alpha).into());
                 assert_eq!(w[x], v[x] ^ unit, "depth {depth}, leaf {x}, alpha {alpha}");
@@ -164,12 +171,14 @@ mod tests {
     #[test]
     fn children_are_those_of_the_paper() {
         let node = Block::from_u128(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210);
-        let cipher = Aes128::new(Cpu::portable(), PERMUTATION_KEY);
+        let seed = [9; 32];
+        let key = Prg::from_seed(&seed).next_block();
+        let cipher = Aes128::new(Cpu::portable(), key);
         let high = 0x0123_4567_89ab_cdef_u128;
         let s = Block::from_u128((high ^ 0xfedc_ba98_7654_3210) << 64 | high);
         let left = cipher.encrypt(s) ^ s;
         let mut nodes = [node, Block::ZERO];
-        let sums = Hash::new(Cpu::detect()).double(&mut nodes, Block::ZERO);
+        let sums = Hashes::new(Cpu::detect(), &seed).double(&mut nodes, Block::ZERO);
         assert_eq!(nodes, [left, left ^ node]);
         assert_eq!(sums, nodes);
     }
