@@ -100,17 +100,35 @@ fn parts_of_no_whole_ots_are_refused() {
 
 #[test]
 fn nothing_follows_the_last_part() {
+    let too_long = |found| {
+        let (message, expected) = (Message::BaseReceiver, 0);
+        let fault = PeerMisbehaved::WrongLength {
+            message,
+            expected,
+            found,
+        };
+        Error::from(fault)
+    };
     let mut rng = Seeded::new("anyone");
     let (_, message) = ristretto::Receiver::start(&choices(2), &TAG, &mut rng).unwrap();
     let mut sender = ristretto::Sender::start(2, &TAG, &mut rng).unwrap().0;
     sender.take_on(ONE, &message).unwrap();
-    let refused = sender.take_on(ONE, &message[..64]);
-    assert!(matches!(refused, Err(Error::PeerMisbehaved(_))));
+    // A part that stands nowhere yet, and the last one again.
+    let (_, fresh) = ristretto::Receiver::start(&choices(1), &TAG, &mut rng).unwrap();
+    for part in [&fresh, &message[..64]] {
+        assert_eq!(sender.take_on(ONE, part).unwrap_err(), too_long(64));
+    }
+    assert_eq!(sender.expected_bytes(), 0);
+    assert_eq!(sender.into_keys().unwrap().len(), 2);
     let (_, message) = ml_kem::Receiver::start(&choices(2), &TAG, &mut rng).unwrap();
     let mut sender = ml_kem::Sender::start(2, &TAG, &mut rng).unwrap();
     sender.take_on(ONE, &message).unwrap();
-    let refused = sender.take_on(ONE, &message[..1248]);
-    assert!(matches!(refused, Err(Error::PeerMisbehaved(_))));
+    let (_, fresh) = ml_kem::Receiver::start(&choices(1), &TAG, &mut rng).unwrap();
+    for part in [&fresh, &message[..1248]] {
+        assert_eq!(sender.take_on(ONE, part).unwrap_err(), too_long(1248));
+    }
+    assert_eq!(sender.expected_bytes(), 0);
+    assert_eq!(sender.into_answers().unwrap().0.len(), 2);
 }
 
 #[test]

@@ -128,10 +128,10 @@ fn check_made(expected: usize, left: usize) -> Result<(), ApiMisuse> {
 ///
 /// # Errors
 ///
-/// [`PeerMisbehaved::WrongLength`] unless it is 1 to `left` whole ones.
+/// [`PeerMisbehaved::WrongLength`] unless it is 1 to `left` whole ones, or empty if none is left.
 fn part_count(left: usize, phi_bytes: usize, part: &[u8]) -> Result<usize, PeerMisbehaved> {
     let count = part.len() / phi_bytes;
-    let expected = phi_bytes * count.clamp(1, left.max(1));
+    let expected = phi_bytes * count.clamp(left.min(1), left);
     check_length(Message::BaseReceiver, expected, part)?;
     Ok(count)
 }

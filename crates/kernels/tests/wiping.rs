@@ -1,0 +1,62 @@
+//! What kernels leave in memory: the tests' own finder first, then secrets that must not be found.
+
+use tacit_kernels::leftovers::{Watching, on_own_stack, watch};
+use tacit_kernels::{Aes128, Block, Cpu, encrypt_each, encrypt_each_twice};
+use zeroize::Zeroizing;
+
+#[global_allocator]
+static ALLOCATOR: Watching = Watching;
+
+#[test]
+fn what_is_not_wiped_is_found() {
+    let secret = *b"a secret that is in no other place";
+    let ((), memory) = watch(|| drop(Vec::from(secret)));
+    assert_eq!((memory.freed(&secret), memory.anywhere(&secret)), (1, 1));
+    let (kept, memory) = watch(|| Vec::from(secret));
+    assert_eq!((memory.freed(&secret), memory.anywhere(&secret)), (0, 1));
+    drop(kept);
+    assert_eq!(memory.freed(&secret), 1);
+    let ((), memory) = watch(|| drop(Zeroizing::new(Vec::from(secret))));
+    assert_eq!(memory.anywhere(&secret), 0);
+    // Growth leaves the old place behind.
+    let (_, memory) = watch(|| {
+        let mut grows = Vec::from(secret);
+        grows.reserve(1000);
+        Zeroizing::new(grows)
+    });
+    assert_eq!(memory.freed(&secret), 1);
+    let stack = on_own_stack(|| {
+        core::hint::black_box(secret.map(core::hint::black_box));
+    });
+    if let Some(stack) = stack {
+        assert!(stack.count(&secret) > 0);
+    }
+}
+
+fn blocks(first: u128, count: usize) -> Vec<Block> {
+    let cipher = Aes128::new(Cpu::detect(), Block::from_u128(first));
+    let blocks = (0..count as u128).map(|i| cipher.encrypt(Block::from_u128(i)));
+    blocks.collect()
+}
+
+/// What is encrypted under keys that fill no step passes through the stack. (Tests see the results:
+/// inputs may be spilled from registers, which no code can wipe, and portable code has its vectors on
+/// the stack.)
+#[test]
+fn encryption_under_many_keys_leaves_no_result_on_the_stack() {
+    for cpu in Cpu::available().filter(|&cpu| cpu != Cpu::portable()) {
+        for count in [1, 2, 3, 5, 9, 17, 33] {
+            let keys = blocks(1, count);
+            let (mut once, mut twice) = (blocks(2, count), blocks(3, 2 * count));
+            let stack = on_own_stack(|| {
+                encrypt_each(cpu, &keys, &mut once);
+                encrypt_each_twice(cpu, &keys, &mut twice);
+            });
+            let Some(stack) = stack else { return };
+            for secret in once.iter().chain(&twice) {
+                let found = stack.count(&secret.to_bytes());
+                assert_eq!(found, 0, "{cpu:?}, {count} keys");
+            }
+        }
+    }
+}

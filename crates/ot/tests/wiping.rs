@@ -1,0 +1,111 @@
+//! What OT halves leave in memory: nothing secret after a failed check, or after their end.
+
+#[allow(dead_code)]
+mod dealer;
+mod seeded;
+
+use dealer::{TAG, dealt};
+use seeded::Seeded;
+use tacit_kernels::leftovers::{Memory, Watching, watch};
+use tacit_ot::base::Key;
+use tacit_ot::correlated::{CotReceiver, CotSender};
+use tacit_ot::source::{Extension, SourceReceiver, SourceSender};
+use tacit_ot::{Check, Delta, Error, FieldBits, PeerMisbehaved, Security};
+
+#[global_allocator]
+static ALLOCATOR: Watching = Watching;
+
+/// A copy whose memory is allocated here.
+fn copy<T: Clone>(all: &[T]) -> Vec<T> {
+    all.to_vec()
+}
+
+fn delta() -> Delta {
+    Delta::random(&mut Seeded::new("delta"))
+}
+
+/// How many of the keys' halves stand in memory that is freed, or anywhere. A leaf of a tree of one
+/// level is the first half of a key.
+fn found(keys: &[Key], in_memory: impl Fn(&[u8]) -> usize) -> usize {
+    let halves = keys.iter().flat_map(|key| key.as_bytes().chunks_exact(16));
+    halves.map(in_memory).sum()
+}
+
+/// A sender over dealt base OTs after one message, damaged if the check should fail, and the memory
+/// that it used.
+fn sender_after(field: FieldBits, damage: &[usize]) -> (CotSender, Result<(), Error>, Memory) {
+    let (chosen, pairs) = dealt(&delta());
+    let security = Security::Malicious;
+    let mut receiver = CotReceiver::with_security(pairs, &TAG, field, security).unwrap();
+    let (mut message, _) = receiver.extend(&[true; 500]).unwrap();
+    damage.iter().for_each(|&at| message[at] ^= 1);
+    let ((sender, result), memory) = watch(|| {
+        let base = copy(&chosen);
+        let sender = CotSender::with_security(delta(), base, &TAG, field, security);
+        let mut sender = sender.unwrap();
+        let result = sender.extend(500, &message).map(drop);
+        (sender, result)
+    });
+    (sender, result, memory)
+}
+
+fn failed(check: Check) -> Result<(), Error> {
+    Err(PeerMisbehaved::CheckFailed { check }.into())
+}
+
+#[test]
+fn a_failed_check_wipes_base_keys_and_trees() {
+    let (keys, _) = dealt(&delta());
+    let [one, four] = [1, 4].map(|k| FieldBits::new(k).unwrap());
+    // An honest message leaves the trees, whose leaves these keys are at k = 1: they can be seen.
+    let (sender, result, memory) = sender_after(one, &[]);
+    assert!(result.is_ok() && found(&keys, |half| memory.anywhere(half)) >= keys.len());
+    assert_eq!(found(&keys, |half| memory.freed(half)), 0);
+    drop(sender);
+    assert_eq!(found(&keys, |half| memory.anywhere(half)), 0);
+    drop(memory);
+    // Rows, the masks of which come first.
+    let (sender, result, memory) = sender_after(one, &[3000]);
+    assert_eq!(result, failed(Check::Choices));
+    assert_eq!(found(&keys, |half| memory.anywhere(half)), 0);
+    drop((sender, memory));
+    // Both corrections of a level: the base keys are not used up yet.
+    let (sender, result, memory) = sender_after(four, &[0, 16]);
+    assert_eq!(result, failed(Check::Trees));
+    assert_eq!(found(&keys, |half| memory.anywhere(half)), 0);
+    drop((sender, memory));
+}
+
+/// A source of silent OTs whose peer's trees are wrong: Δ and all OTs are gone with the error.
+#[test]
+fn a_failed_check_of_silent_trees_wipes_what_the_receiver_made() {
+    let (chosen, pairs) = dealt(&delta());
+    let (extension, security) = (Extension::Silent, Security::Malicious);
+    let mut sender = SourceSender::new(delta(), chosen, &TAG, extension, security, 0).unwrap();
+    let ((receiver, kept, result), memory) = watch(|| {
+        let pairs = copy(&pairs);
+        let mut receiver = SourceReceiver::new(pairs, &TAG, extension, security, 0).unwrap();
+        dealer::refill(&mut sender, &mut receiver, 1, |_, _| {}).unwrap();
+        // What is left, as bytes: OTs from byte 64 on.
+        let kept = receiver.to_bytes().unwrap();
+        let result = dealer::refill(
+            &mut sender,
+            &mut receiver,
+            300_000,
+            |from_sender, message| {
+                if from_sender && message.len() > 1000 {
+                    message[5] ^= 2;
+                }
+            },
+        );
+        (receiver, kept, result)
+    });
+    assert_eq!(result, failed(Check::SilentTrees));
+    // Of OTs with choice 1: with choice 0 the sender has the same block.
+    let ots = kept[64..].chunks_exact(16).filter(|ot| ot[0] & 1 == 1);
+    for ot in ots.take(6) {
+        let found = memory.anywhere(ot);
+        assert_eq!(found, 1, "this OT is in the test's own copy alone");
+    }
+    drop(receiver);
+}
