@@ -166,6 +166,7 @@ impl<const G: usize, const M: usize> Kernel for EncryptEach<'_, G, M> {
             encrypt_step::<S, G, M>(simd, &padded_keys, &mut padded_blocks);
             blocks.copy_from_slice(&padded_blocks[..blocks.len()]);
             padded_keys.zeroize();
+            padded_blocks.zeroize();
         }
     }
 }

@@ -19,6 +19,8 @@ mod block;
 mod cpu;
 mod gf128;
 pub mod hash;
+#[cfg(feature = "leftovers")]
+pub mod leftovers;
 #[cfg(feature = "poison")]
 pub mod poison;
 mod portable;
