@@ -24,6 +24,7 @@ use tacit_kernels::Block;
 
 use super::consistency::Chaining;
 use super::encoding::Encoding;
+use super::offline::GROUP_BYTES;
 use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 use super::plan::Plan;
 use super::returned;
@@ -80,6 +81,8 @@ pub struct Batch<'f, S: Scheme> {
     pub(super) encoding: Encoding,
     pub(super) chaining: Chaining,
     pub(super) layout: Layout,
+    /// Bytes of the circuits of a group.
+    pub(super) group_bytes: usize,
     /// How the garbler of a test cheats.
     #[cfg(test)]
     pub(super) spoiling: Option<super::tests::Spoiling>,
@@ -145,8 +148,9 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
             bytes.is_some_and(|bytes| bytes <= MAX_EXECUTION_BYTES)
         };
         let layout = layout.filter(fits).ok_or(Error::ApiMisuse(
-            "`batch` holds the circuits of an execution at once, and takes functions of at most \
-             4 GiB of them",
+            "`batch` holds the circuits of an execution at once, at most 4 GiB of them; prepare more \
+             executions together, which takes fewer circuits for each, or cut the function into \
+             smaller ones",
         ))?;
         Ok(Self {
             scheme,
@@ -160,6 +164,7 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
             encoding,
             chaining,
             layout,
+            group_bytes: GROUP_BYTES,
             #[cfg(test)]
             spoiling: None,
         })
@@ -169,6 +174,12 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
     #[must_use]
     pub fn name(&self) -> [u8; 16] {
         self.oracle.name()
+    }
+
+    /// The garbling scheme.
+    #[must_use]
+    pub fn scheme(&self) -> S {
+        self.scheme
     }
 
     /// Its plan.

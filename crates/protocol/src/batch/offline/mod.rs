@@ -51,7 +51,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     /// The executions of the group that begins with `first`.
     pub(super) fn group(&self, first: usize) -> Range<usize> {
         let bytes = self.execution_bytes() + self.transfer_bytes();
-        let count = (GROUP_BYTES / bytes.max(1)).max(1);
+        let count = (self.group_bytes / bytes.max(1)).max(1);
         let all = self.plan().executions() as usize;
         first..all.min(first + count)
     }
@@ -62,7 +62,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     }
 
     /// The digest of what is published of circuit `number`.
-    fn digest(&self, number: u32, published: &[u8]) -> Hash {
+    pub(super) fn digest(&self, number: u32, published: &[u8]) -> Hash {
         self.oracle.parts(Domain::Circuit, number, 0, &[published])
     }
 

@@ -184,7 +184,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     }
 
     /// Checks the labels of a circuit and evaluates it.
-    fn evaluate(
+    pub(in crate::batch) fn evaluate(
         &self,
         circuit: &KeptCircuit,
         labels: &[u8],
@@ -226,7 +226,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     }
 
     /// Checks second shares at `choices` of the wires from `first` on, and gives their labels.
-    fn open_second(
+    pub(in crate::batch) fn open_second(
         &self,
         circuit: &KeptCircuit,
         first: usize,
@@ -315,7 +315,11 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
 
     /// Opens the lock of a circuit with what would be the labels of 0 of D's wires. Whether it
     /// opens, which it does if m and all halves are what was committed to.
-    fn unlock(&self, circuit: &KeptCircuit, zeros: &[Block]) -> (Choice, Pairs) {
+    pub(in crate::batch) fn unlock(
+        &self,
+        circuit: &KeptCircuit,
+        zeros: &[Block],
+    ) -> (Choice, Pairs) {
         let (batch, oracle) = (self.batch, &self.batch.oracle);
         let mut seed = Zeroizing::new([0; LOCK_BYTES]);
         seed.copy_from_slice(&circuit.published[batch.layout.lock.clone()]);

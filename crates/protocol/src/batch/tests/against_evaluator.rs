@@ -22,7 +22,7 @@ const EXECUTIONS: u64 = 3;
 const SECURITY_BITS: u8 = 5;
 const SEED: u64 = 77;
 
-fn plan(function: &Function) -> Plan {
+pub(super) fn plan(function: &Function) -> Plan {
     Plan::cheapest(function, EXECUTIONS, SECURITY_BITS).unwrap()
 }
 
@@ -579,14 +579,14 @@ fn a_garbler_that_stops_tells_nothing_and_learns_nothing() {
 
 /// Where bad circuits are, for a garbler that has guessed the cut: so many in each bucket, from the
 /// `start`-th on.
-fn of_buckets(batch: &Batch<'_, HalfGates>, start: usize, count: usize) -> HashSet<u32> {
+pub(super) fn of_buckets(batch: &Batch<'_, HalfGates>, start: usize, count: usize) -> HashSet<u32> {
     let (_, buckets) = foreseen(batch, SEED);
     let chosen = buckets.iter().map(|chain| &chain[start..start + count]);
     chosen.flatten().copied().collect()
 }
 
 /// What the evaluator sent in every execution against these bad circuits, with the results right.
-fn against(
+pub(super) fn against(
     function: &Function,
     spoils: impl Fn(&Batch<'_, HalfGates>) -> Vec<(HashSet<u32>, How)>,
 ) -> Vec<Option<Caught>> {

@@ -18,7 +18,7 @@ use crate::batch::{
     PreparingGarbler,
 };
 use crate::message::{AbortReason, Kind};
-use crate::party::{Action, Party, admit};
+use crate::party::{Action, Party, Progress, admit};
 use crate::setup::dealt;
 
 /// What is wrong with a spoilt circuit.
@@ -178,6 +178,73 @@ pub(super) fn duel(
     }
 }
 
+/// A party that notes what it sends and receives: what it legitimately holds, besides its secrets.
+pub(super) struct Noting<P> {
+    pub(super) party: P,
+    awaited: Option<Kind>,
+    pub(super) sent: Vec<(Kind, Vec<u8>)>,
+    pub(super) received: Vec<(Kind, Vec<u8>)>,
+}
+
+impl<P> Noting<P> {
+    pub(super) fn new(party: P) -> Self {
+        Self {
+            party,
+            awaited: None,
+            sent: Vec::new(),
+            received: Vec::new(),
+        }
+    }
+}
+
+/// The payloads of one kind, one after the other.
+pub(super) fn of_kind(messages: &[(Kind, Vec<u8>)], kind: Kind) -> Vec<u8> {
+    let messages = messages.iter().filter(|(this, _)| *this == kind);
+    messages.flat_map(|(_, payload)| payload.clone()).collect()
+}
+
+impl<P: Party> Party for Noting<P> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        let action = self.party.next(message)?;
+        match action {
+            Action::Send(kind) => self.sent.push((kind, message.clone())),
+            Action::Receive { kind, .. } => self.awaited = Some(kind),
+            _ => {}
+        }
+        Ok(action)
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let kind = self.awaited.expect("a message was asked for");
+        self.received.push((kind, payload.to_vec()));
+        self.party.receive(payload)
+    }
+
+    fn progress(&self) -> Progress {
+        self.party.progress()
+    }
+}
+
+type Garbling<'a, 'f> = PreparingGarbler<'a, 'f, HalfGates, Vec<GarblerExecution>>;
+type Evaluating<'a, 'f> = PreparingEvaluator<'a, 'f, HalfGates, Vec<EvaluatorExecution>>;
+
+/// The honest parties of a preparation whose randomness is that of `seed`.
+pub(super) fn parties<'a, 'f>(
+    garbler: &'a Batch<'f, HalfGates>,
+    evaluator: &'a Batch<'f, HalfGates>,
+    seed: u64,
+) -> (Garbling<'a, 'f>, Evaluating<'a, 'f>) {
+    let mut own = Prg::from_seed(&randomness(seed, Cheater::Garbler));
+    let (garbler_ot, evaluator_ot) = dealt(&tag(garbler.function()), &mut own);
+    let garbler = PreparingGarbler::new(garbler, garbler_ot, Vec::new(), 1, &mut own);
+    let mut prg = Prg::from_seed(&randomness(seed, Cheater::Evaluator));
+    let evaluator = PreparingEvaluator::new(evaluator, evaluator_ot, Vec::new(), 1, &mut prg);
+    (
+        garbler.expect("a preparation"),
+        evaluator.expect("a preparation"),
+    )
+}
+
 /// Executions of both parties after a preparation, or how it ended.
 pub(super) type Prepared = Result<(Vec<GarblerExecution>, Vec<EvaluatorExecution>), Box<Ended>>;
 
@@ -190,15 +257,7 @@ pub(super) fn prepare(
     cheater: Cheater,
     rewrite: Rewrite<'_>,
 ) -> Prepared {
-    let mut own = Prg::from_seed(&randomness(seed, Cheater::Garbler));
-    let (garbler_ot, evaluator_ot) = dealt(&tag(garbler.function()), &mut own);
-    let garbler = PreparingGarbler::new(garbler, garbler_ot, Vec::new(), 1, &mut own);
-    let mut prg = Prg::from_seed(&randomness(seed, Cheater::Evaluator));
-    let evaluator = PreparingEvaluator::new(evaluator, evaluator_ot, Vec::new(), 1, &mut prg);
-    let (mut garbler, mut evaluator) = (
-        garbler.expect("a preparation"),
-        evaluator.expect("a preparation"),
-    );
+    let (mut garbler, mut evaluator) = parties(garbler, evaluator, seed);
     let ended = duel(&mut garbler, &mut evaluator, cheater, rewrite);
     match (&ended.garbler, &ended.evaluator) {
         (Ok(()), Ok(())) => Ok((

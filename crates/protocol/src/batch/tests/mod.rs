@@ -4,7 +4,10 @@
 mod against_evaluator;
 mod against_garbler;
 mod duel;
+mod forging;
 mod rates;
+mod reading;
+mod refused;
 
 use std::collections::BTreeMap;
 
@@ -19,10 +22,11 @@ use zeroize::Zeroizing;
 
 use super::*;
 use crate::outline::HEADER_BYTES;
-use crate::party::{Action, Party, Progress, run_in_memory};
+use crate::party::run_in_memory;
 use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill};
 
+use duel::Noting;
 pub(super) use duel::Spoiling;
 
 fn rng() -> impl CryptoRng {
@@ -259,25 +263,11 @@ fn messages_do_not_grow_with_the_circuit() {
     assert_eq!(of_small, of_large);
 }
 
-/// A party, and the length of each message that it sends, headers included.
-struct Noted<P>(P, Vec<u64>);
-
-impl<P: Party> Party for Noted<P> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let action = self.0.next(message)?;
-        if let Action::Send(_) = action {
-            self.1.push(HEADER_BYTES + message.len() as u64);
-        }
-        Ok(action)
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.0.receive(payload)
-    }
-
-    fn progress(&self) -> Progress {
-        self.0.progress()
-    }
+/// The length of each message that a party has sent, headers included.
+fn lengths<P>(party: &Noting<P>) -> Vec<u64> {
+    let sent = party.sent.iter();
+    sent.map(|(_, message)| HEADER_BYTES + message.len() as u64)
+        .collect()
 }
 
 #[test]
@@ -290,12 +280,13 @@ fn the_outline_says_what_is_sent_and_kept() {
         let outline = batch.outline();
         let (garbler_ot, evaluator_ot) = ots(Extension::default(), 0);
         let garbler = PreparingGarbler::new(&batch, garbler_ot, Vec::new(), 1, &mut rng());
-        let mut garbler = Noted(garbler.unwrap(), Vec::new());
+        let mut garbler = Noting::new(garbler.unwrap());
         let mut evaluator =
             PreparingEvaluator::new(&batch, evaluator_ot, Vec::new(), 1, &mut rng()).unwrap();
         run_in_memory(&mut garbler, &mut evaluator).unwrap();
-        assert_eq!(garbler.1.iter().sum::<u64>(), batch.preparing_bytes());
-        let (mut ours, mut theirs) = (garbler.0.finish().unwrap(), evaluator.finish().unwrap());
+        let sent: u64 = lengths(&garbler).iter().sum();
+        assert_eq!(sent, batch.preparing_bytes());
+        let (mut ours, mut theirs) = (garbler.party.finish().unwrap(), evaluator.finish().unwrap());
         let (ours, theirs) = (ours.remove(0), theirs.remove(0));
         let preparation = outline.preparation;
         assert_eq!(ours.to_bytes().len() as u64, preparation.garbler_kept_bytes);
@@ -307,14 +298,14 @@ fn the_outline_says_what_is_sent_and_kept() {
         let x = random_bits(function.input_bits(Role::Garbler));
         let y = random_bits(function.input_bits(Role::Evaluator));
         let garbler = OnlineGarbler::new(&batch, ready, &x, &seed()).unwrap();
-        let mut garbler = Noted(garbler, Vec::new());
+        let mut garbler = Noting::new(garbler);
         let evaluator = OnlineEvaluator::new(&batch, theirs, &y, 1, &seed()).unwrap();
-        let mut evaluator = Noted(evaluator, Vec::new());
+        let mut evaluator = Noting::new(evaluator);
         run_in_memory(&mut garbler, &mut evaluator).unwrap();
         let [labels, recovery] = [outline.input_labels_bytes, outline.recovery_labels_bytes];
-        assert_eq!(garbler.1, [labels, recovery]);
+        assert_eq!(lengths(&garbler), [labels, recovery]);
         let asked = [outline.masked_input_bytes, outline.recovery_choice_bytes];
         let asked = asked.into_iter().chain(outline.masked_result_bytes);
-        assert_eq!(evaluator.1, asked.collect::<Vec<_>>());
+        assert_eq!(lengths(&evaluator), asked.collect::<Vec<_>>());
     }
 }

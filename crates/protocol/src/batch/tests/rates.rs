@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use super::duel::{Cheater, How, Spoiling, batch, duel, honest, prepare};
 use super::plain;
+use crate::batch::cut::CheckSet;
 use crate::batch::parameters::Cut;
 use crate::batch::{Batch, OnlineEvaluator, OnlineGarbler, Plan};
 use crate::message::Kind;
@@ -21,9 +22,10 @@ const CUT: Cut = Cut {
     circuits: 7,
 };
 
-const RUNS: u64 = 200;
+const RUNS: u64 = 400;
 
-fn tiny() -> Function {
+/// A function of two bits from each party.
+pub(super) fn tiny() -> Function {
     let bits = BTreeMap::from([("bits".to_owned(), 2)]);
     let circuit = library::find("adder", &bits).unwrap();
     let first = circuit.inputs()[0].name.clone();
@@ -46,13 +48,17 @@ struct Count {
 }
 
 impl Count {
-    /// Whether a count is within five deviations of a probability.
+    /// Whether a count is within three deviations of a probability.
     fn is_near(count: u64, probability: f64) -> bool {
         let expected = RUNS as f64 * probability;
         let deviation = (expected * (1.0 - probability)).sqrt();
-        (count as f64 - expected).abs() <= 5.0 * deviation
+        (count as f64 - expected).abs() <= 3.0 * deviation
     }
 }
+
+/// What the two bad circuits of a test win: they survive with C(5,2)/C(7,4) = 2/7, and then share a
+/// bucket with 1/3.
+const TWO_WIN: f64 = 2.0 / 7.0 / 3.0;
 
 /// Runs a garbler whose circuits of these numbers are bad, with both executions.
 fn count(circuits: &[u32], how: How) -> Count {
@@ -90,16 +96,80 @@ fn count(circuits: &[u32], how: How) -> Count {
     count
 }
 
-/// Two bad circuits survive with C(5,2)/C(7,4) = 2/7, and then share a bucket with 1/3.
+/// Wherever they stand: far apart, neighbours, the first or the last.
 #[test]
 fn two_bad_circuits_win_as_often_as_the_bound_says() {
-    let found = count(&[1, 4], How::NegatedOutput);
-    let won = 2.0 / 7.0 / 3.0;
-    assert!(Count::is_near(found.caught, 5.0 / 7.0), "{found:?}");
-    assert!(Count::is_near(found.wrong, won), "{found:?}");
-    assert!(found.right > 0, "{found:?}");
+    for bad in [[1, 4], [0, 1], [3, 4], [5, 6]] {
+        let found = count(&bad, How::NegatedOutput);
+        assert!(
+            Count::is_near(found.caught, 5.0 / 7.0),
+            "{bad:?}: {found:?}"
+        );
+        assert!(Count::is_near(found.wrong, TWO_WIN), "{bad:?}: {found:?}");
+        assert!(found.right > 0, "{bad:?}: {found:?}");
+    }
     let bound = Plan::with_cut(1, CUT).unwrap().bound().unwrap();
-    assert!(won <= (-bound.circuits_bits).exp2() * 1.001, "{bound}");
+    assert!(TWO_WIN <= (-bound.circuits_bits).exp2() * 1.001, "{bound}");
+}
+
+/// The counts that wrong models expect are out of bounds.
+#[test]
+fn the_bounds_refuse_wrong_models() {
+    let refused = |probability: f64, wrong: f64| {
+        let count = (RUNS as f64 * wrong).round() as u64;
+        assert!(
+            !Count::is_near(count, probability),
+            "{wrong} for {probability}"
+        );
+    };
+    // Nobody wins; buckets in the order of the circuits; nothing checked; a circuit less checked.
+    for wrong in [0.0, 2.0 / 7.0, 1.0 / 3.0, TWO_WIN / 2.0, 2.0 * TWO_WIN] {
+        refused(TWO_WIN, wrong);
+    }
+    // The first circuits, the last circuits, or one less, are always checked.
+    for wrong in [0.0, 1.0, 11.0 / 21.0] {
+        refused(5.0 / 7.0, wrong);
+    }
+    for bits in [1, 2, 3] {
+        let probability = 0.5_f64.powi(bits);
+        refused(probability, probability / 2.0);
+        refused(probability, probability * 2.0);
+    }
+}
+
+/// Each of the 35 cuts, and of the 3 ways to pair what is left, comes as often as any other.
+#[test]
+fn cuts_and_buckets_are_uniform() {
+    const DRAWN: usize = 14_000;
+    let function = tiny();
+    let batch = batch(&function, Plan::with_cut(1, CUT).unwrap());
+    let (mut cuts, mut pairings) = (BTreeMap::new(), [0_usize; 3]);
+    for number in 0..DRAWN as u64 {
+        let seed = |of: u8| {
+            let mut seed = [of; 32];
+            seed[..8].copy_from_slice(&number.to_le_bytes());
+            seed
+        };
+        let set = CheckSet::choose(&batch, &seed(1));
+        *cuts.entry(set.checked.clone()).or_insert(0_usize) += 1;
+        let buckets = set.buckets(&batch, &seed(2));
+        let mut all = buckets.concat();
+        all.sort_unstable();
+        let first = buckets
+            .iter()
+            .find(|bucket| bucket.contains(&all[0]))
+            .unwrap();
+        let with_first = first.iter().find(|number| **number != all[0]).unwrap();
+        pairings[all.iter().position(|number| number == with_first).unwrap() - 1] += 1;
+    }
+    // Four deviations, from fixed seeds.
+    let near = |count: usize, of: usize| {
+        let expected = DRAWN as f64 / of as f64;
+        (count as f64 - expected).abs() <= 4.0 * (expected * (1.0 - 1.0 / of as f64)).sqrt()
+    };
+    assert_eq!(cuts.len(), 35);
+    assert!(cuts.values().all(|count| near(*count, 35)), "{cuts:?}");
+    assert!(pairings.iter().all(|count| near(*count, 3)), "{pairings:?}");
 }
 
 /// One bad circuit survives with 4/7, and never wins: the other of its bucket is good.
@@ -150,4 +220,56 @@ fn selective_failure_is_missed_as_often_as_its_bits_agree() {
             "{bits}: {found} of {RUNS}"
         );
     }
+}
+
+/// A garbler that spoils the strings of 1 of all encoded bits that a bit of y1 is the sum of is
+/// missed if all of them are 0, and then knows that bit: as seldom as the encoding's distance says.
+#[test]
+fn selective_failure_learns_a_bit_as_seldom_as_the_distance_says() {
+    let function = tiny();
+    let own = batch(&function, Plan::with_cut(1, CUT).unwrap());
+    let count = own.encoding.encoded_bits();
+    let columns = (0..count).map(|k| {
+        let unit: Vec<bool> = (0..count).map(|i| i == k).collect();
+        own.encoding.decode_bits(&unit)
+    });
+    let columns: Vec<Vec<bool>> = columns.collect();
+    let of_bit = |bit: usize| (0..count).filter(|k| columns[*k][bit]).collect::<Vec<_>>();
+    let lightest = (0..own.encoding.bits())
+        .map(of_bit)
+        .min_by_key(Vec::len)
+        .unwrap();
+    let found = passed(|batch, message| {
+        let start = batch.bucket() * batch.chaining.opening_bytes();
+        let string = 16 * CUT.bucket as usize;
+        for k in &lightest {
+            message[start + (2 * k + 1) * string] ^= 1;
+        }
+    });
+    // s + 3 bits: 25 of 400 at s = 1.
+    let most = RUNS as f64 * 0.5_f64.powi(4);
+    assert!(
+        (found as f64) < most + 3.0 * most.sqrt(),
+        "{found} of {RUNS}"
+    );
+}
+
+/// A forged difference of inputs is missed if W is as the garbler guesses: with 2^-(s + 2).
+#[test]
+fn a_forged_input_is_missed_as_often_as_w_is_guessed() {
+    let function = tiny();
+    let batch = batch(&function, Plan::with_cut(1, CUT).unwrap());
+    let missed = (0..RUNS).filter(|seed| {
+        let mut rewrite = |kind, _, message: &mut Vec<u8>| {
+            if kind == Kind::BucketCircuits {
+                // δ is the first of the last execution's step; W is guessed to be 0.
+                let step = message.len() - batch.steps_bytes();
+                message[step] ^= 1;
+            }
+            true
+        };
+        prepare(&batch, &batch, *seed, Cheater::Garbler, &mut rewrite).is_ok()
+    });
+    let missed = missed.count() as u64;
+    assert!(Count::is_near(missed, 0.125), "{missed} of {RUNS}");
 }

@@ -1,0 +1,428 @@
+//! A party that reads: it follows the protocol, and computes from what it legitimately holds what
+//! it is not to know.
+
+use tacit_circuit::{Function, Recipient, Role};
+use tacit_garble::HalfGates;
+use tacit_kernels::Block;
+use zeroize::Zeroizing;
+
+use super::duel::{
+    Cheater, How, Kept, Noting, Spoiling, batch, duel, foreseen, honest, of_kind, parties, prepare,
+};
+use super::{function, plain, rates};
+use crate::batch::bits::{bit, pack, unpack, xor_into};
+use crate::batch::circuit::{CircuitSeed, Secrets, derive_output};
+use crate::batch::layout::KEY_BITS;
+use crate::batch::oracle::{Domain, HASH_BYTES};
+use crate::batch::{
+    Batch, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
+};
+use crate::malicious::commitment::{Committing, pads};
+use crate::message::Kind;
+use crate::party::{Action, Party};
+
+/// The batch of a test, of two executions.
+fn plan(function: &Function) -> Plan {
+    Plan::cheapest(function, 2, 4).unwrap()
+}
+
+fn kept(garbler: &Batch<'_, HalfGates>, evaluator: &Batch<'_, HalfGates>) -> Kept {
+    let prepared = prepare(garbler, evaluator, 9, Cheater::Garbler, &mut honest);
+    Kept::of(&prepared.unwrap_or_else(|ended| panic!("{:?}", ended.evaluator)))
+}
+
+fn seed(byte: u8) -> Zeroizing<[u8; 32]> {
+    Zeroizing::new([byte; 32])
+}
+
+/// Both parties of execution `number`.
+struct Online<'a> {
+    garbler: OnlineGarbler<'a, 'a, HalfGates>,
+    evaluator: OnlineEvaluator<'a, 'a, HalfGates>,
+}
+
+fn online<'a>(
+    [of_garbler, of_evaluator]: [&'a Batch<'a, HalfGates>; 2],
+    kept: &Kept,
+    number: usize,
+    inputs: [&[bool]; 2],
+) -> Online<'a> {
+    let garbler = GarblerExecution::from_bytes(of_garbler, &kept.garbler[number]).unwrap();
+    let ready = garbler.ready(of_garbler, 1);
+    let own = seed(number as u8 + 1);
+    Online {
+        garbler: OnlineGarbler::new(of_garbler, ready, inputs[0], &own).unwrap(),
+        evaluator: OnlineEvaluator::new(
+            of_evaluator,
+            evaluators(of_evaluator, kept, number),
+            inputs[1],
+            1,
+            &seed(number as u8 + 101),
+        )
+        .unwrap(),
+    }
+}
+
+fn evaluators(batch: &Batch<'_, HalfGates>, kept: &Kept, number: usize) -> EvaluatorExecution {
+    EvaluatorExecution::from_bytes(batch, kept.evaluator[number].as_slices()).unwrap()
+}
+
+/// What a party answers to a message.
+fn answer(party: &mut dyn Party, message: &[u8]) -> Vec<u8> {
+    let mut answer = Vec::new();
+    assert!(matches!(
+        party.next(&mut answer),
+        Ok(Action::Receive { .. })
+    ));
+    party.receive(message).unwrap();
+    assert!(matches!(party.next(&mut answer), Ok(Action::Send(_))));
+    answer
+}
+
+/// What lies under the masks of the outputs that an evaluator holds, of 0 and of 1.
+fn under_masks(
+    batch: &Batch<'_, HalfGates>,
+    evaluator: &OnlineEvaluator<'_, '_, HalfGates>,
+    execution: &EvaluatorExecution,
+    labels: &[u8],
+) -> [Vec<Block>; 2] {
+    let (first, rest) = labels.split_at(batch.chaining.half_bytes());
+    let (labels, masks) = rest[HASH_BYTES..].split_at(batch.bucket() * batch.labels_bytes());
+    let labels = labels.chunks_exact(batch.labels_bytes());
+    let masks = masks.chunks_exact(2 * batch.output_bits * Block::BYTES);
+    let mut under = [Vec::new(), Vec::new()];
+    let circuits = execution.circuits.iter().zip(execution.positions(first));
+    for (((circuit, positions), labels), masks) in circuits.zip(labels).zip(masks) {
+        let outputs = evaluator.evaluate(circuit, labels, &positions).unwrap();
+        let outputs = (0..).zip(&*outputs);
+        let derived = outputs.map(|(i, l)| derive_output(&batch.oracle, circuit.number, i, *l));
+        let derived: Vec<Block> = derived.collect();
+        let mut pads_of_these = derived.clone();
+        pads(
+            &batch.oracle,
+            Domain::OutputMask,
+            circuit.number,
+            &mut pads_of_these,
+        );
+        let committing = Committing::new(&batch.oracle, Domain::OutputCommitment, circuit.number);
+        let commitments = &circuit.published[batch.layout.outputs.clone()];
+        let masks = masks.as_chunks::<{ Block::BYTES }>().0;
+        committing.compare(0, &derived, commitments, |i, opens| {
+            for (bit, opens) in opens.into_iter().enumerate() {
+                if bool::from(opens) {
+                    let mask = Block::from_bytes(masks[2 * i + bit]);
+                    under[bit].push(pads_of_these[i] ^ mask);
+                }
+            }
+        });
+    }
+    under
+}
+
+/// Plays an evaluator that looks for D before message 3, and then for a lock that opens: the
+/// garbler's input, where it finds one.
+fn read_the_garblers_input(function: &Function, inputs: [&[bool]; 2]) -> Option<Vec<bool>> {
+    let batch = batch(function, plan(function));
+    let kept = kept(&batch, &batch);
+    let execution = evaluators(&batch, &kept, 0);
+    let Online {
+        mut garbler,
+        mut evaluator,
+    } = online([&batch; 2], &kept, 0, inputs);
+    let mut masked = Vec::new();
+    evaluator.next(&mut masked).unwrap();
+    let labels = answer(&mut garbler, &masked);
+    let [zeros, ones] = under_masks(&batch, &evaluator, &execution, &labels);
+    assert!(
+        zeros.len() > 1 && ones.len() > 1,
+        "both values among the outputs"
+    );
+    // R ⊕ D where R is 0; and R_i ⊕ (R_j ⊕ D), of every two outputs.
+    let sums = zeros
+        .iter()
+        .flat_map(|zero| ones.iter().map(move |one| *zero ^ *one));
+    let half = batch.chaining.half_bytes();
+    let first = execution.circuits[0].number;
+    let is_key = |key: &Block| {
+        let hash = batch.oracle.block(Domain::RecoveryKey, first, 0, *key);
+        hash == labels[half..half + HASH_BYTES]
+    };
+    let key = ones.iter().copied().chain(sums).find(is_key);
+    // e, for D where it was found.
+    let choice = pack(&execution.offset[batch.choice_bits..]);
+    let offset = Block::from_bytes(choice.try_into().unwrap());
+    let choice = key.unwrap_or_default() ^ offset;
+    let recovery = answer(&mut garbler, &choice.to_bytes());
+    let given = Block::from_bytes(*recovery.first_chunk().unwrap());
+    let choices = (choice ^ given).to_bytes();
+    let shares = recovery[Block::BYTES..]
+        .as_chunks()
+        .0
+        .chunks_exact(KEY_BITS);
+    let circuits = execution
+        .circuits
+        .iter()
+        .zip(execution.positions(&labels[..half]));
+    for ((circuit, positions), shares) in circuits.zip(shares) {
+        let shares: Vec<Block> = shares.iter().copied().map(Block::from_bytes).collect();
+        let from = batch.choice_bits;
+        let wires = evaluator
+            .open_second(circuit, from, &shares, &choices)
+            .unwrap();
+        let (opens, pairs) = evaluator.unlock(circuit, &wires);
+        if bool::from(opens) {
+            let mut x = positions;
+            xor_into(&mut x, &pairs.mask);
+            return Some(unpack(&x, function.input_bits(Role::Garbler)).to_vec());
+        }
+    }
+    None
+}
+
+/// With R zero, or one R for all outputs, the evaluator computes D before message 3; without a
+/// lock it needs no D.
+#[test]
+fn an_evaluator_finds_neither_d_nor_an_open_lock() {
+    let function = function("adder", Recipient::Evaluator);
+    let x: Vec<bool> = (0..32).map(|i| i % 3 == 0).collect();
+    let y: Vec<bool> = (0..32).map(|i| i % 5 == 0).collect();
+    let read = read_the_garblers_input(&function, [&x, &y]);
+    assert!(
+        read.is_none(),
+        "it has read {read:?} and the input is {x:?}"
+    );
+}
+
+/// Without p the evaluator would read the garbler's result in what it returns, and with one p for
+/// two runs their difference.
+#[test]
+fn an_evaluator_reads_no_result_of_the_garbler() {
+    let function = function("adder", Recipient::Garbler);
+    let batch = batch(&function, plan(&function));
+    let kept = kept(&batch, &batch);
+    let (x, y) = ([[true; 32], [false; 32]], [true; 32]);
+    let mut seen = Vec::new();
+    for (number, x) in x.iter().enumerate() {
+        let Online {
+            mut garbler,
+            evaluator,
+        } = online([&batch; 2], &kept, number, [x, &y]);
+        let mut evaluator = Noting::new(evaluator);
+        duel(
+            &mut garbler,
+            &mut evaluator,
+            Cheater::Evaluator,
+            &mut honest,
+        );
+        let result = plain(&function, [x, &y])[0].clone();
+        assert_eq!(*garbler.finish().unwrap(), result);
+        let returned = of_kind(&evaluator.sent, Kind::MaskedResult);
+        let returned = unpack(&returned, result.len()).to_vec();
+        assert_ne!(returned, result, "it is returned in the clear");
+        let sum = |a: &[bool], b: &[bool]| a.iter().zip(b).map(|(a, b)| a ^ b).collect::<Vec<_>>();
+        seen.push(sum(&returned, &result));
+    }
+    assert_ne!(seen[0], seen[1], "one mask for two runs");
+}
+
+/// Without m the evaluator reads x in the positions of message 2.
+#[test]
+fn an_evaluator_reads_no_input_in_positions() {
+    let function = function("adder", Recipient::Evaluator);
+    let batch = batch(&function, plan(&function));
+    let kept = kept(&batch, &batch);
+    let x = [true; 32];
+    let positions = [0, 1].map(|number| {
+        let mut online = online([&batch; 2], &kept, number, [&x, &[false; 32]]);
+        let mut masked = Vec::new();
+        online.evaluator.next(&mut masked).unwrap();
+        answer(&mut online.garbler, &masked)[..4].to_vec()
+    });
+    assert!(positions.iter().all(|found| *found != pack(&x)));
+    assert_ne!(positions[0], positions[1], "one m for two executions");
+}
+
+/// Halves of few bits, committed without randomness, would be found by trying all: both halves of a
+/// pair give m, and with it x.
+#[test]
+fn an_evaluator_finds_no_half_that_is_not_opened() {
+    const RANDOM_BYTES: usize = 16;
+    let function = rates::tiny();
+    let batch = batch(&function, plan(&function));
+    let (mut garbler, evaluator) = parties(&batch, &batch, 9);
+    let mut evaluator = Noting::new(evaluator);
+    duel(
+        &mut garbler,
+        &mut evaluator,
+        Cheater::Evaluator,
+        &mut honest,
+    );
+    let published = of_kind(&evaluator.received, Kind::BucketCircuits);
+    let openings = of_kind(&evaluator.received, Kind::BucketOpenings);
+    let choices = of_kind(&evaluator.sent, Kind::HalfChoices);
+    let sizes = batch.chaining;
+    assert_eq!(sizes.half_bytes(), 1, "all halves can be tried");
+    let chain = &foreseen(&batch, 9).1[0];
+    for (place, number) in chain.iter().enumerate() {
+        let circuit = &published[place * batch.layout.total..][..batch.layout.total];
+        let commitments = &circuit[batch.layout.pairs.clone()];
+        let opened = &openings[place * sizes.opening_bytes()..][..sizes.opening_bytes()];
+        let hash = batch.oracle.of_circuit(Domain::Half, *number);
+        for (i, opened) in opened.chunks(RANDOM_BYTES + sizes.half_bytes()).enumerate() {
+            let other = 2 * i + usize::from(!bit(&choices[RANDOM_BYTES..], i));
+            let commitment = &commitments[other * HASH_BYTES..][..HASH_BYTES];
+            for random in [&[0; RANDOM_BYTES][..], &opened[..RANDOM_BYTES]] {
+                for half in 0..1 << sizes.input_bits {
+                    use sha2::Digest as _;
+                    let hash = hash.clone().chain_update((other as u32).to_le_bytes());
+                    let hash = hash.chain_update(random).chain_update([half]).finalize();
+                    assert_ne!(hash[..], *commitment, "pair {i} of circuit {number}");
+                }
+            }
+        }
+    }
+}
+
+/// A string under the same key as the other gives Δ, and one under no key opens its commitment.
+#[test]
+fn an_evaluator_reads_no_string_that_it_did_not_choose() {
+    let function = function("adder", Recipient::Evaluator);
+    let batch = batch(&function, plan(&function));
+    let (mut garbler, evaluator) = parties(&batch, &batch, 9);
+    let mut evaluator = Noting::new(evaluator);
+    duel(
+        &mut garbler,
+        &mut evaluator,
+        Cheater::Evaluator,
+        &mut honest,
+    );
+    let openings = of_kind(&evaluator.received, Kind::BucketOpenings);
+    let published = of_kind(&evaluator.received, Kind::BucketCircuits);
+    let strings = &openings[batch.bucket() * batch.chaining.opening_bytes()..];
+    let strings = strings[..batch.transfer_bytes()].as_chunks().0;
+    let strings: Vec<Block> = strings.iter().copied().map(Block::from_bytes).collect();
+    let chain = &foreseen(&batch, 9).1[0];
+    for (place, number) in chain.iter().enumerate() {
+        // Of each OT the strings of value 0 of all circuits, then those of value 1.
+        let of = |value: usize| -> Vec<Block> {
+            let all = strings.iter().skip(value * batch.bucket() + place);
+            all.step_by(2 * batch.bucket()).copied().collect()
+        };
+        let (zeros, ones) = (of(0), of(1));
+        let sums: Vec<Block> = zeros.iter().zip(&ones).map(|(a, b)| *a ^ *b).collect();
+        assert!(
+            sums.windows(2).all(|pair| pair[0] != pair[1]),
+            "Δ is {:?}",
+            sums[0]
+        );
+        let circuit = &published[place * batch.layout.total..][..batch.layout.total];
+        let commitments = &circuit[batch.layout.first.clone()];
+        let committing = Committing::new(&batch.oracle, Domain::FirstShare, *number);
+        for raw in [&zeros, &ones] {
+            committing.compare(0, raw, commitments, |i, opens| {
+                assert!(!opens.into_iter().any(bool::from), "share {i} in the clear");
+            });
+        }
+    }
+}
+
+/// Seeds that are opened are those of no other circuit, and the garbler's own is no constant.
+#[test]
+fn an_evaluator_makes_no_circuit_that_is_not_checked() {
+    let function = rates::tiny();
+    let batch = batch(&function, plan(&function));
+    let (mut garbler, evaluator) = parties(&batch, &batch, 9);
+    let mut evaluator = Noting::new(evaluator);
+    duel(
+        &mut garbler,
+        &mut evaluator,
+        Cheater::Evaluator,
+        &mut honest,
+    );
+    let digests = of_kind(&evaluator.received, Kind::CircuitDigests);
+    let opened = of_kind(&evaluator.received, Kind::CheckedSeeds);
+    let opened = opened.as_chunks().0;
+    let of_constants = [[0; 32], [0xff; 32]];
+    for number in foreseen(&batch, 9).1.concat() {
+        let guessed = of_constants.map(|root| CircuitSeed::derive(&batch.oracle, &root, number).0);
+        for seed in opened.iter().chain(&guessed).chain(&of_constants) {
+            let mut published = Vec::new();
+            let secrets = Secrets::derive(&batch, number, CircuitSeed(*seed));
+            secrets.publish(&batch, &mut published);
+            let digest = &digests[number as usize * HASH_BYTES..][..HASH_BYTES];
+            assert_ne!(
+                batch.digest(number, &published),
+                *digest,
+                "circuit {number}"
+            );
+        }
+    }
+}
+
+/// Without y1 the garbler reads y in message 1, and with one y1 for two executions whether their
+/// inputs are the same.
+#[test]
+fn a_garbler_reads_no_input_in_message_1() {
+    let function = function("adder", Recipient::Evaluator);
+    let batch = batch(&function, plan(&function));
+    let kept = kept(&batch, &batch);
+    let y: Vec<bool> = (0..32).map(|i| i % 3 == 0).collect();
+    let masked = [0, 1].map(|number| {
+        let mut online = online([&batch; 2], &kept, number, [&[true; 32], &y]);
+        let mut masked = Vec::new();
+        online.evaluator.next(&mut masked).unwrap();
+        masked
+    });
+    assert!(masked.iter().all(|found| *found != pack(&y)));
+    assert_ne!(masked[0], masked[1], "one y1 for two executions");
+}
+
+/// Without c the garbler sees in e whether the evaluator has found D. One bad circuit, whose output
+/// is wrong for some inputs alone, would then say what the input is.
+#[test]
+fn a_garbler_does_not_see_whether_d_was_found() {
+    let function = function("adder", Recipient::Evaluator);
+    let honest_batch = batch(&function, plan(&function));
+    let chain = foreseen(&honest_batch, 9).1[0].clone();
+    let mut bad = batch(&function, plan(&function));
+    let one = chain[..1].iter().copied().collect();
+    bad.spoiling = Some(Spoiling(vec![(one, How::NegatedOutput)]));
+    let kept = kept(&bad, &honest_batch);
+    let Online {
+        garbler,
+        mut evaluator,
+    } = online([&bad, &honest_batch], &kept, 0, [&[true; 32], &[false; 32]]);
+    let mut garbler = Noting::new(garbler);
+    duel(&mut garbler, &mut evaluator, Cheater::Garbler, &mut honest);
+    let e = of_kind(&garbler.received, Kind::RecoveryChoice);
+    let recovery = of_kind(&garbler.sent, Kind::RecoveryLabels);
+    assert_ne!(e, recovery[..Block::BYTES]);
+    assert_eq!(
+        evaluator.finish().unwrap().to_vec(),
+        plain(&function, [&[true; 32], &[false; 32]])[1],
+        "it was found"
+    );
+}
+
+/// The evaluator's commitments hide the cut and the buckets, of which the garbler tries constants.
+#[test]
+fn a_garbler_foresees_no_cut() {
+    let function = rates::tiny();
+    let batch = batch(&function, plan(&function));
+    let (garbler, mut evaluator) = parties(&batch, &batch, 9);
+    let mut garbler = Noting::new(garbler);
+    duel(&mut garbler, &mut evaluator, Cheater::Garbler, &mut honest);
+    let plan = of_kind(&garbler.received, Kind::BatchPlan);
+    let commitments = plan[Plan::BYTES..].chunks(HASH_BYTES);
+    for (domain, commitment) in [Domain::CheckSet, Domain::Buckets]
+        .into_iter()
+        .zip(commitments)
+    {
+        for byte in 0..=u8::MAX {
+            let guessed = batch.oracle.parts(domain, 0, 0, &[&[byte; 32]]);
+            assert_ne!(guessed, *commitment, "{domain:?} of {byte}");
+        }
+    }
+    let [cut, buckets] = [Kind::CheckSet, Kind::Buckets].map(|k| of_kind(&garbler.received, k));
+    assert_ne!(cut, buckets, "who knows the cut knows the buckets");
+}
