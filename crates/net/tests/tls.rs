@@ -1,8 +1,7 @@
 //! TLS: who is let in, what is agreed on, and what happens to everybody else.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -265,82 +264,6 @@ fn tls_1_2_is_refused() {
         assert_eq!(answer, [0x15, 3, 3, 0, 2, 2, 70]);
     });
     assert_tls(&error, "peer is incompatible");
-}
-
-/// A client that accepts any raw public key, with the protocol and identity of its choice.
-fn lax_client(alpn: &[&[u8]]) -> rustls::ClientConfig {
-    #[derive(Debug)]
-    struct Anybody;
-    use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-    use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-    use rustls::{DigitallySignedStruct, Error, SignatureScheme};
-    impl ServerCertVerifier for Anybody {
-        fn verify_server_cert(
-            &self,
-            _: &CertificateDer<'_>,
-            _: &[CertificateDer<'_>],
-            _: &ServerName<'_>,
-            _: &[u8],
-            _: UnixTime,
-        ) -> Result<ServerCertVerified, Error> {
-            Ok(ServerCertVerified::assertion())
-        }
-        fn verify_tls12_signature(
-            &self,
-            _: &[u8],
-            _: &CertificateDer<'_>,
-            _: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            Ok(HandshakeSignatureValid::assertion())
-        }
-        fn verify_tls13_signature(
-            &self,
-            _: &[u8],
-            _: &CertificateDer<'_>,
-            _: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            Ok(HandshakeSignatureValid::assertion())
-        }
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            vec![SignatureScheme::ED25519]
-        }
-        fn requires_raw_public_keys(&self) -> bool {
-            true
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .unwrap()
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anybody))
-        .with_no_client_auth();
-    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
-    config
-}
-
-fn run_lax_client(mut socket: TcpStream, alpn: &[&[u8]]) -> io::Result<()> {
-    let name = "peer.invalid".try_into().unwrap();
-    let mut connection = rustls::ClientConnection::new(Arc::new(lax_client(alpn)), name).unwrap();
-    connection.complete_io(&mut socket)?;
-    let mut stream = rustls::Stream::new(&mut connection, &mut socket);
-    stream.read_exact(&mut [0])
-}
-
-#[test]
-fn a_client_without_an_identity_is_refused() {
-    let error = serve(LONG, |socket, _| {
-        assert!(run_lax_client(socket, &[b"tacit/1"]).is_err());
-    });
-    assert!(matches!(error, NetError::Tls { .. }), "{error:?}");
-}
-
-#[test]
-fn another_application_protocol_is_refused() {
-    let error = serve(LONG, |socket, _| {
-        assert!(run_lax_client(socket, &[b"h2", b"tacit/2"]).is_err());
-    });
-    assert_tls(&error, "known protocol");
 }
 
 #[test]

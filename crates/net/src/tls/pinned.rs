@@ -14,6 +14,7 @@ use rustls::{
     ServerConfig, SignatureScheme,
 };
 
+use super::hybrid::X25519MlKem768;
 use crate::{Fingerprint, Identity};
 
 /// The application protocol (ALPN): Tacit, and the version of its wire format.
@@ -27,11 +28,13 @@ pub(super) struct UnexpectedIdentity {
     pub(super) found: Fingerprint,
 }
 
-/// The primitives: *ring* with everything but one choice of each removed.
-fn provider() -> CryptoProvider {
+/// The primitives: one choice of each, all of them *ring*'s but for ML-KEM-768. A peer that does not
+/// offer the same key exchange is refused, so that nobody in between can talk two parties down to
+/// X25519 alone.
+pub(super) fn provider() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256],
-        kx_groups: vec![ring::kx_group::X25519],
+        kx_groups: vec![&X25519MlKem768],
         ..ring::default_provider()
     }
 }
@@ -40,7 +43,21 @@ pub(super) fn client_config(
     identity: &Identity,
     expected: &[Fingerprint],
 ) -> Result<ClientConfig, Error> {
-    let provider = provider();
+    client_config_with(provider(), identity, expected)
+}
+
+pub(super) fn server_config(
+    identity: &Identity,
+    allowed: &[Fingerprint],
+) -> Result<ServerConfig, Error> {
+    server_config_with(provider(), identity, allowed)
+}
+
+pub(super) fn client_config_with(
+    provider: CryptoProvider,
+    identity: &Identity,
+    expected: &[Fingerprint],
+) -> Result<ClientConfig, Error> {
     let pinned = PinnedPeer::new(&provider, expected);
     let resolver = AlwaysResolvesClientRawPublicKeys::new(identity.certified());
     let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
@@ -54,11 +71,11 @@ pub(super) fn client_config(
     Ok(config)
 }
 
-pub(super) fn server_config(
+pub(super) fn server_config_with(
+    provider: CryptoProvider,
     identity: &Identity,
     allowed: &[Fingerprint],
 ) -> Result<ServerConfig, Error> {
-    let provider = provider();
     let pinned = PinnedPeer::new(&provider, allowed);
     let resolver = AlwaysResolvesServerRawPublicKeys::new(identity.certified());
     let mut config = ServerConfig::builder_with_provider(Arc::new(provider))

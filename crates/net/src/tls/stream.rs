@@ -275,7 +275,7 @@ mod tests {
     use std::sync::Arc;
     use std::thread;
 
-    use rustls::{ClientConnection, ServerConnection};
+    use rustls::{ClientConnection, NamedGroup, ServerConnection};
 
     use super::super::pinned;
     use super::*;
@@ -302,6 +302,15 @@ mod tests {
             let here = run(here.into(), a, client.fingerprint());
             (here, accepted.join().unwrap())
         })
+    }
+
+    #[test]
+    fn the_key_exchange_is_post_quantum() {
+        let (here, there) = streams();
+        for stream in [here, there] {
+            let group = stream.connection.negotiated_key_exchange_group();
+            assert_eq!(group.unwrap().name(), NamedGroup::X25519MLKEM768);
+        }
     }
 
     #[test]
