@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tacit::garble::{LADDER, SchemeId};
-use tacit::{Function, Job, Phase, Role, Session, Side, Value, library};
+use tacit::{Function, Job, Phase, Role, Session, Side, library};
 
 use crate::parties::{Both, Exchange, Memory, Party, Place, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
@@ -249,9 +249,7 @@ impl Exchange for Exchanged {
         for run in 0..=self.runs {
             let mut job = Job::new(&function, role).scheme(self.scheme());
             for input in function.inputs().iter().filter(|input| input.owner == role) {
-                let zeros = vec![false; input.port.ty.width()];
-                let value = Value::from_bits(&input.port.ty, &zeros);
-                job = job.input(&input.port.name, value.map_err(tacit::Error::from)?);
+                job = job.input(&input.port.name, input.port.least_value());
             }
             control.meet()?;
             let cost = job.run(&mut session)?.cost;

@@ -73,6 +73,7 @@ use ports::Draft;
 
 pub(crate) use ports::circuit_of;
 pub(crate) use sharing::Sharing;
+pub(crate) use sort::sorting_network;
 
 /// A circuit under construction.
 ///

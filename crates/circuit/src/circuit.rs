@@ -1,6 +1,6 @@
 //! Circuits: gates in topological order with named, typed ports.
 
-use crate::{CircuitError, Type};
+use crate::{CircuitError, Promise, Type};
 
 /// A wire's number. Wires `0..inputs` are the input bits in port order; gate `i` drives wire
 /// `inputs + i`.
@@ -25,6 +25,9 @@ pub struct Port {
     pub name: String,
     /// Its type, which fixes its width in bits.
     pub ty: Type,
+    /// What an input needs beyond its type. No digest covers it: it is for the owner of an input,
+    /// on its own machine.
+    pub promise: Option<Promise>,
 }
 
 impl Port {
@@ -34,6 +37,7 @@ impl Port {
         Self {
             name: name.into(),
             ty,
+            promise: None,
         }
     }
 

@@ -14,6 +14,7 @@ mod netlist;
 mod optimise;
 mod ordering;
 mod program;
+mod promise;
 mod statistics;
 mod types;
 mod value;
@@ -32,6 +33,7 @@ pub use function::{
 pub use optimise::{Optimised, Pass, PassName, Size};
 pub use ordering::{Bridge, Level, OrderingRule, Translation, WireOrdering};
 pub use program::{AndGate, Batch, NEGATED, Output, Program, Segment, XorGate};
+pub use promise::Promise;
 pub use statistics::Statistics;
 pub use types::{Kind, Type};
 pub use value::{Value, wipe_json};

@@ -152,31 +152,36 @@ impl PartialEq for Value {
 impl Eq for Value {}
 
 impl Port {
-    /// [`Value::parse`] for this port, whose name the error gives.
+    /// [`Value::parse`] for this port, whose name the error gives, held to the port's
+    /// [`Promise`](crate::Promise).
     ///
     /// # Errors
     ///
-    /// As [`Value::parse`].
+    /// As [`Value::parse`], or the value breaks the promise.
     pub fn parse_value(&self, text: &str) -> Result<Value, CircuitError> {
-        Reader::read(&self.name, &self.ty, |reader| reader.text(&self.ty, text))
+        let read = Reader::read(&self.name, &self.ty, |reader| reader.text(&self.ty, text));
+        self.uphold(read?)
     }
 
-    /// [`Value::from_json`] for this port, whose name the error gives.
+    /// [`Value::from_json`] for this port, whose name the error gives, held to its promise.
     ///
     /// # Errors
     ///
-    /// As [`Value::parse`].
+    /// As [`Port::parse_value`].
     pub fn value_from_json(&self, json: &serde_json::Value) -> Result<Value, CircuitError> {
-        Reader::read(&self.name, &self.ty, |reader| reader.json(&self.ty, json))
+        let read = Reader::read(&self.name, &self.ty, |reader| reader.json(&self.ty, json));
+        self.uphold(read?)
     }
 
-    /// [`Value::convert`] to this port's type; the error gives the port's name.
+    /// [`Value::convert`] to this port's type, held to its promise; the error gives the port's
+    /// name.
     ///
     /// # Errors
     ///
-    /// As [`Value::convert`].
+    /// As [`Value::convert`], or the value breaks the promise.
     pub fn convert_value(&self, value: &Value) -> Result<Value, CircuitError> {
-        Reader::read(&self.name, &self.ty, |reader| reader.value(&self.ty, value))
+        let read = Reader::read(&self.name, &self.ty, |reader| reader.value(&self.ty, value));
+        self.uphold(read?)
     }
 }
 

@@ -464,11 +464,13 @@ fn ports_text(text: &mut String, title: &str, unsaid: &str, ports: &[NamedPort<'
     let _ = writeln!(text, "{title}");
     for (port, party) in ports {
         let party = party.unwrap_or(unsaid);
+        let promise = port.promise.map(|promise| format!("; {promise}"));
         let _ = writeln!(
             text,
-            "  {:<16} {:<16} {party}",
+            "  {:<16} {:<16} {party}{}",
             port.name,
-            port.ty.to_string()
+            port.ty.to_string(),
+            promise.unwrap_or_default()
         );
     }
 }
@@ -481,6 +483,9 @@ fn ports_json(key: &str, ports: &[NamedPort<'_>]) -> Json {
             "bits": port.ty.width(),
         });
         json[key] = json!(party);
+        if let Some(promise) = port.promise {
+            json["promise"] = json!(promise.to_string());
+        }
         json
     };
     ports.iter().map(port).collect()

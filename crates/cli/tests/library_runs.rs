@@ -61,11 +61,15 @@ fn plainly(function: &Function, bits: &mut Bits) -> ([String; 2], Map<String, Js
     let mut inputs = [Map::new(), Map::new()];
     for input in function.inputs() {
         let ty = &input.port.ty;
-        let value: Vec<bool> = (0..ty.width()).map(|_| bits.next()).collect();
-        let json = Value::from_bits(ty, &value)
-            .expect("as wide as its type")
-            .to_json();
-        all.extend(value);
+        let draw = |_| {
+            let bits: Vec<bool> = (0..ty.width()).map(|_| bits.next()).collect();
+            let value = Value::from_bits(ty, &bits).expect("as wide as its type");
+            // The port's promise may refuse it, or have it in another order.
+            let kept = input.port.convert_value(&value).ok()?;
+            Some((value.to_json(), kept))
+        };
+        let (json, kept) = (0..1000).find_map(draw).expect("a value that it takes");
+        all.extend_from_slice(&kept.to_bits());
         inputs[usize::from(input.owner == Role::Evaluator)].insert(input.port.name.clone(), json);
     }
     let results = function.evaluate(&all);

@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use serde::{Deserialize, Serialize};
 use tacit::{
     Cost, Fingerprint, Function, Identity, Listener, Outcome, OutsourcedJob, OutsourcedParameters,
-    OutsourcedRole, Phase, Role, Session, Settings, Stocks, Value,
+    OutsourcedRole, Phase, Role, Session, Settings, Stocks,
 };
 use tacit_net::{Channel, Link};
 use tempfile::TempDir;
@@ -128,7 +128,7 @@ impl Exchanged {
         Ok(report)
     }
 
-    /// A run on inputs of zeros.
+    /// A run on the least inputs.
     fn job<'f>(
         &self,
         function: &'f Function,
@@ -145,9 +145,7 @@ impl Exchanged {
             .iter()
             .filter(|input| input.owner == owner)
         {
-            let zeros = vec![false; input.port.ty.width()];
-            let value = Value::from_bits(&input.port.ty, &zeros);
-            job = job.input(&input.port.name, value.map_err(tacit::Error::from)?);
+            job = job.input(&input.port.name, input.port.least_value());
         }
         Ok(job)
     }

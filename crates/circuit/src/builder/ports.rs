@@ -4,7 +4,7 @@ use super::sharing::Sharing;
 use super::{Bit, Builder, Bus, Bytes, Handle, Int, UInt};
 use crate::circuit::Growing;
 use crate::netlist::{Literal, Netlist, Node, PackedNode};
-use crate::{Circuit, CircuitError, Gate, Port, Type, Wire};
+use crate::{Circuit, CircuitError, Gate, Port, Promise, Type, Wire};
 
 /// The ports that were declared so far.
 #[derive(Debug, Default)]
@@ -27,11 +27,21 @@ impl Builder {
         drop(gates);
         let handle = H::from_bus(&ty, Bus::new(self, literals));
         let handle = handle.unwrap_or_else(|| panic!("input {name} of type {ty} as such a handle"));
-        self.draft.borrow_mut().inputs.push(Port {
-            name: name.to_owned(),
-            ty,
-        });
+        self.draft.borrow_mut().inputs.push(Port::new(name, ty));
         handle
+    }
+
+    /// States what the input port `name` needs beyond its type, for the owner's machine to see to
+    /// before the input is used.
+    ///
+    /// # Panics
+    ///
+    /// If no input port of that name was declared.
+    pub fn promise(&self, name: &str, promise: Promise) {
+        let mut draft = self.draft.borrow_mut();
+        let port = draft.inputs.iter_mut().find(|port| port.name == name);
+        let port = port.unwrap_or_else(|| panic!("a promise of the input {name}, declared before"));
+        port.promise = Some(promise);
     }
 
     /// Declares an input port of type `bit`.
@@ -73,10 +83,7 @@ impl Builder {
         let bus = value.to_bus();
         self.assert_owns(bus.builder());
         let mut draft = self.draft.borrow_mut();
-        draft.outputs.push(Port {
-            name: name.to_owned(),
-            ty: value.ty(),
-        });
+        draft.outputs.push(Port::new(name, value.ty()));
         draft.roots.extend_from_slice(bus.literals());
     }
 }

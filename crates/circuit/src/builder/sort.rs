@@ -15,7 +15,7 @@ impl<'b, H: Handle<'b>> Array<H> {
     #[must_use]
     pub fn sorted_by_key<K: Ordered<'b>>(&self, key: impl Fn(&H) -> K) -> Self {
         let mut values: Vec<H> = self.iter().cloned().collect();
-        for (low, high) in merge_exchange(values.len()) {
+        for (low, high) in sorting_network(values.len()) {
             compare_exchange(&mut values, (low, high), &key);
         }
         Self::new(values)
@@ -75,7 +75,7 @@ fn compare_exchange<'b, H: Handle<'b>, K: Ordered<'b>>(
 }
 
 /// The comparators of Knuth's merge exchange for `len` values; variables are his.
-fn merge_exchange(len: usize) -> Vec<(usize, usize)> {
+pub(crate) fn sorting_network(len: usize) -> Vec<(usize, usize)> {
     let mut comparators = Vec::new();
     let top = len.next_power_of_two() / 2;
     let mut p = top;
@@ -128,11 +128,11 @@ mod tests {
 
     /// A network that sorts all zero-one inputs sorts everything (Knuth, theorem 5.3.4Z).
     #[test]
-    fn merge_exchange_sorts_all_bits() {
+    fn sorting_network_sorts_all_bits() {
         for len in 0..=12 {
             for bits in 0..1_u32 << len {
                 let mut values: Vec<bool> = (0..len).map(|i| bits >> i & 1 == 1).collect();
-                for (low, high) in merge_exchange(len) {
+                for (low, high) in sorting_network(len) {
                     assert!(low < high);
                     if values[low] & !values[high] {
                         values.swap(low, high);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_networks_have_as_many_comparators_as_the_literature_says() {
-        let sorting = [1, 2, 3, 4, 8, 16, 32].map(|len| merge_exchange(len).len());
+        let sorting = [1, 2, 3, 4, 8, 16, 32].map(|len| sorting_network(len).len());
         assert_eq!(sorting, [0, 1, 3, 5, 19, 63, 191]);
         for (len, expected) in [(1, 1), (2, 3), (4, 9), (8, 25), (16, 65)] {
             let places: Vec<usize> = (0..2 * len).collect();

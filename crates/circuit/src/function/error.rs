@@ -305,6 +305,20 @@ pub enum FunctionError {
         /// Bits that it is given.
         found: u64,
     },
+    /// A port that needs something of its value beyond the type, which nobody can see to.
+    #[error("{place}: {port} takes {promise}, and is given {value}; {why}")]
+    Promise {
+        /// The call.
+        place: Place,
+        /// The component's port.
+        port: String,
+        /// What it needs.
+        promise: String,
+        /// What is put there.
+        value: String,
+        /// What to do.
+        why: &'static str,
+    },
     /// A constant that does not fit where it stands, or whose type nothing says.
     #[error("{place}: the constant {constant} does not do here: {message}")]
     Constant {

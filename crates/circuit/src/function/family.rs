@@ -6,6 +6,7 @@ use std::path::{Component as PathPart, Path};
 use super::check::check;
 use super::expression::{Affine, Scope};
 use super::lower::{Lowering, parameters};
+use super::promises::promise;
 use super::source::{
     ComponentSource, Destination, InputSource, OutputSource, Owner, Source, StepSource,
     ValueSource, family_digest, function_digest, shown,
@@ -208,11 +209,14 @@ impl FunctionFamily {
             Owner::Party(owner) => Some((input, owner)),
             Owner::Saved => None,
         });
-        for (input, owner) in parties {
-            function
-                .inputs
-                .extend(port(&input.name).map(|port| FunctionInput { port, owner }));
-        }
+        let (owners, mut ports): (Vec<Role>, Vec<Port>) = parties
+            .filter_map(|(input, owner)| Some((owner, port(&input.name)?)))
+            .unzip();
+        promise(source, &function.components, &mut ports)?;
+        let inputs = ports.into_iter().zip(owners);
+        function.inputs = inputs
+            .map(|(port, owner)| FunctionInput { port, owner })
+            .collect();
         for input in source
             .inputs
             .iter()

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::build;
 use crate::builder::{Array, Bit, Int, UInt};
-use crate::{Circuit, CircuitError, Type};
+use crate::{Circuit, CircuitError, Promise, Type};
 
 /// Whether the sample lies on the positive side of the plane: Σ weightᵢ·featureᵢ + bias ≥ 0.
 ///
@@ -118,6 +118,14 @@ fn index_bits(len: usize) -> usize {
     (len - 1).max(1).ilog2() as usize + 1
 }
 
+/// What an index into `len` values must be.
+fn index_below(len: usize) -> Promise {
+    Promise::Within {
+        least: 0,
+        greatest: len as i64 - 1,
+    }
+}
+
 pub(super) fn circuit_of_linear_classifier(
     features: usize,
     bits: usize,
@@ -142,6 +150,7 @@ pub(super) fn circuit_of_naive_bayes(
     build(|builder| {
         let value = Type::unsigned(index_bits(values));
         let sample = builder.input("sample", value.array(features));
+        builder.promise("sample", index_below(values));
         let logarithm = Type::signed(bits);
         let priors = builder.input("priors", logarithm.clone().array(classes));
         let likelihoods = logarithm.array(values).array(features).array(classes);
@@ -160,6 +169,7 @@ pub(super) fn circuit_of_decision_tree(
         let sample = builder.input("sample", Type::signed(bits).array(features));
         let index = Type::unsigned(index_bits(features));
         let indices: Array<UInt<'_>> = builder.input("features", index.array(leaves - 1));
+        builder.promise("features", index_below(features));
         let thresholds: Array<Int<'_>> =
             builder.input("thresholds", Type::signed(bits).array(leaves - 1));
         let labels = builder.input("labels", Type::unsigned(8).array(leaves));

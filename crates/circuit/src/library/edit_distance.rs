@@ -20,7 +20,7 @@
 
 use super::build;
 use crate::builder::{Array, Bit, Builder, Bus, Int, Ordered, UInt};
-use crate::{Circuit, CircuitError, Type};
+use crate::{Circuit, CircuitError, Promise, Type};
 
 /// The differences along the right and the lower edge of a tile, from those along the left and
 /// the upper one. The left edge is as long as `x`, the upper one as `y`.
@@ -224,6 +224,12 @@ pub(super) fn circuit(
     })
 }
 
+/// An `i2` has −2 as well, which is no difference of neighbouring cells.
+const DIFFERENCES: Promise = Promise::Within {
+    least: -1,
+    greatest: 1,
+};
+
 pub(super) fn circuit_plain(
     lengths: (usize, usize),
     symbol_bits: usize,
@@ -242,6 +248,8 @@ pub(super) fn circuit_of_tile(side: usize, symbol_bits: usize) -> Result<Circuit
             builder.input("left", edge.clone()),
             builder.input("above", edge),
         );
+        builder.promise("left", DIFFERENCES);
+        builder.promise("above", DIFFERENCES);
         let (right, below) = levenshtein_tile(&x, &y, &left, &above);
         builder.output("right", &right);
         builder.output("below", &below);
@@ -251,6 +259,7 @@ pub(super) fn circuit_of_tile(side: usize, symbol_bits: usize) -> Result<Circuit
 pub(super) fn circuit_of_distance(rows: usize, columns: usize) -> Result<Circuit, CircuitError> {
     build(|builder| {
         let right = builder.input("right", Type::signed(2).array(rows));
+        builder.promise("right", DIFFERENCES);
         builder.output("distance", &levenshtein_distance(&right, columns));
     })
 }

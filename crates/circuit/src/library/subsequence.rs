@@ -23,7 +23,7 @@
 use super::build;
 use super::edit_distance::strings;
 use crate::builder::{Array, Bit, Builder, Bus, UInt};
-use crate::{Circuit, CircuitError, Type};
+use crate::{Circuit, CircuitError, Promise, Type};
 
 /// The differences down the right and along the lower edge of a tile of the table of lengths,
 /// from those down the left and along the upper one. The left edge is as long as `x`, the upper
@@ -217,15 +217,21 @@ impl RunCounter {
         Bus::from_bits(state.builder(), bits.collect::<Vec<_>>())
     }
 
+    /// The states that stand for 0 to `greatest`, in order.
+    pub fn states(self, greatest: usize) -> impl Iterator<Item = u32> {
+        let polynomial = POLYNOMIALS[self.width - 2];
+        let next = move |register: &u32| {
+            let top = register >> (self.width - 1) & 1;
+            Some(((register << 1) ^ (top * polynomial)) & ((1 << self.width) - 1))
+        };
+        let registers = core::iter::successors(Some(1_u32), next);
+        registers.map(|register| register ^ 1).take(greatest + 1)
+    }
+
     /// The state that stands for `count`.
     #[must_use]
     pub fn state_of(self, count: usize) -> u32 {
-        let polynomial = POLYNOMIALS[self.width - 2];
-        let register = (0..count).fold(1_u32, |register, _| {
-            let top = register >> (self.width - 1) & 1;
-            ((register << 1) ^ (top * polynomial)) & ((1 << self.width) - 1)
-        });
-        register ^ 1
+        self.states(count).last().unwrap_or_default()
     }
 }
 
@@ -274,6 +280,13 @@ pub(super) fn circuit_of_substring_step(
         let runs: Array<Bus<'_>> = builder.input("runs", Type::bits(width).array(len));
         let longest = builder.bus("longest", width);
         let length = builder.uint("length", width);
+        let (longest_run, greatest) = (len as u32, len as i64);
+        let runs_of = Promise::RunCounts {
+            longest: longest_run,
+        };
+        builder.promise("runs", runs_of);
+        builder.promise("longest", runs_of);
+        builder.promise("length", Promise::Within { least: 0, greatest });
         let known = Substrings {
             runs: runs.iter().cloned().collect(),
             longest,

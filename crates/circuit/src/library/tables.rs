@@ -2,7 +2,7 @@
 
 use super::build;
 use crate::builder::{Array, Bit, Bus, UInt};
-use crate::{Circuit, CircuitError, Type};
+use crate::{Circuit, CircuitError, Promise, Type};
 
 /// The value whose key is `query`: of several the last, and all zeros if there is none.
 ///
@@ -74,8 +74,8 @@ pub fn median<'b>(values: &Array<UInt<'b>>) -> UInt<'b> {
 /// the two, and an element of both then stands beside its like. Where only the number is shown,
 /// counting takes the place of the shuffle, which hides the places of what is found.
 ///
-/// A list that is not in strictly ascending order gives a meaningless count: the order is what
-/// each party owes the other, and no proof of it is part of the circuit.
+/// A list that is not in strictly ascending order gives a meaningless count: each party's machine
+/// sorts its own set ([`Promise::Set`]), and no proof of it is part of the circuit.
 ///
 /// # Panics
 ///
@@ -134,6 +134,8 @@ pub(super) fn circuit_of_set_intersection_size(
     build(|builder| {
         let ty = Type::unsigned(bits).array(elements);
         let (a, b) = (builder.input("a", ty.clone()), builder.input("b", ty));
+        builder.promise("a", Promise::Set);
+        builder.promise("b", Promise::Set);
         builder.output("size", &set_intersection_size(&a, &b));
     })
 }

@@ -1,0 +1,301 @@
+//! Promises: what a component needs of an input beyond its type.
+//!
+//! A circuit cannot refuse an input, since a refusal would show something of it. So the owner's
+//! machine holds the input to its promise before anything is sent: whoever reads a value for a
+//! port ([`Port::parse_value`], [`Port::value_from_json`], [`Port::convert_value`]) gets one that
+//! keeps the port's promise, or an error. The peer learns nothing of it, not even whether there
+//! was an error, and gets no proof: an owner who breaks a promise on purpose spoils the result, as
+//! one who lies about its input does.
+//!
+//! | promise | what the owner's machine does |
+//! |---|---|
+//! | [`Set`](Promise::Set) | sorts the numbers; refuses two that are equal |
+//! | [`Ascending`](Promise::Ascending) | refuses another order, and two that are equal |
+//! | [`Within`](Promise::Within) | refuses a number out of the range |
+//! | [`RunCounts`](Promise::RunCounts) | refuses a state that no run has |
+//!
+//! No step branches or indexes on the value, until one is refused.
+
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
+use zeroize::Zeroizing;
+
+use crate::builder::sorting_network;
+use crate::library::RunCounter;
+use crate::{CircuitError, Kind, Port, Type, Value};
+
+/// A condition on the value of an input port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Promise {
+    /// An array of different numbers whose order has no meaning. The component takes them in
+    /// ascending order, as bits of an unsigned number.
+    Set,
+    /// The same where the order matters to another reader of the input as well.
+    Ascending,
+    /// A number, or an array of any depth of them, each in this range.
+    Within {
+        /// Least number.
+        least: i64,
+        /// Greatest number.
+        greatest: i64,
+    },
+    /// A state of a [`RunCounter`], or an array of them, each of a run of at most this length.
+    RunCounts {
+        /// Length of the longest run.
+        longest: u32,
+    },
+}
+
+/// What was expected and what was found, where a promise is broken.
+struct Broken {
+    /// The element, in an array.
+    index: Option<usize>,
+    expected: String,
+    found: &'static str,
+}
+
+impl Promise {
+    /// The promise that keeps this one and `other`, if there is one.
+    #[must_use]
+    pub fn and(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Set | Self::Ascending, Self::Set | Self::Ascending) => {
+                Some(if self == other { self } else { Self::Ascending })
+            }
+            (
+                Self::Within { least, greatest },
+                Self::Within {
+                    least: other_least,
+                    greatest: other_greatest,
+                },
+            ) => {
+                let (least, greatest) = (least.max(other_least), greatest.min(other_greatest));
+                (least <= greatest).then_some(Self::Within { least, greatest })
+            }
+            (Self::RunCounts { longest: a }, Self::RunCounts { longest: b }) => {
+                Some(Self::RunCounts { longest: a.min(b) })
+            }
+            _ => None,
+        }
+    }
+
+    /// The same promise of an input that something else reads as well, so that its order counts.
+    #[must_use]
+    pub fn with_order(self) -> Self {
+        match self {
+            Self::Set => Self::Ascending,
+            other => other,
+        }
+    }
+
+    /// `value`, of type `ty`, as the component takes it.
+    fn upheld(self, ty: &Type, value: Value) -> Result<Value, Broken> {
+        match self {
+            Self::Set => sorted(ty, &value),
+            Self::Ascending => is_ascending(ty, &value).map(|()| value),
+            Self::Within { least, greatest } => {
+                let is_out = |bits: &[bool], signed| out_of_range(bits, signed, least, greatest);
+                each(ty, &value, is_out, self, "a number out of range").map(|()| value)
+            }
+            Self::RunCounts { longest } => {
+                let is_out = |bits: &[bool], _| is_no_run(bits, longest);
+                each(ty, &value, is_out, self, "another state").map(|()| value)
+            }
+        }
+    }
+}
+
+impl core::fmt::Display for Promise {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Set => f.write_str("a set: different numbers, which its owner's machine sorts"),
+            Self::Ascending => f.write_str("different numbers in ascending order"),
+            Self::Within { least, greatest } => write!(f, "a number from {least} to {greatest}"),
+            Self::RunCounts { longest } => write!(
+                f,
+                "the state of a run of 0 to {longest} symbols, as the step before gives it; all \
+                 zeros at first"
+            ),
+        }
+    }
+}
+
+impl Port {
+    /// A value that keeps the port's promise, for rehearsals and measurements: the least one.
+    #[must_use]
+    pub fn least_value(&self) -> Value {
+        let of = element(&self.ty);
+        let number = |index: usize| match self.promise {
+            Some(Promise::Set | Promise::Ascending) => index as u64,
+            Some(Promise::Within { least, .. }) => least.max(0) as u64,
+            Some(Promise::RunCounts { .. }) | None => 0,
+        };
+        let bit = |i: usize| {
+            let (index, place) = (i / of.width(), i % of.width());
+            place < 64 && number(index) >> place & 1 == 1
+        };
+        let bits: Vec<bool> = (0..self.ty.width()).map(bit).collect();
+        Value::from_bits(&self.ty, &bits).expect("as many bits as the type has")
+    }
+
+    /// `value`, which is of this port's type, as the port's promise has it.
+    pub(crate) fn uphold(&self, value: Value) -> Result<Value, CircuitError> {
+        let Some(promise) = self.promise else {
+            return Ok(value);
+        };
+        promise.upheld(&self.ty, value).map_err(|broken| {
+            let index = broken.index.map(|index| format!("[{index}]"));
+            CircuitError::Value {
+                at: format!("{}{}", self.name, index.unwrap_or_default()),
+                ty: self.ty.to_string(),
+                expected: broken.expected,
+                found: broken.found.to_owned(),
+            }
+        })
+    }
+}
+
+/// The type of the numbers in arrays of any depth.
+fn element(mut ty: &Type) -> &Type {
+    while let Kind::Array(of, _) = ty.kind() {
+        ty = of;
+    }
+    ty
+}
+
+/// Numbers of one width, each in limbs from the most significant on; wiped when dropped.
+struct Numbers {
+    limbs: Zeroizing<Vec<u64>>,
+    each: usize,
+}
+
+impl Numbers {
+    fn of(bits: &[bool], width: usize) -> Self {
+        let each = width.div_ceil(64);
+        let mut limbs = Zeroizing::new(vec![0_u64; bits.len() / width * each]);
+        for (number, bits) in bits.chunks_exact(width).enumerate() {
+            for (i, bit) in bits.iter().enumerate() {
+                limbs[(number + 1) * each - 1 - i / 64] |= u64::from(*bit) << (i % 64);
+            }
+        }
+        Self { limbs, each }
+    }
+
+    fn len(&self) -> usize {
+        self.limbs.len() / self.each
+    }
+
+    fn number(&self, index: usize) -> &[u64] {
+        &self.limbs[index * self.each..][..self.each]
+    }
+
+    /// Whether number `a` is greater than number `b`, and whether they are equal.
+    fn compare(&self, a: usize, b: usize) -> (Choice, Choice) {
+        let (mut greater, mut equal) = (Choice::from(0), Choice::from(1));
+        for (a, b) in self.number(a).iter().zip(self.number(b)) {
+            greater |= equal & a.ct_gt(b);
+            equal &= a.ct_eq(b);
+        }
+        (greater, equal)
+    }
+
+    fn swap_if(&mut self, swap: Choice, a: usize, b: usize) {
+        let (before, from_b) = self.limbs.split_at_mut(b * self.each);
+        let a = &mut before[a * self.each..][..self.each];
+        for (a, b) in a.iter_mut().zip(from_b) {
+            u64::conditional_swap(a, b, swap);
+        }
+    }
+
+    fn sort(&mut self) {
+        for (low, high) in sorting_network(self.len()) {
+            let (greater, _) = self.compare(low, high);
+            self.swap_if(greater, low, high);
+        }
+    }
+
+    fn bits(&self, width: usize) -> Zeroizing<Vec<bool>> {
+        let mut bits = Zeroizing::new(Vec::with_capacity(self.len() * width));
+        for number in 0..self.len() {
+            let limbs = self.number(number);
+            bits.extend((0..width).map(|i| limbs[self.each - 1 - i / 64] >> (i % 64) & 1 == 1));
+        }
+        bits
+    }
+}
+
+fn sorted(ty: &Type, value: &Value) -> Result<Value, Broken> {
+    let width = element(ty).width();
+    let mut numbers = Numbers::of(&value.to_bits(), width);
+    numbers.sort();
+    let is_equal = |i| numbers.compare(i, i + 1).1;
+    let repeated = (0..numbers.len() - 1).fold(Choice::from(0), |any, i| any | is_equal(i));
+    if repeated.into() {
+        return Err(Broken {
+            index: None,
+            expected: format!("a set of {} different numbers, in any order", numbers.len()),
+            found: "a number that is there twice; give each once, and set the size accordingly",
+        });
+    }
+    let value = Value::from_bits(ty, &numbers.bits(width));
+    Ok(value.expect("the bits of a value of this type in another order"))
+}
+
+fn is_ascending(ty: &Type, value: &Value) -> Result<(), Broken> {
+    let numbers = Numbers::of(&value.to_bits(), element(ty).width());
+    let is_less = |i| numbers.compare(i + 1, i).0;
+    let kept = (0..numbers.len() - 1).fold(Choice::from(1), |all, i| all & is_less(i));
+    if kept.into() {
+        return Ok(());
+    }
+    Err(Broken {
+        index: None,
+        expected: format!("{} {}", numbers.len(), Promise::Ascending),
+        found: "another order or a number that is there twice; sort them, and what belongs to them",
+    })
+}
+
+/// Passes if no element is out.
+fn each(
+    ty: &Type,
+    value: &Value,
+    is_out: impl Fn(&[bool], bool) -> Choice,
+    promise: Promise,
+    found: &'static str,
+) -> Result<(), Broken> {
+    let of = element(ty);
+    let signed = matches!(of.kind(), Kind::Signed(_));
+    let bits = value.to_bits();
+    let elements = || bits.chunks_exact(of.width());
+    let any = elements().fold(Choice::from(0), |any, bits| any | is_out(bits, signed));
+    if !bool::from(any) {
+        return Ok(());
+    }
+    // The owner is told which it is.
+    let index = elements().position(|bits| is_out(bits, signed).into());
+    Err(Broken {
+        index: index.filter(|_| of != ty),
+        expected: promise.to_string(),
+        found,
+    })
+}
+
+/// Of numbers of at most 63 bits, which hold every range that is promised.
+fn out_of_range(bits: &[bool], signed: bool, least: i64, greatest: i64) -> Choice {
+    let width = bits.len().min(63);
+    let number = (0..width).fold(0_i64, |number, i| number | i64::from(bits[i]) << i);
+    let sign = i64::from(signed) & number >> (width - 1);
+    let number = number.wrapping_sub(sign << width);
+    let beyond = bits.iter().skip(width).fold(Choice::from(0), |any, bit| {
+        any | Choice::from(u8::from(*bit))
+    });
+    let offset = number.wrapping_sub(least) as u64;
+    beyond | offset.ct_gt(&(greatest.wrapping_sub(least) as u64))
+}
+
+fn is_no_run(bits: &[bool], longest: u32) -> Choice {
+    let state = (0..bits.len()).fold(0_u32, |state, i| state | u32::from(bits[i]) << i);
+    let states = RunCounter::up_to(longest as usize).states(longest as usize);
+    let known = states.fold(Choice::from(0), |known, run| known | run.ct_eq(&state));
+    !known
+}
