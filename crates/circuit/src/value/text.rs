@@ -96,7 +96,8 @@ impl Reader<'_> {
         self.number(ty, negative, magnitude, overflow)
     }
 
-    /// Nearest multiple of 2^-f, the even one of two equally near.
+    /// The value of the type that is nearest to the number, the even one of two equally near. The
+    /// number itself must be in the type's range: from -2^(i - 1) to less than 2^(i - 1).
     fn fixed(&mut self, ty: &Type, text: &str) -> Result<(), CircuitError> {
         let Kind::Fixed { fraction, .. } = *ty.kind() else {
             unreachable!("a fixed type")
@@ -120,9 +121,13 @@ impl Reader<'_> {
             sticky |= last != 0;
             last = magnitude.divide(10);
         }
+        // So far it is rounded towards zero.
+        let top = ty.width() - 1;
+        let below_least = negative && magnitude.any_bit_from(top) && (sticky || last != 0);
+        let is_greatest = !negative && (0..top).fold(true, |all, i| all & magnitude.bit(i));
         let up = last > 5 || last == 5 && (sticky || magnitude.bit(0));
-        magnitude.multiply_add(1, u32::from(up));
-        self.number(ty, negative, magnitude, false)
+        magnitude.multiply_add(1, u32::from(up && !is_greatest));
+        self.number(ty, negative, magnitude, below_least)
     }
 
     /// Reads a number's bits if it is in the type's range.
@@ -293,6 +298,7 @@ fn fixed_text(magnitude: Natural, fraction: usize, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn text(ty: &str, text: &str) -> Result<String, CircuitError> {
         Value::parse(&ty.parse().unwrap(), text).map(|value| value.to_text())
@@ -346,12 +352,55 @@ mod tests {
             ("fixed[8,0]", "2.5", "2"),
             ("fixed[8,0]", "3.5", "4"),
             ("fixed[8,8]", "-0.0001", "0"),
+            ("fixed[8,8]", "127.999", "127.99609375"),
+            ("fixed[8,8]", "127.99999999999", "127.99609375"),
+            ("fixed[8,8]", "-127.9999", "-128"),
+            ("fixed[8,8]", "-128.000", "-128"),
+            ("fixed[1,0]", "0.999", "0"),
+            ("fixed[1,0]", "-1", "-1"),
         ];
         for (ty, written, printed) in known {
             assert_eq!(text(ty, written).as_deref(), Ok(printed), "{ty} {written}");
         }
-        for out_of_range in ["128", "-128.01", "127.999", "1e9", "-1e4096"] {
+        for out_of_range in ["128", "-128.001", "-128.00000000001", "1e9", "-1e4096"] {
             assert!(text("fixed[8,8]", out_of_range).is_err(), "{out_of_range}");
+        }
+        assert!(text("fixed[1,0]", "-1.001").is_err());
+        assert!(text("fixed[1,0]", "1").is_err());
+    }
+
+    proptest! {
+        /// Against a search of all values of the type.
+        #[test]
+        fn the_nearest_value_is_taken(
+            (integer, fraction) in (1..6_u32, 0..6_u32),
+            digits in -4000..4000_i64,
+            places in 0..4_usize,
+        ) {
+            let scale = 10_i64.pow(places as u32);
+            let number = format!(
+                "{}{}.{:0places$}0",
+                if digits < 0 { "-" } else { "" },
+                digits.abs() / scale,
+                digits.abs() % scale,
+            );
+            let number = if places == 0 { digits.to_string() } else { number };
+            let bound = 1_i64 << (integer - 1);
+            let is_in_range = (-bound * scale..bound * scale).contains(&digits);
+            let ty = Type::fixed(integer as usize, fraction as usize);
+            let read = Value::parse(&ty, &number);
+            prop_assert_eq!(read.is_ok(), is_in_range, "{} as {}", number, ty);
+            let most = bound << fraction;
+            let distance = |k: &i64| ((digits << fraction) - k * scale).abs();
+            // The even one is first among equals.
+            let nearest = (-most..most).min_by_key(|k| (distance(k), k & 1));
+            if let (Ok(read), Some(nearest)) = (read, nearest) {
+                let bits = read.to_bits();
+                let bit = |i: usize| nearest >> i & 1 == 1;
+                prop_assert!((0..bits.len()).all(|i| bits[i] == bit(i)), "{} as {}", number, ty);
+                let again = Value::parse(&ty, &read.to_text());
+                prop_assert_eq!(again, Ok(read), "{} printed", number);
+            }
         }
     }
 
