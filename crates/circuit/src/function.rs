@@ -18,6 +18,7 @@
 //! | `family`, `lower` | from a source and parameters to a plan |
 //! | `cache` | components that were made before |
 //! | `plan`, `check` | operations and loops; what can be wrong shows before anything runs |
+//! | `reading` | which values may stand where |
 //! | `promises` | what inputs promise, from the ports that they go into |
 //! | `values` | a run over values of any kind |
 //! | `graph` | the calls of a run and what each reads, to be shown |
@@ -41,6 +42,7 @@ mod lexer;
 mod lower;
 mod plan;
 mod promises;
+mod reading;
 pub mod shipped;
 mod source;
 mod syntax;

@@ -4,8 +4,8 @@ use core::fmt;
 
 use thiserror::Error;
 
-use crate::CircuitError;
 use crate::library::LibraryError;
+use crate::{CircuitError, Type};
 
 /// Where in a function something is wrong: a port, a component, or a step, with the number of the
 /// call and the loops' counters where it shows only as the steps run.
@@ -50,7 +50,10 @@ pub enum FunctionError {
         message: String,
     },
     /// A function file of another version of the format.
-    #[error("the function file says tacit_function {found}; this release reads version 1")]
+    #[error(
+        "the function file says tacit_function {found}; this release reads version 1; \
+         write 1, or take the release that it is for"
+    )]
     Version {
         /// The version found.
         found: u64,
@@ -305,6 +308,25 @@ pub enum FunctionError {
         /// Bits that it is given.
         found: u64,
     },
+    /// A number where another kind of number is expected: its bits would be read as another one.
+    #[error(
+        "{place}: {value} is of type {found}, and {port} would read its bits as {expected}; take a \
+         component for {found}, or, if the bits themselves are meant, pass them through a value of \
+         type bits[{bits}]",
+        bits = found.width()
+    )]
+    Meaning {
+        /// The call, assignment or output.
+        place: Place,
+        /// What is put there.
+        value: String,
+        /// Its type.
+        found: Box<Type>,
+        /// Where it is put.
+        port: String,
+        /// The type there.
+        expected: Box<Type>,
+    },
     /// A port that needs something of its value beyond the type, which nobody can see to.
     #[error("{place}: {port} takes {promise}, and is given {value}; {why}")]
     Promise {
@@ -320,7 +342,7 @@ pub enum FunctionError {
         why: &'static str,
     },
     /// A constant that does not fit where it stands, or whose type nothing says.
-    #[error("{place}: the constant {constant} does not do here: {message}")]
+    #[error("{place}: the constant {constant} does not fit here: {message}")]
     Constant {
         /// The call or port, with the counters where it depends on them.
         place: Place,

@@ -1,18 +1,22 @@
 //! From a function as it is written and values of its parameters to its plan: types get sizes,
 //! names become arrays, expressions become affine, and all widths are compared.
 
+mod call;
+mod constants;
+mod granules;
+
 use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::expression::{Affine, Scope};
-use super::plan::{
-    Array, Bound, Instruction, MAX_CONSTANT_BITS, MAX_GRANULES, Operation, Part, Piece, Plan,
-};
-use super::source::{Owner, Source, StepSource};
-use super::syntax::{Assigned, Assignment, Constant, Head, Index, Item, Reference, Value};
+use super::plan::{Array, Bound, Instruction, Operation, Part, Piece, Plan};
+use super::source::{ComponentSource, Owner, Source, StepSource};
+use super::syntax::{Assigned, Assignment, Constant, Head, Index, Item, Reference};
 use super::syntax::{TypeExpression, extent, value_text};
 use super::{Component, FunctionError, Place};
-use crate::{Circuit, Kind, Port, Type};
+use call::CallSource;
+
+use crate::{Kind, Type};
 
 /// What is being lowered, and where.
 pub(super) struct Lowering<'s> {
@@ -99,7 +103,7 @@ impl<'s> Lowering<'s> {
         lowering.steps(&source.steps)?;
         let outputs = lowering.outputs()?;
         let mut plan = lowering.plan;
-        cut(&mut plan)?;
+        granules::cut(&mut plan)?;
         Ok(Lowered {
             plan,
             inputs,
@@ -204,9 +208,17 @@ impl<'s> Lowering<'s> {
                     });
                 };
                 operation.component = Some(number as u32);
-                let circuit = self.components[number].circuit();
-                self.arguments(name, circuit, arguments, &mut operation)?;
-                self.results(name, circuit, &assignment.targets, &mut operation)?;
+                let call = CallSource {
+                    name,
+                    circuit: self.components[number].circuit(),
+                    library: match &declared[number].1 {
+                        ComponentSource::Library { name, .. } => Some(name),
+                        ComponentSource::File { .. } | ComponentSource::Given(_) => None,
+                    },
+                    arguments,
+                    targets: &assignment.targets,
+                };
+                self.call(&call, &mut operation)?;
             }
         }
         Ok(operation)
@@ -225,67 +237,6 @@ impl<'s> Lowering<'s> {
                 .map(|&counter| counter.to_owned())
                 .collect(),
         }
-    }
-
-    fn arguments(
-        &self,
-        name: &str,
-        circuit: &Circuit,
-        arguments: &[Value],
-        operation: &mut Operation,
-    ) -> Result<(), FunctionError> {
-        if arguments.len() != circuit.inputs().len() {
-            return Err(FunctionError::Arguments {
-                place: self.place.clone(),
-                component: name.to_owned(),
-                ports: names(circuit.inputs()),
-                expected: circuit.inputs().len(),
-                found: arguments.len(),
-            });
-        }
-        for (value, port) in arguments.iter().zip(circuit.inputs()) {
-            let shown = format!("port {} ({})", port.name, port.ty);
-            self.argument(value, &port.ty, &shown, operation)?;
-        }
-        Ok(())
-    }
-
-    fn results(
-        &self,
-        name: &str,
-        circuit: &Circuit,
-        targets: &[Option<Reference>],
-        operation: &mut Operation,
-    ) -> Result<(), FunctionError> {
-        if targets.len() != circuit.outputs().len() {
-            return Err(FunctionError::Results {
-                place: self.place.clone(),
-                component: name.to_owned(),
-                ports: names(circuit.outputs()),
-                expected: circuit.outputs().len(),
-                found: targets.len(),
-            });
-        }
-        for (target, port) in targets.iter().zip(circuit.outputs()) {
-            let width = port.ty.width() as u64;
-            let Some(target) = target else {
-                operation.results.push((width, None));
-                continue;
-            };
-            let what = format!("port {}, {target}", port.name);
-            let (part, ty) = self.pick(target, &what, &mut operation.bounds)?;
-            if ty.width() as u64 != width {
-                return Err(FunctionError::Width {
-                    place: self.place.clone(),
-                    port: format!("port {} ({})", port.name, port.ty),
-                    value: format!("{target} ({ty})"),
-                    expected: width,
-                    found: ty.width() as u64,
-                });
-            }
-            operation.results.push((width, Some(part)));
-        }
-        Ok(())
     }
 
     /// Adds `value` to the operation's arguments, for a place of type `ty`.
@@ -317,9 +268,11 @@ impl<'s> Lowering<'s> {
         port: &str,
         operation: &mut Operation,
     ) -> Result<u64, FunctionError> {
+        // Of several items in a row, each is a part of an array, or all are bits of one number.
+        let place = ty.filter(|ty| value.len() == 1 || matches!(ty.kind(), Kind::Array(..)));
         let ty = ty.filter(|_| value.len() == 1);
         value.iter().try_fold(0_u64, |width, item| {
-            let more = self.item(item, ty, port, operation)?;
+            let more = self.item(item, (ty, place), port, operation)?;
             width
                 .checked_add(more)
                 .ok_or_else(|| FunctionError::Overflow {
@@ -329,10 +282,12 @@ impl<'s> Lowering<'s> {
         })
     }
 
+    /// Adds an item. `ty` is the type of a constant that does not say its own, `place` that of the
+    /// place that the item fills or is a part of.
     fn item(
         &self,
         item: &Item,
-        ty: Option<&Type>,
+        (ty, place): (Option<&Type>, Option<&Type>),
         port: &str,
         operation: &mut Operation,
     ) -> Result<u64, FunctionError> {
@@ -340,6 +295,9 @@ impl<'s> Lowering<'s> {
             Item::Reference(reference) if self.arrays.contains_key(reference.name.as_str()) => {
                 let what = format!("{port}, {reference}");
                 let (part, ty) = self.pick(reference, &what, &mut operation.bounds)?;
+                if let Some(place) = place {
+                    self.reads(&reference.to_string(), &ty, port, place)?;
+                }
                 operation.arguments.push(Piece::Part(part));
                 Ok(ty.width() as u64)
             }
@@ -360,6 +318,11 @@ impl<'s> Lowering<'s> {
                     Some(said) => Some(said.ty(self)?),
                     None => None,
                 };
+                if let (Some(said), Some(place)) = (&said, place)
+                    && !self.is_zero(constant)
+                {
+                    self.reads(&item.to_string(), said, port, place)?;
+                }
                 let ty = said.as_ref().or(ty);
                 match constant {
                     Constant::Hex(digits) => self.digits(digits, ty, operation),
@@ -378,85 +341,6 @@ impl<'s> Lowering<'s> {
                     Ok(width + self.value(value, element, port, operation)?)
                 })
             }
-        }
-    }
-
-    fn number(
-        &self,
-        number: &Affine,
-        ty: Option<&Type>,
-        text: &str,
-        operation: &mut Operation,
-    ) -> Result<u64, FunctionError> {
-        let ty = ty.ok_or_else(|| self.constant(text, "say its type, such as 0:u8"))?;
-        let width = ty.width() as u64;
-        self.count_constant(width)?;
-        match (number.as_constant(), ty.kind()) {
-            (Some(0), _) => {
-                operation
-                    .arguments
-                    .push(Piece::Constant(vec![false; ty.width()]));
-                Ok(width)
-            }
-            (_, Kind::Bytes(_)) => {
-                Err(self.constant(text, "write a byte string as 0x and all its digits"))
-            }
-            (_, Kind::Array(..)) => Err(self.constant(text, "write an array as a list: [0, 1, 2]")),
-            (Some(number), _) => self.digits(&number.to_string(), Some(ty), operation),
-            (None, Kind::Fixed { .. }) => {
-                Err(self.constant(text, "a fixed-point constant cannot depend on counters"))
-            }
-            (None, kind) => {
-                operation.arguments.push(Piece::Number {
-                    value: number.clone(),
-                    width: ty.width() as u32,
-                    signed: matches!(kind, Kind::Signed(_)),
-                });
-                Ok(width)
-            }
-        }
-    }
-
-    fn digits(
-        &self,
-        digits: &str,
-        ty: Option<&Type>,
-        operation: &mut Operation,
-    ) -> Result<u64, FunctionError> {
-        let ty = ty.ok_or_else(|| self.constant(digits, "say its type, such as 0x0f:u8"))?;
-        self.count_constant(ty.width() as u64)?;
-        // Bit strings are written as the numbers of which they are the bits.
-        let read_as = match ty.kind() {
-            Kind::Bit | Kind::Bits(_) => Type::new(Kind::Unsigned(ty.width() as u32)),
-            _ => Ok(ty.clone()),
-        };
-        let value = read_as.and_then(|ty| crate::Value::parse(&ty, digits));
-        let value = value.map_err(|error| self.constant(digits, &error.to_string()))?;
-        operation
-            .arguments
-            .push(Piece::Constant(value.to_bits().to_vec()));
-        Ok(ty.width() as u64)
-    }
-
-    /// Bounds what constants take before it is taken.
-    fn count_constant(&self, bits: u64) -> Result<(), FunctionError> {
-        self.constant_bits
-            .set(self.constant_bits.get().saturating_add(bits));
-        if self.constant_bits.get() <= MAX_CONSTANT_BITS {
-            return Ok(());
-        }
-        Err(FunctionError::TooMany {
-            place: self.place.clone(),
-            what: "the bits of all constants together",
-            limit: MAX_CONSTANT_BITS,
-        })
-    }
-
-    fn constant(&self, constant: &str, message: &str) -> FunctionError {
-        FunctionError::Constant {
-            place: self.place.clone(),
-            constant: constant.to_owned(),
-            message: message.to_owned(),
         }
     }
 
@@ -563,85 +447,5 @@ fn range(ty: &Type, picked: u32) -> Result<Type, crate::CircuitError> {
         Kind::Array(of, _) => Kind::Array(of.clone(), picked),
         Kind::Bytes(_) => Kind::Bytes(picked),
         _ => Kind::Bits(picked),
-    })
-}
-
-fn names(ports: &[Port]) -> String {
-    let names: Vec<String> = ports
-        .iter()
-        .map(|port| format!("{} {}", port.name, port.ty))
-        .collect();
-    names.join(", ")
-}
-
-fn divisor(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
-/// Cuts the arrays into granules, and counts parts in them instead of in bits.
-fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
-    let mut granules: Vec<u64> = plan.arrays.iter().map(|array| array.width).collect();
-    for part in parts(plan) {
-        let granule = &mut granules[part.array as usize];
-        let steps = part.start.factors.iter().chain([&part.start.constant]);
-        for step in steps
-            .map(|step| step.unsigned_abs())
-            .chain([u64::from(part.granules)])
-        {
-            *granule = divisor(*granule, step);
-        }
-    }
-    let (mut first, mut classes) = (0_u64, Vec::new());
-    for (array, granule) in plan.arrays.iter_mut().zip(&granules) {
-        array.granule = *granule as u32;
-        array.first = first as u32;
-        first += array.width / granule;
-        let class = classes.iter().position(|class| class == granule);
-        array.class = class.unwrap_or(classes.len()) as u32;
-        if class.is_none() {
-            classes.push(*granule);
-        }
-        if first > MAX_GRANULES {
-            return Err(FunctionError::TooMany {
-                place: Place::new(format!("value {}", array.name)),
-                what: "the elements of all inputs and values together",
-                limit: MAX_GRANULES,
-            });
-        }
-    }
-    plan.classes = classes.len();
-    plan.uses = vec![0; first as usize];
-    for part in parts(plan) {
-        let granule = granules[part.array as usize];
-        part.start.constant /= granule as i64;
-        part.start
-            .factors
-            .iter_mut()
-            .for_each(|factor| *factor /= granule as i64);
-        part.granules /= granule as u32;
-    }
-    Ok(())
-}
-
-/// All parts of all operations.
-fn parts(plan: &mut Plan) -> impl Iterator<Item = &mut Part> {
-    let operations = plan.operations.iter_mut().chain(&mut plan.outputs);
-    operations.flat_map(|operation| {
-        let arguments = operation
-            .arguments
-            .iter_mut()
-            .filter_map(|piece| match piece {
-                Piece::Part(part) => Some(part),
-                Piece::Constant(_) | Piece::Number { .. } => None,
-            });
-        arguments.chain(
-            operation
-                .results
-                .iter_mut()
-                .filter_map(|(_, part)| part.as_mut()),
-        )
     })
 }

@@ -72,7 +72,7 @@ fn whatever_differs_shows() {
         ),
         sum(
             |builder| {
-                builder.output("sum", "i8", Recipient::Both, "v[n]");
+                builder.output("sum", "bits[8]", Recipient::Both, "v[n]");
             },
             3,
         ),
