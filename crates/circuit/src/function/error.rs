@@ -49,6 +49,14 @@ pub enum FunctionError {
         /// What is wrong there.
         message: String,
     },
+    /// A component that says too little or too much of where it is from.
+    #[error("component {component} {message}")]
+    ComponentEntry {
+        /// The component's name in the function, cut to 64 characters.
+        component: String,
+        /// What is wrong, and what to do.
+        message: String,
+    },
     /// A function file of another version of the format.
     #[error(
         "the function file says tacit_function {found}; this release reads version 1; \

@@ -1,9 +1,12 @@
 //! Function files: JSON whose schema is published as `docs/function.schema.json`.
 
+use core::fmt;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::expression::Expression;
 use super::family::bounded;
@@ -21,7 +24,10 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 const VERSION: u64 = 1;
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a function: an object with tacit_function, name, inputs, steps and outputs"
+)]
 struct File {
     #[serde(rename = "$schema")]
     #[allow(dead_code, reason = "editors read it")]
@@ -43,7 +49,10 @@ struct File {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a parameter: an object with name, minimum and maximum"
+)]
 struct Parameter {
     name: String,
     #[serde(default)]
@@ -54,7 +63,10 @@ struct Parameter {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a component: an object with name, and library or file"
+)]
 struct ComponentEntry {
     name: String,
     library: Option<String>,
@@ -64,15 +76,41 @@ struct ComponentEntry {
     bit_order: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
+/// A whole number, or an expression of parameters as text.
 enum Size {
     Number(u64),
     Text(String),
 }
 
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(SizeVisitor)
+    }
+}
+
+struct SizeVisitor;
+
+impl Visitor<'_> for SizeVisitor {
+    type Value = Size;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number such as 32, or an expression as a string such as \"2*n\"")
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Size, E> {
+        Ok(Size::Number(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Size, E> {
+        Ok(Size::Text(text.to_owned()))
+    }
+}
+
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an input: an object with name, type and owner"
+)]
 struct Input {
     name: String,
     #[serde(rename = "type")]
@@ -81,30 +119,72 @@ struct Input {
 }
 
 #[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum InputOwner {
-    Garbler,
-    Evaluator,
-    Saved,
+#[serde(try_from = "String")]
+struct InputOwner(Owner);
+
+impl TryFrom<String> for InputOwner {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Ok(Self(match text.as_str() {
+            "garbler" => Owner::Party(Role::Garbler),
+            "evaluator" => Owner::Party(Role::Evaluator),
+            "saved" => Owner::Saved,
+            _ => {
+                let found = shown(&text);
+                return Err(format!(
+                    "owner is {found:?}, expected garbler, evaluator or saved"
+                ));
+            }
+        }))
+    }
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a value: an object with name and type"
+)]
 struct Declared {
     name: String,
     #[serde(rename = "type")]
     ty: String,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
 enum Step {
     Assignment(String),
     Loop(Loop),
 }
 
+impl<'de> Deserialize<'de> for Step {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(StepVisitor)
+    }
+}
+
+struct StepVisitor;
+
+impl<'de> Visitor<'de> for StepVisitor {
+    type Value = Step;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a step: a string such as \"c = add(a, b)\", or an object with for and do")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Step, E> {
+        Ok(Step::Assignment(text.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Step, A::Error> {
+        Loop::deserialize(MapAccessDeserializer::new(map)).map(Step::Loop)
+    }
+}
+
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a loop: an object with for, such as \"i in 0..n\", and do, a list of steps"
+)]
 struct Loop {
     #[serde(rename = "for")]
     head: String,
@@ -113,7 +193,10 @@ struct Loop {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an output: an object with name, type, to and value"
+)]
 struct Output {
     name: String,
     #[serde(rename = "type")]
@@ -123,12 +206,26 @@ struct Output {
 }
 
 #[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum OutputTo {
-    Garbler,
-    Evaluator,
-    Both,
-    Saved,
+#[serde(try_from = "String")]
+struct OutputTo(Destination);
+
+impl TryFrom<String> for OutputTo {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Ok(Self(match text.as_str() {
+            "garbler" => Destination::Parties(Recipient::Garbler),
+            "evaluator" => Destination::Parties(Recipient::Evaluator),
+            "both" => Destination::Parties(Recipient::Both),
+            "saved" => Destination::Saved,
+            _ => {
+                let found = shown(&text);
+                return Err(format!(
+                    "to is {found:?}, expected garbler, evaluator, both or saved"
+                ));
+            }
+        }))
+    }
 }
 
 impl FunctionFamily {
@@ -140,17 +237,10 @@ impl FunctionFamily {
     /// [`FunctionError::File`] where the text breaks the schema, and whatever can be said of
     /// names, steps and expressions before the parameters have values.
     pub fn from_json(json: &str) -> Result<Self, FunctionError> {
-        let file: File = serde_json::from_str(json).map_err(|error| {
-            let mut message = error.to_string();
-            // The position stands in fields of its own.
-            if let Some(end) = message.rfind(" at line ") {
-                message.truncate(end);
-            }
-            FunctionError::File {
-                line: error.line(),
-                column: error.column(),
-                message,
-            }
+        let file: File = serde_json::from_str(json).map_err(|error| FunctionError::File {
+            line: error.line(),
+            column: error.column(),
+            message: plain_message(&error),
         })?;
         if file.tacit_function != VERSION {
             return Err(FunctionError::Version {
@@ -183,6 +273,47 @@ impl FunctionFamily {
     }
 }
 
+/// What is wrong with the text, without the position and in JSON's words in place of Rust's.
+fn plain_message(error: &serde_json::Error) -> String {
+    let mut message = error.to_string();
+    if let Some(end) = message.rfind(" at line ") {
+        message.truncate(end);
+    }
+    if let Some(found) = message.strip_prefix("invalid type: ") {
+        message = format!("found {found}");
+    } else if let Some(found) = message.strip_prefix("invalid value: ") {
+        message = format!("found {found}");
+    }
+    for (rust, json) in [
+        ("EOF while parsing", "the file ends in the midst of"),
+        ("expected `,` or `]`", "expected a comma or ]"),
+        ("expected `,` or `}`", "expected a comma or }"),
+        ("expected value", "expected a JSON value"),
+        (
+            "key must be a string",
+            "a field's name must be a string in quotes",
+        ),
+        ("trailing comma", "a comma after the last element"),
+        ("trailing characters", "text after the end of the function"),
+        ("found map", "found an object"),
+        ("found sequence", "found a list"),
+        ("found integer", "found the number"),
+        ("found floating point", "found the number"),
+        ("found string", "found the string"),
+        ("found boolean", "found"),
+        ("expected a map", "expected an object"),
+        ("expected a sequence", "expected a list"),
+        ("expected u64", "expected a whole number from 0 to 2^64 - 1"),
+        (
+            "recursion limit exceeded",
+            "lists and objects are nested too deep; at most 8 loops are",
+        ),
+    ] {
+        message = message.replace(rust, json);
+    }
+    message
+}
+
 fn source(file: File) -> Result<Source, FunctionError> {
     let place = |kind: &str, name: &str| Place::new(format!("{kind} {}", shown(name)));
     let mut source = Source {
@@ -198,11 +329,7 @@ fn source(file: File) -> Result<Source, FunctionError> {
     }
     for Input { name, ty, owner } in file.inputs {
         let ty = TypeExpression::parse(&place("input", &name), &ty)?;
-        let owner = match owner {
-            InputOwner::Garbler => Owner::Party(Role::Garbler),
-            InputOwner::Evaluator => Owner::Party(Role::Evaluator),
-            InputOwner::Saved => Owner::Saved,
-        };
+        let InputOwner(owner) = owner;
         source.inputs.push(InputSource { name, ty, owner });
     }
     for Declared { name, ty } in file.values {
@@ -222,12 +349,7 @@ fn source(file: File) -> Result<Source, FunctionError> {
             TypeExpression::parse(&place, &ty)?,
             parse_value(&place, &value)?,
         );
-        let destination = match to {
-            OutputTo::Garbler => Destination::Parties(Recipient::Garbler),
-            OutputTo::Evaluator => Destination::Parties(Recipient::Evaluator),
-            OutputTo::Both => Destination::Parties(Recipient::Both),
-            OutputTo::Saved => Destination::Saved,
-        };
+        let OutputTo(destination) = to;
         source.outputs.push(OutputSource {
             name,
             ty,
@@ -258,10 +380,9 @@ fn parameter(parameter: Parameter) -> FunctionParameter {
 fn component(entry: ComponentEntry) -> Result<ComponentSource, FunctionError> {
     let place = Place::new(format!("component {}", shown(&entry.name)));
     let is = |message: &str| {
-        Err(FunctionError::File {
-            line: 0,
-            column: 0,
-            message: format!("{place} {message}"),
+        Err(FunctionError::ComponentEntry {
+            component: shown(&entry.name),
+            message: message.to_owned(),
         })
     };
     match (entry.library, entry.file) {
@@ -280,13 +401,13 @@ fn component(entry: ComponentEntry) -> Result<ComponentSource, FunctionError> {
             let order = match entry.bit_order.as_deref().map(str::parse::<BitOrder>) {
                 None => BitOrder::default(),
                 Some(Ok(order)) => order,
-                Some(Err(error)) => return is(&format!("has no such bit_order: {error}")),
+                Some(Err(error)) => return is(&format!("has a bit_order that is none: {error}")),
             };
             Ok(ComponentSource::File { path, order })
         }
-        (Some(_), None) => is("is of the library and has no bit_order"),
-        (None, Some(_)) => is("is a circuit file and has no parameters"),
-        _ => is("needs either library or file"),
+        (Some(_), None) => is("is of the library, which has no bit_order; leave it out"),
+        (None, Some(_)) => is("is a circuit file, which has no parameters; leave them out"),
+        _ => is("needs either library, with a name that `tacit inspect --list` shows, or file"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
 
-use super::text::{duration, pair};
+use super::text::{duration, pair, threads};
 use super::{FunctionArgs, MeetArgs, RoleArg, StockArgs};
 
 pub(super) const EXAMPLES: &str = "\
@@ -67,7 +67,7 @@ pub(crate) struct PrepareArgs {
     #[command(flatten)]
     pub(crate) stock: StockArgs,
     /// Garble, and check, on so many threads
-    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
     pub(crate) threads: NonZeroUsize,
     /// Meet again so often when the connection breaks, each time after a longer pause; a peer that
     /// was never there is not waited for again

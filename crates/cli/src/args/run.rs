@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tacit::plan::ThreatModel;
 
-use super::text::duration;
+use super::text::{duration, threads};
 use super::{FunctionArgs, MeetArgs, ProtocolArg, StockArgs};
 
 pub(super) const EXAMPLES: &str = "\
@@ -86,7 +86,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     pub(crate) security_bits: Option<u8>,
     /// Under batch and outsourced: work on so many threads
-    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
     pub(crate) threads: NonZeroUsize,
     #[command(flatten)]
     pub(crate) stock: StockArgs,

@@ -1,5 +1,6 @@
 //! Arguments as they are written: pairs, names, times.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use tacit::{BaseOt, OtExtension};
@@ -29,6 +30,12 @@ pub(crate) fn ot_extension(text: &str) -> Result<OtExtension, String> {
     })
 }
 
+/// How many threads: at least one.
+pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse()
+        .map_err(|_| "expected a whole number of threads, at least 1".to_owned())
+}
+
 /// A time with its unit: `500ms`, `30s`, `5m`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is no time; write a number and ms, s or m, such as 30s");
@@ -53,6 +60,15 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_is_at_least_one_thread() {
+        assert_eq!(threads("2").map(NonZeroUsize::get), Ok(2));
+        for wrong in ["0", "-1", "two", "", "99999999999999999999"] {
+            let error = threads(wrong).unwrap_err();
+            assert_eq!(error, "expected a whole number of threads, at least 1");
+        }
+    }
 
     #[test]
     fn times_have_units() {

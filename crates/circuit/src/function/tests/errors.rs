@@ -576,7 +576,11 @@ fn files_follow_the_schema() {
     let order = r#"{ "name": "and", "file": "and.txt", "bit_order": "up" }"#;
     for components in [both, neither, order] {
         let family = FunctionFamily::from_json(&file(components));
-        assert_error!(family, FunctionError::File { .. }, "component and");
+        assert_error!(
+            family,
+            FunctionError::ComponentEntry { .. },
+            "component and"
+        );
     }
     let json = shipped::json("levenshtein").unwrap();
     FunctionFamily::from_json(json).unwrap();
