@@ -64,7 +64,9 @@ fn many_wide_elements_are_counted_right() {
     let function = function("set-intersection-size", &[("elements", 300), ("bits", 64)]);
     // Differences in the upper half alone, and every number far from where it belongs.
     let list = |step: u64| {
-        let numbers: Vec<_> = (0..300_u64).map(|i| i * 7919 % 300 * step << 33).collect();
+        let numbers: Vec<_> = (0..300_u64)
+            .map(|i| (i * 7919 % 300 * step) << 33)
+            .collect();
         json!(numbers.iter().map(u64::to_string).collect::<Vec<_>>()).to_string()
     };
     // Multiples of 2 below 600 and multiples of 3 below 900: those of 6 below 600.
@@ -88,7 +90,15 @@ fn a_set_with_a_number_twice_is_refused() {
 }
 
 /// Component, parameters, port, a value that is refused, one that is taken.
-const BROKEN: &[(&str, &[(&str, u64)], &str, &str, &str)] = &[
+type Row = (
+    &'static str,
+    &'static [(&'static str, u64)],
+    &'static str,
+    &'static str,
+    &'static str,
+);
+
+const BROKEN: &[Row] = &[
     (
         "set-intersection-size",
         &[("elements", 2)],

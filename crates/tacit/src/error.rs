@@ -3,7 +3,7 @@
 use std::io;
 
 use tacit_circuit::library::LibraryError;
-use tacit_circuit::{CircuitError, FunctionError};
+use tacit_circuit::{CircuitError, Digest, Function, FunctionError};
 use tacit_garble::SchemeId;
 use tacit_net::NetError;
 use tacit_protocol::message::AbortReason;
@@ -45,6 +45,21 @@ pub enum Error {
     /// The peer wants something else than this party was told to run.
     #[error("the peer is incompatible: {0}")]
     PeerIncompatible(#[from] Incompatibility),
+    /// The peer wants another function than this party was told to run.
+    #[error(
+        "the peer is incompatible: it wants the function {theirs}, and \
+         this party {ours}, which is {summary}; give \
+         both sides the same function or file and the same --param, --owner, --result, --type and \
+         --bit-order, and compare this line, or what `tacit inspect` prints, on each"
+    )]
+    OtherFunction {
+        /// This party's function with its parameters and ports.
+        summary: String,
+        /// This party's digest.
+        ours: Digest,
+        /// The peer's.
+        theirs: Digest,
+    },
     /// The peer gave up and said why.
     #[error("the peer stopped the run: {0}")]
     PeerAborted(AbortReason),
@@ -181,8 +196,27 @@ impl Error {
         match self {
             Self::PeerMisbehaved(what) => Some(what.clone().into()),
             Self::PeerIncompatible(what) => Some(what.clone().into()),
+            Self::OtherFunction { ours, theirs, .. } => {
+                let (ours, theirs) = (*ours, *theirs);
+                Some(Incompatibility::Function { ours, theirs }.into())
+            }
             Self::PeerAborted(reason) => Some(tacit_protocol::Error::PeerAborted(*reason)),
             _ => None,
+        }
+    }
+
+    /// The same error, which names `function` where the peer wants another one.
+    pub(crate) fn of_function(self, function: &Function) -> Self {
+        match self {
+            Self::PeerIncompatible(Incompatibility::Function { ours, theirs }) => {
+                let summary = function.summary();
+                Self::OtherFunction {
+                    summary,
+                    ours,
+                    theirs,
+                }
+            }
+            other => other,
         }
     }
 
@@ -197,6 +231,7 @@ impl Error {
             | Self::StockDestroyed { .. }
             | Self::PeerAborted(AbortReason::Misbehaved) => Category::Peer,
             Self::PeerIncompatible(_)
+            | Self::OtherFunction { .. }
             | Self::PeerAborted(
                 AbortReason::Incompatible
                 | AbortReason::NotAllowed

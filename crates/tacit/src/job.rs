@@ -242,7 +242,9 @@ impl<'f> Job<'f> {
         let (bits, phases, and_gates_on_the_spot) = session.guarded(|session| {
             session.channel().set_time_limit(self.time_limit);
             let clock = Clock::start(session);
-            let tag = session.agree(self.ot_need(), |terms| self.proposal(&terms))?;
+            let tag = session
+                .agree(self.ot_need(), |terms| self.proposal(&terms))
+                .map_err(|error| error.of_function(self.function))?;
             let agreement = clock.stop(Phase::Agreement, session);
             let (bits, phases, on_the_spot) = match &self.protocol {
                 Protocol::Direct => self.run_direct(session, tag, &inputs)?,

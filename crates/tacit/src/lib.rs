@@ -56,7 +56,8 @@ pub use stock::{
 pub use tacit_circuit::{
     Circuit, CircuitError, Component, ComponentCache, Digest, Function, FunctionBuilder,
     FunctionError, FunctionFamily, FunctionParameter, Graph, GraphCall, GraphSource, Optimised,
-    Pass, Port, Recipient, Role, Size, Statistics, Type, Value, builder, formats, wipe_json,
+    Pass, Port, Promise, Recipient, Role, Size, Statistics, Type, Value, builder, formats,
+    wipe_json,
 };
 pub use tacit_garble as garble;
 pub use tacit_net::{

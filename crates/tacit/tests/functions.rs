@@ -8,7 +8,7 @@ use std::time::Duration;
 use tacit::garble::{LADDER, SchemeId};
 use tacit::{
     CancelHandle, Category, Error, Function, FunctionBuilder, Job, NetError, Outcome, Recipient,
-    Role, Session, Side, Value, library, memory,
+    Role, Session, Side, Type, Value, library, memory,
 };
 
 /// Sessions at both ends of a channel in memory: the garbler's first.
@@ -225,4 +225,53 @@ fn long_work_without_tables_shows_progress_and_can_be_ended() {
     let error = late.expect_err("it had no time");
     assert_eq!((error.category(), told), (Category::Network, 0));
     assert!(matches!(error, Error::Network(NetError::TimeLimit { .. })));
+}
+
+#[test]
+fn another_function_is_named_with_its_parameters() {
+    let of_length = |n| {
+        let sizes = BTreeMap::from([("n".to_owned(), n), ("m".to_owned(), 2)]);
+        library::function("levenshtein", &sizes).expect("a function of the library")
+    };
+    let (short, long) = (of_length(2), of_length(3));
+    let (mut a, mut b) = sessions();
+    let two = || Value::parse(&Type::unsigned(8).array(2), "[1,2]").expect("a value");
+    let garbler = Job::new(&short, Role::Garbler).input("x", two());
+    let evaluator = Job::new(&long, Role::Evaluator).input("y", two());
+    let [ours, theirs] = thread::scope(|scope| {
+        let garbler = scope.spawn(move || garbler.run(&mut a));
+        let evaluator = evaluator.run(&mut b).expect_err("another function");
+        [
+            garbler
+                .join()
+                .expect("no panic")
+                .expect_err("another function"),
+            evaluator,
+        ]
+    });
+    for (error, function, n) in [(ours, &short, 2), (theirs, &long, 3)] {
+        assert_eq!(error.category(), Category::Incompatible);
+        let text = error.to_string();
+        let named = format!("levenshtein n={n} m=2 symbol_bits=8 (x u8[{n}] of garbler, y u8[2]");
+        assert!(text.contains(&named), "{text}");
+        assert!(text.contains(&function.digest().to_string()), "{text}");
+    }
+}
+
+#[test]
+fn an_input_is_held_to_its_promise_before_anything_is_sent() {
+    let sizes = BTreeMap::from([("elements".to_owned(), 3), ("bits".to_owned(), 8)]);
+    let function = library::function("set-intersection-size", &sizes).expect("in the library");
+    let inputs = [("a", "[3,1,2]"), ("b", "[2,9,3]")];
+    for outcome in run(&function, SchemeId::HALF_GATES_TWO_CALL, &inputs) {
+        assert_eq!(outcome.outputs["size"].to_text(), "2");
+    }
+    let twice = Value::parse(&Type::unsigned(8).array(3), "[2,2,2]").expect("a value");
+    let job = Job::new(&function, Role::Evaluator).input("b", twice);
+    let error = job.input_bits().expect_err("a number three times");
+    assert_eq!(error.category(), Category::Input);
+    assert!(
+        error.to_string().contains("a number that is there twice"),
+        "{error}"
+    );
 }

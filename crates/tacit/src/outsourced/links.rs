@@ -94,7 +94,9 @@ impl Links<'_> {
         let needs = job.ot_needs(self.first.0, self.second.0)?;
         self.begin(job, roles, needs)?;
         let agree = |session: &mut Session, role: Role, need: OtNeed| {
-            let tag = session.agree(need, |terms| job.proposal(role, terms))?;
+            let tag = session
+                .agree(need, |terms| job.proposal(role, terms))
+                .map_err(|error| error.of_function(job.function))?;
             // The answer is not to wait here while this party turns to its other link.
             flush(session.channel())?;
             Ok::<_, Error>(tag)
