@@ -10,8 +10,9 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use tacit::garble::Rung;
 use tacit::{
-    CancelHandle, Cost, Fingerprint, Function, Identity, Listener, NetError, Outcome,
-    OutsourcedJob, OutsourcedParameters, OutsourcedRole, Role, Session, Settings, Stocks, Value,
+    CancelHandle, Cost, Fingerprint, Function, Identity, Listener,
+    MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, NetError, Outcome, OutsourcedJob,
+    OutsourcedParameters, OutsourcedRole, Role, Session, Settings, Stocks, Value,
 };
 
 use crate::args::{RunArgs, RunRoleArg};
@@ -141,6 +142,7 @@ fn tell(args: &RunArgs, setting: &Setting<'_>, outcomes: &[Outcome]) -> Result<(
         json["runs_done"] = outcomes.len().into();
         return crate::print(pretty(&json).as_bytes());
     }
+    crate::print(setting.warning().as_bytes())?;
     if last.outputs.is_empty() {
         eprintln!("done; this party gets no result");
     }
@@ -172,22 +174,51 @@ fn role(args: &RunArgs) -> Result<OutsourcedRole, Failure> {
     }
 }
 
-/// So many circuits at so many bits of the checks of inputs; one circuit is for parties that follow
-/// the protocol.
+/// The parameters of `copies` circuits and `bits` bits of the checks of inputs; one circuit is for
+/// parties that follow the protocol. `allow` is the option that allows less than 40 bits of
+/// statistical security, and whether it was given.
 ///
 /// # Errors
 ///
 /// What is wrong with the number of circuits.
-pub(crate) fn parameters(copies: u32, bits: u8) -> Result<OutsourcedParameters, String> {
+pub(crate) fn parameters(
+    copies: u32,
+    bits: u8,
+    allow: (&str, bool),
+) -> Result<OutsourcedParameters, String> {
     if copies == 1 {
         return Ok(OutsourcedParameters::SEMI_HONEST);
     }
-    OutsourcedParameters::malicious(copies, bits).map_err(|_| {
+    let parameters = OutsourcedParameters::insecure_for_measurements(copies, bits);
+    let parameters = parameters.map_err(|_| {
         format!(
-            "{copies} circuits: at least 3 are needed to check some and evaluate others; 256 are \
-             usual"
+            "{copies} circuits: at least 3 are needed to check some and evaluate others; {COPIES} \
+             are usual"
         )
-    })
+    })?;
+    let (option, is_allowed) = allow;
+    match OutsourcedParameters::malicious(copies, bits) {
+        Err(_) if !is_allowed => Err(format!(
+            "{copies} circuits and {bits} bits of the input checks give {} of statistical security, \
+             and {MIN_SECURITY_BITS} are the least against a malicious party; take {COPIES} and \
+             {SECURITY_BITS}, or, to measure and for nothing else, give {option}",
+            security_bits_text(&parameters)
+        )),
+        _ => Ok(parameters),
+    }
+}
+
+/// The bits of statistical security of parameters, rounded down: what is promised holds.
+fn security_bits_of(parameters: &OutsourcedParameters) -> Option<u8> {
+    let bits = parameters.bound().map(|bound| bound.total_bits() as u8);
+    bits.ok().filter(|_| !parameters.is_semi_honest())
+}
+
+fn security_bits_text(parameters: &OutsourcedParameters) -> String {
+    match security_bits_of(parameters).unwrap_or(0) {
+        1 => "1 bit".to_owned(),
+        bits => format!("{bits} bits"),
+    }
 }
 
 fn parameters_of(args: &RunArgs) -> Result<OutsourcedParameters, Failure> {
@@ -200,7 +231,11 @@ fn parameters_of(args: &RunArgs) -> Result<OutsourcedParameters, Failure> {
         )));
     }
     let bits = args.security_bits.unwrap_or(SECURITY_BITS);
-    let parameters = parameters(copies, bits);
+    let allow = (
+        "--insecure-for-measurements",
+        args.outsourced.insecure_for_measurements,
+    );
+    let parameters = parameters(copies, bits, allow);
     parameters.map_err(|what| Failure::Usage(format!("--copies {copies}: {what}")))
 }
 
@@ -415,13 +450,22 @@ impl Setting<'_> {
         OutsourcedJob::new(self.function, self.parameters).threat_model()
     }
 
+    /// The first line of results that fewer bits protect than a malicious model needs.
+    fn warning(&self) -> String {
+        let is_weak =
+            !self.parameters.is_semi_honest() && !self.parameters.is_secure().unwrap_or_default();
+        match is_weak {
+            true => format!(
+                "insecure, for measurements: {} of statistical security\n",
+                security_bits_text(&self.parameters)
+            ),
+            false => String::new(),
+        }
+    }
+
     /// What a person reads before the results.
     fn text(&self) -> String {
-        let bits = self
-            .parameters
-            .bound()
-            .map(|bound| bound.total_bits() as u8);
-        let bits = bits.ok().filter(|_| !self.parameters.is_semi_honest());
+        let bits = security_bits_of(&self.parameters);
         let mut text = format!(
             "protocol  outsourced, {}\n\
              circuits  {}\n\

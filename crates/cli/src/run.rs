@@ -247,6 +247,10 @@ fn role(args: &RunArgs, protocol: ProtocolArg) -> Result<Role, Failure> {
         ("--generator-at", given.generator_at.is_some()),
         ("--cloud-at", given.cloud_at.is_some()),
         ("--copies", given.copies.is_some()),
+        (
+            "--insecure-for-measurements",
+            given.insecure_for_measurements,
+        ),
         ("--chain", given.chain.is_some()),
         ("--allow", !given.allow.is_empty()),
         ("--role generator", args.role == RunRoleArg::Generator),

@@ -75,6 +75,7 @@ fn a_map_is_kept_between_processes() {
         "id_bits=3",
         "--copies",
         "5",
+        "--insecure-for-measurements",
     ];
     let chain = ["--chain", "friends"];
     let begin = [&chain[..], &["--allow", &tablet]].concat();
@@ -164,6 +165,20 @@ fn what_is_missing_is_said_before_anyone_is_met() {
     of(&there).failed(2, &["--chain"]);
     of(&[&there[..], &["--generator", generator]].concat()).failed(2, &["another party"]);
     of(&[&there[..], &["--copies", "2"]].concat()).failed(2, &["--copies 2"]);
+    for few in [["--copies", "4"], ["--security-bits", "20"]] {
+        let told = [
+            "bits of statistical security",
+            "--insecure-for-measurements",
+        ];
+        let told = if few[1] == "4" {
+            ["1 bit of", told[1]]
+        } else {
+            told
+        };
+        of(&[&there[..], &few].concat()).failed(2, &told);
+        let malicious = ["--security", "malicious-non-colluding"];
+        of(&[&there[..], &few, &malicious].concat()).failed(2, &told);
+    }
     of(&[&there[..], &["--plain-loopback"]].concat()).failed(2, &["--plain-loopback"]);
     let same = [
         "--cloud",

@@ -182,7 +182,7 @@ impl Scene {
             text += &format!(
                 "[[serve.function]]\nfunction = \"{function}\"\nparams = {{ cells = 4, id_bits = 3 \
                  }}\nrole = \"{role}\"\nother_server = \"{other}\"\nchain = \"friends\"\n\
-                 copies = 5\n"
+                 copies = 5\ninsecure_for_measurements = true\n"
             );
             if (server, function) == (0, "friend-map-set") {
                 text += "inputs_file = \"inputs.json\"\n";
@@ -217,6 +217,7 @@ impl Scene {
             "outsourced",
             "--copies",
             "5",
+            "--insecure-for-measurements",
             "--role",
             "evaluator",
             "--identity",

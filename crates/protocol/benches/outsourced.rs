@@ -133,7 +133,7 @@ fn measure(copies: u32, name: &str, given: &BTreeMap<String, u64>) {
     let function = function(name, given);
     let parameters = match copies {
         1 => Parameters::SEMI_HONEST,
-        copies => Parameters::malicious(copies, SECURITY_BITS).expect("parameters"),
+        copies => Parameters::insecure_for_measurements(copies, SECURITY_BITS).expect("parameters"),
     };
     let scheme = HalfGates::new(Construction::TwoCall);
     let ((with_evaluator, with_generator), (of_generator, of_cloud)) = (ots(1), ots(5));

@@ -57,7 +57,7 @@ fn map(operation: &str) -> Arc<Function> {
 }
 
 fn parameters() -> OutsourcedParameters {
-    OutsourcedParameters::malicious(5, SECURITY_BITS).expect("parameters")
+    OutsourcedParameters::insecure_for_measurements(5, SECURITY_BITS).expect("parameters")
 }
 
 fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Identity]) -> Offer {

@@ -45,7 +45,9 @@ pub use cost::{Cost, Phase, PhaseCost, peak_memory_bytes};
 pub use error::{Category, Error};
 pub use estimate::TimeEstimate;
 pub use job::{Job, Outcome};
-pub use outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole, RunTicket};
+pub use outsourced::{
+    MIN_OUTSOURCED_SECURITY_BITS, OutsourcedJob, OutsourcedParameters, OutsourcedRole, RunTicket,
+};
 pub use session::{Arrival, Door, Listener, PlainListener, Session, Side};
 pub use stock::{
     Access, BatchBound, BatchPlan, BatchPreparation, ChainMarks, ChainStatus, ChainSummary,

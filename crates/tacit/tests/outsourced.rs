@@ -159,7 +159,7 @@ impl Parties {
 }
 
 fn malicious(copies: u32) -> OutsourcedParameters {
-    OutsourcedParameters::malicious(copies, 8).expect("parameters")
+    OutsourcedParameters::insecure_for_measurements(copies, 8).expect("parameters")
 }
 
 fn function(name: &str, parameters: &[(&str, u64)]) -> Function {

@@ -194,7 +194,7 @@ impl Case {
         let [first, second] = &mut sessions[..] else {
             panic!("a party has two links");
         };
-        let parameters = OutsourcedParameters::malicious(COPIES, SECURITY_BITS)?;
+        let parameters = OutsourcedParameters::insecure_for_measurements(COPIES, SECURITY_BITS)?;
         let job = OutsourcedJob::new(functions.of(self.plan), parameters).patience(TIMEOUT);
         let stocks = |place: usize| Stocks::open(folders.path(place), 1 << 24);
         match role {

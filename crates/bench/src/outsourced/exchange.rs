@@ -82,7 +82,8 @@ impl Exchanged {
         match self.copies {
             1 => Ok(OutsourcedParameters::SEMI_HONEST),
             copies => {
-                let parameters = OutsourcedParameters::malicious(copies, SECURITY_BITS);
+                let parameters =
+                    OutsourcedParameters::insecure_for_measurements(copies, SECURITY_BITS);
                 Ok(parameters.map_err(tacit::Error::from)?)
             }
         }

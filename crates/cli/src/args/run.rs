@@ -146,6 +146,10 @@ pub(crate) struct OutsourcedArgs {
     /// same
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) copies: Option<u32>,
+    /// Under outsourced: allow fewer circuits or --security-bits than give 40 bits of statistical
+    /// security. For measurements: whoever cheats may succeed
+    #[arg(long)]
+    pub(crate) insecure_for_measurements: bool,
     /// Under outsourced, at generator and cloud: keep values in the chain of this name; both name
     /// the same. A run that saves values and loads none begins it
     #[arg(long, value_name = "NAME")]

@@ -74,6 +74,9 @@ pub(crate) struct Served {
     /// How many circuits a run of three takes.
     #[serde(default)]
     pub(crate) copies: Option<u32>,
+    /// Allows circuits and k that give fewer than 40 bits, in runs of three.
+    #[serde(default)]
+    pub(crate) insecure_for_measurements: bool,
     /// In which chain values are kept.
     #[serde(default)]
     pub(crate) chain: Option<String>,

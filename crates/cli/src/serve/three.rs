@@ -23,6 +23,10 @@ pub(super) fn servers(config: &Config, served: &Served) -> Result<Option<Outsour
             let given = [
                 ("other_server", served.other_server.is_some()),
                 ("copies", served.copies.is_some()),
+                (
+                    "insecure_for_measurements",
+                    served.insecure_for_measurements,
+                ),
                 ("chain", served.chain.is_some()),
                 ("threads", served.threads.is_some()),
             ];
@@ -45,10 +49,14 @@ pub(super) fn servers(config: &Config, served: &Served) -> Result<Option<Outsour
     };
     let copies = served.copies.unwrap_or(COPIES);
     let bits = served.security_bits.unwrap_or(SECURITY_BITS);
+    let allow = (
+        "insecure_for_measurements = true",
+        served.insecure_for_measurements,
+    );
     Ok(Some(Outsourced {
         server,
         other,
-        parameters: parameters(copies, bits).map_err(|what| wrong("copies", &what))?,
+        parameters: parameters(copies, bits, allow).map_err(|what| wrong("copies", &what))?,
         chain: served.chain.clone(),
         threads: served.threads.unwrap_or(NonZeroUsize::MIN),
     }))

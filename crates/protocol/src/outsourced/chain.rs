@@ -251,7 +251,7 @@ mod tests {
         Head {
             id: ChainId([9; 16]),
             attempt: 4,
-            parameters: Parameters::malicious(5, 8).unwrap(),
+            parameters: Parameters::insecure_for_measurements(5, 8).unwrap(),
         }
     }
 

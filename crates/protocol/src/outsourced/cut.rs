@@ -131,7 +131,10 @@ mod tests {
     fn a_split_is_wiped_when_it_is_dropped() {
         fn is_wiped<T: ZeroizeOnDrop>(_: &T) {}
         let mut prg = Prg::new(Block::ONES);
-        let mut split = draw_split(&Parameters::malicious(5, 8).unwrap(), &mut prg);
+        let mut split = draw_split(
+            &Parameters::insecure_for_measurements(5, 8).unwrap(),
+            &mut prg,
+        );
         is_wiped(&split);
         split.iter_mut().zeroize();
         assert_eq!(*split, [Fate::Check; 5]);
@@ -139,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_circuit_is_evaluated_as_often_as_any() {
-        let parameters = Parameters::malicious(5, 8).unwrap();
+        let parameters = Parameters::insecure_for_measurements(5, 8).unwrap();
         let mut prg = Prg::new(Block::ONES);
         let mut counts = [0_u32; 5];
         for _ in 0..5000 {

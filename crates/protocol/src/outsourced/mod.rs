@@ -53,7 +53,7 @@ pub use cheat::{Cheat, kills_chain};
 pub use cloud::{Cloud, CloudOutcome, CloudStart};
 pub use evaluator::{Evaluator, EvaluatorOutcome};
 pub use generator::{Generator, GeneratorOutcome, GeneratorStart};
-pub use parameters::{MAX_COPIES, Parameters, PointEncoding};
+pub use parameters::{MAX_COPIES, MIN_SECURITY_BITS, Parameters, PointEncoding};
 pub use party::{Peer, Step, ThreeParty, run_in_memory};
 pub use saved::{CloudValue, GeneratorValue, MAX_SAVED_BITS, Mark};
 pub use terms::{Shape, Terms};

@@ -27,6 +27,9 @@ pub const MAX_COPIES: u32 = 1024;
 /// Fewest circuits of which one is evaluated and one checked.
 const MIN_COPIES: u32 = 3;
 
+/// Least bits of statistical security against a malicious party.
+pub const MIN_SECURITY_BITS: u8 = 40;
+
 /// What each way to cheat is held below the whole, in bits.
 const SHARE_BITS: usize = 2;
 
@@ -51,8 +54,28 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// There are fewer than 3 or more than 1024 circuits, or k is not 1 to 80.
+    /// There are fewer than 3 or more than 1024 circuits, k is not 1 to 80, or the
+    /// [`bound`](Self::bound) is below [`MIN_SECURITY_BITS`].
     pub fn malicious(copies: u32, statistical_security_bits: u8) -> Result<Self, Error> {
+        let parameters = Self::insecure_for_measurements(copies, statistical_security_bits)?;
+        match parameters.is_secure()? {
+            true => Ok(parameters),
+            false => Err(Error::ApiMisuse(
+                "circuits and k that give at least 40 bits of statistical security",
+            )),
+        }
+    }
+
+    /// As [`malicious`](Self::malicious), with as little security as one likes: for measurements
+    /// and tests, and for nothing else.
+    ///
+    /// # Errors
+    ///
+    /// There are fewer than 3 or more than 1024 circuits, or k is not 1 to 80.
+    pub fn insecure_for_measurements(
+        copies: u32,
+        statistical_security_bits: u8,
+    ) -> Result<Self, Error> {
         let bits = statistical_security_bits;
         if !(MIN_COPIES..=MAX_COPIES).contains(&copies) || !(1..=MAX_SECURITY_BITS).contains(&bits)
         {
@@ -70,8 +93,17 @@ impl Parameters {
     pub(super) fn from_fields(copies: u16, bits: u8) -> Option<Self> {
         match (copies, bits) {
             (1, 0) => Some(Self::SEMI_HONEST),
-            _ => Self::malicious(copies.into(), bits).ok(),
+            _ => Self::insecure_for_measurements(copies.into(), bits).ok(),
         }
+    }
+
+    /// Whether a malicious party succeeds with at most two to minus [`MIN_SECURITY_BITS`].
+    ///
+    /// # Errors
+    ///
+    /// None that the caller could cause.
+    pub fn is_secure(&self) -> Result<bool, Error> {
+        Ok(self.bound()?.total_bits() >= MIN_SECURITY_BITS.into())
     }
 
     /// Whether the parties are taken to follow the protocol.
@@ -233,7 +265,7 @@ mod tests {
     use crate::malicious::encoding::Encoding;
 
     fn bits(copies: u32) -> f64 {
-        let parameters = Parameters::malicious(copies, 40).unwrap();
+        let parameters = Parameters::insecure_for_measurements(copies, 40).unwrap();
         parameters.bound().unwrap().circuits_bits
     }
 
@@ -261,10 +293,28 @@ mod tests {
     #[test]
     fn parameters_without_a_meaning_are_refused() {
         for (copies, k) in [(0, 40), (2, 40), (1025, 40), (256, 0), (256, 81)] {
+            assert!(
+                Parameters::insecure_for_measurements(copies, k).is_err(),
+                "{copies}, {k}"
+            );
             assert!(Parameters::malicious(copies, k).is_err(), "{copies}, {k}");
         }
         assert_eq!(Parameters::from_fields(1, 40), None);
         assert_eq!(Parameters::from_fields(1, 0), Some(Parameters::SEMI_HONEST));
+    }
+
+    /// With 4 circuits a generator cheats with one bad circuit in two tries.
+    #[test]
+    fn few_circuits_are_for_measurements_alone() {
+        for (copies, k) in [(4, 40), (64, 40), (256, 8), (120, 40)] {
+            assert!(Parameters::malicious(copies, k).is_err(), "{copies}, {k}");
+            let weak = Parameters::insecure_for_measurements(copies, k).unwrap();
+            assert!(!weak.is_secure().unwrap(), "{copies}, {k}");
+        }
+        for (copies, k) in [(160, 40), (256, 40), (1024, 80)] {
+            let strong = Parameters::malicious(copies, k).unwrap();
+            assert!(strong.is_secure().unwrap(), "{copies}, {k}");
+        }
     }
 
     #[test]

@@ -29,7 +29,8 @@ use tacit_protocol::session::{Proposal, ProtocolId};
 use zeroize::Zeroizing;
 
 pub use tacit_protocol::outsourced::{
-    Parameters as OutsourcedParameters, Peer as OutsourcedRole, RunTicket,
+    MIN_SECURITY_BITS as MIN_OUTSOURCED_SECURITY_BITS, Parameters as OutsourcedParameters,
+    Peer as OutsourcedRole, RunTicket,
 };
 
 use crate::cost::{Cost, PhaseCost, peak_memory_bytes};

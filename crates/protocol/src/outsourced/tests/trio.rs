@@ -23,7 +23,7 @@ pub(super) fn scheme() -> HalfGates {
 }
 
 pub(super) fn malicious(copies: u32) -> Parameters {
-    Parameters::malicious(copies, 8).expect("parameters")
+    Parameters::insecure_for_measurements(copies, 8).expect("parameters")
 }
 
 /// Adds a number of each party, and gives the sum to `to`.
