@@ -10,8 +10,8 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
 use tacit::{
-    ComponentDigest, Damage, Fingerprint, KeptChain, OutsourcedRole, Role, StockName, StockSummary,
-    Stocks,
+    BatchRecord, ComponentDigest, Damage, Fingerprint, KeptChain, OutsourcedRole, Role, StockName,
+    StockSummary, Stocks,
 };
 
 use crate::args::{StockCommand, StockCommandArgs};
@@ -77,13 +77,13 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let destroys = match args.command {
         StockCommand::NewEpoch => Some("new-epoch"),
         StockCommand::Drop { .. } => Some("drop"),
+        StockCommand::ClearTries => Some("clear-tries"),
         _ => None,
     };
     if let Some(command) = destroys {
         if peer.is_none() {
             return Err(Failure::Usage(format!(
-                "{command} destroys what is in stock; say with whom by --peer, and agree with that \
-                 party, which does the same"
+                "{command} takes effect for one peer; say which by --peer"
             )));
         }
         if names.is_empty() {
@@ -102,7 +102,19 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
             let (stock, told) = drop::drop_component(&stocks, &names, component)?;
             return print(args.json, &[stock], vec![told], &[]);
         }
-        StockCommand::List => each(&|name| Ok(list(&stocks.summary(name)?)))?,
+        StockCommand::List => each(&|name| {
+            let record = stocks.batch_record(name.own, name.peer, name.role)?;
+            let (mut text, mut json) = list(&stocks.summary(name)?);
+            text += &batches_text(&record);
+            json["unfinished_batches"] = record.unfinished.into();
+            json["batches_set_aside"] = record.cheats.into();
+            Ok((text, json))
+        })?,
+        StockCommand::ClearTries => each(&|name| {
+            let before = stocks.clear_batch_record(name.own, name.peer, name.role)?;
+            let text = format!("{}now 0\n", batches_text(&before));
+            Ok((text, json!({ "cleared": before.unfinished })))
+        })?,
         StockCommand::Check => each(&|name| check(&stocks, name))?,
         StockCommand::Compact => each(&|name| {
             let freed = stocks.compact(name)?;
@@ -321,6 +333,27 @@ fn list(summary: &StockSummary) -> Told {
         "kinds": kinds.collect::<Vec<_>>(),
     });
     (text, json)
+}
+
+/// What was recorded of the batches with a peer, where there is anything.
+fn batches_text(record: &BatchRecord) -> String {
+    let BatchRecord { unfinished, cheats } = record;
+    let mut text = String::new();
+    if *unfinished > 0 {
+        let _ = writeln!(
+            text,
+            "{unfinished} batches were not finished after their cut was opened; the next is planned \
+             at {} bits more",
+            tacit::charge_bits(*unfinished)
+        );
+    }
+    if *cheats > 0 {
+        let _ = writeln!(
+            text,
+            "{cheats} batches set aside, since a check of a run failed"
+        );
+    }
+    text
 }
 
 /// The beginnings of these digests, or all of those that begin alike.

@@ -179,6 +179,33 @@ impl Stock {
         }))
     }
 
+    /// Gives up, durably, the published lot that instance `number` of a kind belongs to: no
+    /// instance of it will be leased, here or, after the next meeting, by the peer. Returns the lot;
+    /// `None` where it was given up before, or is spent and compacted.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`], [`StockError::Corrupted`].
+    pub fn set_aside(
+        &self,
+        kind: &ComponentDigest,
+        number: u64,
+    ) -> Result<Option<Span>, StockError> {
+        self.inner.update(|records| {
+            let lots = records.lots(kind)?.into_iter();
+            let lot = lots
+                .filter(|lot| lot.state == LotState::Published)
+                .find(|lot| lot.span.contains(number));
+            match lot {
+                None => Ok(None),
+                Some(lot) => {
+                    marks::withdraw(records, kind, lot.span)?;
+                    Ok(Some(lot.span))
+                }
+            }
+        })
+    }
+
     /// Removes lots that are wholly spent, and returns how many bytes that frees. Leases that are
     /// still read keep theirs until they end.
     ///

@@ -10,6 +10,8 @@
 //!   [`Lease::take`], [`Lease::instances`].
 //! - **Keep** values between runs: [`Stock::chain`], [`Chain::reconcile`], [`Chain::begin_attempt`],
 //!   [`Chain::load`], [`Chain::begin_version`], [`Chain::publish`], [`Chain::kill`].
+//! - **Set aside** a lot whose peer cheated, and count what went wrong: [`Stock::set_aside`],
+//!   [`Stocks::change_batch_record`].
 //! - **Look after** it: [`Stock::summary`], [`Stock::check`], [`Stock::compact`],
 //!   [`Stock::new_epoch`], [`Stocks::remove`].
 //!
@@ -53,6 +55,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod batches;
 mod chains;
 mod codec;
 mod cover;
@@ -74,6 +77,7 @@ mod stocks;
 mod storage;
 mod values;
 
+pub use batches::BatchRecord;
 pub use chains::{
     Chain, ChainAgreement, ChainMarks, ChainStatus, ChainSummary, MAX_CHAINS, MAX_VALUES,
     NewVersion,

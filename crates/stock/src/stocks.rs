@@ -32,8 +32,8 @@ pub enum RootKey {
 /// The stocks of a party.
 #[derive(Clone)]
 pub struct Stocks {
-    storage: Arc<dyn Storage>,
-    folder: PathBuf,
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) folder: PathBuf,
     root: Key,
     passed: PassedOfStocks,
 }

@@ -107,6 +107,36 @@ pub enum Error {
         /// s of the run.
         statistical_security_bits: u8,
     },
+    /// So many batches of this peer were begun and not finished that none is planned any more.
+    #[error(
+        "{unfinished} batches with this peer were not finished after their cut was opened, and each \
+         may have been a try to cheat: no plan makes up for so many. Find out why they did not end, \
+         and then clear the count with `tacit stock clear-tries --peer PEER`"
+    )]
+    TooManyTries {
+        /// How many.
+        unfinished: u64,
+    },
+    /// An execution of the function takes more room than a stock has for one.
+    #[error(
+        "an execution of {function} takes {} MiB at the evaluator where {executions} are prepared \
+         together, and a stock keeps at most {} MiB of one; {}",
+        .bytes >> 20,
+        .limit >> 20,
+        larger_batch(*.enough)
+    )]
+    ExecutionTooLarge {
+        /// The function's name.
+        function: String,
+        /// How many are prepared together.
+        executions: u64,
+        /// Bytes of one.
+        bytes: u64,
+        /// Most bytes of one.
+        limit: u64,
+        /// How many prepared together are small enough, since each then takes fewer circuits.
+        enough: Option<u64>,
+    },
     /// `batch` does not run under this scheme.
     #[error(
         "the protocol batch sends tables before inputs are chosen, which {scheme} is not made for; \
@@ -251,17 +281,32 @@ impl Error {
                 StockError::NotAllowed { .. } => Category::Incompatible,
                 _ => Category::Stock,
             },
-            Self::Material(_) | Self::NothingChecked { .. } | Self::OtherChain { .. } => {
-                Category::Stock
-            }
+            Self::Material(_)
+            | Self::NothingChecked { .. }
+            | Self::TooManyTries { .. }
+            | Self::OtherChain { .. } => Category::Stock,
             Self::SavedValue { .. }
             | Self::TransfersUsedUp { .. }
+            | Self::ExecutionTooLarge { .. }
             | Self::SchemeNotForBatch { .. }
             | Self::SchemeNotForOutsourced { .. }
             | Self::TooManyLinks { .. }
             | Self::NoProtocol { .. }
             | Self::ApiMisuse(_) => Category::Usage,
         }
+    }
+}
+
+/// What to do where an execution is too large.
+fn larger_batch(enough: Option<u64>) -> String {
+    match enough {
+        Some(count) => format!(
+            "prepare more of them together, which takes fewer circuits for each: --runs {count} at \
+             both parties is enough"
+        ),
+        None => "no larger batch makes it small enough: cut the function into smaller ones, and \
+                 run these one after the other"
+            .to_owned(),
     }
 }
 

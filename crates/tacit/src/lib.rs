@@ -50,10 +50,10 @@ pub use outsourced::{
 };
 pub use session::{Arrival, Door, Listener, PlainListener, Session, Side};
 pub use stock::{
-    Access, BatchBound, BatchPlan, BatchPreparation, ChainMarks, ChainStatus, ChainSummary,
-    ComponentDigest, Damage, EpochId, KeptChain, Preparation, Prepared, PreparedBatch,
-    PreparedKind, Report, Span, StockError, StockName, StockSummary, StockedKind, Stocks, Storage,
-    TakenNumbers, check_chain_name,
+    Access, BatchBound, BatchPlan, BatchPreparation, BatchRecord, ChainMarks, ChainStatus,
+    ChainSummary, ComponentDigest, Damage, EpochId, KeptChain, Preparation, Prepared,
+    PreparedBatch, PreparedKind, Report, Span, StockError, StockName, StockSummary, StockedKind,
+    Stocks, Storage, TakenNumbers, charge_bits, check_chain_name,
 };
 pub use tacit_circuit::{
     Circuit, CircuitError, Component, ComponentCache, Digest, Function, FunctionBuilder,

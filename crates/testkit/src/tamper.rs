@@ -150,6 +150,7 @@ pub type Rewrite = Box<dyn FnMut(usize, u8, &[u8]) -> Option<Vec<u8>> + Send>;
 
 enum Change {
     Fault(Tampering),
+    First(u8, Fault),
     Rewrite(Rewrite),
 }
 
@@ -170,6 +171,12 @@ impl TamperingSink {
     #[must_use]
     pub fn new(inner: Box<dyn Sink>, tampering: Tampering) -> Self {
         Self::with(inner, Change::Fault(tampering))
+    }
+
+    /// A sink over `inner` that commits `fault` on the first message of a kind.
+    #[must_use]
+    pub fn on_first(inner: Box<dyn Sink>, kind: u8, fault: Fault) -> Self {
+        Self::with(inner, Change::First(kind, fault))
     }
 
     /// A sink over `inner` that sends what `rewrite` makes of each message.
@@ -193,12 +200,18 @@ impl TamperingSink {
     fn pass(&mut self, frame: &[u8], wait: &Wait<'_>) -> Result<(), Interrupt> {
         let number = self.sent;
         self.sent += 1;
+        if let Change::First(kind, fault) = self.change
+            && kind == frame[0]
+        {
+            let message = number;
+            self.change = Change::Fault(Tampering { message, fault });
+        }
         match &mut self.change {
             Change::Fault(Tampering { message, fault }) if *message == number => {
                 let fault = *fault;
                 return self.commit(fault, frame, wait);
             }
-            Change::Fault(_) => self.emit(frame, wait)?,
+            Change::Fault(_) | Change::First(..) => self.emit(frame, wait)?,
             Change::Rewrite(rewrite) => match rewrite(number, frame[0], &frame[HEADER_BYTES..]) {
                 None => self.emit(frame, wait)?,
                 Some(payload) => {

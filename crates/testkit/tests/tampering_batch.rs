@@ -31,7 +31,7 @@ const EVALUATOR_INPUT: u8 = 40;
 const THREADS: usize = 24;
 
 /// The messages that are of `batch` alone, and those that end a lot and bring its OTs.
-const KINDS: [Kind; 17] = [
+const KINDS: [Kind; 18] = [
     Kind::CotExtension,
     Kind::LotStored,
     Kind::BatchPlan,
@@ -49,6 +49,7 @@ const KINDS: [Kind; 17] = [
     Kind::RecoveryLabels,
     Kind::MaskedResult,
     Kind::ExecutionReady,
+    Kind::BatchSecurity,
 ];
 
 #[derive(Clone, Copy)]

@@ -59,6 +59,9 @@ pub(crate) enum StockCommand {
     },
     /// Free the room of what is used
     Compact,
+    /// Forget how many batches with this peer were not finished, which raise the security that the
+    /// next one is planned at. Only if you know why they were not
+    ClearTries,
     /// Destroy stocks; once the peer has done the same, the next preparation begins anew under a
     /// new Δ. The remedy for a stock restored from an old copy and for a cloned machine
     NewEpoch,

@@ -33,6 +33,16 @@ const BROKEN: Error =
 /// Where executions go when they are prepared. Until all are there, none may be used: who keeps
 /// them makes that so.
 pub trait Circuits<E> {
+    /// The check set is about to be opened, or has been: from now on a garbler that leaves has
+    /// tried to cheat. Whoever counts tries does so durably before this returns.
+    ///
+    /// # Errors
+    ///
+    /// It can't be counted: [`Error::Material`].
+    fn begin(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Keeps execution `number`; they come in order, from 0.
     ///
     /// # Errors

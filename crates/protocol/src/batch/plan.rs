@@ -11,6 +11,9 @@
 //! | the encoding | distance s + 3, see `encoding` |
 //! | inputs | s + 2 pairs, see `consistency` |
 //!
+//! A garbler that leaves when it has seen the cut is not caught, and may try again. So the s of a
+//! batch is raised by [`charge_bits`] of the tries before it.
+//!
 //! A cheating evaluator is bounded apart: by the OT extension's checks (2^−40), and by
 //! ⌈n/64⌉ · 2^−64 for the garbler's result of n bits (see `returned`).
 
@@ -31,6 +34,23 @@ pub const MAX_SECURITY_BITS: u8 = 80;
 
 /// Most executions of a batch.
 pub const MAX_EXECUTIONS: u64 = 1 << 12;
+
+/// By how much s is raised for a batch after `tries` that were begun and not finished, so that all
+/// tries together, however many, succeed with at most two to minus s.
+///
+/// A batch planned at s loses at most 3/4 · 2^−s, since each of three ways has 2^−(s+2). The first is
+/// planned at s; what is left for all further ones is 1/4 · 2^−s. Try t + 1 is planned at s + ⌈lg
+/// 3t(t+1)⌉, and the sum of 3/4 / (3t(t+1)) over all t ≥ 1 is 1/4.
+#[must_use]
+pub fn charge_bits(tries: u64) -> u8 {
+    let tries = u128::from(tries);
+    let weight = (3 * tries).saturating_mul(tries + 1);
+    match weight.checked_next_power_of_two() {
+        _ if tries == 0 => 0,
+        Some(power) => power.trailing_zeros() as u8,
+        None => u8::MAX,
+    }
+}
 
 /// How many circuits a batch takes. Both parties compute or are told the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,6 +277,21 @@ mod tests {
                 assert!(bound.circuits_bits >= f64::from(bits) + 2.0);
                 assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(plan));
             }
+        }
+    }
+
+    /// All tries together, for ever, stay below what one batch promises: the sum to 2^20 tries, and
+    /// its tail, below the integral of 1/(4 t^2).
+    #[test]
+    fn all_tries_together_stay_below_what_was_asked_for() {
+        let of = |tries| 0.75 * (-f64::from(charge_bits(tries))).exp2();
+        let tries = 1_u64 << 20;
+        let sum: f64 = (0..tries).map(of).sum();
+        assert!(sum + 0.25 / (tries - 1) as f64 <= 1.0, "{sum}");
+        assert_eq!([0, 1, 2, 3, 20].map(charge_bits), [0, 3, 5, 6, 11]);
+        // Never less than for a fair share of each try.
+        for tries in [1, 2, 5, 6, 100, u64::MAX] {
+            assert!(f64::from(charge_bits(tries)) >= (1.0 + tries as f64).log2().ceil());
         }
     }
 

@@ -254,7 +254,11 @@ impl Planner {
                     };
                     match found {
                         Ok(alternative) => alternatives.push(alternative),
-                        Err(error) => refused = Some(error),
+                        // A scheme that nobody chose is no reason where there is another.
+                        Err(error) if refused.as_ref().is_none_or(is_of_scheme) => {
+                            refused = Some(error);
+                        }
+                        Err(_) => {}
                     }
                 }
             }
@@ -296,6 +300,10 @@ impl Planner {
             })
             .collect())
     }
+}
+
+fn is_of_scheme(error: &Error) -> bool {
+    matches!(error, Error::SchemeNotForBatch { .. })
 }
 
 fn no_protocol(asked: ThreatModel) -> Error {

@@ -31,7 +31,7 @@ use tacit_stock::{Disk, Lease, Limits, RootKey, Wanted};
 
 use crate::Error;
 
-pub use batch::{BatchBound, BatchPlan, BatchPreparation, PreparedBatch};
+pub use batch::{BatchBound, BatchPlan, BatchPreparation, PreparedBatch, charge_bits};
 pub(crate) use batch::{
     BatchRun, BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, check_scheme, family,
     with_batch_scheme,
@@ -44,8 +44,8 @@ pub(crate) use run::PreparedRun;
 pub use supply::TakenNumbers;
 pub(crate) use supply::{LeaseOrder, Supplies};
 pub use tacit_stock::{
-    Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId, Report, Span,
-    StockError, Storage, check_chain_name,
+    Access, BatchRecord, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId,
+    Report, Span, StockError, Storage, check_chain_name,
 };
 
 /// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough

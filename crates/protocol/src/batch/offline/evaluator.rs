@@ -401,6 +401,8 @@ impl<S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>> Party
                 )
             }
             State::Choosing => {
+                // Before the check set leaves: a try that is not counted could be repeated.
+                self.keep.begin()?;
                 message.clear();
                 message.extend_from_slice(&self.choices.check_set);
                 let set = CheckSet::choose(self.batch, &self.choices.check_set);

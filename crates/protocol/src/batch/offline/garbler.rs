@@ -357,6 +357,7 @@ impl<S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>> Party
             State::AwaitingPlan => self.take_plan(payload)?,
             State::AwaitingCheckSet => {
                 let seed = self.opened(Domain::CheckSet, Kind::CheckSet, payload)?;
+                self.keep.begin()?;
                 State::OpeningSeeds(CheckSet::choose(self.batch, &seed), 0)
             }
             State::AwaitingBuckets(set) | State::OpeningSeeds(set, _) => {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `prepare` | fills the stock: one lot for each batch, published when both have checked it |
 //! | `run` | leases an execution at both parties, and runs it |
+//! | `tries` | what is recorded of a peer: tries not finished, and cheats |
 //!
 //! An execution is an instance of a kind, as a garbled component is; its record begins, where the
 //! tables are, with the batch that it belongs to: the plan and the name that its hashes are bound
@@ -12,16 +13,22 @@
 //! first 31 bytes of a hash of the function and s, then the size of a bucket, so that a run finds
 //! all batches of its function whatever their plans.
 //!
+//! **Tries are counted** (`tries`): the evaluator plans a batch at an s that is raised for those
+//! that this peer began and did not finish, and tells the garbler that s before both make the batch.
+//! A batch whose peer was caught in a run is set aside by both, and counted, too.
+//!
 //! The whole batch is one lot, which is pending when this party's offline stage has ended well and
 //! published when the other's has, too: a failed check or a connection lost before leaves nothing.
 
 mod prepare;
 mod run;
+mod tries;
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Function, Role};
 use tacit_garble::{HalfGates, Scheme, SchemeId, ThreeHalves};
 use tacit_kernels::{Block, Construction};
+use tacit_protocol::batch::plan::MAX_EXECUTIONS;
 use tacit_protocol::batch::{Batch, EvaluatorExecution, GarblerExecution, Plan};
 use tacit_stock::{ComponentDigest, MAX_INSTANCE_BYTES, Shape};
 
@@ -30,6 +37,7 @@ use crate::Error;
 
 pub use prepare::{BatchPreparation, PreparedBatch};
 pub(crate) use run::BatchRun;
+pub use tacit_protocol::batch::plan::charge_bits;
 pub use tacit_protocol::batch::{Bound as BatchBound, Plan as BatchPlan};
 
 /// The statistical security parameter, unless asked otherwise.
@@ -55,12 +63,17 @@ pub(crate) fn family(function: &Function, statistical_security_bits: u8) -> [u8;
     family
 }
 
-/// The kind under which executions of `plan` are kept.
-fn kind_of(function: &Function, plan: &Plan) -> Result<ComponentDigest, Error> {
+/// The kind under which executions of `plan` are kept, which are ordered at this s. The plan's own
+/// is higher where it was charged for tries.
+fn kind_of(
+    function: &Function,
+    statistical_security_bits: u8,
+    plan: &Plan,
+) -> Result<ComponentDigest, Error> {
     let bucket = u8::try_from(plan.cut().bucket);
     let bucket = bucket.map_err(|_| Error::ApiMisuse("buckets of at most 255 circuits"))?;
     let mut kind = [bucket; 32];
-    kind[..FAMILY_BYTES].copy_from_slice(&family(function, plan.statistical_security_bits()));
+    kind[..FAMILY_BYTES].copy_from_slice(&family(function, statistical_security_bits));
     Ok(ComponentDigest(kind))
 }
 
@@ -107,15 +120,15 @@ fn name_of(function: &Function, statistical_security_bits: u8) -> String {
 fn shape<S: Scheme<Wire = Block>>(role: Role, batch: &Batch<'_, S>) -> Result<Shape, Error> {
     let evaluators = EvaluatorExecution::bytes(batch);
     let table_bytes = HEADER_BYTES + evaluators.published;
-    // With room for the tag that the stock adds.
-    let bytes = (evaluators.secret + table_bytes) as u64 + 64;
+    let bytes = kept_bytes(batch);
     if bytes > MAX_INSTANCE_BYTES {
-        return Err(Error::Material(format!(
-            "an execution of {} takes {bytes} bytes at the evaluator, and a stock keeps at most \
-             {MAX_INSTANCE_BYTES} of one; the protocol batch does not run so large a function: \
-             cut it into smaller ones",
-            batch.function().name()
-        )));
+        return Err(Error::ExecutionTooLarge {
+            function: batch.function().name().to_owned(),
+            executions: batch.plan().executions(),
+            bytes,
+            limit: MAX_INSTANCE_BYTES,
+            enough: fitting(batch),
+        });
     }
     Ok(match role {
         Role::Garbler => Shape {
@@ -126,6 +139,25 @@ fn shape<S: Scheme<Wire = Block>>(role: Role, batch: &Batch<'_, S>) -> Result<Sh
             secret_bytes: evaluators.secret as u32,
             table_bytes: table_bytes as u32,
         },
+    })
+}
+
+/// Bytes of an execution's record at the evaluator, with room for the tag that the stock adds.
+fn kept_bytes<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> u64 {
+    let evaluators = EvaluatorExecution::bytes(batch);
+    (evaluators.secret + HEADER_BYTES + evaluators.published) as u64 + 64
+}
+
+/// How many executions, prepared together, take so few circuits each that one fits into a stock: a
+/// power of two, if any number does.
+fn fitting<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> Option<u64> {
+    let (function, bits) = (batch.function(), batch.plan().statistical_security_bits());
+    let mut counts = (0..=MAX_EXECUTIONS.ilog2()).map(|power| 1 << power);
+    counts.find(|executions| {
+        let plan = Plan::cheapest(function, *executions, bits);
+        let of_plan = |plan| Batch::named(batch.scheme(), function, plan, [0; NAME_BYTES]);
+        plan.and_then(of_plan)
+            .is_ok_and(|batch| kept_bytes(&batch) <= MAX_INSTANCE_BYTES)
     })
 }
 

@@ -18,11 +18,11 @@ use tacit_protocol::batch::{
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
 use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, Refill};
-use tacit_stock::{LotWriter, Span, StockError};
+use tacit_stock::{LotWriter, Span};
 
 use super::{
     BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, header, kind_of, kinds_in_stock, name_of,
-    shape, with_batch_scheme,
+    shape, tries, with_batch_scheme,
 };
 use crate::driver::drive;
 use crate::session::OtNeed;
@@ -270,9 +270,10 @@ impl BatchVisitor for Fill<'_, '_> {
         if missing == 0 {
             return Ok((0, there, None));
         }
-        let plan = order.plan_of(missing)?;
+        let charged = tries::agree(session, opened, security_bits)?;
+        let plan = Plan::cheapest(function, missing, charged)?;
         let batch = Batch::new(scheme, function, plan, &tag)?;
-        let kind = kind_of(function, &plan)?;
+        let kind = kind_of(function, security_bits, &plan)?;
         let name = name_of(function, security_bits);
         opened.stocks.note_name(&kind, &name);
         let span = Span {
@@ -280,8 +281,12 @@ impl BatchVisitor for Fill<'_, '_> {
             count: missing,
         };
         let lot = preparation.begin_lot(kind, shape(opened.role, &batch)?, span)?;
-        make(session, order, &tag, &batch, &lot)?;
+        make(session, order, &tag, &batch, (&lot, opened))?;
         opened.publish(session, lot)?;
+        let id = opened.stock.id();
+        opened.stocks.note_of_batches(&id, |record| {
+            record.unfinished = record.unfinished.saturating_sub(1);
+        })?;
         opened.note_published(&kind, span);
         Ok((missing, there + missing, Some(plan)))
     }
@@ -293,7 +298,7 @@ fn make<S: Scheme<Wire = Block>>(
     order: &mut BatchPreparation<'_>,
     tag: &RunTag,
     batch: &Batch<'_, S>,
-    lot: &LotWriter,
+    (lot, opened): (&LotWriter, &OpenedStock),
 ) -> Result<(), Error> {
     let (threads, watch) = (order.threads.get(), &mut order.watch);
     let mut rng = UnwrapErr(getrandom::SysRng);
@@ -301,6 +306,7 @@ fn make<S: Scheme<Wire = Block>>(
     let failed = Cell::new(None);
     let keeper = Keeper {
         lot,
+        opened,
         header: header(batch),
         failed: &failed,
     };
@@ -330,7 +336,7 @@ fn make<S: Scheme<Wire = Block>>(
         }
     };
     match failed.take() {
-        Some(error) => Err(StockError::into(error)),
+        Some(error) => Err(error),
         None => driven,
     }
 }
@@ -338,9 +344,10 @@ fn make<S: Scheme<Wire = Block>>(
 /// Puts executions into a lot.
 struct Keeper<'a> {
     lot: &'a LotWriter,
+    opened: &'a OpenedStock,
     header: Vec<u8>,
-    /// What the stock says where it cannot keep one.
-    failed: &'a Cell<Option<StockError>>,
+    /// What the stock says where it cannot keep one, or not count a try.
+    failed: &'a Cell<Option<Error>>,
 }
 
 impl Keeper<'_> {
@@ -352,7 +359,22 @@ impl Keeper<'_> {
     ) -> Result<(), tacit_protocol::Error> {
         let number = self.lot.span().first + u64::from(number);
         let tables = [&self.header, published].concat();
-        self.lot.put(number, secret, &tables).map_err(|error| {
+        let put = self.lot.put(number, secret, &tables);
+        self.told(put.map_err(Error::from))
+    }
+
+    /// Counts a try.
+    fn count(&self) -> Result<(), tacit_protocol::Error> {
+        let id = self.opened.stock.id();
+        let counted = self.opened.stocks.note_of_batches(&id, |record| {
+            record.unfinished = record.unfinished.saturating_add(1);
+        });
+        self.told(counted.map(drop))
+    }
+
+    /// Notes an error for people, and ends the party with it.
+    fn told(&self, done: Result<(), Error>) -> Result<(), tacit_protocol::Error> {
+        done.map_err(|error| {
             let text = error.to_string();
             self.failed.set(Some(error));
             tacit_protocol::Error::Material(text)
@@ -361,6 +383,10 @@ impl Keeper<'_> {
 }
 
 impl Circuits<GarblerExecution> for Keeper<'_> {
+    fn begin(&mut self) -> Result<(), tacit_protocol::Error> {
+        self.count()
+    }
+
     fn keep(
         &mut self,
         number: u32,
@@ -371,6 +397,10 @@ impl Circuits<GarblerExecution> for Keeper<'_> {
 }
 
 impl Circuits<EvaluatorExecution> for Keeper<'_> {
+    fn begin(&mut self) -> Result<(), tacit_protocol::Error> {
+        self.count()
+    }
+
     fn keep(
         &mut self,
         number: u32,

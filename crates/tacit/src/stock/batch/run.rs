@@ -16,7 +16,9 @@ use tacit_protocol::prepared::MAX_RUNS_AHEAD;
 use tacit_stock::{ComponentDigest, Instance, Lease};
 use zeroize::Zeroizing;
 
-use super::{BatchVisitor, HEADER_BYTES, kind_of, kinds_in_stock, name_of, with_batch_scheme};
+use super::{
+    BatchVisitor, HEADER_BYTES, kind_of, kinds_in_stock, name_of, tries, with_batch_scheme,
+};
 use crate::cost::Clock;
 use crate::driver::{drive, receive, send};
 use crate::stock::supply::{Attempt, LEASES_DIFFER, LeaseOrder, TakenNumbers, follow, name};
@@ -50,12 +52,22 @@ impl BatchRun<'_> {
         let instance = lease.instances().next().transpose()?;
         let instance = instance.ok_or(Error::ApiMisuse("an execution was leased"))?;
         let scheme = self.opened.scheme;
+        let number = instance.number();
+        let opened = &*self.opened;
         let visitor = Execute {
-            run: self,
+            session: self.session,
+            role: opened.role,
+            function: self.function,
+            inputs: self.inputs,
+            statistical_security_bits: self.statistical_security_bits,
+            threads: self.threads,
+            watch: self.watch,
             kind,
             instance,
         };
-        with_batch_scheme(scheme, visitor)?
+        let ran = with_batch_scheme(scheme, visitor)?;
+        // Before the peer hears why: it could take the other executions meanwhile.
+        ran.map_err(|error| tries::after_run(opened, (&kind, number), error))
     }
 
     /// Leases at both parties one execution, and as many more as the evaluator wants ahead.
@@ -114,7 +126,13 @@ impl BatchRun<'_> {
 }
 
 struct Execute<'a> {
-    run: BatchRun<'a>,
+    session: &'a mut Session,
+    role: Role,
+    function: &'a Function,
+    inputs: &'a [bool],
+    statistical_security_bits: u8,
+    threads: usize,
+    watch: &'a mut dyn FnMut(Progress),
     kind: ComponentDigest,
     instance: Instance,
 }
@@ -124,49 +142,53 @@ impl BatchVisitor for Execute<'_> {
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
         let Self {
-            run,
+            session,
+            role,
+            function,
+            inputs,
+            statistical_security_bits,
+            threads,
+            watch,
             kind,
             instance,
         } = self;
-        let (session, threads) = (run.session, run.threads);
         let (header, published) = instance
             .tables()
             .split_first_chunk::<HEADER_BYTES>()
-            .ok_or_else(|| broken(run.function))?;
-        let (plan, name) = header
-            .split_first_chunk()
-            .ok_or_else(|| broken(run.function))?;
-        let plan = Plan::from_bytes(plan).map_err(|_| broken(run.function))?;
-        let name = name.try_into().map_err(|_| broken(run.function))?;
-        if kind_of(run.function, &plan)? != kind {
-            return Err(broken(run.function));
+            .ok_or_else(|| broken(function))?;
+        let (plan, name) = header.split_first_chunk().ok_or_else(|| broken(function))?;
+        let plan = Plan::from_bytes(plan).map_err(|_| broken(function))?;
+        let name = name.try_into().map_err(|_| broken(function))?;
+        let is_of_run = plan.statistical_security_bits() >= statistical_security_bits
+            && kind_of(function, statistical_security_bits, &plan)? == kind;
+        if !is_of_run {
+            return Err(broken(function));
         }
-        let batch = Batch::named(scheme, run.function, plan, name)?;
+        let batch = Batch::named(scheme, function, plan, name)?;
         let secret = instance.secret();
         let mut seed = Zeroizing::new([0; 32]);
         UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
-        match run.opened.role {
+        match role {
             Role::Garbler => {
                 let execution = GarblerExecution::from_bytes(&batch, secret);
-                let execution = execution.map_err(|_| broken(run.function))?;
+                let execution = execution.map_err(|_| broken(function))?;
                 drop(instance);
                 let ready = execution.ready(&batch, threads);
-                let mut party = OnlineGarbler::new(&batch, ready, run.inputs, &seed)?;
+                let mut party = OnlineGarbler::new(&batch, ready, inputs, &seed)?;
                 send(session.channel(), Kind::ExecutionReady, &[])?;
                 let online = Clock::start(session);
-                drive(session.channel(), &mut party, run.watch)?;
+                drive(session.channel(), &mut party, watch)?;
                 Ok((party.finish()?, online))
             }
             Role::Evaluator => {
                 let bytes = EvaluatorBytes { secret, published };
                 let execution = EvaluatorExecution::from_bytes(&batch, bytes);
-                let execution = execution.map_err(|_| broken(run.function))?;
+                let execution = execution.map_err(|_| broken(function))?;
                 drop(instance);
-                let mut party =
-                    OnlineEvaluator::new(&batch, execution, run.inputs, threads, &seed)?;
+                let mut party = OnlineEvaluator::new(&batch, execution, inputs, threads, &seed)?;
                 receive(session.channel(), Kind::ExecutionReady, 0)?;
                 let online = Clock::start(session);
-                drive(session.channel(), &mut party, run.watch)?;
+                drive(session.channel(), &mut party, watch)?;
                 Ok((party.finish()?, online))
             }
         }
