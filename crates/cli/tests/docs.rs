@@ -135,3 +135,19 @@ fn the_digests_are_those_that_the_command_prints() {
         }
     }
 }
+
+#[test]
+fn the_bits_of_batch_are_those_of_its_schemes() {
+    use tacit::garble::SchemeId;
+    let page = read("docs/protocols/batch.md");
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for scheme in [
+        SchemeId::HALF_GATES_TWO_CALL,
+        SchemeId::HALF_GATES_REKEYED,
+        SchemeId::THREE_HALVES,
+    ] {
+        let bits = scheme.rung().expect("a scheme of the ladder").security_bits;
+        let told = format!("{bits} under `{scheme}`");
+        assert!(page.contains(&told), "{told}");
+    }
+}
