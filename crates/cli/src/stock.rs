@@ -342,8 +342,8 @@ fn batches_text(record: &BatchRecord) -> String {
     if *unfinished > 0 {
         let _ = writeln!(
             text,
-            "{unfinished} batches were not finished after their cut was opened; the next is planned \
-             at {} bits more",
+            "{unfinished} batches were not finished after their cut was opened; an evaluator plans \
+             the next one at {} bits more",
             tacit::charge_bits(*unfinished)
         );
     }
