@@ -160,7 +160,7 @@ pub enum StockError {
         /// The instances that were to be prepared.
         span: Span,
     },
-    /// Another process prepares with this peer, or runs on the same chain.
+    /// Another process prepares with this peer, runs on the same chain, or opens the folder.
     #[error(
         "another process holds {}; wait until it has finished, or stop it",
         file.display()

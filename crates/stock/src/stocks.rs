@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -18,6 +20,10 @@ use crate::{EpochId, Limits, Stock, StockError, StockId};
 const MAGIC: [u8; 8] = *b"TACITROT";
 const FILE_NAME: &str = "root.key";
 const FILE_BYTES: usize = 8 + 4 + 32 + 32;
+
+/// How long to wait for another process that opens the folder, and between two tries.
+const LOCK_AT_MOST: Duration = Duration::from_secs(20);
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 /// Where the root key is, without which nothing in the stocks opens.
 pub enum RootKey {
@@ -44,7 +50,7 @@ impl Stocks {
     /// # Errors
     ///
     /// [`StockError::Io`]; [`StockError::Corrupted`] where the root key is damaged or others can
-    /// read it.
+    /// read it; [`StockError::Busy`] where another process that opens the folder does not finish.
     pub fn open(
         storage: Arc<dyn Storage>,
         folder: &Path,
@@ -182,43 +188,15 @@ pub(crate) struct Place {
     pub(crate) passed: Arc<Mutex<Passed>>,
 }
 
+/// Reads the root key, or makes it where the folder is new.
 fn root_key(storage: &dyn Storage, folder: &Path) -> Result<Key, StockError> {
     let path = folder.join(FILE_NAME);
-    // Two processes may begin at once: whoever has the lock writes, the other reads.
-    let lock_path = folder.join("root.lock");
-    let lock = storage
-        .try_lock(&lock_path)
-        .map_err(StockError::io(&lock_path, "lock it"))?;
-    match storage.open(&path) {
-        Ok(file) => {
-            let mut bytes = Zeroizing::new([0; FILE_BYTES]);
-            let read = file.read_at(&mut *bytes, 0);
-            if read.is_err() && lock.is_some() && unused(storage, folder)? {
-                // A crash cut its writing: no stock was ever sealed under it.
-                storage
-                    .remove(&path)
-                    .map_err(StockError::io(&path, "remove it"))?;
-                return make_root_key(storage, folder, &path);
-            }
-            if file
-                .exposed()
-                .map_err(StockError::io(&path, "read its mode"))?
-            {
-                return Err(StockError::corrupted(
-                    &path,
-                    "its mode",
-                    "open to others",
-                    "0600",
-                    "If you trust everyone on this machine run `chmod 600` on it, else begin anew \
-                     with `tacit stock new-epoch --peer PEER` after removing it",
-                ));
-            }
-            parse_root(&path, read, &bytes)
-        }
+    // Several processes may open a new folder at once. The first to get the lock writes the key;
+    // the others read it when it is whole and durable.
+    let _lock = wait_for_lock(storage, &folder.join("root.lock"))?;
+    let file = match storage.open(&path) {
+        Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if lock.is_none() {
-                return Err(StockError::Busy { file: lock_path });
-            }
             if !unused(storage, folder)? {
                 return Err(StockError::corrupted(
                     &path,
@@ -229,9 +207,49 @@ fn root_key(storage: &dyn Storage, folder: &Path) -> Result<Key, StockError> {
                      remove them and prepare anew",
                 ));
             }
-            make_root_key(storage, folder, &path)
+            return make_root_key(storage, folder, &path);
         }
-        Err(error) => Err(StockError::io(&path, "open it")(error)),
+        Err(error) => return Err(StockError::io(&path, "open it")(error)),
+    };
+    let mut bytes = Zeroizing::new([0; FILE_BYTES]);
+    let read = file.read_at(&mut *bytes, 0);
+    if read.is_err() && unused(storage, folder)? {
+        // A crash cut its writing: no stock was ever sealed under it.
+        storage
+            .remove(&path)
+            .map_err(StockError::io(&path, "remove it"))?;
+        return make_root_key(storage, folder, &path);
+    }
+    if file
+        .exposed()
+        .map_err(StockError::io(&path, "read its mode"))?
+    {
+        return Err(StockError::corrupted(
+            &path,
+            "its mode",
+            "open to others",
+            "0600",
+            "If you trust everyone on this machine run `chmod 600` on it, else begin anew \
+             with `tacit stock new-epoch --peer PEER` after removing it",
+        ));
+    }
+    parse_root(&path, read, &bytes)
+}
+
+/// Waits until no other process or thread has the lock. Those that take it hold it for
+/// milliseconds.
+fn wait_for_lock(storage: &dyn Storage, file: &Path) -> Result<Box<dyn Send + Sync>, StockError> {
+    let began = Instant::now();
+    loop {
+        let lock = storage.try_lock(file);
+        match lock.map_err(StockError::io(file, "lock it"))? {
+            Some(lock) => return Ok(lock),
+            None if began.elapsed() < LOCK_AT_MOST => thread::sleep(LOCK_PAUSE),
+            None => {
+                let file = file.to_owned();
+                return Err(StockError::Busy { file });
+            }
+        }
     }
 }
 
@@ -268,13 +286,16 @@ fn parse_root(
     read: io::Result<()>,
     bytes: &[u8; FILE_BYTES],
 ) -> Result<Key, StockError> {
-    let damaged = |found: String| {
+    let damaged = |found: &str| {
         let expected = "76 bytes that begin with TACITROT and end with their checksum";
         StockError::corrupted(path, "the root key", found, expected, REMOVE)
     };
-    read.map_err(|error| damaged(error.to_string()))?;
+    read.map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => damaged("too short"),
+        _ => StockError::io(path, "read it")(error),
+    })?;
     if bytes[..8] != MAGIC || bytes[44..] != Sha256::digest(&bytes[..44])[..] {
-        return Err(damaged("damaged".to_owned()));
+        return Err(damaged("damaged"));
     }
     let found = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
     if found != FORMAT_VERSION {

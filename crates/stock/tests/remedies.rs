@@ -41,4 +41,10 @@ fn what_a_new_epoch_needs_to_read_is_to_be_removed() {
     fs::write(&key, &bytes).expect("written");
     let error = open(&folder).expect_err("a damaged key").to_string();
     assert!(error.contains("remove the folder"), "{error}");
+    fs::write(&key, &bytes[..40]).expect("written");
+    let error = open(&folder).expect_err("half a key").to_string();
+    assert!(
+        error.contains("the root key is too short, expected 76 bytes"),
+        "{error}"
+    );
 }
