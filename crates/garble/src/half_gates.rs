@@ -5,8 +5,8 @@
 //! nothing.
 //!
 //! **Assumption.** AES is an ideal cipher, under either construction of [`tacit_kernels::hash`],
-//! whose header states the concrete security: 118 bits *two-call*, one less where a key serves
-//! decoding as well, and about 126 *re-keyed*.
+//! whose [`Construction::security_bits`] computes the concrete security: 117 bits *two-call*, where
+//! a key serves decoding as well, and 126 *re-keyed*.
 //!
 //! **In the paper's notation**: W^0 is the label of value 0, p the permute bit, H(x, i) the hash;
 //! gate g hashes its first input with tweak (AND, g, 0), the garbler's half (G), and its second

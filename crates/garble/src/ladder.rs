@@ -6,6 +6,9 @@
 use core::fmt;
 use core::str::FromStr;
 
+use tacit_kernels::Construction;
+use tacit_kernels::hash::EPOCH_BITS;
+
 use crate::{SchemeId, UnknownScheme};
 
 /// What a scheme assumes of AES. A later one implies the earlier ones.
@@ -127,13 +130,17 @@ pub struct Rung {
     pub security: &'static str,
 }
 
+/// AND gates that one cipher key of the two-call hash serves; in instance 0 also as many outputs,
+/// whose tags are a target each.
+pub(crate) const KEY_GATES: u32 = 1 << EPOCH_BITS;
+
 /// Every scheme of this version, the default first.
 pub const LADDER: [Rung; 11] = [
     Rung {
         id: SchemeId::HALF_GATES_TWO_CALL,
         assumption: Assumption::IdealCipher,
         cost: half_gates_cost(8, 4, 0),
-        security_bits: 117,
+        security_bits: Construction::TwoCall.security_bits(KEY_GATES + KEY_GATES),
         security: "128 bits less the 11 of the 2^11 hashes, of 2^10 AND gates and as many outputs, \
                    that can be aimed at under one cipher key; it does not fall with the number \
                    of gates",
@@ -142,7 +149,7 @@ pub const LADDER: [Rung; 11] = [
         id: SchemeId::HALF_GATES_REKEYED,
         assumption: Assumption::IdealCipher,
         cost: half_gates_cost(4, 2, 2),
-        security_bits: 126,
+        security_bits: Construction::Rekeyed.security_bits(KEY_GATES + KEY_GATES),
         security: "a cipher key meets two labels of one half-gate and no other, so that work on \
                    one gate helps against no other",
     },
@@ -160,7 +167,7 @@ pub const LADDER: [Rung; 11] = [
                 evaluator_key_schedules: 0,
             },
         },
-        security_bits: 116,
+        security_bits: Construction::TwoCall.security_bits(3 * KEY_GATES / 2 + KEY_GATES),
         security: "128 bits less the 11.3 of the 5/2 · 2^10 hashes, of 2^10 AND gates and as many \
                    outputs, that can be aimed at under one cipher key; it does not fall with the \
                    number of gates",

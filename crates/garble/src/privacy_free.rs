@@ -46,10 +46,11 @@ use core::fmt;
 
 use subtle::{Choice, ConstantTimeEq};
 use tacit_circuit::Program;
-use tacit_kernels::{Block, Cpu};
+use tacit_kernels::{Block, Construction, Cpu};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::StartPoint;
+use crate::ladder::KEY_GATES;
 
 /// Bytes of an AND gate's table.
 const AND_BYTES: usize = Block::BYTES;
@@ -172,7 +173,7 @@ pub struct PrivacyFree {
 
 impl PrivacyFree {
     /// Concrete security in bits, at 2^40 gates: see the module's header.
-    pub const SECURITY_BITS: u8 = 118;
+    pub const SECURITY_BITS: u8 = Construction::TwoCall.security_bits(KEY_GATES);
 
     /// It, on the fastest backend that this CPU has.
     #[must_use]

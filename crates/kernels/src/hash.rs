@@ -5,14 +5,15 @@
 //! - *two-call* (TMMO of Guo, Katz, Wang and Yu, "Efficient and secure multiparty computation
 //!   from fixed-key block ciphers", IEEE S&P 2020): H(x, i) = π(π(x) ⊕ i) ⊕ π(x), with π = AES
 //!   under start ⊕ tweak(key epoch, number / 2^10). The tweak enters linearly, so what counts is
-//!   how many hashes share a key. Concrete security is about 128 − log₂(ANDs per key) bits: 118
-//!   with a key for each 2^10, for 2^40 gates as for 2^10, where one key for 2^40 would leave 88.
+//!   how many hashes share a key: a key for each 2^10 numbers leaves 116 to 118 bits
+//!   ([`Construction::security_bits`]), for 2^40 gates as for 2^10, where one key for 2^40 would
+//!   leave 88.
 //!   Cost: two cipher calls a hash, one key schedule for 2^10 numbers.
 //! - *re-keyed* (Guo, Katz, Wang, Weng and Yu, "Better concrete security for half-gates garbling
 //!   in the multi-instance setting", CRYPTO 2020): H(x, i) = AES_k(σ(x)) ⊕ σ(x), k = start ⊕ i and
 //!   σ(high ‖ low) = (high ⊕ low ‖ high). Without σ, decrypting would give Δ. A key meets
 //!   two labels of one half-gate and no other, so that the bound does not grow with the gates
-//!   under a start point: about 126 bits, for 2^40 gates too. Cost: a key schedule a
+//!   under a start point: 126 bits, for 2^40 gates too. Cost: a key schedule a
 //!   tweak, a cipher call a hash.
 //!
 //! Both need the tweaks under a start point to be distinct ([`Tweak`] sees to it) and start
@@ -31,6 +32,23 @@ pub enum Construction {
     TwoCall,
     /// H(x, i) = AES_k(σ(x)) ⊕ σ(x), k = start ⊕ i.
     Rekeyed,
+}
+
+impl Construction {
+    /// Bits of concrete security where an evaluator that looks for Δ can aim at `targets` hidden
+    /// hashes for each 2^[`EPOCH_BITS`] numbers of an instance.
+    ///
+    /// The two-call hash has one key for them all, so that one table of the cipher meets all
+    /// targets: 128 bits less log₂ of their number, rounded down. A key of the re-keyed hash meets
+    /// two labels that differ by Δ, of which 127 bits are secret, and no more, however many gates
+    /// there are.
+    #[must_use]
+    pub const fn security_bits(self, targets: u32) -> u8 {
+        match self {
+            Self::TwoCall => 128 - targets.next_power_of_two().ilog2() as u8,
+            Self::Rekeyed => 126,
+        }
+    }
 }
 
 /// Numbers (gates, OTs) that share a key of the two-call construction, as a power of two.

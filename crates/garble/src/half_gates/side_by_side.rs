@@ -7,7 +7,7 @@
 
 use tacit_circuit::{NEGATED, Output, Program};
 use tacit_kernels::{Block, Construction, Kernel, Simd, Tweak, hash};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::hashing::{GARBLED, MAX_LANES, first_half};
 use super::{AND_BYTES, HalfGates};
@@ -59,6 +59,7 @@ pub(super) fn garble(
             labels,
             garblings,
         });
+        wipe_stack();
         let mut labels = &labels[..];
         for garblings in garblings.chunks_mut(width) {
             let of_group;
@@ -66,6 +67,15 @@ pub(super) fn garble(
             take_outputs(program, width, of_group, garblings);
         }
     }
+}
+
+/// Overwrites the stack below the caller's frame, where a walk had vectors of Δ and of labels that
+/// no register had room for.
+#[inline(never)]
+fn wipe_stack() {
+    let mut below = [0_u8; 16 << 10];
+    below.zeroize();
+    core::hint::black_box(&below);
 }
 
 /// Takes the labels of outputs from those of all lanes to where garblings one after the other would

@@ -230,3 +230,38 @@ impl InstanceTables {
         evaluator.finish(program, outputs);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use tacit_garble::HalfGates;
+    use tacit_kernels::Construction;
+
+    use super::*;
+
+    /// All instances of a lot stand under one Δ. With a cipher key in common, one table of the
+    /// cipher would test guesses at Δ against them all. Keys are start ⊕ tweak, and tweaks of
+    /// different instances of a lot differ outside bytes 3 to 8 alone.
+    #[test]
+    fn instances_of_a_lot_share_no_cipher_key() {
+        let circuit = tacit_circuit::library::find("adder", &BTreeMap::new());
+        let program = Program::compile(&circuit.expect("the library has it"));
+        let mut prg = Prg::new(Block::from_u128(5));
+        let delta = prg.next_block().with_lsb(1.into());
+        let seeds: Vec<_> = (0..100).map(|_| InstanceSeed::random(&mut prg)).collect();
+        for construction in [Construction::TwoCall, Construction::Rekeyed] {
+            let (scheme, mut lot) = (HalfGates::new(construction), Vec::new());
+            InstanceSeed::garble_all(&seeds, scheme, &program, delta, &mut lot);
+            // What the evaluator holds of each instance begins with its start point.
+            let size = InstanceTables::size(scheme, &program) as usize;
+            let starts: Vec<_> = lot.chunks_exact(size).map(|held| &held[3..8]).collect();
+            for (i, start) in starts.iter().enumerate() {
+                assert!(
+                    !starts[..i].contains(start),
+                    "instance {i} under {construction:?}"
+                );
+            }
+        }
+    }
+}

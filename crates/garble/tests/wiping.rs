@@ -1,0 +1,126 @@
+//! What garbling leaves in memory: no label that was not given away.
+
+use std::collections::BTreeMap;
+
+use tacit_circuit::{Program, library};
+use tacit_garble::{
+    Evaluator, Garbler, LADDER, Scheme, SchemeId, SchemeVisitor, WholeGarbling, with_scheme,
+};
+use tacit_kernels::leftovers::{Stack, Watching, on_own_stack, watch};
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
+
+#[global_allocator]
+static ALLOCATOR: Watching = Watching;
+
+const START: Block = Block::from_u128(0x5ea1);
+
+fn delta() -> Block {
+    Prg::new(Block::from_u128(1))
+        .next_block()
+        .with_lsb(1.into())
+}
+
+/// Labels that input wires have, and of which the slots hold copies.
+fn labels(count: usize) -> Vec<Block> {
+    let mut labels = vec![Block::ZERO; count];
+    Prg::new(Block::from_u128(2)).fill_blocks(&mut labels);
+    labels
+}
+
+/// Garbles and evaluates, with everything wiped that the caller of the schemes holds.
+struct Run<'a> {
+    program: &'a Program,
+    active: &'a [Block],
+}
+
+impl SchemeVisitor for Run<'_> {
+    type Output = ();
+
+    fn visit<S: Scheme>(self, scheme: S) {
+        let program = self.program;
+        let mut garbler = scheme.garbler([7; 32], START, delta());
+        let wires = self.active.iter();
+        let wires = wires.map(|&label| garbler.wire_with_active(label, false));
+        let wires = Zeroizing::new(wires.collect::<Vec<_>>());
+        garbler.begin(0, program, &wires);
+        let mut evaluator = scheme.evaluator(START);
+        evaluator.begin(0, program, self.active);
+        for segment in 0..program.segments().len() {
+            let mut tables = vec![0; scheme.table_bytes(program, segment)];
+            garbler.garble(program, segment, &mut tables);
+            evaluator.evaluate(program, segment, &tables);
+        }
+    }
+}
+
+fn component(name: &str) -> Program {
+    let circuit = library::find(name, &BTreeMap::new());
+    Program::compile(&circuit.expect("the library has it"))
+}
+
+/// The slots of garbler and evaluator are freed without a label in them.
+#[test]
+fn slots_are_wiped_under_every_scheme() {
+    for program in ["adder", "comparator"].map(component) {
+        let active = labels(program.inputs());
+        for rung in &LADDER {
+            let run = Run {
+                program: &program,
+                active: &active,
+            };
+            let (result, memory) = watch(|| with_scheme(rung.id, run));
+            result.expect("it is a scheme");
+            for secret in active.iter().chain([&delta()]) {
+                let found = memory.freed(&secret.to_bytes());
+                assert_eq!(found, 0, "{}, {secret:?}", rung.id);
+            }
+        }
+    }
+}
+
+/// Three instances side by side, whose vectors take Δ and labels from the stack.
+struct SideBySide<'a>(&'a Program, &'a [Block]);
+
+impl SchemeVisitor for SideBySide<'_> {
+    /// The stack that the walk had, if it can be read.
+    type Output = Option<Stack>;
+
+    fn visit<S: Scheme>(self, scheme: S) -> Option<Stack> {
+        let Self(program, active) = self;
+        let tables = |segment| scheme.table_bytes(program, segment);
+        let size: usize = (0..program.segments().len()).map(tables).sum();
+        let mut garblers = [1, 2, 3].map(|i| scheme.garbler([i; 32], START, delta()));
+        let wires = garblers.each_mut().map(|garbler| {
+            let wires = active.iter();
+            let wires = wires.map(|&label| garbler.wire_with_active(label, false));
+            Zeroizing::new(wires.collect::<Vec<_>>())
+        });
+        let mut rooms = vec![0; 3 * size];
+        let rooms = rooms.chunks_exact_mut(size);
+        let garblings = garblers.into_iter().zip(&wires).zip(rooms);
+        let garblings = garblings.map(|((garbler, inputs), tables)| WholeGarbling {
+            garbler,
+            inputs,
+            tables,
+        });
+        let mut garblings: Vec<_> = garblings.collect();
+        on_own_stack(|| scheme.garble_side_by_side(0, program, &mut garblings))
+    }
+}
+
+#[test]
+fn garbling_side_by_side_leaves_delta_nowhere() {
+    let program = component("adder");
+    let active = labels(program.inputs());
+    for id in [SchemeId::HALF_GATES_TWO_CALL, SchemeId::HALF_GATES_REKEYED] {
+        let (stack, memory) = watch(|| with_scheme(id, SideBySide(&program, &active)));
+        let stack = stack.expect("it is a scheme");
+        for secret in active.iter().chain([&delta()]) {
+            let secret = secret.to_bytes();
+            assert_eq!(memory.freed(&secret), 0, "{id}");
+            let on_stack = stack.as_ref().map_or(0, |stack| stack.count(&secret));
+            assert_eq!(on_stack, 0, "{id} left a secret on the stack");
+        }
+    }
+}
