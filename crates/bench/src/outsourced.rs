@@ -260,7 +260,8 @@ fn figures(
     };
     let (function, parameters) = (program.function()?, exchange.parameters()?);
     let width = |ports: &[Port]| ports.iter().map(|port| port.ty.width() as u64).sum();
-    let bound = parameters.bound().map_err(tacit::Error::from)?;
+    let bound = parameters.bound(Some(&function), tacit::OtExtension::default());
+    let bound = bound.map_err(tacit::Error::from)?;
     Ok(OutsourcedFigures {
         function: program.function.clone(),
         parameters: program.parameters.clone(),

@@ -11,8 +11,8 @@ use serde_json::{Value as Json, json};
 use tacit::garble::Rung;
 use tacit::{
     CancelHandle, Cost, Fingerprint, Function, Identity, Listener,
-    MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, NetError, Outcome, OutsourcedJob,
-    OutsourcedParameters, OutsourcedRole, Role, Session, Settings, Stocks, Value,
+    MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, NetError, OtExtension, Outcome,
+    OutsourcedJob, OutsourcedParameters, OutsourcedRole, Role, Session, Settings, Stocks, Value,
 };
 
 use crate::args::{RunArgs, RunRoleArg};
@@ -60,6 +60,12 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
         }) = &chain
         {
             job = job.chain(stocks, name, allowed);
+            if args.outsourced.replace {
+                job = job.replacing();
+            }
+        }
+        if let Some(pin) = args.outsourced.pin {
+            job = job.pin(pin);
         }
         for (name, value) in &values {
             job = job.input(name, value.clone());
@@ -146,6 +152,9 @@ fn tell(args: &RunArgs, setting: &Setting<'_>, outcomes: &[Outcome]) -> Result<(
     if last.outputs.is_empty() {
         eprintln!("done; this party gets no result");
     }
+    if let Some(chain) = last.chain {
+        eprintln!("chain     {chain}, for --pin in a later run");
+    }
     crate::print(outputs_text(setting.function, &last.outputs).as_bytes())?;
     if args.cost {
         eprint!("{}", costs_text(&costs));
@@ -209,13 +218,14 @@ pub(crate) fn parameters(
 }
 
 /// The bits of statistical security of parameters, rounded down: what is promised holds.
-fn security_bits_of(parameters: &OutsourcedParameters) -> Option<u8> {
-    let bits = parameters.bound().map(|bound| bound.total_bits() as u8);
+fn security_bits_of(parameters: &OutsourcedParameters, function: Option<&Function>) -> Option<u8> {
+    let bound = parameters.bound(function, OtExtension::default());
+    let bits = bound.map(|bound| bound.total_bits() as u8);
     bits.ok().filter(|_| !parameters.is_semi_honest())
 }
 
 fn security_bits_text(parameters: &OutsourcedParameters) -> String {
-    match security_bits_of(parameters).unwrap_or(0) {
+    match security_bits_of(parameters, None).unwrap_or(0) {
         1 => "1 bit".to_owned(),
         bits => format!("{bits} bits"),
     }
@@ -273,6 +283,12 @@ fn chain(
     let given = &args.outsourced;
     let is_server = role != OutsourcedRole::Evaluator;
     let wrong = |text: String| Err(Failure::Usage(text));
+    if given.pin.is_some() && (is_server || !function.has_saved_values()) {
+        return wrong(
+            "--pin is for an evaluator whose function saves or loads values; leave it out"
+                .to_owned(),
+        );
+    }
     match &given.chain {
         Some(_) if !is_server => {
             wrong("the evaluator keeps nothing; --chain is for generator and cloud".to_owned())
@@ -286,6 +302,9 @@ fn chain(
              server does",
             function.name()
         )),
+        None if given.replace => {
+            wrong("--replace discards values of a chain; name the chain with --chain".to_owned())
+        }
         None if !given.allow.is_empty() => wrong(
             "--allow says who may use a chain's values; name the chain with --chain".to_owned(),
         ),
@@ -410,7 +429,8 @@ impl Place {
         {
             if let Some(address) = address {
                 eprintln!("waiting for the {other} at {address}");
-                *met = Some(Session::connect(address, identity, who, settings)?);
+                let session = Session::connect(address, identity, who, settings);
+                *met = Some(session.map_err(|error| error.of_party(*other))?);
             }
         }
         if let Some(listener) = listener {
@@ -465,7 +485,7 @@ impl Setting<'_> {
 
     /// What a person reads before the results.
     fn text(&self) -> String {
-        let bits = security_bits_of(&self.parameters);
+        let bits = security_bits_of(&self.parameters, Some(self.function));
         let mut text = format!(
             "protocol  outsourced, {}\n\
              circuits  {}\n\
@@ -508,6 +528,7 @@ impl Setting<'_> {
             },
             "role": self.role.name(),
             "chain": self.chain,
+            "chain_version": outcome.chain.map(|chain| chain.to_string()),
             "outputs": outputs_json(&outcome.outputs),
         });
         for (other, who) in &self.others {

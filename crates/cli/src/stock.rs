@@ -1,6 +1,7 @@
 //! `tacit stock`: what is in stock with whom, whether it is whole, and how to begin anew; and where
 //! the stock lies for all commands that use it.
 
+mod chains;
 mod drop;
 
 use std::fmt::Write as _;
@@ -10,8 +11,8 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
 use tacit::{
-    BatchRecord, ComponentDigest, Damage, Fingerprint, KeptChain, OutsourcedRole, Role, StockName,
-    StockSummary, Stocks,
+    BatchRecord, ComponentDigest, Damage, Fingerprint, KeptChain, Role, StockName, StockSummary,
+    Stocks,
 };
 
 use crate::args::{StockCommand, StockCommandArgs};
@@ -19,7 +20,6 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::party;
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
-use crate::serve;
 
 /// Most bytes of a stock, unless the configuration says otherwise.
 const DEFAULT_LIMIT_GIB: u64 = 20;
@@ -65,7 +65,12 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         .transpose()?;
     let role = args.role.map(Role::from);
     if let StockCommand::DropChain { chain } = &args.command {
-        return drop_chain(&stocks, chain, peer, role, args.json);
+        return chains::drop_chain(&stocks, chain, peer, role, args.json);
+    }
+    if let StockCommand::Allow { chain, who, remove } = &args.command {
+        let who = party::fingerprint("allow", who, &config)?;
+        let chain = chains::named(&stocks, chain, peer, role)?;
+        return chains::allow(&stocks, &chain, who, !remove, args.json);
     }
     let scheme = args.scheme.as_deref();
     let scheme = scheme.map(|name| crate::run::scheme(Some(name), None));
@@ -122,7 +127,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
             Ok((text, json!({ "freed_bytes": freed })))
         })?,
         // Chains are no stocks, and this command has been answered.
-        StockCommand::DropChain { .. } => Vec::new(),
+        StockCommand::DropChain { .. } | StockCommand::Allow { .. } => Vec::new(),
         StockCommand::NewEpoch => each(&|name| {
             stocks.end_epoch(name)?;
             let text = "destroyed; the next preparation begins a new epoch\n".to_owned();
@@ -137,8 +142,8 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     chains.retain(|chain| peer.is_none_or(|peer| chain.peer == peer));
     chains.retain(|chain| role.is_none_or(|role| chain.role == role));
     let tell = |chain: KeptChain| match args.command {
-        StockCommand::Check => check_chain(&stocks, &chain),
-        _ => Ok((chain_text(&chain), chain_json(&chain))),
+        StockCommand::Check => chains::check_chain(&stocks, &chain),
+        _ => Ok((chains::chain_text(&chain), chains::chain_json(&chain))),
     };
     let chains = chains.into_iter().map(tell);
     let chains = chains.collect::<Result<Vec<_>, Failure>>()?;
@@ -183,100 +188,6 @@ fn print(json: bool, names: &[StockName], told: Vec<Told>, chains: &[Told]) -> R
         text.push_str("nothing is in stock; `tacit prepare` puts something there\n");
     }
     crate::print(text.as_bytes())
-}
-
-/// What this party is in the runs of a chain.
-fn server(chain: &KeptChain) -> OutsourcedRole {
-    match chain.role {
-        Role::Garbler => OutsourcedRole::Generator,
-        Role::Evaluator => OutsourcedRole::Cloud,
-    }
-}
-
-fn chain_text(chain: &KeptChain) -> String {
-    let summary = &chain.summary;
-    let mut text = format!(
-        "{} with {}, chain {}\n  ",
-        server(chain),
-        chain.peer,
-        summary.name
-    );
-    let _ = match &summary.killed {
-        Some(why) => writeln!(text, "killed: {why}"),
-        None => writeln!(
-            text,
-            "version {}, {} attempts, {}",
-            summary.marks.latest,
-            summary.marks.attempt + 1,
-            shown_bytes(summary.bytes)
-        ),
-    };
-    if summary.marks.pending > 0 {
-        let pending = summary.marks.pending;
-        let _ = writeln!(text, "  version {pending} waits for the next meeting");
-    }
-    for (name, version, bytes) in &summary.values {
-        let _ = writeln!(text, "  {name}: version {version}, {}", shown_bytes(*bytes));
-    }
-    for rule in summary.policy.rules() {
-        let value = rule.value.as_deref().unwrap_or("everything");
-        let who = Fingerprint(rule.who.0);
-        let _ = writeln!(text, "  {who} may {} {value}", rule.access);
-    }
-    text
-}
-
-fn chain_json(chain: &KeptChain) -> Json {
-    let summary = &chain.summary;
-    let values = summary
-        .values
-        .iter()
-        .map(|(name, version, bytes)| json!({ "name": name, "version": version, "bytes": bytes }));
-    let rules = summary.policy.rules().iter().map(|rule| {
-        json!({
-            "who": Fingerprint(rule.who.0).to_string(),
-            "may": rule.access.to_string(),
-            "value": rule.value,
-        })
-    });
-    json!({
-        "name": summary.name,
-        "role": server(chain).name(),
-        "peer": chain.peer.to_string(),
-        "killed": summary.killed,
-        "version": summary.marks.latest,
-        "pending": (summary.marks.pending > 0).then_some(summary.marks.pending),
-        "attempts": summary.marks.attempt + 1,
-        "bytes": summary.bytes,
-        "values": values.collect::<Vec<_>>(),
-        "policy": rules.collect::<Vec<_>>(),
-    })
-}
-
-/// Removes the chain of this name.
-fn drop_chain(
-    stocks: &Stocks,
-    name: &str,
-    peer: Option<Fingerprint>,
-    role: Option<Role>,
-    json: bool,
-) -> Result<(), Failure> {
-    let mut chains = stocks.chains()?;
-    chains.retain(|chain| chain.summary.name == name);
-    chains.retain(|chain| peer.is_none_or(|peer| chain.peer == peer));
-    chains.retain(|chain| role.is_none_or(|role| chain.role == role));
-    let [chain] = &chains[..] else {
-        return Err(Failure::Usage(match chains.len() {
-            0 => format!("there is no chain {name}; `tacit stock list` lists those that there are"),
-            _ => format!("there are several chains {name}; say with whom by --peer and --role"),
-        }));
-    };
-    stocks.drop_chain(chain)?;
-    if json {
-        let json = json!({ "version": JSON_VERSION, "dropped": name });
-        return crate::print(pretty(&json).as_bytes());
-    }
-    crate::print(format!("dropped the chain {name}; {} does the same\n", chain.peer).as_bytes())
 }
 
 fn list(summary: &StockSummary) -> Told {
@@ -384,27 +295,6 @@ fn shown_time(time: Duration) -> String {
 /// Whether something told of a stock or chain is damage.
 fn is_damaged(json: &Json) -> bool {
     json["damaged"] != json!([]) && json["damaged"].is_array()
-}
-
-fn check_chain(stocks: &Stocks, chain: &KeptChain) -> Result<Told, Failure> {
-    let damaged = stocks.check_chain(chain)?;
-    let name = &chain.summary.name;
-    let mut text = format!("{} with {}, chain {name}\n", server(chain), chain.peer);
-    if damaged.is_empty() {
-        let values = serve::counted(chain.summary.values.len(), "value");
-        let _ = writeln!(text, "  whole, with {values}");
-    }
-    for error in &damaged {
-        let _ = writeln!(
-            text,
-            "  damaged: {error}; both servers remove the chain by `tacit stock drop-chain {name}` \
-             and begin a new one"
-        );
-    }
-    let mut json = chain_json(chain);
-    let damaged: Vec<_> = damaged.iter().map(ToString::to_string).collect();
-    json["damaged"] = json!(damaged);
-    Ok((text, json))
 }
 
 fn check(stocks: &Stocks, name: &StockName) -> Result<Told, Failure> {

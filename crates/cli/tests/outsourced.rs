@@ -124,10 +124,38 @@ fn a_map_is_kept_between_processes() {
         assert!(text.succeeded().contains(part), "{part}: {text:?}");
     }
     for stock in ["g", "c"] {
+        let allow = [
+            "stock",
+            "allow",
+            "friends",
+            generator_of(&parties),
+            "--stock",
+            stock,
+        ];
+        let text = tacit(parties.path(), &allow);
+        assert!(
+            text.succeeded().contains("may use the chain friends"),
+            "{text:?}"
+        );
+        tacit(parties.path(), &[&allow[..], &["--remove"]].concat()).succeeded();
+        let unknown = [
+            "stock",
+            "allow",
+            "freinds",
+            generator_of(&parties),
+            "--stock",
+            stock,
+        ];
+        tacit(parties.path(), &unknown).failed(2, &["no chain freinds"]);
         let drop = ["stock", "drop-chain", "friends", "--stock", stock];
         tacit(parties.path(), &drop).succeeded();
         tacit(parties.path(), &drop).failed(2, &["no chain friends"]);
     }
+}
+
+/// Some fingerprint.
+fn generator_of(parties: &Parties) -> &str {
+    &parties.fingerprints[0]
 }
 
 #[test]

@@ -7,7 +7,7 @@ use tacit_ot::source::Extension;
 use thiserror::Error;
 
 use crate::message::{AbortReason, Kind};
-use crate::outsourced::Peer;
+use crate::outsourced::{ChainVersion, Peer};
 use crate::session::{ProtocolId, Version};
 
 /// Why a run ended without a result.
@@ -55,6 +55,20 @@ pub enum Error {
     OtherChain {
         /// The value's name.
         value: String,
+    },
+    /// A saved value is of another type than the function loads.
+    #[error(
+        "the saved value {value:?} is {} and the function loads it as {wanted}; load it with the \
+         type and the --param with which it was saved",
+        kept_type(kept)
+    )]
+    SavedType {
+        /// The value's name.
+        value: String,
+        /// The type of the port that saved it; empty where it was kept without one.
+        kept: String,
+        /// The type of the port that loads it.
+        wanted: String,
     },
     /// The session's base OTs have given all the OTs that they may.
     #[error(
@@ -248,6 +262,19 @@ pub enum Incompatibility {
         /// Of the other's.
         theirs: Digest,
     },
+    /// The servers of an outsourced run bring another chain than the evaluator pinned, or an older
+    /// version of it.
+    #[error(
+        "the servers go on from {} and chain {pinned} or later is pinned: they went back to an old \
+         copy, or run another chain; ask those who run them, and leave out the pin only if you \
+         accept that", found.map_or_else(|| "no chain".to_owned(), |found| format!("chain {found}"))
+    )]
+    Pinned {
+        /// What is pinned.
+        pinned: ChainVersion,
+        /// What the servers bring; none where they begin a chain.
+        found: Option<ChainVersion>,
+    },
     /// The links of a party of three are for different runs.
     #[error(
         "the evaluator and the cloud came for two different runs; run all three parties again, \
@@ -273,6 +300,15 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: u64,
     },
+}
+
+/// How the type of a saved value reads.
+#[must_use]
+pub fn kept_type(kept: &str) -> &str {
+    match kept {
+        "" => "of no known type, kept by an earlier version of Tacit,",
+        kept => kept,
+    }
 }
 
 fn other(role: &str) -> &'static str {
@@ -306,6 +342,7 @@ impl Error {
             | Self::Material(_)
             | Self::TooManyLinks { .. }
             | Self::OtherChain { .. }
+            | Self::SavedType { .. }
             | Self::TransfersUsedUp { .. }
             | Self::ApiMisuse(_) => AbortReason::Failed,
         }

@@ -29,4 +29,4 @@ mod result;
 pub mod session;
 pub mod setup;
 
-pub use error::{Error, Incompatibility, Misbehaviour};
+pub use error::{Error, Incompatibility, Misbehaviour, kept_type};

@@ -186,6 +186,9 @@ one_byte_enum! {
         /// It is the other one of the two servers of an outsourced run.
         OtherServer = 12, "it is the other one of the two servers; exchange what --generator and \
             --cloud name";
+        /// Of three parties, it is the third that ended the run.
+        OtherParty = 13, "the third party failed, left or broke the protocol; see what that party \
+            says";
     }
 }
 

@@ -60,6 +60,9 @@ pub struct Outsourced {
     /// Where saved values are kept, if the functions save or load any. Offers with the same chain
     /// and other server share them, and their values are for the clients of all of these.
     pub chain: Option<String>,
+    /// Whether a function that saves a value without loading it may take the place of one that the
+    /// chain keeps.
+    pub replaces: bool,
     /// Threads of a run.
     pub threads: NonZeroUsize,
 }
@@ -247,7 +250,11 @@ impl<'a> Visit<'a> {
             (None, _) => Ok(job),
             (Some(chain), Some(stocks)) => {
                 let clients = self.policy.clients(self.servers);
-                Ok(job.chain_of(stocks, chain, &clients))
+                let job = job.chain_of(stocks, chain, &clients);
+                Ok(match self.servers.replaces {
+                    true => job.replacing(),
+                    false => job,
+                })
             }
             (Some(_), None) => {
                 let why = "there is no stock here".to_owned();

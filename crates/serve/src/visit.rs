@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tacit::{AbortReason, Arrival, Category, Error, Job, Proposal, ProtocolId, Session, Value};
+use tacit::{
+    AbortReason, Arrival, Category, Error, Job, OutsourcedRole, Proposal, ProtocolId, Session,
+    Value,
+};
 
 use crate::event::Event;
 use crate::inputs::Asked;
@@ -274,10 +277,11 @@ pub(crate) fn finish(
         Err(error) => {
             shared.metrics.run_failed(&offer, &protocol);
             let reason = error.to_string();
-            // Of three, who aborted is not known to be this peer.
-            let is_of_three = about.protocol == ProtocolId::Outsourced;
-            let is_told = is_of_three && matches!(error, Error::PeerAborted(_));
-            if at_fault(&error) && !is_told {
+            // Of three, what went wrong with the other server is not this peer's fault.
+            let is_others = error
+                .party()
+                .is_some_and(|party| party != OutsourcedRole::Evaluator);
+            if at_fault(&error) && !is_others {
                 shared.refused(Some(seat.peer), None, "behaviour", &reason);
             }
             shared.tell(&Event::RunFailed {

@@ -75,6 +75,7 @@ fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Ident
             other,
             parameters: parameters(),
             chain: of.has_saved_values().then(|| "friends".to_owned()),
+            replaces: false,
             threads: NonZeroUsize::MIN,
         }),
         statistical_security_bits: 40,

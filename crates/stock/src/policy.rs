@@ -1,5 +1,7 @@
 //! Who may use which kept value of a chain.
 
+use sha2::{Digest as _, Sha256};
+
 use crate::codec::{Fields, Malformed};
 use crate::records::{MAX_CHAIN_NAME_BYTES, MAX_NAME_BYTES};
 use crate::{PeerId, StockError};
@@ -74,6 +76,27 @@ impl Policy {
             })
         });
         Self::new(rules.collect())
+    }
+
+    /// The same policy, under which `who` may load and save every value, or may do nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::ApiMisuse`] where there would be more than [`MAX_RULES`].
+    pub fn with(&self, who: PeerId, is_allowed: bool) -> Result<Self, StockError> {
+        let mut rules = self.rules.clone();
+        rules.retain(|rule| rule.who != who);
+        if is_allowed {
+            rules.extend(Self::open_to(&[who])?.rules);
+        }
+        Self::new(rules)
+    }
+
+    /// What parties compare that are to have the same policy.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let hash = Sha256::new_with_prefix(b"tacit chain policy 1\0");
+        hash.chain_update(self.to_bytes()).finalize().into()
     }
 
     /// Its rules.
@@ -185,6 +208,16 @@ mod tests {
         let open = Policy::open_to(&[ALICE]).expect("a policy");
         assert!(open.allows(&ALICE, "map", Access::Save));
         assert!(!open.allows(&BOB, "map", Access::Load));
+    }
+
+    #[test]
+    fn a_policy_is_amended_for_one_party() {
+        let policy = Policy::open_to(&[ALICE]).expect("a policy");
+        let both = policy.with(BOB, true).expect("a policy");
+        assert_eq!(both, Policy::open_to(&[ALICE, BOB]).expect("a policy"));
+        assert_eq!(both.with(BOB, true).expect("a policy"), both);
+        assert_eq!(both.with(BOB, false).expect("a policy"), policy);
+        assert_ne!(both.digest(), policy.digest());
     }
 
     #[test]

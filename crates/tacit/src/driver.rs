@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tacit_net::{CancelHandle, Channel, NetError};
 use tacit_protocol::message::{AbortReason, Kind};
+use tacit_protocol::outsourced::Peer as OutsourcedRole;
 use tacit_protocol::party::{Action, Party, Progress, admit};
 
 use crate::{Category, Error};
@@ -84,17 +85,10 @@ fn last_word(channel: &mut Channel) -> Option<Error> {
 /// How long the peer is given to hear that we stop.
 const ABORT_AT_MOST: Duration = Duration::from_secs(2);
 
-/// Tells the peer that we stop and why, if it did not stop first.
-pub(crate) fn abort(channel: &mut Channel, error: &Error) {
-    let reason = match error {
-        Error::PeerAborted(_) | Error::SessionOver { .. } => return,
-        error if error.category() == Category::Peer => AbortReason::Misbehaved,
-        Error::PeerIncompatible(difference) => difference.abort_reason(),
-        Error::Network(NetError::Cancelled { .. }) => AbortReason::Cancelled,
-        Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. }) => {
-            AbortReason::TimedOut
-        }
-        _ => AbortReason::Failed,
+/// Tells the peer, which of three is `to`, that we stop and why, if it did not stop first.
+pub(crate) fn abort(channel: &mut Channel, error: &Error, to: Option<OutsourcedRole>) {
+    let Some(reason) = reason(error, to) else {
+        return;
     };
     let (timeout, cancel) = (channel.timeout(), channel.cancel_handle());
     channel.set_time_limit(None);
@@ -106,4 +100,30 @@ pub(crate) fn abort(channel: &mut Channel, error: &Error) {
         .and_then(|()| channel.flush());
     channel.set_timeout(timeout);
     channel.set_cancel_handle(cancel);
+}
+
+/// Why a run ends in `error`, for the peer, which of three is `to`; nothing where it knows.
+fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortReason> {
+    let is_others = error.party().is_some_and(|party| Some(party) != to);
+    Some(match error.cause() {
+        Error::PeerAborted(AbortReason::Incompatible) if is_others => AbortReason::Incompatible,
+        Error::PeerAborted(_) if is_others => AbortReason::OtherParty,
+        Error::PeerAborted(_) | Error::SessionOver { .. } => return None,
+        error if error.category() == Category::Peer => {
+            // To a server it is a word that ends the chain, and to the evaluator that it has ended:
+            // neither hears it of the evaluator's own fault, which ends none.
+            match is_others && to != Some(OutsourcedRole::Evaluator) {
+                true => AbortReason::OtherParty,
+                false => AbortReason::Misbehaved,
+            }
+        }
+        Error::PeerIncompatible(difference) => difference.abort_reason(),
+        Error::OtherFunction { .. } | Error::ChainsDiffer(_) => AbortReason::Incompatible,
+        Error::Network(NetError::Cancelled { .. }) => AbortReason::Cancelled,
+        Error::Network(_) if is_others => AbortReason::OtherParty,
+        Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. }) => {
+            AbortReason::TimedOut
+        }
+        _ => AbortReason::Failed,
+    })
 }

@@ -1,13 +1,14 @@
 //! What went wrong, whose fault it is and what to do.
 
-use std::io;
+use std::{fmt, io};
 
 use tacit_circuit::library::LibraryError;
 use tacit_circuit::{CircuitError, Digest, Function, FunctionError};
 use tacit_garble::SchemeId;
 use tacit_net::NetError;
 use tacit_protocol::message::AbortReason;
-use tacit_protocol::{Incompatibility, Misbehaviour};
+use tacit_protocol::outsourced::Peer as OutsourcedRole;
+use tacit_protocol::{Incompatibility, Misbehaviour, kept_type};
 use tacit_stock::StockError;
 use thiserror::Error;
 
@@ -63,6 +64,14 @@ pub enum Error {
     /// The peer gave up and said why.
     #[error("the peer stopped the run: {0}")]
     PeerAborted(AbortReason),
+    /// What ended a run of three, and in the session with which of the others.
+    #[error("{}", OfParty(*party, error))]
+    OfParty {
+        /// Whose session it was.
+        party: OutsourcedRole,
+        /// What happened there.
+        error: Box<Self>,
+    },
     /// The peer has ended the session between two runs.
     #[error(
         "the peer ended the session after {runs} runs; give both sides the same --repeat, or open \
@@ -164,6 +173,35 @@ pub enum Error {
         /// The value's name.
         value: String,
     },
+    /// A kept value is of another type than the function loads.
+    #[error(
+        "the kept value {value:?} is {} and the function loads it as {wanted}; load it with the \
+         type and the --param with which it was saved",
+        kept_type(kept)
+    )]
+    SavedType {
+        /// The value's name.
+        value: String,
+        /// The type of the port that saved it; empty where it was kept without one.
+        kept: String,
+        /// The type of the port that loads it.
+        wanted: String,
+    },
+    /// The two servers of a run of three were told different things of its chain.
+    #[error("the servers differ on the chain: {0}")]
+    ChainsDiffer(String),
+    /// The function saves a value anew that the chain keeps, and does not load it.
+    #[error(
+        "chain {chain:?} keeps {value:?}, and the function saves it anew without loading it, so that \
+         what is kept would be lost; if that is meant, give --replace at both servers, or replace = \
+         true in [[serve.function]]"
+    )]
+    Replaces {
+        /// The chain.
+        chain: String,
+        /// The value.
+        value: String,
+    },
     /// The function is beyond what `prepared` holds at once.
     #[error(
         "the function needs {found} bytes of links and the protocol prepared takes at most \
@@ -220,10 +258,72 @@ pub enum Category {
     Cancelled = 130,
 }
 
+/// How an error reads that happened in the session with this party of three.
+struct OfParty<'e>(OutsourcedRole, &'e Error);
+
+impl fmt::Display for OfParty<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(party, error) = self;
+        match error {
+            Error::PeerMisbehaved(what) => write!(f, "the {party} misbehaved: {what}"),
+            Error::PeerIncompatible(what) => write!(f, "the {party} is incompatible: {what}"),
+            Error::PeerAborted(AbortReason::Misbehaved) => write!(
+                f,
+                "the {party} stopped the run: it found that one of the two others broke the \
+                 protocol; see what it says"
+            ),
+            Error::PeerAborted(reason) => write!(f, "the {party} stopped the run: {reason}"),
+            error => write!(f, "in the session with the {party}: {error}"),
+        }
+    }
+}
+
 impl Error {
+    /// Of three parties, the one in whose session it happened, where it was in one.
+    #[must_use]
+    pub fn party(&self) -> Option<OutsourcedRole> {
+        match self {
+            Self::OfParty { party, .. } => Some(*party),
+            _ => None,
+        }
+    }
+
+    /// The error itself, whichever of three parties it was with.
+    #[must_use]
+    pub fn cause(&self) -> &Self {
+        match self {
+            Self::OfParty { error, .. } => error.cause(),
+            error => error,
+        }
+    }
+
+    /// This error as one of the session with `party`. What is not of one session stays as it is: a
+    /// failed check, whose text names who may have cheated, this party's own error, and the end of
+    /// the time for a whole run.
+    #[must_use]
+    pub fn of_party(self, party: OutsourcedRole) -> Self {
+        let is_of_session = match &self {
+            Self::PeerMisbehaved(what) => !matches!(what, Misbehaviour::CheatedOutsourced(_)),
+            Self::PeerIncompatible(_) | Self::OtherFunction { .. } | Self::PeerAborted(_) => true,
+            Self::Network(error) => !matches!(
+                error,
+                NetError::Cancelled { .. } | NetError::TimeLimit { .. }
+            ),
+            Self::Stock(error) => matches!(**error, StockError::PeerMisbehaved { .. }),
+            _ => false,
+        };
+        match is_of_session {
+            true => Self::OfParty {
+                party,
+                error: Box::new(self),
+            },
+            false => self,
+        }
+    }
+
     /// What a peer did or told, as the protocol's states have it.
     pub(crate) fn of_protocol(&self) -> Option<tacit_protocol::Error> {
-        match self {
+        match self.cause() {
             Self::PeerMisbehaved(what) => Some(what.clone().into()),
             Self::PeerIncompatible(what) => Some(what.clone().into()),
             Self::OtherFunction { ours, theirs, .. } => {
@@ -254,6 +354,7 @@ impl Error {
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
+            Self::OfParty { error, .. } => error.category(),
             Self::Input(_) | Self::Circuit(_) | Self::Function(_) | Self::Library(_) => {
                 Category::Input
             }
@@ -284,7 +385,10 @@ impl Error {
             Self::Material(_)
             | Self::NothingChecked { .. }
             | Self::TooManyTries { .. }
-            | Self::OtherChain { .. } => Category::Stock,
+            | Self::OtherChain { .. }
+            | Self::SavedType { .. }
+            | Self::Replaces { .. } => Category::Stock,
+            Self::ChainsDiffer(_) => Category::Incompatible,
             Self::SavedValue { .. }
             | Self::TransfersUsedUp { .. }
             | Self::ExecutionTooLarge { .. }
@@ -354,6 +458,15 @@ impl From<tacit_protocol::Error> for Error {
             Protocol::TooManyLinks { found, limit } => Self::TooManyLinks { found, limit },
             Protocol::TransfersUsedUp { limit } => Self::TransfersUsedUp { limit },
             Protocol::OtherChain { value } => Self::OtherChain { value },
+            Protocol::SavedType {
+                value,
+                kept,
+                wanted,
+            } => Self::SavedType {
+                value,
+                kept,
+                wanted,
+            },
             Protocol::ApiMisuse(what) => Self::ApiMisuse(what),
             _ => Self::ApiMisuse("an error of the protocol that this crate does not know"),
         }

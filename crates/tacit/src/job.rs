@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::cost::{Clock, Cost, Phase, PhaseCost, peak_memory_bytes};
 use crate::driver::drive;
+use crate::outsourced::ChainVersion;
 use crate::plan::ThreatModel;
 use crate::session::{OtNeed, Terms};
 use crate::stock::{
@@ -58,6 +59,9 @@ pub struct Outcome {
     /// s of a run that was secure against a malicious party: cheating succeeds with at most two to
     /// minus this number.
     pub statistical_security_bits: Option<u8>,
+    /// At the evaluator of three: the chain of kept values, at the version that the run saved or, if
+    /// it saved none, loaded; to be pinned in a later run.
+    pub chain: Option<ChainVersion>,
     /// What it took on this side.
     pub cost: Cost,
 }
@@ -273,6 +277,7 @@ impl<'f> Job<'f> {
             peak_memory_bytes: peak_memory_bytes(),
         };
         Ok(Outcome {
+            chain: None,
             outputs,
             threat_model: self.threat_model(),
             statistical_security_bits: self.security_bits(),

@@ -46,7 +46,8 @@ pub use error::{Category, Error};
 pub use estimate::TimeEstimate;
 pub use job::{Job, Outcome};
 pub use outsourced::{
-    MIN_OUTSOURCED_SECURITY_BITS, OutsourcedJob, OutsourcedParameters, OutsourcedRole, RunTicket,
+    ChainId, ChainVersion, MIN_OUTSOURCED_SECURITY_BITS, OutsourcedJob, OutsourcedParameters,
+    OutsourcedRole, RunBound, RunTicket,
 };
 pub use session::{Arrival, Door, Listener, PlainListener, Session, Side};
 pub use stock::{

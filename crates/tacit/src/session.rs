@@ -12,7 +12,7 @@ use tacit_net::{
 };
 use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::message::{AbortReason, Kind};
-use tacit_protocol::outsourced::RunTicket;
+use tacit_protocol::outsourced::{Peer as OutsourcedRole, RunTicket};
 use tacit_protocol::session::{Hello, Proposal, RunTag, SessionTag};
 
 use crate::driver::{abort, flush, receive, send};
@@ -51,6 +51,8 @@ pub struct Session {
     asked: Option<Proposal>,
     /// Which run of three was asked for.
     ticket: Option<RunTicket>,
+    /// What the peer is in a run of three.
+    party: Option<OutsourcedRole>,
     spent: bool,
 }
 
@@ -337,10 +339,11 @@ impl Session {
                 stocks: Vec::new(),
                 asked: None,
                 ticket: None,
+                party: None,
                 spent: false,
             }),
             Err(error) => {
-                abort(&mut channel, &error);
+                abort(&mut channel, &error, None);
                 Err(error)
             }
         }
@@ -392,9 +395,14 @@ impl Session {
         let result = work(self);
         match &result {
             Ok(_) => self.spent = false,
-            Err(error) => abort(&mut self.channel, error),
+            Err(error) => abort(&mut self.channel, error, self.party),
         }
         result
+    }
+
+    /// Says what the peer is in the run of three that comes.
+    pub(crate) fn set_party(&mut self, party: OutsourcedRole) {
+        self.party = Some(party);
     }
 
     /// Agrees on the next run, which takes these OTs, and returns its tag.

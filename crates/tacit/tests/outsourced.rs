@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tacit::plan::ThreatModel;
 use tacit::{
-    Category, ChainStatus, Error, Fingerprint, Function, Identity, Listener, Outcome,
+    Category, ChainStatus, ChainVersion, Error, Fingerprint, Function, Identity, Listener, Outcome,
     OutsourcedJob, OutsourcedParameters, Session, Settings, StockError, Stocks, library,
 };
 use tacit_stock::Memory;
@@ -321,6 +321,112 @@ fn a_loss_of_power_leaves_one_version_at_both_servers() {
         }
     }
     assert!(before > 3 && after > 3, "{before} before, {after} after");
+}
+
+/// Two servers that name the chain differently, or open it to different parties, are told so, and what
+/// one of them has stays.
+#[test]
+fn servers_that_differ_on_a_chain_are_told_what_differs() {
+    let parties = Parties::new(2);
+    let cells = [("cells", 2), ("id_bits", 2)];
+    let [start, set] =
+        ["start", "set"].map(|operation| function(&format!("friend-map-{operation}"), &cells));
+    let stocks = [parties.stocks(GENERATOR), parties.stocks(CLOUD)];
+    let friend = parties.fingerprint(3);
+    let run = |function: &Function, names: [&'static str; 2], allowed: [&[Fingerprint]; 2]| {
+        let order = |party: usize, job: OutsourcedJob<'static>| match party {
+            GENERATOR => {
+                let job = job.chain(&stocks[party], names[party], allowed[party]);
+                match function.loads().is_empty() {
+                    true => job,
+                    false => job.input("id", 1_u64),
+                }
+            }
+            CLOUD => job.chain(&stocks[party], names[party], allowed[party]),
+            _ if function.loads().is_empty() => job,
+            _ => job.input("cell", 1_u64),
+        };
+        parties.run(function, 0, &order, malicious(5))
+    };
+    let told = |ran: Ran, what: &str| {
+        let servers = [ran.generator.err(), ran.cloud.err()].map(|end| end.expect("no run"));
+        for error in &servers {
+            assert_eq!(error.category(), Category::Incompatible, "{error}");
+        }
+        let texts = servers.map(|error| error.to_string());
+        assert!(texts.iter().any(|text| text.contains(what)), "{texts:?}");
+        assert!(ran.evaluator.is_err());
+    };
+    let same = [CHAIN; 2];
+    told(run(&start, same, [&[friend], &[]]), "same --allow");
+    run(&start, same, [&[friend], &[friend]]).ends_well();
+    told(run(&set, [CHAIN, "freinds"], [&[], &[]]), "\"freinds\"");
+    told(run(&set, ["freinds", CHAIN], [&[], &[]]), "\"freinds\"");
+    run(&set, same, [&[], &[]]).ends_well();
+}
+
+/// A run that would discard what the chain keeps is refused, unless both servers say that it may; and
+/// each run tells the evaluator what to pin.
+#[test]
+fn nothing_kept_is_discarded_without_a_word() {
+    let parties = Parties::new(1);
+    let cells = [("cells", 2), ("id_bits", 2)];
+    let [start, get] =
+        ["start", "get"].map(|operation| function(&format!("friend-map-{operation}"), &cells));
+    let stocks = [parties.stocks(GENERATOR), parties.stocks(CLOUD)];
+    let run = |function: &Function, replaces: [bool; 2], pin: Option<ChainVersion>| {
+        let order = |party: usize, job: OutsourcedJob<'static>| match party {
+            GENERATOR | CLOUD => {
+                let job = job.chain(&stocks[party], CHAIN, &[]);
+                if replaces[party] {
+                    job.replacing()
+                } else {
+                    job
+                }
+            }
+            _ => {
+                let job = pin.iter().fold(job, |job, pin| job.pin(*pin));
+                match function.loads().is_empty() {
+                    true => job,
+                    false => job.input("cell", 0_u64),
+                }
+            }
+        };
+        parties.run(function, 0, &order, malicious(5))
+    };
+    let begun = parties_chain(run(&start, [false; 2], None));
+    assert_eq!(begun.version, 1);
+    for replaces in [[false; 2], [true, false], [false, true]] {
+        let ran = run(&start, replaces, None);
+        let ends = [ran.generator.err(), ran.cloud.err()];
+        let is_told = |end: &Option<Error>| matches!(end, Some(Error::Replaces { .. }));
+        assert!(ends.iter().any(is_told), "{ends:?}");
+        assert!(ran.evaluator.is_err());
+    }
+    assert_eq!(parties_chain(run(&get, [false; 2], Some(begun))), begun);
+    let replaced = parties_chain(run(&start, [true; 2], Some(begun)));
+    assert!(
+        replaced.id == begun.id && replaced.version > 1,
+        "{replaced}"
+    );
+    let later = ChainVersion {
+        version: replaced.version + 1,
+        ..replaced
+    };
+    let ran = run(&get, [false; 2], Some(later));
+    let error = ran.evaluator.expect_err("the servers are behind the pin");
+    assert!(error.to_string().contains("is pinned"), "{error}");
+    assert_eq!(error.category(), Category::Incompatible);
+    assert!(ran.generator.is_err() && ran.cloud.is_err());
+    assert_eq!(
+        parties_chain(run(&get, [false; 2], Some(replaced))),
+        replaced
+    );
+}
+
+/// What the evaluator is told of the chain, after a run that went well.
+fn parties_chain(ran: Ran) -> ChainVersion {
+    ran.ends_well().chain.expect("a chain")
 }
 
 #[test]

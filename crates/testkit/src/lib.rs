@@ -6,4 +6,5 @@ pub mod garbling;
 pub mod protocols;
 pub mod sessions;
 pub mod tamper;
+pub mod three;
 pub mod vectors;

@@ -148,10 +148,27 @@ pub struct Tampering {
 /// instead, if anything.
 pub type Rewrite = Box<dyn FnMut(usize, u8, &[u8]) -> Option<Vec<u8>> + Send>;
 
+/// What leaves in place of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The message.
+    AsIs,
+    /// One of the same kind with this payload.
+    Payload(Vec<u8>),
+    /// One of another kind.
+    Message(u8, Vec<u8>),
+    /// Nothing any more: the connection ends.
+    End,
+}
+
+/// Sees the kind and payload of each message, and says what leaves in its place.
+pub type Play = Box<dyn FnMut(u8, &[u8]) -> Sent + Send>;
+
 enum Change {
     Fault(Tampering),
     First(u8, Fault),
     Rewrite(Rewrite),
+    Play(Play),
 }
 
 /// A sink that passes frames on, but for those that it changes.
@@ -183,6 +200,12 @@ impl TamperingSink {
     #[must_use]
     pub fn rewriting(inner: Box<dyn Sink>, rewrite: Rewrite) -> Self {
         Self::with(inner, Change::Rewrite(rewrite))
+    }
+
+    /// A sink over `inner` that sends what `play` says in place of each message.
+    #[must_use]
+    pub fn playing(inner: Box<dyn Sink>, play: Play) -> Self {
+        Self::with(inner, Change::Play(play))
     }
 
     fn with(inner: Box<dyn Sink>, change: Change) -> Self {
@@ -218,6 +241,17 @@ impl TamperingSink {
                     let frame = framed(frame[0], payload.len() as u32, &payload);
                     self.emit(&frame, wait)?;
                 }
+            },
+            Change::Play(play) => match play(frame[0], &frame[HEADER_BYTES..]) {
+                Sent::AsIs => self.emit(frame, wait)?,
+                Sent::Payload(payload) => {
+                    let frame = framed(frame[0], payload.len() as u32, &payload);
+                    self.emit(&frame, wait)?;
+                }
+                Sent::Message(kind, payload) => {
+                    self.emit(&framed(kind, payload.len() as u32, &payload), wait)?;
+                }
+                Sent::End => return self.close(wait),
             },
         }
         let held = std::mem::take(&mut self.held);

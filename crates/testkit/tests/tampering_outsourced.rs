@@ -12,13 +12,14 @@ use std::thread;
 use std::time::Duration;
 
 use tacit::{
-    Category, Error, Fingerprint, Function, FunctionBuilder, NetError, Outcome, OutsourcedJob,
-    OutsourcedParameters, OutsourcedRole, Recipient, Role, Session, Side, Stocks,
+    Category, Error, Function, NetError, Outcome, OutsourcedJob, OutsourcedParameters,
+    OutsourcedRole, Stocks,
 };
-use tacit_net::{Channel, Transport, memory};
+use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, channel};
+use tacit_testkit::sessions::Folders;
 use tacit_testkit::tamper::{Fault, Tampering, TamperingSink};
+use tacit_testkit::three::{Direction, kept_riches, others, run_three};
 
 use OutsourcedRole::{Cloud, Evaluator, Generator};
 
@@ -63,9 +64,6 @@ enum Plan {
     GoOn,
 }
 
-/// A direction of a link: who sends, and to whom.
-type Direction = (OutsourcedRole, OutsourcedRole);
-
 #[derive(Clone, Copy)]
 struct Case {
     plan: Plan,
@@ -87,59 +85,16 @@ impl fmt::Display for Case {
     }
 }
 
-/// The functions of both plans: who is richer, and the generator's input kept; and, where there is
-/// one, whether the kept value is more than the evaluator's.
-struct Functions {
-    begin: Function,
-    go_on: Function,
-}
+/// The functions of both plans.
+struct Functions([Function; 2]);
 
 impl Functions {
     fn new() -> Self {
-        let make = |plan| {
-            let mut builder = FunctionBuilder::new("kept-riches");
-            builder
-                .library("richer", "millionaires", &[("bits", "8")])
-                .input("a", "u8", Role::Garbler)
-                .input("b", "u8", Role::Evaluator)
-                .value("now", "bit")
-                .step("now = richer(a, b)")
-                .output("a_is_richer", "bit", Recipient::Both, "now")
-                .save("wealth", "u8", "a");
-            if plan == Plan::GoOn {
-                builder
-                    .load("wealth", "u8")
-                    .value("before", "bit")
-                    .step("before = richer(wealth, b)")
-                    .output("a_was_richer", "bit", Recipient::Evaluator, "before");
-            }
-            let family = builder.finish().expect("a function");
-            family.instantiate(&BTreeMap::new()).expect("a function")
-        };
-        Self {
-            begin: make(Plan::Begin),
-            go_on: make(Plan::GoOn),
-        }
+        Self([false, true].map(kept_riches))
     }
 
     fn of(&self, plan: Plan) -> &Function {
-        match plan {
-            Plan::Begin => &self.begin,
-            Plan::GoOn => &self.go_on,
-        }
-    }
-}
-
-fn fingerprint(role: OutsourcedRole) -> Fingerprint {
-    Fingerprint([1 + role as u8; 32])
-}
-
-/// Whom a party has links to, in the order in which it works on them.
-fn others(role: OutsourcedRole) -> [OutsourcedRole; 2] {
-    match role {
-        Generator => [Cloud, Evaluator],
-        Evaluator => [Generator, Cloud],
-        Cloud => [Generator, Evaluator],
+        &self.0[plan as usize]
     }
 }
 
@@ -154,9 +109,9 @@ fn key((from, to): Direction) -> [u8; 2] {
 type Ends = Vec<(OutsourcedRole, Result<Outcome, Error>)>;
 
 impl Case {
-    /// The end of a link by which messages go in `direction`.
-    fn channel(&self, transport: Transport, direction: Direction, traces: &Traces) -> Channel {
-        let transport = transport.map_sink(|inner| match self.tampering {
+    /// What stands below the end of a link by which messages go in `direction`.
+    fn below(&self, transport: Transport, direction: Direction, traces: &Traces) -> Transport {
+        transport.map_sink(|inner| match self.tampering {
             Some(tampering) if self.lie == direction => {
                 Box::new(TamperingSink::new(inner, tampering))
             }
@@ -171,69 +126,38 @@ impl Case {
                 };
                 Box::new(TamperingSink::rewriting(inner, Box::new(note)))
             }
-        });
-        channel(transport, fingerprint(direction.1), TIMEOUT)
+        })
     }
 
-    fn party(
+    fn job<'f>(
         &self,
         role: OutsourcedRole,
-        functions: &Functions,
+        functions: &'f Functions,
         folders: &Folders,
-        mut channels: BTreeMap<[u8; 2], Channel>,
-    ) -> Result<Outcome, Error> {
-        let mut sessions = Vec::new();
-        for other in others(role) {
-            let channel = channels.remove(&key((role, other))).expect("a link");
-            let side = match (role, other) {
-                (Generator, _) | (Cloud, Evaluator) => Side::Listening,
-                _ => Side::Connecting,
-            };
-            sessions.push(Session::over(channel, side, Some(&fingerprint(role)))?);
-        }
-        let [first, second] = &mut sessions[..] else {
-            panic!("a party has two links");
-        };
-        let parameters = OutsourcedParameters::insecure_for_measurements(COPIES, SECURITY_BITS)?;
-        let job = OutsourcedJob::new(functions.of(self.plan), parameters).patience(TIMEOUT);
-        let stocks = |place: usize| Stocks::open(folders.path(place), 1 << 24);
+    ) -> OutsourcedJob<'f> {
+        let parameters = OutsourcedParameters::insecure_for_measurements(COPIES, SECURITY_BITS);
+        let function = functions.of(self.plan);
+        let job = OutsourcedJob::new(function, parameters.expect("parameters")).patience(TIMEOUT);
+        let stocks = |at: usize| Stocks::open(folders.path(at), 1 << 24).expect("a folder");
         match role {
             Generator => job
-                .chain(&stocks(0)?, CHAIN, &[])
-                .input("a", GENERATOR_INPUT)
-                .generate(second, first),
-            Evaluator => job.input("b", EVALUATOR_INPUT).evaluate(first, second),
-            Cloud => job.chain(&stocks(1)?, CHAIN, &[]).serve(first, second),
+                .chain(&stocks(0), CHAIN, &[])
+                .input("a", GENERATOR_INPUT),
+            Evaluator => job.input("b", EVALUATOR_INPUT),
+            Cloud => job.chain(&stocks(1), CHAIN, &[]),
         }
     }
 
     /// How it ended for those who do not lie, and what was sent where nobody does.
     fn run(&self, functions: &Functions, folders: &Folders) -> (Ends, Traces) {
         let traces = Traces::default();
-        let mut channels: [BTreeMap<[u8; 2], Channel>; 3] = Default::default();
-        for (a, b) in [
-            (Generator, Cloud),
-            (Generator, Evaluator),
-            (Evaluator, Cloud),
-        ] {
-            let (at_a, at_b) = memory::raw_pair(memory::PIPE_BYTES);
-            for (transport, direction) in [(at_a, (a, b)), (at_b, (b, a))] {
-                let channel = self.channel(transport.into_transport(), direction, &traces);
-                channels[direction.0 as usize].insert(key(direction), channel);
-            }
-        }
-        let mut ends = thread::scope(|scope| {
-            let playing = OutsourcedRole::ALL.into_iter().zip(channels);
-            let playing = playing.map(|(role, channels)| {
-                let play = move || self.party(role, functions, folders, channels);
-                (role, scope.spawn(play))
-            });
-            let playing: Vec<_> = playing.collect();
-            // How it ends for the liar is its own affair, but not even it panics.
-            let ended = playing.into_iter();
-            let ended = ended.map(|(role, party)| (role, party.join().expect("no panic")));
-            ended.collect::<Ends>()
-        });
+        let ends = run_three(
+            &|role| self.job(role, functions, folders),
+            &|direction, transport| self.below(transport, direction, &traces),
+            TIMEOUT,
+        );
+        let mut ends: Ends = OutsourcedRole::ALL.into_iter().zip(ends).collect();
+        // How it ends for the liar is its own affair.
         ends.retain(|(role, _)| self.tampering.is_none() || *role != self.lie.0);
         (ends, traces)
     }
@@ -248,13 +172,13 @@ impl Case {
             Ok(_) => return is_right(role, result) && !(is_next && fault.breaks_the_format()),
             Err(error) => error,
         };
-        let timeout = matches!(error, Error::Network(NetError::Timeout { .. }));
+        let timeout = matches!(error.cause(), Error::Network(NetError::Timeout { .. }));
         let closed = matches!(
-            error,
+            error.cause(),
             Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. }
         );
         let blamed = matches!(error.category(), Category::Peer | Category::Incompatible)
-            || matches!(error, Error::PeerAborted(_));
+            || matches!(error.cause(), Error::PeerAborted(_));
         match fault {
             Fault::CloseBefore | Fault::CloseWithin => closed || blamed,
             _ if waits(fault) => timeout || blamed || closed,

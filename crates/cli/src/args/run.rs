@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tacit::ChainVersion;
 use tacit::plan::ThreatModel;
 
 use super::text::{duration, threads};
@@ -155,7 +156,16 @@ pub(crate) struct OutsourcedArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) chain: Option<String>,
     /// Under outsourced, at generator and cloud: who else may use the values of a chain that this
-    /// run begins, besides its evaluator; once for each
+    /// run begins, besides its evaluator; once for each, the same at both. `tacit stock allow` adds
+    /// more later
     #[arg(long, value_name = "FINGERPRINT|NAME")]
     pub(crate) allow: Vec<String>,
+    /// Under outsourced, at generator and cloud: let a function that saves a value without loading it
+    /// discard the one that the chain keeps
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Under outsourced, at the evaluator: run only if both servers go on from this chain at this
+    /// version or a later one, as an earlier run printed it
+    #[arg(long, value_name = "CHAIN:VERSION")]
+    pub(crate) pin: Option<ChainVersion>,
 }

@@ -50,6 +50,18 @@ pub(crate) enum StockCommand {
         #[arg(value_name = "NAME|DIGEST")]
         component: String,
     },
+    /// Let somebody use the values of a chain; the other server does the same
+    Allow {
+        /// The chain, as `tacit stock list` has it
+        #[arg(value_name = "CHAIN")]
+        chain: String,
+        /// Who: a fingerprint, or a name in tacit.toml
+        #[arg(value_name = "FINGERPRINT|NAME")]
+        who: String,
+        /// Let them use it no longer
+        #[arg(long)]
+        remove: bool,
+    },
     /// Remove a chain of kept values, killed or not; the other server does the same, and the name
     /// is free again
     DropChain {

@@ -80,6 +80,10 @@ pub(crate) struct Served {
     /// In which chain values are kept.
     #[serde(default)]
     pub(crate) chain: Option<String>,
+    /// Whether a function that saves a value without loading it discards one that the chain keeps;
+    /// it is refused otherwise.
+    #[serde(default)]
+    pub(crate) replace: bool,
     /// Threads of a run of three.
     #[serde(default)]
     pub(crate) threads: Option<NonZeroUsize>,

@@ -28,6 +28,7 @@ pub(super) fn servers(config: &Config, served: &Served) -> Result<Option<Outsour
                     served.insecure_for_measurements,
                 ),
                 ("chain", served.chain.is_some()),
+                ("replace", served.replace),
                 ("threads", served.threads.is_some()),
             ];
             return match given.iter().find(|(_, is_given)| *is_given) {
@@ -58,6 +59,7 @@ pub(super) fn servers(config: &Config, served: &Served) -> Result<Option<Outsour
         other,
         parameters: parameters(copies, bits, allow).map_err(|what| wrong("copies", &what))?,
         chain: served.chain.clone(),
+        replaces: served.replace,
         threads: served.threads.unwrap_or(NonZeroUsize::MIN),
     }))
 }

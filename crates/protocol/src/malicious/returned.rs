@@ -34,6 +34,12 @@ pub(crate) const fn returned_bits(result_bits: usize) -> usize {
     }
 }
 
+/// The logarithm to base two of the probability with which a changed result of so many bits passes
+/// its MAC.
+pub(crate) fn forging_log2(result_bits: usize) -> f64 {
+    (result_bits.div_ceil(MAC_BITS) as f64).log2() - MAC_BITS as f64
+}
+
 /// The component that masks a result of so many bits: its inputs are f, k and p.
 pub(crate) fn component(result_bits: usize) -> Result<Component, CircuitError> {
     let builder = Builder::new();

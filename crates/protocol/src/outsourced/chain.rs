@@ -17,6 +17,7 @@
 //! | cloud: 1 + 32 a circuit | 0 checked or 1 evaluated, its key |
 
 use core::fmt;
+use core::str::FromStr;
 
 use zeroize::Zeroizing;
 
@@ -40,6 +41,56 @@ impl ChainId {
     }
 }
 
+/// A version of a chain: what a client pins, and what servers tell it.
+///
+/// As text it is the id in hex, a colon and the version, such as
+/// `000102030405060708090a0b0c0d0e0f:7`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ChainVersion {
+    /// The chain.
+    pub id: ChainId,
+    /// The version, from 1.
+    pub version: u64,
+}
+
+impl ChainVersion {
+    /// Whether `found` is this version of the chain or a later one.
+    #[must_use]
+    pub fn is_reached_by(&self, found: Option<&Self>) -> bool {
+        found.is_some_and(|found| found.id == self.id && found.version >= self.version)
+    }
+}
+
+impl fmt::Display for ChainVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.id
+            .0
+            .iter()
+            .try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        write!(f, ":{}", self.version)
+    }
+}
+
+impl FromStr for ChainVersion {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        const NONE: Error =
+            Error::ApiMisuse("a version of a chain is 32 hex digits, a colon and a number from 1");
+        let (id, version) = text.split_once(':').ok_or(NONE)?;
+        let version = version.parse().ok().filter(|version| *version > 0);
+        let digits = id.as_bytes();
+        if digits.len() != 32 || !digits.iter().all(u8::is_ascii_hexdigit) {
+            return Err(NONE);
+        }
+        let id = u128::from_str_radix(id, 16).map_err(|_| NONE)?;
+        Ok(Self {
+            id: ChainId(id.to_be_bytes()),
+            version: version.ok_or(NONE)?,
+        })
+    }
+}
+
 /// Attempts that a chain may be forwarded by at once.
 pub const MAX_FORWARD: u64 = 1 << 16;
 
@@ -58,6 +109,8 @@ pub(super) struct Head {
     pub(super) id: ChainId,
     pub(super) attempt: u64,
     pub(super) parameters: Parameters,
+    /// The version that a run loads from, which is told and not kept here; 0 before one is saved.
+    pub(super) version: u64,
 }
 
 impl Head {
@@ -81,6 +134,7 @@ impl Head {
             parameters: Parameters::from_fields(copies, bits).ok_or(BROKEN)?,
             id: ChainId(reader.array()?),
             attempt: u64::from_le_bytes(reader.array()?),
+            version: 0,
         })
     }
 
@@ -121,6 +175,13 @@ macro_rules! both_ends {
             #[must_use]
             pub fn attempt(&self) -> u64 {
                 self.head.attempt
+            }
+
+            /// Says which version a run loads from, which all three parties are then told.
+            #[must_use]
+            pub fn at_version(mut self, version: u64) -> Self {
+                self.head.version = version;
+                self
             }
 
             /// What it was begun with.
@@ -252,6 +313,7 @@ mod tests {
             id: ChainId([9; 16]),
             attempt: 4,
             parameters: Parameters::insecure_for_measurements(5, 8).unwrap(),
+            version: 0,
         }
     }
 
@@ -289,6 +351,28 @@ mod tests {
         {
             assert_eq!(pair[*fate as usize].0, key.0);
             assert_ne!(pair[1 - *fate as usize].0, key.0);
+        }
+    }
+
+    #[test]
+    fn a_pin_is_reached_by_the_same_chain_at_that_version_or_later() {
+        let text = "000102030405060708090a0b0c0d0e0f:7";
+        let pin: ChainVersion = text.parse().unwrap();
+        assert_eq!(pin.id.0, core::array::from_fn(|i| i as u8));
+        assert_eq!(pin.to_string(), text);
+        let at = |id, version| ChainVersion { id, version };
+        assert!(pin.is_reached_by(Some(&at(pin.id, 7))) && pin.is_reached_by(Some(&at(pin.id, 8))));
+        assert!(!pin.is_reached_by(Some(&at(pin.id, 6))) && !pin.is_reached_by(None));
+        assert!(!pin.is_reached_by(Some(&at(ChainId([9; 16]), 7))));
+        for wrong in [
+            "",
+            ":7",
+            "00:7",
+            &text[..33],
+            &text.replace(":7", ":0"),
+            "+".repeat(34).as_str(),
+        ] {
+            assert!(wrong.parse::<ChainVersion>().is_err(), "{wrong}");
         }
     }
 

@@ -2,8 +2,9 @@
 
 use core::fmt;
 
-use crate::Error;
+use super::Peer;
 use crate::message::AbortReason;
+use crate::{Error, Misbehaviour};
 
 /// The check of an outsourced run that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,19 +89,27 @@ impl fmt::Display for Cheat {
     }
 }
 
-/// Whether a run that ended with this error takes its chain and all saved values with it: a check
-/// failed, here or at a peer. Whoever keeps them removes them, durably, **before** anyone is told,
-/// since what a later run of the same split would tell is what an abort must not.
+/// Whether a run that ended with `error` of `party` takes its chain and all saved values with it.
+/// Whoever keeps them removes them, durably, **before** anyone is told, since what a later run of the
+/// same split would tell is what an abort must not.
 ///
-/// Other errors (a connection lost, a cancelled run) leave the chain, whose keys were forwarded
-/// before the run. So do states that differ ([`Incompatibility::SavedValues`]): nothing of the chain
-/// was used, and it stays stopped until its servers' states are the same.
+/// A failed check does: which circuits the cloud checks may have decided it. So does whatever the
+/// other server sends that no honest server does, and its word that it has found such a thing, since
+/// it has then killed its half.
+///
+/// What the evaluator alone does wrong does not: a malformed message, a failed OT or an abort says
+/// nothing of the split, and is no more than the lost connection that the evaluator could have had
+/// instead. Nor do a lost connection, a cancelled run, and states that differ
+/// ([`Incompatibility::SavedValues`]): keys were forwarded before the run.
 ///
 /// [`Incompatibility::SavedValues`]: crate::Incompatibility::SavedValues
 #[must_use]
-pub fn kills_chain(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::PeerMisbehaved(_) | Error::PeerAborted(AbortReason::Misbehaved)
-    )
+pub fn kills_chain(error: &Error, party: Option<Peer>) -> bool {
+    match error {
+        Error::PeerMisbehaved(Misbehaviour::CheatedOutsourced(_)) => true,
+        Error::PeerMisbehaved(_) | Error::PeerAborted(AbortReason::Misbehaved) => {
+            party != Some(Peer::Evaluator)
+        }
+        _ => false,
+    }
 }

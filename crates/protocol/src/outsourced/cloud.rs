@@ -25,7 +25,7 @@ use super::parameters::Parameters;
 use super::party::{Peer, Step, ThreeParty};
 use super::same_input::InputHash;
 use super::saved::{CloudValue, SavedCopy};
-use super::terms::{Meeting, state_hash};
+use super::terms::{Meeting, ServerState};
 use super::toss::{SHARE_BYTES, Share};
 use super::transfer::{AGREED, EVALUATED_BYTES, REFUSED, accept, blinds, cut_pads, handed_bytes};
 use super::work::{Work, check_transfers};
@@ -145,8 +145,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         let (mut nonce, mut share) = ([0; 32], Share([0; SHARE_BYTES]));
         prg.fill_bytes(&mut nonce);
         prg.fill_bytes(&mut share.0);
-        let marks = loads.iter().map(CloudValue::mark);
-        let state = state_hash(chain.map(|head| (head.id, head.attempt)), marks);
+        let state = ServerState::new(chain, loads.iter().map(|value| &value.0));
         let brought = Brought {
             start,
             loads,
@@ -157,7 +156,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         Ok(Self {
             work,
             threads: threads.max(1),
-            state: State::Meeting(meeting, Box::new(brought)),
+            state: State::Meeting(Box::new(meeting), Box::new(brought)),
             done: 0,
         })
     }
@@ -496,6 +495,7 @@ impl Running {
             id: ChainId::new(&self.oracle),
             attempt: 0,
             parameters,
+            version: 0,
         };
         self.brought.start = CloudStart::Chain(CloudChain { head, split, keys });
         Ok(())

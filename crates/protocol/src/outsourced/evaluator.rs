@@ -13,6 +13,7 @@
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
+use super::chain::ChainVersion;
 use super::copy::{blind_seed, expected_selects, order_bits};
 use super::cut::{Fate, Split, compare_all, key_hashes_bytes};
 use super::machine::{self, Stages};
@@ -26,7 +27,7 @@ use crate::malicious::bits::{bit, bytes_for, differ, pack, unpack, unused_are_cl
 use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Hash, Oracle};
 use crate::malicious::returned::{self, added_inputs, returned_bits};
-use crate::message::{Kind, exactly};
+use crate::message::{AbortReason, Kind, exactly};
 use crate::setup::EvaluatorOt;
 use crate::{Error, Misbehaviour};
 
@@ -36,6 +37,10 @@ pub struct EvaluatorOutcome {
     pub outputs: Zeroizing<Vec<bool>>,
     /// OTs with the generator, for the session's next run.
     pub with_generator: EvaluatorOt,
+    /// The chain, at the version that was loaded, or 0 where the run began it.
+    pub loaded: ChainVersion,
+    /// The chain, at the version that is saved, if the function saves anything.
+    pub saved: ChainVersion,
 }
 
 /// A run on the evaluator's side.
@@ -74,6 +79,8 @@ pub(super) struct Brought {
 pub(super) struct Running {
     oracle: Oracle,
     brought: Brought,
+    /// What is loaded of the chain, and what is saved.
+    chain: [ChainVersion; 2],
     split: Split,
     /// What it will tell the cloud, and **nobody else**: whether generator and cloud are at odds
     /// over a key says how one circuit fares, and a generator that heard of it while the chain
@@ -128,8 +135,17 @@ impl Evaluator {
         Ok(Self {
             terms,
             shape,
-            state: State::Meeting(meeting, Box::new(brought)),
+            state: State::Meeting(Box::new(meeting), Box::new(brought)),
         })
+    }
+
+    /// Goes on only if the servers bring this chain, at this version or a later one.
+    #[must_use]
+    pub fn pinned(mut self, pin: ChainVersion) -> Self {
+        if let State::Meeting(meeting, _) = &mut self.state {
+            meeting.pin(pin);
+        }
+        self
     }
 
     /// The result.
@@ -139,25 +155,34 @@ impl Evaluator {
     /// The run is not done.
     pub fn finish(self) -> Result<EvaluatorOutcome, Error> {
         match self.state {
-            State::Running(Stage::Done(outputs), running) => Ok(EvaluatorOutcome {
-                outputs,
-                with_generator: running.brought.ot,
-            }),
+            State::Running(Stage::Done(outputs), running) => {
+                let [loaded, saved] = running.chain;
+                Ok(EvaluatorOutcome {
+                    outputs,
+                    with_generator: running.brought.ot,
+                    loaded,
+                    saved,
+                })
+            }
             _ => Err(NOT_DONE),
         }
     }
 
-    /// What the evaluator found and has told the cloud alone, if it did: an error to report in place
-    /// of the one in which the run then ends. **The generator must not hear of it**: what its peers
-    /// say to it is decided by the error in which the run ends.
+    /// That keys do not agree, which the evaluator has found and told the cloud alone, where its
+    /// user may hear of it: if the run ended with `error` of `party`, and that is the cloud's word
+    /// that somebody cheated. The cloud has then read the verdict and killed the chain.
+    ///
+    /// Any other end says nothing of the verdict, and is to be reported as it is: while the chain
+    /// lives, a generator that lies about one key and then ends the run would learn from the
+    /// evaluator's user whether that circuit is checked.
     #[must_use]
-    pub fn refusal(&self) -> Option<Error> {
-        match &self.state {
-            State::Running(Stage::AwaitingResult, running) if running.verdict != AGREED => {
-                Some(cheated(Cheat::Keys))
-            }
-            _ => None,
-        }
+    pub fn refusal(&self, party: Peer, error: &Error) -> Option<Error> {
+        let has_refused = match &self.state {
+            State::Running(Stage::AwaitingResult, running) => running.verdict != AGREED,
+            _ => false,
+        };
+        let has_killed = *error == Error::PeerAborted(AbortReason::Misbehaved);
+        (has_refused && party == Peer::Cloud && has_killed).then(|| cheated(Cheat::Keys))
     }
 
     fn split_bytes(&self) -> usize {
@@ -240,7 +265,8 @@ impl Evaluator {
 
     fn result(&self, running: &Running, payload: &[u8]) -> Result<Zeroizing<Vec<bool>>, Error> {
         if running.verdict != AGREED {
-            return Err(cheated(Cheat::Keys));
+            // Who got nothing but zeros has no result.
+            return Err(cheated(Cheat::Result));
         }
         let returned = super::read_masked(payload, returned_bits(self.shape.output_bits))?;
         returned::unmask(&returned, &running.brought.added)
@@ -278,8 +304,10 @@ impl Stages for Evaluator {
     }
 
     fn begin(&self, meeting: &Meeting, brought: Brought) -> Result<(Stage, Running), Error> {
+        let oracle = meeting.oracle()?;
         let running = Running {
-            oracle: meeting.oracle()?,
+            chain: meeting.chain(&oracle),
+            oracle,
             split: Split::default(),
             verdict: REFUSED,
             t: Zeroizing::new(vec![Block::ZERO; brought.choices.len()]),

@@ -20,7 +20,7 @@ use super::parameters::Parameters;
 use super::party::{Peer, Step, ThreeParty};
 use super::same_input::InputHash;
 use super::saved::{GeneratorValue, SavedCopy};
-use super::terms::{Meeting, state_hash};
+use super::terms::{Meeting, ServerState};
 use super::toss::{SHARE_BYTES, Share, TossCommitment};
 use super::transfer::{Offer, blinds, cut_pads, wire_pads};
 use super::work::{Work, check_transfers};
@@ -159,8 +159,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         prg.fill_bytes(&mut added);
         let mut bits = Zeroizing::new(inputs.to_vec());
         bits.extend_from_slice(&unpack(&added, work.own_bits - inputs.len()));
-        let marks = loads.iter().map(GeneratorValue::mark);
-        let state = state_hash(chain.map(|head| (head.id, head.attempt)), marks);
+        let state = ServerState::new(chain, loads.iter().map(|value| &value.0));
         let brought = Brought {
             start,
             loads,
@@ -174,7 +173,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         Ok(Self {
             work,
             threads: threads.max(1),
-            state: State::Meeting(meeting, Box::new(brought)),
+            state: State::Meeting(Box::new(meeting), Box::new(brought)),
             made: 0,
             #[cfg(test)]
             spoiling: None,
@@ -377,6 +376,7 @@ impl Running {
             id: ChainId::new(&self.oracle),
             attempt: 0,
             parameters,
+            version: 0,
         };
         let chain = GeneratorChain {
             head,

@@ -9,7 +9,7 @@ use crate::Error;
 
 /// Where a party is.
 pub(super) enum State<Brought, Stage, Running> {
-    Meeting(Meeting, Box<Brought>),
+    Meeting(Box<Meeting>, Box<Brought>),
     Running(Stage, Box<Running>),
     Spent,
 }

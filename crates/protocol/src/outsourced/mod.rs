@@ -48,12 +48,12 @@ mod toss;
 mod transfer;
 mod work;
 
-pub use chain::{ChainId, CloudChain, GeneratorChain, MAX_FORWARD};
+pub use chain::{ChainId, ChainVersion, CloudChain, GeneratorChain, MAX_FORWARD};
 pub use cheat::{Cheat, kills_chain};
 pub use cloud::{Cloud, CloudOutcome, CloudStart};
 pub use evaluator::{Evaluator, EvaluatorOutcome};
 pub use generator::{Generator, GeneratorOutcome, GeneratorStart};
-pub use parameters::{MAX_COPIES, MIN_SECURITY_BITS, Parameters, PointEncoding};
+pub use parameters::{MAX_COPIES, MIN_SECURITY_BITS, Parameters, PointEncoding, RunBound};
 pub use party::{Peer, Step, ThreeParty, run_in_memory};
 pub use saved::{CloudValue, GeneratorValue, MAX_SAVED_BITS, Mark};
 pub use terms::{Shape, Terms};

@@ -11,15 +11,25 @@
 //! | circuits | the split, above |
 //! | the encoding of the evaluator's input | distance k + 3: 2^−(k+2) |
 //! | two inputs of the generator | k + 2 + ⌈lg e⌉ rows of a random matrix: 2^−(k+2) over all pairs |
+//! | a forged result of n bits | the one-time MAC: ⌈n/64⌉ · 2^−64, for each party that gets one |
+//! | different choices in one OT | the OT extension's check, on both links: [`Extension::cheating_log2`] |
+//!
+//! The last two do not grow with k, so that no run has more bits than they leave:
+//! [`Parameters::bound`] adds all of them up.
 //!
 //! **Semi-honest** is the same with one circuit, which is evaluated, and k = 0: nothing is encoded
 //! and nothing compared.
 
 use core::fmt;
 
+use tacit_circuit::{Function, Role};
+use tacit_ot::PEER_WORK_LOG2;
+use tacit_ot::source::Extension;
+
 use crate::Error;
 use crate::batch::parameters::Factorials;
-use crate::batch::{Bound, plan::MAX_SECURITY_BITS};
+use crate::batch::plan::MAX_SECURITY_BITS;
+use crate::malicious::returned::forging_log2;
 
 /// Most circuits of a run.
 pub const MAX_COPIES: u32 = 1024;
@@ -41,6 +51,58 @@ const MARGIN_BITS: f64 = 1e-3;
 pub struct Parameters {
     copies: u16,
     statistical_security_bits: u8,
+}
+
+/// What each way to cheat in a run succeeds with, as 2^-bits; all are 0 bits where parties are
+/// semi-honest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunBound {
+    /// Of a generator, to have enough bad circuits evaluated and none checked.
+    pub circuits_bits: f64,
+    /// Of a generator, to learn of the evaluator's input by which labels it spoils.
+    pub encoding_bits: f64,
+    /// Of a generator, to give circuits different inputs.
+    pub consistency_bits: f64,
+    /// Of a cloud, to give a party a wrong result.
+    pub results_bits: f64,
+    /// Of an evaluator or a cloud, to choose differently in one OT.
+    pub transfers_bits: f64,
+}
+
+impl RunBound {
+    /// Of all ways together.
+    #[must_use]
+    pub fn total_bits(&self) -> f64 {
+        let ways = [
+            self.circuits_bits,
+            self.encoding_bits,
+            self.consistency_bits,
+            self.results_bits,
+            self.transfers_bits,
+        ];
+        -log2_sum(ways.map(|bits| -bits).into_iter())
+    }
+}
+
+impl fmt::Display for RunBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "2^-{:.2} (circuits 2^-{:.2}, encoding 2^-{:.0}, inputs 2^-{:.0}, results 2^-{:.1}, \
+             transfers 2^-{:.1})",
+            self.total_bits(),
+            self.circuits_bits,
+            self.encoding_bits,
+            self.consistency_bits,
+            self.results_bits,
+            self.transfers_bits,
+        )
+    }
+}
+
+/// The logarithm of a sum of these powers of two.
+fn log2_sum(logs: impl Iterator<Item = f64>) -> f64 {
+    logs.map(f64::exp2).sum::<f64>().log2()
 }
 
 impl Parameters {
@@ -103,7 +165,7 @@ impl Parameters {
     ///
     /// None that the caller could cause.
     pub fn is_secure(&self) -> Result<bool, Error> {
-        Ok(self.bound()?.total_bits() >= MIN_SECURITY_BITS.into())
+        Ok(self.bound(None, Extension::default())?.total_bits() >= MIN_SECURITY_BITS.into())
     }
 
     /// Whether the parties are taken to follow the protocol.
@@ -139,30 +201,54 @@ impl Parameters {
         self.statistical_security_bits
     }
 
-    /// What a cheating generator's ways come to, computed for this σ and k. All are 0 bits where
-    /// parties are semi-honest.
+    /// What cheating in a run of `function`, or of one without results, succeeds with, computed for
+    /// this σ and k, and for OTs of
+    /// `extension` between generator and evaluator and between generator and cloud. All are 0 bits
+    /// where parties are semi-honest.
     ///
     /// # Errors
     ///
     /// None that the caller could cause.
-    pub fn bound(&self) -> Result<Bound, Error> {
+    pub fn bound(
+        &self,
+        function: Option<&Function>,
+        extension: Extension,
+    ) -> Result<RunBound, Error> {
+        if self.is_semi_honest() {
+            return Ok(RunBound {
+                circuits_bits: 0.0,
+                encoding_bits: 0.0,
+                consistency_bits: 0.0,
+                results_bits: 0.0,
+                transfers_bits: 0.0,
+            });
+        }
         let share = self.share_bits() as f64;
-        let circuits_bits = match self.is_semi_honest() {
-            true => 0.0,
-            false => {
-                let [all, evaluated] = [self.copies(), self.evaluated()].map(|n| n as u64);
-                let bad = evaluated.div_ceil(2);
-                let factorials = Factorials::up_to(all)?;
-                let ways = factorials.choose(all - bad, evaluated - bad);
-                let ratio = ways - factorials.choose(all, evaluated);
-                -ratio / core::f64::consts::LN_2 - MARGIN_BITS
-            }
-        };
-        Ok(Bound {
-            circuits_bits,
+        let of = |role| function.map_or(0, |function| function.output_bits(role));
+        let results = [Role::Garbler, Role::Evaluator].map(of);
+        // One extension between generator and evaluator, one between generator and cloud.
+        let extensions = [extension.cheating_log2(PEER_WORK_LOG2); 2];
+        Ok(RunBound {
+            circuits_bits: self.circuits_bits()?,
             encoding_bits: share,
             consistency_bits: share,
+            results_bits: -log2_sum(results.into_iter().map(forging_log2)),
+            transfers_bits: -log2_sum(extensions.into_iter()),
         })
+    }
+
+    /// What the split holds of a generator that has circuits evaluated that are bad.
+    ///
+    /// # Errors
+    ///
+    /// None that the caller could cause.
+    pub(super) fn circuits_bits(&self) -> Result<f64, Error> {
+        let [all, evaluated] = [self.copies(), self.evaluated()].map(|n| n as u64);
+        let bad = evaluated.div_ceil(2);
+        let factorials = Factorials::up_to(all)?;
+        let ways = factorials.choose(all - bad, evaluated - bad);
+        let ratio = ways - factorials.choose(all, evaluated);
+        Ok(-ratio / core::f64::consts::LN_2 - MARGIN_BITS)
     }
 
     /// k + 2: what the encoding and the input check hold.
@@ -261,12 +347,15 @@ impl PointEncoding {
 
 #[cfg(test)]
 mod tests {
+    use tacit_circuit::Recipient;
+
     use super::*;
     use crate::malicious::encoding::Encoding;
+    use crate::outsourced::tests::adder;
 
     fn bits(copies: u32) -> f64 {
         let parameters = Parameters::insecure_for_measurements(copies, 40).unwrap();
-        parameters.bound().unwrap().circuits_bits
+        parameters.circuits_bits().unwrap()
     }
 
     /// C(4,1)/C(5,2) = 4/10, C(13,3)/C(16,6) = 286/8008, C(51,12)/C(64,25), C(205,51)/C(256,102).
@@ -281,12 +370,45 @@ mod tests {
     #[test]
     fn all_ways_together_keep_what_was_asked_for() {
         let parameters = Parameters::malicious(256, 40).unwrap();
-        let bound = parameters.bound().unwrap();
+        let function = adder(4, Recipient::Both);
+        let bound = parameters
+            .bound(Some(&function), Extension::default())
+            .unwrap();
         assert!(bound.total_bits() >= 40.0, "{bound}");
         assert_eq!((parameters.evaluated(), parameters.checked()), (102, 154));
         assert_eq!(
             (parameters.hash_rows(), parameters.hiding_bits()),
             (49, 104)
+        );
+    }
+
+    /// By hand, with the default extension (2016 pairs of groups): 2 · 2^-63 of two results of a word
+    /// each, 2 · 2016 · 2^-64 of two extensions.
+    #[test]
+    fn no_k_gives_more_than_the_mac_and_the_transfers_leave() {
+        let parameters = Parameters::malicious(1024, 80).unwrap();
+        let function = adder(4, Recipient::Both);
+        let bound = parameters
+            .bound(Some(&function), Extension::default())
+            .unwrap();
+        assert!((bound.results_bits - 63.0).abs() < 1e-9, "{bound}");
+        assert!(
+            (bound.transfers_bits - (63.0 - 2016.0_f64.log2())).abs() < 1e-9,
+            "{bound}"
+        );
+        assert!(
+            (bound.total_bits() - bound.transfers_bits).abs() < 0.01,
+            "{bound}"
+        );
+        let none = adder(4, Recipient::Garbler);
+        let bound = parameters.bound(Some(&none), Extension::default()).unwrap();
+        assert!((bound.results_bits - 64.0).abs() < 1e-9, "{bound}");
+        let none = Parameters::SEMI_HONEST;
+        assert!(
+            none.bound(Some(&function), Extension::default())
+                .unwrap()
+                .total_bits()
+                < 0.0
         );
     }
 

@@ -5,19 +5,25 @@
 //! in the place of the other. A label of a saved value belongs to its circuit's number: circuit j of
 //! a later run continues circuit j.
 //!
-//! Bytes, numbers little-endian, all but the first five fields secret:
+//! A value keeps the type of the port that saved it, and only a port of that type loads it: 4 × 6 bits
+//! are not 8 × 3. Generator and cloud compare the types of what they load.
+//!
+//! Bytes, numbers little-endian, all but the first seven fields secret:
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 1 | version of this table, 1 |
+//! | 1 | version of this table, 2; 1 had no type, and is read to be refused by name |
 //! | 16 | the chain's id |
 //! | 32 | mark |
 //! | 2 | σ |
 //! | 4 | bits |
+//! | 2 | length of the type |
+//! | that | the type, as text |
 //! | for each circuit: 16 + 16 a bit | Δ, labels |
 
 use core::fmt;
 
+use tacit_circuit::Port;
 use tacit_kernels::Block;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -26,7 +32,12 @@ use super::parameters::MAX_COPIES;
 use crate::Error;
 use crate::malicious::oracle::{Domain, Oracle};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// The version that kept no type.
+const UNTYPED: u8 = 1;
+
+/// Longest type, as text.
+const MAX_TYPE_BYTES: usize = 256;
 
 /// Most bits of a saved value.
 pub const MAX_SAVED_BITS: usize = 1 << 24;
@@ -62,21 +73,24 @@ pub(super) struct SavedCopy {
 pub(super) struct Labels {
     pub(super) chain: ChainId,
     pub(super) mark: Mark,
+    /// The type of the port that saved it, as text; empty where a version of Tacit kept it that
+    /// kept no types.
+    pub(super) ty: String,
     pub(super) copies: Vec<SavedCopy>,
 }
 
 impl Labels {
-    /// Cuts what a run saves, circuit by circuit, into values of so many bits each.
+    /// Cuts what a run saves, circuit by circuit, into the values of `ports`.
     pub(super) fn cut(
         chain: ChainId,
         oracle: &Oracle,
         copies: &[SavedCopy],
-        widths: impl Iterator<Item = usize>,
+        ports: &[Port],
     ) -> Vec<Self> {
         let mut first = 0;
-        let cut = (0..).zip(widths).map(|(number, width)| {
-            let bits = first..first + width;
-            first += width;
+        let cut = (0..).zip(ports).map(|(number, port)| {
+            let bits = first..first + port.ty.width();
+            first = bits.end;
             let copies = copies.iter().map(|copy| SavedCopy {
                 delta: copy.delta,
                 labels: copy.labels[bits.clone()].to_vec(),
@@ -84,6 +98,7 @@ impl Labels {
             Self {
                 chain,
                 mark: Mark::new(oracle, number),
+                ty: port.ty.to_string(),
                 copies: copies.collect(),
             }
         });
@@ -96,13 +111,15 @@ impl Labels {
 
     fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let bits = self.bits();
-        let room = 55 + self.copies.len() * (1 + bits) * Block::BYTES;
+        let room = 57 + self.ty.len() + self.copies.len() * (1 + bits) * Block::BYTES;
         let mut bytes = Zeroizing::new(Vec::with_capacity(room));
         bytes.push(VERSION);
         bytes.extend_from_slice(&self.chain.0);
         bytes.extend_from_slice(&self.mark.0);
         bytes.extend_from_slice(&(self.copies.len() as u16).to_le_bytes());
         bytes.extend_from_slice(&(bits as u32).to_le_bytes());
+        bytes.extend_from_slice(&(self.ty.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(self.ty.as_bytes());
         for copy in &self.copies {
             bytes.extend_from_slice(&copy.delta.to_bytes());
             for label in &copy.labels {
@@ -114,12 +131,15 @@ impl Labels {
 
     fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);
-        if reader.array()? != [VERSION] {
-            return Err(BROKEN);
-        }
+        let [version] = reader.array()?;
         let (chain, mark) = (ChainId(reader.array()?), Mark(reader.array()?));
         let count = u16::from_le_bytes(reader.array()?);
         let bits = u32::from_le_bytes(reader.array()?) as usize;
+        let ty = match version {
+            VERSION => reader.text()?,
+            UNTYPED => String::new(),
+            _ => return Err(BROKEN),
+        };
         let fits = u32::from(count) <= MAX_COPIES && count > 0 && bits <= MAX_SAVED_BITS;
         // What is not there is not allocated.
         if !fits || reader.0.len() != usize::from(count) * (1 + bits) * Block::BYTES {
@@ -135,6 +155,7 @@ impl Labels {
         Ok(Self {
             chain,
             mark,
+            ty,
             copies,
         })
     }
@@ -213,6 +234,17 @@ impl Reader<'_> {
         Ok(*array)
     }
 
+    /// A text after its length.
+    fn text(&mut self) -> Result<String, Error> {
+        let length = usize::from(u16::from_le_bytes(self.array()?));
+        if length > MAX_TYPE_BYTES {
+            return Err(BROKEN);
+        }
+        let (text, rest) = self.0.split_at_checked(length).ok_or(BROKEN)?;
+        self.0 = rest;
+        String::from_utf8(text.to_vec()).map_err(|_| BROKEN)
+    }
+
     /// Checks that nothing is left.
     pub(super) fn end(&self) -> Result<(), Error> {
         match self.0.is_empty() {
@@ -235,8 +267,8 @@ mod tests {
             })
             .collect();
         let oracle = Oracle::named([1; 16]);
-        let widths = [1, 3].into_iter();
-        let all = Labels::cut(ChainId([2; 16]), &oracle, &copies, widths);
+        let ports = ["bit", "u3"].map(|ty| Port::new(ty, ty.parse().unwrap()));
+        let all = Labels::cut(ChainId([2; 16]), &oracle, &copies, &ports);
         assert_eq!(all.len(), 2);
         assert_ne!(all[0].mark, all[1].mark);
         assert_eq!(all[1].copies[2].labels, [21, 22, 23].map(block));
@@ -260,11 +292,31 @@ mod tests {
         for end in 0..bytes.len() {
             assert!(CloudValue::from_bytes(&bytes[..end]).is_err(), "{end}");
         }
-        for (at, with) in [(0, 9), (49, 4), (51, 200), (54, 255)] {
+        for (at, with) in [
+            (0, 9),
+            (49, 4),
+            (51, 200),
+            (54, 255),
+            (55, 3),
+            (56, 2),
+            (57, 0xff),
+        ] {
             let mut changed = bytes.to_vec();
             changed[at] = with;
             assert!(CloudValue::from_bytes(&changed).is_err(), "{at}");
         }
+    }
+
+    /// What an earlier version of Tacit kept is read, and has no type that a port could have.
+    #[test]
+    fn a_value_without_a_type_is_read_as_one_of_no_type() {
+        let bytes = value().to_bytes();
+        let mut old = bytes[..55].to_vec();
+        old[0] = UNTYPED;
+        old.extend_from_slice(&bytes[57 + "u3".len()..]);
+        let old = GeneratorValue::from_bytes(&old).unwrap();
+        assert_eq!((old.0.ty.as_str(), old.bits()), ("", 3));
+        assert_eq!(value().0.ty, "u3");
     }
 
     #[test]

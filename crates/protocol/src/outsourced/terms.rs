@@ -10,21 +10,26 @@
 //! | 64..68 | scheme id |
 //! | 68..70 | σ |
 //! | 70 | k |
-//! | 71..103 | generator and cloud: hash of the chain's id and attempt and of the marks of all loads |
+//! | 71 | generator and cloud: 1 where they go on a chain, 0 and then zeros where they begin one |
+//! | 72..88 | the chain's id |
+//! | 88..96 | its attempt |
+//! | 96..104 | the version that is loaded |
+//! | 104..136 | hash of the marks and types of all loads |
 //!
-//! Generator and cloud compare the last field with each other, and the evaluator compares theirs:
-//! states that differ end the run before a key is used. All that follows is bound to a name made of
-//! terms, states and the three nonces.
+//! Generator and cloud compare their state, the fields from 71 on, with each other, and the
+//! evaluator compares theirs, and the chain and version with what it has pinned: states that differ
+//! end the run before a key is used. All that follows is bound to a name made of terms, states and
+//! the three nonces.
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Function, Role};
 use tacit_garble::SchemeId;
 
 use super::NOT_ASKED;
-use super::chain::ChainId;
+use super::chain::{ChainId, ChainVersion, Head};
 use super::parameters::Parameters;
 use super::party::{Peer, Step};
-use super::saved::Mark;
+use super::saved::Labels;
 use super::work::encoding_of;
 use crate::malicious::oracle::Oracle;
 use crate::message::{Kind, exactly};
@@ -75,8 +80,69 @@ impl Shape {
 /// A party's nonce.
 pub(super) type Nonce = [u8; 32];
 
-/// A hash of the state that generator or cloud bring.
-pub(super) type StateHash = [u8; 32];
+/// The state that generator or cloud bring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ServerState {
+    /// The chain that they go on: its version, and its attempt.
+    chain: Option<(ChainVersion, u64)>,
+    /// Hash of the marks and types of what is loaded.
+    loads: [u8; 32],
+}
+
+impl ServerState {
+    const BYTES: usize = 65;
+
+    /// That of a run in the chain of `head`, which loads these values.
+    pub(super) fn new<'a>(head: Option<Head>, loads: impl Iterator<Item = &'a Labels>) -> Self {
+        let mut hash = Sha256::new_with_prefix(b"tacit outsourced loads 1\0");
+        for value in loads {
+            hash.update(value.mark.0);
+            hash.update((value.ty.len() as u16).to_le_bytes());
+            hash.update(&value.ty);
+        }
+        let version = |head: Head| ChainVersion {
+            id: head.id,
+            version: head.version,
+        };
+        Self {
+            chain: head.map(|head| (version(head), head.attempt)),
+            loads: hash.finalize().into(),
+        }
+    }
+
+    fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        if let Some((chain, attempt)) = &self.chain {
+            bytes[0] = 1;
+            bytes[1..17].copy_from_slice(&chain.id.0);
+            bytes[17..25].copy_from_slice(&attempt.to_le_bytes());
+            bytes[25..33].copy_from_slice(&chain.version.to_le_bytes());
+        }
+        bytes[33..].copy_from_slice(&self.loads);
+        bytes
+    }
+
+    /// The state with these bytes, if there is one.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
+        let number = |at: usize| Some(u64::from_le_bytes(*bytes[at..].first_chunk()?));
+        let chain = ChainVersion {
+            id: ChainId(*bytes[1..].first_chunk()?),
+            version: number(25)?,
+        };
+        let state = Self {
+            chain: (bytes[0] == 1).then_some((chain, number(17)?)),
+            loads: *bytes.last_chunk()?,
+        };
+        // Nothing else is written so, such as the id of a chain that is not there.
+        (state.to_bytes() == *bytes).then_some(state)
+    }
+
+    fn hash(&self) -> [u8; 32] {
+        let hash = Sha256::new_with_prefix(b"tacit outsourced state 2\0");
+        hash.chain_update(self.to_bytes()).finalize().into()
+    }
+}
 
 const TERMS_BYTES: usize = 71;
 
@@ -84,12 +150,12 @@ const TERMS_BYTES: usize = 71;
 fn terms_bytes(from: Peer) -> usize {
     match from {
         Peer::Evaluator => TERMS_BYTES,
-        Peer::Generator | Peer::Cloud => TERMS_BYTES + 32,
+        Peer::Generator | Peer::Cloud => TERMS_BYTES + ServerState::BYTES,
     }
 }
 
 /// The terms that a party sends to both others; the evaluator's have no state.
-fn write_terms(terms: &Terms, nonce: &Nonce, state: Option<&StateHash>, message: &mut Vec<u8>) {
+fn write_terms(terms: &Terms, nonce: &Nonce, state: Option<&ServerState>, message: &mut Vec<u8>) {
     message.clear();
     message.extend_from_slice(nonce);
     message.extend_from_slice(&terms.function.0);
@@ -97,7 +163,7 @@ fn write_terms(terms: &Terms, nonce: &Nonce, state: Option<&StateHash>, message:
     message.extend_from_slice(&(terms.parameters.copies() as u16).to_le_bytes());
     message.push(terms.parameters.statistical_security_bits());
     if let Some(state) = state {
-        message.extend_from_slice(state);
+        message.extend_from_slice(&state.to_bytes());
     }
 }
 
@@ -106,7 +172,11 @@ fn write_terms(terms: &Terms, nonce: &Nonce, state: Option<&StateHash>, message:
 /// # Errors
 ///
 /// They differ from ours, or are malformed.
-fn read_terms(terms: &Terms, from: Peer, payload: &[u8]) -> Result<(Nonce, StateHash), Error> {
+fn read_terms(
+    terms: &Terms,
+    from: Peer,
+    payload: &[u8],
+) -> Result<(Nonce, Option<ServerState>), Error> {
     let kind = Kind::OutsourcedTerms;
     exactly(kind, payload, terms_bytes(from))?;
     let invalid = |field| Misbehaviour::InvalidField { kind, field };
@@ -127,10 +197,8 @@ fn read_terms(terms: &Terms, from: Peer, payload: &[u8]) -> Result<(Nonce, State
     };
     compare(terms, &theirs)?;
     let state = match from {
-        Peer::Evaluator => [0; 32],
-        _ => payload[TERMS_BYTES..]
-            .try_into()
-            .map_err(|_| invalid("state"))?,
+        Peer::Evaluator => None,
+        _ => Some(ServerState::parse(&payload[TERMS_BYTES..]).ok_or_else(|| invalid("state"))?),
     };
     Ok((nonce, state))
 }
@@ -158,14 +226,13 @@ fn compare(ours: &Terms, theirs: &Terms) -> Result<(), Incompatibility> {
 /// # Errors
 ///
 /// They do not.
-fn compare_states(ours: &StateHash, theirs: &StateHash) -> Result<(), Error> {
+fn compare_states(ours: &ServerState, theirs: &ServerState) -> Result<(), Error> {
     if ours == theirs {
         return Ok(());
     }
-    let short = |hash: &StateHash| Digest(*hash);
     Err(Incompatibility::SavedValues {
-        ours: short(ours),
-        theirs: short(theirs),
+        ours: Digest(ours.hash()),
+        theirs: Digest(theirs.hash()),
     }
     .into())
 }
@@ -176,23 +243,31 @@ pub(super) struct Meeting {
     terms: Terms,
     nonce: Nonce,
     /// What generator and cloud bring.
-    state: Option<StateHash>,
+    state: Option<ServerState>,
+    /// What the evaluator has pinned.
+    pin: Option<ChainVersion>,
     /// To how many of the others ours were sent.
     sent: usize,
     /// What the others have told, in their order.
-    heard: Vec<(Nonce, StateHash)>,
+    heard: Vec<(Nonce, Option<ServerState>)>,
 }
 
 impl Meeting {
-    pub(super) fn new(own: Peer, terms: Terms, nonce: Nonce, state: Option<StateHash>) -> Self {
+    pub(super) fn new(own: Peer, terms: Terms, nonce: Nonce, state: Option<ServerState>) -> Self {
         Self {
             own,
             terms,
             nonce,
             state,
+            pin: None,
             sent: 0,
             heard: Vec::new(),
         }
+    }
+
+    /// Goes on only if the servers bring this chain, at this version or a later one.
+    pub(super) fn pin(&mut self, pin: ChainVersion) {
+        self.pin = Some(pin);
     }
 
     fn others(&self) -> [Peer; 2] {
@@ -226,16 +301,41 @@ impl Meeting {
         let from = from.filter(|_| self.sent == 2).ok_or(NOT_ASKED)?;
         let heard = read_terms(&self.terms, from, payload)?;
         // What both servers say is compared with our own state, or with one another.
-        if from != Peer::Evaluator {
-            let other = self
-                .state
-                .or_else(|| self.heard.first().map(|first| first.1));
-            if let Some(other) = other {
-                compare_states(&other, &heard.1)?;
+        if let Some(state) = &heard.1 {
+            if let Some(other) = self.server_state() {
+                compare_states(other, state)?;
+            }
+            let found = state.chain.map(|chain| chain.0);
+            if let Some(pinned) = self.pin
+                && !pinned.is_reached_by(found.as_ref())
+            {
+                return Err(Incompatibility::Pinned { pinned, found }.into());
             }
         }
         self.heard.push(heard);
         Ok(())
+    }
+
+    /// What the servers bring: our own state, or the one that was heard first.
+    fn server_state(&self) -> Option<&ServerState> {
+        let first = self.heard.first().and_then(|first| first.1.as_ref());
+        self.state.as_ref().or(first)
+    }
+
+    /// The chain that the run of `oracle` goes on or begins, at the version that it loads, 0 if it
+    /// begins it; and at the one that it saves, if it does.
+    pub(super) fn chain(&self, oracle: &Oracle) -> [ChainVersion; 2] {
+        let begun = ChainVersion {
+            id: ChainId::new(oracle),
+            version: 0,
+        };
+        let chain = self.server_state().and_then(|state| state.chain);
+        let (loaded, attempt) = chain.unwrap_or((begun, 0));
+        let saved = ChainVersion {
+            version: attempt.saturating_add(1),
+            ..loaded
+        };
+        [loaded, saved]
     }
 
     /// The oracle of the run, when all has been heard.
@@ -244,39 +344,25 @@ impl Meeting {
             return Err(NOT_ASKED);
         };
         let own = &self.nonce;
-        let (state, nonces) = match self.own {
-            Peer::Generator => (&self.state, [own, &first.0, &second.0]),
-            Peer::Evaluator => (&Some(first.1), [&first.0, own, &second.0]),
-            Peer::Cloud => (&self.state, [&first.0, &second.0, own]),
+        let nonces = match self.own {
+            Peer::Generator => [own, &first.0, &second.0],
+            Peer::Evaluator => [&first.0, own, &second.0],
+            Peer::Cloud => [&first.0, &second.0, own],
         };
-        let state = state.as_ref().ok_or(NOT_ASKED)?;
+        let state = self.server_state().ok_or(NOT_ASKED)?;
         Ok(run_oracle(&self.terms, state, nonces))
     }
 }
 
-/// The hash of what generator or cloud bring: the chain that they go on, and the loaded values.
-pub(super) fn state_hash(
-    chain: Option<(ChainId, u64)>,
-    marks: impl Iterator<Item = Mark>,
-) -> StateHash {
-    let (id, attempt) = chain.unwrap_or((ChainId([0; 16]), 0));
-    let mut hash = Sha256::new_with_prefix(b"tacit outsourced state 1\0")
-        .chain_update([u8::from(chain.is_some())])
-        .chain_update(id.0)
-        .chain_update(attempt.to_le_bytes());
-    marks.for_each(|mark| hash.update(mark.0));
-    hash.finalize().into()
-}
-
 /// The name of a run, from the nonces of generator, evaluator and cloud.
-fn run_oracle(terms: &Terms, state: &StateHash, nonces: [&Nonce; 3]) -> Oracle {
+fn run_oracle(terms: &Terms, state: &ServerState, nonces: [&Nonce; 3]) -> Oracle {
     let mut hash = Sha256::new_with_prefix(b"tacit outsourced run 1\0")
         .chain_update(Version::CURRENT.0.to_le_bytes())
         .chain_update(terms.function.0)
         .chain_update(terms.scheme.to_bytes())
         .chain_update((terms.parameters.copies() as u16).to_le_bytes())
         .chain_update([terms.parameters.statistical_security_bits()])
-        .chain_update(state);
+        .chain_update(state.hash());
     nonces.iter().for_each(|nonce| hash.update(nonce));
     let mut name = [0; 16];
     name.copy_from_slice(&hash.finalize()[..16]);

@@ -159,8 +159,8 @@ impl<'f, S: Scheme<Wire = Block>> Work<'f, S> {
         Ok(work)
     }
 
-    /// Checks what a server brings: parameters of the chain's, and values of the chain, as wide as
-    /// the function says.
+    /// Checks what a server brings: parameters of the chain's, and values of the chain, of the types
+    /// that the function says.
     pub(super) fn check_state<'a>(
         &self,
         chain: Option<Head>,
@@ -178,6 +178,14 @@ impl<'f, S: Scheme<Wire = Block>> Work<'f, S> {
             if chain.is_none_or(|head| head.id != value.chain) {
                 let value = port.name.clone();
                 return Err(Error::OtherChain { value });
+            }
+            let wanted = port.ty.to_string();
+            if value.ty != wanted {
+                return Err(Error::SavedType {
+                    value: port.name.clone(),
+                    kept: value.ty.clone(),
+                    wanted,
+                });
             }
             let copies = &value.copies;
             let wide = copies
@@ -223,8 +231,7 @@ impl<'f, S: Scheme<Wire = Block>> Work<'f, S> {
 
     /// What a run of the chain leaves of each value that the function saves.
     pub(super) fn saved(&self, id: ChainId, oracle: &Oracle, copies: &[SavedCopy]) -> Vec<Labels> {
-        let widths = self.function.saves().iter().map(|port| port.ty.width());
-        Labels::cut(id, oracle, copies, widths)
+        Labels::cut(id, oracle, copies, self.function.saves())
     }
 
     /// The step at which a server keeps what the function saves, if it saves anything.

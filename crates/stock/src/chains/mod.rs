@@ -262,6 +262,22 @@ impl Chain {
         self.load_where(value, |version, record| version <= record.latest)
     }
 
+    /// Whether a version of this value is published.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::NoChain`], [`StockError::ChainKilled`].
+    pub fn holds(&self, value: &str) -> Result<bool, StockError> {
+        check_name(value)?;
+        self.stock.inner.update(|records| {
+            let record = self.live_in(records)?.ok_or_else(|| self.absent())?;
+            let values = records.values(&self.name)?;
+            let is_it =
+                |there: &(String, u64, ValueRecord)| there.0 == value && there.1 <= record.latest;
+            Ok(values.iter().any(is_it))
+        })
+    }
+
     /// Makes the pending version the latest, once the peer has said that it has it durably, and
     /// destroys older versions of its values.
     ///

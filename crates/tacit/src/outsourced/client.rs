@@ -30,6 +30,8 @@ impl OutsourcedJob<'_> {
             parameters: self.parameters,
         };
         let links = ((Peer::Generator, generator), (Peer::Cloud, cloud));
+        // That keys do not agree, if its user may know: said when both peers have been told how the
+        // run ended, and not why.
         let mut refusal = None;
         let ran = guarded(links.0, links.1, |links| {
             let before = links.bound(self.patience, self.time_limit);
@@ -37,29 +39,45 @@ impl OutsourcedJob<'_> {
             let [tag, _] = links.agree(&self, [Role::Evaluator; 2])?;
             let agreement = links.since(&clock, Phase::Agreement);
             let clock = links.clock();
-            let ots = chosen_ots(links.to(Peer::Generator)?, tag, self.client_ots()?)?;
+            let count = self.client_ots()?;
+            let ots = links.with(Peer::Generator, |link| chosen_ots(link, tag, count))?;
             let setup = links.since(&clock, Phase::Setup);
             let clock = links.clock();
             let mut seed = Zeroizing::new([0; 32]);
             UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
             let shape = Shape::of(self.function);
             let mut party = Evaluator::new(terms, shape, &inputs, ots, &seed)?;
+            if let Some(pin) = self.pin {
+                party = party.pinned(pin);
+            }
             let ran = links.drive(&mut party, &mut self.watch, &mut |_, _| Ok(()));
-            refusal = party.refusal();
+            refusal = ran.as_ref().err().and_then(|error| {
+                let (from, error) = error.party().zip(error.of_protocol())?;
+                party.refusal(from, &error)
+            });
             ran?;
-            let bits = party.finish()?.outputs;
-            if !self.function.saves().is_empty() {
+            let done = party.finish()?;
+            let saves = !self.function.saves().is_empty();
+            let chain = if saves { done.saved } else { done.loaded };
+            if saves {
                 // The cloud gives out results when both have kept what is saved; the generator's
                 // word is for the case that it is the cloud who lies.
                 hear_kept(links)?;
             }
             let run = links.since(&clock, Phase::Run);
             links.unbound(before);
-            Ok((bits, vec![agreement, setup, run]))
+            let extension = links.to(Peer::Generator)?.ot_settings().extension;
+            let phases = vec![agreement, setup, run];
+            Ok((done.outputs, phases, chain, extension))
         });
-        // Said here, when both peers have been told how the run ended, and not why.
-        let (bits, phases) = ran.map_err(|error| refusal.map_or(error, Error::from))?;
+        let (bits, phases, chain, extension) =
+            ran.map_err(|error| refusal.map_or(error, Error::from))?;
         let outputs = self.as_role(Role::Evaluator).outputs(&bits)?;
-        self.outcome(outputs, phases, 0)
+        let keeps = self.function.has_saved_values();
+        let outcome = self.outcome(outputs, phases, 0, extension)?;
+        Ok(Outcome {
+            chain: keeps.then_some(chain),
+            ..outcome
+        })
     }
 }

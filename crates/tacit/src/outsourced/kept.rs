@@ -7,12 +7,20 @@ use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{
     CloudChain, CloudValue, GeneratorChain, GeneratorValue, Peer, kills_chain,
 };
-use tacit_stock::{Access, Chain, ChainAgreement, ChainMarks, PeerId, Policy, StockError};
+use tacit_stock::{
+    Access, Chain, ChainAgreement, ChainMarks, ChainStatus, PeerId, Policy, StockError,
+    check_chain_name,
+};
 use zeroize::Zeroizing;
 
 use super::links::Links;
 use super::{ChainPlace, OutsourcedJob};
 use crate::{Category, Error, Fingerprint, Stocks};
+
+/// In place of the digest of a policy: the servers need not have the same.
+const ANY_POLICY: [u8; 32] = [0; 32];
+/// What a server tells of its chain at most: marks, policy and name.
+const MAX_TOLD_BYTES: usize = ChainMarks::BYTES + 32 + 255;
 
 /// What a server keeps of a chain and of a value, as its protocol has them.
 pub(super) trait Keeper {
@@ -25,6 +33,7 @@ pub(super) trait Keeper {
 
     fn read_chain(bytes: &[u8]) -> Result<Self::Chain, tacit_protocol::Error>;
     fn forward(chain: &mut Self::Chain, attempt: u64) -> Result<(), tacit_protocol::Error>;
+    fn at_version(chain: Self::Chain, version: u64) -> Self::Chain;
     fn chain_bytes(chain: &Self::Chain) -> ([u8; 16], Zeroizing<Vec<u8>>);
     fn read_value(bytes: &[u8]) -> Result<Self::Value, tacit_protocol::Error>;
     fn value_bytes(value: &Self::Value) -> Zeroizing<Vec<u8>>;
@@ -46,6 +55,10 @@ macro_rules! keeper {
 
             fn forward(chain: &mut $chain, attempt: u64) -> Result<(), tacit_protocol::Error> {
                 chain.forward_to(attempt)
+            }
+
+            fn at_version(chain: $chain, version: u64) -> $chain {
+                chain.at_version(version)
             }
 
             fn chain_bytes(chain: &$chain) -> ([u8; 16], Zeroizing<Vec<u8>>) {
@@ -142,12 +155,12 @@ impl Kept {
         other: Peer,
         evaluator: Option<Fingerprint>,
     ) -> Result<(Self, Past<K>), Error> {
-        let theirs = exchange(links, other, Kind::ChainMarks, &chain.marks()?.to_bytes())?;
-        let agreed = chain.reconcile(&ChainMarks::parse(&theirs)?)?;
+        let agreed = meet(&chain, job, links, other, evaluator)?;
         let policy = policy(&chain, job, agreed.latest.is_some(), evaluator)?;
         check_policy(&policy, &chain, job.function, evaluator)?;
         let mut past = Past::<K>::default();
-        if agreed.latest.is_some() {
+        if let Some(latest) = agreed.latest {
+            check_replaced(&chain, job)?;
             let mut state = K::read_chain(&chain.state()?)?;
             // What was kept here is in reach: only the other server's word can be so far ahead.
             K::forward(&mut state, agreed.next_attempt).map_err(|_| {
@@ -155,7 +168,7 @@ impl Kept {
                 Error::PeerMisbehaved(Misbehaviour::InvalidField { kind, field })
             })?;
             chain.begin_attempt(agreed.next_attempt, &K::chain_bytes(&state).1)?;
-            past.chain = Some(state);
+            past.chain = Some(K::at_version(state, latest));
         }
         for port in job.function.loads() {
             let (_, bytes) = chain.load(&port.name)?;
@@ -199,26 +212,32 @@ impl Kept {
             new.put(&port.name, &K::value_bytes(value))?;
         }
         let version = new.finish()?;
-        let theirs = exchange(links, other, Kind::VersionKept, &version.to_le_bytes())?;
+        let ours = version.to_le_bytes();
+        let theirs = exchange(links, other, Kind::VersionKept, &ours, ours.len())?;
         if theirs != version.to_le_bytes() {
             let kind = Kind::VersionKept;
             let field = "version";
-            return Err(Misbehaviour::InvalidField { kind, field }.into());
+            return Err(Error::from(Misbehaviour::InvalidField { kind, field }).of_party(other));
         }
         self.chain.publish(version)?;
         if K::ROLE == Role::Garbler {
-            let channel = links.to(Peer::Evaluator)?.channel();
-            crate::driver::send(channel, Kind::VersionKept, &version.to_le_bytes())?;
-            crate::driver::flush(channel)?;
+            links.with(Peer::Evaluator, |session| {
+                let channel = session.channel();
+                crate::driver::send(channel, Kind::VersionKept, &version.to_le_bytes())?;
+                crate::driver::flush(channel)
+            })?;
         }
         Ok(())
     }
 
-    /// Kills the chain where `error` says that a check failed, before anyone is told of it. So does
-    /// all else that peers are told as misbehaviour, on which they kill theirs.
+    /// Kills the chain where `error` ends it ([`kills_chain`]), before anyone is told of it. Frames
+    /// that are too long count like any other malformed message.
     pub(super) fn kill_for(&self, error: &Error) -> Result<(), Error> {
-        let failed_check = error.of_protocol().is_some_and(|error| kills_chain(&error));
-        match failed_check || error.category() == Category::Peer {
+        let kills = match error.of_protocol() {
+            Some(of_protocol) => kills_chain(&of_protocol, error.party()),
+            None => error.category() == Category::Peer && error.party() != Some(Peer::Evaluator),
+        };
+        match kills {
             true => self.stocks.kill_chain(&self.chain, &error.to_string()),
             false => Ok(()),
         }
@@ -228,8 +247,9 @@ impl Kept {
 /// Waits for the generator's word that both servers have kept what the run saves.
 pub(super) fn hear_kept(links: &mut Links<'_>) -> Result<(), Error> {
     let (kind, expected) = (Kind::VersionKept, size_of::<u64>());
-    let channel = links.to(Peer::Generator)?.channel();
-    let found = crate::driver::receive(channel, kind, expected)?.len();
+    let found = links.with(Peer::Generator, |session| {
+        Ok(crate::driver::receive(session.channel(), kind, expected)?.len())
+    })?;
     if found != expected {
         let (expected, found) = (expected as u64, found as u64);
         let wrong = Misbehaviour::WrongLength {
@@ -237,16 +257,87 @@ pub(super) fn hear_kept(links: &mut Links<'_>) -> Result<(), Error> {
             expected,
             found,
         };
-        return Err(wrong.into());
+        return Err(Error::from(wrong).of_party(Peer::Generator));
     }
     Ok(())
 }
 
-/// Sends a short message to the other server and takes its own, which is as long.
-fn exchange(links: &mut Links<'_>, other: Peer, kind: Kind, ours: &[u8]) -> Result<Vec<u8>, Error> {
-    let channel = links.to(other)?.channel();
-    crate::driver::send(channel, kind, ours)?;
-    Ok(crate::driver::receive(channel, kind, ours.len())?.to_vec())
+/// Sends a short message to the other server and takes its own, of at most `max_bytes`.
+fn exchange(
+    links: &mut Links<'_>,
+    other: Peer,
+    kind: Kind,
+    ours: &[u8],
+    max_bytes: usize,
+) -> Result<Vec<u8>, Error> {
+    links.with(other, |session| {
+        let channel = session.channel();
+        crate::driver::send(channel, kind, ours)?;
+        Ok(crate::driver::receive(channel, kind, max_bytes)?.to_vec())
+    })
+}
+
+/// Compares the chain with the other server's: what both call it, to whom both open it where they
+/// begin it, and how far it is, in this order, so that a slip of the pen is not taken for a chain that
+/// went back.
+fn meet(
+    chain: &Chain,
+    job: &OutsourcedJob<'_>,
+    links: &mut Links<'_>,
+    other: Peer,
+    evaluator: Option<Fingerprint>,
+) -> Result<ChainAgreement, Error> {
+    let marks = chain.marks()?;
+    let is_exact = job.chain.as_ref().is_some_and(|place| place.is_exact);
+    // A service says anew with every run for whom the chain is, and may be told so before the other.
+    let ours = match marks.status == ChainStatus::Absent && !is_exact {
+        true => policy(chain, job, false, evaluator)?.digest(),
+        false => ANY_POLICY,
+    };
+    let told = [&marks.to_bytes()[..], &ours, chain.name().as_bytes()].concat();
+    let theirs = exchange(links, other, Kind::ChainMarks, &told, MAX_TOLD_BYTES)?;
+    let parsed = theirs
+        .split_at_checked(ChainMarks::BYTES)
+        .and_then(|(marks, rest)| Some((marks, rest.split_first_chunk()?)))
+        .and_then(|(marks, (policy, name))| Some((marks, policy, str::from_utf8(name).ok()?)))
+        .filter(|(.., name)| check_chain_name(name).is_ok());
+    let Some((theirs, policy, name)) = parsed else {
+        let (kind, field) = (Kind::ChainMarks, "name");
+        return Err(Error::from(Misbehaviour::InvalidField { kind, field }).of_party(other));
+    };
+    if name != chain.name() {
+        return Err(Error::ChainsDiffer(format!(
+            "the {other} names it {name:?} and we {:?}; give both servers the same --chain, or \
+             chain in [[serve.function]]",
+            chain.name()
+        )));
+    }
+    if ours != ANY_POLICY && *policy != ANY_POLICY && ours != *policy {
+        return Err(Error::ChainsDiffer(format!(
+            "the {other} and we were told to open the new chain {name:?} to different parties; give \
+             both servers the same --allow"
+        )));
+    }
+    let theirs = ChainMarks::parse(theirs).map_err(Error::from);
+    Ok(chain.reconcile(&theirs.map_err(|error| error.of_party(other))?)?)
+}
+
+/// Refuses to save a value anew that is there and was not loaded, unless the job says so.
+fn check_replaced(chain: &Chain, job: &OutsourcedJob<'_>) -> Result<(), Error> {
+    let (saves, loads) = (job.function.saves(), job.function.loads());
+    if job.chain.as_ref().is_some_and(|place| place.replaces) {
+        return Ok(());
+    }
+    let is_loaded = |port: &Port| loads.iter().any(|load| load.name == port.name);
+    for port in saves.iter().filter(|port| !is_loaded(port)) {
+        if chain.holds(&port.name)? {
+            return Err(Error::Replaces {
+                chain: chain.name().to_owned(),
+                value: port.name.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Who may use the chain's values in this run.
@@ -302,12 +393,12 @@ mod tests {
     use std::sync::Arc;
 
     use tacit_net::{Awaited, NetError};
-    use tacit_stock::{ChainStatus, Memory};
+    use tacit_stock::Memory;
 
     use super::*;
 
     #[test]
-    fn what_peers_are_told_is_misbehaviour_kills_the_chain_and_a_lost_connection_does_not() {
+    fn what_the_other_server_does_wrong_kills_the_chain_and_a_lost_connection_does_not() {
         let disk = Arc::new(Memory::new());
         let stocks = Stocks::over(disk, Path::new("s"), 1 << 20).expect("room");
         let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
@@ -327,17 +418,28 @@ mod tests {
             agreed,
             policy,
         };
-        let lost = NetError::Closed {
+        let lost = || NetError::Closed {
             awaited: Awaited::Message,
         };
-        let too_long = NetError::TooLong {
+        let too_long = || NetError::TooLong {
             kind: Kind::TransferKeys.byte(),
             announced: u32::MAX,
             limit: 100,
         };
-        for (error, status) in [(lost, ChainStatus::Live), (too_long, ChainStatus::Killed)] {
-            kept.kill_for(&error.into()).expect("room");
-            assert_eq!(kept.chain.marks().expect("a record").status, status);
+        let errors: [(&dyn Fn() -> NetError, _); 2] =
+            [(&lost, ChainStatus::Live), (&too_long, ChainStatus::Killed)];
+        for (error, status) in errors {
+            for party in [Peer::Evaluator, Peer::Cloud] {
+                let of_party = Error::from(error()).of_party(party);
+                kept.kill_for(&of_party).expect("room");
+                let ends = party == Peer::Cloud && status == ChainStatus::Killed;
+                let due = if ends { status } else { ChainStatus::Live };
+                assert_eq!(
+                    kept.chain.marks().expect("a record").status,
+                    due,
+                    "{of_party}"
+                );
+            }
         }
     }
 }

@@ -41,6 +41,15 @@ impl Links<'_> {
         }
     }
 
+    /// Does `work` in the session with `peer`, of which its errors are.
+    pub(super) fn with<T>(
+        &mut self,
+        peer: Peer,
+        work: impl FnOnce(&mut Session) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        work(self.to(peer)?).map_err(|error| error.of_party(peer))
+    }
+
     fn both(&mut self) -> [&mut Session; 2] {
         [self.first.1, self.second.1]
     }
@@ -91,20 +100,21 @@ impl Links<'_> {
         job: &OutsourcedJob<'_>,
         roles: [Role; 2],
     ) -> Result<[RunTag; 2], Error> {
-        let needs = job.ot_needs(self.first.0, self.second.0)?;
+        let peers = [self.first.0, self.second.0];
+        let needs = job.ot_needs(peers[0], peers[1])?;
         self.begin(job, roles, needs)?;
-        let agree = |session: &mut Session, role: Role, need: OtNeed| {
-            let tag = session
-                .agree(need, |terms| job.proposal(role, terms))
-                .map_err(|error| error.of_function(job.function))?;
-            // The answer is not to wait here while this party turns to its other link.
-            flush(session.channel())?;
-            Ok::<_, Error>(tag)
+        let mut agree = |peer: Peer, role: Role, need: OtNeed| {
+            self.with(peer, |session| {
+                let tag = session
+                    .agree(need, |terms| job.proposal(role, terms))
+                    .map_err(|error| error.of_function(job.function))?;
+                // The answer is not to wait here while this party turns to its other link.
+                flush(session.channel())?;
+                Ok(tag)
+            })
         };
-        Ok([
-            agree(self.first.1, roles[0], needs[0])?,
-            agree(self.second.1, roles[1], needs[1])?,
-        ])
+        let first = agree(peers[0], roles[0], needs[0])?;
+        Ok([first, agree(peers[1], roles[1], needs[1])?])
     }
 
     /// Begins the run on both links: the evaluator draws its ticket and tells it, the cloud tells the
@@ -115,37 +125,41 @@ impl Links<'_> {
         roles: [Role; 2],
         needs: [OtNeed; 2],
     ) -> Result<(), Error> {
-        let begin = |session: &mut Session, link: usize, ticket: Option<&RunTicket>| {
+        let peers = [self.first.0, self.second.0];
+        let begin = |links: &mut Self, link: usize, ticket: Option<&RunTicket>| {
             let wanted = |terms| job.proposal(roles[link], terms);
-            session.begin_of_three(needs[link], wanted, ticket)
+            let begin = |session: &mut Session| session.begin_of_three(needs[link], wanted, ticket);
+            links.with(peers[link], begin)
         };
-        let (first, second) = (&mut *self.first.1, &mut *self.second.1);
-        match (self.first.0, self.second.0) {
+        match (peers[0], peers[1]) {
             (Peer::Generator, Peer::Cloud) => {
                 let mut number = [0; 16];
                 getrandom::fill(&mut number)?;
-                let evaluator = first.own().map_or([0; 32], |own| own.0);
+                let evaluator = self.first.1.own().map_or([0; 32], |own| own.0);
                 let ticket = |to| RunTicket {
                     number,
                     evaluator,
                     to,
                 };
-                begin(first, 0, Some(&ticket(Peer::Generator)))?;
-                begin(second, 1, Some(&ticket(Peer::Cloud)))
+                begin(self, 0, Some(&ticket(Peer::Generator)))?;
+                begin(self, 1, Some(&ticket(Peer::Cloud)))
             }
             (Peer::Generator, _) => {
-                begin(second, 1, None)?;
+                begin(self, 1, None)?;
+                let theirs = self.with(Peer::Evaluator, |link| evaluators(link, Peer::Cloud))?;
                 let ticket = RunTicket {
                     to: Peer::Generator,
-                    ..evaluators(second, Peer::Cloud)?
+                    ..theirs
                 };
-                begin(first, 0, Some(&ticket))
+                begin(self, 0, Some(&ticket))
             }
             _ => {
-                begin(first, 0, None)?;
-                begin(second, 1, None)?;
-                let clouds = meant_for(Peer::Generator, first.hear_ticket()?)?;
-                match clouds == evaluators(second, Peer::Generator)? {
+                begin(self, 0, None)?;
+                begin(self, 1, None)?;
+                let of_cloud = |link: &mut Session| meant_for(Peer::Generator, link.hear_ticket()?);
+                let of_evaluator = |link: &mut Session| evaluators(link, Peer::Generator);
+                let clouds = self.with(Peer::Cloud, of_cloud)?;
+                match clouds == self.with(Peer::Evaluator, of_evaluator)? {
                     true => Ok(()),
                     false => Err(Incompatibility::OtherRun.into()),
                 }
@@ -167,7 +181,9 @@ impl Links<'_> {
                 session.channel().check()?;
             }
             match party.next(&mut message)? {
-                Step::Send { to, kind } => send(self.to(to)?.channel(), kind, &message)?,
+                Step::Send { to, kind } => {
+                    self.with(to, |session| send(session.channel(), kind, &message))?;
+                }
                 Step::Receive {
                     from,
                     kind,
@@ -175,8 +191,10 @@ impl Links<'_> {
                 } => {
                     // The other peer may wait for what was sent to it.
                     self.flush()?;
-                    let payload = receive(self.to(from)?.channel(), kind, max_bytes)?;
-                    party.receive(payload)?;
+                    self.with(from, |session| {
+                        let payload = receive(session.channel(), kind, max_bytes)?;
+                        Ok(party.receive(payload)?)
+                    })?;
                 }
                 Step::Keep => keep(party, self)?,
                 Step::Continue => self.flush()?,
@@ -187,8 +205,11 @@ impl Links<'_> {
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        let mut both = self.both().into_iter();
-        both.try_for_each(|session| flush(session.channel()))
+        let peers = [self.first.0, self.second.0];
+        let flush = |session: &mut Session| flush(session.channel());
+        peers
+            .into_iter()
+            .try_for_each(|peer| self.with(peer, flush))
     }
 }
 
@@ -254,6 +275,8 @@ pub(super) fn guarded<T>(
     work: impl FnOnce(&mut Links<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let (first_peer, second_peer) = (first.0, second.0);
+    first.1.set_party(first_peer);
+    second.1.set_party(second_peer);
     first.1.guarded(|first| {
         second.1.guarded(|second| {
             work(&mut Links {

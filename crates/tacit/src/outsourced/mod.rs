@@ -29,14 +29,14 @@ use tacit_protocol::session::{Proposal, ProtocolId};
 use zeroize::Zeroizing;
 
 pub use tacit_protocol::outsourced::{
-    MIN_SECURITY_BITS as MIN_OUTSOURCED_SECURITY_BITS, Parameters as OutsourcedParameters,
-    Peer as OutsourcedRole, RunTicket,
+    ChainId, ChainVersion, MIN_SECURITY_BITS as MIN_OUTSOURCED_SECURITY_BITS,
+    Parameters as OutsourcedParameters, Peer as OutsourcedRole, RunBound, RunTicket,
 };
 
 use crate::cost::{Cost, PhaseCost, peak_memory_bytes};
 use crate::plan::ThreatModel;
 use crate::session::{OtNeed, Terms};
-use crate::{Error, Fingerprint, Job, Outcome, Stocks};
+use crate::{Error, Fingerprint, Job, OtExtension, Outcome, Stocks};
 
 /// How long a party waits for a message while the two others work, unless told otherwise.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
@@ -52,6 +52,7 @@ pub struct OutsourcedJob<'f> {
     scheme: SchemeId,
     threads: NonZeroUsize,
     chain: Option<ChainPlace>,
+    pin: Option<ChainVersion>,
     inputs: BTreeMap<String, Value>,
     watch: Box<dyn FnMut(Progress) + Send + 'f>,
     patience: Duration,
@@ -66,6 +67,8 @@ struct ChainPlace {
     allowed: Vec<Fingerprint>,
     /// Its values are for `allowed` and nobody else, whatever was said when it began.
     is_exact: bool,
+    /// A run may discard values of a chain that is there.
+    replaces: bool,
 }
 
 impl<'f> OutsourcedJob<'f> {
@@ -79,6 +82,7 @@ impl<'f> OutsourcedJob<'f> {
             scheme: SchemeId::HALF_GATES_TWO_CALL,
             threads: NonZeroUsize::MIN,
             chain: None,
+            pin: None,
             inputs: BTreeMap::new(),
             watch: Box::new(|_| ()),
             patience: PATIENCE,
@@ -117,7 +121,26 @@ impl<'f> OutsourcedJob<'f> {
             name: name.to_owned(),
             allowed: allowed.to_vec(),
             is_exact: false,
+            replaces: false,
         });
+        self
+    }
+
+    /// At a server: lets a function that saves a value without loading it take the place of one that
+    /// the chain keeps. Otherwise such a run is refused, before anything is used.
+    #[must_use]
+    pub fn replacing(mut self) -> Self {
+        if let Some(place) = &mut self.chain {
+            place.replaces = true;
+        }
+        self
+    }
+
+    /// At the evaluator: runs only if both servers go on from this chain, at this version or a later
+    /// one; [`Outcome::chain`] of an earlier run says which.
+    #[must_use]
+    pub fn pin(mut self, pin: ChainVersion) -> Self {
+        self.pin = Some(pin);
         self
     }
 
@@ -229,9 +252,14 @@ impl<'f> OutsourcedJob<'f> {
         outputs: BTreeMap<String, Value>,
         phases: Vec<PhaseCost>,
         and_gates: u64,
+        extension: OtExtension,
     ) -> Result<Outcome, Error> {
-        let bits = self.parameters.bound()?.total_bits();
+        let bits = self
+            .parameters
+            .bound(self.function, extension)?
+            .total_bits();
         Ok(Outcome {
+            chain: None,
             outputs,
             threat_model: self.threat_model(),
             // Rounded down: what is promised holds.

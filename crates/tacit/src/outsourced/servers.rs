@@ -36,7 +36,7 @@ impl OutsourcedJob<'_> {
         self.function.compile();
         let client = evaluator.peer();
         let chain = kept::open::<GeneratorKeeps>(&self, cloud.own(), cloud.peer())?;
-        let links = ((Peer::Cloud, cloud), (Peer::Evaluator, evaluator));
+        let links = ((Peer::Cloud, cloud), (Peer::Evaluator, &mut *evaluator));
         let (bits, phases) = guarded(links.0, links.1, |links| {
             let mut server = Server::begin(&mut self, links, [Role::Garbler; 2])?;
             let (kept, past) = server.take_up::<GeneratorKeeps>(chain, Peer::Cloud, client)?;
@@ -46,7 +46,8 @@ impl OutsourcedJob<'_> {
         })?;
         let outputs = self.as_role(Role::Garbler).outputs(&bits)?;
         let and_gates = self.function.and_gates();
-        self.outcome(outputs, phases, and_gates)
+        let extension = evaluator.ot_settings().extension;
+        self.outcome(outputs, phases, and_gates, extension)
     }
 
     /// Runs as the cloud.
@@ -67,7 +68,10 @@ impl OutsourcedJob<'_> {
         self.function.compile();
         let client = evaluator.peer();
         let chain = kept::open::<CloudKeeps>(&self, generator.own(), generator.peer())?;
-        let links = ((Peer::Generator, generator), (Peer::Evaluator, evaluator));
+        let links = (
+            (Peer::Generator, &mut *generator),
+            (Peer::Evaluator, evaluator),
+        );
         let (_, phases) = guarded(links.0, links.1, |links| {
             // On either link the cloud is what the other end is not.
             let roles = [Role::Evaluator, Role::Garbler];
@@ -78,7 +82,8 @@ impl OutsourcedJob<'_> {
             server.end(kept.as_ref(), result)
         })?;
         let and_gates = self.function.and_gates();
-        self.outcome(Default::default(), phases, and_gates)
+        let extension = generator.ot_settings().extension;
+        self.outcome(Default::default(), phases, and_gates, extension)
     }
 }
 
@@ -239,13 +244,14 @@ impl OutsourcedVisitor for Run<'_, '_, '_, GeneratorKeeps> {
             let (job, links) = (&run.job, &mut *run.links);
             let start = match run.past.chain.take() {
                 Some(chain) => GeneratorStart::Chain(chain),
-                None => GeneratorStart::NewChain(offered_ots(
-                    links.to(Peer::Cloud)?,
-                    run.tags[0],
-                    job.cut_ots(),
-                )?),
+                None => GeneratorStart::NewChain(links.with(Peer::Cloud, |link| {
+                    offered_ots(link, run.tags[0], job.cut_ots())
+                })?),
             };
-            let ots = offered_ots(links.to(Peer::Evaluator)?, run.tags[1], job.client_ots()?)?;
+            let count = job.client_ots()?;
+            let ots = links.with(Peer::Evaluator, |link| {
+                offered_ots(link, run.tags[1], count)
+            })?;
             Ok(Generator::new(
                 scheme,
                 job.function,
@@ -270,11 +276,9 @@ impl OutsourcedVisitor for Run<'_, '_, '_, CloudKeeps> {
             let (job, links) = (&run.job, &mut *run.links);
             let start = match run.past.chain.take() {
                 Some(chain) => CloudStart::Chain(chain),
-                None => CloudStart::NewChain(chosen_ots(
-                    links.to(Peer::Generator)?,
-                    run.tags[0],
-                    job.cut_ots(),
-                )?),
+                None => CloudStart::NewChain(links.with(Peer::Generator, |link| {
+                    chosen_ots(link, run.tags[0], job.cut_ots())
+                })?),
             };
             let loads = std::mem::take(&mut run.past.loads);
             let (function, threads) = (job.function, job.threads.get());

@@ -162,6 +162,24 @@ impl Stocks {
         Ok(stock.damaged_in(&chain.summary.name)?)
     }
 
+    /// Lets `who` load and save all values of a chain, or no longer. The other server does the same: a
+    /// run needs leave at both.
+    ///
+    /// # Errors
+    ///
+    /// Another process uses it, it was killed, or the folder cannot be written.
+    pub fn allow(
+        &self,
+        chain: &KeptChain,
+        who: Fingerprint,
+        is_allowed: bool,
+    ) -> Result<(), Error> {
+        let name = &chain.summary.name;
+        let open = self.chain_with(chain.own, chain.peer, chain.role, name)?;
+        let policy = open.policy()?.with(PeerId(who.0), is_allowed)?;
+        Ok(open.set_policy(&policy)?)
+    }
+
     /// Removes a chain, killed or not, and destroys its values; its name is free again. The other
     /// server does the same.
     ///

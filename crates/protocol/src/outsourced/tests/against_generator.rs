@@ -261,7 +261,9 @@ fn a_lie_about_a_key_asks_for_no_fate() {
         });
         match (fate, &ended.ends[Cloud as usize]) {
             (Fate::Evaluate, end) => assert!(end.is_ok(), "circuit {copy}: {end:?}"),
-            (Fate::Check, Err(error)) => assert!(kills_chain(error), "circuit {copy}: {error}"),
+            (Fate::Check, Err(error)) => {
+                assert!(kills_chain(error, None), "circuit {copy}: {error}")
+            }
             (Fate::Check, Ok(())) => panic!("circuit {copy}: a lie went unnoticed"),
         }
         let by_evaluator = ended.sent[Evaluator as usize].iter();

@@ -1,6 +1,6 @@
 //! Cheating over a chain of runs: older versions, keys and gates of earlier attempts, other splits.
 
-use tacit_circuit::Function;
+use tacit_circuit::{Function, FunctionBuilder, Recipient};
 
 use super::cheats::{COPIES, Due, Place, Strategy, check};
 use super::honest::{opened, paid, run};
@@ -9,7 +9,8 @@ use crate::message::Kind;
 use crate::outsourced::Peer::{Cloud, Evaluator, Generator};
 use crate::outsourced::chain::ChainId;
 use crate::outsourced::cut::Fate;
-use crate::outsourced::{Cheat, CloudValue, GeneratorValue, Peer};
+use crate::outsourced::{ChainVersion, Cheat, CloudValue, GeneratorValue, Peer};
+use crate::{Error, Incompatibility};
 
 /// The chain after two runs, with the second's version and the first's.
 struct Second {
@@ -225,4 +226,88 @@ fn a_value_that_claims_another_chain_is_found() {
         second.past.generator = forged.collect();
     };
     third(Due::Caught(Cloud, gates), Generator, forge, &mut honest);
+}
+
+/// A function that loads what another saved, with a type of the same width.
+fn balance_as(ty: &str) -> Function {
+    let mut builder = FunctionBuilder::new("show");
+    builder
+        .load("balance", ty)
+        .output("now", ty, Recipient::Evaluator, "balance");
+    let family = builder.finish().expect("a function");
+    family
+        .instantiate(&Default::default())
+        .expect("an instance")
+}
+
+/// What was saved as one number is not loaded as four others, though it has as many bits.
+#[test]
+fn a_value_is_loaded_as_the_type_that_it_was_saved_with() {
+    let (open, parameters) = (opened(), malicious(3));
+    let inputs = [&[][..], &bits(10, 8)[..]];
+    let past = || {
+        let begun = run(&open, parameters, inputs, 1, Past::default());
+        let (generator, _, cloud) = begun.expect("a run");
+        let mut past = kept(generator, cloud);
+        past.generator.truncate(1);
+        past.cloud.truncate(1);
+        past
+    };
+    let show = balance_as("u8");
+    let (_, evaluator, _) = run(&show, parameters, [&[], &[]], 2, past()).expect("a run");
+    assert_eq!(number(&evaluator.outputs), 10);
+    for ty in ["u2[4]", "i8", "bits[8]"] {
+        let function = balance_as(ty);
+        let past = past();
+        let (_, chain) = past.chains.expect("a chain");
+        let refused = crate::outsourced::Cloud::new(
+            super::trio::scheme(),
+            &function,
+            parameters,
+            crate::outsourced::CloudStart::Chain(chain),
+            past.cloud,
+            1,
+            &zeroize::Zeroizing::new([0; 32]),
+        );
+        let due = Error::SavedType {
+            value: "balance".to_owned(),
+            kept: "u8".to_owned(),
+            wanted: ty.to_owned(),
+        };
+        assert_eq!(refused.err(), Some(due));
+    }
+}
+
+/// An evaluator that has pinned a version goes on from it or a later one of that chain, and from
+/// nothing else.
+#[test]
+fn a_pin_refuses_servers_that_went_back() {
+    let pay = paid();
+    let inputs = [&bits(2, 8)[..], &bits(30, 8)[..]];
+    let at = |pinned: Option<(u64, bool)>| {
+        let past = two_runs(&pay).past;
+        let (generator, cloud) = past.chains.expect("a chain");
+        let id = generator.id();
+        let past = Past {
+            chains: Some((generator.at_version(5), cloud.at_version(5))),
+            ..past
+        };
+        let mut trio = Trio::new(&pay, malicious(COPIES), inputs, 3, past);
+        if let Some((version, is_same)) = pinned {
+            let id = if is_same { id } else { ChainId([1; 16]) };
+            trio.evaluator = trio.evaluator.pinned(ChainVersion { id, version });
+        }
+        let ended = trio.run(None, &mut honest);
+        let found = ended.ends[Evaluator as usize].as_ref().err();
+        let is_pin = |error: &Error| {
+            matches!(
+                error,
+                Error::PeerIncompatible(Incompatibility::Pinned { .. })
+            )
+        };
+        assert!(found.is_none_or(is_pin), "{found:?}");
+        found.is_none()
+    };
+    assert!(at(None) && at(Some((4, true))) && at(Some((5, true))));
+    assert!(!at(Some((6, true))) && !at(Some((5, false))));
 }

@@ -161,7 +161,7 @@ pub(super) fn check(strategy: &Strategy, ended: &Ended) {
         Due::Caught(peer, cheat) => match found(peer) {
             Error::PeerMisbehaved(Misbehaviour::CheatedOutsourced(caught)) => {
                 assert!(cheat(*caught), "{name}: {caught}");
-                assert!(kills_chain(found(peer)), "{name}");
+                assert!(kills_chain(found(peer), None), "{name}");
             }
             other => panic!("{name}: {other}"),
         },

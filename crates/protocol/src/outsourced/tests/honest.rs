@@ -245,7 +245,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["6a1dfe6753890b17", "0cf65a17d792d376", "dae0baeb1db3c8c0"];
+    let expected = ["6614ab4ab3148f67", "30117388e560ffc6", "ba41c08b8b4218fa"];
     assert_eq!(digests, expected);
 }
 

@@ -3,6 +3,7 @@
 mod against_cloud;
 mod against_evaluator;
 mod against_generator;
+mod attacks;
 mod chains;
 mod cheats;
 mod honest;
@@ -10,3 +11,4 @@ mod rates;
 mod trio;
 
 pub(super) use cheats::OtherInput;
+pub(super) use trio::adder;

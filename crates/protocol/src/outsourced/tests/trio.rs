@@ -27,7 +27,7 @@ pub(super) fn malicious(copies: u32) -> Parameters {
 }
 
 /// Adds a number of each party, and gives the sum to `to`.
-pub(super) fn adder(bits: u64, to: Recipient) -> Function {
+pub(in crate::outsourced) fn adder(bits: u64, to: Recipient) -> Function {
     let mut builder = FunctionBuilder::new("adder");
     let ty = format!("u{bits}");
     let parameters = [("bits", bits.to_string())];
@@ -173,6 +173,9 @@ impl<'f> Trio<'f> {
         let mut ends: [Option<Result<(), Error>>; 3] = [const { None }; 3];
         let mut sent: [Vec<(Peer, Kind, usize)>; 3] = Default::default();
         let (mut message, mut idle) = (Vec::new(), 0);
+        let mut heard = Vec::new();
+        // Whose message each reads.
+        let mut reads = Peer::ALL;
         while ends.iter().any(Option::is_none) && idle < 4 {
             idle += 1;
             for own in 0..3 {
@@ -190,6 +193,9 @@ impl<'f> Trio<'f> {
                                 rewrite(to, kind, before, &mut message);
                             }
                             sent[own].push((to, kind, message.len()));
+                            if cheater == Some(to) {
+                                heard.push((Peer::ALL[own], kind, message.clone()));
+                            }
                             queues[to as usize][own].push_back((kind, message.clone()));
                             idle = 0;
                         }
@@ -198,6 +204,7 @@ impl<'f> Trio<'f> {
                             kind,
                             max_bytes,
                         } => {
+                            reads[own] = from;
                             // An abort is heard where it is read: from the peer that is waited for.
                             let queue = &mut queues[own][from as usize];
                             if let Some((found, payload)) = queue.pop_front() {
@@ -223,14 +230,18 @@ impl<'f> Trio<'f> {
                 }
             }
         }
-        if let Some(refusal) = self.evaluator.refusal() {
+        let own = Peer::Evaluator as usize;
+        if let Some(Err(error)) = &ends[own]
+            && let Some(refusal) = self.evaluator.refusal(reads[own], error)
+        {
             // What its user reads: the peers have been told without it.
-            ends[Peer::Evaluator as usize] = Some(Err(refusal));
+            ends[own] = Some(Err(refusal));
         }
         let stuck = || Err(Error::PeerAborted(AbortReason::TimedOut));
         Ended {
             ends: ends.map(|end| end.unwrap_or_else(stuck)),
             sent,
+            heard,
         }
     }
 }
@@ -242,10 +253,12 @@ pub(super) type Rewrite<'r> = &'r mut dyn FnMut(Peer, Kind, usize, &mut Vec<u8>)
 /// Changes nothing.
 pub(super) fn honest(_: Peer, _: Kind, _: usize, _: &mut Vec<u8>) {}
 
-/// How a run ended for generator, evaluator and cloud, and what each sent.
+/// How a run ended for generator, evaluator and cloud, what each sent, and what was sent to the
+/// cheater, whether or not its own machine had ended before.
 pub(super) struct Ended {
     pub(super) ends: [Result<(), Error>; 3],
     pub(super) sent: [Vec<(Peer, Kind, usize)>; 3],
+    pub(super) heard: Vec<(Peer, Kind, Vec<u8>)>,
 }
 
 /// A number's bits.

@@ -1,0 +1,186 @@
+//! `tacit stock` about chains of kept values.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+use tacit::{Fingerprint, KeptChain, OutsourcedRole, Role, Stocks};
+
+use super::Told;
+use crate::failure::Failure;
+use crate::report::{JSON_VERSION, pretty, shown_bytes};
+use crate::serve;
+
+/// What this party is in the runs of a chain.
+fn server(chain: &KeptChain) -> OutsourcedRole {
+    match chain.role {
+        Role::Garbler => OutsourcedRole::Generator,
+        Role::Evaluator => OutsourcedRole::Cloud,
+    }
+}
+
+/// A chain, for people.
+pub(super) fn chain_text(chain: &KeptChain) -> String {
+    let summary = &chain.summary;
+    let mut text = format!(
+        "{} with {}, chain {}\n  ",
+        server(chain),
+        chain.peer,
+        summary.name
+    );
+    let _ = match &summary.killed {
+        Some(why) => writeln!(text, "killed: {why}"),
+        None => writeln!(
+            text,
+            "version {}, {} attempts, {}",
+            summary.marks.latest,
+            summary.marks.attempt + 1,
+            shown_bytes(summary.bytes)
+        ),
+    };
+    if summary.marks.pending > 0 {
+        let pending = summary.marks.pending;
+        let _ = writeln!(text, "  version {pending} waits for the next meeting");
+    }
+    for (name, version, bytes) in &summary.values {
+        let _ = writeln!(text, "  {name}: version {version}, {}", shown_bytes(*bytes));
+    }
+    for rule in summary.policy.rules() {
+        let value = rule.value.as_deref().unwrap_or("everything");
+        let who = Fingerprint(rule.who.0);
+        let _ = writeln!(text, "  {who} may {} {value}", rule.access);
+    }
+    text
+}
+
+/// The same for programs.
+pub(super) fn chain_json(chain: &KeptChain) -> Json {
+    let summary = &chain.summary;
+    let values = summary
+        .values
+        .iter()
+        .map(|(name, version, bytes)| json!({ "name": name, "version": version, "bytes": bytes }));
+    let rules = summary.policy.rules().iter().map(|rule| {
+        json!({
+            "who": Fingerprint(rule.who.0).to_string(),
+            "may": rule.access.to_string(),
+            "value": rule.value,
+        })
+    });
+    json!({
+        "name": summary.name,
+        "role": server(chain).name(),
+        "peer": chain.peer.to_string(),
+        "killed": summary.killed,
+        "version": summary.marks.latest,
+        "pending": (summary.marks.pending > 0).then_some(summary.marks.pending),
+        "attempts": summary.marks.attempt + 1,
+        "bytes": summary.bytes,
+        "values": values.collect::<Vec<_>>(),
+        "policy": rules.collect::<Vec<_>>(),
+    })
+}
+
+/// Removes the chain of this name.
+///
+/// # Errors
+///
+/// There is none or several, or it cannot be removed.
+pub(super) fn drop_chain(
+    stocks: &Stocks,
+    name: &str,
+    peer: Option<Fingerprint>,
+    role: Option<Role>,
+    json: bool,
+) -> Result<(), Failure> {
+    let chain = named(stocks, name, peer, role)?;
+    stocks.drop_chain(&chain)?;
+    if json {
+        let json = json!({ "version": JSON_VERSION, "dropped": name });
+        return crate::print(pretty(&json).as_bytes());
+    }
+    crate::print(format!("dropped the chain {name}; {} does the same\n", chain.peer).as_bytes())
+}
+
+/// The chain of this name, with this peer and in this role where they are given.
+///
+/// # Errors
+///
+/// There is none, or several.
+pub(super) fn named(
+    stocks: &Stocks,
+    name: &str,
+    peer: Option<Fingerprint>,
+    role: Option<Role>,
+) -> Result<KeptChain, Failure> {
+    let mut chains = stocks.chains()?;
+    chains.retain(|chain| chain.summary.name == name);
+    chains.retain(|chain| peer.is_none_or(|peer| chain.peer == peer));
+    chains.retain(|chain| role.is_none_or(|role| chain.role == role));
+    let count = chains.len();
+    match (chains.pop(), count) {
+        (Some(chain), 1) => Ok(chain),
+        (None, _) => Err(Failure::Usage(format!(
+            "there is no chain {name}; `tacit stock list` lists those that there are"
+        ))),
+        _ => Err(Failure::Usage(format!(
+            "there are several chains {name}; say with whom by --peer and --role"
+        ))),
+    }
+}
+
+/// Lets `who` use the values of a chain, or no longer.
+///
+/// # Errors
+///
+/// The chain was killed, or cannot be written.
+pub(super) fn allow(
+    stocks: &Stocks,
+    chain: &KeptChain,
+    who: Fingerprint,
+    is_allowed: bool,
+    json: bool,
+) -> Result<(), Failure> {
+    stocks.allow(chain, who, is_allowed)?;
+    let name = &chain.summary.name;
+    if json {
+        let json = json!({
+            "version": JSON_VERSION,
+            "chain": name,
+            "who": who.to_string(),
+            "allowed": is_allowed,
+        });
+        return crate::print(pretty(&json).as_bytes());
+    }
+    let may = if is_allowed { "may" } else { "may no longer" };
+    let text = format!(
+        "{who} {may} use the chain {name}; {} says the same\n",
+        chain.peer
+    );
+    crate::print(text.as_bytes())
+}
+
+/// Reads a chain's values, and tells what is damaged.
+///
+/// # Errors
+///
+/// It cannot be read at all.
+pub(super) fn check_chain(stocks: &Stocks, chain: &KeptChain) -> Result<Told, Failure> {
+    let damaged = stocks.check_chain(chain)?;
+    let name = &chain.summary.name;
+    let mut text = format!("{} with {}, chain {name}\n", server(chain), chain.peer);
+    if damaged.is_empty() {
+        let values = serve::counted(chain.summary.values.len(), "value");
+        let _ = writeln!(text, "  whole, with {values}");
+    }
+    for error in &damaged {
+        let _ = writeln!(
+            text,
+            "  damaged: {error}; both servers remove the chain by `tacit stock drop-chain {name}` \
+             and begin a new one"
+        );
+    }
+    let mut json = chain_json(chain);
+    let damaged: Vec<_> = damaged.iter().map(ToString::to_string).collect();
+    json["damaged"] = json!(damaged);
+    Ok((text, json))
+}
