@@ -11,8 +11,7 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
 use tacit::{
-    BatchRecord, ComponentDigest, Damage, Fingerprint, KeptChain, Role, StockName, StockSummary,
-    Stocks,
+    BatchRecord, ComponentDigest, Damage, KeptChain, Role, StockName, StockSummary, Stocks,
 };
 
 use crate::args::{StockCommand, StockCommandArgs};

@@ -256,7 +256,7 @@ impl<'f> OutsourcedJob<'f> {
     ) -> Result<Outcome, Error> {
         let bits = self
             .parameters
-            .bound(self.function, extension)?
+            .bound(Some(self.function), extension)?
             .total_bits();
         Ok(Outcome {
             chain: None,
