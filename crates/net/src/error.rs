@@ -59,8 +59,8 @@ impl fmt::Display for Awaited {
 pub enum NetError {
     /// A wait took longer than allowed.
     #[error(
-        "waited {after:?} for {awaited}, in vain; see whether the other party still runs and the \
-         network is up, or allow a longer timeout"
+        "waited {after:?} for {awaited}, in vain; {remedy}, or allow a longer timeout",
+        remedy = wait_remedy(*awaited)
     )]
     Timeout {
         /// What was waited for.
@@ -183,7 +183,7 @@ pub enum NetError {
     /// The peer could not be reached in the time allowed.
     #[error(
         "could not reach {address} within {after:?}: {reason}; see whether the other party \
-         listens there and no firewall is in the way"
+         listens there, and does not connect as well, and no firewall is in the way"
     )]
     Unreachable {
         /// The address as it was given.
@@ -287,6 +287,16 @@ impl NetError {
     }
 }
 
+/// What to do about a wait that took too long.
+fn wait_remedy(awaited: Awaited) -> &'static str {
+    match awaited {
+        Awaited::Connection => {
+            "see whether the other party connects to this address, and does not listen as well"
+        }
+        _ => "see whether the other party still runs and the network is up",
+    }
+}
+
 /// What to do about an address that cannot be used.
 fn address_remedy(reason: &io::Error) -> &'static str {
     match reason.kind() {
@@ -340,6 +350,24 @@ mod tests {
             let (_, said) = text.split_once("; ").expect("a remedy");
             assert!(said.contains(remedy), "{text}");
         }
+    }
+
+    #[test]
+    fn who_waits_in_vain_is_told_that_both_may_do_the_same() {
+        let after = Duration::from_secs(60);
+        let said = |awaited| NetError::Timeout { awaited, after }.to_string();
+        let text = said(Awaited::Connection);
+        assert!(text.contains("does not listen as well"), "{text}");
+        assert!(said(Awaited::Message).contains("still runs"));
+        let address = "localhost:1".to_owned();
+        let reason = io::ErrorKind::ConnectionRefused.into();
+        let text = NetError::Unreachable {
+            address,
+            after,
+            reason,
+        };
+        let text = text.to_string();
+        assert!(text.contains("does not connect as well"), "{text}");
     }
 
     #[test]
