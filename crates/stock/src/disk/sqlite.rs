@@ -7,7 +7,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
 
@@ -17,6 +18,8 @@ use crate::storage::{Entries, Entry, Index, Work};
 /// How long a transaction waits for another process's. Theirs take milliseconds, and on a slow
 /// disk a fraction of a second.
 const WAIT: Duration = Duration::from_secs(20);
+/// Between two tries to set up a file.
+const PAUSE: Duration = Duration::from_millis(1);
 
 pub(super) struct Database {
     connection: Connection,
@@ -29,22 +32,11 @@ impl Database {
         super::options().create(true).truncate(false).open(file)?;
         let connection = Connection::open(file).map_err(as_io)?;
         connection.busy_timeout(WAIT).map_err(as_io)?;
-        let mode: String = connection
-            .query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))
-            .map_err(as_io)?;
+        let mode = set_up_when_free(&connection).map_err(as_io)?;
         if mode != "wal" {
             let found = format!("SQLite keeps its journal as {mode:?} here, where WAL is needed");
             return Err(io::Error::new(io::ErrorKind::Unsupported, found));
         }
-        connection
-            .execute_batch(
-                "PRAGMA synchronous=FULL;
-                 PRAGMA secure_delete=ON;
-                 PRAGMA cell_size_check=ON;
-                 CREATE TABLE IF NOT EXISTS entries
-                     (key BLOB PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;",
-            )
-            .map_err(as_io)?;
         // The names of the file and its log must last for what is committed to them to last.
         let folder = file.parent().unwrap_or(Path::new("."));
         crate::storage::Storage::sync_folder(&super::Disk, folder)?;
@@ -53,6 +45,39 @@ impl Database {
             file: file.to_owned(),
         })
     }
+}
+
+/// [`set_up`], again while another process does the same: SQLite then says that it is busy at once,
+/// whatever its timeout.
+fn set_up_when_free(connection: &Connection) -> rusqlite::Result<String> {
+    let began = Instant::now();
+    loop {
+        match set_up(connection) {
+            Err(error) if is_busy(&error) && began.elapsed() < WAIT => thread::sleep(PAUSE),
+            result => return result,
+        }
+    }
+}
+
+/// Makes what the file lacks; how SQLite keeps its journal.
+fn set_up(connection: &Connection) -> rusqlite::Result<String> {
+    let mode = connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
+    connection.execute_batch(
+        "PRAGMA synchronous=FULL;
+         PRAGMA secure_delete=ON;
+         PRAGMA cell_size_check=ON;
+         CREATE TABLE IF NOT EXISTS entries
+             (key BLOB PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;",
+    )?;
+    Ok(mode)
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(
+        code,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
 }
 
 impl Index for Database {
