@@ -24,6 +24,8 @@ pub enum Use {
     KeyEpoch = 7,
     /// A label that both parties derive from a public seed.
     PublicLabel = 8,
+    /// A leaky AND of authenticated garbling.
+    LeakyAnd = 9,
 }
 
 /// A tweak with fixed fields, so that no two of them collide:

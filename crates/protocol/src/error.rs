@@ -79,6 +79,17 @@ pub enum Error {
         /// How many a session gives.
         limit: u64,
     },
+    /// A statistical security parameter that the protocol does not offer.
+    #[error(
+        "{found} bits of statistical security are not offered: the consistency check of oblivious \
+         transfer bounds it by {limit}; ask for 1 to {limit}"
+    )]
+    SecurityBits {
+        /// What was asked for.
+        found: u8,
+        /// The most that there is.
+        limit: u8,
+    },
     /// The caller broke the contract of this crate.
     #[error("the protocol was used wrongly: {0}")]
     ApiMisuse(&'static str),
@@ -135,6 +146,9 @@ pub enum Misbehaviour {
     /// A check of an outsourced run failed.
     #[error("a party cheated: {0}")]
     CheatedOutsourced(crate::outsourced::Cheat),
+    /// A check of an authenticated run failed.
+    #[error("it cheated: {0}")]
+    CheatedAuthenticated(crate::authenticated::Caught),
     /// The result does not decode.
     #[error("its garbled circuit has no result: {0}")]
     Undecodable(#[from] DecodeError),
@@ -331,6 +345,14 @@ impl Incompatibility {
 }
 
 impl Error {
+    /// Whether an epoch of `authenticated` ends with this error: both parties destroy their Δ and
+    /// all that rests on them. So it is after whatever no honest peer sends; a lost connection, or
+    /// something wrong on this side, is no failed check.
+    #[must_use]
+    pub const fn ends_epoch(&self) -> bool {
+        matches!(self, Self::PeerMisbehaved(_))
+    }
+
     /// The reason to tell the peer when this error ends a run.
     #[must_use]
     pub fn abort_reason(&self) -> AbortReason {
@@ -344,6 +366,7 @@ impl Error {
             | Self::OtherChain { .. }
             | Self::SavedType { .. }
             | Self::TransfersUsedUp { .. }
+            | Self::SecurityBits { .. }
             | Self::ApiMisuse(_) => AbortReason::Failed,
         }
     }

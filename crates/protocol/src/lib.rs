@@ -8,6 +8,7 @@
 //! | [`session`] | how two parties agree on what they run, and the tags that bind a run to it |
 //! | [`setup`] | base OTs, from which a session's correlated OTs grow |
 //! | [`direct`] | garble, stream and evaluate now: semi-honest, one pass, constant memory |
+//! | [`authenticated`] | any function, once, from nothing: malicious |
 //! | [`batch`] | many executions checked together: malicious, four messages each |
 //! | [`outsourced`] | a thin client, a generator and a cloud that does the work: malicious, stateful |
 //! | [`prepared`] | link what was garbled before: semi-honest, one round trip |
@@ -16,6 +17,7 @@
 //! browser alike.
 #![forbid(unsafe_code)]
 
+pub mod authenticated;
 pub mod batch;
 pub mod direct;
 mod error;

@@ -149,6 +149,32 @@ one_byte_enum! {
         VersionKept = 78, "version kept";
         /// Which run of three a link is for, from its evaluator and, to the generator, its cloud.
         RunTicket = 79, "run ticket";
+        /// Blocks of leaky ANDs, and from the garbler the bits that correct their outputs.
+        LeakyAnds = 96, "leaky ANDs";
+        /// The evaluator's bits that correct leaky ANDs, and its commitment to what must be equal.
+        LeakyBits = 97, "leaky AND bits";
+        /// The garbler's digest of what must be equal, and its commitment to its share of a coin.
+        EqualityDigest = 98, "equality digest";
+        /// The opening of the evaluator's commitment, and its share of the coin.
+        EqualityOpening = 99, "equality opening";
+        /// Opened bits of buckets with a digest of their MACs; from the garbler, after its share of
+        /// the coin.
+        TripleOpenings = 100, "triple openings";
+        /// Opened inputs of gates under the masks of triples, with a digest of their MACs.
+        GateOpenings = 101, "gate openings";
+        /// A party's inputs under its masks; from the garbler, after the seed of the input labels.
+        MaskedInputs = 102, "masked inputs";
+        /// Tables of authenticated garbling.
+        AuthenticatedTables = 103, "authenticated tables";
+        /// Masked values of AND gates.
+        MaskedValues = 104, "masked values";
+        /// A digest of the labels that go with the masked values.
+        LabelDigest = 105, "label digest";
+        /// The garbler's proof that every AND gate is right, and its masks of the evaluator's
+        /// results.
+        GateProof = 106, "gate proof";
+        /// The evaluator's masks of the garbler's results.
+        ResultOpening = 107, "result opening";
     }
 }
 

@@ -64,6 +64,8 @@ one_byte_enum! {
         Batch = 4, "batch";
         /// Have a cloud do the evaluator's work, and keep values; three parties.
         Outsourced = 5, "outsourced";
+        /// Run any function once, from nothing; malicious.
+        Authenticated = 6, "authenticated";
     }
 }
 
@@ -299,6 +301,23 @@ impl SessionTag {
             .chain_update(self.0)
             .chain_update([role_byte(connecting_role), base_ot_byte(base_ot)])
             .chain_update([extension.id()]);
+        RunTag(hash.finalize().into())
+    }
+
+    /// The tag of the base OTs of an epoch of `authenticated`, for OTs that `sender` sends: each
+    /// direction has a tag of its own.
+    #[must_use]
+    pub fn authenticated_setup(
+        &self,
+        connecting_role: Role,
+        sender: Role,
+        base_ot: BaseOt,
+        extension: Extension,
+    ) -> RunTag {
+        let hash = Sha256::new_with_prefix(b"tacit authenticated setup 1\0")
+            .chain_update(self.0)
+            .chain_update([role_byte(connecting_role), role_byte(sender)])
+            .chain_update([base_ot_byte(base_ot), extension.id()]);
         RunTag(hash.finalize().into())
     }
 

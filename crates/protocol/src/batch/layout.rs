@@ -233,12 +233,7 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
 
 /// Checks that `batch` can run `function` under a scheme.
 fn check(scheme: SchemeId, function: &Function) -> Result<(), Error> {
-    if let Some(port) = function.loads().iter().chain(function.saves()).next() {
-        return Err(Error::SavedValue {
-            protocol: "batch",
-            value: port.name.clone(),
-        });
-    }
+    crate::direct::check_without_values(function, "batch")?;
     let schemes = [
         SchemeId::HALF_GATES_TWO_CALL,
         SchemeId::HALF_GATES_REKEYED,

@@ -38,7 +38,7 @@ pub mod outline;
 pub mod parameters;
 pub mod plan;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod transfer;
 
 pub use caught::Caught;

@@ -104,10 +104,22 @@ impl<'f> Walk<'f> {
 ///
 /// [`Error::SavedValue`] if the function loads or saves a value.
 pub fn check(function: &Function) -> Result<(), Error> {
+    check_without_values(function, "direct")
+}
+
+/// Checks that `function` keeps nothing from one run to the next, which `protocol` does not do.
+///
+/// # Errors
+///
+/// [`Error::SavedValue`] if it does.
+pub(crate) fn check_without_values(
+    function: &Function,
+    protocol: &'static str,
+) -> Result<(), Error> {
     match function.loads().iter().chain(function.saves()).next() {
         None => Ok(()),
         Some(port) => Err(Error::SavedValue {
-            protocol: "direct",
+            protocol,
             value: port.name.clone(),
         }),
     }

@@ -10,7 +10,7 @@ pub(crate) fn shuffle(prg: &mut Prg, all: &mut [u32]) {
 }
 
 /// A uniform number below `bound`, which is not 0.
-fn below(prg: &mut Prg, bound: u64) -> u64 {
+pub(crate) fn below(prg: &mut Prg, bound: u64) -> u64 {
     let unbiased = u64::MAX - u64::MAX % bound;
     loop {
         let mut bytes = [0; 8];

@@ -114,13 +114,7 @@ pub struct EvaluatorOts {
 ///
 /// [`Error::SavedValue`] if the function loads or saves a value.
 pub fn check(function: &Function) -> Result<(), Error> {
-    match function.loads().iter().chain(function.saves()).next() {
-        None => Ok(()),
-        Some(port) => Err(Error::SavedValue {
-            protocol: "prepared",
-            value: port.name.clone(),
-        }),
-    }
+    crate::direct::check_without_values(function, "prepared")
 }
 
 const SPENT: Error = Error::ApiMisuse("the run has failed before");

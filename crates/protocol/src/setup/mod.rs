@@ -24,6 +24,7 @@ use tacit_ot::{ApiMisuse, Security};
 pub use evaluator::EvaluatorSetup;
 pub use garbler::GarblerSetup;
 pub use refill::Refill;
+pub(crate) use refill::{Half, RefillSteps};
 pub use transfers::{EvaluatorOt, GarblerOt};
 
 use crate::{Error, Misbehaviour};
@@ -89,10 +90,19 @@ pub(crate) fn dealt(
     tag: &crate::session::RunTag,
     prg: &mut tacit_kernels::Prg,
 ) -> (GarblerOt, EvaluatorOt) {
+    dealt_under(tacit_ot::Delta::random(prg), tag, prg)
+}
+
+/// [`dealt`] under this Δ.
+#[cfg(test)]
+pub(crate) fn dealt_under(
+    delta: tacit_ot::Delta,
+    tag: &crate::session::RunTag,
+    prg: &mut tacit_kernels::Prg,
+) -> (GarblerOt, EvaluatorOt) {
     use tacit_ot::base::Key;
     use tacit_ot::{Delta, SessionTag};
     let (tag, security) = (SessionTag::new(*tag.as_bytes()), Security::Malicious);
-    let delta = Delta::random(prg);
     let mut key = || {
         let mut bytes = [0; 32];
         prg.fill_bytes(&mut bytes);

@@ -15,7 +15,7 @@ use crate::message::Kind;
 use crate::party::{Action, Party};
 
 /// Either half of a source.
-pub(super) trait Half: Send {
+pub(crate) trait Half: Send {
     /// OTs that are made and not taken.
     fn left(&self) -> u64;
     /// As those of the halves.
@@ -53,10 +53,8 @@ macro_rules! half {
 half!(SourceSender);
 half!(SourceReceiver);
 
-/// One party's side of making OTs until there are as many as wanted.
-pub struct Refill<'a> {
-    /// None where OTs are made with the choices.
-    half: Option<&'a mut dyn Half>,
+/// The steps of making OTs until there are as many as wanted, of a half that somebody else holds.
+pub(crate) struct RefillSteps {
     wanted: u64,
     rng: Prg,
     /// Whether what was sent last is on its way: the work after it is most of the work, and both
@@ -64,48 +62,26 @@ pub struct Refill<'a> {
     flushed: bool,
 }
 
-impl<'a> Refill<'a> {
-    /// The garbler's side, until it can take `count` OTs.
-    #[must_use]
-    pub fn of_garbler<R: CryptoRng + ?Sized>(
-        ot: &'a mut GarblerOt,
-        count: u64,
-        rng: &mut R,
-    ) -> Self {
-        Self::new(ot.half(), count, rng)
-    }
-
-    /// The evaluator's side, until it can take `count` OTs.
-    #[must_use]
-    pub fn of_evaluator<R: CryptoRng + ?Sized>(
-        ot: &'a mut EvaluatorOt,
-        count: u64,
-        rng: &mut R,
-    ) -> Self {
-        Self::new(ot.half(), count, rng)
-    }
-
-    fn new<R: CryptoRng + ?Sized>(
-        half: Option<&'a mut dyn Half>,
-        wanted: u64,
-        rng: &mut R,
-    ) -> Self {
+impl RefillSteps {
+    pub(crate) fn new<R: CryptoRng + ?Sized>(wanted: u64, rng: &mut R) -> Self {
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *seed);
+        Self::from_seed(wanted, &seed)
+    }
+
+    pub(crate) fn from_seed(wanted: u64, seed: &Zeroizing<[u8; 32]>) -> Self {
         Self {
-            half,
             wanted,
-            rng: Prg::from_seed(&seed),
+            rng: Prg::from_seed(seed),
             flushed: true,
         }
     }
-}
 
-impl Party for Refill<'_> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let Some(half) = self.half.as_deref_mut() else {
-            return Ok(Action::Done);
-        };
+    pub(crate) fn next(
+        &mut self,
+        half: &mut dyn Half,
+        message: &mut Vec<u8>,
+    ) -> Result<Action, Error> {
         if !std::mem::replace(&mut self.flushed, true) {
             return Ok(Action::Continue);
         }
@@ -127,6 +103,46 @@ impl Party for Refill<'_> {
                 }
             },
         })
+    }
+}
+
+/// One party's side of making OTs until there are as many as wanted.
+pub struct Refill<'a> {
+    /// None where OTs are made with the choices.
+    half: Option<&'a mut dyn Half>,
+    steps: RefillSteps,
+}
+
+impl<'a> Refill<'a> {
+    /// The garbler's side, until it can take `count` OTs.
+    #[must_use]
+    pub fn of_garbler<R: CryptoRng + ?Sized>(
+        ot: &'a mut GarblerOt,
+        count: u64,
+        rng: &mut R,
+    ) -> Self {
+        let (half, steps) = (ot.half(), RefillSteps::new(count, rng));
+        Self { half, steps }
+    }
+
+    /// The evaluator's side, until it can take `count` OTs.
+    #[must_use]
+    pub fn of_evaluator<R: CryptoRng + ?Sized>(
+        ot: &'a mut EvaluatorOt,
+        count: u64,
+        rng: &mut R,
+    ) -> Self {
+        let (half, steps) = (ot.half(), RefillSteps::new(count, rng));
+        Self { half, steps }
+    }
+}
+
+impl Party for Refill<'_> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        match self.half.as_deref_mut() {
+            None => Ok(Action::Done),
+            Some(half) => self.steps.next(half, message),
+        }
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {

@@ -8,7 +8,7 @@
 //!
 //! Corrections hide the choices perfectly: the made OTs' own choices are random and serve once.
 
-use tacit_kernels::Block;
+use tacit_kernels::{Block, Prg};
 use tacit_ot::base::Key;
 use tacit_ot::correlated::{CotReceiver, CotSender};
 use tacit_ot::source::{Extension, SourceReceiver, SourceSender};
@@ -102,6 +102,30 @@ impl GarblerOt {
         Ok(())
     }
 
+    /// Size of the message that gives `count` OTs with random choices.
+    pub(crate) fn random_bytes(&self, count: usize) -> usize {
+        match &self.maker {
+            GarblerMaker::Extending(sender) => sender.message_len(count),
+            GarblerMaker::Made(_) => 0,
+        }
+    }
+
+    /// As many OTs with random choices as `offers` has room for. Bit 0 of each is clear.
+    pub(crate) fn extend_random(
+        &mut self,
+        offers: &mut [Block],
+        message: &[u8],
+    ) -> Result<(), Error> {
+        match &mut self.maker {
+            GarblerMaker::Extending(sender) => sender.extend_random(offers, message)?,
+            GarblerMaker::Made(source) => {
+                let ots = source.take(source.available().start, offers.len())?;
+                offers.copy_from_slice(&ots.into_correlated().1);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether OTs have to be made before `count` can be taken: by a [`Refill`](super::Refill).
     #[must_use]
     pub fn needs_refill(&self, count: u64) -> bool {
@@ -112,7 +136,7 @@ impl GarblerOt {
     }
 
     /// The source, where OTs are made before they are used.
-    pub(super) fn half(&mut self) -> Option<&mut dyn Half> {
+    pub(crate) fn half(&mut self) -> Option<&mut dyn Half> {
         match &mut self.maker {
             GarblerMaker::Extending(_) => None,
             GarblerMaker::Made(source) => Some(&mut **source),
@@ -203,6 +227,27 @@ impl EvaluatorOt {
         Ok(())
     }
 
+    /// One OT with a random choice for each of `received`, whose bit 0 is then the choice, with the
+    /// message to the garbler.
+    pub(crate) fn extend_random(
+        &mut self,
+        rng: &mut Prg,
+        received: &mut [Block],
+        message: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        match &mut self.maker {
+            EvaluatorMaker::Extending(receiver) => {
+                receiver.extend_random(rng, received, message)?;
+            }
+            EvaluatorMaker::Made(source) => {
+                let ots = source.take(source.available().start, received.len())?;
+                received.copy_from_slice(&ots.into_correlated().1);
+                message.clear();
+            }
+        }
+        Ok(())
+    }
+
     /// Whether OTs have to be made before `count` can be taken: by a [`Refill`](super::Refill).
     #[must_use]
     pub fn needs_refill(&self, count: u64) -> bool {
@@ -213,7 +258,7 @@ impl EvaluatorOt {
     }
 
     /// The source, where OTs are made before they are used.
-    pub(super) fn half(&mut self) -> Option<&mut dyn Half> {
+    pub(crate) fn half(&mut self) -> Option<&mut dyn Half> {
         match &mut self.maker {
             EvaluatorMaker::Extending(_) => None,
             EvaluatorMaker::Made(source) => Some(&mut **source),

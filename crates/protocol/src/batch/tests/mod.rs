@@ -33,7 +33,7 @@ fn rng() -> impl CryptoRng {
     UnwrapErr(getrandom::SysRng)
 }
 
-fn session() -> SessionTag {
+pub(crate) fn session() -> SessionTag {
     let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
     SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b))
 }
@@ -94,7 +94,7 @@ fn seed() -> Zeroizing<[u8; 32]> {
     seed
 }
 
-fn random_bits(count: usize) -> Vec<bool> {
+pub(crate) fn random_bits(count: usize) -> Vec<bool> {
     (0..count).map(|_| rng().next_u32() & 1 == 1).collect()
 }
 
@@ -112,7 +112,7 @@ fn run<S: Scheme<Wire = Block>>(
 }
 
 /// What each role gets of the function in the clear.
-fn plain(function: &Function, inputs: [&[bool]; 2]) -> [Vec<bool>; 2] {
+pub(crate) fn plain(function: &Function, inputs: [&[bool]; 2]) -> [Vec<bool>; 2] {
     let mut given = inputs.map(|bits| bits.iter().copied());
     let mut bits = Vec::new();
     for input in function.inputs() {

@@ -1,0 +1,238 @@
+//! An epoch: both parties' Δ, the OTs under them, and the numbers that nothing has twice.
+//!
+//! Each party's Δ is drawn here and serves this protocol alone: there is no way to give one. The
+//! base OTs of the two directions have tags of their own, of which the epoch's id is a hash.
+//!
+//! An epoch is consumed by what uses it, which gives it back when it succeeds. **After a failed check**
+//! it does not come back, and [`Error::ends_epoch`] says so: both Δ and all that rests on them are gone.
+
+use rand_core::CryptoRng;
+use tacit_circuit::Role;
+use tacit_kernels::{Block, Construction, TweakableHash};
+use tacit_ot::{Delta, Security};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::oracle::{Digest, Domain, Oracle, first_block};
+use super::share::Share;
+use crate::Error;
+use crate::party::{Action, Party};
+use crate::session::RunTag;
+use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
+
+/// One party's side of an epoch.
+pub struct Epoch {
+    role: Role,
+    id: Digest,
+    delta: Block,
+    /// OTs that this party sends: they give keys of the other's bits.
+    pub(super) sender: GarblerOt,
+    /// OTs that this party receives: they give MACs of its own bits.
+    pub(super) receiver: EvaluatorOt,
+    /// Lots made so far.
+    lots: u64,
+    /// Runs so far.
+    runs: u64,
+}
+
+impl Epoch {
+    /// Which party this is.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// This party's Δ. Secret.
+    pub(super) fn delta(&self) -> Block {
+        self.delta
+    }
+
+    /// This party's half of a public 1, which it adds to a share to turn the shared bit: the
+    /// garbler turns its bit, and the evaluator the key that goes with it.
+    pub(super) fn one(&self) -> Share {
+        let bit = Block::from_u128(1);
+        match self.role {
+            Role::Garbler => Share {
+                mac: bit,
+                key: Block::ZERO,
+            },
+            Role::Evaluator => Share {
+                mac: Block::ZERO,
+                key: self.delta ^ bit,
+            },
+        }
+    }
+
+    /// The number of the next lot.
+    pub(super) fn next_lot(&mut self) -> u64 {
+        self.lots += 1;
+        self.lots - 1
+    }
+
+    /// The number of the next run.
+    pub(super) fn next_run(&mut self) -> u64 {
+        self.runs += 1;
+        self.runs - 1
+    }
+
+    /// The hash of `domain`, which only `from` gives, if that is anybody.
+    pub(super) fn oracle(&self, domain: Domain, from: Option<Role>, number: u64) -> Oracle {
+        Oracle::new(&self.id, domain, from, number)
+    }
+
+    /// The hash of labels or MACs that starts where `domain` and `number` say.
+    pub(super) fn hash(
+        &self,
+        construction: Construction,
+        domain: Domain,
+        number: u64,
+    ) -> TweakableHash {
+        let start = first_block(self.oracle(domain, None, number));
+        TweakableHash::new(construction, start)
+    }
+}
+
+impl Drop for Epoch {
+    fn drop(&mut self) {
+        self.delta.zeroize();
+    }
+}
+
+/// The tags of an epoch's two sets of base OTs, which differ.
+#[derive(Clone, Copy)]
+pub struct EpochTags {
+    /// For OTs that the garbler sends.
+    pub garbler: RunTag,
+    /// For OTs that the evaluator sends.
+    pub evaluator: RunTag,
+}
+
+/// A fresh Δ for `role`. Bit 0 is set; bit 1 is set in the garbler's alone, so that the sum of both
+/// shows in bit 1 whether a leaky AND's output is to be turned.
+fn fresh_delta<R: CryptoRng + ?Sized>(role: Role, rng: &mut R) -> Result<Delta, Error> {
+    let mut bytes = Zeroizing::new([0; Block::BYTES]);
+    rng.fill_bytes(&mut *bytes);
+    match role {
+        Role::Garbler => bytes[0] |= 0b11,
+        Role::Evaluator => bytes[0] = bytes[0] & !0b10 | 1,
+    }
+    Delta::from_block(Block::from_bytes(*bytes))
+        .map_err(|_| Error::ApiMisuse("a Δ whose bit 0 is set"))
+}
+
+/// One party's side of the base OTs of an epoch: first of those that the garbler sends, then of
+/// the others.
+pub struct EpochSetup {
+    role: Role,
+    id: Digest,
+    sending: GarblerSetup,
+    receiving: EvaluatorSetup,
+    /// How many of the two are done.
+    done: usize,
+}
+
+impl EpochSetup {
+    /// The setup of the party `role`.
+    ///
+    /// # Errors
+    ///
+    /// None that the caller could cause.
+    pub fn new<R: CryptoRng + ?Sized>(
+        role: Role,
+        settings: OtSettings,
+        tags: EpochTags,
+        rng: &mut R,
+    ) -> Result<Self, Error> {
+        let delta = fresh_delta(role, rng)?;
+        let (own, others) = match role {
+            Role::Garbler => (tags.garbler, tags.evaluator),
+            Role::Evaluator => (tags.evaluator, tags.garbler),
+        };
+        let sending = GarblerSetup::with_delta(settings, &own, delta, rng)?;
+        let receiving = EvaluatorSetup::with(settings, &others, rng)?;
+        let mut id = Oracle::new(tags.garbler.as_bytes(), Domain::Epoch, None, 0);
+        id.add_bytes(tags.evaluator.as_bytes());
+        Ok(Self {
+            role,
+            id: id.finish(),
+            sending: sending.secured(Security::Malicious),
+            receiving: receiving.secured(Security::Malicious),
+            done: 0,
+        })
+    }
+
+    /// The epoch.
+    ///
+    /// # Errors
+    ///
+    /// The setup is not done.
+    pub fn finish(self) -> Result<Epoch, Error> {
+        let sender = self.sending.finish()?;
+        Ok(Epoch {
+            role: self.role,
+            id: self.id,
+            delta: sender.delta(),
+            receiver: self.receiving.finish()?,
+            sender,
+            lots: 0,
+            runs: 0,
+        })
+    }
+
+    fn current(&mut self) -> &mut dyn Party {
+        match (self.role, self.done) {
+            (Role::Garbler, 0) | (Role::Evaluator, 1) => &mut self.sending,
+            _ => &mut self.receiving,
+        }
+    }
+}
+
+impl Party for EpochSetup {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        match self.current().next(message)? {
+            Action::Done if self.done == 0 => {
+                self.done = 1;
+                self.current().next(message)
+            }
+            action => Ok(action),
+        }
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.current().receive(payload)
+    }
+}
+
+/// Both sides of an epoch whose base OTs a trusted dealer gave, under Δ that a test may choose.
+#[cfg(test)]
+pub(super) fn dealt(
+    tags: EpochTags,
+    deltas: [Delta; 2],
+    rng: &mut tacit_kernels::Prg,
+) -> [Epoch; 2] {
+    use crate::setup::dealt_under;
+    let mut id = Oracle::new(tags.garbler.as_bytes(), Domain::Epoch, None, 0);
+    id.add_bytes(tags.evaluator.as_bytes());
+    let id = id.finish();
+    let [garblers, evaluators] = deltas;
+    let (a_sends, b_receives) = dealt_under(garblers, &tags.garbler, rng);
+    let (b_sends, a_receives) = dealt_under(evaluators, &tags.evaluator, rng);
+    let epoch = |role, sender: GarblerOt, receiver| Epoch {
+        role,
+        id,
+        delta: sender.delta(),
+        sender,
+        receiver,
+        lots: 0,
+        runs: 0,
+    };
+    [
+        epoch(Role::Garbler, a_sends, a_receives),
+        epoch(Role::Evaluator, b_sends, b_receives),
+    ]
+}
+
+/// Two fresh Δ.
+#[cfg(test)]
+pub(super) fn fresh_deltas(rng: &mut tacit_kernels::Prg) -> [Delta; 2] {
+    [Role::Garbler, Role::Evaluator].map(|role| fresh_delta(role, rng).expect("bit 0 is set"))
+}

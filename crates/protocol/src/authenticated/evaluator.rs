@@ -1,0 +1,432 @@
+//! The evaluator of a run.
+
+use core::mem;
+
+use tacit_circuit::{Outputs as Results, Role};
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
+
+use super::caught::Caught;
+use super::epoch::Epoch;
+use super::evaluating::{Evaluating, LABEL_RULES};
+use super::garbling::{frame_bytes, input_label};
+use super::gates::{ClosedGates, OpenGates};
+use super::lot::{Made, MakingEvaluator, receive};
+use super::oracle::{DIGEST_BYTES, Domain, Oracle};
+use super::share::Share;
+use super::terms::{
+    FAILED, NOT_ASKED, NOT_DONE, Terms, mask_inputs, open_results, result_bytes, results,
+};
+use super::walk::Walk;
+use crate::malicious::bits::{bytes_for, pack, unpack, unused_are_clear};
+use crate::message::{Kind, array, exactly};
+use crate::party::{Action, Party, Progress};
+use crate::{Error, Misbehaviour};
+
+/// A run of `authenticated` on the evaluator's side.
+pub struct Evaluator<'f> {
+    terms: Terms<'f>,
+    stage: Stage<'f>,
+    done_ands: u64,
+}
+
+enum Stage<'f> {
+    Making(Box<MakingEvaluator>, Before<'f>),
+    SendingInputs(Box<Lot<'f, ClosedGates>>),
+    Masking(Box<Lot<'f, ClosedGates>>),
+    SendingGates(Box<Lot<'f, ClosedGates>>),
+    AwaitingInputs(Box<Lot<'f, ClosedGates>>),
+    AwaitingGates(Box<Lot<'f, ClosedGates>>),
+    AwaitingTables(Box<Lot<'f, OpenGates>>, usize),
+    Evaluating(Box<Lot<'f, OpenGates>>, usize),
+    SendingValues(Box<Lot<'f, OpenGates>>),
+    SendingLabels(Box<Lot<'f, OpenGates>>),
+    AwaitingProof(Box<Ended<'f>>),
+    SendingResult(Box<Opening<'f>>, Zeroizing<Vec<bool>>),
+    Done(Box<Epoch>, Zeroizing<Vec<bool>>),
+    Spent,
+}
+
+/// A stage, and what is to be done before it.
+type Next<'f> = (Stage<'f>, Option<Action>);
+
+/// What a run has before its first lot, or between two.
+enum Before<'f> {
+    First(Zeroizing<Vec<bool>>),
+    Later(Box<Running<'f>>),
+}
+
+/// A run under way.
+struct Running<'f> {
+    run: u64,
+    masks: Walk<'f, Share>,
+    labels: Labels<'f>,
+}
+
+/// The evaluator's labels, before and after it has those of the inputs.
+enum Labels<'f> {
+    /// This party's inputs under their masks.
+    Awaited(Zeroizing<Vec<bool>>),
+    There(Box<Evaluating<'f>>),
+}
+
+/// A run with a lot.
+struct Lot<'f, G> {
+    epoch: Epoch,
+    rng: Prg,
+    running: Running<'f>,
+    gates: G,
+}
+
+/// A run all of whose gates are evaluated.
+struct Ended<'f> {
+    opening: Opening<'f>,
+    /// What the garbler's proof must be.
+    zeros: Oracle,
+    labels: Results<'f, Block>,
+}
+
+/// The masks of a run's results.
+struct Opening<'f> {
+    epoch: Epoch,
+    run: u64,
+    masks: Results<'f, Share>,
+}
+
+impl<'f> Evaluator<'f> {
+    /// A run with the evaluator's input bits, in port order. `seed` is random, secret and used for
+    /// this run alone.
+    ///
+    /// # Errors
+    ///
+    /// `inputs` are not as many as the function asks of the evaluator, the function has saved
+    /// values, or the epoch is the garbler's.
+    pub fn new(
+        terms: Terms<'f>,
+        inputs: &[bool],
+        epoch: Epoch,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        let role = Role::Evaluator;
+        terms.check(role, &epoch, inputs)?;
+        let size = terms.lot(terms.function.and_gates());
+        let rng = Prg::from_seed(seed);
+        let making = MakingEvaluator::new(epoch, size, terms.input_counts(role), rng);
+        let before = Before::First(Zeroizing::new(inputs.to_vec()));
+        Ok(Self {
+            terms,
+            stage: Stage::Making(Box::new(making), before),
+            done_ands: 0,
+        })
+    }
+
+    /// The evaluator's output bits in port order, and the epoch for the next run.
+    ///
+    /// # Errors
+    ///
+    /// The run is not done.
+    pub fn finish(self) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
+        match self.stage {
+            Stage::Done(epoch, outputs) => Ok((outputs, *epoch)),
+            _ => Err(NOT_DONE),
+        }
+    }
+
+    /// The stage after a lot was made.
+    fn made(&self, mut made: Made, before: Before<'f>) -> Result<Stage<'f>, Error> {
+        Ok(match before {
+            Before::First(inputs) => {
+                let (own, others) = (&made.own_inputs, &made.others_inputs);
+                let running = Running {
+                    masks: self.terms.masks(&made.epoch, own, others)?,
+                    labels: Labels::Awaited(mask_inputs(&inputs, own)),
+                    run: made.epoch.next_run(),
+                };
+                Stage::SendingInputs(Box::new(running.with(made)))
+            }
+            Before::Later(running) => Stage::Masking(Box::new(running.with(made))),
+        })
+    }
+
+    /// The stage after a lot's gates are evaluated.
+    fn evaluated(&self, lot: Lot<'f, OpenGates>) -> Stage<'f> {
+        if lot.running.masks.has_ended() {
+            return Stage::SendingLabels(Box::new(lot));
+        }
+        let Lot {
+            epoch,
+            rng,
+            running,
+            ..
+        } = lot;
+        let size = self
+            .terms
+            .lot(self.terms.function.and_gates() - self.done_ands);
+        let making = MakingEvaluator::new(epoch, size, Default::default(), rng);
+        Stage::Making(Box::new(making), Before::Later(Box::new(running)))
+    }
+
+    fn result_oracle(&self, opening: &Opening<'_>, from: Role) -> Oracle {
+        let Opening { epoch, run, .. } = opening;
+        self.terms
+            .oracle(epoch, Domain::ResultMacs, Some(from), *run)
+    }
+
+    /// Checks that every gate is right. Only then does this party open the garbler's results.
+    fn take_proof(&self, ended: Ended<'f>, payload: &[u8]) -> Result<Stage<'f>, Error> {
+        let (kind, role) = (Kind::GateProof, Role::Evaluator);
+        exactly(kind, payload, self.proof_bytes())?;
+        let (proof, masks) = payload.split_at(DIGEST_BYTES);
+        let Ended {
+            opening,
+            zeros,
+            labels,
+        } = ended;
+        zeros.check(proof, Caught::GateProof)?;
+        let macs = self.result_oracle(&opening, Role::Garbler);
+        let own = opening.masks.of(role);
+        let masked = labels.of(role);
+        let masked = masked.iter().map(|label| label.lsb().into());
+        let outputs = results(macs, opening.epoch.delta(), &own, masked, (kind, masks))?;
+        Ok(match self.terms.function.output_bits(Role::Garbler) {
+            0 => Stage::Done(Box::new(opening.epoch), outputs),
+            _ => Stage::SendingResult(Box::new(opening), outputs),
+        })
+    }
+
+    fn proof_bytes(&self) -> usize {
+        DIGEST_BYTES + result_bytes(self.terms.function.output_bits(Role::Evaluator))
+    }
+}
+
+impl<'f> Running<'f> {
+    /// The run with a lot that was made for it.
+    fn with(self, made: Made) -> Lot<'f, ClosedGates> {
+        Lot {
+            epoch: made.epoch,
+            rng: made.rng,
+            running: self,
+            gates: ClosedGates::new(made.triples),
+        }
+    }
+
+    fn evaluating(&mut self) -> Result<&mut Evaluating<'f>, Error> {
+        match &mut self.labels {
+            Labels::There(evaluating) => Ok(evaluating),
+            Labels::Awaited(_) => Err(Error::ApiMisuse("labels of inputs come before gates")),
+        }
+    }
+}
+
+impl<'f> Lot<'f, ClosedGates> {
+    /// Takes the garbler's masked inputs and the seed of the labels.
+    fn begin(&mut self, terms: &Terms<'f>, payload: &[u8]) -> Result<(), Error> {
+        let (kind, count) = (Kind::MaskedInputs, terms.function.input_bits(Role::Garbler));
+        exactly(kind, payload, Block::BYTES + bytes_for(count))?;
+        let (seed, bits) = payload.split_at(Block::BYTES);
+        if !unused_are_clear(bits, count) {
+            let field = "padding";
+            return Err(Misbehaviour::InvalidField { kind, field }.into());
+        }
+        let Labels::Awaited(masked) = &self.running.labels else {
+            return Err(NOT_ASKED);
+        };
+        let (others, epoch) = (unpack(bits, count), &self.epoch);
+        let mut labels = Prg::new(Block::from_bytes(array(kind, seed)?));
+        let walk = terms.walk(
+            Role::Evaluator,
+            LABEL_RULES,
+            [&masked[..], &others[..]],
+            |bit| input_label(&mut labels, bit),
+        )?;
+        let oracles = terms.proof_oracles(epoch, self.running.run);
+        let hash = terms.hash(epoch, self.running.run);
+        let own = (epoch.delta(), epoch.one());
+        let evaluating = Evaluating::new(walk, hash, own, oracles);
+        self.running.labels = Labels::There(Box::new(evaluating));
+        Ok(())
+    }
+
+    /// Checks the garbler's openings of the gates.
+    fn check(self, payload: &[u8]) -> Result<Lot<'f, OpenGates>, Error> {
+        Ok(Lot {
+            gates: self.gates.check(&self.epoch, payload)?,
+            epoch: self.epoch,
+            rng: self.rng,
+            running: self.running,
+        })
+    }
+}
+
+impl<'f> Lot<'f, OpenGates> {
+    /// Writes the hash of the labels of all gates.
+    fn end(self, message: &mut Vec<u8>) -> Result<Ended<'f>, Error> {
+        let Running { run, masks, labels } = self.running;
+        let Labels::There(evaluating) = labels else {
+            return Err(Error::ApiMisuse("labels of inputs come before gates"));
+        };
+        let ([labels, zeros], outputs) = evaluating.finish();
+        message.clear();
+        message.extend_from_slice(&labels.finish());
+        let opening = Opening {
+            epoch: self.epoch,
+            run,
+            masks: masks.outputs(),
+        };
+        Ok(Ended {
+            opening,
+            zeros,
+            labels: outputs,
+        })
+    }
+}
+
+impl<'f> Evaluator<'f> {
+    /// What comes next at this stage, and the stage after it: a lot, and its openings.
+    fn step(&mut self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
+        Ok(match stage {
+            Stage::Making(mut making, before) => match making.next(message)? {
+                Action::Done => (self.made(making.finish()?, before)?, None),
+                action => (Stage::Making(making, before), Some(action)),
+            },
+            Stage::SendingInputs(lot) => {
+                message.clear();
+                if let Labels::Awaited(masked) = &lot.running.labels {
+                    message.extend_from_slice(&pack(masked));
+                }
+                (Stage::Masking(lot), Some(Action::Send(Kind::MaskedInputs)))
+            }
+            Stage::Masking(mut lot) => match lot.gates.fill(&mut lot.running.masks) {
+                false => (Stage::Masking(lot), Some(Action::Continue)),
+                true => {
+                    self.done_ands += lot.gates.count() as u64;
+                    (Stage::SendingGates(lot), None)
+                }
+            },
+            Stage::SendingGates(lot) => {
+                lot.gates.open(&lot.epoch, message);
+                let action = (!message.is_empty()).then_some(Action::Send(Kind::GateOpenings));
+                let stage = match lot.running.labels {
+                    Labels::Awaited(_) => Stage::AwaitingInputs(lot),
+                    Labels::There(_) => Stage::AwaitingGates(lot),
+                };
+                (stage, action)
+            }
+            Stage::AwaitingInputs(lot) => {
+                let bits = self.terms.function.input_bits(Role::Garbler);
+                let action = receive(Kind::MaskedInputs, Block::BYTES + bytes_for(bits));
+                (Stage::AwaitingInputs(lot), action)
+            }
+            Stage::AwaitingGates(lot) => match lot.gates.opening_bytes() {
+                0 => (Stage::AwaitingTables(Box::new(lot.check(&[])?), 0), None),
+                bytes => (
+                    Stage::AwaitingGates(lot),
+                    receive(Kind::GateOpenings, bytes),
+                ),
+            },
+            stage => return self.step_with_gates(stage, message),
+        })
+    }
+
+    /// The same with gates that are opened: tables, and masked values.
+    fn step_with_gates(&self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
+        Ok(match stage {
+            Stage::AwaitingTables(mut lot, frame) => match lot.gates.frames.get(frame) {
+                Some(count) => {
+                    let bytes = frame_bytes(*count as usize);
+                    let action = receive(Kind::AuthenticatedTables, bytes);
+                    (Stage::AwaitingTables(lot, frame), action)
+                }
+                None if !lot.running.masks.has_ended()
+                    || lot.running.evaluating()?.walk_to_end() =>
+                {
+                    (Stage::SendingValues(lot), None)
+                }
+                None => (Stage::AwaitingTables(lot, frame), Some(Action::Continue)),
+            },
+            Stage::Evaluating(mut lot, frame) => {
+                let Lot { running, gates, .. } = &mut *lot;
+                match running.evaluating()?.evaluate(gates) {
+                    false => (Stage::Evaluating(lot, frame), Some(Action::Continue)),
+                    true => (Stage::AwaitingTables(lot, frame + 1), None),
+                }
+            }
+            Stage::SendingValues(mut lot) => {
+                *message = lot.running.evaluating()?.end_lot();
+                let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedValues));
+                (self.evaluated(*lot), action)
+            }
+            stage => return self.step_to_end(stage, message),
+        })
+    }
+
+    /// The same when all gates are evaluated.
+    fn step_to_end(&self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
+        Ok(match stage {
+            Stage::SendingLabels(lot) => {
+                let ended = Box::new(lot.end(message)?);
+                (
+                    Stage::AwaitingProof(ended),
+                    Some(Action::Send(Kind::LabelDigest)),
+                )
+            }
+            Stage::AwaitingProof(ended) => {
+                let action = receive(Kind::GateProof, self.proof_bytes());
+                (Stage::AwaitingProof(ended), action)
+            }
+            Stage::SendingResult(opening, outputs) => {
+                let macs = self.result_oracle(&opening, Role::Evaluator);
+                message.clear();
+                open_results(macs, &opening.masks.of(Role::Garbler), message);
+                let stage = Stage::Done(Box::new(opening.epoch), outputs);
+                (stage, Some(Action::Send(Kind::ResultOpening)))
+            }
+            Stage::Done(epoch, outputs) => (Stage::Done(epoch, outputs), Some(Action::Done)),
+            _ => return Err(FAILED),
+        })
+    }
+}
+
+impl Party for Evaluator<'_> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        loop {
+            let stage = mem::replace(&mut self.stage, Stage::Spent);
+            let (stage, action) = self.step(stage, message)?;
+            self.stage = stage;
+            if let Some(action) = action {
+                return Ok(action);
+            }
+        }
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.stage = match mem::replace(&mut self.stage, Stage::Spent) {
+            Stage::Making(mut making, before) => {
+                making.receive(payload)?;
+                Stage::Making(making, before)
+            }
+            Stage::AwaitingInputs(mut lot) => {
+                lot.begin(&self.terms, payload)?;
+                Stage::AwaitingGates(lot)
+            }
+            Stage::AwaitingGates(lot) => Stage::AwaitingTables(Box::new(lot.check(payload)?), 0),
+            Stage::AwaitingTables(mut lot, frame) => {
+                let count = lot.gates.frames.get(frame).ok_or(NOT_ASKED)?;
+                let count = *count as usize;
+                exactly(Kind::AuthenticatedTables, payload, frame_bytes(count))?;
+                lot.running.evaluating()?.receive(count, payload)?;
+                Stage::Evaluating(lot, frame)
+            }
+            Stage::AwaitingProof(ended) => self.take_proof(*ended, payload)?,
+            _ => return Err(NOT_ASKED),
+        };
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            done_ands: self.done_ands,
+            total_ands: self.terms.function.and_gates(),
+        }
+    }
+}

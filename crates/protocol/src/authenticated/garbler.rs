@@ -1,0 +1,469 @@
+//! The garbler of a run.
+
+use core::mem;
+
+use tacit_circuit::{Outputs as Results, Role};
+use tacit_kernels::Prg;
+use tacit_ot::Outputs;
+use zeroize::Zeroizing;
+
+use super::caught::Caught;
+use super::epoch::Epoch;
+use super::garbling::{Garbling, Proof, frame_bytes, input_label, label_rules};
+use super::gates::{ClosedGates, OpenGates};
+use super::lot::{Made, MakingGarbler, receive};
+use super::oracle::{DIGEST_BYTES, Domain};
+use super::share::Share;
+use super::terms::{
+    FAILED, NOT_ASKED, NOT_DONE, Terms, mask_inputs, open_results, result_bytes, results,
+};
+use super::walk::Walk;
+use crate::malicious::bits::{bytes_for, pack, unpack, unused_are_clear};
+use crate::message::{Kind, exactly};
+use crate::party::{Action, Party, Progress};
+use crate::{Error, Misbehaviour};
+
+/// A run of `authenticated` on the garbler's side.
+pub struct Garbler<'f> {
+    terms: Terms<'f>,
+    stage: Stage<'f>,
+    done_ands: u64,
+}
+
+enum Stage<'f> {
+    Making(Box<MakingGarbler>, Before<'f>),
+    AwaitingInputs(Box<Beginning<'f>>),
+    Masking(Box<Lot<'f, ClosedGates>>),
+    AwaitingGates(Box<Lot<'f, ClosedGates>>),
+    SendingInputs(Box<Lot<'f, OpenGates>>),
+    SendingGates(Box<Lot<'f, OpenGates>>),
+    Garbling(Box<Lot<'f, OpenGates>>, usize),
+    AwaitingValues(Box<Lot<'f, OpenGates>>),
+    Proving(Box<Lot<'f, OpenGates>>, Vec<u8>),
+    AwaitingLabels(Box<Proven<'f>>),
+    SendingProof(Box<Ended<'f>>),
+    AwaitingResult(Box<Ended<'f>>),
+    Done(Box<Epoch>, Zeroizing<Vec<bool>>),
+    Spent,
+}
+
+/// A stage, and what is to be done before it.
+type Next<'f> = (Stage<'f>, Option<Action>);
+
+/// What a run has before its first lot, or between two.
+enum Before<'f> {
+    First(Zeroizing<Vec<bool>>),
+    Later(Box<Running<'f>>),
+}
+
+/// A run with its first lot, before the evaluator's inputs are known.
+struct Beginning<'f> {
+    made: Made,
+    run: u64,
+    masks: Walk<'f, Share>,
+    /// This party's inputs under their masks.
+    masked: Zeroizing<Vec<bool>>,
+}
+
+/// A run under way.
+struct Running<'f> {
+    run: u64,
+    masks: Walk<'f, Share>,
+    garbling: Garbling<'f>,
+    proof: Proof<'f>,
+    /// What tells the evaluator its first labels, until it is sent.
+    inputs: Vec<u8>,
+}
+
+/// A run with a lot.
+struct Lot<'f, G> {
+    epoch: Epoch,
+    rng: Prg,
+    running: Running<'f>,
+    gates: G,
+    /// Openings that wait to be sent.
+    opening: Vec<u8>,
+    labels: Outputs,
+}
+
+/// A run all of whose gates were evaluated.
+struct Proven<'f> {
+    epoch: Epoch,
+    running: Running<'f>,
+}
+
+/// A run whose gates the evaluator evaluated right.
+struct Ended<'f> {
+    epoch: Epoch,
+    run: u64,
+    zeros: [u8; DIGEST_BYTES],
+    masks: Results<'f, Share>,
+    masked: Results<'f, bool>,
+}
+
+impl<'f> Garbler<'f> {
+    /// A run with the garbler's input bits, in port order. `seed` is random, secret and used for
+    /// this run alone.
+    ///
+    /// # Errors
+    ///
+    /// `inputs` are not as many as the function asks of the garbler, the function has saved
+    /// values, or the epoch is the evaluator's.
+    pub fn new(
+        terms: Terms<'f>,
+        inputs: &[bool],
+        epoch: Epoch,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        let role = Role::Garbler;
+        terms.check(role, &epoch, inputs)?;
+        let size = terms.lot(terms.function.and_gates());
+        let rng = Prg::from_seed(seed);
+        let making = MakingGarbler::new(epoch, size, terms.input_counts(role), rng);
+        let before = Before::First(Zeroizing::new(inputs.to_vec()));
+        Ok(Self {
+            terms,
+            stage: Stage::Making(Box::new(making), before),
+            done_ands: 0,
+        })
+    }
+
+    /// The garbler's output bits in port order, and the epoch for the next run.
+    ///
+    /// # Errors
+    ///
+    /// The run is not done.
+    pub fn finish(self) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
+        match self.stage {
+            Stage::Done(epoch, outputs) => Ok((outputs, *epoch)),
+            _ => Err(NOT_DONE),
+        }
+    }
+
+    /// The stage after a lot was made.
+    fn made(&self, mut made: Made, before: Before<'f>) -> Result<Stage<'f>, Error> {
+        Ok(match before {
+            Before::First(inputs) => {
+                let (own, others) = (&made.own_inputs, &made.others_inputs);
+                let masks = self.terms.masks(&made.epoch, own, others)?;
+                let masked = mask_inputs(&inputs, own);
+                let run = made.epoch.next_run();
+                Stage::AwaitingInputs(Box::new(Beginning {
+                    made,
+                    run,
+                    masks,
+                    masked,
+                }))
+            }
+            Before::Later(running) => Stage::Masking(Box::new(running.with(made))),
+        })
+    }
+
+    /// The stage after a lot's gates are proven.
+    fn proven(&self, lot: Lot<'f, OpenGates>) -> Stage<'f> {
+        let Lot {
+            epoch,
+            rng,
+            running,
+            ..
+        } = lot;
+        if running.masks.has_ended() {
+            return Stage::AwaitingLabels(Box::new(Proven { epoch, running }));
+        }
+        let size = self
+            .terms
+            .lot(self.terms.function.and_gates() - self.done_ands);
+        let making = MakingGarbler::new(epoch, size, Default::default(), rng);
+        Stage::Making(Box::new(making), Before::Later(Box::new(running)))
+    }
+
+    /// The masks of the results of `role` with their MACs' hash.
+    fn result_oracle(&self, ended: &Ended<'_>, from: Role) -> super::oracle::Oracle {
+        self.terms
+            .oracle(&ended.epoch, Domain::ResultMacs, Some(from), ended.run)
+    }
+
+    fn send_proof(&self, ended: &Ended<'_>, message: &mut Vec<u8>) {
+        message.clear();
+        message.extend_from_slice(&ended.zeros);
+        let macs = self.result_oracle(ended, Role::Garbler);
+        open_results(macs, &ended.masks.of(Role::Evaluator), message);
+    }
+
+    fn take_result(&self, ended: Ended<'f>, payload: &[u8]) -> Result<Stage<'f>, Error> {
+        let role = Role::Garbler;
+        let macs = self.result_oracle(&ended, Role::Evaluator);
+        let (masks, masked) = (ended.masks.of(role), ended.masked.of(role));
+        let opening = (Kind::ResultOpening, payload);
+        let delta = ended.epoch.delta();
+        let outputs = results(macs, delta, &masks, masked.iter().copied(), opening)?;
+        Ok(Stage::Done(Box::new(ended.epoch), outputs))
+    }
+}
+
+impl<'f> Beginning<'f> {
+    /// Takes the evaluator's masked inputs. Only then is there an active label: the labels of
+    /// inputs come from a seed that leaves with the next message.
+    fn begin(self, terms: &Terms<'f>, payload: &[u8]) -> Result<Lot<'f, ClosedGates>, Error> {
+        let Self {
+            mut made,
+            run,
+            masks,
+            masked,
+        } = self;
+        let (kind, count) = (
+            Kind::MaskedInputs,
+            terms.function.input_bits(Role::Evaluator),
+        );
+        exactly(kind, payload, bytes_for(count))?;
+        if !unused_are_clear(payload, count) {
+            let field = "padding";
+            return Err(Misbehaviour::InvalidField { kind, field }.into());
+        }
+        let others = unpack(payload, count);
+        let (epoch, role) = (&made.epoch, Role::Garbler);
+        let delta = epoch.delta();
+        let seed = made.rng.next_block();
+        let mut labels = Prg::new(seed);
+        let both = [&masked[..], &others[..]];
+        let zero = |bit: bool| {
+            let bit_of = subtle::Choice::from(u8::from(bit));
+            input_label(&mut labels, bit) ^ delta.and_bit(bit_of)
+        };
+        let garbling = terms.walk(role, label_rules(delta), both, zero)?;
+        let proof = terms.walk(role, Proof::RULES, both, |bit| bit)?;
+        let oracles = terms.proof_oracles(epoch, run);
+        let mut inputs = seed.to_bytes().to_vec();
+        inputs.extend_from_slice(&pack(&masked));
+        let running = Running {
+            run,
+            masks,
+            garbling: Garbling::new(garbling, terms.hash(epoch, run), delta),
+            proof: Proof::new(proof, delta, epoch.one(), oracles),
+            inputs,
+        };
+        Ok(running.with(made))
+    }
+}
+
+impl<'f> Running<'f> {
+    /// The run with a lot that was made for it.
+    fn with(self, made: Made) -> Lot<'f, ClosedGates> {
+        Lot {
+            epoch: made.epoch,
+            rng: made.rng,
+            running: self,
+            gates: ClosedGates::new(made.triples),
+            opening: Vec::new(),
+            labels: Outputs::default(),
+        }
+    }
+}
+
+impl<'f> Lot<'f, ClosedGates> {
+    /// Opens the gates, against the evaluator's openings.
+    fn open(self, payload: &[u8]) -> Result<Lot<'f, OpenGates>, Error> {
+        let mut opening = Vec::new();
+        self.gates.open(&self.epoch, &mut opening);
+        let count = self.gates.count();
+        let mut lot = Lot {
+            gates: self.gates.check(&self.epoch, payload)?,
+            epoch: self.epoch,
+            rng: self.rng,
+            running: self.running,
+            opening,
+            labels: self.labels,
+        };
+        lot.running.garbling.begin(count);
+        lot.running.proof.begin();
+        Ok(lot)
+    }
+}
+
+impl<'f> Proven<'f> {
+    /// Compares the evaluator's labels with those that the values that it told must have.
+    ///
+    /// **Why before the proof leaves**: an evaluator that flips one value would read from the proof
+    /// the other input of the next AND gate.
+    fn check(self, payload: &[u8]) -> Result<Ended<'f>, Error> {
+        exactly(Kind::LabelDigest, payload, DIGEST_BYTES)?;
+        let Running {
+            run, masks, proof, ..
+        } = self.running;
+        let ([labels, zeros], masked) = proof.finish();
+        labels.check(payload, Caught::MaskedValues)?;
+        Ok(Ended {
+            epoch: self.epoch,
+            run,
+            zeros: zeros.finish(),
+            masks: masks.outputs(),
+            masked,
+        })
+    }
+}
+
+impl<'f> Garbler<'f> {
+    /// What comes next at this stage, and the stage after it: a lot, and its openings.
+    fn step(&mut self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
+        Ok(match stage {
+            Stage::Making(mut making, before) => match making.next(message)? {
+                Action::Done => (self.made(making.finish()?, before)?, None),
+                action => (Stage::Making(making, before), Some(action)),
+            },
+            Stage::AwaitingInputs(beginning) => {
+                let bits = self.terms.function.input_bits(Role::Evaluator);
+                let action = receive(Kind::MaskedInputs, bytes_for(bits));
+                (Stage::AwaitingInputs(beginning), action)
+            }
+            Stage::Masking(mut lot) => match lot.gates.fill(&mut lot.running.masks) {
+                false => (Stage::Masking(lot), Some(Action::Continue)),
+                true => {
+                    self.done_ands += lot.gates.count() as u64;
+                    match lot.gates.count() {
+                        0 => (Stage::SendingInputs(Box::new(lot.open(&[])?)), None),
+                        _ => (Stage::AwaitingGates(lot), None),
+                    }
+                }
+            },
+            Stage::AwaitingGates(lot) => {
+                let action = receive(Kind::GateOpenings, lot.gates.opening_bytes());
+                (Stage::AwaitingGates(lot), action)
+            }
+            stage => return self.step_with_gates(stage, message),
+        })
+    }
+
+    /// The same with gates that are opened: tables, and the proof.
+    fn step_with_gates(
+        &mut self,
+        stage: Stage<'f>,
+        message: &mut Vec<u8>,
+    ) -> Result<Next<'f>, Error> {
+        Ok(match stage {
+            Stage::SendingInputs(mut lot) => {
+                *message = mem::take(&mut lot.running.inputs);
+                let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedInputs));
+                (Stage::SendingGates(lot), action)
+            }
+            Stage::SendingGates(mut lot) => {
+                *message = mem::take(&mut lot.opening);
+                let action = (!message.is_empty()).then_some(Action::Send(Kind::GateOpenings));
+                (Stage::Garbling(lot, 0), action)
+            }
+            Stage::Garbling(mut lot, frame) => match lot.gates.frames.get(frame) {
+                None if !lot.running.masks.has_ended() || lot.running.garbling.walk_to_end() => {
+                    lot.labels = lot.running.garbling.take_labels();
+                    match lot.labels.len() {
+                        0 => (Stage::Proving(lot, Vec::new()), None),
+                        _ => (Stage::AwaitingValues(lot), None),
+                    }
+                }
+                None => (Stage::Garbling(lot, frame), Some(Action::Continue)),
+                Some(count) => {
+                    let count = *count as usize;
+                    let Lot { running, gates, .. } = &mut *lot;
+                    match running.garbling.frame(gates, count, message) {
+                        false => (Stage::Garbling(lot, frame), Some(Action::Continue)),
+                        true => {
+                            debug_assert_eq!(message.len(), frame_bytes(count));
+                            let action = Action::Send(Kind::AuthenticatedTables);
+                            (Stage::Garbling(lot, frame + 1), Some(action))
+                        }
+                    }
+                }
+            },
+            Stage::AwaitingValues(lot) => {
+                let action = receive(Kind::MaskedValues, bytes_for(lot.labels.len()));
+                (Stage::AwaitingValues(lot), action)
+            }
+            Stage::Proving(mut lot, told) => {
+                let Lot {
+                    running,
+                    gates,
+                    labels,
+                    ..
+                } = &mut *lot;
+                let last = running.masks.has_ended();
+                match running.proof.add(gates, labels, &told, last) {
+                    false => (Stage::Proving(lot, told), Some(Action::Continue)),
+                    true => (self.proven(*lot), None),
+                }
+            }
+            stage => return self.step_to_end(stage, message),
+        })
+    }
+
+    /// The same when all gates are proven.
+    fn step_to_end(&self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
+        Ok(match stage {
+            Stage::AwaitingLabels(proven) => {
+                let action = receive(Kind::LabelDigest, DIGEST_BYTES);
+                (Stage::AwaitingLabels(proven), action)
+            }
+            Stage::SendingProof(ended) => {
+                self.send_proof(&ended, message);
+                let stage = match self.terms.function.output_bits(Role::Garbler) {
+                    0 => Stage::Done(Box::new(ended.epoch), Zeroizing::default()),
+                    _ => Stage::AwaitingResult(ended),
+                };
+                (stage, Some(Action::Send(Kind::GateProof)))
+            }
+            Stage::AwaitingResult(ended) => {
+                let bits = self.terms.function.output_bits(Role::Garbler);
+                let action = receive(Kind::ResultOpening, result_bytes(bits));
+                (Stage::AwaitingResult(ended), action)
+            }
+            Stage::Done(epoch, outputs) => (Stage::Done(epoch, outputs), Some(Action::Done)),
+            _ => return Err(FAILED),
+        })
+    }
+}
+
+impl Party for Garbler<'_> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        loop {
+            let stage = mem::replace(&mut self.stage, Stage::Spent);
+            let (stage, action) = self.step(stage, message)?;
+            self.stage = stage;
+            if let Some(action) = action {
+                return Ok(action);
+            }
+        }
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.stage = match mem::replace(&mut self.stage, Stage::Spent) {
+            Stage::Making(mut making, before) => {
+                making.receive(payload)?;
+                Stage::Making(making, before)
+            }
+            Stage::AwaitingInputs(beginning) => {
+                Stage::Masking(Box::new(beginning.begin(&self.terms, payload)?))
+            }
+            Stage::AwaitingGates(lot) => Stage::SendingInputs(Box::new(lot.open(payload)?)),
+            Stage::AwaitingValues(lot) => {
+                let (kind, count) = (Kind::MaskedValues, lot.labels.len());
+                exactly(kind, payload, bytes_for(count))?;
+                if !unused_are_clear(payload, count) {
+                    let field = "padding";
+                    return Err(Misbehaviour::InvalidField { kind, field }.into());
+                }
+                Stage::Proving(lot, payload.to_vec())
+            }
+            Stage::AwaitingLabels(proven) => Stage::SendingProof(Box::new(proven.check(payload)?)),
+            Stage::AwaitingResult(ended) => self.take_result(*ended, payload)?,
+            _ => return Err(NOT_ASKED),
+        };
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            done_ands: self.done_ands,
+            total_ands: self.terms.function.and_gates(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod cheats;

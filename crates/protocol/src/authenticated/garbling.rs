@@ -1,0 +1,220 @@
+//! The garbler's gates: half-gates whose tables only both parties' shares can finish, and the proof
+//! that they are right.
+//!
+//! Katz, Ranellucci, Rosulek and Wang (CRYPTO 2018), section 4.3. With L the label of *masked* value 0 and
+//! `[λ]` the garbler's part of λΔ_A:
+//!
+//! > T_0 = H(L_i) ⊕ H(L_i ⊕ Δ_A) ⊕ `[λ_j]`, T_1 = H(L_j) ⊕ H(L_j ⊕ Δ_A) ⊕ `[λ_i]` ⊕ L_i,
+//! > L_o = H(L_i) ⊕ H(L_j) ⊕ `[λ_i λ_j ⊕ λ_o]`.
+//!
+//! Bit 0 of L_o goes with the table and is then cleared, so that bit 0 of every active label is the
+//! wire's masked value.
+//!
+//! **Assumption**: as for [`leaky`](super::leaky); both constructions serve. **Cost** of an AND: four hashes;
+//! 32 bytes and a bit. XOR and negations are free.
+
+use subtle::Choice;
+use tacit_circuit::Outputs as Results;
+use tacit_kernels::{Block, TweakableHash};
+use tacit_ot::Outputs;
+use zeroize::Zeroizing;
+
+use super::gates::OpenGates;
+use super::leaky::{pack, zero_blocks};
+use super::oracle::Oracle;
+use super::share::Share;
+use super::walk::{Rules, Stop, Walk};
+use crate::malicious::bits::{bit, bytes_for};
+
+/// Bytes of a message with the tables of so many gates.
+pub(super) const fn frame_bytes(gates: usize) -> usize {
+    gates * 2 * Block::BYTES + bytes_for(gates)
+}
+
+/// What wires carry for constants: both parties know the active label, which is the constant.
+pub(super) fn label_rules(delta: Block) -> Rules<Block> {
+    Rules {
+        constant: Block::from_u128(1) ^ delta,
+        negation: Block::ZERO,
+    }
+}
+
+/// The garbler's labels.
+pub(super) struct Garbling<'f> {
+    walk: Walk<'f, Block>,
+    hash: TweakableHash,
+    delta: Zeroizing<Block>,
+    /// Gates of the lot that are garbled.
+    gate: usize,
+    /// Their output labels.
+    labels: Outputs,
+    /// The tables of the message that was begun, and the select bits.
+    tables: Vec<u8>,
+    selects: Vec<Choice>,
+    scratch: [Outputs; 4],
+}
+
+impl<'f> Garbling<'f> {
+    pub(super) fn new(walk: Walk<'f, Block>, hash: TweakableHash, delta: Block) -> Self {
+        Self {
+            walk,
+            hash,
+            delta: delta.into(),
+            gate: 0,
+            labels: Outputs::default(),
+            tables: Vec::new(),
+            selects: Vec::new(),
+            scratch: Default::default(),
+        }
+    }
+
+    /// Begins a lot of so many gates.
+    pub(super) fn begin(&mut self, gates: usize) {
+        self.gate = 0;
+        self.labels = zero_blocks(gates);
+    }
+
+    /// The output labels of the lot's gates.
+    pub(super) fn take_labels(&mut self) -> Outputs {
+        std::mem::take(&mut self.labels)
+    }
+
+    /// Garbles until so many gates are in a message, which then is `message`; whether that has
+    /// come.
+    pub(super) fn frame(&mut self, gates: &OpenGates, count: usize, message: &mut Vec<u8>) -> bool {
+        while self.selects.len() < count {
+            match self.walk.next() {
+                Stop::Ands(ands) => {
+                    for half in self
+                        .scratch
+                        .iter_mut()
+                        .filter(|half| half.len() < ands.count())
+                    {
+                        *half = zero_blocks(ands.count());
+                    }
+                    self.garble(ands, gates);
+                }
+                Stop::Pause => return false,
+                Stop::End => break,
+            }
+        }
+        self.tables.extend_from_slice(&pack(self.selects.drain(..)));
+        std::mem::swap(&mut self.tables, message);
+        self.tables.clear();
+        true
+    }
+
+    fn garble(&mut self, ands: super::walk::Ands<'_>, gates: &OpenGates) {
+        let count = ands.count();
+        let [a0, a1, b0, b1] = self.scratch.each_mut().map(|half| &mut half[..count]);
+        for (i, (a, b)) in a0.iter_mut().zip(b0.iter_mut()).enumerate() {
+            [*a, *b] = self.walk.inputs(ands, i);
+        }
+        self.hash.hash_both(ands.tweak(0), *self.delta, a0, a1);
+        self.hash.hash_both(ands.tweak(1), *self.delta, b0, b1);
+        for i in 0..count {
+            let [label, _] = self.walk.inputs(ands, i);
+            let [first, second, output] = gates.garblers_parts(self.gate + i, *self.delta);
+            let tables = [a0[i] ^ a1[i] ^ second, b0[i] ^ b1[i] ^ first ^ label];
+            for table in tables {
+                self.tables.extend_from_slice(&table.to_bytes());
+            }
+            let zero = a0[i] ^ b0[i] ^ output;
+            self.selects.push(zero.lsb());
+            self.labels[self.gate + i] = zero.with_lsb(Choice::from(0));
+        }
+        let (labels, gate) = (&self.labels, self.gate);
+        self.walk.pass(ands, |i| labels[gate + i]);
+        self.gate += count;
+    }
+
+    /// Walks on to the function's end; whether it has come.
+    pub(super) fn walk_to_end(&mut self) -> bool {
+        !matches!(self.walk.next(), Stop::Pause)
+    }
+}
+
+/// The garbler's proof that its gates are right, from the masked values that it was told: its MACs
+/// of ⟨0⟩ of each gate, and the labels that the values must have.
+pub(super) struct Proof<'f> {
+    walk: Walk<'f, bool>,
+    delta: Zeroizing<Block>,
+    one: Zeroizing<Share>,
+    /// Gates of the lot that are behind.
+    gate: usize,
+    labels: Oracle,
+    zeros: Oracle,
+}
+
+impl<'f> Proof<'f> {
+    pub(super) fn new(
+        walk: Walk<'f, bool>,
+        delta: Block,
+        one: Share,
+        [labels, zeros]: [Oracle; 2],
+    ) -> Self {
+        Self {
+            walk,
+            delta: delta.into(),
+            one: one.into(),
+            gate: 0,
+            labels,
+            zeros,
+        }
+    }
+
+    /// What wires carry: a constant has no mask, and a negation turns the mask.
+    pub(super) const RULES: Rules<bool> = Rules {
+        constant: true,
+        negation: false,
+    };
+
+    /// Begins a lot.
+    pub(super) fn begin(&mut self) {
+        self.gate = 0;
+    }
+
+    /// Takes up the gates of a lot with their labels and the masked values that the evaluator
+    /// told, and, after the last, walks to the function's end. Whether that is done.
+    pub(super) fn add(
+        &mut self,
+        gates: &OpenGates,
+        labels: &[Block],
+        told: &[u8],
+        last: bool,
+    ) -> bool {
+        while self.gate < labels.len() || last {
+            let ands = match self.walk.next() {
+                Stop::Ands(ands) => ands,
+                Stop::Pause => return false,
+                Stop::End => break,
+            };
+            let first_gate = self.gate;
+            for i in 0..ands.count() {
+                let gate = first_gate + i;
+                let [first, second] = self.walk.inputs(ands, i).map(choice);
+                let output = choice(bit(told, gate));
+                self.labels.add(labels[gate] ^ self.delta.and_bit(output));
+                let zero = gates.zero(gate, [first, second, output], *self.one);
+                self.zeros.add(zero.mac);
+            }
+            self.walk.pass(ands, |i| bit(told, first_gate + i));
+            self.gate += ands.count();
+        }
+        true
+    }
+
+    /// The hashes of labels and of ⟨0⟩, and the masked values of the outputs.
+    pub(super) fn finish(self) -> ([Oracle; 2], Results<'f, bool>) {
+        ([self.labels, self.zeros], self.walk.outputs())
+    }
+}
+
+fn choice(bit: bool) -> Choice {
+    Choice::from(u8::from(bit))
+}
+
+/// The active label of an input with this masked value.
+pub(super) fn input_label(labels: &mut tacit_kernels::Prg, masked: bool) -> Block {
+    labels.next_block().with_lsb(choice(masked))
+}

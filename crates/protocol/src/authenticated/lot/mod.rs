@@ -1,0 +1,345 @@
+//! The making of a lot: correlated OTs both ways, leaky ANDs, their check, a coin, buckets.
+//!
+//! ```text
+//! garbler                                                     evaluator
+//!   ── OT extension of the garbler's bits, in parts ─────────────▶
+//!   ◀── OT extension of the evaluator's bits, in parts ───────────
+//!   ◀── leaky ANDs: the evaluator's blocks, in parts ─────────────
+//!   ── leaky ANDs: the garbler's blocks and bits, in parts ──────▶
+//!   ◀── leaky AND bits, commitment to what must be equal ─────────
+//!   ── digest of what must be equal, commitment to a coin ───────▶
+//!   ◀── opening of the commitment, the evaluator's coin ──────────
+//!   ── the garbler's coin, bucket openings ──────────────────────▶
+//!   ◀── bucket openings ──────────────────────────────────────────
+//! ```
+//!
+//! The extension is checked before the first block leaves. A party's share of the coin leaves after
+//! it has found the lots equal; the garbler's is committed to before the evaluator's is known. Both
+//! ways are never full at once, so that no link can stand still.
+
+mod evaluator;
+mod garbler;
+
+use std::ops::Range;
+
+use tacit_circuit::Role;
+use tacit_kernels::{Construction, Prg};
+use tacit_ot::Outputs;
+use zeroize::Zeroizing;
+
+pub(super) use evaluator::MakingEvaluator;
+pub(super) use garbler::MakingGarbler;
+
+use super::bucket::{CheckedLot, Triples};
+use super::epoch::Epoch;
+use super::leaky::{CHUNK, LeakyKeys, LeakyShares, zero_blocks};
+use super::oracle::{Digest, Domain};
+use super::parameters::LotSize;
+use super::share::Shares;
+use crate::Error;
+use crate::message::Kind;
+use crate::party::Action;
+use crate::setup::{Half, RefillSteps};
+
+/// OTs of one message.
+pub(super) const EXTENSION_OTS: usize = 1 << 15;
+
+/// Bits for inputs of both parties that are made with a lot.
+#[derive(Clone, Copy, Default)]
+pub(super) struct InputCounts {
+    pub(super) own: usize,
+    pub(super) others: usize,
+}
+
+/// What making a lot gives.
+pub(super) struct Made {
+    pub(super) epoch: Epoch,
+    pub(super) triples: Triples,
+    /// MACs of random bits that this party alone knows, for its inputs.
+    pub(super) own_inputs: Outputs,
+    /// Keys of those of the other party.
+    pub(super) others_inputs: Outputs,
+    pub(super) rng: Prg,
+}
+
+/// A lot that nobody has checked.
+struct Unchecked {
+    context: Context,
+    number: u64,
+    size: LotSize,
+    keys: LeakyKeys,
+    shares: LeakyShares,
+    masks: Shares,
+}
+
+/// What goes with a lot while it is made.
+struct Context {
+    epoch: Epoch,
+    rng: Prg,
+    own_inputs: Outputs,
+    others_inputs: Outputs,
+}
+
+/// OTs that are made before a lot takes them, where the extension has that: first those that the
+/// garbler sends, then the others.
+struct Refilling {
+    /// Those that the garbler sends, and those that the evaluator sends.
+    left: Vec<(Role, RefillSteps)>,
+}
+
+/// Which of a lot's OTs come next, of those that one party chooses.
+#[derive(Default)]
+struct Position {
+    section: usize,
+    first: usize,
+}
+
+/// Parts of a lot that are made of OTs, one after the other: x, y, z, masks, inputs.
+const SECTIONS: usize = 5;
+
+impl Unchecked {
+    fn new(mut epoch: Epoch, size: LotSize, inputs: InputCounts, rng: Prg) -> Self {
+        let number = epoch.next_lot();
+        let hash = epoch.hash(Construction::TwoCall, Domain::LeakyStart, number);
+        let keys = LeakyKeys {
+            role: epoch.role(),
+            delta: epoch.delta().into(),
+            one: epoch.one().into(),
+            hash,
+        };
+        let leaky = || Shares::zeros(size.leaky_ands());
+        let shares = LeakyShares {
+            x: leaky(),
+            y: leaky(),
+            z: leaky(),
+        };
+        Self {
+            context: Context {
+                epoch,
+                rng,
+                own_inputs: zero_blocks(inputs.own),
+                others_inputs: zero_blocks(inputs.others),
+            },
+            number,
+            size,
+            keys,
+            shares,
+            masks: Shares::zeros(size.triples),
+        }
+    }
+
+    /// The making of all OTs that the lot takes.
+    fn refilling(&mut self) -> Refilling {
+        let both = self.size.ots();
+        let Context {
+            rng,
+            epoch,
+            own_inputs,
+            others_inputs,
+        } = &mut self.context;
+        let left = [Role::Evaluator, Role::Garbler].map(|sender| {
+            let inputs = match sender == epoch.role() {
+                true => others_inputs.len(),
+                false => own_inputs.len(),
+            };
+            let steps = RefillSteps::from_seed((both + inputs) as u64, &random(rng));
+            (sender, steps)
+        });
+        Refilling { left: left.into() }
+    }
+
+    /// The half that makes OTs that `sender` sends, where they are made before they are taken.
+    fn half(&mut self, sender: Role) -> Option<&mut dyn Half> {
+        let epoch = &mut self.context.epoch;
+        match sender == epoch.role() {
+            true => epoch.sender.half(),
+            false => epoch.receiver.half(),
+        }
+    }
+
+    /// The macs that this party's OTs give, or the keys that the other's give.
+    fn section(&mut self, macs: bool, section: usize) -> &mut Outputs {
+        let shares = match section {
+            0 => &mut self.shares.x,
+            1 => &mut self.shares.y,
+            2 => &mut self.shares.z,
+            3 => &mut self.masks,
+            _ if macs => return &mut self.context.own_inputs,
+            _ => return &mut self.context.others_inputs,
+        };
+        match macs {
+            true => &mut shares.macs,
+            false => &mut shares.keys,
+        }
+    }
+
+    /// The next OTs from `position` on, if any are left.
+    fn upcoming(&mut self, macs: bool, position: &mut Position) -> Option<Range<usize>> {
+        while position.section < SECTIONS {
+            let length = self.section(macs, position.section).len();
+            if position.first < length {
+                return Some(position.first..length.min(position.first + EXTENSION_OTS));
+            }
+            *position = Position {
+                section: position.section + 1,
+                first: 0,
+            };
+        }
+        None
+    }
+
+    /// Writes the message that chooses the next bits of this party; nothing where all are chosen.
+    fn extend(
+        &mut self,
+        position: &mut Position,
+        message: &mut Vec<u8>,
+    ) -> Result<Option<Action>, Error> {
+        while let Some(range) = self.upcoming(true, position) {
+            position.first = range.end;
+            let mut macs = std::mem::take(self.section(true, position.section));
+            let Context { epoch, rng, .. } = &mut self.context;
+            epoch
+                .receiver
+                .extend_random(rng, &mut macs[range], message)?;
+            *self.section(true, position.section) = macs;
+            if !message.is_empty() {
+                return Ok(Some(Action::Send(Kind::CotExtension)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is awaited of the other party's choices; nothing where all are there.
+    fn awaited(&mut self, position: &mut Position) -> Result<Option<Action>, Error> {
+        while let Some(range) = self.upcoming(false, position) {
+            let max_bytes = self.context.epoch.sender.random_bytes(range.len());
+            if max_bytes > 0 {
+                let kind = Kind::CotExtension;
+                return Ok(Some(Action::Receive { kind, max_bytes }));
+            }
+            self.take(position, &[])?;
+        }
+        Ok(None)
+    }
+
+    /// Takes the other party's next choices.
+    fn take(&mut self, position: &mut Position, message: &[u8]) -> Result<(), Error> {
+        let range = self.upcoming(false, position).ok_or(NOT_ASKED)?;
+        position.first = range.end;
+        let mut keys = std::mem::take(self.section(false, position.section));
+        let taken = self
+            .context
+            .epoch
+            .sender
+            .extend_random(&mut keys[range], message);
+        *self.section(false, position.section) = keys;
+        taken
+    }
+
+    /// The next leaky ANDs from number `first` on.
+    fn chunk(&self, first: usize) -> Option<Range<usize>> {
+        let end = self.size.leaky_ands().min(first + CHUNK);
+        (first < end).then_some(first..end)
+    }
+
+    /// The lot as one that is checked: for who has just checked it.
+    fn checked(self) -> (Context, CheckedLot) {
+        let lot = CheckedLot {
+            number: self.number,
+            size: self.size,
+            shares: self.shares,
+            masks: self.masks,
+        };
+        (self.context, lot)
+    }
+
+    /// What there is where no triples are wanted.
+    fn without_triples(self) -> Made {
+        let none = Shares::default;
+        self.context.made(Triples {
+            number: self.number,
+            x: none(),
+            y: none(),
+            z: none(),
+            masks: none(),
+        })
+    }
+}
+
+impl Context {
+    fn made(self, triples: Triples) -> Made {
+        Made {
+            epoch: self.epoch,
+            triples,
+            own_inputs: self.own_inputs,
+            others_inputs: self.others_inputs,
+            rng: self.rng,
+        }
+    }
+}
+
+impl Refilling {
+    /// What is next; nothing where all OTs are made.
+    fn next(
+        &mut self,
+        lot: &mut Unchecked,
+        message: &mut Vec<u8>,
+    ) -> Result<Option<Action>, Error> {
+        while let Some((sender, steps)) = self.left.last_mut() {
+            let action = match lot.half(*sender) {
+                Some(half) => steps.next(half, message)?,
+                None => Action::Done,
+            };
+            match action {
+                Action::Done => drop(self.left.pop()),
+                action => return Ok(Some(action)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn receive(&self, lot: &mut Unchecked, payload: &[u8]) -> Result<(), Error> {
+        let (sender, _) = self.left.last().ok_or(NOT_ASKED)?;
+        Ok(lot.half(*sender).ok_or(NOT_ASKED)?.receive(payload)?)
+    }
+}
+
+/// 32 random bytes.
+fn random(rng: &mut Prg) -> Zeroizing<Digest> {
+    let mut bytes = Zeroizing::new(Digest::default());
+    rng.fill_bytes(&mut *bytes);
+    bytes
+}
+
+/// The evaluator's commitment to what both must have the same, of which `digest` is the hash.
+///
+/// **Why the salt**: a garbler that cheated knows up to the evaluator's bits what the evaluator
+/// has. Without the salt it would try all of these against the commitment, answer with the right
+/// one and never be caught.
+fn commit_to_equality(epoch: &Epoch, lot: u64, digest: &Digest, salt: &Digest) -> Digest {
+    let mut oracle = epoch.oracle(Domain::EqualityCommitment, None, lot);
+    oracle.add_bytes(digest);
+    oracle.add_bytes(salt);
+    oracle.finish()
+}
+
+/// The garbler's commitment to its share of the coin, which hides it since it is random.
+fn commit_to_coin(epoch: &Epoch, lot: u64, share: &Digest) -> Digest {
+    let mut oracle = epoch.oracle(Domain::CoinCommitment, None, lot);
+    oracle.add_bytes(share);
+    oracle.finish()
+}
+
+/// The coin of both shares.
+fn coin(garblers: &Digest, evaluators: &Digest) -> Digest {
+    std::array::from_fn(|i| garblers[i] ^ evaluators[i])
+}
+
+/// Waits for a message of at most so many bytes.
+pub(super) const fn receive(kind: Kind, max_bytes: usize) -> Option<Action> {
+    Some(Action::Receive { kind, max_bytes })
+}
+
+const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
+const FAILED: Error = Error::ApiMisuse("the lot has failed before");
+const NOT_DONE: Error = Error::ApiMisuse("a lot is finished when it is done");

@@ -1,0 +1,67 @@
+//! `authenticated`: any function, once, from nothing, against a malicious peer.
+//!
+//! Sources: Wang, Ranellucci and Katz, "Authenticated garbling and efficient maliciously secure
+//! two-party computation" (CCS 2017); Katz, Ranellucci, Rosulek and Wang, "Optimizing
+//! authenticated garbling for faster secure two-party computation" (CRYPTO 2018). The theorem,
+//! what is promised, every deviation and the messages byte by byte are on the protocol's page,
+//! `docs/protocols/authenticated.md`.
+//!
+//! ```text
+//! garbler                                                     evaluator
+//!   ⇄ a lot of triples, and the first time masks of inputs        (`lot`)
+//!   ◀── the evaluator's masked inputs ────────────────────────────  the first time
+//!   ◀── gate openings ────────────────────────────────────────────
+//!   ── seed of labels, the garbler's masked inputs ──────────────▶  the first time
+//!   ── gate openings ────────────────────────────────────────────▶
+//!   ── tables, in frames of some 64 KiB ─────────────────────────▶
+//!   ◀── masked values of the lot's gates ─────────────────────────
+//!       … and again, as long as there are gates …
+//!   ◀── digest of the labels of all gates ────────────────────────
+//!   ── proof of all gates, masks of the evaluator's results ─────▶
+//!   ◀── masks of the garbler's results ───────────────────────────  if it has any
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `parameters` | s, and how many leaky ANDs make a triple |
+//! | `epoch` | both Δ, the OTs under them, numbers that nothing has twice |
+//! | `share` | shares of bits with MACs |
+//! | `leaky`, `bucket`, `lot` | leaky ANDs, triples of them, the messages that make a lot |
+//! | `walk` | a function batch by batch, whatever its wires carry |
+//! | `gates` | masks of wires and the openings of gates |
+//! | `garbling`, `evaluating` | the formulas of a gate at both parties |
+//! | `garbler`, `evaluator`, `terms` | the states of a run |
+//! | `outline` | what a run sends, without running it |
+//! | `oracle`, `caught` | every SHA-256, and what a cheating peer is caught at |
+//!
+//! **Memory** is bounded by a lot, of at most 1.2 million leaky ANDs, whatever the function's
+//! size: about 180 MB a party at most. **Only one way is full at a time**, so that no link stands
+//! still with both parties writing.
+
+mod bucket;
+mod caught;
+mod epoch;
+mod evaluating;
+mod evaluator;
+mod garbler;
+mod garbling;
+mod gates;
+mod leaky;
+mod lot;
+mod oracle;
+mod outline;
+mod parameters;
+mod share;
+mod terms;
+mod walk;
+
+pub use caught::Caught;
+pub use epoch::{Epoch, EpochSetup, EpochTags};
+pub use evaluator::Evaluator;
+pub use garbler::Garbler;
+pub use outline::{Outline, outline};
+pub use parameters::{LotSize, MAX_SECURITY_BITS, SecurityBits};
+pub use terms::{Terms, check};
+
+#[cfg(test)]
+mod tests;

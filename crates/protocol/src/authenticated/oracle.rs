@@ -1,0 +1,138 @@
+//! Every SHA-256 of the protocol: what it is of, each under a tag of its own and bound to the
+//! epoch.
+//!
+//! `tacit authenticated 1` ‖ domain ‖ party ‖ number ‖ epoch, one block of SHA-256, and then what is
+//! hashed. The number is the lot's or the run's, of which an epoch has none twice.
+
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq;
+use tacit_circuit::Role;
+use tacit_kernels::Block;
+use zeroize::Zeroize;
+
+use super::caught::Caught;
+use crate::{Error, Misbehaviour};
+
+/// Size of a digest, and of the random bytes that a commitment takes.
+pub(super) const DIGEST_BYTES: usize = 32;
+
+/// 32 bytes: a digest, or random ones.
+pub(super) type Digest = [u8; DIGEST_BYTES];
+
+/// What is hashed.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum Domain {
+    /// The epoch's id, from the tags of its two set-ups.
+    Epoch = 1,
+    /// Where the hash of a lot's leaky ANDs starts.
+    LeakyStart = 2,
+    /// Where the hash of a run's gates starts.
+    GateStart = 3,
+    /// What both parties of a lot must have the same.
+    Equality = 4,
+    /// The commitment to it.
+    EqualityCommitment = 5,
+    /// The commitment to a share of a coin.
+    CoinCommitment = 6,
+    /// MACs of a lot's bucket openings.
+    BucketMacs = 7,
+    /// MACs of a lot's gate openings.
+    GateMacs = 8,
+    /// Labels of a run's AND gates.
+    Labels = 9,
+    /// The garbler's MACs of ⟨0⟩ of a run's AND gates.
+    Zeros = 10,
+    /// MACs of the masks of a run's results.
+    ResultMacs = 11,
+}
+
+/// Blocks that are hashed at once.
+const BUFFERED: usize = 64;
+
+/// A hash that takes in blocks.
+pub(super) struct Oracle {
+    hash: Sha256,
+    buffer: [u8; BUFFERED * Block::BYTES],
+    filled: usize,
+}
+
+impl Oracle {
+    /// The hash of `domain`. `from` is the party whose it is; nobody's where both have the same.
+    pub(super) fn new(epoch: &Digest, domain: Domain, from: Option<Role>, number: u64) -> Self {
+        let party = match from {
+            None => 0,
+            Some(Role::Garbler) => 1,
+            Some(Role::Evaluator) => 2,
+        };
+        let hash = Sha256::new_with_prefix(b"tacit authenticated 1\0")
+            .chain_update([domain as u8, party])
+            .chain_update(number.to_le_bytes())
+            .chain_update(epoch);
+        Self {
+            hash,
+            buffer: [0; _],
+            filled: 0,
+        }
+    }
+
+    /// Takes in a block.
+    #[inline(always)]
+    pub(super) fn add(&mut self, block: Block) {
+        self.buffer[self.filled..self.filled + Block::BYTES].copy_from_slice(&block.to_bytes());
+        self.filled += Block::BYTES;
+        if self.filled == self.buffer.len() {
+            self.flush();
+        }
+    }
+
+    /// Takes in bytes.
+    pub(super) fn add_bytes(&mut self, bytes: &[u8]) {
+        self.flush();
+        self.hash.update(bytes);
+    }
+
+    fn flush(&mut self) {
+        self.hash.update(&self.buffer[..self.filled]);
+        self.filled = 0;
+    }
+
+    pub(super) fn finish(mut self) -> Digest {
+        self.flush();
+        self.hash.clone().finalize().into()
+    }
+
+    /// Passes if `found` is this digest.
+    ///
+    /// # Errors
+    ///
+    /// `caught`, where it is not.
+    pub(super) fn check(self, found: &[u8], caught: Caught) -> Result<(), Error> {
+        compare(&self.finish(), found, caught)
+    }
+}
+
+impl Drop for Oracle {
+    fn drop(&mut self) {
+        self.buffer.zeroize();
+    }
+}
+
+/// Passes if both are the same, in a time that does not say where they differ.
+///
+/// # Errors
+///
+/// `caught`, where they are not.
+pub(super) fn compare(expected: &[u8], found: &[u8], caught: Caught) -> Result<(), Error> {
+    match bool::from(expected.ct_eq(found)) {
+        true => Ok(()),
+        false => Err(Misbehaviour::CheatedAuthenticated(caught).into()),
+    }
+}
+
+/// The first block of what `oracle` gives.
+pub(super) fn first_block(oracle: Oracle) -> Block {
+    let mut block = [0; Block::BYTES];
+    block.copy_from_slice(&oracle.finish()[..Block::BYTES]);
+    Block::from_bytes(block)
+}

@@ -1,0 +1,165 @@
+//! What a run sends, without running it.
+
+use tacit_circuit::{Function, Role};
+use tacit_kernels::Block;
+use tacit_ot::Security;
+use tacit_ot::source::Extension;
+
+use super::garbling::{Proof, frame_bytes};
+use super::gates::{Extent, opening_bytes};
+use super::leaky::CHUNK;
+use super::lot::EXTENSION_OTS;
+use super::oracle::DIGEST_BYTES;
+use super::parameters::{LotSize, SecurityBits};
+use super::terms::{check, next_lot, result_bytes};
+use super::walk::{Stop, Walk};
+use crate::Error;
+use crate::malicious::bits::bytes_for;
+use crate::outline::HEADER_BYTES;
+use crate::setup::extension_bytes;
+
+/// What both parties of a run send, headers included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// From the garbler.
+    pub garbler_bytes: u64,
+    /// From the evaluator.
+    pub evaluator_bytes: u64,
+    /// Messages of both.
+    pub messages: u64,
+    /// Times that a message has to wait for one from the other side, counting the first: half
+    /// round trips.
+    pub trips: u64,
+    /// Lots of triples.
+    pub lots: u64,
+    /// Leaky ANDs of all lots.
+    pub leaky_ands: u64,
+}
+
+impl Outline {
+    fn send(&mut self, from: Role, bytes: usize) {
+        let total = match from {
+            Role::Garbler => &mut self.garbler_bytes,
+            Role::Evaluator => &mut self.evaluator_bytes,
+        };
+        *total += HEADER_BYTES + bytes as u64;
+        self.messages += 1;
+    }
+
+    /// OTs with random choices of the party `to`.
+    fn ots(&mut self, to: Role, extension: Extension, count: usize) {
+        let mut left = count;
+        while left > 0 {
+            let now = left.min(EXTENSION_OTS);
+            if let Extension::SoftSpoken(_) = extension {
+                self.send(
+                    to,
+                    extension_bytes(extension, Security::Malicious, now) as usize,
+                );
+            }
+            left -= now;
+        }
+    }
+
+    /// A lot, and `inputs` bits of each party's inputs.
+    fn lot(&mut self, size: LotSize, extension: Extension, inputs: [usize; 2]) {
+        let (garbler, evaluator) = (Role::Garbler, Role::Evaluator);
+        let leaky = size.leaky_ands();
+        for (to, inputs) in [garbler, evaluator].into_iter().zip(inputs) {
+            for count in [leaky, leaky, leaky, size.triples, inputs] {
+                self.ots(to, extension, count);
+            }
+        }
+        self.trips += 2;
+        if size.triples == 0 {
+            return;
+        }
+        self.lots += 1;
+        self.leaky_ands += leaky as u64;
+        let mut left = leaky;
+        while left > 0 {
+            let now = left.min(CHUNK);
+            self.send(evaluator, now * Block::BYTES);
+            self.send(garbler, now * Block::BYTES + bytes_for(now));
+            left -= now;
+        }
+        let openings = bytes_for(size.triples * (size.layers - 1)) + DIGEST_BYTES;
+        self.send(evaluator, bytes_for(leaky) + DIGEST_BYTES);
+        self.send(garbler, 2 * DIGEST_BYTES);
+        self.send(evaluator, 2 * DIGEST_BYTES);
+        self.send(garbler, DIGEST_BYTES + openings);
+        self.send(evaluator, openings);
+        self.trips += 6;
+    }
+
+    /// Gates of a lot.
+    fn gates(&mut self, extent: &Extent) {
+        let (garbler, evaluator) = (Role::Garbler, Role::Evaluator);
+        self.trips += 2;
+        if extent.count() == 0 {
+            return;
+        }
+        self.send(evaluator, opening_bytes(extent.count()));
+        self.send(garbler, opening_bytes(extent.count()));
+        for frame in extent.frames() {
+            self.send(garbler, frame_bytes(*frame as usize));
+        }
+        self.send(evaluator, bytes_for(extent.count()));
+    }
+}
+
+/// What a run of `function` sends in a session that has its epoch and ran before: the first message
+/// of each direction's OTs is longer by its corrections, and the messages of silent OT are apart.
+///
+/// # Errors
+///
+/// The function has saved values.
+pub fn outline(
+    function: &Function,
+    security: SecurityBits,
+    extension: Extension,
+) -> Result<Outline, Error> {
+    check(function)?;
+    let mut outline = Outline::default();
+    let mut walk = Walk::new(function, Proof::RULES, |_| Ok::<_, Error>(false))?;
+    let mut left = function.and_gates();
+    let inputs = [Role::Garbler, Role::Evaluator].map(|role| function.input_bits(role));
+    let mut first = Some(inputs);
+    loop {
+        let size = next_lot(left, security);
+        outline.lot(size, extension, first.unwrap_or_default());
+        if first.take().is_some() {
+            outline.send(Role::Evaluator, bytes_for(inputs[1]));
+            outline.send(Role::Garbler, Block::BYTES + bytes_for(inputs[0]));
+        }
+        let mut extent = Extent::new(size.triples);
+        loop {
+            match walk.next() {
+                Stop::Ands(ands) if extent.takes(ands.count()) => {
+                    walk.pass(ands, |_| false);
+                    extent.add(ands.count());
+                }
+                Stop::Pause => {}
+                Stop::Ands(_) | Stop::End => break,
+            }
+        }
+        extent.end();
+        outline.gates(&extent);
+        left -= extent.count() as u64;
+        if walk.has_ended() {
+            break;
+        }
+    }
+    let results = |role| function.output_bits(role);
+    outline.send(Role::Evaluator, DIGEST_BYTES);
+    outline.send(
+        Role::Garbler,
+        DIGEST_BYTES + result_bytes(results(Role::Evaluator)),
+    );
+    outline.trips += 1;
+    if results(Role::Garbler) > 0 {
+        outline.send(Role::Evaluator, result_bytes(results(Role::Garbler)));
+        outline.trips += 1;
+    }
+    Ok(outline)
+}

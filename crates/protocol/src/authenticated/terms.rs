@@ -1,0 +1,204 @@
+//! What a run is about, the same at both parties, and what both do alike.
+
+use tacit_circuit::{Function, Role};
+use tacit_kernels::{Block, Construction, TweakableHash};
+use tacit_ot::Outputs;
+use zeroize::Zeroizing;
+
+use super::caught::Caught;
+use super::epoch::Epoch;
+use super::gates::public;
+use super::leaky::pack;
+use super::lot::InputCounts;
+use super::oracle::{DIGEST_BYTES, Domain, Oracle, compare};
+use super::parameters::{LotSize, SecurityBits};
+use super::share::Share;
+use super::walk::{Rules, Walk};
+use crate::malicious::bits::{bytes_for, unused_are_clear};
+use crate::message::{Kind, exactly};
+use crate::session::RunTag;
+use crate::{Error, Misbehaviour};
+
+/// What is run, and how.
+#[derive(Clone, Copy)]
+pub struct Terms<'f> {
+    /// The function.
+    pub function: &'f Function,
+    /// The run's tag.
+    pub tag: RunTag,
+    /// s.
+    pub security: SecurityBits,
+    /// The hash of gates.
+    pub construction: Construction,
+}
+
+impl<'f> Terms<'f> {
+    /// Checks what a run begins with.
+    pub(super) fn check(&self, role: Role, epoch: &Epoch, inputs: &[bool]) -> Result<(), Error> {
+        check(self.function)?;
+        if epoch.role() != role {
+            return Err(Error::ApiMisuse("an epoch serves its own role"));
+        }
+        match inputs.len() == self.function.input_bits(role) {
+            true => Ok(()),
+            false => Err(Error::ApiMisuse(
+                "as many input bits as the party's ports have",
+            )),
+        }
+    }
+
+    /// How many bits of inputs each party has.
+    pub(super) fn input_counts(&self, role: Role) -> InputCounts {
+        InputCounts {
+            own: self.function.input_bits(role),
+            others: self.function.input_bits(role.other()),
+        }
+    }
+
+    /// The next lot of a run that still needs triples for so many gates.
+    pub(super) fn lot(&self, gates: u64) -> LotSize {
+        next_lot(gates, self.security)
+    }
+
+    /// The hash of the gates of run `run` of the epoch.
+    pub(super) fn hash(&self, epoch: &Epoch, run: u64) -> TweakableHash {
+        let start = self.oracle(epoch, Domain::GateStart, None, run);
+        let start = super::oracle::first_block(start);
+        TweakableHash::new(self.construction, start)
+    }
+
+    /// The hash of `domain`, bound to the run.
+    pub(super) fn oracle(
+        &self,
+        epoch: &Epoch,
+        domain: Domain,
+        from: Option<Role>,
+        run: u64,
+    ) -> Oracle {
+        let mut oracle = epoch.oracle(domain, from, run);
+        oracle.add_bytes(self.tag.as_bytes());
+        oracle
+    }
+
+    /// The hashes of the evaluator's labels and of the garbler's ⟨0⟩.
+    pub(super) fn proof_oracles(&self, epoch: &Epoch, run: u64) -> [Oracle; 2] {
+        let labels = (Domain::Labels, Some(Role::Evaluator));
+        let zeros = (Domain::Zeros, Some(Role::Garbler));
+        [labels, zeros].map(|(domain, from)| self.oracle(epoch, domain, from, run))
+    }
+
+    /// The walk over shares of masks: each input's is its owner's.
+    pub(super) fn masks(
+        &self,
+        epoch: &Epoch,
+        own: &[Block],
+        others: &[Block],
+    ) -> Result<Walk<'f, Share>, Error> {
+        let rules = Rules {
+            constant: Share::default(),
+            negation: epoch.one(),
+        };
+        let (mut macs, mut keys) = (own.iter(), others.iter());
+        let zero = Share::default();
+        Walk::new(self.function, rules, |port| {
+            let share = match self.function.inputs()[port].owner == epoch.role() {
+                true => macs.next().map(|mac| Share { mac: *mac, ..zero }),
+                false => keys.next().map(|key| Share { key: *key, ..zero }),
+            };
+            share.ok_or(TOO_FEW)
+        })
+    }
+
+    /// The walk over what each input bit has, given those of this party and of the other.
+    pub(super) fn walk<T: super::walk::Wire>(
+        &self,
+        role: Role,
+        rules: Rules<T>,
+        masked: [&[bool]; 2],
+        mut of: impl FnMut(bool) -> T,
+    ) -> Result<Walk<'f, T>, Error> {
+        let mut bits = masked.map(|bits| bits.iter());
+        Walk::new(self.function, rules, |port| {
+            let owner = usize::from(self.function.inputs()[port].owner != role);
+            bits[owner].next().map(|bit| of(*bit)).ok_or(TOO_FEW)
+        })
+    }
+}
+
+/// The next lot of a run that still needs triples for so many gates.
+pub(super) fn next_lot(gates: u64, security: SecurityBits) -> LotSize {
+    #[cfg(test)]
+    let gates = MOST_TRIPLES.get().map_or(gates, |most| gates.min(most));
+    LotSize::cheapest(gates, security)
+}
+
+/// Checks that `authenticated` can run `function`: it keeps nothing from one run to the next.
+///
+/// # Errors
+///
+/// [`Error::SavedValue`] if the function loads or saves a value.
+pub fn check(function: &Function) -> Result<(), Error> {
+    crate::direct::check_without_values(function, "authenticated")
+}
+
+/// Bits of a party's inputs under its masks.
+pub(super) fn mask_inputs(inputs: &[bool], masks: &Outputs) -> Zeroizing<Vec<bool>> {
+    let masked = inputs.iter().zip(masks.iter());
+    Zeroizing::new(
+        masked
+            .map(|(input, mask)| input ^ bool::from(mask.lsb()))
+            .collect(),
+    )
+}
+
+/// Appends this party's bits of the masks of results, and a digest of their MACs.
+pub(super) fn open_results(mut macs: Oracle, masks: &[Share], message: &mut Vec<u8>) {
+    masks.iter().for_each(|mask| macs.add(mask.mac));
+    message.extend_from_slice(&pack(masks.iter().map(|mask| mask.bit())));
+    message.extend_from_slice(&macs.finish());
+}
+
+/// The length of the masks of so many results, in bytes.
+pub(super) const fn result_bytes(count: usize) -> usize {
+    bytes_for(count) + DIGEST_BYTES
+}
+
+/// The results under `masks`, which the other party opens, whose masked values are these.
+///
+/// # Errors
+///
+/// The opening is malformed, or its MACs are not those of the bits that were opened.
+pub(super) fn results(
+    mut macs: Oracle,
+    delta: Block,
+    masks: &[Share],
+    masked: impl Iterator<Item = bool>,
+    (kind, opening): (Kind, &[u8]),
+) -> Result<Zeroizing<Vec<bool>>, Error> {
+    exactly(kind, opening, result_bytes(masks.len()))?;
+    let (bits, digest) = opening.split_at(bytes_for(masks.len()));
+    if !unused_are_clear(bits, masks.len()) {
+        let field = "padding";
+        return Err(Misbehaviour::InvalidField { kind, field }.into());
+    }
+    for (i, mask) in masks.iter().enumerate() {
+        macs.add(mask.others_mac(public(bits, i), delta));
+    }
+    compare(&macs.finish(), digest, Caught::Results)?;
+    let both = masks.iter().zip(masked).enumerate();
+    let results = both
+        .map(|(i, (mask, masked))| masked ^ bool::from(mask.bit()) ^ bool::from(public(bits, i)));
+    Ok(Zeroizing::new(results.collect()))
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Most triples of a lot, so that a test need not run a function of a million gates.
+    pub(super) static MOST_TRIPLES: std::cell::Cell<Option<u64>> =
+        const { std::cell::Cell::new(None) };
+}
+
+const TOO_FEW: Error = Error::ApiMisuse("one bit for each input wire");
+pub(super) const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
+pub(super) const FAILED: Error = Error::ApiMisuse("the run has failed before");
+pub(super) const NOT_DONE: Error = Error::ApiMisuse("a run is finished when it is done");

@@ -1,0 +1,153 @@
+//! Honest parties: results, set-ups, lots that run out in the middle of a function.
+
+use tacit_circuit::builder::{Builder, Bus};
+
+use super::*;
+use crate::party::run_in_memory;
+use crate::setup::OtSettings;
+
+#[test]
+fn both_get_what_the_function_gives() {
+    let mut epochs = epochs();
+    for to in [Recipient::Evaluator, Recipient::Both, Recipient::Garbler] {
+        for bits in [1, 9, 40] {
+            epochs = check_run(terms(&component("adder", to), bits), epochs);
+        }
+    }
+    let aes = component("aes-128", Recipient::Both);
+    for construction in [Construction::TwoCall, Construction::Rekeyed] {
+        let terms = Terms {
+            construction,
+            ..terms(&aes, 40)
+        };
+        epochs = check_run(terms, epochs);
+    }
+}
+
+#[test]
+fn an_epoch_is_set_up_by_base_ots() {
+    let mut rng = UnwrapErr(getrandom::SysRng);
+    for extension in Extension::NAMED {
+        let settings = OtSettings {
+            extension,
+            ..OtSettings::default()
+        };
+        let setup =
+            |role, rng: &mut _| EpochSetup::new(role, settings, tags(extension), rng).unwrap();
+        let mut a = setup(Role::Garbler, &mut rng);
+        let mut b = setup(Role::Evaluator, &mut rng);
+        run_in_memory(&mut a, &mut b).unwrap();
+        let epochs = [a.finish().unwrap(), b.finish().unwrap()];
+        check_run(terms(&component("adder", Recipient::Both), 40), epochs);
+    }
+}
+
+/// Results that are inputs, constants, negations and sums, without a gate that needs a triple; a
+/// party without inputs, and one without results.
+#[test]
+fn functions_without_and_gates() {
+    for (owner, to) in [
+        (Role::Garbler, Recipient::Both),
+        (Role::Evaluator, Recipient::Garbler),
+        (Role::Garbler, Recipient::Evaluator),
+    ] {
+        let builder = Builder::new();
+        let [a, b] = ["a", "b"].map(|name| builder.bus(name, 4));
+        let bits = a.bits().zip(b.bits()).map(|(a, b)| !(a ^ b));
+        builder.output("sum", &Bus::from_bits(&builder, bits));
+        builder.output("same", &a);
+        let circuit = builder.finish().unwrap();
+        let function = Function::of_circuit("sums", circuit, |_| Ok(owner), |_| Ok(to)).unwrap();
+        assert_eq!(function.and_gates(), 0);
+        check_run(terms(&function, 40), epochs());
+    }
+}
+
+/// A run of more gates than a lot has triples.
+#[test]
+fn a_run_goes_on_with_the_next_lot() {
+    let aes = component("aes-128", Recipient::Both);
+    let size = LotSize::cheapest(aes.and_gates(), SecurityBits::new(40).unwrap());
+    assert_eq!(size.triples as u64, aes.and_gates());
+    terms::MOST_TRIPLES.set(Some(1500));
+    let (terms, epochs) = (terms(&aes, 40), epochs());
+    let inputs = vec![true; 128];
+    let (found, sent) = changed_run(terms, [&inputs; 2], epochs, &mut |_, _, _| ());
+    terms::MOST_TRIPLES.set(None);
+    assert_eq!(found.unwrap().0, plain(&aes, [&inputs; 2]));
+    let lots = count(&sent, Role::Evaluator, Kind::LeakyBits);
+    assert!(lots >= 5, "{lots}");
+}
+
+#[test]
+fn what_a_run_does_not_take_is_refused() {
+    let adder = component("adder", Recipient::Both);
+    let inputs = vec![false; adder.input_bits(Role::Garbler)];
+    let [a, b] = epochs();
+    assert!(Garbler::new(terms(&adder, 40), &inputs, b, &seed()).is_err());
+    assert!(Garbler::new(terms(&adder, 40), &inputs[1..], a, &seed()).is_err());
+    assert!(SecurityBits::new(0).is_err());
+}
+
+/// The outline against what a run sends, in an epoch that ran before; lots of several sizes.
+#[test]
+fn the_outline_is_what_a_run_sends() {
+    use crate::outline::HEADER_BYTES;
+    let aes = component("aes-128", Recipient::Both);
+    let adder = component("adder", Recipient::Evaluator);
+    let mut epochs = check_run(terms(&adder, 9), epochs());
+    for (function, bits, most) in [
+        (&aes, 40, None),
+        (&adder, 40, None),
+        (&adder, 7, None),
+        (&aes, 20, Some(1300)),
+    ] {
+        terms::MOST_TRIPLES.set(most);
+        let terms = terms(function, bits);
+        let due = outline(function, terms.security, Extension::default()).unwrap();
+        let inputs = [Role::Garbler, Role::Evaluator];
+        let inputs = inputs.map(|role| vec![true; function.input_bits(role)]);
+        let inputs = [&inputs[0][..], &inputs[1][..]];
+        let (ended, sent) = changed_run(terms, inputs, epochs, &mut |_, _, _| ());
+        terms::MOST_TRIPLES.set(None);
+        epochs = ended.unwrap().1;
+        let bytes = |role| {
+            let those = sent.iter().filter(|(from, _, _)| *from == role);
+            those
+                .map(|(_, _, payload)| HEADER_BYTES + payload.len() as u64)
+                .sum::<u64>()
+        };
+        let found = [
+            bytes(Role::Garbler),
+            bytes(Role::Evaluator),
+            sent.len() as u64,
+        ];
+        let due_bytes = [due.garbler_bytes, due.evaluator_bytes, due.messages];
+        assert_eq!(found, due_bytes, "{} at {bits}", function.name());
+        assert_eq!(
+            due.lots,
+            count(&sent, Role::Evaluator, Kind::LeakyBits) as u64
+        );
+    }
+}
+
+/// What the page says of many gates, as ratios of the outline of a lot.
+#[test]
+fn bytes_of_an_and_gate_are_those_of_the_page() {
+    let size = LotSize::cheapest(10_000_000, SecurityBits::new(40).unwrap());
+    for (extension, due) in Extension::NAMED
+        .into_iter()
+        .zip([[161, 129], [121, 89], [101, 69]])
+    {
+        let ots = crate::setup::extension_bytes(extension, tacit_ot::Security::Malicious, 1 << 15);
+        let ots = ots as f64 / f64::from(1 << 15) * size.ots() as f64 / size.triples as f64;
+        let evaluators = ots + 16.0 * size.layers as f64 + 7.0 / 8.0;
+        let garblers = ots + 16.0 * size.layers as f64 + 7.0 / 8.0 + 32.0;
+        for (found, due) in [garblers, evaluators].into_iter().zip(due) {
+            assert!(
+                (found - f64::from(due)).abs() < 1.0,
+                "{extension}: {found} {due}"
+            );
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a lot is: triples under MACs that fit, tweaks and numbers that no two have.
+
+use tacit_kernels::Block;
+
+use super::bucket::Triples;
+use super::lot::{InputCounts, Made, MakingEvaluator, MakingGarbler};
+use super::share::{Share, Shares};
+use super::*;
+use crate::party::run_in_memory;
+
+fn make([a, b]: [Epoch; 2], size: LotSize, inputs: [usize; 2]) -> [Made; 2] {
+    let counts = |own, others| InputCounts { own, others };
+    let mut garbler = MakingGarbler::new(a, size, counts(inputs[0], inputs[1]), prg());
+    let mut evaluator = MakingEvaluator::new(b, size, counts(inputs[1], inputs[0]), prg());
+    run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    [garbler.finish().unwrap(), evaluator.finish().unwrap()]
+}
+
+/// The shared bit, once the MACs of both halves are found right.
+fn open(made: &[Made; 2], halves: [Share; 2]) -> bool {
+    for (own, others) in [(0, 1), (1, 0)] {
+        let delta = made[others].epoch.delta();
+        let expected = halves[others].others_mac(halves[own].bit(), delta);
+        assert_eq!(halves[own].mac, expected);
+        assert!(!bool::from(halves[own].key.lsb()));
+    }
+    bool::from(halves[0].bit() ^ halves[1].bit())
+}
+
+#[test]
+fn triples_are_products_under_right_macs() {
+    for (size, bits) in [((100, 3), 9), ((5, 4), 9), ((1, 10), 9), ((4200, 2), 12)] {
+        let size = LotSize {
+            triples: size.0,
+            layers: size.1,
+        };
+        assert!(size.security_bits() >= bits);
+        let made = make(epochs(), size, [3, 70]);
+        let [a, b] = [&made[0].triples, &made[1].triples];
+        assert_eq!(a.x.len(), size.triples);
+        let opened = |of: fn(&Triples) -> &Shares, i| open(&made, [of(a).at(i), of(b).at(i)]);
+        let mut ones = [0; 4];
+        for i in 0..size.triples {
+            let bits = [
+                opened(|t| &t.x, i),
+                opened(|t| &t.y, i),
+                opened(|t| &t.z, i),
+                opened(|t| &t.masks, i),
+            ];
+            assert_eq!(bits[2], bits[0] & bits[1], "triple {i} of {size:?}");
+            ones.iter_mut()
+                .zip(bits)
+                .for_each(|(ones, bit)| *ones += usize::from(bit));
+        }
+        if size.triples > 1000 {
+            let share = |ones| ones as f64 / size.triples as f64;
+            for (ones, expected) in ones.into_iter().zip([0.5, 0.5, 0.25, 0.5]) {
+                assert!((share(ones) - expected).abs() < 0.05, "{ones} {expected}");
+            }
+        }
+        for (own, others) in [(0, 1), (1, 0)] {
+            let delta = made[others].epoch.delta();
+            let macs = made[own].own_inputs.iter();
+            for (mac, key) in macs.zip(made[others].others_inputs.iter()) {
+                assert_eq!(*mac, *key ^ delta.and_bit(mac.lsb()));
+            }
+        }
+    }
+}
+
+/// A lot's hash starts, its digests and its numbers are its own: nothing of one serves in another.
+#[test]
+fn lots_and_runs_of_an_epoch_have_numbers_of_their_own() {
+    use super::oracle::Domain;
+    let [mut a, b] = epochs();
+    assert_eq!(
+        [a.next_lot(), a.next_lot(), a.next_run(), a.next_run()],
+        [0, 1, 0, 1]
+    );
+    let start = |epoch: &Epoch, domain, number| {
+        let hash = epoch.hash(Construction::TwoCall, domain, number);
+        let tweak = tacit_kernels::Tweak {
+            usage: tacit_kernels::Use::LeakyAnd,
+            instance: 0,
+            number: 0,
+            a: 0,
+            b: 0,
+        };
+        hash.hash_one(tweak, Block::ZERO)
+    };
+    let mut starts = Vec::new();
+    for domain in [Domain::LeakyStart, Domain::GateStart] {
+        for number in [0, 1, 256] {
+            assert_eq!(start(&a, domain, number), start(&b, domain, number));
+            starts.push(start(&a, domain, number).to_u128());
+        }
+    }
+    starts.sort_unstable();
+    starts.dedup();
+    assert_eq!(starts.len(), 6);
+}
+
+/// What only an error of the peer does.
+#[test]
+fn an_epoch_ends_with_a_failed_check_alone() {
+    assert!(cheated(Caught::LeakyAnds).ends_epoch());
+    let kind = Kind::GateProof;
+    assert!(Error::from(Misbehaviour::InvalidField { kind, field: "x" }).ends_epoch());
+    let lost = Error::PeerAborted(crate::message::AbortReason::TimedOut);
+    assert!(!lost.ends_epoch() && !Error::ApiMisuse("x").ends_epoch());
+}

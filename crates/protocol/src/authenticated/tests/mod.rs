@@ -1,0 +1,194 @@
+//! Runs from end to end in memory, by honest parties and by such as cheat.
+
+mod cheating_evaluator;
+mod cheating_garbler;
+mod honest;
+mod lots;
+mod tampering;
+mod transcript;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rand_core::{Rng, UnwrapErr};
+use tacit_circuit::{Circuit, Function, Port, Recipient, Role, library};
+use tacit_garble::SchemeId;
+use tacit_kernels::{Construction, Prg};
+use tacit_ot::source::Extension;
+use zeroize::Zeroizing;
+
+use super::epoch::{dealt, fresh_deltas};
+use super::*;
+use crate::batch::tests::{plain, random_bits, session};
+use crate::message::Kind;
+use crate::party::{Action, Party, admit};
+use crate::session::{Proposal, ProtocolId, RunTag};
+use crate::{Error, Misbehaviour};
+
+pub(super) fn seed() -> Zeroizing<[u8; 32]> {
+    let mut seed = Zeroizing::new([0; 32]);
+    UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+    seed
+}
+
+fn prg() -> Prg {
+    Prg::from_seed(&seed())
+}
+
+fn tags(extension: Extension) -> EpochTags {
+    let tag = |sender| {
+        session().authenticated_setup(Role::Garbler, sender, Default::default(), extension)
+    };
+    EpochTags {
+        garbler: tag(Role::Garbler),
+        evaluator: tag(Role::Evaluator),
+    }
+}
+
+/// An epoch whose base OTs were dealt.
+pub(super) fn epochs() -> [Epoch; 2] {
+    let mut prg = prg();
+    let deltas = fresh_deltas(&mut prg);
+    dealt(tags(Extension::default()), deltas, &mut prg)
+}
+
+fn tag(function: &Function) -> RunTag {
+    session().run(&Proposal {
+        protocol: ProtocolId::Authenticated,
+        role: Role::Garbler,
+        statistical_security_bits: 40,
+        base_ot: Default::default(),
+        ot_extension: Default::default(),
+        scheme: SchemeId::HALF_GATES_TWO_CALL,
+        run: 0,
+        function: function.digest(),
+    })
+}
+
+pub(super) fn terms(function: &Function, bits: u8) -> Terms<'_> {
+    Terms {
+        function,
+        tag: tag(function),
+        security: SecurityBits::new(bits).unwrap(),
+        construction: Construction::TwoCall,
+    }
+}
+
+/// A circuit as a function whose ports go round between both parties.
+fn of_circuit(name: &str, circuit: Circuit, to: Recipient) -> Function {
+    let names: Vec<String> = circuit
+        .inputs()
+        .iter()
+        .map(|port| port.name.clone())
+        .collect();
+    let owner = |port: &Port| {
+        let at = names.iter().position(|name| *name == port.name);
+        Ok([Role::Garbler, Role::Evaluator][at.unwrap() % 2])
+    };
+    Function::of_circuit(name, circuit, owner, |_| Ok(to)).unwrap()
+}
+
+pub(super) fn component(name: &str, to: Recipient) -> Function {
+    of_circuit(name, library::find(name, &BTreeMap::new()).unwrap(), to)
+}
+
+/// Who found what wrong.
+type Failure = (Role, Error);
+
+/// A message on its way, and who sent it.
+type Change<'a> = dyn FnMut(Role, Kind, &mut Vec<u8>) + 'a;
+
+/// Moves the messages of both parties, each through `change`, until both are done or one fails.
+fn exchange(
+    [garbler, evaluator]: [&mut dyn Party; 2],
+    change: &mut Change<'_>,
+) -> Result<(), Failure> {
+    let mut message = Vec::new();
+    let mut queues: [VecDeque<(Kind, Vec<u8>)>; 2] = Default::default();
+    loop {
+        let mut done = 0;
+        for (side, role) in [Role::Garbler, Role::Evaluator].into_iter().enumerate() {
+            let party: &mut dyn Party = if side == 0 { garbler } else { evaluator };
+            let fails = |error| (role, error);
+            match party.next(&mut message).map_err(fails)? {
+                Action::Done => done += 1,
+                Action::Continue => {}
+                Action::Send(kind) => {
+                    let mut sent = message.clone();
+                    change(role, kind, &mut sent);
+                    queues[1 - side].push_back((kind, sent));
+                }
+                Action::Receive { kind, max_bytes } => {
+                    if let Some((found, payload)) = queues[side].pop_front() {
+                        admit(kind, max_bytes, found.byte(), &payload).map_err(fails)?;
+                        party.receive(&payload).map_err(fails)?;
+                    }
+                }
+            }
+        }
+        if done == 2 {
+            return Ok(());
+        }
+    }
+}
+
+/// What was sent, and by whom.
+type Sent = Vec<(Role, Kind, Vec<u8>)>;
+
+/// Both parties' results, and the epoch; or who found what wrong.
+type Ended = Result<([Vec<bool>; 2], [Epoch; 2]), Failure>;
+
+/// A run whose messages go through `change`: both parties' results, or who found what wrong, and
+/// what was sent.
+fn changed_run(
+    terms: Terms<'_>,
+    inputs: [&[bool]; 2],
+    [a, b]: [Epoch; 2],
+    change: &mut Change<'_>,
+) -> (Ended, Sent) {
+    let mut garbler = Garbler::new(terms, inputs[0], a, &seed()).unwrap();
+    let mut evaluator = Evaluator::new(terms, inputs[1], b, &seed()).unwrap();
+    let mut sent = Sent::new();
+    let ended = exchange(
+        [&mut garbler, &mut evaluator],
+        &mut |from, kind, payload| {
+            change(from, kind, payload);
+            sent.push((from, kind, payload.clone()));
+        },
+    );
+    let results = ended.map(|()| {
+        let (garblers, a) = garbler.finish().unwrap();
+        let (evaluators, b) = evaluator.finish().unwrap();
+        ([garblers.to_vec(), evaluators.to_vec()], [a, b])
+    });
+    (results, sent)
+}
+
+/// Runs on random inputs, and gives the epoch back.
+fn check_run(terms: Terms<'_>, epochs: [Epoch; 2]) -> [Epoch; 2] {
+    let inputs = [Role::Garbler, Role::Evaluator];
+    let inputs = inputs.map(|role| random_bits(terms.function.input_bits(role)));
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let (found, epochs) = changed_run(terms, inputs, epochs, &mut |_, _, _| ())
+        .0
+        .unwrap();
+    assert_eq!(
+        found,
+        plain(terms.function, inputs),
+        "{}",
+        terms.function.name()
+    );
+    epochs
+}
+
+/// The error of a party that was cheated.
+fn cheated(caught: Caught) -> Error {
+    Misbehaviour::CheatedAuthenticated(caught).into()
+}
+
+/// How often a message of this kind was sent by this party.
+fn count(sent: &Sent, role: Role, kind: Kind) -> usize {
+    let those = sent
+        .iter()
+        .filter(|(from, found, _)| (*from, *found) == (role, kind));
+    those.count()
+}

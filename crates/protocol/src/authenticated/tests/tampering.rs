@@ -1,0 +1,86 @@
+//! Every message of a run changed on its way: whoever gets it, or a party after it, finds it out,
+//! and nobody has a wrong result.
+
+use super::*;
+
+/// A function that is small, and whose inputs all meet an AND gate: to name another masked value of
+/// an input that only XOR gates read is to have another input.
+fn function() -> Function {
+    component("comparator", Recipient::Both)
+}
+
+/// What a run of these kinds sends.
+fn trace(terms: Terms<'_>, inputs: [&[bool]; 2]) -> Sent {
+    changed_run(terms, inputs, epochs(), &mut |_, _, _| ()).1
+}
+
+#[test]
+fn a_changed_bit_of_any_message_is_found() {
+    let function = function();
+    let terms = terms(&function, 40);
+    let inputs = [Role::Garbler, Role::Evaluator];
+    let inputs = inputs.map(|role| random_bits(function.input_bits(role)));
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let sent = trace(terms, inputs);
+    let kinds: Vec<Kind> = sent.iter().map(|(_, kind, _)| *kind).collect();
+    for kind in 96..=107 {
+        assert!(kinds.contains(&Kind::parse(kind).unwrap()), "{kind}");
+    }
+    let mut caught = 0;
+    for which in 0..sent.len() {
+        let bits = 8 * sent[which].2.len();
+        for bit in [0, bits / 2, bits - 1] {
+            let mut at = 0;
+            let flip = &mut |_, _, payload: &mut Vec<u8>| {
+                if at == which {
+                    payload[bit / 8] ^= 1 << (bit % 8);
+                }
+                at += 1;
+            };
+            let (ended, _) = changed_run(terms, inputs, epochs(), flip);
+            let about = format!("message {which}, {}, bit {bit}", kinds[which]);
+            match ended {
+                Err((_, Error::PeerMisbehaved(_))) => caught += 1,
+                Err((role, error)) => panic!("{about}: {role:?}: {error}"),
+                // A table's row that this run does not read, or a leaky AND whose x is 0.
+                Ok((found, _)) => assert_eq!(found, plain(&function, inputs), "{about}"),
+            }
+        }
+    }
+    // Where a changed bit may be without effect: blocks of leaky ANDs, and tables.
+    let harmless = [Kind::LeakyAnds, Kind::AuthenticatedTables];
+    let may = kinds.iter().filter(|kind| harmless.contains(kind)).count();
+    assert!(
+        caught >= 3 * (sent.len() - may),
+        "{caught} of {}",
+        3 * sent.len()
+    );
+}
+
+#[test]
+fn a_message_of_another_length_is_refused() {
+    let function = function();
+    let terms = terms(&function, 9);
+    let inputs = [Role::Garbler, Role::Evaluator];
+    let inputs = inputs.map(|role| vec![true; function.input_bits(role)]);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    for which in 0..trace(terms, inputs).len() {
+        for longer in [false, true] {
+            let mut at = 0;
+            let cut = &mut |_, _, payload: &mut Vec<u8>| {
+                if at == which {
+                    match longer {
+                        true => payload.push(0),
+                        false => drop(payload.pop()),
+                    }
+                }
+                at += 1;
+            };
+            let (ended, sent) = changed_run(terms, inputs, epochs(), cut);
+            let (role, error) = ended.map(|_| ()).unwrap_err();
+            assert!(matches!(error, Error::PeerMisbehaved(_)), "{error}");
+            assert_ne!(role, sent[which].0, "{which}");
+            assert!(error.ends_epoch());
+        }
+    }
+}
