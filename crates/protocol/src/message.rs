@@ -215,6 +215,8 @@ one_byte_enum! {
         /// Of three parties, it is the third that ended the run.
         OtherParty = 13, "the third party failed, left or broke the protocol; see what that party \
             says";
+        /// Its disk is full.
+        DiskFull = 14, "its disk is full; have it free some space, and try again";
     }
 }
 

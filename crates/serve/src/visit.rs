@@ -82,7 +82,7 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
             Turn::Failed(error) => {
                 // What failed before anything was sent the peer has not heard of.
                 if is_of_this_party(&error) {
-                    session.refuse(AbortReason::Failed, REFUSAL_TIME);
+                    session.refuse(error.abort_reason(), REFUSAL_TIME);
                 }
                 break error.to_string();
             }

@@ -131,10 +131,10 @@ pub enum StockError {
         /// How many there are.
         available: u64,
     },
-    /// The stock would grow over its limit, or the disk is full.
+    /// The stock would grow over its limit.
     #[error(
         "{}: no room for {what}: {needed} bytes more than the {held} held, and the limit is \
-         {limit}; raise the limit, run `tacit stock compact`, or free disk space",
+         {limit}; raise limit_gib under [stock] in tacit.toml, or run `tacit stock compact`",
         folder.display()
     )]
     Full {
@@ -148,6 +148,18 @@ pub enum StockError {
         held: u64,
         /// Bytes allowed.
         limit: u64,
+    },
+    /// The disk has no room, or the system lets this user have no more of it.
+    #[error(
+        "{}: cannot {doing}: the disk is full; free some space on it, for instance by `tacit stock \
+         compact`, and repeat the command",
+        file.display()
+    )]
+    DiskFull {
+        /// The file.
+        file: PathBuf,
+        /// What was tried.
+        doing: &'static str,
     },
     /// The numbers of a component are used up, at this party or as the peer says of its own.
     #[error(
@@ -279,6 +291,9 @@ impl std::fmt::Display for Whose {
 
 /// What to do about material that is damaged: the rest of the stock is not.
 pub(crate) const CHECK: &str = "Run `tacit stock check`, which withdraws what is damaged";
+/// What is to be done about material whose damage [`crate::Stock::check`] has found.
+pub(crate) const WITHDRAWN: &str = "It is withdrawn; the peer learns that when you meet, and \
+     `tacit prepare` replaces it";
 /// What to do about a value that is damaged: its chain cannot go on.
 pub(crate) const DROP_CHAIN: &str = "See whether the disk is healthy, and have both servers remove \
      the chain with `tacit stock drop-chain`";
@@ -291,10 +306,10 @@ pub(crate) const REMOVE: &str = "See whether the disk is healthy, remove the fol
      is in, and have the other party run `tacit stock new-epoch --peer PEER`";
 
 impl StockError {
-    /// The same, where beginning anew needs what is damaged.
-    pub(crate) fn before_new_epoch(mut self) -> Self {
+    /// The same with another remedy, where something is corrupted.
+    pub(crate) fn advising(mut self, advice: &'static str) -> Self {
         if let Self::Corrupted { remedy, .. } = &mut self {
-            *remedy = REMOVE;
+            *remedy = advice;
         }
         self
     }
@@ -302,12 +317,9 @@ impl StockError {
     /// For `map_err`: what was tried on which file.
     pub(crate) fn io(file: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |reason| match reason.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full {
-                folder: file.to_owned(),
-                what: format!("it on the disk ({doing})"),
-                needed: 0,
-                held: 0,
-                limit: 0,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull {
+                file: file.to_owned(),
+                doing,
             },
             io::ErrorKind::InvalidData => Self::corrupted(
                 file,

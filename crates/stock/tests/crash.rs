@@ -84,7 +84,7 @@ fn a_full_disk_is_said_and_leaves_the_stock_whole() {
     for room in [10_000, 30_000, 40_000] {
         disks[1].limit_bytes(Some(room));
         let error = once(&disks, &mut ledger, 20).expect_err("no room");
-        assert!(matches!(error, StockError::Full { .. }), "{error}");
+        assert!(matches!(error, StockError::DiskFull { .. }), "{error}");
         disks[1].limit_bytes(None);
         once(&disks, &mut ledger, 40).expect("room again");
     }

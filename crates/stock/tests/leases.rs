@@ -248,7 +248,10 @@ fn what_was_overtaken_is_given_once_where_the_disk_fails_in_between() {
         .map(|lease| named(&lease));
     let ahead = named(&evaluator.lease(&TABLES, 1).expect("in stock"));
     let error = garbler.lease_named(&[(TABLES, &[second[0], ahead[0]])]);
-    assert!(matches!(error, Err(StockError::Full { .. })), "{error:?}");
+    assert!(
+        matches!(error, Err(StockError::DiskFull { .. })),
+        "{error:?}"
+    );
     disks[0].refuse_commits(false);
     assert_eq!(given.expect("no commit"), first);
     let again = garbler.lease_spans(&TABLES, &first);

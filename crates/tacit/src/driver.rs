@@ -6,6 +6,7 @@ use tacit_net::{CancelHandle, Channel, NetError};
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::outsourced::Peer as OutsourcedRole;
 use tacit_protocol::party::{Action, Party, Progress, admit};
+use tacit_stock::StockError;
 
 use crate::{Category, Error};
 
@@ -103,7 +104,7 @@ pub(crate) fn abort(channel: &mut Channel, error: &Error, to: Option<OutsourcedR
 }
 
 /// Why a run ends in `error`, for the peer, which of three is `to`; nothing where it knows.
-fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortReason> {
+pub(crate) fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortReason> {
     let is_others = error.party().is_some_and(|party| Some(party) != to);
     Some(match error.cause() {
         Error::PeerAborted(AbortReason::Incompatible) if is_others => AbortReason::Incompatible,
@@ -124,6 +125,11 @@ fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortReason> {
         Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. }) => {
             AbortReason::TimedOut
         }
+        Error::Stock(error) => match **error {
+            StockError::Full { .. } => AbortReason::NoRoom,
+            StockError::DiskFull { .. } => AbortReason::DiskFull,
+            _ => AbortReason::Failed,
+        },
         _ => AbortReason::Failed,
     })
 }

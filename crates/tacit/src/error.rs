@@ -12,6 +12,8 @@ use tacit_protocol::{Incompatibility, Misbehaviour, kept_type};
 use tacit_stock::StockError;
 use thiserror::Error;
 
+use crate::driver;
+
 /// Why something did not work.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -350,6 +352,12 @@ impl Error {
         }
     }
 
+    /// The reason to tell the peer when this error ends what both do.
+    #[must_use]
+    pub fn abort_reason(&self) -> AbortReason {
+        driver::reason(self, None).unwrap_or(AbortReason::Failed)
+    }
+
     /// What kind of error it is.
     #[must_use]
     pub fn category(&self) -> Category {
@@ -369,6 +377,7 @@ impl Error {
                 | AbortReason::TooOften
                 | AbortReason::OrderNotAllowed
                 | AbortReason::NoRoom
+                | AbortReason::DiskFull
                 | AbortReason::OtherServer,
             ) => Category::Incompatible,
             Self::PeerAborted(AbortReason::NothingInStock) => Category::Stock,
@@ -485,6 +494,7 @@ mod tests {
             (AbortReason::TooOften, Category::Incompatible),
             (AbortReason::OrderNotAllowed, Category::Incompatible),
             (AbortReason::NoRoom, Category::Incompatible),
+            (AbortReason::DiskFull, Category::Incompatible),
             (AbortReason::OtherServer, Category::Incompatible),
             (AbortReason::NothingInStock, Category::Stock),
         ] {
@@ -495,6 +505,29 @@ mod tests {
                 text.split_once("; ").is_some() && !text.contains("  "),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn a_peer_is_told_that_there_is_no_room() {
+        let full = StockError::Full {
+            folder: "s".into(),
+            what: "a lot".to_owned(),
+            needed: 2,
+            held: 1,
+            limit: 2,
+        };
+        let disk_full = StockError::DiskFull {
+            file: "s/index.db".into(),
+            doing: "write it",
+        };
+        for (error, reason) in [
+            (full, AbortReason::NoRoom),
+            (disk_full, AbortReason::DiskFull),
+        ] {
+            let error = Error::from(error);
+            assert_eq!(error.category(), Category::Stock);
+            assert_eq!(error.abort_reason(), reason, "{error}");
         }
     }
 

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use tacit::{
-    Category, Error, Identity, Job, Listener, Preparation, Role, Session, Settings, Stocks, Type,
-    Value, library,
+    AbortReason, Category, Error, Identity, Job, Listener, Preparation, Role, Session, Settings,
+    Stocks, Type, Value, library,
 };
+use tacit_stock::Memory;
 use tempfile::TempDir;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
@@ -114,16 +116,51 @@ fn a_full_disk_is_said_and_wastes_nothing_else() {
         let error = std::mem::replace(&mut results[full], Ok(())).expect_err("no room");
         assert_eq!(error.category(), Category::Stock, "{error}");
         assert!(error.to_string().contains("limit is 4500"), "{error}");
+        let told = results[1 - full]
+            .as_ref()
+            .expect_err("the peer has no room");
         assert!(
-            results
-                .iter()
-                .any(|result| { matches!(result, Err(Error::PeerAborted(_) | Error::Network(_))) })
+            matches!(told, Error::PeerAborted(AbortReason::NoRoom)),
+            "{told}"
         );
         parties.max_bytes[full] = ROOM;
         for result in parties.prepare() {
             result.expect("room");
         }
         ran(parties.run(), false);
+    }
+}
+
+#[test]
+fn the_peer_of_a_full_disk_hears_why_and_does_not_try_again() {
+    for full in [0, 1] {
+        let parties = Parties::new();
+        let disk = Memory::new();
+        let function = library::function("aes-128-rounds", &BTreeMap::new()).expect("a function");
+        let prepare = |room_bytes: Option<u64>| {
+            disk.limit_bytes(room_bytes);
+            parties.both(&|party, session, stocks| {
+                let small = Stocks::over(Arc::new(disk.clone()), Path::new("s"), ROOM)?;
+                let stocks = if party == full { &small } else { stocks };
+                let order = Preparation::new(ROLES[party]).enough_for(&function, 2)?;
+                order.run(session, stocks).map(drop)
+            })
+        };
+        let results = prepare(Some(10_000));
+        let error = results[full].as_ref().expect_err("no room");
+        assert_eq!(error.category(), Category::Stock, "{error}");
+        let said = error.to_string();
+        assert!(said.contains("the disk is full; free some space"), "{said}");
+        let told = results[1 - full]
+            .as_ref()
+            .expect_err("the peer has no room");
+        let reason = Error::PeerAborted(AbortReason::DiskFull);
+        assert_eq!(told.to_string(), reason.to_string());
+        // `tacit prepare` meets again after what the network did, and only then.
+        assert_ne!(told.category(), Category::Network);
+        for result in prepare(None) {
+            result.expect("room");
+        }
     }
 }
 
