@@ -1,7 +1,9 @@
 //! What is in a stock, whether it is whole, and what can be thrown away.
 
 use crate::cover::Cover;
-use crate::records::{KindRecord, LotRecord, LotState};
+use crate::error::WITHDRAWN;
+use crate::lot::{LotRecord, LotState, MAX_WITHDRAWN_RANGES};
+use crate::records::KindRecord;
 use crate::stock::LotFile;
 use crate::{
     ComponentDigest, EpochId, Instance, Shape, Span, Stock, StockError, StockId, lots, marks,
@@ -55,14 +57,14 @@ pub struct Report {
     pub damaged: Vec<Damage>,
 }
 
-/// A damaged lot or kept value.
+/// Damaged instances of a lot, or a damaged kept value.
 #[derive(Debug)]
 pub struct Damage {
-    /// What it is of: a lot of a component, or else a kept value, as `error` says.
-    pub lot: Option<(ComponentDigest, Span)>,
+    /// The instances; `None` for a kept value, which `error` names.
+    pub instances: Option<(ComponentDigest, Span)>,
     /// What is wrong.
     pub error: StockError,
-    /// It was withdrawn: no instance of the lot will be leased, here or, after the next meeting,
+    /// The instances are withdrawn: none of them will be leased here or, after the next meeting,
     /// by the peer.
     pub withdrawn: bool,
 }
@@ -89,7 +91,7 @@ impl Stock {
         })
     }
 
-    /// Reads and verifies everything that is not spent, and withdraws published lots that are
+    /// Reads and verifies everything that is not spent, and withdraws published instances that are
     /// damaged. Others go on using the stock meanwhile.
     ///
     /// # Errors
@@ -108,19 +110,18 @@ impl Stock {
         })?;
         let mut report = Report::default();
         for (kind, record, cover, lots) in kinds {
-            let live = |lot: &&LotRecord| {
-                lot.state != LotState::Withdrawn && lot.span.end() > record.leased
-            };
-            for lot in lots.iter().filter(live) {
-                match self.check_lot(&kind, &record, &cover, lot) {
-                    Ok(whole) => report.whole += whole,
-                    Err(error) => report.damaged.extend(self.withdraw(kind, lot, error)?),
+            for lot in &lots {
+                let (whole, damaged) = self.check_lot(&kind, &record, &cover, lot);
+                report.whole += whole;
+                for (span, error) in damaged {
+                    let damage = self.withdraw(kind, lot, span, error)?;
+                    report.damaged.extend(damage);
                 }
             }
         }
         for error in self.damaged_values()? {
             report.damaged.push(Damage {
-                lot: None,
+                instances: None,
                 error,
                 withdrawn: false,
             });
@@ -128,37 +129,68 @@ impl Stock {
         Ok(report)
     }
 
+    /// How many usable instances of a lot are whole, and which are damaged.
     fn check_lot(
         &self,
         kind: &ComponentDigest,
         record: &KindRecord,
         cover: &Cover,
         lot: &LotRecord,
-    ) -> Result<u64, StockError> {
+    ) -> (u64, Vec<(Span, StockError)>) {
+        let usable = lot.usable(record.leased);
+        if usable.is_empty() {
+            return (0, Vec::new());
+        }
+        let open = match self.open_checked(kind, record, lot) {
+            Ok(open) => open,
+            Err(error) => return (0, vec![(lot.span, error)]),
+        };
         let shape = &record.shape;
+        let read = |span| Instance::read(&open, shape, lot, cover, span);
+        let at_once = (READ_BYTES / shape.record_bytes().max(1)).max(1);
+        let (mut whole, mut damaged) = (0, Vec::new());
+        for part in usable.iter().flat_map(|span| pieces(*span, at_once)) {
+            if read(part).is_ok() {
+                whole += part.count;
+                continue;
+            }
+            for one in pieces(part, 1) {
+                match read(one) {
+                    Ok(_) => whole += 1,
+                    Err(error) => note(&mut damaged, one, error),
+                }
+            }
+            if damaged.len() > MAX_WITHDRAWN_RANGES {
+                // The index keeps no more ranges.
+                damaged.truncate(1);
+                damaged[0].0 = lot.span;
+                return (0, damaged);
+            }
+        }
+        (whole, damaged)
+    }
+
+    /// Opens a lot's file, which begins as it should.
+    fn open_checked(
+        &self,
+        kind: &ComponentDigest,
+        record: &KindRecord,
+        lot: &LotRecord,
+    ) -> Result<LotFile, StockError> {
         let open = self.inner.open_lot(record.slot, lot.span.first)?;
-        let LotFile { file, path } = &open;
         let mut found = [0; lots::HEADER_BYTES];
-        let read = file.read_at(&mut found, 0);
-        if read.is_err() || found != lots::header(&self.inner, kind, shape, lot.span, &lot.salt) {
-            return Err(StockError::corrupted(
-                path,
+        let read = open.file.read_at(&mut found, 0);
+        let due = lots::header(&self.inner, kind, &record.shape, lot.span, &lot.salt);
+        match read.is_ok() && found == due {
+            true => Ok(open),
+            false => Err(StockError::corrupted(
+                &open.path,
                 "the header",
                 "another",
                 "that of the lot in the index",
-                "It is withdrawn; the peer learns it when you meet",
-            ));
+                WITHDRAWN,
+            )),
         }
-        let mut next = lot.span.first.max(record.leased);
-        let at_once = (READ_BYTES / shape.record_bytes().max(1)).max(1);
-        let from = next;
-        while next < lot.span.end() {
-            let count = at_once.min(lot.span.end() - next);
-            let span = Span { first: next, count };
-            Instance::read(&open, shape, lot, cover, span)?;
-            next += count;
-        }
-        Ok(next - from)
     }
 
     /// `None` where the lot has been spent and compacted meanwhile.
@@ -166,16 +198,23 @@ impl Stock {
         &self,
         kind: ComponentDigest,
         lot: &LotRecord,
+        span: Span,
         error: StockError,
     ) -> Result<Option<Damage>, StockError> {
         let now = self.inner.update(|records| {
-            marks::withdraw(records, &kind, lot.span)?;
+            marks::withdraw(records, &kind, &[span])?;
             records.lot(&kind, lot.span.first)
         })?;
-        Ok(now.map(|now| Damage {
-            lot: Some((kind, lot.span)),
-            error,
-            withdrawn: now.state == LotState::Withdrawn,
+        Ok(now.map(|now| {
+            let withdrawn = now.withdrawn.iter().any(|lost| lost.contains(span.first));
+            Damage {
+                instances: Some((kind, span)),
+                error: match withdrawn {
+                    true => error.advising(WITHDRAWN),
+                    false => error,
+                },
+                withdrawn,
+            }
         }))
     }
 
@@ -241,22 +280,38 @@ impl Stock {
     }
 }
 
-fn summarise(kind: ComponentDigest, record: &KindRecord, lots: &[LotRecord]) -> KindSummary {
-    let unspent = |state: LotState| {
-        let lots = lots.iter().filter(|lot| lot.state == state);
-        lots.map(|lot| {
-            lot.span
-                .end()
-                .saturating_sub(lot.span.first.max(record.leased))
+/// A range in pieces of at most `count` instances.
+fn pieces(span: Span, count: u64) -> impl Iterator<Item = Span> {
+    (span.first..span.end())
+        .step_by(usize::try_from(count).unwrap_or(usize::MAX))
+        .map(move |first| Span {
+            first,
+            count: count.min(span.end() - first),
         })
-        .sum()
+}
+
+/// Adds a damaged instance; one that follows on the last range extends it.
+fn note(damaged: &mut Vec<(Span, StockError)>, one: Span, error: StockError) {
+    match damaged.last_mut() {
+        Some((last, _)) if last.end() == one.first => last.count += 1,
+        _ => damaged.push((one, error)),
+    }
+}
+
+fn summarise(kind: ComponentDigest, record: &KindRecord, lots: &[LotRecord]) -> KindSummary {
+    let usable = |state: LotState| {
+        let lots = lots.iter().filter(|lot| lot.state == state);
+        let spans = lots.flat_map(|lot| lot.usable(record.leased));
+        spans.map(|span| span.count).sum()
     };
+    let withdrawn = lots.iter().flat_map(|lot| &lot.withdrawn);
+    let unspent = |span: &Span| span.end().saturating_sub(span.first.max(record.leased));
     KindSummary {
         kind,
         shape: record.shape,
-        available: unspent(LotState::Published),
-        pending: unspent(LotState::Pending),
-        withdrawn: unspent(LotState::Withdrawn),
+        available: usable(LotState::Published),
+        pending: usable(LotState::Pending),
+        withdrawn: withdrawn.map(unspent).sum(),
         mark: record.leased,
         lots: lots.len() as u64,
         bytes: lots

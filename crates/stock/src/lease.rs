@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use crate::cover::Cover;
 use crate::keys::{Move, Slot};
+use crate::lot::{LotRecord, LotState};
 use crate::passed::Passed;
-use crate::records::{KindRecord, LotRecord, LotState, Records};
+use crate::records::{KindRecord, Records};
 use crate::seal::TAG_BYTES;
 use crate::stock::{Inner, LotFile};
 use crate::{ComponentDigest, Instance, Role, Shape, Span, Stock, StockError, lots};
@@ -84,14 +85,14 @@ impl Stock {
             for wanted in wanted {
                 let kind = &wanted.kind;
                 let Some((record, slot)) = inner.kind(records, kind)? else {
-                    next_spans(wanted, &[])?;
+                    next_spans(wanted, 0, &[])?;
                     leases.push(Lease::empty(*kind));
                     continue;
                 };
-                let available = available(records, kind, record.leased)?;
-                let spans = next_spans(wanted, &available)?;
+                let published = published(records, kind, record.leased)?;
+                let spans = next_spans(wanted, record.leased, &published)?;
                 let keys = (&record, &slot.cover);
-                leases.push(leased(inner, kind, keys, &spans, &available)?);
+                leases.push(leased(inner, kind, keys, &spans, &published)?);
                 forward.push(inner, records, kind, (record, slot), &spans)?;
             }
             Ok(leases)
@@ -161,8 +162,10 @@ impl Stock {
             let Some(record) = records.kind(kind)? else {
                 return Ok(0);
             };
-            let lots = available(records, kind, record.leased)?;
-            Ok(lots.iter().map(|(_, span)| span.count).sum())
+            Ok(available(
+                &published(records, kind, record.leased)?,
+                record.leased,
+            ))
         })
     }
 }
@@ -174,14 +177,18 @@ fn only(leases: Vec<Lease>, kind: &ComponentDigest) -> Lease {
 }
 
 /// The next instances, from `least` to `most`.
-fn next_spans(wanted: &Wanted, available: &[(LotRecord, Span)]) -> Result<Vec<Span>, StockError> {
+fn next_spans(
+    wanted: &Wanted,
+    mark: u64,
+    published: &[(LotRecord, Span)],
+) -> Result<Vec<Span>, StockError> {
     let mut rest = wanted.most;
     let mut spans = Vec::new();
-    for (_, span) in available {
+    for span in published.iter().flat_map(|(lot, _)| lot.usable(mark)) {
         let count = span.count.min(rest);
         rest -= count;
         if count > 0 {
-            spans.push(Span { count, ..*span });
+            spans.push(Span { count, ..span });
         }
     }
     if wanted.most - rest < wanted.least {
@@ -214,7 +221,7 @@ fn follow(
     let mark = record.leased;
     let (passed, next) = spans.split_at(spans.partition_point(|span| span.first < mark));
     let mut lease = Lease::empty(*kind);
-    let all = available(records, kind, 0)?;
+    let all = published(records, kind, 0)?;
     for span in passed {
         let keys = match covered(*span, &all) {
             true => forward.passed.take(inner.epoch, kind, *span)?,
@@ -227,7 +234,8 @@ fn follow(
         })?;
         lease.extend(leased(inner, kind, (&record, &keys), &[*span], &all)?)?;
     }
-    let ahead = available(records, kind, mark)?;
+    // One that was withdrawn here meanwhile is no fault of the peer's: to read it will fail.
+    let ahead = published(records, kind, mark)?;
     if let Some(span) = next.iter().find(|span| !covered(**span, &ahead)) {
         return Err(not_there(kind, *span, mark));
     }
@@ -273,7 +281,7 @@ fn leased(
     kind: &ComponentDigest,
     (record, keys): (&KindRecord, &Cover),
     spans: &[Span],
-    available: &[(LotRecord, Span)],
+    published: &[(LotRecord, Span)],
 ) -> Result<Lease, StockError> {
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
         return Ok(Lease::empty(*kind));
@@ -282,9 +290,12 @@ fn leased(
         first: first.first,
         count: last.end() - first.first,
     };
-    let used = |lot: &LotRecord| spans.iter().any(|span| overlap(*span, lot.span) > 0);
-    let lots = available.iter().map(|(lot, _)| *lot).filter(used);
-    let lots = lots.map(|lot| Ok((lot, inner.open_lot(record.slot, lot.span.first)?)));
+    let used = |lot: &&LotRecord| spans.iter().any(|span| span.common(lot.span).is_some());
+    let lots = published.iter().map(|(lot, _)| lot).filter(used);
+    let lots = lots.map(|lot| {
+        let file = inner.open_lot(record.slot, lot.span.first)?;
+        Ok((lot.clone(), file))
+    });
     let source = Arc::new(Source {
         shape: record.shape,
         lots: lots.collect::<Result<_, StockError>>()?,
@@ -297,8 +308,9 @@ fn leased(
     })
 }
 
-/// The published instances of a kind from `mark` on: lots, and what of each.
-fn available(
+/// The published instances of a kind from `mark` on, withdrawn ones as well: lots, and which
+/// instances of each.
+fn published(
     records: &Records<'_>,
     kind: &ComponentDigest,
     mark: u64,
@@ -313,20 +325,19 @@ fn available(
     Ok(rest.collect())
 }
 
-/// How many numbers are in both.
-fn overlap(one: Span, other: Span) -> u64 {
-    one.end()
-        .min(other.end())
-        .saturating_sub(one.first.max(other.first))
+/// How many instances from `mark` on are not withdrawn.
+fn available(published: &[(LotRecord, Span)], mark: u64) -> u64 {
+    let usable = published.iter().flat_map(|(lot, _)| lot.usable(mark));
+    usable.map(|span| span.count).sum()
 }
 
 /// Whether every number of `span` is in the lots, which are in order.
-fn covered(span: Span, available: &[(LotRecord, Span)]) -> bool {
+fn covered(span: Span, published: &[(LotRecord, Span)]) -> bool {
     let Some(end) = span.first.checked_add(span.count) else {
         return false;
     };
     let mut next = span.first;
-    for (_, part) in available {
+    for (_, part) in published {
         if part.contains(next) {
             next = part.end();
         }
@@ -334,12 +345,12 @@ fn covered(span: Span, available: &[(LotRecord, Span)]) -> bool {
     next >= end
 }
 
-/// The parts of what is available below `end` that are in none of `spans`, all in order.
-fn left_out(available: &[(LotRecord, Span)], spans: &[Span], end: u64) -> Vec<Span> {
+/// The parts of what is published below `end` that are in none of `spans`, all in order.
+fn left_out(published: &[(LotRecord, Span)], spans: &[Span], end: u64) -> Vec<Span> {
     let mut left = Vec::new();
-    for (_, part) in available {
+    for (_, part) in published {
         let mut first = part.first;
-        let inside = spans.iter().filter(|span| overlap(**span, *part) > 0);
+        let inside = spans.iter().filter(|span| span.common(*part).is_some());
         let bounds = inside.map(|span| (span.first, span.end()));
         for (until, next) in bounds.chain([(part.end().min(end), part.end())]) {
             if first < until {
@@ -385,7 +396,7 @@ impl Forward {
         (spans, mark): (&[Span], u64),
     ) -> Result<(), StockError> {
         if inner.id.role == Role::Garbler {
-            for span in left_out(&available(records, kind, record.leased)?, spans, mark) {
+            for span in left_out(&published(records, kind, record.leased)?, spans, mark) {
                 self.passed.add(inner.epoch, kind, span, &slot.cover)?;
             }
         }
@@ -487,7 +498,7 @@ impl Lease {
     ///
     /// [`StockError::ApiMisuse`] where it is of another kind or of the same numbers.
     pub fn extend(&mut self, later: Self) -> Result<(), StockError> {
-        let here = |span: Span| self.spans().any(|own| overlap(own, span) > 0);
+        let here = |span: Span| self.spans().any(|own| own.common(span).is_some());
         if later.kind != self.kind || later.spans().any(here) {
             return Err(StockError::misuse(format!(
                 "{self:?} extended by {later:?}"

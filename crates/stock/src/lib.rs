@@ -64,6 +64,7 @@ mod error;
 mod inspect;
 mod keys;
 mod lease;
+mod lot;
 mod lots;
 mod marks;
 mod memory;

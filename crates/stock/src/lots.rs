@@ -14,9 +14,8 @@ use zeroize::Zeroize;
 use crate::cover::{Cover, NUMBERS};
 use crate::error::CHECK;
 use crate::keys::Move;
-use crate::records::{
-    FORMAT_VERSION, KindRecord, LotRecord, LotState, MAX_KINDS, MAX_PENDING_LOTS, Records,
-};
+use crate::lot::{LotRecord, LotState};
+use crate::records::{FORMAT_VERSION, KindRecord, MAX_KINDS, MAX_PENDING_LOTS, Records};
 use crate::seal::{self, TAG_BYTES};
 use crate::stock::{Inner, LotFile};
 use crate::storage::StoredFile;
@@ -152,7 +151,7 @@ pub(crate) fn publish(
     if wanted.is_some_and(|lot| lot.state != LotState::Pending) {
         return Ok(());
     }
-    let (Some(mut record), Some(mut lot)) = (records.kind(kind)?, pending.next().copied()) else {
+    let (Some(mut record), Some(mut lot)) = (records.kind(kind)?, pending.next().cloned()) else {
         return Err(StockError::misuse(format!("no lot of {kind} is pending")));
     };
     if lot.span.first != first {
@@ -164,7 +163,7 @@ pub(crate) fn publish(
     record.publish(lot.span);
     lot.state = LotState::Published;
     records.put_kind(kind, record)?;
-    records.put_lot(kind, lot)
+    records.put_lot(kind, &lot)
 }
 
 impl Preparation {
@@ -480,8 +479,13 @@ impl LotWriter {
             .map_err(StockError::io(folder, "write it"))?;
         let (kind, span, salt) = (self.kind, self.span, self.salt);
         inner.update(|records| {
-            let state = LotState::Pending;
-            records.put_lot(&kind, LotRecord { span, state, salt })
+            let lot = LotRecord {
+                span,
+                state: LotState::Pending,
+                salt,
+                withdrawn: Vec::new(),
+            };
+            records.put_lot(&kind, &lot)
         })?;
         self.finished = true;
         Ok(span)

@@ -12,12 +12,13 @@
 
 use crate::codec::{Fields, Malformed};
 use crate::lease::Forward;
+use crate::lot::LotState;
 use crate::lots;
-use crate::records::{KindRecord, LotState, MAX_KINDS, MAX_PENDING_LOTS, Records, chained};
+use crate::records::{KindRecord, MAX_KINDS, MAX_PENDING_LOTS, Records, chained};
 use crate::stock::Inner;
 use crate::{ComponentDigest, EpochId, Preparation, Span, Stock, StockError, Whose, cover, lease};
 
-/// Withdrawn lots of a kind in a message.
+/// Ranges of withdrawn instances of a kind in a message.
 const MAX_WITHDRAWN: usize = 1024;
 /// The message's version.
 const MESSAGE_VERSION: u8 = 1;
@@ -50,7 +51,7 @@ pub struct KindMarks {
     pub chain: [u8; 32],
     /// Lots that are durable here and wait for the receiver's acknowledgement, in order.
     pub pending: Vec<Span>,
-    /// Published lots that are damaged here.
+    /// Published instances that are damaged here.
     pub withdrawn: Vec<Span>,
 }
 
@@ -339,19 +340,16 @@ fn own(
     record: &KindRecord,
 ) -> Result<KindMarks, StockError> {
     let lots = records.lots(&kind)?;
-    let of = |state| {
-        lots.iter()
-            .filter(move |lot| lot.state == state)
-            .map(|lot| lot.span)
-    };
-    let withdrawn = of(LotState::Withdrawn).filter(|lot| lot.end() > record.leased);
+    let pending = lots.iter().filter(|lot| lot.state == LotState::Pending);
+    let withdrawn = lots.iter().flat_map(|lot| &lot.withdrawn).copied();
+    let withdrawn = withdrawn.filter(|span| span.end() > record.leased);
     Ok(KindMarks {
         kind,
         reserved: record.reserved,
         leased: record.leased,
         published: record.published,
         chain: record.chain,
-        pending: of(LotState::Pending).collect(),
+        pending: pending.map(|lot| lot.span).collect(),
         withdrawn: withdrawn.take(MAX_WITHDRAWN).collect(),
     })
 }
@@ -450,9 +448,7 @@ fn meet_kind(
     for lot in &ours.pending[..published] {
         lots::publish(records, &kind, lot.first)?;
     }
-    for lost in &theirs.withdrawn {
-        withdraw(records, &kind, *lost)?;
-    }
+    withdraw(records, &kind, &theirs.withdrawn)?;
     lease::raise(inner, records, forward, &kind, theirs.leased)?;
     let unmatched = &ours.pending[published..];
     if !drop_unmatched {
@@ -464,18 +460,23 @@ fn meet_kind(
     Ok(unmatched.to_vec())
 }
 
-/// Marks a published lot as given up.
+/// Gives up these instances, as far as they are published.
 pub(crate) fn withdraw(
     records: &mut Records<'_>,
     kind: &ComponentDigest,
-    span: Span,
+    spans: &[Span],
 ) -> Result<(), StockError> {
-    if let Some(mut lot) = records.lot(kind, span.first)?
-        && lot.state == LotState::Published
-        && lot.span == span
-    {
-        lot.state = LotState::Withdrawn;
-        records.put_lot(kind, lot)?;
+    if spans.is_empty() {
+        return Ok(());
+    }
+    for mut lot in records.lots(kind)? {
+        let before = lot.withdrawn.clone();
+        if lot.state == LotState::Published {
+            spans.iter().for_each(|span| lot.withdraw(*span));
+        }
+        if lot.withdrawn != before {
+            records.put_lot(kind, &lot)?;
+        }
     }
     Ok(())
 }
@@ -495,15 +496,11 @@ fn agreed(
     }
     let lots = records.lots(&kind)?.into_iter();
     let published = lots.filter(|lot| lot.state == LotState::Published);
-    let left = published.map(|lot| {
-        lot.span
-            .end()
-            .saturating_sub(lot.span.first.max(record.leased))
-    });
+    let usable = published.flat_map(|lot| lot.usable(record.leased));
     Ok(AgreedKind {
         kind,
         mark: record.leased,
-        available: left.sum(),
+        available: usable.map(|span| span.count).sum(),
         next_number: record.reserved,
     })
 }

@@ -124,6 +124,13 @@ impl Span {
     pub fn contains(&self, number: u64) -> bool {
         (self.first..self.end()).contains(&number)
     }
+
+    /// The numbers that are in both.
+    pub(crate) fn common(&self, other: Self) -> Option<Self> {
+        let first = self.first.max(other.first);
+        let count = self.end().min(other.end()).checked_sub(first)?;
+        (count > 0).then_some(Self { first, count })
+    }
 }
 
 /// How large an instance of a kind is at this party.

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::codec::{Fields, Malformed};
 use crate::error::BEGIN_ANEW;
+use crate::lot::LotRecord;
 use crate::storage::{Entries, Entry, MAX_KEY_BYTES};
 use crate::{ComponentDigest, EpochId, PeerId, Policy, SchemeId, Shape, Span, StockError, StockId};
 
@@ -69,24 +70,6 @@ pub(crate) struct KindRecord {
     pub(crate) published: u64,
     /// A hash over the published lots in their order.
     pub(crate) chain: [u8; 32],
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LotState {
-    /// Durable here; whether at the peer is not known.
-    Pending,
-    /// Durable at both.
-    Published,
-    /// Damaged at one party and given up by both.
-    Withdrawn,
-}
-
-/// A lot: one file of instances.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LotRecord {
-    pub(crate) span: Span,
-    pub(crate) state: LotState,
-    pub(crate) salt: [u8; 12],
 }
 
 /// Where a kept value is.
@@ -230,35 +213,6 @@ pub(crate) fn chained(chain: &[u8; 32], lot: Span) -> [u8; 32] {
         .chain_update(lot.count.to_le_bytes())
         .finalize()
         .into()
-}
-
-impl LotRecord {
-    fn parse(first: u64, bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut fields = Fields::of(bytes);
-        let count = fields.u64()?;
-        let state = match fields.u8()? {
-            0 => LotState::Pending,
-            1 => LotState::Published,
-            2 => LotState::Withdrawn,
-            _ => return Err(Malformed::Value("state")),
-        };
-        let salt = fields.array()?;
-        fields.end()?;
-        Ok(Self {
-            span: Span { first, count },
-            state,
-            salt,
-        })
-    }
-
-    fn to_bytes(self) -> Vec<u8> {
-        let state = match self.state {
-            LotState::Pending => 0,
-            LotState::Published => 1,
-            LotState::Withdrawn => 2,
-        };
-        [&self.span.count.to_le_bytes()[..], &[state], &self.salt].concat()
-    }
 }
 
 impl ValueRecord {
@@ -471,7 +425,7 @@ impl<'a> Records<'a> {
     pub(crate) fn put_lot(
         &mut self,
         kind: &ComponentDigest,
-        lot: LotRecord,
+        lot: &LotRecord,
     ) -> Result<(), StockError> {
         self.put(&lot_key(kind, lot.span.first), &lot.to_bytes())
     }

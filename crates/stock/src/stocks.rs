@@ -111,7 +111,7 @@ impl Stocks {
         let ids = folders
             .map(|name| crate::stock::identify(self.storage.as_ref(), &self.folder.join(name)));
         let ids: Result<_, _> = ids.filter_map(Result::transpose).collect();
-        ids.map_err(StockError::before_new_epoch)
+        ids.map_err(|error| error.advising(REMOVE))
     }
 
     /// Removes a stock, and destroys its keys first. `id` may name none.

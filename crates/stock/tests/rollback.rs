@@ -156,10 +156,17 @@ fn a_flipped_bit_is_found_withdrawn_and_never_used() {
     assert!(pair.disks[1].flip_bit(&file, 160 + 1532 + 700));
     let [garbler, evaluator] = pair.open();
     let report = evaluator.check().expect("it can be checked");
-    assert_eq!(report.damaged.len(), 1);
-    assert!(report.damaged[0].withdrawn);
-    let message = report.damaged[0].error.to_string();
+    let [damage] = &report.damaged[..] else {
+        panic!("one byte, found {:?}", report.damaged);
+    };
+    let one = Span { first: 5, count: 1 };
+    assert!(damage.withdrawn);
+    assert_eq!(damage.instances, Some((TABLES, one)));
+    let message = damage.error.to_string();
     assert!(message.contains("lot-0000-0000000004.seg"), "{message}");
+    // What has been done is not advised.
+    assert!(!message.contains("stock check"), "{message}");
+    // The rest of its lot stays, at both.
     let agreed = garbler
         .reconcile(&evaluator.marks().expect("marks"))
         .expect("they agree");
@@ -168,12 +175,63 @@ fn a_flipped_bit_is_found_withdrawn_and_never_used() {
         .iter()
         .find(|kind| kind.kind == TABLES)
         .expect("a kind");
-    assert_eq!(tables.available, 0);
+    assert_eq!(tables.available, 1);
+    assert_eq!(evaluator.available(&TABLES).expect("a count"), 1);
     assert!(matches!(
-        evaluator.lease(&TABLES, 1),
-        Err(StockError::Exhausted { .. })
+        evaluator.lease(&TABLES, 2),
+        Err(StockError::Exhausted { available: 1, .. })
     ));
+    let lease = evaluator.lease(&TABLES, 1).expect("the rest of the lot");
+    let spans: Vec<Span> = lease.spans().collect();
+    let followed = garbler.lease_spans(&TABLES, &spans).expect("both have it");
+    parties::use_both(followed, lease, &mut Ledger::default()).expect("whole");
     evaluator.lease(&OTS, 2).expect("the rest is whole");
+    // A second check finds nothing more.
+    assert!(evaluator.check().expect("a check").damaged.is_empty());
+}
+
+#[test]
+fn a_lot_that_is_damaged_all_over_is_withdrawn_as_a_whole() {
+    let pair = Pair {
+        disks: [Memory::new(), Memory::new()],
+        ledger: Ledger::default(),
+    };
+    let [garbler, evaluator] = pair.open();
+    let preparations = [&garbler, &evaluator].map(|stock| stock.prepare().expect("free"));
+    parties::prepare_lot(preparations.each_ref(), OTS, (0, 100), 1).expect("room");
+    let file = pair.file(1, "lot-0000-0000000000.seg");
+    for number in (0..100).step_by(4) {
+        assert!(pair.disks[1].flip_bit(&file, 160 + number * 32));
+    }
+    let report = evaluator.check().expect("it can be checked");
+    let whole = Span {
+        first: 0,
+        count: 100,
+    };
+    let found = report.damaged.iter().map(|damage| damage.instances);
+    assert_eq!(found.collect::<Vec<_>>(), [Some((OTS, whole))]);
+    assert_eq!(report.whole, 0);
+    let marks = evaluator.marks().expect("marks");
+    let agreed = garbler.reconcile(&marks).expect("they agree");
+    assert_eq!(agreed.kinds[0].available, 0);
+}
+
+#[test]
+fn an_instance_that_was_withdrawn_since_the_parties_met_is_no_fault_of_the_peers() {
+    let pair = Pair::new();
+    let [garbler, evaluator] = pair.open();
+    let file = pair.file(0, "lot-0000-0000000004.seg");
+    assert!(pair.disks[0].flip_bit(&file, 160 + 32 + 3));
+    let report = garbler.check().expect("it can be checked");
+    assert!(report.damaged[0].withdrawn);
+    let lease = evaluator.lease(&TABLES, 1).expect("it knows of nothing");
+    let spans: Vec<Span> = lease.spans().collect();
+    let followed = garbler.lease_spans(&TABLES, &spans).expect("published");
+    let read = followed.instances().next().expect("one");
+    assert!(
+        matches!(read, Err(StockError::Corrupted { .. })),
+        "{read:?}"
+    );
 }
 
 #[test]
