@@ -34,6 +34,8 @@ pub struct KeptChain {
 pub(super) struct Doomed {
     stock: StockId,
     chain: String,
+    /// Which chain of this name, where that could be read: another one may have its name since.
+    id: Option<[u8; 16]>,
     why: String,
 }
 
@@ -95,6 +97,7 @@ impl Stocks {
             self.doomed().push(Doomed {
                 stock: chain.stock().id(),
                 chain: chain.name().to_owned(),
+                id: chain.marks().ok().map(|marks| marks.id),
                 why: why.to_owned(),
             });
         }
@@ -109,11 +112,14 @@ impl Stocks {
         let Some(found) = doomed.iter().find(|doomed| is_it(doomed)) else {
             return Ok(());
         };
-        let why = found.why.clone();
-        // Not held while the disk is waited for: who has the chain is alone with it. One that was
-        // dropped meanwhile needs no killing.
+        let (why, id) = (found.why.clone(), found.id);
+        // Not held while the disk is waited for: who has the chain is alone with it.
         drop(doomed);
-        chain.kill(&why)?;
+        // Another process may have dropped the chain, and begun a new one of this name since.
+        let now = chain.marks()?;
+        if id.is_none_or(|id| id == now.id) {
+            chain.kill(&why)?;
+        }
         self.doomed().retain(|doomed| !is_it(doomed));
         Ok(())
     }
@@ -181,14 +187,20 @@ impl Stocks {
     }
 
     /// Removes a chain, killed or not, and destroys its values; its name is free again. The other
-    /// server does the same.
+    /// server does the same. A service may run meanwhile: between its runs nobody has the chain,
+    /// and what it remembers of one that is gone it does not take for one of the same name.
     ///
     /// # Errors
     ///
-    /// Another process uses it, or the folder cannot be written.
+    /// A run uses it, it is another one since `chain` was read, or the folder cannot be written.
     pub fn drop_chain(&self, chain: &KeptChain) -> Result<(), Error> {
         let name = &chain.summary.name;
         let open = self.chain_with(chain.own, chain.peer, chain.role, name)?;
+        let now = open.marks()?;
+        if now.id != chain.summary.marks.id {
+            let what = "the chain was replaced by another one of its name; list the chains again";
+            return Err(Error::ApiMisuse(what));
+        }
         Ok(open.remove()?)
     }
 }
@@ -226,5 +238,39 @@ mod tests {
         drop(chain);
         let chain = open(&stocks).expect("room");
         assert_eq!(chain.marks().expect("none").status, ChainStatus::Absent);
+    }
+
+    fn begin(chain: &Chain, id: u8) {
+        let new = chain.create([id; 16], &Policy::default(), b"a split");
+        let version = new.expect("room").finish().expect("room");
+        chain.publish(version).expect("room");
+    }
+
+    /// A service cannot kill a chain; another process drops it and begins one of the same name.
+    #[test]
+    fn a_chain_that_was_dropped_beside_a_service_is_not_killed_under_its_new_id() {
+        let disk = Memory::new();
+        let both = [(); 2]
+            .map(|()| Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20).expect("room"));
+        let [service, command] = &both;
+        let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
+        let open = |stocks: &Stocks| stocks.chain_with(own, peer, Role::Evaluator, "friends");
+        let chain = open(service).expect("room");
+        begin(&chain, 7);
+        disk.refuse_commits(true);
+        let killed = service.kill_chain(&chain, "a circuit was wrong");
+        killed.expect_err("no room");
+        disk.refuse_commits(false);
+        // The run still has the chain.
+        let kept = command.chains().expect("a folder");
+        let error = command.drop_chain(&kept[0]).expect_err("it is in use");
+        assert_eq!(error.category(), crate::Category::Stock, "{error}");
+        drop(chain);
+        command.drop_chain(&kept[0]).expect("nobody has it");
+        begin(&open(command).expect("nobody has it"), 8);
+        // What was read of the old one does not drop the new one.
+        command.drop_chain(&kept[0]).expect_err("it is another one");
+        let chain = open(service).expect("it is another one");
+        assert_eq!(chain.marks().expect("a record").status, ChainStatus::Live);
     }
 }
