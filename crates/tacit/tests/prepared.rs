@@ -2,7 +2,7 @@
 //! missing is made on the spot; stocks that do not fit are refused.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use tacit::{
     Category, Error, Function, Identity, Job, Listener, NetError, Outcome, Preparation, Prepared,
     Role, Session, Settings, Stocks, Type, Value, library,
 };
+use tacit_stock::Memory;
 use tempfile::TempDir;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
@@ -21,6 +22,8 @@ const CIPHERTEXT: &str = "69c4e0d86a7b0430d8cdb78070b4c55a";
 struct Parties {
     identities: [Identity; 2],
     folders: [TempDir; 2],
+    /// Where their stocks are instead of on the disk, if they are to be copied.
+    memories: Option<[Memory; 2]>,
     max_bytes: [u64; 2],
 }
 
@@ -32,13 +35,18 @@ impl Parties {
         Self {
             identities: [(); 2].map(|()| Identity::generate().expect("randomness")),
             folders: [(); 2].map(|()| TempDir::new().expect("a folder")),
+            memories: None,
             max_bytes: [1 << 30; 2],
         }
     }
 
     fn stocks(&self, party: usize) -> Stocks {
-        Stocks::open(self.folders[party].path(), self.max_bytes[party])
-            .expect("a folder that is there")
+        let (folder, max_bytes) = (self.folders[party].path(), self.max_bytes[party]);
+        let stocks = match &self.memories {
+            Some(memories) => Stocks::over(Arc::new(memories[party].clone()), folder, max_bytes),
+            None => Stocks::open(folder, max_bytes),
+        };
+        stocks.expect("a folder that is there")
     }
 
     /// Sessions over TLS: the garbler's first.
@@ -123,19 +131,6 @@ fn bytes(hex: &str) -> Value {
 
 fn aes_128() -> Function {
     library::function("aes-128-rounds", &BTreeMap::new()).expect("a function")
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).expect("a folder");
-    for entry in std::fs::read_dir(from).expect("a folder") {
-        let entry = entry.expect("an entry");
-        let to = to.join(entry.file_name());
-        if entry.file_type().expect("a type").is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            std::fs::copy(entry.path(), to).expect("a copy");
-        }
-    }
 }
 
 #[test]
@@ -258,18 +253,18 @@ fn every_scheme_links_from_the_stock() {
 #[test]
 fn a_stock_restored_from_an_old_copy_is_refused() {
     for restored in [0, 1] {
-        let (parties, function) = (Parties::new(), aes_128());
+        let (mut parties, function) = (Parties::new(), aes_128());
         let scheme = SchemeId::HALF_GATES_TWO_CALL;
+        let mut memories = [Memory::new(), Memory::new()];
+        parties.memories = Some(memories.clone());
         let (a, b) = parties.prepare(&mut parties.meet(), |order| {
             order.enough_for(&aes_128(), 2).expect("no saves")
         });
         a.and(b).expect("both prepare");
-        let old = TempDir::new().expect("a folder");
-        copy(parties.folders[restored].path(), old.path());
+        let old = memories[restored].copy();
         assert_eq!(parties.aes(&mut parties.meet(), &function, scheme), [0, 0]);
-        let folder = parties.folders[restored].path();
-        std::fs::remove_dir_all(folder).expect("a folder");
-        copy(old.path(), folder);
+        memories[restored] = old;
+        parties.memories = Some(memories);
         let (a, b) = parties.run(&mut parties.meet(), &function, scheme);
         let errors = [a, b].map(|outcome| outcome.expect_err("an old copy"));
         assert!(
