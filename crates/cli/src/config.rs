@@ -196,6 +196,19 @@ pub(crate) fn folder() -> Result<PathBuf, Failure> {
 }
 
 impl Config {
+    /// The name of the peer with this fingerprint.
+    pub(crate) fn peer_name(&self, fingerprint: &Fingerprint) -> Option<&str> {
+        let mut peers = self.peers.iter();
+        let known = peers.find(|(_, peer)| peer.fingerprint == *fingerprint);
+        known.map(|(name, _)| name.as_str())
+    }
+
+    /// The peer's name, or its fingerprint where it has none here.
+    pub(crate) fn shown(&self, fingerprint: &Fingerprint) -> String {
+        let name = self.peer_name(fingerprint).map(str::to_owned);
+        name.unwrap_or_else(|| fingerprint.to_string())
+    }
+
     /// What `tacit config show --json` tells: what the file gives, and `null` for what it does not.
     fn json(&self, path: &Path) -> Json {
         let milliseconds = |wait: Option<Duration>| wait.map(|wait| wait.as_millis() as u64);

@@ -16,7 +16,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use tacit::{Category, Identity, Listener};
+use tacit::{Category, Error, Identity, Listener, NetError};
 use tacit_serve::event::Severity;
 use tacit_serve::{Event, Policy, Service, http};
 
@@ -111,7 +111,7 @@ impl Wanted {
 /// The configuration is not right, an address is taken, or signals cannot be had.
 pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Result<(), Failure> {
     let wanted = Wanted::read(args, config)?;
-    let identity = Identity::load(&wanted.fixed.identity).map_err(tacit::Error::from)?;
+    let identity = Identity::load(&wanted.fixed.identity).map_err(Error::from)?;
     if args.check {
         let functions: usize = wanted
             .policy
@@ -165,9 +165,9 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
         "" => None,
         address => {
             let server = http::Server::start(address, service.answers());
-            let server = server.map_err(|error| {
-                let reason = format!("metrics at {address}: {error}");
-                Failure::Usage(format!("{reason}; choose another address under [serve]"))
+            let server = server.map_err(|reason| {
+                let address = format!("{address} for metrics");
+                Error::Network(NetError::Address { address, reason })
             })?;
             let address = server.local_address().to_string();
             tell(&Event::Metrics { address }, format);

@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::party;
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
+use crate::serve;
 
 /// Most bytes of a stock, unless the configuration says otherwise.
 const DEFAULT_LIMIT_GIB: u64 = 20;
@@ -104,7 +105,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let told = match &args.command {
         StockCommand::Drop { component } => {
             let (stock, told) = drop::drop_component(&stocks, &names, component)?;
-            return print(args.json, &[stock], vec![told], &[]);
+            return print(&config, args.json, &[stock], vec![told], &[]);
         }
         StockCommand::List => each(&|name| {
             let record = stocks.batch_record(name.own, name.peer, name.role)?;
@@ -141,25 +142,35 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     chains.retain(|chain| peer.is_none_or(|peer| chain.peer == peer));
     chains.retain(|chain| role.is_none_or(|role| chain.role == role));
     let tell = |chain: KeptChain| match args.command {
-        StockCommand::Check => chains::check_chain(&stocks, &chain),
-        _ => Ok((chains::chain_text(&chain), chains::chain_json(&chain))),
+        StockCommand::Check => chains::check_chain(&stocks, &chain, &config),
+        _ => Ok((
+            chains::chain_text(&chain, &config),
+            chains::chain_json(&chain, &config),
+        )),
     };
     let chains = chains.into_iter().map(tell);
     let chains = chains.collect::<Result<Vec<_>, Failure>>()?;
     let damaged = damaged || chains.iter().any(|(_, json)| is_damaged(json));
-    print(args.json, &names, told, &chains)?;
+    print(&config, args.json, &names, told, &chains)?;
     match damaged {
         true => Err(Failure::Damaged),
         false => Ok(()),
     }
 }
 
-fn print(json: bool, names: &[StockName], told: Vec<Told>, chains: &[Told]) -> Result<(), Failure> {
+fn print(
+    config: &Config,
+    json: bool,
+    names: &[StockName],
+    told: Vec<Told>,
+    chains: &[Told],
+) -> Result<(), Failure> {
     let told = names.iter().zip(told);
     if json {
         let stocks: Vec<_> = told
             .map(|(name, (_, mut json))| {
                 json["peer"] = name.peer.to_string().into();
+                json["peer_name"] = config.peer_name(&name.peer).into();
                 json["role"] = name.role.name().into();
                 json["scheme"] = name.scheme.to_string().into();
                 json
@@ -175,7 +186,7 @@ fn print(json: bool, names: &[StockName], told: Vec<Told>, chains: &[Told]) -> R
             text,
             "{} with {}, {}",
             name.role.name(),
-            name.peer,
+            config.shown(&name.peer),
             name.scheme
         );
         for line in told.lines() {
@@ -301,15 +312,22 @@ fn check(stocks: &Stocks, name: &StockName) -> Result<Told, Failure> {
     let mut text = format!("{} instances are whole\n", report.whole);
     let mut damaged = Vec::new();
     for Damage {
-        error, withdrawn, ..
+        instances,
+        error,
+        withdrawn,
     } in &report.damaged
     {
-        let fate = match withdrawn {
-            true => "withdrawn, so that no run uses it",
-            false => "used already, or given up before",
+        let count = instances.map_or(0, |(_, span)| span.count);
+        let instances = serve::counted(count as usize, "instance");
+        let _ = match withdrawn {
+            true => writeln!(text, "{instances} damaged and withdrawn: {error}"),
+            false => writeln!(text, "damaged, used already or given up before: {error}"),
         };
-        let _ = writeln!(text, "damaged, {fate}: {error}");
-        damaged.push(json!({ "error": error.to_string(), "withdrawn": withdrawn }));
+        damaged.push(json!({
+            "error": error.to_string(),
+            "withdrawn": withdrawn,
+            "instances": count,
+        }));
     }
     Ok((text, json!({ "whole": report.whole, "damaged": damaged })))
 }

@@ -123,7 +123,21 @@ fn a_stock_can_be_listed_checked_compacted_and_ended() {
         listed["stocks"][0]["kinds"].as_array().map(Vec::len),
         Some(2)
     );
-    assert!(stock(&["list"]).succeeded().contains("  aes-round\n"));
+    let list = stock(&["list"]).succeeded().to_owned();
+    assert!(list.contains("  aes-round\n"), "{list}");
+    // A peer that tacit.toml names goes by that name.
+    let alice = parties.fingerprints()[0];
+    assert!(list.contains(&format!("with {alice}")), "{list}");
+    let named = format!("[peers.alice]\nfingerprint = \"{alice}\"\n");
+    parties.file("bob.toml", &named);
+    let list = stock(&["list", "--config", "bob.toml"])
+        .succeeded()
+        .to_owned();
+    assert!(list.contains("evaluator with alice, "), "{list}");
+    assert!(!list.contains(alice), "{list}");
+    let listed = stock(&["list", "--config", "bob.toml", "--json"]).json();
+    assert_eq!(listed["stocks"][0]["peer"], alice);
+    assert_eq!(listed["stocks"][0]["peer_name"], "alice");
     assert!(
         stock(&["check"])
             .succeeded()
@@ -146,12 +160,14 @@ fn a_stock_can_be_listed_checked_compacted_and_ended() {
     bytes[middle] ^= 1;
     std::fs::write(&lot, bytes).expect("a file");
     stock(&["check"]).failed(7, &["damaged", "withdrawn"]);
+    let checked = stock(&["check"]).succeeded().to_owned();
+    assert!(checked.contains("5 instances are whole"), "{checked}");
     let listed = stock(&["list", "--json"]).json();
     let kinds = listed["stocks"][0]["kinds"].as_array().expect("a list");
     assert!(
         kinds
             .iter()
-            .any(|kind| kind["damaged"] == 5 && kind["usable"] == 0),
+            .any(|kind| kind["damaged"] == 1 && kind["usable"] == 4),
         "{kinds:?}"
     );
 

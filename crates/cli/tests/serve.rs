@@ -93,6 +93,8 @@ fn a_wrong_configuration_is_not_taken_and_a_right_one_is() {
     richer(&parties, &address, "9").succeeded();
 
     assert!(get(&metrics, "/health").contains("\"status\":\"ok\""));
+    let arguments = ["serve", "--config", "alice.toml", "--metrics", &metrics];
+    tacit(parties.folder(), &arguments).failed(6, &[&metrics, "for metrics", "another program"]);
     let counted = get(&metrics, "/metrics");
     let runs = r#"tacit_runs_total{offer="millionaires",protocol="direct",outcome="done"} 7"#;
     assert!(counted.contains(runs), "{counted}");

@@ -233,12 +233,12 @@ impl Stock {
         self.inner.update(|records| {
             let lots = records.lots(kind)?.into_iter();
             let lot = lots
-                .filter(|lot| lot.state == LotState::Published)
+                .filter(|lot| lot.state == LotState::Published && !lot.usable(0).is_empty())
                 .find(|lot| lot.span.contains(number));
             match lot {
                 None => Ok(None),
                 Some(lot) => {
-                    marks::withdraw(records, kind, lot.span)?;
+                    marks::withdraw(records, kind, &[lot.span])?;
                     Ok(Some(lot.span))
                 }
             }

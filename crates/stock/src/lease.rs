@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::cover::Cover;
+use crate::error::WITHDRAWN;
 use crate::keys::{Move, Slot};
 use crate::lot::{LotRecord, LotState};
 use crate::passed::Passed;
@@ -222,6 +223,7 @@ fn follow(
     let (passed, next) = spans.split_at(spans.partition_point(|span| span.first < mark));
     let mut lease = Lease::empty(*kind);
     let all = published(records, kind, 0)?;
+    refuse_withdrawn(inner, &record, spans, &all)?;
     for span in passed {
         let keys = match covered(*span, &all) {
             true => forward.passed.take(inner.epoch, kind, *span)?,
@@ -234,7 +236,6 @@ fn follow(
         })?;
         lease.extend(leased(inner, kind, (&record, &keys), &[*span], &all)?)?;
     }
-    // One that was withdrawn here meanwhile is no fault of the peer's: to read it will fail.
     let ahead = published(records, kind, mark)?;
     if let Some(span) = next.iter().find(|span| !covered(**span, &ahead)) {
         return Err(not_there(kind, *span, mark));
@@ -253,6 +254,33 @@ fn check_order(kind: &ComponentDigest, spans: &[Span]) -> Result<u64, StockError
         next = end.ok_or_else(|| not_there(kind, *span, next))?;
     }
     Ok(next)
+}
+
+/// Refuses instances that are withdrawn here. The peer may not know it yet, so that this is no fault
+/// of its, and whatever it names of them is not used.
+fn refuse_withdrawn(
+    inner: &Inner,
+    record: &KindRecord,
+    spans: &[Span],
+    published: &[(LotRecord, Span)],
+) -> Result<(), StockError> {
+    for (lot, _) in published {
+        let lost = lot.withdrawn.iter();
+        let mut lost = lost.flat_map(|lost| spans.iter().filter_map(|span| span.common(*lost)));
+        if let Some(span) = lost.next() {
+            let file = inner
+                .folder
+                .join(lots::file_name(record.slot, lot.span.first));
+            return Err(StockError::corrupted(
+                &file,
+                "an instance",
+                format!("withdrawn (instances {span})"),
+                "one that can be used",
+                WITHDRAWN,
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn not_there(kind: &ComponentDigest, span: Span, next: u64) -> StockError {

@@ -226,12 +226,29 @@ fn an_instance_that_was_withdrawn_since_the_parties_met_is_no_fault_of_the_peers
     assert!(report.damaged[0].withdrawn);
     let lease = evaluator.lease(&TABLES, 1).expect("it knows of nothing");
     let spans: Vec<Span> = lease.spans().collect();
-    let followed = garbler.lease_spans(&TABLES, &spans).expect("published");
-    let read = followed.instances().next().expect("one");
+    let refused = garbler.lease_spans(&TABLES, &spans);
     assert!(
-        matches!(read, Err(StockError::Corrupted { .. })),
-        "{read:?}"
+        matches!(refused, Err(StockError::Corrupted { .. })),
+        "{refused:?}"
     );
+}
+
+/// What was set aside since the peer cheated is not to be had by naming it.
+#[test]
+fn a_peer_that_names_what_was_set_aside_does_not_get_it() {
+    let pair = Pair::new();
+    let [garbler, _] = pair.open();
+    let set_aside = garbler.set_aside(&TABLES, 5).expect("a lot");
+    assert!(set_aside.is_some());
+    for first in [5, 6] {
+        let refused = garbler.lease_spans(&TABLES, &[Span { first, count: 1 }]);
+        assert!(
+            matches!(refused, Err(StockError::Corrupted { .. })),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(garbler.set_aside(&TABLES, 5).expect("a lot"), None);
+    assert_eq!(garbler.available(&TABLES).expect("a count"), 0);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 use tacit::{Fingerprint, KeptChain, OutsourcedRole, Role, Stocks};
 
 use super::Told;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
 use crate::serve;
@@ -18,13 +19,13 @@ fn server(chain: &KeptChain) -> OutsourcedRole {
     }
 }
 
-/// A chain, for people.
-pub(super) fn chain_text(chain: &KeptChain) -> String {
+/// A chain, for people, who are called by their names.
+pub(super) fn chain_text(chain: &KeptChain, config: &Config) -> String {
     let summary = &chain.summary;
     let mut text = format!(
         "{} with {}, chain {}\n  ",
         server(chain),
-        chain.peer,
+        config.shown(&chain.peer),
         summary.name
     );
     let _ = match &summary.killed {
@@ -46,14 +47,14 @@ pub(super) fn chain_text(chain: &KeptChain) -> String {
     }
     for rule in summary.policy.rules() {
         let value = rule.value.as_deref().unwrap_or("everything");
-        let who = Fingerprint(rule.who.0);
+        let who = config.shown(&Fingerprint(rule.who.0));
         let _ = writeln!(text, "  {who} may {} {value}", rule.access);
     }
     text
 }
 
 /// The same for programs.
-pub(super) fn chain_json(chain: &KeptChain) -> Json {
+pub(super) fn chain_json(chain: &KeptChain, config: &Config) -> Json {
     let summary = &chain.summary;
     let values = summary
         .values
@@ -62,6 +63,7 @@ pub(super) fn chain_json(chain: &KeptChain) -> Json {
     let rules = summary.policy.rules().iter().map(|rule| {
         json!({
             "who": Fingerprint(rule.who.0).to_string(),
+            "who_name": config.peer_name(&Fingerprint(rule.who.0)),
             "may": rule.access.to_string(),
             "value": rule.value,
         })
@@ -70,6 +72,7 @@ pub(super) fn chain_json(chain: &KeptChain) -> Json {
         "name": summary.name,
         "role": server(chain).name(),
         "peer": chain.peer.to_string(),
+        "peer_name": config.peer_name(&chain.peer),
         "killed": summary.killed,
         "version": summary.marks.latest,
         "pending": (summary.marks.pending > 0).then_some(summary.marks.pending),
@@ -164,10 +167,15 @@ pub(super) fn allow(
 /// # Errors
 ///
 /// It cannot be read at all.
-pub(super) fn check_chain(stocks: &Stocks, chain: &KeptChain) -> Result<Told, Failure> {
+pub(super) fn check_chain(
+    stocks: &Stocks,
+    chain: &KeptChain,
+    config: &Config,
+) -> Result<Told, Failure> {
     let damaged = stocks.check_chain(chain)?;
     let name = &chain.summary.name;
-    let mut text = format!("{} with {}, chain {name}\n", server(chain), chain.peer);
+    let peer = config.shown(&chain.peer);
+    let mut text = format!("{} with {peer}, chain {name}\n", server(chain));
     if damaged.is_empty() {
         let values = serve::counted(chain.summary.values.len(), "value");
         let _ = writeln!(text, "  whole, with {values}");
@@ -179,7 +187,7 @@ pub(super) fn check_chain(stocks: &Stocks, chain: &KeptChain) -> Result<Told, Fa
              and begin a new one"
         );
     }
-    let mut json = chain_json(chain);
+    let mut json = chain_json(chain, config);
     let damaged: Vec<_> = damaged.iter().map(ToString::to_string).collect();
     json["damaged"] = json!(damaged);
     Ok((text, json))
