@@ -293,7 +293,7 @@ fn alternative(one: &Alternative) -> Json {
         "garbler_early_bytes": traffic.garbler_early_bytes,
         "garbler_late_bytes": traffic.garbler_late_bytes,
         "evaluator_bytes": traffic.evaluator_bytes,
-        "online_round_trips": one.online_round_trips(),
+        "online_round_trips": one.online_round_trips,
         "round_trips_from_agreement": one.round_trips(),
         "online_ms": ms(times.online),
         "from_agreement_ms": ms(times.from_agreement),

@@ -30,15 +30,13 @@ pub(crate) const SECURITY_BITS: u8 = 40;
 /// Something of this party's, of the peer's or of the network's is not right.
 pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
-    let protocol = protocol(args)?;
+    let mut protocol = protocol(args)?;
     if protocol == ProtocolArg::Outsourced {
         return outsourced::run(args, &config, log);
     }
     let role = role(args, protocol)?;
     let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
     let function = function::find(&args.function, &args.choice)?.function(&args.choice)?;
-    let by_shape = (protocol == ProtocolArg::Direct).then_some(BY_SHAPE);
-    let rung = scheme(args.scheme.as_deref().or(by_shape), Some(&function))?;
     if function.has_saved_values() {
         return Err(Failure::Usage(format!(
             "{} keeps values between runs, which `{}` cannot; run it by --protocol outsourced",
@@ -51,8 +49,25 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         function.name(),
         function.digest()
     ));
+    let security_bits = args.security_bits.unwrap_or(SECURITY_BITS);
+    if is_open(args) && checked_in_stock(args, &config, &party, &function, role)? {
+        protocol = ProtocolArg::Batch;
+    }
+    if is_open(args) {
+        let why = match protocol {
+            ProtocolArg::Batch => "a checked execution of the function is in stock",
+            _ => "no checked execution of the function is in stock",
+        };
+        eprintln!(
+            "protocol {}: {why}; --protocol chooses another",
+            protocol.name()
+        );
+    }
+    let by_shape = matches!(protocol, ProtocolArg::Direct | ProtocolArg::Authenticated);
+    let by_shape = by_shape.then_some(BY_SHAPE);
+    let rung = scheme(args.scheme.as_deref().or(by_shape), Some(&function))?;
     let stocks = match protocol {
-        ProtocolArg::Direct | ProtocolArg::Outsourced => None,
+        ProtocolArg::Direct | ProtocolArg::Authenticated | ProtocolArg::Outsourced => None,
         ProtocolArg::Prepared | ProtocolArg::Batch if args.plain_loopback => {
             return Err(Failure::Usage(
                 "what is in stock belongs to two identities, and --plain-loopback has none; give \
@@ -74,7 +89,6 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         values.len()
     ));
 
-    let security_bits = args.security_bits.unwrap_or(SECURITY_BITS);
     if let (ProtocolArg::Batch, Some(stocks), Some([own, peer])) =
         (protocol, &stocks, party.fingerprints())
     {
@@ -110,6 +124,9 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
                 .batch(stocks)
                 .statistical_security_bits(security_bits)
                 .threads(args.threads),
+            (ProtocolArg::Authenticated, _) => {
+                job.authenticated().statistical_security_bits(security_bits)
+            }
             (_, Some(stocks)) => job.prepared(stocks),
             (_, None) => job,
         }
@@ -118,7 +135,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         function: &function,
         role,
         protocol,
-        security_bits: (protocol == ProtocolArg::Batch).then_some(security_bits),
+        security_bits: (protocol.threat_model() == ThreatModel::Malicious).then_some(security_bits),
         rung,
         peer,
     };
@@ -209,7 +226,7 @@ fn protocol(args: &RunArgs) -> Result<ProtocolArg, Failure> {
     let asked = args.security;
     let protocol = args.protocol.unwrap_or(match asked {
         ThreatModel::SemiHonest => ProtocolArg::Direct,
-        ThreatModel::Malicious => ProtocolArg::Batch,
+        ThreatModel::Malicious => ProtocolArg::Authenticated,
         ThreatModel::MaliciousNonColluding => ProtocolArg::Outsourced,
     });
     let has = protocol.threat_model();
@@ -220,21 +237,49 @@ fn protocol(args: &RunArgs) -> Result<ProtocolArg, Failure> {
         let name = protocol.name();
         return Err(Failure::Usage(format!(
             "--security {asked} is asked for, and the protocol {name} is secure under the threat \
-             model {has} only; --protocol batch is {}, and --protocol outsourced, which takes a \
-             third party, is {}",
+             model {has} only; --protocol authenticated and batch are {}, and --protocol \
+             outsourced, which takes a third party, is {}",
             ThreatModel::Malicious,
             ThreatModel::MaliciousNonColluding
         )));
     }
-    let has_bits = matches!(protocol, ProtocolArg::Batch | ProtocolArg::Outsourced);
+    let has_bits = protocol.threat_model() != ThreatModel::SemiHonest;
     if args.security_bits.is_some() && !has_bits {
         return Err(Failure::Usage(format!(
-            "--security-bits is the statistical security of batch and outsourced, and {} has none; \
-             leave it out, or give --protocol batch",
+            "--security-bits is the statistical security of authenticated, batch and outsourced, and \
+             {} has none; leave it out, or give --protocol authenticated",
             protocol.name()
         )));
     }
     Ok(protocol)
+}
+
+/// Whether the arguments leave open by which protocol against a malicious party is run.
+fn is_open(args: &RunArgs) -> bool {
+    args.protocol.is_none() && args.security == ThreatModel::Malicious
+}
+
+/// Whether a checked execution of `function` is in stock, which `batch` would run. Both parties
+/// have their halves of it, and so both say the same.
+fn checked_in_stock(
+    args: &RunArgs,
+    config: &Config,
+    party: &Party,
+    function: &Function,
+    role: Role,
+) -> Result<bool, Failure> {
+    let Some([own, peer]) = party.fingerprints() else {
+        return Ok(false);
+    };
+    let stock = StockName {
+        own,
+        peer,
+        role,
+        scheme: scheme(args.scheme.as_deref(), Some(function))?.id,
+    };
+    let stocks = stock::open(args.stock.stock.as_deref(), config)?;
+    let security_bits = args.security_bits.unwrap_or(SECURITY_BITS);
+    Ok(stocks.executions_left(&stock, function, security_bits)? > 0)
 }
 
 /// This party's role between two.

@@ -72,8 +72,12 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
     let malicious = ["--security", "malicious", "--security-bits", S, "--cost"];
     for ended in run(&parties, "aes-128", [KEY, BLOCK], &malicious) {
         assert_eq!(ended.succeeded(), CIPHERTEXT);
-        let stated = "protocol  batch, secure against a malicious party";
-        assert!(ended.stderr.contains(stated), "{ended:?}");
+        for stated in [
+            "protocol batch: a checked execution of the function is in stock",
+            "protocol  batch, secure against a malicious party",
+        ] {
+            assert!(ended.stderr.contains(stated), "{ended:?}");
+        }
         assert!(ended.stderr.contains("\nprepare "), "{ended:?}");
     }
     let batch = ["--protocol", "batch", "--security-bits", S, "--json"];
@@ -86,8 +90,18 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
         assert_eq!(ciphertext, "69c4e0d86a7b0430d8cdb78070b4c55a");
     }
     assert_eq!(usable(&parties, "b"), [0]);
-    // Without stock there is no run, and nothing is made on the spot.
+    // Without stock `batch` does not run, and what is as secure runs in its place where the protocol
+    // is left open.
     for ended in run(&parties, "aes-128", [KEY, BLOCK], &malicious) {
+        assert_eq!(ended.succeeded(), CIPHERTEXT);
+        for stated in [
+            "protocol authenticated: no checked execution of the function is in stock",
+            "protocol  authenticated, secure against a malicious party",
+        ] {
+            assert!(ended.stderr.contains(stated), "{ended:?}");
+        }
+    }
+    for ended in run(&parties, "aes-128", [KEY, BLOCK], &batch) {
         let remedy = "tacit prepare aes-128 --protocol batch --security-bits 6 --runs N";
         ended.failed(7, &["no checked execution", remedy]);
     }
@@ -115,7 +129,8 @@ fn nothing_less_secure_and_nothing_unsupported_is_begun() {
     for weaker in ["direct", "prepared"] {
         let args = ["run", "aes-128", "--input", KEY, "--protocol", weaker];
         let malicious = ["--security", "malicious"];
-        alone(&[&args[..], &malicious].concat()).failed(2, &["semi-honest", "--protocol batch"]);
+        alone(&[&args[..], &malicious].concat())
+            .failed(2, &["semi-honest", "--protocol authenticated"]);
         alone(&[&args[..], &["--security-bits", "40"]].concat()).failed(2, &["--security-bits"]);
     }
     let prepare = ["prepare", "aes-128", "--protocol", "batch"];

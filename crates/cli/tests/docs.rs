@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use process::tacit;
 
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 15] = [
     "README.md",
     "SECURITY.md",
     "docs/bench.md",
@@ -18,6 +18,7 @@ const PAGES: [&str; 14] = [
     "docs/operate.md",
     "docs/ot.md",
     "docs/plan.md",
+    "docs/protocols/authenticated.md",
     "docs/protocols/batch.md",
     "docs/protocols/direct.md",
     "docs/protocols/prepared.md",

@@ -168,9 +168,9 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
-    /// `batch` cannot run a function as it is to be run.
+    /// A protocol cannot run a function as it is to be run.
     #[error("{what}: {reason}")]
-    NotForBatch {
+    NotForProtocol {
         /// What it is of.
         what: String,
         /// What is in the way.
@@ -209,7 +209,7 @@ pub struct Policy {
     by_order: HashMap<Digest, Vec<(usize, u64)>>,
 }
 
-/// Where an offered function is, and under which schemes it runs by `direct` and from the stock.
+/// Where an offered function is, and under which schemes it runs from nothing and from the stock.
 #[derive(Clone, Copy)]
 struct Place {
     offer: usize,
@@ -225,6 +225,11 @@ impl Place {
             _ => self.direct,
         }
     }
+}
+
+/// Whether a protocol takes nothing from the stock.
+pub(crate) fn from_nothing(protocol: ProtocolId) -> bool {
+    matches!(protocol, ProtocolId::Direct | ProtocolId::Authenticated)
 }
 
 /// A run that may be.
@@ -471,7 +476,7 @@ impl Offer {
     /// s of runs by `protocol`, as a proposal says it.
     fn security_bits(&self, protocol: ProtocolId) -> u8 {
         match protocol {
-            ProtocolId::Batch => self.statistical_security_bits,
+            ProtocolId::Batch | ProtocolId::Authenticated => self.statistical_security_bits,
             ProtocolId::Outsourced => self
                 .outsourced
                 .as_ref()
@@ -636,7 +641,11 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> 
             same.push(Place {
                 offer: number,
                 function: place,
-                direct: match offer.protocols.contains(&ProtocolId::Direct) {
+                direct: match offer
+                    .protocols
+                    .iter()
+                    .any(|protocol| from_nothing(*protocol))
+                {
                     true => offer.scheme.unwrap_or_else(usual),
                     // What is usual takes the function compiled, and no run asks for it.
                     false => prepared,
@@ -647,6 +656,18 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> 
                 let order = BatchPreparation::new(offer.role, function, 1).scheme(prepared);
                 let order = order.statistical_security_bits(offer.statistical_security_bits);
                 check_batch(&format!("function {:?}", offer.name), &order)?;
+            }
+            if offer.protocols.contains(&ProtocolId::Authenticated) {
+                let job = Job::new(function, offer.role).authenticated();
+                let job = match offer.scheme {
+                    Some(scheme) => job.scheme(scheme),
+                    None => job,
+                };
+                let job = job.statistical_security_bits(offer.statistical_security_bits);
+                job.check().map_err(|error| Error::NotForProtocol {
+                    what: format!("function {:?}", offer.name),
+                    reason: error.to_string(),
+                })?;
             }
         }
         // What a peer may still have is remembered by name.
@@ -661,10 +682,13 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> 
 
 /// Checks that `batch` can run a function as it is to be run.
 fn check_batch(what: &str, order: &BatchPreparation<'_>) -> Result<(), Error> {
-    order.plan().map(drop).map_err(|error| Error::NotForBatch {
-        what: what.to_owned(),
-        reason: error.to_string(),
-    })
+    order
+        .plan()
+        .map(drop)
+        .map_err(|error| Error::NotForProtocol {
+            what: what.to_owned(),
+            reason: error.to_string(),
+        })
 }
 
 fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usize, u64)>>, Error> {

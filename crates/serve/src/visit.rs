@@ -10,7 +10,7 @@ use tacit::{
 
 use crate::event::Event;
 use crate::inputs::Asked;
-use crate::policy::{Denied, Granted, Offer, Policy};
+use crate::policy::{Denied, Granted, Offer, Policy, from_nothing};
 use crate::service::{Seat, settings};
 use crate::{outsourced, priority};
 
@@ -236,7 +236,10 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     let mut job = Job::new(granted.function, offer.role)
         .scheme(asked.scheme)
         .time_limit(offer.time_limit);
-    if asked.protocol != ProtocolId::Direct {
+    if asked.protocol == ProtocolId::Authenticated {
+        let bits = offer.statistical_security_bits;
+        job = job.authenticated().statistical_security_bits(bits);
+    } else if asked.protocol != ProtocolId::Direct {
         let Some(stocks) = &shared.stocks else {
             let why = "there is no stock here".to_owned();
             return Turn::Refuse(AbortReason::NotAllowed, why);
@@ -314,7 +317,7 @@ pub(crate) fn finish(
         shared.metrics.results_failed(&offer);
         shared.tell(&Event::ResultsFailed { offer, reason });
     }
-    if about.protocol != ProtocolId::Direct {
+    if !from_nothing(about.protocol) {
         shared.look_at_stock();
     }
     Turn::Done

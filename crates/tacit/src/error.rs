@@ -157,6 +157,26 @@ pub enum Error {
         /// The scheme.
         scheme: SchemeId,
     },
+    /// `authenticated` does not run under this scheme.
+    #[error(
+        "the protocol authenticated garbles half-gates, and not under {scheme}; choose half-gates \
+         with either hash at both parties"
+    )]
+    SchemeNotForAuthenticated {
+        /// The scheme.
+        scheme: SchemeId,
+    },
+    /// A statistical security parameter that the protocol does not offer.
+    #[error(
+        "{found} bits of statistical security are not offered: the consistency check of oblivious \
+         transfer bounds it by {limit}; ask for 1 to {limit}"
+    )]
+    SecurityBits {
+        /// What was asked for.
+        found: u8,
+        /// The most that there is.
+        limit: u8,
+    },
     /// `outsourced` does not run under this scheme.
     #[error(
         "the protocol outsourced does not run under {scheme}; choose half-gates with either hash at \
@@ -402,7 +422,9 @@ impl Error {
             | Self::TransfersUsedUp { .. }
             | Self::ExecutionTooLarge { .. }
             | Self::SchemeNotForBatch { .. }
+            | Self::SchemeNotForAuthenticated { .. }
             | Self::SchemeNotForOutsourced { .. }
+            | Self::SecurityBits { .. }
             | Self::TooManyLinks { .. }
             | Self::NoProtocol { .. }
             | Self::ApiMisuse(_) => Category::Usage,
@@ -466,6 +488,7 @@ impl From<tacit_protocol::Error> for Error {
             Protocol::Material(what) => Self::Material(what),
             Protocol::TooManyLinks { found, limit } => Self::TooManyLinks { found, limit },
             Protocol::TransfersUsedUp { limit } => Self::TransfersUsedUp { limit },
+            Protocol::SecurityBits { found, limit } => Self::SecurityBits { found, limit },
             Protocol::OtherChain { value } => Self::OtherChain { value },
             Protocol::SavedType {
                 value,

@@ -8,12 +8,14 @@ use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Component, Function, Role, Value};
 use tacit_garble::{Assumption, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_ot::Security;
+use tacit_protocol::authenticated::{self, LotSize, SecurityBits};
 use tacit_protocol::direct::{self, Evaluating, Garbling};
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared;
 use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
 use zeroize::Zeroizing;
 
+use crate::authenticated::{AuthenticatedRun, construction};
 use crate::cost::{Clock, Cost, Phase, PhaseCost, peak_memory_bytes};
 use crate::driver::drive;
 use crate::outsourced::ChainVersion;
@@ -47,6 +49,7 @@ enum Protocol {
     Direct,
     Prepared(Stocks),
     Batch(Stocks),
+    Authenticated,
 }
 
 /// What a run gave.
@@ -99,7 +102,7 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// The scheme that was named; else half-gates, under `direct` with the hash that suits the
+    /// The scheme that was named; else half-gates, under `direct` and `authenticated` with the hash that suits the
     /// function's shape ([`Assumption::scheme_for`]), which both parties compute, and under
     /// `prepared` as a [`Preparation`](crate::Preparation) has them unless told otherwise.
     #[must_use]
@@ -107,7 +110,7 @@ impl<'f> Job<'f> {
         match (self.scheme, &self.protocol) {
             (Some(scheme), _) => scheme,
             (None, Protocol::Prepared(_) | Protocol::Batch(_)) => SchemeId::HALF_GATES_TWO_CALL,
-            (None, Protocol::Direct) => {
+            (None, Protocol::Direct | Protocol::Authenticated) => {
                 let programs = self.function.components().iter().map(Component::program);
                 let calls = self.function.component_calls().iter();
                 let programs: Vec<_> = programs.zip(calls.map(|calls| u64::from(*calls))).collect();
@@ -133,8 +136,15 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// s of a run by `batch`, which takes executions that were prepared at the same s. The default
-    /// is 40.
+    /// Runs by `authenticated`, secure against a malicious party, from nothing.
+    #[must_use]
+    pub fn authenticated(mut self) -> Self {
+        self.protocol = Protocol::Authenticated;
+        self
+    }
+
+    /// s of a run by `authenticated`, from 1 to 64, or by `batch`, which takes executions that were
+    /// prepared at the same s. The default is 40.
     #[must_use]
     pub fn statistical_security_bits(mut self, bits: u8) -> Self {
         self.statistical_security_bits = bits;
@@ -153,13 +163,14 @@ impl<'f> Job<'f> {
     pub fn threat_model(&self) -> ThreatModel {
         match self.protocol {
             Protocol::Direct | Protocol::Prepared(_) => ThreatModel::SemiHonest,
-            Protocol::Batch(_) => ThreatModel::Malicious,
+            Protocol::Batch(_) | Protocol::Authenticated => ThreatModel::Malicious,
         }
     }
 
     /// s, where there is one.
     fn security_bits(&self) -> Option<u8> {
-        matches!(self.protocol, Protocol::Batch(_)).then_some(self.statistical_security_bits)
+        let has = self.threat_model() == ThreatModel::Malicious;
+        has.then_some(self.statistical_security_bits)
     }
 
     /// Leases from the stock at once what this and so many more runs of the session take, up to
@@ -228,18 +239,33 @@ impl<'f> Job<'f> {
         Ok(bits)
     }
 
+    /// Checks that the protocol can run the function as it is to be run; the inputs are apart.
+    ///
+    /// # Errors
+    ///
+    /// It keeps no saved values, does not run under the scheme, or offers no such s.
+    pub fn check(&self) -> Result<(), Error> {
+        match &self.protocol {
+            Protocol::Direct => direct::check(self.function)?,
+            Protocol::Prepared(_) => prepared::check(self.function)?,
+            // Of functions only what can be run is ever in stock.
+            Protocol::Batch(_) => check_scheme(self.scheme_id())?,
+            Protocol::Authenticated => {
+                authenticated::check(self.function)?;
+                construction(self.scheme_id())?;
+                SecurityBits::new(self.statistical_security_bits)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Runs the job over `session`; the peer runs its own with the other role.
     ///
     /// # Errors
     ///
     /// What is wrong with the inputs, or whatever ends the run; the session is then spent.
     pub fn run(mut self, session: &mut Session) -> Result<Outcome, Error> {
-        match &self.protocol {
-            Protocol::Direct => direct::check(self.function)?,
-            Protocol::Prepared(_) => prepared::check(self.function)?,
-            // Of functions only what can be run is ever in stock.
-            Protocol::Batch(_) => check_scheme(self.scheme_id())?,
-        }
+        self.check()?;
         let inputs = self.input_bits()?;
         // Here, so that it counts for no phase and its memory is not wanted in the midst of a run.
         self.function.compile();
@@ -260,6 +286,7 @@ impl<'f> Job<'f> {
                     let stocks = stocks.clone();
                     self.run_batch(session, &stocks, &inputs)?
                 }
+                Protocol::Authenticated => self.run_authenticated(session, tag, &inputs)?,
             };
             session.channel().set_time_limit(None);
             let phases = std::iter::once(agreement).chain(phases).collect();
@@ -271,7 +298,7 @@ impl<'f> Job<'f> {
             and_gates: self.function.and_gates(),
             and_gates_on_the_spot,
             ot_extension: match self.protocol {
-                Protocol::Direct => Some(session.ot_extension()),
+                Protocol::Direct | Protocol::Authenticated => Some(session.ot_extension()),
                 Protocol::Prepared(_) | Protocol::Batch(_) => None,
             },
             peak_memory_bytes: peak_memory_bytes(),
@@ -370,15 +397,53 @@ impl<'f> Job<'f> {
         Ok((outputs, phases, 0))
     }
 
+    fn run_authenticated(
+        &mut self,
+        session: &mut Session,
+        tag: RunTag,
+        inputs: &[bool],
+    ) -> Result<Ran, Error> {
+        let (epoch, setup) = session.take_epoch(self.role)?;
+        let clock = Clock::start(session);
+        let run = AuthenticatedRun {
+            session,
+            terms: authenticated::Terms {
+                function: self.function,
+                tag,
+                security: SecurityBits::new(self.statistical_security_bits)?,
+                construction: construction(self.scheme_id())?,
+            },
+            inputs,
+            watch: &mut self.watch,
+        };
+        let (outputs, epoch) = run.run(epoch)?;
+        session.keep_epoch(epoch);
+        let run = clock.stop(Phase::Run, session);
+        Ok((outputs, setup.into_iter().chain([run]).collect(), 0))
+    }
+
     /// The OTs that are made for the run; under `prepared` those are in stock, or all of them.
     fn ot_need(&self) -> OtNeed {
         let security = match self.protocol {
             Protocol::Direct => Security::SemiHonest,
             Protocol::Prepared(_) => Security::Malicious,
             Protocol::Batch(_) => return OtNeed::NONE,
+            Protocol::Authenticated => {
+                return OtNeed {
+                    count: self.authenticated_ots(),
+                    security: Security::Malicious,
+                };
+            }
         };
         let count = self.function.input_bits(Role::Evaluator) as u64;
         OtNeed { count, security }
+    }
+
+    /// OTs of a lot of `authenticated`, each way.
+    fn authenticated_ots(&self) -> u64 {
+        let security = SecurityBits::new(self.statistical_security_bits);
+        let ands = self.function.and_gates();
+        security.map_or(0, |security| LotSize::cheapest(ands, security).ots() as u64)
     }
 
     fn proposal(&self, terms: &Terms) -> Proposal {
@@ -387,6 +452,7 @@ impl<'f> Job<'f> {
                 Protocol::Direct => ProtocolId::Direct,
                 Protocol::Prepared(_) => ProtocolId::Prepared,
                 Protocol::Batch(_) => ProtocolId::Batch,
+                Protocol::Authenticated => ProtocolId::Authenticated,
             },
             role: self.role,
             statistical_security_bits: self.security_bits().unwrap_or(0),

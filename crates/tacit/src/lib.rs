@@ -30,6 +30,7 @@
 //! | [`Error`] | what went wrong, whose fault it is and what to do |
 #![forbid(unsafe_code)]
 
+mod authenticated;
 mod cost;
 mod driver;
 mod error;

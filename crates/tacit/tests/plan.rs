@@ -179,20 +179,23 @@ fn what_nothing_protects_against_is_refused() {
 
 /// Bytes are those of a run, its phases apart, and nothing weaker than asked for is thought of.
 #[test]
-fn against_a_malicious_party_it_is_a_batch() {
+fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
     let function = library::function("millionaires", &given(&[("bits", 8)])).expect("a function");
     let asked = || planner().threat_model(ThreatModel::Malicious).runs(1);
     let plan = asked().plan_uncut(function.clone()).expect("a plan");
-    let all = plan.alternatives.iter();
-    assert!(
-        all.clone()
-            .all(|one| one.protocol == PlannedProtocol::Batch)
-    );
-    // Half-gates by either hash, and three-halves.
-    assert_eq!(all.count(), 3);
+    let by = |protocol| {
+        let all = plan.alternatives.iter();
+        all.filter(move |one| one.protocol == protocol)
+    };
+    // Half-gates by either hash; and three-halves.
+    assert_eq!(by(PlannedProtocol::Authenticated).count(), 2);
+    assert_eq!(by(PlannedProtocol::Batch).count(), 3);
+    assert_eq!(plan.alternatives.len(), 5);
+    assert_eq!(plan.choice().protocol, PlannedProtocol::Batch);
     let mut empty = asked().stock(InStock::default());
     let empty = empty.plan_uncut(function.clone()).expect("a plan");
-    assert!(!empty.choice().can_run_now());
+    assert_eq!(empty.choice().protocol, PlannedProtocol::Authenticated);
+    assert!(empty.choice().can_run_now());
 
     let folders = [(); 2].map(|()| TempDir::new().expect("a folder"));
     let stocks = folders
@@ -201,7 +204,7 @@ fn against_a_malicious_party_it_is_a_batch() {
     let [ours, theirs] = stocks.map(|stocks| stocks.expect("a folder"));
     let (mut a, mut b) = meet();
     let scheme = SchemeId::HALF_GATES_TWO_CALL;
-    let play = |session: &mut Session, role: Role, stocks: &Stocks| -> Result<Cost, Error> {
+    let play = |session: &mut Session, role: Role, stocks: &Stocks| -> Result<[Cost; 2], Error> {
         BatchPreparation::new(role, &function, 1).run(session, stocks)?;
         if role == Role::Evaluator {
             let names = stocks.list()?;
@@ -211,21 +214,30 @@ fn against_a_malicious_party_it_is_a_batch() {
             assert_eq!(stocked.choice().runs_in_stock, Some(1));
             assert!(stocked.choice().can_run_now());
         }
+        // The second run of an epoch, which has no base OTs and no corrections in it.
+        job(&function, role, scheme).authenticated().run(session)?;
+        let from_nothing = job(&function, role, scheme).authenticated().run(session)?;
         let job = job(&function, role, scheme).batch(stocks);
-        Ok(job.run(session)?.cost)
+        Ok([job.run(session)?.cost, from_nothing.cost])
     };
-    let cost = thread::scope(|scope| {
+    let costs = thread::scope(|scope| {
         let garbler = scope.spawn(|| play(&mut a, Role::Garbler, &ours));
-        let evaluator = play(&mut b, Role::Evaluator, &theirs).expect("a run");
-        garbler.join().expect("no panic").expect("a run");
+        let evaluator = play(&mut b, Role::Evaluator, &theirs).expect("runs");
+        garbler.join().expect("no panic").expect("runs");
         evaluator
     });
-    let online = cost.phases.iter().find(|cost| cost.phase == Phase::Run);
-    let online = online.expect("an online phase").traffic;
-    let planned = plan.alternatives.iter().find(|one| one.rung.id == scheme);
-    let traffic = planned.expect("half-gates").traffic;
-    assert_eq!(online.received.bytes, traffic.garbler_late_bytes);
-    assert_eq!(online.sent.bytes, traffic.evaluator_bytes);
+    let protocols = [PlannedProtocol::Batch, PlannedProtocol::Authenticated];
+    for (cost, protocol) in costs.iter().zip(protocols) {
+        let online = cost.phases.iter().find(|cost| cost.phase == Phase::Run);
+        let online = online.expect("an online phase").traffic;
+        let planned = by(protocol).find(|one| one.rung.id == scheme);
+        let traffic = planned.expect("half-gates").traffic;
+        assert_eq!(
+            online.received.bytes, traffic.garbler_late_bytes,
+            "{protocol:?}"
+        );
+        assert_eq!(online.sent.bytes, traffic.evaluator_bytes, "{protocol:?}");
+    }
 }
 
 #[test]

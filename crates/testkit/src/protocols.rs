@@ -1,7 +1,7 @@
 //! The conformance suite of protocols: one function gives the same result under each of them.
 //!
-//! [`conformance`] runs a function between two sessions of this process by `direct`, `prepared` and
-//! `batch`, and compares what each party gets with the function in the clear. A protocol that is
+//! [`conformance`] runs a function between two sessions of this process by every protocol of two
+//! parties, and compares what each party gets with the function in the clear. A protocol that is
 //! added joins [`WAYS`].
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use tacit::{
 };
 use tacit_net::{Channel, Transport, memory};
 
-/// s of `batch` here: low, so that a batch is a few circuits.
+/// s of `batch` and `authenticated` here: low, so that a batch is a few circuits.
 const SECURITY_BITS: u8 = 6;
 /// No wait of a party for the other is longer.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -33,13 +33,23 @@ pub enum Way {
     Prepared,
     /// From a checked execution in stock.
     Batch,
+    /// With authenticated tables, from nothing.
+    Authenticated,
 }
 
 /// Every protocol.
-pub const WAYS: [Way; 3] = [Way::Direct, Way::Prepared, Way::Batch];
+pub const WAYS: [Way; 4] = [Way::Direct, Way::Prepared, Way::Batch, Way::Authenticated];
 
-/// Schemes that every protocol runs under, one of each layout of tables.
-const SCHEMES: [SchemeId; 2] = [SchemeId::HALF_GATES_TWO_CALL, SchemeId::THREE_HALVES];
+impl Way {
+    /// Schemes that it runs under, one of each layout of tables; of `authenticated`, which has its
+    /// own, each hash.
+    const fn schemes(self) -> [SchemeId; 2] {
+        match self {
+            Self::Authenticated => [SchemeId::HALF_GATES_TWO_CALL, SchemeId::HALF_GATES_REKEYED],
+            _ => [SchemeId::HALF_GATES_TWO_CALL, SchemeId::THREE_HALVES],
+        }
+    }
+}
 
 /// Passes if both parties get from every protocol what `function` gives in the clear. Returns that,
 /// each result by its name. `inputs` are those of both parties; `folder` is empty and takes stocks.
@@ -54,7 +64,7 @@ pub fn conformance(
 ) -> BTreeMap<String, Value> {
     let expected = in_the_clear(function, inputs);
     for way in WAYS {
-        for scheme in SCHEMES {
+        for scheme in way.schemes() {
             let about = format!("{} by {way:?} under {scheme}", function.name());
             let party = |role: Role, channel| {
                 let folder = folder.join(format!("{way:?}-{}", role.name()));
@@ -120,7 +130,7 @@ fn check(
     }
     let model = match way {
         Way::Direct | Way::Prepared => ThreatModel::SemiHonest,
-        Way::Batch => ThreatModel::Malicious,
+        Way::Batch | Way::Authenticated => ThreatModel::Malicious,
     };
     assert_eq!(outcome.threat_model, model, "{about}");
 }
@@ -160,6 +170,9 @@ impl Party<'_> {
         let mut job = Job::new(function, role).scheme(self.scheme);
         match self.way {
             Way::Direct => {}
+            Way::Authenticated => {
+                job = job.authenticated().statistical_security_bits(SECURITY_BITS);
+            }
             Way::Prepared => {
                 let order = Preparation::new(role).scheme(self.scheme);
                 order.enough_for(function, 1)?.run(&mut session, &stocks)?;

@@ -38,6 +38,8 @@ pub(crate) enum ProtocolArg {
     /// Runs an execution that `tacit prepare --protocol batch` has put in stock, secure against a
     /// malicious party: four short messages. Without one it does not run
     Batch,
+    /// Runs any function once, from nothing, secure against a malicious party
+    Authenticated,
     /// Three parties: a cloud does the evaluator's work, and values can stay between runs; secure
     /// against malicious parties that do not work together
     Outsourced,
@@ -50,6 +52,7 @@ impl ProtocolArg {
             Self::Direct => "direct",
             Self::Prepared => "prepared",
             Self::Batch => "batch",
+            Self::Authenticated => "authenticated",
             Self::Outsourced => "outsourced",
         }
     }
@@ -58,7 +61,7 @@ impl ProtocolArg {
     pub(crate) fn threat_model(self) -> ThreatModel {
         match self {
             Self::Direct | Self::Prepared => ThreatModel::SemiHonest,
-            Self::Batch => ThreatModel::Malicious,
+            Self::Batch | Self::Authenticated => ThreatModel::Malicious,
             Self::Outsourced => ThreatModel::MaliciousNonColluding,
         }
     }

@@ -39,10 +39,13 @@ machine must not see goes through `name=@FILE`, `name=-` or --input-file.
   tacit run aes-128-rounds --protocol prepared …
 
 The protocols `direct` and `prepared` are secure against semi-honest parties: both follow the \
-protocol. `batch` is secure against a malicious party; it runs what `tacit prepare --protocol batch` \
-has put in stock and nothing else, on both sides:
+protocol. `authenticated` and `batch` are secure against a malicious party. `authenticated` runs any \
+function at once; `batch` runs what `tacit prepare --protocol batch` has put in stock and nothing \
+else, on both sides:
+  tacit run aes-128 --protocol authenticated …
   tacit run aes-128 --protocol batch …
-  tacit run aes-128 --security malicious …   the same; refuses any protocol that promises less
+  tacit run aes-128 --security malicious …   batch if it is in stock, else authenticated; refuses \
+any protocol that promises less
 
 `tacit inspect` says what a scheme rests on.";
 
@@ -74,16 +77,17 @@ pub(crate) struct RunArgs {
     /// protocol is direct; both parties name the same
     #[arg(long, visible_alias = "assumption", value_name = "NAME")]
     pub(crate) scheme: Option<String>,
-    /// The protocol; all parties name the same. direct unless given, batch with --security
-    /// malicious, and outsourced with --security malicious-non-colluding
+    /// The protocol; all parties name the same. direct unless given; with --security malicious
+    /// batch where a checked execution is in stock, else authenticated; outsourced with --security
+    /// malicious-non-colluding
     #[arg(long, value_enum)]
     pub(crate) protocol: Option<ProtocolArg>,
     /// The threat model that the protocol must withstand: semi-honest, malicious, or
     /// malicious-non-colluding of three parties; one that does not is refused
     #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
     pub(crate) security: ThreatModel,
-    /// Under batch: take executions that were prepared with this statistical security. Under
-    /// outsourced: that of its checks of inputs. 40 unless given
+    /// Under authenticated: the statistical security, at most 64. Under batch: take executions that
+    /// were prepared with it. Under outsourced: that of its checks of inputs. 40 unless given
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     pub(crate) security_bits: Option<u8>,
     /// Under batch and outsourced: work on so many threads

@@ -20,7 +20,7 @@ impl<'a> Commands<'a> {
 
     /// What prepares for the runs that were asked for; nothing where nothing is to be prepared.
     pub(super) fn prepare(&self, role: Role) -> Option<String> {
-        if self.of.protocol == PlannedProtocol::Direct {
+        if self.of.protocol.is_from_nothing() {
             return None;
         }
         let mut words = vec!["tacit".to_owned(), "prepare".to_owned()];
@@ -87,7 +87,7 @@ impl<'a> Commands<'a> {
                 words.extend(["--peer".to_owned(), peer.clone()]);
             }
             if let Some(stock) = &self.args.stock
-                && self.of.protocol != PlannedProtocol::Direct
+                && !self.of.protocol.is_from_nothing()
             {
                 words.extend(["--stock".to_owned(), stock.display().to_string()]);
             }

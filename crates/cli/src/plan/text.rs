@@ -103,7 +103,7 @@ impl Told<'_> {
                 kilobytes(one.traffic.garbler_late_bytes),
                 kilobytes(one.traffic.evaluator_bytes),
                 match one.protocol {
-                    PlannedProtocol::Direct => "—".to_owned(),
+                    protocol if protocol.is_from_nothing() => "—".to_owned(),
                     _ => shown_bytes(one.offline.evaluator_disk_bytes),
                 },
             );
@@ -147,7 +147,7 @@ impl Told<'_> {
         if choice.protocol == PlannedProtocol::Batch {
             reasons.push(format!(
                 "a run takes {} round trips; what it sends does not grow with the circuit",
-                choice.online_round_trips()
+                choice.online_round_trips
             ));
             reasons.push(format!(
                 "{} runs are prepared and checked together, 4096 at most: the more, the fewer \
@@ -166,6 +166,9 @@ impl Told<'_> {
                     kilobytes(other.traffic.garbler_late_bytes),
                     kilobytes(choice.traffic.garbler_late_bytes)
                 ),
+                false if other.protocol.is_from_nothing() => {
+                    format!("{} would take {} ms", other.protocol.name(), ms(slower))
+                }
                 false => format!(
                     "{} would take {} ms online, once it is prepared",
                     other.protocol.name(),
@@ -212,7 +215,7 @@ impl Told<'_> {
 
     fn commands(&self, text: &mut String) {
         let shown = self.shown();
-        if shown.protocol != PlannedProtocol::Direct && !shown.can_run_now() {
+        if !shown.protocol.is_from_nothing() && !shown.can_run_now() {
             let offline = &shown.offline;
             let _ = writeln!(
                 text,

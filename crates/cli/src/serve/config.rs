@@ -264,6 +264,8 @@ pub(crate) enum ProtocolName {
     Prepared,
     /// Take a checked execution from the stock.
     Batch,
+    /// Run any function against a malicious party.
+    Authenticated,
     /// Work for thin clients with another server.
     Outsourced,
 }

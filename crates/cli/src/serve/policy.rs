@@ -144,7 +144,7 @@ fn protocols(served: &Served, is_of_three: bool) -> Result<Vec<ProtocolId>, Fail
     if named.is_empty() {
         return Err(wrong(
             "protocols",
-            "there is none; write direct, prepared, batch or several of them",
+            "there is none; write direct, prepared, batch, authenticated or several of them",
         ));
     }
     let ids: Vec<_> = named.iter().map(id).collect();
@@ -163,6 +163,7 @@ fn id(protocol: &ProtocolName) -> ProtocolId {
         ProtocolName::Direct => ProtocolId::Direct,
         ProtocolName::Prepared => ProtocolId::Prepared,
         ProtocolName::Batch => ProtocolId::Batch,
+        ProtocolName::Authenticated => ProtocolId::Authenticated,
         ProtocolName::Outsourced => ProtocolId::Outsourced,
     }
 }
@@ -312,7 +313,10 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
     let rung = run::scheme(stocked.scheme.as_deref(), Some(&function))?;
     let security_bits = match (stocked.protocol, stocked.security_bits) {
         (Some(ProtocolName::Batch), bits) => Some(bits.unwrap_or(SECURITY_BITS)),
-        (Some(ProtocolName::Direct | ProtocolName::Outsourced), _) => {
+        (
+            Some(ProtocolName::Direct | ProtocolName::Authenticated | ProtocolName::Outsourced),
+            _,
+        ) => {
             let what = "it takes nothing from the stock; write prepared or batch";
             return Err(wrong("protocol", what));
         }

@@ -43,6 +43,8 @@ pub struct Alternative {
     pub offline: Offline,
     /// How many runs the stock is enough for, where one was looked at.
     pub runs_in_stock: Option<u64>,
+    /// Round trips from the evaluator's first byte to its result.
+    pub online_round_trips: u32,
 }
 
 /// Bytes of a run's messages with their headers, from the agreement on.
@@ -168,6 +170,7 @@ impl Candidate {
                 _ => runs_in_stock(&needs),
             },
             needs,
+            online_round_trips: 1,
         })
     }
 }
@@ -375,19 +378,10 @@ pub(super) fn runs_in_stock(needs: &[Need]) -> Option<u64> {
 }
 
 impl Alternative {
-    /// Round trips from the evaluator's first byte to its result.
-    #[must_use]
-    pub fn online_round_trips(&self) -> u32 {
-        match self.protocol {
-            PlannedProtocol::Direct | PlannedProtocol::Prepared => 1,
-            PlannedProtocol::Batch => 2,
-        }
-    }
-
     /// Round trips from nothing agreed, in an open session: agreement, leases, and the run.
     #[must_use]
     pub fn round_trips(&self) -> u32 {
-        let leases = u32::from(self.protocol != PlannedProtocol::Direct);
-        1 + leases + self.online_round_trips()
+        let leases = u32::from(!self.protocol.is_from_nothing());
+        1 + leases + self.online_round_trips
     }
 }

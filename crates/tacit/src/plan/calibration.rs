@@ -15,6 +15,7 @@ use tacit_net::{Channel, Identity, Link, Settings};
 use tacit_protocol::batch::outline::{Hashing, commit_to_wires, hash_labels};
 
 use super::Overhead;
+use super::from_nothing::leaky_and_seconds;
 use super::rehearsal::Handling;
 use crate::{Error, Listener, Session, TimeEstimate};
 
@@ -39,6 +40,7 @@ pub struct Calibration {
     components: HashMap<(SchemeId, Digest), TimeEstimate>,
     handling: HashMap<SchemeId, Handling>,
     hashes: Option<HashTimes>,
+    leaky_and: Option<f64>,
 }
 
 impl Calibration {
@@ -101,6 +103,23 @@ impl Calibration {
                 std::hint::black_box(hash_labels(HASHES));
             }),
         })
+    }
+}
+
+impl Calibration {
+    /// Seconds that a party of `authenticated` takes for each leaky AND of a run, measured the first
+    /// time that it is asked for.
+    ///
+    /// # Errors
+    ///
+    /// This machine gives no randomness.
+    pub(super) fn leaky_and(&mut self) -> Result<f64, Error> {
+        if let Some(known) = self.leaky_and {
+            return Ok(known);
+        }
+        let measured = leaky_and_seconds()?;
+        self.leaky_and = Some(measured);
+        Ok(measured)
     }
 }
 

@@ -63,6 +63,7 @@ impl Candidate {
             offline: machine.offline(&outline.preparation, way),
             runs_in_stock: runs_in_stock(&needs),
             needs,
+            online_round_trips: 2,
         })
     }
 }

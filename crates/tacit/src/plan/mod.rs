@@ -21,6 +21,7 @@
 //! | `offer` | the protocols, and what each protects against |
 //! | `alternative` | one protocol, scheme and cut: bytes, times, what it needs |
 //! | `checked` | the same of `batch` |
+//! | `from_nothing` | the same of `authenticated` |
 //! | `course` | when which message is there, and the work in between |
 //! | `calibration` | what this machine takes, measured in less than a second |
 //! | `rehearsal` | a run of `prepared` in memory, to see what it takes beside evaluation |
@@ -33,6 +34,7 @@ mod alternative;
 mod calibration;
 mod checked;
 mod course;
+mod from_nothing;
 mod offer;
 mod rehearsal;
 
@@ -250,6 +252,7 @@ impl Planner {
                         PlannedProtocol::Batch => {
                             candidate.checked(rung, machine, self.runs, stock)
                         }
+                        PlannedProtocol::Authenticated => candidate.authenticated(rung, machine),
                         _ => candidate.alternative(*protocol, rung, machine, stock),
                     };
                     match found {
@@ -343,7 +346,7 @@ impl Alternative {
     #[must_use]
     pub fn can_run_now(&self) -> bool {
         match self.protocol {
-            PlannedProtocol::Direct => true,
+            protocol if protocol.is_from_nothing() => true,
             _ => self.runs_in_stock.is_some_and(|runs| runs > 0),
         }
     }

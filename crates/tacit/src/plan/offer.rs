@@ -75,11 +75,18 @@ pub enum PlannedProtocol {
     Prepared,
     /// Run what was prepared and checked with many others.
     Batch,
+    /// Make and check everything now.
+    Authenticated,
 }
 
 impl PlannedProtocol {
     /// Every protocol.
-    pub const ALL: [Self; 3] = [Self::Direct, Self::Prepared, Self::Batch];
+    pub const ALL: [Self; 4] = [
+        Self::Direct,
+        Self::Prepared,
+        Self::Batch,
+        Self::Authenticated,
+    ];
 
     /// Its name, as on the command line.
     #[must_use]
@@ -88,6 +95,7 @@ impl PlannedProtocol {
             Self::Direct => "direct",
             Self::Prepared => "prepared",
             Self::Batch => "batch",
+            Self::Authenticated => "authenticated",
         }
     }
 
@@ -96,8 +104,14 @@ impl PlannedProtocol {
     pub fn threat_model(self) -> ThreatModel {
         match self {
             Self::Direct | Self::Prepared => ThreatModel::SemiHonest,
-            Self::Batch => ThreatModel::Malicious,
+            Self::Batch | Self::Authenticated => ThreatModel::Malicious,
         }
+    }
+
+    /// Whether it takes nothing from the stock.
+    #[must_use]
+    pub fn is_from_nothing(self) -> bool {
+        matches!(self, Self::Direct | Self::Authenticated)
     }
 
     /// Those to choose from where `asked` is asked for: the ones that protect under just this
@@ -136,10 +150,10 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_not_exceeded_where_it_need_not_be() {
-        use PlannedProtocol::{Batch, Direct, Prepared};
+        use PlannedProtocol::{Authenticated, Batch, Direct, Prepared};
         let against = PlannedProtocol::against;
         assert_eq!(against(ThreatModel::SemiHonest), [Direct, Prepared]);
-        assert_eq!(against(ThreatModel::Malicious), [Batch]);
+        assert_eq!(against(ThreatModel::Malicious), [Batch, Authenticated]);
         assert_eq!(against(ThreatModel::MaliciousNonColluding), []);
     }
 

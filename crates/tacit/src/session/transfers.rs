@@ -7,6 +7,7 @@ use tacit_circuit::Role;
 use tacit_net::Link;
 use tacit_ot::Security;
 use tacit_ot::source::{self, Choice, Extension};
+use tacit_protocol::authenticated::{Epoch, EpochSetup, EpochTags};
 use tacit_protocol::party::Party;
 use tacit_protocol::setup::{
     EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
@@ -26,6 +27,8 @@ pub(super) struct Transfers {
     link: Option<Link>,
     garbler: Option<GarblerOt>,
     evaluator: Option<EvaluatorOt>,
+    /// Epochs of `authenticated`, one for each role of this party.
+    epochs: Vec<Epoch>,
 }
 
 /// The OTs that a run takes, by which an extension is chosen.
@@ -66,6 +69,7 @@ impl Transfers {
             link: None,
             garbler: None,
             evaluator: None,
+            epochs: Vec::new(),
         }
     }
 
@@ -186,10 +190,7 @@ impl Session {
             return Ok(None);
         }
         let clock = Clock::start(self);
-        let connecting_role = match self.side {
-            Side::Connecting => role,
-            Side::Listening => role.other(),
-        };
+        let connecting_role = self.connecting_role(role);
         let settings = self.transfers.settings;
         let tag = self
             .tag
@@ -208,6 +209,47 @@ impl Session {
             }
         }
         Ok(Some(clock.stop(Phase::Setup, self)))
+    }
+
+    /// The role of the party that connected, where this one's is `role`.
+    fn connecting_role(&self, role: Role) -> Role {
+        match self.side {
+            Side::Connecting => role,
+            Side::Listening => role.other(),
+        }
+    }
+
+    /// Takes the epoch of `authenticated` for `role` for a run, which gives it back if it succeeds.
+    /// Sets one up with base OTs of its own, if it is the first time; what that took.
+    pub(crate) fn take_epoch(&mut self, role: Role) -> Result<(Epoch, Option<PhaseCost>), Error> {
+        let mut epochs = self.transfers.epochs.iter();
+        if let Some(there) = epochs.position(|epoch| epoch.role() == role) {
+            return Ok((self.transfers.epochs.swap_remove(there), None));
+        }
+        let clock = Clock::start(self);
+        let settings = self.transfers.settings;
+        let connecting_role = self.connecting_role(role);
+        let tag = |sender| {
+            let OtSettings {
+                base, extension, ..
+            } = settings;
+            self.tag
+                .authenticated_setup(connecting_role, sender, base, extension)
+        };
+        let tags = EpochTags {
+            garbler: tag(Role::Garbler),
+            evaluator: tag(Role::Evaluator),
+        };
+        let mut rng = UnwrapErr(getrandom::SysRng);
+        let mut setup = EpochSetup::new(role, settings, tags, &mut rng)?;
+        self.move_messages(&mut setup)?;
+        let epoch = setup.finish()?;
+        Ok((epoch, Some(clock.stop(Phase::Setup, self))))
+    }
+
+    /// Keeps an epoch for the next run.
+    pub(crate) fn keep_epoch(&mut self, epoch: Epoch) {
+        self.transfers.epochs.push(epoch);
     }
 
     /// Makes sure of `count` OTs for `role`, for which there are base OTs. Returns what it took, if

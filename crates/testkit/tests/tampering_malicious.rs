@@ -1,6 +1,6 @@
-//! Each message of `batch`, while preparing and in a run, from either side, under each fault: the
-//! honest party ends in time, with an error of the right kind or the right result, and never with
-//! a wrong one; and afterwards the parties can prepare and run again.
+//! Each message of `batch`, while preparing and in a run, and of `authenticated`, from either side,
+//! under each fault: the honest party ends in time, with an error of the right kind or the right result,
+//! and never with a wrong one; and afterwards the parties can prepare and run again.
 //!
 //! Messages that other protocols send as well (the greeting, base OTs, the meeting of the stocks,
 //! leases) meet their faults in the tests of those.
@@ -31,7 +31,7 @@ const EVALUATOR_INPUT: u8 = 40;
 const THREADS: usize = 24;
 
 /// The messages that are of `batch` alone, and those that end a lot and bring its OTs.
-const KINDS: [Kind; 18] = [
+const OF_BATCH: [Kind; 18] = [
     Kind::CotExtension,
     Kind::LotStored,
     Kind::BatchPlan,
@@ -52,8 +52,32 @@ const KINDS: [Kind; 18] = [
     Kind::BatchSecurity,
 ];
 
+/// The messages of `authenticated`.
+const OF_AUTHENTICATED: [Kind; 13] = [
+    Kind::CotExtension,
+    Kind::LeakyAnds,
+    Kind::LeakyBits,
+    Kind::EqualityDigest,
+    Kind::EqualityOpening,
+    Kind::TripleOpenings,
+    Kind::MaskedInputs,
+    Kind::GateOpenings,
+    Kind::AuthenticatedTables,
+    Kind::MaskedValues,
+    Kind::LabelDigest,
+    Kind::GateProof,
+    Kind::ResultOpening,
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Batch,
+    Authenticated,
+}
+
 #[derive(Clone, Copy)]
 struct Case {
+    protocol: Protocol,
     liar: Role,
     kind: u8,
     tampering: Option<Tampering>,
@@ -100,12 +124,17 @@ impl Case {
         };
         let stocks = Stocks::open(folders.path(place(role)), 1 << 24)?;
         let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
-        BatchPreparation::new(role, function, 1)
-            .statistical_security_bits(SECURITY_BITS)
-            .run(&mut session, &stocks)?;
-        let job = Job::new(function, role)
-            .batch(&stocks)
-            .statistical_security_bits(SECURITY_BITS);
+        let job = Job::new(function, role);
+        let job = match self.protocol {
+            Protocol::Authenticated => job.authenticated(),
+            Protocol::Batch => {
+                BatchPreparation::new(role, function, 1)
+                    .statistical_security_bits(SECURITY_BITS)
+                    .run(&mut session, &stocks)?;
+                job.batch(&stocks)
+            }
+        };
+        let job = job.statistical_security_bits(SECURITY_BITS);
         let job = match role {
             Role::Garbler => job.input("a", GARBLER_INPUT),
             Role::Evaluator => job.input("b", EVALUATOR_INPUT),
@@ -198,12 +227,13 @@ fn shown(result: &Result<Outcome, Error>) -> String {
     }
 }
 
-/// Every message of both phases by either side, the first of a kind and its fault.
-fn all_cases(function: &Function) -> Vec<Case> {
+/// Every message by either side, the first of a kind and its fault.
+fn all_cases(protocol: Protocol, kinds: &[Kind], function: &Function) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut seen = Vec::new();
     for liar in [Role::Garbler, Role::Evaluator] {
         let honest = Case {
+            protocol,
             liar,
             kind: 0,
             tampering: None,
@@ -211,7 +241,7 @@ fn all_cases(function: &Function) -> Vec<Case> {
         let (result, trace) = honest.run(function, &Folders::empty());
         assert!(is_right(&result), "{}", shown(&result));
         let trace = trace.lock().expect("no panic");
-        for wanted in KINDS {
+        for &wanted in kinds {
             let mut messages = trace.iter().enumerate();
             let Some((message, (kind, length))) =
                 messages.find(|(_, (kind, _))| *kind == wanted.byte())
@@ -223,6 +253,7 @@ fn all_cases(function: &Function) -> Vec<Case> {
                 .iter()
                 .filter(|fault| fault.changes(*length) && !fault.takes_long(*length));
             cases.extend(faults.map(|fault| Case {
+                protocol,
                 liar,
                 kind: *kind,
                 tampering: Some(Tampering {
@@ -232,17 +263,26 @@ fn all_cases(function: &Function) -> Vec<Case> {
             }));
         }
     }
-    for kind in KINDS {
-        assert!(seen.contains(&kind), "{kind} is sent");
+    for kind in kinds {
+        assert!(seen.contains(kind), "{kind} is sent");
     }
     cases
 }
 
 #[test]
 fn every_message_of_batch_under_every_fault() {
+    every_message(Protocol::Batch, &OF_BATCH);
+}
+
+#[test]
+fn every_message_of_authenticated_under_every_fault() {
+    every_message(Protocol::Authenticated, &OF_AUTHENTICATED);
+}
+
+fn every_message(protocol: Protocol, kinds: &[Kind]) {
     let function = library::function("millionaires", &[("bits".to_owned(), 8)].into())
         .expect("a function of the library");
-    let cases = all_cases(&function);
+    let cases = all_cases(protocol, kinds, &function);
     let total = cases.len();
     let (queue, wrong) = (Mutex::new(cases), Mutex::new(Vec::new()));
     let tally = Mutex::new(BTreeMap::<String, usize>::new());

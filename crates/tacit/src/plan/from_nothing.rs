@@ -1,0 +1,131 @@
+//! A function by `authenticated`: everything is made in the run.
+//!
+//! Messages and bytes are exact ([`tacit_protocol::authenticated::outline`]). The work is what a run
+//! of AES-128 takes on this machine, measured once, for each leaky AND that goes into it: nearly all of the work is theirs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rand_core::UnwrapErr;
+use tacit_circuit::{Function, Recipient, Role, library};
+use tacit_garble::{Rung, SchemeId};
+use tacit_ot::Security;
+use tacit_protocol::authenticated::{
+    EpochSetup, EpochTags, Evaluator, Garbler, LotSize, SecurityBits, Terms, outline,
+};
+use tacit_protocol::party::run_in_memory;
+use tacit_protocol::session::{Hello, Proposal, ProtocolId, SessionTag};
+use tacit_protocol::setup::OtSettings;
+use zeroize::Zeroizing;
+
+use super::alternative::{Candidate, seconds};
+use super::course::Way;
+use super::{Alternative, Calibration, Offline, PlannedProtocol, PlannedTimes, PlannedTraffic};
+use crate::Error;
+use crate::authenticated::construction;
+use crate::session::OtNeed;
+use crate::stock::DEFAULT_SECURITY_BITS;
+
+impl Candidate {
+    /// This candidate by `authenticated` under the scheme of `rung`.
+    ///
+    /// # Errors
+    ///
+    /// The function has saved values, or the scheme is not half-gates.
+    pub(super) fn authenticated(
+        &self,
+        rung: &'static Rung,
+        (way, calibration): (&Way, &mut Calibration),
+    ) -> Result<Alternative, Error> {
+        construction(rung.id)?;
+        let function = &*self.function;
+        let security = SecurityBits::new(DEFAULT_SECURITY_BITS)?;
+        let need = OtNeed {
+            count: LotSize::cheapest(function.and_gates(), security).ots() as u64,
+            security: Security::Malicious,
+        };
+        let outline = outline(function, security, need.fastest_over(way.link()))?;
+        let work = calibration.leaky_and()? * outline.leaky_ands as f64;
+        // Messages go one way at a time, and both parties work while they do.
+        let sending = way.going_in(outline.garbler_bytes) + way.going_in(outline.evaluator_bytes);
+        let trips = outline.trips as f64 * way.round_trip() / 2.0;
+        let online = trips + sending.max(work);
+        let floor = trips + sending;
+        Ok(Alternative {
+            protocol: PlannedProtocol::Authenticated,
+            rung,
+            cut: self.cut.clone(),
+            function: Arc::clone(&self.function),
+            traffic: PlannedTraffic {
+                garbler_early_bytes: 0,
+                garbler_late_bytes: outline.garbler_bytes,
+                evaluator_bytes: outline.evaluator_bytes,
+            },
+            times: PlannedTimes {
+                online: seconds(online),
+                from_agreement: seconds(way.round_trip() + online),
+                floor_known: seconds(floor),
+                floor_unknown: seconds(floor),
+                evaluation: seconds(work),
+            },
+            offline: Offline::default(),
+            runs_in_stock: None,
+            needs: Vec::new(),
+            online_round_trips: u32::try_from(outline.trips.div_ceil(2)).unwrap_or(u32::MAX),
+        })
+    }
+}
+
+/// Seconds that a party takes for each leaky AND of a run, with all that goes with it.
+///
+/// # Errors
+///
+/// This machine gives no randomness.
+pub(super) fn leaky_and_seconds() -> Result<f64, Error> {
+    let circuit = library::find("aes-128", &BTreeMap::new())?;
+    let owner = |_: &_| Ok(Role::Evaluator);
+    let function = Function::of_circuit("aes-128", circuit, owner, |_| Ok(Recipient::Both))?;
+    let security = SecurityBits::new(DEFAULT_SECURITY_BITS)?;
+    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    let session = SessionTag::new(&[0; 32], (&[1; 32], &a), (&[2; 32], &b));
+    let settings = OtSettings::default();
+    let tag = |sender| {
+        let OtSettings {
+            base, extension, ..
+        } = settings;
+        session.authenticated_setup(Role::Garbler, sender, base, extension)
+    };
+    let tags = EpochTags {
+        garbler: tag(Role::Garbler),
+        evaluator: tag(Role::Evaluator),
+    };
+    let mut rng = UnwrapErr(getrandom::SysRng);
+    let mut garbler = EpochSetup::new(Role::Garbler, settings, tags, &mut rng)?;
+    let mut evaluator = EpochSetup::new(Role::Evaluator, settings, tags, &mut rng)?;
+    run_in_memory(&mut garbler, &mut evaluator)?;
+    let terms = Terms {
+        function: &function,
+        tag: session.run(&Proposal {
+            protocol: ProtocolId::Authenticated,
+            role: Role::Garbler,
+            statistical_security_bits: DEFAULT_SECURITY_BITS,
+            base_ot: settings.base,
+            ot_extension: settings.extension,
+            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            run: 0,
+            function: function.digest(),
+        }),
+        security,
+        construction: construction(SchemeId::HALF_GATES_TWO_CALL)?,
+    };
+    let inputs = vec![false; function.input_bits(Role::Evaluator)];
+    let [one, other] = [1, 2].map(|byte| Zeroizing::new([byte; 32]));
+    let begun = Instant::now();
+    let mut garbler = Garbler::new(terms, &[], garbler.finish()?, &one)?;
+    let mut evaluator = Evaluator::new(terms, &inputs, evaluator.finish()?, &other)?;
+    run_in_memory(&mut garbler, &mut evaluator)?;
+    let size = LotSize::cheapest(function.and_gates(), security);
+    // Both parties worked on one thread.
+    Ok(begun.elapsed().as_secs_f64() / 2.0 / size.leaky_ands() as f64)
+}
