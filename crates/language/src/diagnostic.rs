@@ -2,7 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use crate::source::{SourceMap, Span};
+use crate::source::{FileId, SourceMap, Span};
 
 /// An error in a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,22 +56,25 @@ impl Diagnostic {
     /// The error as text for a terminal, with the lines that it is about; in colour or not.
     #[must_use]
     pub fn render(&self, map: &SourceMap, colour: bool) -> String {
-        let snippet = |span: Span, label: &str, kind: AnnotationKind| {
-            let file = map.file(span.file);
-            let range = span.start as usize..(span.end as usize).min(file.text.len());
-            let annotation = kind.span(range);
-            let annotation = match label {
-                "" => annotation,
-                label => annotation.label(label.to_owned()),
-            };
-            Snippet::source(file.text.to_string())
-                .path(file.name.clone())
-                .annotation(annotation)
-        };
         let mut group = Group::with_title(Level::ERROR.primary_title(self.message.clone()));
-        group = group.element(snippet(self.span, &self.label, AnnotationKind::Primary));
-        for (span, label) in &self.related {
-            group = group.element(snippet(*span, label, AnnotationKind::Context));
+        let primary = (self.span, &self.label, AnnotationKind::Primary);
+        let related = self.related.iter();
+        let related = related.map(|(span, label)| (*span, label, AnnotationKind::Context));
+        let all: Vec<_> = std::iter::once(primary).chain(related).collect();
+        let mut files: Vec<FileId> = all.iter().map(|(span, ..)| span.file).collect();
+        files.dedup();
+        for id in files {
+            let file = map.file(id);
+            let mut snippet = Snippet::source(file.text.to_string()).path(file.name.clone());
+            for (span, label, kind) in all.iter().filter(|(span, ..)| span.file == id) {
+                let range = span.start as usize..(span.end as usize).min(file.text.len());
+                let annotation = kind.span(range);
+                snippet = snippet.annotation(match label.as_str() {
+                    "" => annotation,
+                    label => annotation.label(label.to_owned()),
+                });
+            }
+            group = group.element(snippet);
         }
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help.clone()));
@@ -85,9 +88,16 @@ impl Diagnostic {
     }
 }
 
-/// Stands for an error that [`Diagnostics`] has; nothing else makes one.
+/// Stands for an error that [`Diagnostics`] has; made where one is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reported(());
+
+impl Reported {
+    /// For a part of the program of which the parser has reported what is wrong.
+    pub(crate) fn by_parser() -> Self {
+        Self(())
+    }
+}
 
 /// Errors so far.
 #[derive(Clone, Debug, Default)]

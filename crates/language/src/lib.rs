@@ -12,11 +12,16 @@
 //!
 //! | folder or file | what it does | border |
 //! |---|---|---|
-//! | `source`, `diagnostic` | files, spans, errors with places and suggestions | [`SourceMap`], [`Diagnostic`] |
-//! | `lexer`, `parser` | tokens; recursive descent that goes on at the next statement | [`syntax::File`] |
-//! | `load` | files that a program uses, the standard library, which name is which item | [`Loaded`] |
-//! | `elaborate` | consts, generics, types, owners, ranges of indices | [`program::Program`] |
-//! | `interpret` | runs and tests in the clear, apart from the lowering, whose oracle it is | [`TestReport`] |
+//! | `source`, `diagnostic` | files, spans, errors | [`SourceMap`], [`Diagnostic`] |
+//! | `lexer`, `parser` | tokens; recursive descent that recovers | [`syntax::File`] |
+//! | `load` | the files of a program, and names | [`Loaded`] |
+//! | `elaborate` | consts, generics, types, owners, ranges | [`program::Program`] |
+//! | `interpret` | runs and tests in the clear | [`TestReport`], [`Outcome`] |
+//! | `format` | the one format | [`format()`] |
+//! | `lower` | functions of calls; loops are unrolled | [`lower::Lowered`] |
+//!
+//! The parser goes on after an error at the next statement. The interpreter is written apart from
+//! the lowering, whose oracle it is.
 //!
 //! Elaboration happens once the params have values, since types depend on them: `check` takes the
 //! defaults, and each test its own.
@@ -34,13 +39,21 @@
 //! * A number of counters that meets a type must fit in each turn; that is checked when the
 //!   program is, and so are indices that are no secrets.
 //! * Only `main` and runs draw random bits themselves.
+//!
+//! # What is not there yet
+//!
+//! Loops are unrolled when a run is lowered: one with more than 2^16 calls is refused, and so is a
+//! `public` input. `sorted` is read and not yet acted on. There is no digest of the meaning and no
+//! cost per line.
 #![forbid(unsafe_code)]
 
 mod diagnostic;
 mod elaborate;
+mod format;
 mod interpret;
 mod lexer;
 mod load;
+pub mod lower;
 mod parser;
 pub mod program;
 mod source;
@@ -49,6 +62,8 @@ mod test;
 
 pub use diagnostic::Diagnostic;
 pub use elaborate::ParamValues;
+pub use format::format;
+pub use interpret::Outcome;
 pub use load::Loaded;
 pub use source::{FileId, NoFiles, SourceFile, SourceMap, Sources, Span, Symbol};
 pub use test::TestReport;

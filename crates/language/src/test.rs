@@ -1,15 +1,15 @@
-//! Tests of a program, run in the clear.
+//! Checks of a program and runs of its tests, in the clear and through the lowered functions.
 
-use crate::diagnostic::Diagnostic;
+use std::collections::HashMap;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::elaborate::{self, ParamValues, TestProgram};
-use crate::interpret::Machine;
+use crate::interpret::{MAX_STEPS, Machine, Ran, Random};
 use crate::load::Loaded;
-use crate::program::Value;
+use crate::lower::{CircuitFiles, Lowered};
+use crate::program::{EntryId, Program, Value};
 use crate::source::Symbol;
 use crate::syntax::{ItemKind, TestItem};
-
-/// Most steps of a test.
-const MAX_STEPS: u64 = 1 << 32;
 
 /// What became of a test.
 #[derive(Clone, Debug)]
@@ -31,8 +31,8 @@ impl Loaded {
                     let program = elaborate::elaborate_test(self, params, test);
                     program.err()
                 });
-                let mut all = crate::diagnostic::Diagnostics::default();
-                for error in failures.flat_map(crate::diagnostic::Diagnostics::into_list) {
+                let mut all = Diagnostics::default();
+                for error in failures.flat_map(Diagnostics::into_list) {
                     all.report(error);
                 }
                 all.into_list()
@@ -45,18 +45,16 @@ impl Loaded {
     /// # Errors
     ///
     /// What is wrong with it.
-    pub fn program(
-        &self,
-        params: &ParamValues,
-    ) -> Result<crate::program::Program, Vec<Diagnostic>> {
-        elaborate::elaborate(self, params).map_err(crate::diagnostic::Diagnostics::into_list)
+    pub fn program(&self, params: &ParamValues) -> Result<Program, Vec<Diagnostic>> {
+        elaborate::elaborate(self, params).map_err(Diagnostics::into_list)
     }
 
     /// Runs the tests in order, each on fresh states; `params` are for what a test does not set.
+    /// Each run of a test is made in the clear and by its function, which must agree.
     #[must_use]
-    pub fn run_tests(&self, params: &ParamValues) -> Vec<TestReport> {
+    pub fn run_tests(&self, params: &ParamValues, files: &dyn CircuitFiles) -> Vec<TestReport> {
         self.tests()
-            .map(|test| self.run_test(test, params))
+            .map(|test| self.run_test(test, params, files))
             .collect()
     }
 
@@ -70,19 +68,31 @@ impl Loaded {
             })
     }
 
-    fn run_test(&self, test: &TestItem, params: &ParamValues) -> TestReport {
+    fn run_test(
+        &self,
+        test: &TestItem,
+        params: &ParamValues,
+        files: &dyn CircuitFiles,
+    ) -> TestReport {
         let name = test.name.clone();
         let errors = match elaborate::elaborate_test(self, params, test) {
             Err(errors) => errors.into_list(),
-            Ok(of) => run(&of).into_iter().collect(),
+            Ok(of) => run(&of, files).into_iter().collect(),
         };
         TestReport { name, errors }
     }
 }
 
-fn run(test: &TestProgram) -> Option<Diagnostic> {
+fn run(test: &TestProgram, files: &dyn CircuitFiles) -> Option<Diagnostic> {
     let types = &test.program.types;
-    let mut machine = Machine::new(&test.program, MAX_STEPS, test.seed);
+    let mut functions = Functions {
+        program: &test.program,
+        files,
+        lowered: HashMap::new(),
+    };
+    let mut machine = Machine::new(&test.program, MAX_STEPS, Random::Seed(test.seed));
+    let mut compare = |ran: &Ran<'_>| functions.compare(ran);
+    machine.after_run = Some(&mut compare);
     let failure = machine.call(test.function, Vec::new()).err()?;
     let mut error = Diagnostic::new(failure.span, failure.message);
     if let Some((left, right, ty)) = &machine.compared {
@@ -90,4 +100,67 @@ fn run(test: &TestProgram) -> Option<Diagnostic> {
         error = error.label(format!("left {}, right {}", text(left), text(right)));
     }
     Some(error)
+}
+
+/// The functions of a program's runs, each lowered once.
+struct Functions<'p> {
+    program: &'p Program,
+    files: &'p dyn CircuitFiles,
+    lowered: HashMap<EntryId, Lowered>,
+}
+
+impl Functions<'_> {
+    /// Says how the function of a run differs from the run in the clear, if it does.
+    fn compare(&mut self, ran: &Ran<'_>) -> Result<(), String> {
+        let entry = &self.program.entries[ran.entry.0 as usize];
+        let types = &self.program.types;
+        if !self.lowered.contains_key(&ran.entry) {
+            let lowered = self
+                .program
+                .lower(entry.name.as_str(), ran.entry, self.files);
+            let lowered = lowered.map_err(|error| {
+                format!("`{}` cannot be lowered: {}", entry.name, error.message)
+            })?;
+            self.lowered.insert(ran.entry, lowered);
+        }
+        let lowered = &self.lowered[&ran.entry];
+        let mut bits = Vec::new();
+        for (port, value) in entry.inputs.iter().zip(ran.inputs) {
+            bits.extend(types.bits_of_value(port.ty, value));
+        }
+        for number in 0..lowered.random.len() {
+            // What is drawn is the XOR of the parties' bits: one gives it, the other zeros.
+            let is_first = number == 0;
+            bits.extend(ran.drawn.iter().map(|bit| is_first && *bit));
+        }
+        for load in lowered.function.loads() {
+            let mut states = self.program.states.iter().zip(ran.before);
+            let state = states.find(|(state, _)| state.name.as_str() == load.name);
+            let (state, value) = state.expect("a function loads states of its program");
+            bits.extend(types.bits_of_value(state.ty, value));
+        }
+        let mut expected = Vec::new();
+        match &entry.outputs[..] {
+            [only] => expected.extend(types.bits_of_value(only.ty, ran.results)),
+            ports => {
+                for (port, value) in ports.iter().zip(ran.results.as_list()) {
+                    expected.extend(types.bits_of_value(port.ty, value));
+                }
+            }
+        }
+        for save in lowered.function.saves() {
+            let mut states = self.program.states.iter().zip(ran.after);
+            let state = states.find(|(state, _)| state.name.as_str() == save.name);
+            let (state, value) = state.expect("a function saves states of its program");
+            expected.extend(types.bits_of_value(state.ty, value));
+        }
+        match lowered.function.evaluate(&bits) == expected {
+            true => Ok(()),
+            false => Err(format!(
+                "the function of `{}` gives another result than the run in the clear; this is an \
+                 error of Tacit, please report it",
+                entry.name
+            )),
+        }
+    }
 }

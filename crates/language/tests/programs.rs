@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tacit_language::lower::NoCircuitFiles;
 use tacit_language::{Loaded, NoFiles, ParamValues};
 
 fn programs() -> Vec<PathBuf> {
@@ -43,7 +44,7 @@ fn all_programs_are_right() {
 fn all_programs_pass_their_tests() {
     for path in programs() {
         let loaded = load(&path);
-        let reports = loaded.run_tests(&ParamValues::new());
+        let reports = loaded.run_tests(&ParamValues::new(), &NoCircuitFiles);
         assert!(!reports.is_empty(), "{} has no test", path.display());
         for report in reports {
             let texts: Vec<String> = report
@@ -67,10 +68,35 @@ fn a_test_that_fails_says_what_both_sides_are() {
                 main(x: u8 of a, y: u8 of b) -> (sum: u8 to both) { x + y }\n\
                 test \"wraps\" { assert main(200, 100) == 45; }\n";
     let loaded = Loaded::new("sum.tacit", text, &NoFiles);
-    let reports = loaded.run_tests(&ParamValues::new());
+    let reports = loaded.run_tests(&ParamValues::new(), &NoCircuitFiles);
     let [error] = &reports[0].errors[..] else {
         panic!("one error: {reports:?}");
     };
     assert_eq!(error.message, "this does not hold");
     assert_eq!(error.label, "left 44, right 45");
+}
+
+#[test]
+fn formatting_leaves_the_programs_as_they_are_and_restores_them() {
+    for path in programs() {
+        let text = fs::read_to_string(&path).expect("a program");
+        let name = path.display().to_string();
+        let format = |text: &str| tacit_language::format(&name, text).expect("a right program");
+        assert_eq!(format(&text), text, "{name}");
+        let flat: Vec<&str> = text.lines().map(str::trim_start).collect();
+        assert_eq!(
+            format(&flat.join("\n")),
+            text,
+            "{name}, without its indentation"
+        );
+        let wide = |line: &str| match line.contains("//") || line.contains('"') {
+            true => line.to_owned(),
+            false => line
+                .replace(", ", " ,  ")
+                .replace(" = ", "  =   ")
+                .replace(" + ", "+"),
+        };
+        let lines: Vec<String> = text.lines().map(wide).collect();
+        assert_eq!(format(&lines.join("\n")), text, "{name}, with other spaces");
+    }
 }

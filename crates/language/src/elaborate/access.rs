@@ -305,7 +305,13 @@ impl<'a> Elaborator<'a> {
             Meaning::Binding(Binding::Local(_, true)) => return Ok(()),
             Meaning::Binding(Binding::Local(..)) => {
                 let message = format!("`{name}` is assigned, but not mutable");
-                let help = format!("declare it as `let mut {name} = …`");
+                let is_parameter = self.context.scopes[0]
+                    .iter()
+                    .any(|(parameter, _)| parameter == name);
+                let help = match is_parameter {
+                    true => format!("`let mut {name} = {name};` makes a copy that can be"),
+                    false => format!("declare it as `let mut {name} = …`"),
+                };
                 Diagnostic::new(span, message).help(help)
             }
             Meaning::Binding(Binding::Term(_)) => {

@@ -143,11 +143,14 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Done<T> {
         let names: Vec<&str> = parameters.iter().map(|p| p.as_str()).collect();
-        let message = format!("`{name}` takes {} arguments, not {found}", parameters.len());
+        let message = match names.len() {
+            1 => format!("`{name}` takes 1 argument, not {found}"),
+            count => format!("`{name}` takes {count} arguments, not {found}"),
+        };
         let error = Diagnostic::new(span, message);
         match names.is_empty() {
             true => self.fail(error),
-            false => self.fail(error.help(format!("they are {}", names.join(", ")))),
+            false => self.fail(error.help(format!("write `{name}({})`", names.join(", ")))),
         }
     }
 

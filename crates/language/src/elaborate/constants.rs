@@ -166,7 +166,7 @@ impl<'a> Elaborator<'a> {
         let value = given.or(default.clone()).unwrap_or(minimum.clone());
         if value < minimum || value > maximum {
             let name = &item.name.name;
-            let message = format!("`{name}` is {minimum} to {maximum}, not {value}");
+            let message = format!("the value {value} of `{name}` is outside {minimum}..={maximum}");
             return self.fail(Diagnostic::new(item.name.span, message));
         }
         Ok(Param {

@@ -4,7 +4,7 @@ use super::expression::{block_of, read_of};
 use super::operators::Operands;
 use super::term::Term;
 use super::{Done, Elaborator};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Reported};
 use crate::program::{
     BinaryOperator, Condition, Expression, ExpressionKind, Number, NumberOperator, Root, Statement,
     StatementKind, TypeId, TypeKind, Value,
@@ -32,6 +32,9 @@ impl<'a> Elaborator<'a> {
                 None => (this.unit(block.span), block.span),
             };
             result?;
+            if block.is_broken {
+                return Err(Reported::by_parser());
+            }
             Ok(Branch {
                 statements,
                 term,

@@ -1,88 +1,16 @@
 //! Parties, states, `main` and runs, and tests.
 
-use num_traits::ToPrimitive;
-
 use super::generics::{Instance, InstanceKey, State as Progress};
-use super::{Binding, Context, Done, Elaborator, ParamValues, Surroundings, most_like, ranges};
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::load::Loaded;
+use super::{Binding, Context, Done, Elaborator, Surroundings, most_like, ranges};
+use crate::diagnostic::{Diagnostic, Reported};
 use crate::program::{
-    Entry, EntryId, EntryKind, Function, FunctionId, InputPort, ItemKey, OutputPort, Program,
-    State, StateId, TypeId, TypeKind,
+    Entry, EntryId, EntryKind, Function, FunctionId, InputPort, ItemKey, OutputPort, State,
+    StateId, TypeId, TypeKind,
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{
-    self, Ident, ItemKind, Output, Owner, Party, Recipient, StateItem, TestItem, TypeExpressionKind,
+    self, Ident, ItemKind, Output, Owner, Party, Recipient, StateItem, TypeExpressionKind,
 };
-
-/// A test and the program with its params.
-#[derive(Clone, Debug)]
-pub(crate) struct TestProgram {
-    pub(crate) program: Program,
-    pub(crate) function: FunctionId,
-    pub(crate) seed: u64,
-}
-
-pub(super) fn test_program(
-    loaded: &Loaded,
-    given: &ParamValues,
-    test: &TestItem,
-) -> Result<TestProgram, Diagnostics> {
-    let mut values = given.clone();
-    let mut seed = 0;
-    let none = ParamValues::new();
-    let mut reader = Elaborator::new(loaded, &none);
-    for (name, value) in &test.with {
-        let Ok(number) = reader.const_integer(value, "what a test is run with") else {
-            continue;
-        };
-        if name.as_str() == "seed" {
-            match number.to_u64() {
-                Some(number) => seed = number,
-                None => {
-                    let error = Diagnostic::new(value.span, "a seed is from 0 to 2^64 - 1");
-                    reader.report(error);
-                }
-            }
-        } else if reader.param_named(name).is_some() {
-            values.insert(name.as_str().to_owned(), number);
-        }
-    }
-    if !reader.errors.is_empty() {
-        return Err(reader.errors);
-    }
-    let mut elaborator = Elaborator::new(loaded, &values);
-    elaborator.program();
-    if !elaborator.errors.is_empty() {
-        return Err(elaborator.errors);
-    }
-    let context = Context::new(loaded.root(), Surroundings::Test);
-    let unit = elaborator.program.types.unit();
-    let (body, context) = elaborator.within(context, |this| this.body(&test.body, unit, false));
-    elaborator.make_all();
-    if let Ok(body) = body {
-        let function = Function {
-            name: test.name.clone(),
-            is_component: false,
-            parameters: Vec::new(),
-            locals: context.locals,
-            counters: context.counters,
-            result: unit,
-            body,
-            span: test.name_span,
-        };
-        elaborator.program.functions.push(function);
-        elaborator.check_recursion();
-        ranges::check(&elaborator.program, &mut elaborator.errors);
-    }
-    let function = FunctionId(elaborator.program.functions.len() as u32 - 1);
-    let program = elaborator.finish()?;
-    Ok(TestProgram {
-        program,
-        function,
-        seed,
-    })
-}
 
 impl<'a> Elaborator<'a> {
     /// Elaborates all of the program but its tests.
@@ -155,8 +83,8 @@ impl<'a> Elaborator<'a> {
             .iter()
             .find(|item| matches!(item.kind, ItemKind::Entry(_)));
         match (&declared[..], entry) {
-            ([], Some(entry)) => {
-                let error = Diagnostic::new(entry.span, "the file names no parties");
+            ([], Some(_)) => {
+                let error = Diagnostic::new(self.file_start(), "the file names no parties");
                 self.report(error.help("begin it with `parties alice, bob;`"));
             }
             ([], None) => {}
@@ -193,31 +121,16 @@ impl<'a> Elaborator<'a> {
             return Ok(number);
         }
         let names: Vec<&str> = parties.iter().map(|party| party.as_str()).collect();
+        if names.is_empty() {
+            let error = Diagnostic::new(self.file_start(), "the file names no parties");
+            return self.fail(error.help("begin it with `parties alice, bob;`"));
+        }
         let error = Diagnostic::new(name.span, format!("there is no party `{}`", name.name));
         let help = match most_like(name.as_str(), names.iter().copied()) {
             Some(other) => format!("there is `{other}`"),
             None => format!("the parties are {}", names.join(" and ")),
         };
         self.fail(error.help(help))
-    }
-
-    /// The param that a test names.
-    fn param_named(&mut self, name: &Ident) -> Option<()> {
-        let items = self.loaded.syntax().items.iter();
-        let params = items.filter_map(|item| match &item.kind {
-            ItemKind::Param(param) => Some(param.name.as_str()),
-            _ => None,
-        });
-        let names: Vec<&str> = params.collect();
-        if names.contains(&name.as_str()) {
-            return Some(());
-        }
-        let error = Diagnostic::new(name.span, format!("there is no param `{}`", name.name));
-        self.report(match names.is_empty() {
-            true => error,
-            false => error.help(format!("the params are {}", names.join(", "))),
-        });
-        None
     }
 
     fn declare_state(&mut self, key: ItemKey, item: &'a StateItem) -> Done<()> {
@@ -265,18 +178,7 @@ impl<'a> Elaborator<'a> {
     fn entry(&mut self, key: ItemKey, entry: &'a syntax::Entry) -> Done<()> {
         let span = entry.name.span;
         let mut context = Context::new(key.0, Surroundings::Entry(entry.kind));
-        let mut inputs = Vec::new();
-        let mut failed = None;
-        for input in &entry.inputs {
-            match self.input(input, &inputs) {
-                Ok(port) => inputs.push(port),
-                Err(reported) => {
-                    let broken = Binding::Broken(reported);
-                    context.scopes[0].push((input.name.name.clone(), broken));
-                    failed = Some(reported);
-                }
-            }
-        }
+        let (inputs, failed) = self.inputs(entry, &mut context);
         let outputs = self.outputs(entry);
         let (outputs, reported) = match outputs {
             Ok(outputs) => (outputs, failed),
@@ -302,11 +204,15 @@ impl<'a> Elaborator<'a> {
                 let _ = this.block(&entry.body, None)?;
                 return Err(reported);
             }
-            this.body(&entry.body, result, has_result)
-                .map(|body| (body, locals))
+            this.result_names = outputs.iter().map(|port| port.name.clone()).collect();
+            let body = this.body(&entry.body, result, has_result);
+            this.result_names.clear();
+            body.map(|body| (body, locals))
         });
         let (body, parameters) = body?;
         self.check_outputs(entry, &context)?;
+        let assigned = context.assigned.iter();
+        let assigns = assigned.map(|state| state.0 as usize).collect();
         let function = Function {
             name: entry.name.name.clone(),
             is_component: false,
@@ -324,11 +230,33 @@ impl<'a> Elaborator<'a> {
             inputs,
             outputs,
             function: id,
+            assigns,
             span,
         });
         let number = EntryId(self.program.entries.len() as u32 - 1);
         self.entries.insert(key, number);
         Ok(())
+    }
+
+    /// The inputs that are right; the names of the others are broken in `context`.
+    fn inputs(
+        &mut self,
+        entry: &'a syntax::Entry,
+        context: &mut Context,
+    ) -> (Vec<InputPort>, Option<Reported>) {
+        let mut inputs = Vec::new();
+        let mut failed = None;
+        for input in &entry.inputs {
+            match self.input(input, &inputs) {
+                Ok(port) => inputs.push(port),
+                Err(reported) => {
+                    let broken = Binding::Broken(reported);
+                    context.scopes[0].push((input.name.name.clone(), broken));
+                    failed = Some(reported);
+                }
+            }
+        }
+        (inputs, failed)
     }
 
     /// Takes a finished function up among the instances.
@@ -470,16 +398,11 @@ impl<'a> Elaborator<'a> {
 
     /// Reports states that nothing gives a first value, and two functions `main`.
     fn check_chain(&mut self) {
-        let has_start = self
-            .program
-            .entries
-            .iter()
-            .any(|e| e.kind == EntryKind::Start);
-        let has_run = self
-            .program
-            .entries
-            .iter()
-            .any(|e| e.kind == EntryKind::Run);
+        let has = |kind: EntryKind| {
+            let mut items = self.loaded.syntax().items.iter();
+            items.any(|item| matches!(&item.kind, ItemKind::Entry(entry) if entry.kind == kind))
+        };
+        let (has_start, has_run) = (has(EntryKind::Start), has(EntryKind::Run));
         let open = self
             .program
             .states

@@ -229,7 +229,7 @@ impl<'a> Elaborator<'a> {
                 UnaryOperator::Not => "!",
                 UnaryOperator::Negate => "-",
             };
-            let mut error = Diagnostic::new(span, format!("`{sign}` of a `{name}`"));
+            let mut error = Diagnostic::new(span, format!("`{sign}` of a value of type `{name}`"));
             if let (UnaryOperator::Negate, TypeKind::Unsigned(width)) = (operator, kind) {
                 error = error.help(format!(
                     "`{name}` has no negative numbers: write `0 - x` to wrap around, or \

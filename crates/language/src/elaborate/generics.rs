@@ -2,6 +2,7 @@
 
 use super::calls::Given;
 use super::constants::{bindings, generic_context};
+use super::term::Term;
 use super::{Binding, Context, Done, Elaborator, Surroundings};
 use crate::diagnostic::Diagnostic;
 use crate::load::Definition;
@@ -185,6 +186,20 @@ impl<'a> Elaborator<'a> {
             };
             let error = Diagnostic::new(end, message);
             return self.fail(error.help("its last line is an expression without `;`"));
+        }
+        let of_tuple = matches!(self.program.types.kind(result), TypeKind::Tuple(_));
+        let is_tuple = match &branch.term {
+            Term::List(_, is_tuple) => *is_tuple,
+            term => term.ty() == Some(result),
+        };
+        if !self.result_names.is_empty() && of_tuple && !is_tuple {
+            let names: Vec<&str> = self.result_names.iter().map(|name| name.as_str()).collect();
+            let message = format!(
+                "the run has {} results, and its block gives one",
+                names.len()
+            );
+            let error = Diagnostic::new(branch.span, message);
+            return self.fail(error.help(format!("end it with `({})`", names.join(", "))));
         }
         let value = self.meet(branch.term, result, branch.span)?;
         Ok(Body::Block(Block { statements, value }))

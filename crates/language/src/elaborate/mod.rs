@@ -10,7 +10,7 @@
 //! | `expression`, `aggregates`, `operators`, `control`, `access` | expressions |
 //! | `statements`, `loops` | statements |
 //! | `calls`, `generics`, `builtins` | functions |
-//! | `entries` | states, `main`, runs, tests |
+//! | `entries`, `tests` | states, `main`, runs, tests |
 //! | `ranges` | indices and counters against lengths and types |
 
 mod access;
@@ -28,6 +28,7 @@ mod operators;
 mod ranges;
 mod statements;
 mod term;
+mod tests;
 mod types;
 
 use std::collections::{BTreeMap, HashMap};
@@ -45,7 +46,7 @@ use crate::syntax;
 use generics::{Instance, InstanceKey};
 use term::Term;
 
-pub(crate) use entries::TestProgram;
+pub(crate) use tests::TestProgram;
 
 type Done<T> = Result<T, Reported>;
 
@@ -70,7 +71,7 @@ pub(crate) fn elaborate_test(
     given: &ParamValues,
     test: &syntax::TestItem,
 ) -> Result<TestProgram, Diagnostics> {
-    entries::test_program(loaded, given, test)
+    tests::test_program(loaded, given, test)
 }
 
 pub(crate) struct Elaborator<'a> {
@@ -90,6 +91,8 @@ pub(crate) struct Elaborator<'a> {
     /// For each function what it is an instance of, and whether its body is made.
     made: Vec<Instance<'a>>,
     lambdas: Vec<Lambda<'a>>,
+    /// The names of the results of the run whose body is made.
+    result_names: Vec<Symbol>,
     context: Context,
 }
 
@@ -170,6 +173,7 @@ impl<'a> Elaborator<'a> {
             instances: HashMap::new(),
             made: Vec::new(),
             lambdas: Vec::new(),
+            result_names: Vec::new(),
             context: Context::new(loaded.root(), Surroundings::Constant),
         }
     }
@@ -278,20 +282,27 @@ impl<'a> Elaborator<'a> {
 fn most_like<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
     let distances = known.map(|other| (distance(name, other), other));
     let nearest = distances.min()?;
-    (nearest.0 <= 1 + name.len() / 4).then(|| nearest.1.to_owned())
+    let is_like = nearest.0 <= 1.max(name.len() / 3) && nearest.0 < name.len();
+    is_like.then(|| nearest.1.to_owned())
 }
 
-/// Edits from one name to another, letters in upper and lower case being alike.
+/// Edits from one name to another, an exchange of two letters in a row among them; letters in
+/// upper and lower case are alike.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = changed.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }

@@ -86,13 +86,34 @@ impl Elaborator<'_> {
 
     fn unknown(&mut self, name: &str, span: Span) -> Reported {
         let mut error = Diagnostic::new(span, format!("nothing here is called `{name}`"));
+        if let Some(help) = habit(name) {
+            return self.report(error.help(help));
+        }
         let locals = self.context.scopes.iter().flatten().map(|(name, _)| name);
         let known = locals.chain(self.loaded.names(self.context.module));
         if let Some(other) = most_like(name, known.map(|symbol| symbol.as_str())) {
             error = error.help(format!("there is `{other}`"));
-        } else if name == "random" {
-            error = error.help("`use std::random::random;` brings it in");
         }
         self.report(error)
     }
+}
+
+/// What stands here for a name that people know from other languages.
+fn habit(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "int" | "isize" | "long" | "sint" => "an integer with a sign is `i32`, or `i<N>`",
+        "uint" | "usize" | "unsigned" => "an integer without a sign is `u32`, or `u<N>`",
+        "float" | "double" | "f32" | "f64" | "sfix" => "a number with a point is `fixed<16, 16>`",
+        "str" | "String" | "string" | "char" => "a text of at most n bytes is `text<n>`",
+        "boolean" | "bit" | "sbool" => "a truth value is `bool`",
+        "Vec" | "vec" | "List" => "an array of n is `[T; n]`, one of at most n `[T; ..n]`",
+        "Option" | "Some" | "None" => "`Maybe { some: true, value: x }` is a value or none",
+        "mux" | "select" | "if_else" => "`if condition { a } else { b }` selects a secret",
+        "random" => "`use std::random::random;` brings it in",
+        "range" => "a loop over numbers is `for i in 0..n { … }`",
+        "print" | "println" | "reveal" | "open" => {
+            "what a party learns is a result: `-> (x: u32 to alice)`"
+        }
+        _ => return None,
+    })
 }

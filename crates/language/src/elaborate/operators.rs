@@ -92,7 +92,7 @@ impl<'a> Elaborator<'a> {
             (left, None) => self.typed(left, of.spans.0)?,
         };
         if !self.program.types.is_number(left.ty) {
-            let message = format!("a shift of a `{}`", self.type_name(left.ty));
+            let message = format!("a shift of a value of type `{}`", self.type_name(left.ty));
             return self.fail(Diagnostic::new(of.spans.0, message));
         }
         let (ty, span) = (left.ty, of.span);
@@ -112,7 +112,7 @@ impl<'a> Elaborator<'a> {
         }
         let right = self.typed(right, of.spans.1)?;
         if !matches!(self.program.types.kind(right.ty), TypeKind::Unsigned(_)) {
-            let message = format!("a shift by a `{}`", self.type_name(right.ty));
+            let message = format!("a shift by a value of type `{}`", self.type_name(right.ty));
             let error = Diagnostic::new(of.spans.1, message);
             return self.fail(error.help("the amount of a shift is unsigned"));
         }
@@ -262,7 +262,7 @@ impl<'a> Elaborator<'a> {
             (Some(ty), Some(other)) if ty != other => {
                 let (first, second) = (self.type_name(ty), self.type_name(other));
                 let message = format!(
-                    "`{}` of a `{first}` and a `{second}`: operands have one type",
+                    "`{}` of `{first}` and `{second}`: operands have one type",
                     of.operator.sign()
                 );
                 let mut error = Diagnostic::new(of.sign, message)
@@ -276,6 +276,8 @@ impl<'a> Elaborator<'a> {
                     };
                     let help = format!("convert the {} one: `… as {}`", wider.1, wider.0);
                     error = error.help(help);
+                } else if *types.kind(other) == TypeKind::Bool && types.is_integer(ty) {
+                    error = error.help(format!("convert the bool: `(…) as {first}`"));
                 }
                 self.fail(error)
             }

@@ -248,7 +248,10 @@ impl Walk<'_> {
                         walk.turn_text(number)
                     );
                     let error = Diagnostic::new(*span, message);
-                    error.help("an `if` on counters alone leaves such turns out")
+                    match number.as_constant() {
+                        Some(_) => error.help(format!("indices are 0 to {greatest}")),
+                        None => error.help("an `if` on counters alone leaves such turns out"),
+                    }
                 });
                 element_type
             }
@@ -341,7 +344,7 @@ impl Walk<'_> {
             let name = walk.program.types.name(ty);
             let turn = walk.turn_text(number);
             let message = format!("{value} does not fit into `{name}`{turn}");
-            Diagnostic::new(span, message)
+            Diagnostic::new(span, message).label(format!("`{name}` has {} to {}", range.0, range.1))
         });
     }
 }
@@ -370,9 +373,7 @@ fn bounds(number: &Number, counters: &[(i128, i128)]) -> Option<(i128, i128)> {
     for operand in operands {
         ranges.push(bounds(operand, counters)?);
     }
-    let corner = |a: i128, b: i128| operator.compute(&[a, b]);
     match (operator, &ranges[..]) {
-        // Monotonic in each operand: the extremes are at corners.
         (
             N::Add
             | N::Subtract
@@ -382,24 +383,8 @@ fn bounds(number: &Number, counters: &[(i128, i128)]) -> Option<(i128, i128)> {
             | N::ShiftLeft
             | N::ShiftRight,
             &[a, b],
-        ) => {
-            let corners = [
-                corner(a.0, b.0)?,
-                corner(a.0, b.1)?,
-                corner(a.1, b.0)?,
-                corner(a.1, b.1)?,
-            ];
-            Some((*corners.iter().min()?, *corners.iter().max()?))
-        }
-        (N::Divide, &[a, b]) if b.0 > 0 => {
-            let corners = [
-                corner(a.0, b.0)?,
-                corner(a.0, b.1)?,
-                corner(a.1, b.0)?,
-                corner(a.1, b.1)?,
-            ];
-            Some((*corners.iter().min()?, *corners.iter().max()?))
-        }
+        ) => corners(*operator, a, b),
+        (N::Divide, &[a, b]) if b.0 > 0 => corners(*operator, a, b),
         (N::Remainder, &[a, b]) if a.0 >= 0 && b.0 > 0 => Some((0, a.1.min(b.1 - 1))),
         (N::And, &[a, b]) if a.0 >= 0 && b.0 >= 0 => truth_or((0, a.1.min(b.1)), a, b, *operator),
         (N::Or | N::Xor, &[a, b]) if a.0 >= 0 && b.0 >= 0 => {
@@ -421,6 +406,17 @@ fn bounds(number: &Number, counters: &[(i128, i128)]) -> Option<(i128, i128)> {
         (N::Bits, &[a]) => Some((N::Bits.compute(&[a.0])?, N::Bits.compute(&[a.1])?)),
         _ => None,
     }
+}
+
+/// The range of an operator that is monotonic in each operand: its ends are at corners.
+fn corners(operator: NumberOperator, a: (i128, i128), b: (i128, i128)) -> Option<(i128, i128)> {
+    let mut range: Option<(i128, i128)> = None;
+    for (x, y) in [(a.0, b.0), (a.0, b.1), (a.1, b.0), (a.1, b.1)] {
+        let value = operator.compute(&[x, y])?;
+        let (low, high) = range.unwrap_or((value, value));
+        range = Some((low.min(value), high.max(value)));
+    }
+    range
 }
 
 /// The value where both operands are known, else the range.

@@ -220,7 +220,9 @@ impl Elaborator<'_> {
     ) -> Done<Expression> {
         let length = parts.len();
         if length > size as usize {
-            return self.mismatch(ty, &format!("an array of {length}"), span);
+            let name = self.type_name(ty);
+            let message = format!("{length} items for a `{name}`, which has at most {size}");
+            return self.fail(Diagnostic::new(span, message));
         }
         let mut items = Vec::with_capacity(size as usize);
         for (part, span) in parts {
@@ -269,7 +271,9 @@ impl Elaborator<'_> {
                             | TypeKind::Bool
                     )
                 };
-                if is_number(&found) && is_number(&expected) && expected != TypeKind::Bool {
+                if expected == TypeKind::Bool && is_number(&found) {
+                    error = error.help("compare it: `… != 0`");
+                } else if is_number(&found) && is_number(&expected) {
                     let help = format!(
                         "nothing converts by itself; write `… as {}`",
                         self.type_name(ty)

@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, Role};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::TokenKind as T;
 use crate::syntax::{
@@ -90,6 +90,7 @@ impl Parser<'_> {
             }
             _ => return self.cast(),
         };
+        self.note(Role::Prefix);
         let start = self.skip();
         let operand = self.nested(Self::unary_operand)?;
         let span = start.to(operand.span);
@@ -106,6 +107,7 @@ impl Parser<'_> {
                     T::Minus => UnaryOperator::Negate,
                     _ => UnaryOperator::Not,
                 };
+                self.note(Role::Prefix);
                 let start = self.skip();
                 let operand = self.nested(Self::unary_operand)?;
                 let span = start.to(operand.span);
@@ -356,7 +358,11 @@ impl Parser<'_> {
 
     fn lambda(&mut self) -> Parsed<ExpressionKind> {
         let mut parameters = Vec::new();
-        if self.take(T::OrOr).is_none() {
+        if self.is(T::OrOr) {
+            self.note(Role::CloseLambda);
+            self.skip();
+        } else {
+            self.note(Role::OpenLambda);
             self.skip();
             while !self.is(T::Or) {
                 parameters.push(self.pattern()?);
@@ -364,6 +370,7 @@ impl Parser<'_> {
                     break;
                 }
             }
+            self.note(Role::CloseLambda);
             self.expect(T::Or)?;
         }
         let body = self.expression()?;

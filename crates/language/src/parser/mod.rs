@@ -8,9 +8,9 @@ mod statement;
 mod types;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Reported};
-use crate::lexer::{Token, TokenKind, lex};
+use crate::lexer::{Lexed, Token, TokenKind, lex};
 use crate::source::{FileId, Span, Symbol, Words};
-use crate::syntax::{File, Ident};
+use crate::syntax::{File, Ident, Item};
 
 /// Deepest nesting of expressions, blocks and types in each other.
 const MAX_NESTING: usize = 128;
@@ -20,6 +20,34 @@ type Parsed<T> = Result<T, Reported>;
 /// Reads a file. What could not be read is reported and left out.
 pub(crate) fn parse(file: FileId, text: &str, errors: &mut Diagnostics) -> File {
     let lexed = lex(file, text, errors);
+    let (items, _) = parse_tokens(text, &lexed, errors);
+    File {
+        items,
+        comments: lexed.comments,
+    }
+}
+
+/// What a sign is that can be several things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Opens angle brackets.
+    OpenAngle,
+    /// Closes angle brackets.
+    CloseAngle,
+    /// Stands before its operand.
+    Prefix,
+    /// Opens the parameters of a lambda.
+    OpenLambda,
+    /// Closes the parameters of a lambda.
+    CloseLambda,
+}
+
+/// The items of a file, and the roles of its signs by the byte at which each begins.
+pub(crate) fn parse_tokens(
+    text: &str,
+    lexed: &Lexed,
+    errors: &mut Diagnostics,
+) -> (Vec<Item>, Vec<(u32, Role)>) {
     let mut parser = Parser {
         text,
         tokens: &lexed.tokens,
@@ -28,13 +56,11 @@ pub(crate) fn parse(file: FileId, text: &str, errors: &mut Diagnostics) -> File 
         nesting: 0,
         struct_allowed: true,
         words: Words::default(),
+        roles: Vec::new(),
         errors,
     };
     let items = parser.items();
-    File {
-        items,
-        comments: lexed.comments,
-    }
+    (items, parser.roles)
 }
 
 struct Parser<'a> {
@@ -48,6 +74,8 @@ struct Parser<'a> {
     /// Whether a name and `{` begin a struct's value: not where a block may follow.
     struct_allowed: bool,
     words: Words,
+    /// Signs that can be several things, by the byte at which each begins.
+    roles: Vec<(u32, Role)>,
     errors: &'a mut Diagnostics,
 }
 
@@ -57,6 +85,7 @@ struct Mark {
     at: usize,
     half: Option<Token>,
     errors: usize,
+    roles: usize,
 }
 
 impl Parser<'_> {
@@ -112,6 +141,11 @@ impl Parser<'_> {
         span
     }
 
+    /// Notes what the next sign is.
+    fn note(&mut self, role: Role) {
+        self.roles.push((self.span().start, role));
+    }
+
     fn take(&mut self, kind: TokenKind) -> Option<Span> {
         self.is(kind).then(|| self.skip())
     }
@@ -125,12 +159,14 @@ impl Parser<'_> {
             at: self.at,
             half: self.half,
             errors: self.errors.len(),
+            roles: self.roles.len(),
         }
     }
 
     fn go_back(&mut self, mark: Mark) {
         (self.at, self.half) = (mark.at, mark.half);
         self.errors.truncate(mark.errors);
+        self.roles.truncate(mark.roles);
     }
 
     fn report<T>(&mut self, error: Diagnostic) -> Parsed<T> {
@@ -164,6 +200,7 @@ impl Parser<'_> {
     /// A `>` that closes angle brackets, also one that is half of a `>>`.
     fn expect_close_angle(&mut self) -> Parsed<Span> {
         let token = self.token();
+        self.note(Role::CloseAngle);
         let rest = match token.kind {
             TokenKind::ShiftRight => TokenKind::Greater,
             TokenKind::GreaterEqual => TokenKind::Equal,

@@ -23,6 +23,7 @@ impl Parser<'_> {
         let start = self.expect(T::OpenBrace)?;
         let mut statements = Vec::new();
         let mut value = None;
+        let mut is_broken = false;
         while !self.is(T::CloseBrace) {
             if self.is(T::End) || self.errors.is_full() {
                 let error = Diagnostic::new(start, "this `{` is not closed");
@@ -42,15 +43,20 @@ impl Parser<'_> {
                             .report(Diagnostic::new(after, "expected `;` or `}` here"));
                         self.skip_statement(before);
                         value = None;
+                        is_broken = true;
                     }
                 }
-                Err(_) => self.skip_statement(before),
+                Err(_) => {
+                    self.skip_statement(before);
+                    is_broken = true;
+                }
             }
         }
         let end = self.skip();
         Ok(Block {
             statements,
             value,
+            is_broken,
             span: start.to(end),
         })
     }

@@ -1,6 +1,6 @@
 //! Types, paths and what stands between angle brackets.
 
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, Role};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::TokenKind as T;
 use crate::syntax::{
@@ -11,9 +11,11 @@ impl Parser<'_> {
     /// `<const N, T>`, or nothing.
     pub(super) fn generics(&mut self) -> Parsed<Vec<Generic>> {
         let mut generics = Vec::new();
-        if self.take(T::Less).is_none() {
+        if !self.is(T::Less) {
             return Ok(generics);
         }
+        self.note(Role::OpenAngle);
+        self.skip();
         while !self.is(T::Greater) {
             let is_const = self.take(T::Const).is_some();
             let name = self.ident("a name such as `T` or `const N`")?;
@@ -117,6 +119,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn generic_arguments(&mut self) -> Parsed<Vec<GenericArgument>> {
+        self.note(Role::OpenAngle);
         self.expect(T::Less)?;
         let mut arguments = Vec::new();
         loop {

@@ -6,6 +6,16 @@ use num_traits::One;
 use super::{TypeId, TypeKind, TypeTable, Value, low_bits};
 
 impl TypeTable {
+    /// A number of counters as a value of a bool or number.
+    #[must_use]
+    pub fn value_of_number(&self, ty: TypeId, number: i128) -> Value {
+        match *self.kind(ty) {
+            TypeKind::Bool => Value::Bool(number != 0),
+            TypeKind::Fixed(_, fraction) => Value::Integer(BigInt::from(number) << fraction),
+            _ => Value::Integer(number.into()),
+        }
+    }
+
     /// The value that bits stand for, as the peer or random bits may give them: a variant past
     /// the last is the last, and a length past the greatest the greatest.
     #[must_use]

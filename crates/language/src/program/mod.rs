@@ -98,6 +98,8 @@ pub struct Entry {
     pub outputs: Vec<OutputPort>,
     /// What is computed.
     pub function: FunctionId,
+    /// The numbers of the states that it assigns.
+    pub assigns: Vec<usize>,
     /// Where it is declared.
     pub span: Span,
 }

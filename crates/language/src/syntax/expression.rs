@@ -223,6 +223,8 @@ pub struct Block {
     pub statements: Vec<Statement>,
     /// The value at the end, if there is one.
     pub value: Option<Box<Expression>>,
+    /// Whether a part of it could not be read.
+    pub is_broken: bool,
     /// From brace to brace.
     pub span: Span,
 }

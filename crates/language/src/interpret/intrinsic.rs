@@ -1,0 +1,43 @@
+//! The functions of the prelude that are not written in the language.
+
+use num_traits::ToPrimitive;
+
+use super::operators;
+use crate::program::{Intrinsic, TypeId, TypeTable, Value};
+
+/// The value of a function of the prelude; nothing for random bits.
+pub(crate) fn intrinsic(
+    types: &TypeTable,
+    intrinsic: Intrinsic,
+    ty: TypeId,
+    argument_types: &[TypeId],
+    arguments: &[Value],
+) -> Option<Value> {
+    let count = |n: u64| Some(Value::Integer(n.into()));
+    let width = argument_types.first().map_or(0, |ty| types.width(*ty));
+    match (intrinsic, arguments) {
+        (Intrinsic::Min, [a, b]) => {
+            Some(Value::Integer(a.as_integer().min(b.as_integer()).clone()))
+        }
+        (Intrinsic::Max, [a, b]) => {
+            Some(Value::Integer(a.as_integer().max(b.as_integer()).clone()))
+        }
+        (Intrinsic::Abs, [a]) => Some(operators::abs(types, ty, a)),
+        (Intrinsic::WideMul, [a, b]) => Some(operators::wide_mul(a, b)),
+        (Intrinsic::AddSat, [a, b]) => Some(operators::add_sat(types, ty, a, b)),
+        (Intrinsic::OneHot, [index]) => {
+            let (_, length) = types.element(ty)?;
+            let at = index.as_integer().to_u32();
+            let bits = (0..length).map(|number| Value::Bool(at == Some(number)));
+            Some(Value::List(bits.collect()))
+        }
+        (Intrinsic::GetOr, [array, index, other]) => {
+            let at = index.as_integer().to_usize();
+            let element = at.and_then(|at| array.as_list().get(at));
+            Some(element.unwrap_or(other).clone())
+        }
+        (Intrinsic::LeadingOnes, [a]) => count(operators::leading_ones(width, a.as_integer())),
+        (Intrinsic::CountOnes, [a]) => count(operators::count_ones(width, a.as_integer())),
+        _ => None,
+    }
+}

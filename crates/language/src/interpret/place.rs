@@ -1,0 +1,123 @@
+//! Reads and writes of parts of values.
+
+use num_traits::ToPrimitive;
+
+use super::operators;
+use super::run::{Frame, Machine, Run};
+use crate::program::{LocalId, Place, Root, Step, Value};
+
+impl<'p> Machine<'p> {
+    pub(super) fn read(&mut self, frame: &mut Frame, place: &'p Place) -> Run<Value> {
+        let steps = self.steps(frame, place)?;
+        let computed;
+        let mut value = match &place.root {
+            Root::Local(local) => &frame.locals[local.0 as usize],
+            Root::State(state) => &self.states[state.0 as usize],
+            Root::Value(root) => {
+                computed = self.expression(frame, root)?;
+                &computed
+            }
+        };
+        for step in &steps {
+            let parts = value.as_list();
+            value = match step {
+                Resolved::Part(number) => &parts[*number],
+                Resolved::Index(index) => &parts[operators::clamped(index, parts.len())],
+                Resolved::Slice(from, count) => {
+                    // Nothing but steps on the slice's own parts follow; it is small.
+                    let slice = Value::List(parts[*from..*from + *count].to_vec());
+                    let rest = &steps[1 + position(&steps, step)..];
+                    return Ok(below(&slice, rest));
+                }
+            };
+        }
+        Ok(value.clone())
+    }
+
+    /// The steps of a place, with the numbers that they have now.
+    fn steps(&mut self, frame: &mut Frame, place: &'p Place) -> Run<Vec<Resolved>> {
+        let mut steps = Vec::with_capacity(place.path.len());
+        for step in &place.path {
+            steps.push(match step {
+                Step::Field(field) => Resolved::Part(*field as usize),
+                Step::At(number, span) => {
+                    let number = self.number(frame, number, *span)?;
+                    Resolved::Part(number.to_usize().unwrap_or(usize::MAX))
+                }
+                Step::AtSecret(index) => Resolved::Index(self.expression(frame, index)?),
+                Step::Slice(from, count, span) => {
+                    let from = self.number(frame, from, *span)?;
+                    let from = from.to_usize().unwrap_or(usize::MAX);
+                    Resolved::Slice(from, *count as usize)
+                }
+            });
+        }
+        Ok(steps)
+    }
+
+    pub(super) fn assign(&mut self, frame: &mut Frame, place: &'p Place, value: Value) -> Run<()> {
+        let steps = self.steps(frame, place)?;
+        let root = match &place.root {
+            Root::Local(LocalId(local)) => &mut frame.locals[*local as usize],
+            Root::State(state) => &mut self.states[state.0 as usize],
+            Root::Value(_) => return Ok(()),
+        };
+        set(root, &steps, value);
+        Ok(())
+    }
+}
+
+/// A step whose numbers are known.
+#[derive(Clone, Debug)]
+enum Resolved {
+    Part(usize),
+    Index(Value),
+    Slice(usize, usize),
+}
+
+fn position(steps: &[Resolved], step: &Resolved) -> usize {
+    steps
+        .iter()
+        .position(|other| core::ptr::eq(other, step))
+        .unwrap_or(0)
+}
+
+fn below(value: &Value, steps: &[Resolved]) -> Value {
+    let Some((step, rest)) = steps.split_first() else {
+        return value.clone();
+    };
+    let parts = value.as_list();
+    match step {
+        Resolved::Part(number) => below(&parts[*number], rest),
+        Resolved::Index(index) => below(&parts[operators::clamped(index, parts.len())], rest),
+        Resolved::Slice(from, count) => {
+            below(&Value::List(parts[*from..*from + *count].to_vec()), rest)
+        }
+    }
+}
+
+/// Writes a part of a value; an index past the end writes nothing.
+fn set(target: &mut Value, steps: &[Resolved], value: Value) {
+    let Some((step, rest)) = steps.split_first() else {
+        *target = value;
+        return;
+    };
+    let parts = target.as_list_mut();
+    match step {
+        Resolved::Part(number) => set(&mut parts[*number], rest, value),
+        Resolved::Index(index) => {
+            let number = match index {
+                Value::Bool(bit) => usize::from(*bit),
+                index => index.as_integer().to_usize().unwrap_or(usize::MAX),
+            };
+            if let Some(part) = parts.get_mut(number) {
+                set(part, rest, value);
+            }
+        }
+        Resolved::Slice(from, count) => {
+            let mut slice = Value::List(parts[*from..*from + *count].to_vec());
+            set(&mut slice, rest, value);
+            parts.splice(*from..*from + *count, slice.as_list().iter().cloned());
+        }
+    }
+}

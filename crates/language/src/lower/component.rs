@@ -1,0 +1,85 @@
+//! The circuits of `component fn`s.
+
+use std::collections::BTreeMap;
+
+use tacit_circuit::builder::{Builder, Bus};
+use tacit_circuit::{Circuit, library};
+
+use super::operators::Bits;
+use super::trace::{Components, Tracer};
+use super::{CircuitFiles, Error, Lower};
+use crate::program::{Body, Function, FunctionId, Program};
+
+/// The circuit of a component: a port for each parameter that has bits, and one for the result.
+pub(super) fn circuit(
+    program: &Program,
+    id: FunctionId,
+    files: &dyn CircuitFiles,
+) -> Lower<Circuit> {
+    let function = &program.functions[id.0 as usize];
+    if !matches!(function.body, Body::Block(_)) {
+        return external(program, function, files);
+    }
+    let builder = Builder::new();
+    let mut tracer = Tracer::new(&builder, program, files, Components::Inline);
+    let mut arguments: Vec<Bits<'_>> = Vec::new();
+    for local in &function.parameters {
+        let local = &function.locals[local.0 as usize];
+        let width = program.types.width(local.ty) as usize;
+        arguments.push(match width {
+            0 => Vec::new(),
+            _ => builder.bus(local.name.as_str(), width).bits().collect(),
+        });
+    }
+    let result = tracer.call(id, arguments)?;
+    builder.output("result", &Bus::from_bits(&builder, result));
+    builder
+        .finish()
+        .map_err(|error| Error::At(function.span, error.to_string()))
+}
+
+/// The circuit of the library or a file that a function stands for, if it has the same ports.
+pub(super) fn external(
+    program: &Program,
+    function: &Function,
+    files: &dyn CircuitFiles,
+) -> Lower<Circuit> {
+    let at = |message: String| Error::At(function.span, message);
+    let circuit = match &function.body {
+        Body::Library(name) => {
+            library::find(name.as_str(), &BTreeMap::new()).map_err(|error| at(error.to_string()))?
+        }
+        Body::File(path, order) => files
+            .circuit(path.as_str(), *order)
+            .map_err(|reason| at(format!("`{path}` cannot be used: {reason}")))?,
+        Body::Block(_) => return Err(at("this function has a body".to_owned())),
+    };
+    let types = &program.types;
+    let widths: Vec<usize> = function
+        .parameters
+        .iter()
+        .map(|local| types.width(function.locals[local.0 as usize].ty) as usize)
+        .collect();
+    let ports: Vec<usize> = circuit
+        .inputs()
+        .iter()
+        .map(|port| port.ty.width())
+        .collect();
+    if widths != ports {
+        let message = format!(
+            "the circuit of `{}` has inputs of {ports:?} bits, and the function of {widths:?}",
+            function.name
+        );
+        return Err(at(message));
+    }
+    let width = types.width(function.result) as usize;
+    if circuit.output_bits() != width {
+        let message = format!(
+            "the circuit of `{}` gives {} bits, and the function {width}",
+            function.name,
+            circuit.output_bits()
+        );
+        return Err(at(message));
+    }
+    Ok(circuit)
+}

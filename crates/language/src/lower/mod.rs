@@ -1,0 +1,84 @@
+//! From a typed program to functions of the circuit crate.
+//!
+//! A run is traced over a circuit builder with every loop unrolled. A `component fn` becomes a
+//! component of its own, and its calls calls; everything else is cut into components between them.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `trace` | runs functions over wires in place of values |
+//! | `place` | reads and writes parts of values, under secret indices and conditions |
+//! | `operators` | what each operator costs in gates |
+//! | `component` | the circuits of `component fn`s |
+//! | `cut` | which gates between the calls form one component |
+//! | `run` | a run as one circuit: inputs, states, results |
+//! | `emit` | the function: ports, components, steps |
+
+mod component;
+mod cut;
+mod emit;
+mod operators;
+mod place;
+mod run;
+mod trace;
+
+use tacit_circuit::{Circuit, Function};
+
+use crate::diagnostic::Diagnostic;
+use crate::program::{BitOrder, EntryId, Program};
+use crate::source::Span;
+
+/// Gives the circuit files that a program names. The crate itself does no I/O.
+pub trait CircuitFiles {
+    /// The circuit in the file `path`, whose numbers are in this bit order.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is none, as the end of a sentence: `it does not exist`.
+    fn circuit(&self, path: &str, order: BitOrder) -> Result<Circuit, String>;
+}
+
+/// No circuit files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoCircuitFiles;
+
+impl CircuitFiles for NoCircuitFiles {
+    fn circuit(&self, _path: &str, _order: BitOrder) -> Result<Circuit, String> {
+        Err("no circuit files are given here".to_owned())
+    }
+}
+
+/// A run as a function.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The function. Its inputs are those of the run in order, then those of `random`.
+    pub function: Function,
+    /// The inputs that carry random bits, one of each party; their XOR is what the run draws.
+    pub random: Vec<String>,
+}
+
+impl Program {
+    /// The function of a run of the program called `name`.
+    ///
+    /// # Errors
+    ///
+    /// The run is beyond a limit, or names a circuit that there is not.
+    pub fn lower(
+        &self,
+        name: &str,
+        entry: EntryId,
+        files: &dyn CircuitFiles,
+    ) -> Result<Lowered, Diagnostic> {
+        emit::function(self, name, entry, files).map_err(|error| match error {
+            Error::At(span, message) => Diagnostic::new(span, message),
+        })
+    }
+}
+
+/// Why a run has no function.
+#[derive(Debug)]
+enum Error {
+    /// What is written there is the reason.
+    At(Span, String),
+}
+
+type Lower<T> = Result<T, Error>;

@@ -1,0 +1,231 @@
+//! Reads and writes of parts of values.
+
+use tacit_circuit::builder::Bit;
+
+use super::operators::Bits;
+use super::trace::{Frame, Tracer, Variable, Written};
+use super::{Error, Lower};
+use crate::program::{Place, Root, Step, TypeId, TypeKind};
+
+/// A step whose numbers are known, and the wires of its index where that is a secret.
+enum Resolved<'b> {
+    /// This many wires from the start of what comes before.
+    At(usize, usize),
+    /// One of `count` elements of `width` wires.
+    Secret(Bits<'b>, usize, usize),
+}
+
+impl<'b, 'p> Tracer<'b, 'p> {
+    pub(super) fn wires<'f>(
+        &'f self,
+        frame: &'f Frame<'b, 'p>,
+        variable: Variable,
+    ) -> &'f Bits<'b> {
+        match variable {
+            Variable::Local(local) => &frame.locals[local as usize],
+            Variable::State(state) => &self.states[state as usize],
+        }
+    }
+
+    pub(super) fn wires_mut<'f>(
+        &'f mut self,
+        frame: &'f mut Frame<'b, 'p>,
+        variable: Variable,
+    ) -> &'f mut Bits<'b> {
+        match variable {
+            Variable::Local(local) => &mut frame.locals[local as usize],
+            Variable::State(state) => &mut self.states[state as usize],
+        }
+    }
+
+    /// Overwrites wires; under a secret condition what was there is noted.
+    pub(super) fn write(
+        &mut self,
+        frame: &mut Frame<'b, 'p>,
+        variable: Variable,
+        start: usize,
+        bits: &[Bit<'b>],
+    ) {
+        let end = start + bits.len();
+        if frame.log.is_some() {
+            let before = self.wires(frame, variable)[start..end].to_vec();
+            let written = Written {
+                variable,
+                start,
+                before,
+            };
+            frame.log.get_or_insert_default().push(written);
+        }
+        self.wires_mut(frame, variable)[start..end].copy_from_slice(bits);
+    }
+
+    pub(super) fn read(&mut self, frame: &mut Frame<'b, 'p>, place: &'p Place) -> Lower<Bits<'b>> {
+        let (ty, computed) = match &place.root {
+            Root::Local(local) => (frame.function.locals[local.0 as usize].ty, None),
+            Root::State(state) => (self.program.states[state.0 as usize].ty, None),
+            Root::Value(value) => (value.ty, Some(self.expression(frame, value)?)),
+        };
+        let (steps, width) = self.steps(frame, place, ty)?;
+        let wires = match (&computed, variable(place)) {
+            (None, Some(variable)) => self.wires(frame, variable),
+            (computed, _) => computed.as_ref().expect("a value that was computed"),
+        };
+        Ok(self.part(wires, &steps, width))
+    }
+
+    /// The part of `wires` that is `width` wide and that steps lead to.
+    fn part(&self, wires: &[Bit<'b>], steps: &[Resolved<'b>], width: usize) -> Bits<'b> {
+        let Some((step, rest)) = steps.split_first() else {
+            return wires[..width].to_vec();
+        };
+        match step {
+            Resolved::At(start, length) => self.part(&wires[*start..start + length], rest, width),
+            Resolved::Secret(index, count, element) => {
+                // What follows picks the same part of each element.
+                let known = rest
+                    .iter()
+                    .take_while(|step| matches!(step, Resolved::At(..)));
+                let (mut start, mut length) = (0, *element);
+                let mut skipped = 0;
+                for step in known {
+                    if let Resolved::At(from, wide) = step {
+                        start += from;
+                        length = *wide;
+                        skipped += 1;
+                    }
+                }
+                let at = |number: usize| {
+                    let from = number * element + start;
+                    &wires[from..from + length]
+                };
+                let elements: Vec<&[Bit<'b>]> = (0..*count).map(at).collect();
+                let found = self.operators().lookup(&elements, index);
+                self.part(&found, &rest[skipped..], width)
+            }
+        }
+    }
+
+    /// The steps of a place, and how wide the part is that they lead to.
+    fn steps(
+        &mut self,
+        frame: &mut Frame<'b, 'p>,
+        place: &'p Place,
+        root: TypeId,
+    ) -> Lower<(Vec<Resolved<'b>>, usize)> {
+        let types = &self.program.types;
+        let mut ty = root;
+        let mut steps = Vec::with_capacity(place.path.len());
+        for step in &place.path {
+            let element = types.element(ty);
+            let (element_type, count) = element.unwrap_or((ty, 0));
+            let width = types.width(element_type) as usize;
+            let outside = |span, number: i128| {
+                let message = format!("the index is {number}, and the array has {count} elements");
+                Error::At(span, message)
+            };
+            match step {
+                Step::Field(field) => {
+                    let fields = types.fields(ty);
+                    let before = &fields[..*field as usize];
+                    let start: u64 = before.iter().map(|ty| types.width(*ty)).sum();
+                    ty = fields[*field as usize];
+                    steps.push(Resolved::At(start as usize, types.width(ty) as usize));
+                }
+                Step::At(number, span) => {
+                    let number = self.number(frame, number, *span)?;
+                    let at = usize::try_from(number)
+                        .ok()
+                        .filter(|at| *at < count as usize);
+                    let at = at.ok_or_else(|| outside(*span, number))?;
+                    steps.push(Resolved::At(at * width, width));
+                    ty = element_type;
+                }
+                Step::AtSecret(index) => {
+                    let index = self.expression(frame, index)?;
+                    steps.push(Resolved::Secret(index, count as usize, width));
+                    ty = element_type;
+                }
+                Step::Slice(from, picked, span) => {
+                    let number = self.number(frame, from, *span)?;
+                    let last = i128::from(count) - i128::from(*picked);
+                    let at = usize::try_from(number).ok().filter(|_| number <= last);
+                    let at = at.ok_or_else(|| outside(*span, number))?;
+                    steps.push(Resolved::At(at * width, *picked as usize * width));
+                    let kind = match types.kind(ty) {
+                        TypeKind::Bytes(_) => TypeKind::Bytes(*picked),
+                        TypeKind::Text(_) => TypeKind::Text(*picked),
+                        _ => TypeKind::Array(element_type, *picked),
+                    };
+                    ty = types.find(&kind).unwrap_or(ty);
+                }
+            }
+        }
+        Ok((steps, types.width(ty) as usize))
+    }
+
+    pub(super) fn assign(
+        &mut self,
+        frame: &mut Frame<'b, 'p>,
+        place: &'p Place,
+        bits: &[Bit<'b>],
+    ) -> Lower<()> {
+        let Some(variable) = variable(place) else {
+            return Ok(());
+        };
+        let ty = match variable {
+            Variable::Local(local) => frame.function.locals[local as usize].ty,
+            Variable::State(state) => self.program.states[state as usize].ty,
+        };
+        let (steps, _) = self.steps(frame, place, ty)?;
+        let known = steps
+            .iter()
+            .take_while(|step| matches!(step, Resolved::At(..)));
+        let (mut start, mut length) = (0, self.program.types.width(ty) as usize);
+        let mut taken = 0;
+        for step in known {
+            if let Resolved::At(from, wide) = step {
+                start += from;
+                length = *wide;
+                taken += 1;
+            }
+        }
+        let now = self.wires(frame, variable)[start..start + length].to_vec();
+        let after = self.updated(&now, &steps[taken..], bits);
+        self.write(frame, variable, start, &after);
+        Ok(())
+    }
+
+    /// `wires` after the part that steps lead to has become `bits`.
+    fn updated(&self, wires: &[Bit<'b>], steps: &[Resolved<'b>], bits: &[Bit<'b>]) -> Bits<'b> {
+        let Some((step, rest)) = steps.split_first() else {
+            return bits.to_vec();
+        };
+        let mut all = wires.to_vec();
+        match step {
+            Resolved::At(start, length) => {
+                let range = *start..start + length;
+                let part = self.updated(&wires[range.clone()], rest, bits);
+                all[range].copy_from_slice(&part);
+            }
+            Resolved::Secret(index, count, width) => {
+                let chosen = self.operators().one_hot(index, *count);
+                for (number, here) in chosen.into_iter().enumerate() {
+                    let range = number * width..(number + 1) * width;
+                    let before = &wires[range.clone()];
+                    let after = self.updated(before, rest, bits);
+                    let selected = self.operators().select(here, &after, before);
+                    all[range].copy_from_slice(&selected);
+                }
+            }
+        }
+        all
+    }
+}
+
+fn variable(place: &Place) -> Option<Variable> {
+    match &place.root {
+        Root::Local(local) => Some(Variable::Local(local.0)),
+        Root::State(state) => Some(Variable::State(state.0)),
+        Root::Value(_) => None,
+    }
+}
