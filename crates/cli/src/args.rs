@@ -2,7 +2,7 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | `demo`, `keygen`, `inspect`, `run`, `prepare`, `serve`, `stock` | arguments of one command each, and examples |
+//! | `demo`, `keygen`, `inspect`, `language`, `run`, `prepare`, `serve`, `stock` | arguments of one command each, and examples |
 //! | `function`, `party` | what several commands take |
 //! | `text` | how arguments are written |
 //!
@@ -12,6 +12,7 @@ mod demo;
 mod function;
 mod inspect;
 mod keygen;
+mod language;
 mod party;
 mod prepare;
 mod run;
@@ -28,6 +29,7 @@ pub(crate) use demo::DemoArgs;
 pub(crate) use function::FunctionArgs;
 pub(crate) use inspect::InspectArgs;
 pub(crate) use keygen::KeygenArgs;
+pub(crate) use language::{FmtArgs, ProgramArgs};
 pub(crate) use party::{MeetArgs, ProtocolArg, RoleArg, StockArgs};
 pub(crate) use prepare::{Counted, PrepareArgs, PrepareFor};
 pub(crate) use run::{RunArgs, RunRoleArg};
@@ -83,6 +85,15 @@ pub(crate) enum Command {
     /// What a function takes, gives, costs and rests on
     #[command(after_help = inspect::EXAMPLES)]
     Inspect(InspectArgs),
+    /// Look for errors in programs of the language
+    #[command(after_help = language::CHECK_EXAMPLES)]
+    Check(ProgramArgs),
+    /// Run the tests of programs of the language
+    #[command(after_help = language::TEST_EXAMPLES)]
+    Test(ProgramArgs),
+    /// Format programs of the language
+    #[command(after_help = language::FMT_EXAMPLES)]
+    Fmt(FmtArgs),
     /// Which protocol, scheme and cut of a function cost least over a link, and why
     #[command(after_help = crate::plan::EXAMPLES)]
     Plan(Box<PlanArgs>),
@@ -129,6 +140,8 @@ impl Command {
             Self::Demo(args) => args.json,
             Self::Keygen(args) => args.json,
             Self::Inspect(args) => args.json,
+            Self::Check(args) | Self::Test(args) => args.json,
+            Self::Fmt(_) => false,
             Self::Plan(args) => args.json,
             Self::Run(args) => args.json,
             Self::Prepare(args) => args.json,

@@ -71,6 +71,9 @@ pub(crate) enum Failure {
     /// Ctrl-C cannot be caught.
     #[error("cannot catch Ctrl-C: {0}; run tacit where signals are allowed")]
     Signal(String),
+    /// Programs of the language that are wrong, or whose tests fail; how many.
+    #[error("{0}; what to do is said above, with each place")]
+    Program(String),
     /// Public circuit files that do not compute what they should.
     #[error(
         "of {checked} circuit files {wrong} are not what their names say and {unreadable} cannot be \
@@ -180,6 +183,7 @@ impl Failure {
             | Self::Read { .. }
             | Self::Write { .. }
             | Self::Exists { .. }
+            | Self::Program(_)
             | Self::Unproven { .. }
             | Self::WrongResult { .. }
             | Self::Output(_)
@@ -266,6 +270,7 @@ mod tests {
                 },
                 3,
             ),
+            (Failure::Program("1 error was found".to_owned()), 3),
             (Failure::WrongResult { what: "AES-128" }, 3),
             (
                 Failure::NothingChecked {

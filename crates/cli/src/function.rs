@@ -12,6 +12,7 @@ use tacit::{Circuit, CircuitError, Function, FunctionError, FunctionFamily, Type
 
 use crate::args::FunctionArgs;
 use crate::failure::Failure;
+use crate::language::{self, is_program};
 
 /// What was asked for by a name.
 pub(crate) enum Found {
@@ -61,6 +62,12 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
             "{name} is neither a file nor a function of the library; `tacit inspect --list` lists \
              the library"
         )));
+    }
+    if is_program(path) {
+        let flags = ["--owner", "--result", "--type", "--bit-order"];
+        refuse(choice, name, "a program, which says so itself", &flags)?;
+        let function = language::function(path, &choice.params)?;
+        return Ok(Found::Function(Box::new(function), Origin::File));
     }
     if is_function_file(path)? {
         refuse(

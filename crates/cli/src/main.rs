@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
 //! | [`demo`], [`keygen`], [`inspect`], [`check`], [`plan`], [`run`], [`prepare`], [`serve`], [`stock`], [`bench`], [`config`] | one command each |
+//! | [`language`] | programs of the language |
 //! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
 //! | [`outsourced`] | `run` of three parties |
 //! | [`shell`] | and back, to arguments that are printed to be pasted |
@@ -23,6 +24,7 @@ mod function;
 mod inputs;
 mod inspect;
 mod keygen;
+mod language;
 mod log;
 mod outsourced;
 mod owners;
@@ -91,6 +93,9 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
         Command::Demo(args) => demo::demo(&args, log),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Inspect(args) => inspect::inspect(&args, log),
+        Command::Check(args) => language::check(&args),
+        Command::Test(args) => language::test(&args),
+        Command::Fmt(args) => language::fmt(&args),
         Command::Plan(args) => plan::plan(&args, config.as_deref(), log),
         Command::Run(args) => run::run(&args, config.as_deref(), log),
         Command::Prepare(args) => prepare::prepare(&args, config.as_deref(), log),

@@ -15,6 +15,7 @@ const PAGES: [&str; 15] = [
     "docs/components.md",
     "docs/functions.md",
     "docs/guide.md",
+    "docs/language.md",
     "docs/operate.md",
     "docs/ot.md",
     "docs/plan.md",

@@ -6,10 +6,13 @@ use std::path::Path;
 
 use process::tacit;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 14] = [
     "demo",
     "keygen",
     "inspect",
+    "check",
+    "test",
+    "fmt",
     "plan",
     "run",
     "prepare",
@@ -36,7 +39,7 @@ fn every_command_teaches() {
             "{help:?}"
         );
     }
-    for command in &COMMANDS[..8] {
+    for command in &COMMANDS[..11] {
         let help = tacit(folder.path(), &[command, "--help"]);
         assert!(help.stdout.contains("Examples"), "{help:?}");
     }

@@ -1,0 +1,71 @@
+//! `tacit check`, `tacit test` and `tacit fmt`, and a program that two processes run.
+
+mod process;
+
+use process::{Parties, tacit};
+
+const GAP: &str = "/// Whether two salaries differ by more than a limit that both agree on.
+parties alice, bob;
+
+param LIMIT: 0..=1_000_000 = 100;
+
+main(a: u32 of alice, b: u32 of bob) -> (differ: bool to both, larger: u32 to bob) {
+    let gap = max(a, b) - min(a, b);
+    (gap > LIMIT, max(a, b))
+}
+
+test \"a gap of one\" with LIMIT = 0 {
+    assert main(7, 8) == (true, 8);
+    assert main(8, 8) == (false, 8);
+}
+";
+
+fn folder_with(text: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("gap.tacit"), text).unwrap();
+    folder
+}
+
+#[test]
+fn a_right_program_is_checked_tested_and_formatted() {
+    let folder = folder_with(GAP);
+    let checked = tacit(folder.path(), &["check", "gap.tacit"]);
+    assert_eq!(checked.succeeded(), "gap.tacit: right\n");
+    let tested = tacit(folder.path(), &["test", "gap.tacit"]);
+    assert_eq!(tested.succeeded(), "gap.tacit: passed: a gap of one\n");
+    tacit(folder.path(), &["fmt", "--check", "gap.tacit"]).succeeded();
+    std::fs::write(folder.path().join("flat.tacit"), GAP.replace("    ", "")).unwrap();
+    tacit(folder.path(), &["fmt", "--check", "flat.tacit"]).failed(3, &["flat.tacit"]);
+    tacit(folder.path(), &["fmt", "flat.tacit"]).succeeded();
+    let formatted = std::fs::read_to_string(folder.path().join("flat.tacit")).unwrap();
+    assert_eq!(formatted, GAP);
+}
+
+#[test]
+fn errors_have_a_place_and_a_remedy() {
+    let folder = folder_with(&GAP.replace("b: u32", "b: u16"));
+    let words = ["gap.tacit:7:22", "operands have one type", "what to do"];
+    tacit(folder.path(), &["check", "gap.tacit"]).failed(3, &words);
+    let json = tacit(folder.path(), &["check", "--json", "gap.tacit"]);
+    assert!(json.stdout.contains("\"line\": 7"), "{json:?}");
+}
+
+#[test]
+fn a_test_that_fails_is_told_with_both_sides() {
+    let folder = folder_with(&GAP.replace("(false, 8)", "(true, 8)"));
+    let words = ["left (false, 8), right (true, 8)", "1 of 1 test failed"];
+    tacit(folder.path(), &["test", "gap.tacit"]).failed(3, &words);
+}
+
+#[test]
+fn two_processes_run_a_program() {
+    let parties = Parties::new();
+    let path = parties.file("gap.tacit", GAP);
+    let path = path.to_str().expect("a path of letters");
+    let [alice, bob] = parties.run(
+        &[path, "--param", "LIMIT=10", "--role", "garbler", "--input", "a=500"],
+        &[path, "--param", "LIMIT=10", "--role", "evaluator", "--input", "b=490"],
+    );
+    assert_eq!(alice.succeeded(), "differ = 0\n");
+    assert_eq!(bob.succeeded(), "differ = 0\nlarger = 500\n");
+}
