@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::Duration;
 
 use tacit::{
@@ -17,6 +19,9 @@ use crate::log::Log;
 
 /// Longest wait for the peer to be there, unless told otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a wait for the peer goes on before this party says what may be wrong.
+const HINT_AFTER: Duration = Duration::from_secs(5);
 
 /// How many refused connections are told without `-v`.
 const REFUSALS_TOLD: u64 = 5;
@@ -165,6 +170,7 @@ impl Party {
                  measurements on this machine alone"
             );
         }
+        let hint = hint_later(&self.place);
         let mut session = match (&self.place, &self.trust) {
             (Place::Listen(address), Trust::Pinned(identity, peer)) => {
                 let listener = Listener::bind(address)?;
@@ -192,9 +198,31 @@ impl Party {
                 Session::connect_plain(address, settings)?
             }
         };
+        drop(hint);
         self.ots.settle(&mut session)?;
         Ok(session)
     }
+}
+
+/// Prints what may be wrong after [`HINT_AFTER`], unless the returned sender is dropped before.
+fn hint_later(place: &Place) -> Sender<()> {
+    let text = match place {
+        Place::Listen(_) => {
+            "still waiting: the other party has to give --connect with this address; if it \
+             listens as well, one of the two has to connect"
+        }
+        Place::Connect(_) => {
+            "still waiting: the other party has to give --listen with this address; if it \
+             connects as well, one of the two has to listen"
+        }
+    };
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        if receiver.recv_timeout(HINT_AFTER) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("{text}");
+        }
+    });
+    sender
 }
 
 /// Tells of connection number `number` that was refused; a flood of them is not told unasked.

@@ -3,6 +3,7 @@
 mod process;
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 
 use process::{Parties, Running, tacit};
 use serde_json::json;
@@ -344,4 +345,30 @@ fn peers_by_name_from_the_configuration() {
         &["config", "show", "--config", "bob.toml"],
     );
     assert!(shown.succeeded().contains(alice) && !shown.stdout.contains(bob));
+}
+
+#[test]
+fn two_that_both_listen_or_both_connect_are_told() {
+    let parties = Parties::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let closed = listener.local_addr().expect("an address").to_string();
+    drop(listener);
+    let arguments = |role, input| {
+        let timeout = ["--timeout", "12s"];
+        [
+            &["millionaires", "--role", role, "--input", input][..],
+            &timeout,
+        ]
+        .concat()
+    };
+    let (listening, _) = parties.alice_listens(&arguments("garbler", "a=1"), "");
+    let connecting = [&["run"][..], &arguments("evaluator", "b=1")].concat();
+    let connecting = parties.bob_starts(&closed, &connecting, "");
+    let waiting = "still waiting: the other party has to give";
+    let (connect, listen) = (
+        "one of the two has to connect",
+        "one of the two has to listen",
+    );
+    listening.end().failed(6, &[waiting, connect]);
+    connecting.end().failed(6, &[waiting, listen]);
 }
