@@ -2,7 +2,7 @@
 
 mod process;
 
-use process::{Parties, Running, tacit};
+use process::{Parties, tacit};
 
 /// `tacit run` with these arguments and a peer that nobody is; it must end before it connects.
 fn run(parties: &Parties, args: &[&str]) -> process::Ended {
@@ -99,7 +99,7 @@ fn secrets_stay_out_of_errors() {
         &["127.0.0.1:9", "--timeout", "50ms", "--plain-loopback"],
     ]
     .concat();
-    let ended = Running::start(parties.folder(), &args, "987654321").end();
+    let ended = process::start(parties.folder(), &args, "987654321").end();
     ended.failed(6, &["127.0.0.1:9"]);
     assert!(!ended.stderr.contains("987654321"), "{ended:?}");
 }

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use process::{Ended, Parties, Running, tacit};
+use process::{Ended, Parties, tacit};
 
 #[test]
 fn another_function_names_both_digests() {
@@ -195,7 +195,7 @@ fn against(peer: impl FnOnce(&mut TcpStream) + Send) -> Ended {
             "--connect",
             &address,
         ];
-        let ended = Running::start(folder.path(), &[&args[..], &plain].concat(), "").end();
+        let ended = process::start(folder.path(), &[&args[..], &plain].concat(), "").end();
         assert_eq!(ended.stdout, "", "no partial result");
         ended
     })
@@ -299,7 +299,7 @@ fn ctrl_c_tells_the_peer() {
             "-v",
         ];
         let args = [&args[..], &["--plain-loopback", "--listen", "127.0.0.1:0"]].concat();
-        let mut alice = Running::start(parties.folder(), &args, "");
+        let mut alice = process::start(parties.folder(), &args, "");
         let address = alice.line_after("listening on ");
         (alice, address)
     };

@@ -207,7 +207,7 @@ impl Harness {
             .file("key.json", r#"{"key": "000102030405060708090a0b0c0d0e0f"}"#);
         let start = |config, stock| {
             let arguments = ["serve", "-v", "--config", config, "--stock", stock];
-            Running::start(self.parties.folder(), &arguments, "")
+            process::start(self.parties.folder(), &arguments, "")
         };
         let mut first = start("alice.toml", STOCKS[0]);
         let address = first.line_after("listening address=");
@@ -224,7 +224,7 @@ impl Harness {
     fn visit(&self) -> Running {
         let mut all = self.arguments(RUN, 1);
         all.extend(["--config", "bob.toml", "--peer", "alice", "--timeout", "5s"]);
-        Running::start(self.parties.folder(), &all, "")
+        process::start(self.parties.folder(), &all, "")
     }
 
     /// Kills a service or a run at so many instants, while the stock is filled.

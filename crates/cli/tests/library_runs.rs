@@ -8,7 +8,7 @@ mod process;
 
 use std::collections::BTreeMap;
 
-use process::{Ended, Parties, Running, tacit};
+use process::{Ended, Parties, tacit};
 use serde_json::{Map, Value as Json};
 use tacit::{Function, Role, Value, library};
 
@@ -95,7 +95,7 @@ fn run(parties: &Parties, function: &[&str], inputs: [&str; 2], is_tls: bool) ->
     }
     let plain = |args: &[&str], more: [&str; 2], input: &str| {
         let args = [&["run", "--plain-loopback"], args, &more].concat();
-        Running::start(parties.folder(), &args, input)
+        process::start(parties.folder(), &args, input)
     };
     let mut alice = plain(&garbler, ["--listen", "127.0.0.1:0"], inputs[0]);
     let address = alice.line_after("listening on ");

@@ -4,7 +4,7 @@ mod process;
 
 use std::path::Path;
 
-use process::{Ended, Running, tacit};
+use process::{Ended, tacit};
 use serde_json::json;
 
 /// A folder with the identities of generator, cloud, and two evaluators.
@@ -43,7 +43,7 @@ impl Parties {
         ];
         let common = common.concat();
         let start = |more: &[&str], own: &[&str]| {
-            Running::start(self.path(), &[&common, more, own].concat(), "")
+            process::start(self.path(), &[&common, more, own].concat(), "")
         };
         let listen = ["--listen", "127.0.0.1:0"];
         let of_generator = ["--role", "generator", "--identity", KEYS[0], "--stock", "g"];

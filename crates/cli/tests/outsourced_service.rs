@@ -83,7 +83,7 @@ fn three_organisations_follow_the_page() {
                     told.push((placeholder, made.succeeded().trim().to_owned()));
                 }
                 ["tacit", "serve", "--config", _] => {
-                    let mut service = Running::start(folder, &words[1..], "");
+                    let mut service = process::start(folder, &words[1..], "");
                     let (port, metrics) = match who {
                         "gen" => ("127.0.0.1:7000", "127.0.0.1:9464"),
                         _ => ("127.0.0.1:7001", "127.0.0.1:9465"),
@@ -190,7 +190,7 @@ impl Scene {
         }
         let file = format!("{name}.toml");
         fs::write(self.path().join(&file), text).expect("a file");
-        let mut service = Running::start(self.path(), &["serve", "--config", &file], "");
+        let mut service = process::start(self.path(), &["serve", "--config", &file], "");
         self.ports[server] = service.line_after("listening address=");
         self.servers[server] = Some(service);
     }
@@ -233,7 +233,7 @@ impl Scene {
             "--timeout",
             "30s",
         ];
-        Running::start(self.path(), &[&common[..], more].concat(), "")
+        process::start(self.path(), &[&common[..], more].concat(), "")
     }
 
     fn moves(&self, who: usize, cell: u32) -> Ended {

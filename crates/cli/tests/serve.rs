@@ -29,7 +29,7 @@ fn start(parties: &Parties, config: &str, more: &[&str]) -> (Running, String, St
     parties.file("alice.toml", config);
     parties.file("in.json", INPUTS);
     let arguments = [&["serve", "--config", "alice.toml"], more].concat();
-    let mut service = Running::start(parties.folder(), &arguments, "");
+    let mut service = process::start(parties.folder(), &arguments, "");
     let address = service.line_after("listening address=");
     let metrics = service.line_after("metrics address=");
     (service, address, metrics)
@@ -142,7 +142,7 @@ fn the_log_for_programs_has_no_secret() {
            inputs_file = \"in.json\"\nresults_file = \"out.jsonl\"\n";
     parties.file("alice.toml", &config(&parties, &functions));
     let arguments = ["serve", "--config", "alice.toml", "--log", "json"];
-    let mut service = Running::start(parties.folder(), &arguments, "");
+    let mut service = process::start(parties.folder(), &arguments, "");
     let first = service.line_after("{\"event\":\"listening\",");
     let (_, first) = first.split_once("\"address\":\"").expect("an address");
     let address = first.split('"').next().expect("its end");
@@ -331,7 +331,7 @@ fn two_organisations_follow_the_page() {
                     told.push((placeholder, made.succeeded().trim().to_owned()));
                 }
                 ["tacit", "serve", "--config", _] => {
-                    let mut started = Running::start(folder, &words[1..], "");
+                    let mut started = process::start(folder, &words[1..], "");
                     told.push(("127.0.0.1:7000", started.line_after("listening address=")));
                     told.push(("127.0.0.1:9464", started.line_after("metrics address=")));
                     service = Some(started);

@@ -5,7 +5,7 @@ mod process;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 
-use process::{Parties, Running, tacit};
+use process::{Parties, tacit};
 use serde_json::json;
 use tacit::formats::{BitOrder, BristolFormat, write_bristol};
 use tacit::library;
@@ -293,7 +293,7 @@ fn plain_loopback_says_so_loudly() {
         "--listen",
         "localhost:0",
     ]);
-    let mut alice = Running::start(parties.folder(), &alice, "");
+    let mut alice = process::start(parties.folder(), &alice, "");
     let address = alice.line_after("listening on ");
     let mut bob = with(&[
         "--role",

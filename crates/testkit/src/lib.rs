@@ -3,6 +3,7 @@
 
 pub mod disassembly;
 pub mod garbling;
+pub mod process;
 pub mod protocols;
 pub mod sessions;
 pub mod tamper;

@@ -1,0 +1,181 @@
+//! Runs a command as people do: as a process that always ends, with a bound on each wait.
+//!
+//! These functions panic, as tests do, if the process does something else than they wait for.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Longest that a test waits for a process; far longer than any takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a process that has ended left.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit code, or -1 if a signal ended it.
+    pub code: i32,
+    /// All of its standard output.
+    pub stdout: String,
+    /// All of its standard error.
+    pub stderr: String,
+}
+
+impl Ended {
+    /// Fails the test unless the process ended with `code` and names each of `words` in its
+    /// error.
+    #[track_caller]
+    pub fn failed(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, code, "{self:?}");
+        for word in words {
+            assert!(self.stderr.contains(word), "{word:?} is missing: {self:?}");
+        }
+        assert!(!self.stderr.contains("panicked"), "{self:?}");
+    }
+
+    /// Fails the test unless the process ended well; its standard output.
+    #[track_caller]
+    pub fn succeeded(&self) -> &str {
+        assert_eq!(self.code, 0, "{self:?}");
+        &self.stdout
+    }
+
+    /// The JSON object that it printed.
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        let json: serde_json::Value =
+            serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        assert_eq!(json["version"], 1, "{self:?}");
+        json
+    }
+}
+
+/// A running process, which is killed when this is dropped.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    stdout: Option<JoinHandle<String>>,
+    stderr_lines: Receiver<String>,
+    stderr: String,
+}
+
+impl Running {
+    /// Starts `program` in `folder` with these arguments and this text on its standard input.
+    #[must_use]
+    pub fn start(program: &str, folder: &Path, args: &[&str], stdin: &str) -> Self {
+        let mut child = Command::new(program)
+            .args(args)
+            .current_dir(folder)
+            .env("XDG_CONFIG_HOME", folder)
+            .env("HOME", folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{program} does not start: {error}"));
+        let mut input = child.stdin.take().expect("a pipe to it");
+        // It may end before it reads, which is no fault of the test's.
+        let _ = input.write_all(stdin.as_bytes());
+        drop(input);
+        let mut out = child.stdout.take().expect("a pipe from it");
+        let stdout = thread::spawn(move || {
+            let mut text = String::new();
+            out.read_to_string(&mut text)
+                .expect("text on standard output");
+            text
+        });
+        let err = BufReader::new(child.stderr.take().expect("a pipe from it"));
+        let (sender, stderr_lines) = channel();
+        thread::spawn(move || {
+            for line in err.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Self {
+            child,
+            stdout: Some(stdout),
+            stderr_lines,
+            stderr: String::new(),
+        }
+    }
+
+    /// Waits for a line on standard error in which `words` stand; the rest of it.
+    #[track_caller]
+    pub fn line_after(&mut self, words: &str) -> String {
+        loop {
+            let line = self.stderr_lines.recv_timeout(PATIENCE);
+            let line = line.unwrap_or_else(|_| panic!("no {words:?} but {:?}", self.stderr));
+            self.stderr.push_str(&line);
+            self.stderr.push('\n');
+            if let Some((_, rest)) = line.split_once(words) {
+                return rest.to_owned();
+            }
+        }
+    }
+
+    /// Sends the signal that Ctrl-C sends.
+    pub fn interrupt(&self) {
+        self.signal("INT");
+    }
+
+    /// Sends the signal of this name.
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let status = Command::new("kill").args(["-s", name, &pid]).status();
+        assert!(status.expect("the kill command").success());
+    }
+
+    /// Sends the signal of this name to a process that may have been killed.
+    pub fn signal_if_running(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        // It is this process's child until it is waited for, so that the number is its own.
+        let _ = Command::new("kill").args(["-s", name, &pid]).status();
+    }
+
+    /// Kills it, if it has not ended: nothing of it runs any more.
+    pub fn kill(&mut self) {
+        // One that has ended cannot be killed.
+        let _ = self.child.kill();
+    }
+
+    /// Waits until it has ended.
+    #[track_caller]
+    pub fn end(mut self) -> Ended {
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            match self.child.try_wait().expect("a process to wait for") {
+                Some(status) => break status,
+                None if Instant::now() > deadline => panic!("it does not end: {}", self.stderr),
+                None => thread::sleep(Duration::from_millis(5)),
+            }
+        };
+        let stdout = self
+            .stdout
+            .take()
+            .expect("taken once")
+            .join()
+            .expect("its output");
+        while let Ok(line) = self.stderr_lines.recv_timeout(PATIENCE) {
+            self.stderr.push_str(&line);
+            self.stderr.push('\n');
+        }
+        let stderr = std::mem::take(&mut self.stderr);
+        Ended {
+            code: status.code().unwrap_or(-1),
+            stdout,
+            stderr,
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // After `end` there is nothing left to end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
