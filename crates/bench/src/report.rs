@@ -80,19 +80,21 @@ impl Report {
     }
 }
 
-/// Reads records, one a line, as `tacit bench --json` prints them; empty lines are passed over.
+/// Reads the records of the file called `name`, one per line, as `tacit-bench --json` prints them.
+/// Empty lines are skipped.
 ///
 /// # Errors
 ///
 /// A line cannot be read or is no record of this version.
-pub fn read_records(lines: impl BufRead) -> Result<Vec<Record>, Error> {
+pub fn read_records(name: &str, lines: impl BufRead) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
     for (index, line) in lines.lines().enumerate() {
-        let line = line?;
+        let line = line.map_err(|reason| Error::read(name, reason))?;
         if line.trim().is_empty() {
             continue;
         }
         let record = serde_json::from_str(&line).map_err(|reason| Error::NoRecord {
+            file: name.to_owned(),
             line: index + 1,
             reason: reason.to_string(),
         })?;
@@ -187,7 +189,7 @@ fn method(records: &[Record]) -> Section {
     let suites = Suite::ALL.map(Suite::name).join(", ");
     Section::new("method", "Where these figures come from")
         .text(&format!(
-            "`tacit bench --json > records.jsonl` measures, suite by suite ({suites}); `tacit bench \
+            "`tacit-bench --json > records.jsonl` measures, suite by suite ({suites}); `tacit-bench \
              report records.jsonl --html report.html` makes this page. Times are medians; ± is the \
              median absolute deviation, where ± 95 % stands it is half the interval of a mean. The \
              highest load average before a suite was {load:.2}. Shaped links delay and slow bytes \
@@ -212,7 +214,7 @@ mod tests {
 
     /// Records that were measured once, of every suite.
     fn records() -> Vec<Record> {
-        read_records(&include_bytes!("../tests/records.jsonl")[..]).expect("records")
+        read_records("records", &include_bytes!("../tests/records.jsonl")[..]).expect("records")
     }
 
     #[test]
@@ -268,7 +270,7 @@ mod tests {
     #[test]
     fn no_records_make_a_page_and_damaged_ones_an_error() {
         assert!(Report::of(&[]).html().contains("</html>"));
-        let error = read_records(&b"\n{}\n"[..]).unwrap_err();
-        assert!(error.to_string().contains("line 2"), "{error}");
+        let error = read_records("some", &b"\n{}\n"[..]).unwrap_err();
+        assert!(error.to_string().contains("some, line 2"), "{error}");
     }
 }

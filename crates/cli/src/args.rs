@@ -6,7 +6,7 @@
 //! | `function`, `party` | what several commands take |
 //! | `text` | how arguments are written |
 //!
-//! The arguments of `plan` and `bench` stand with those commands.
+//! The arguments of `plan` stand with that command.
 
 mod demo;
 mod function;
@@ -37,7 +37,6 @@ pub(crate) use serve::{LogFormat, ServeArgs};
 pub(crate) use stock::{StockCommand, StockCommandArgs};
 pub(crate) use text::{base_ot, duration, ot_extension};
 
-use crate::bench::BenchArgs;
 use crate::plan::PlanArgs;
 
 const ABOUT: &str = "\
@@ -109,12 +108,6 @@ pub(crate) enum Command {
     /// What is in stock, whether it is whole, and how to begin anew
     #[command(after_help = stock::EXAMPLES)]
     Stock(StockCommandArgs),
-    /// Measure this machine: kernels, schemes, oblivious transfer, whole functions
-    #[command(after_help = crate::bench::EXAMPLES)]
-    Bench(BenchArgs),
-    /// One of the two parties that `bench` measures; tasks on standard input
-    #[command(hide = true)]
-    BenchParty,
     /// The configuration file
     Config {
         #[command(subcommand)]
@@ -146,8 +139,6 @@ impl Command {
             Self::Run(args) => args.json,
             Self::Prepare(args) => args.json,
             Self::Stock(args) => args.json,
-            // Records are lines of their own.
-            Self::Bench(_) | Self::BenchParty => false,
             // Events are lines of their own: this is of the check alone.
             Self::Serve(args) => args.json,
             Self::Config {

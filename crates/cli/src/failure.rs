@@ -118,12 +118,6 @@ pub(crate) enum Failure {
         /// What was computed.
         what: &'static str,
     },
-    /// Nothing could be measured.
-    #[error("{0}")]
-    Bench(tacit_bench::Error),
-    /// No case of a suite has the words that it should.
-    #[error("no case is called {0}; run the suite with --quick to see what its cases are called")]
-    NoCase(String),
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}; see whether the disk is full")]
     Output(String),
@@ -170,11 +164,8 @@ impl Failure {
     /// What kind of failure it is; its number is the exit code.
     pub(crate) fn category(&self) -> Category {
         match self {
-            Self::Tacit(error) | Self::Bench(tacit_bench::Error::Tacit(error)) => error.category(),
-            Self::Bench(tacit_bench::Error::Network(_)) => Category::Network,
-            Self::Bench(_) => Category::Input,
-            Self::NoCase(_)
-            | Self::Usage(_)
+            Self::Tacit(error) => error.category(),
+            Self::Usage(_)
             | Self::Config { .. }
             | Self::NoConfig { .. }
             | Self::NoHome
@@ -281,8 +272,6 @@ mod tests {
                 },
                 7,
             ),
-            (Failure::NoCase("a b".to_owned()), 2),
-            (Failure::Bench(tacit_bench::Error::Output(io())), 3),
             (Failure::Output(reason), 3),
             (Failure::from_output(io::ErrorKind::BrokenPipe.into()), 3),
             (Failure::Tacit(tacit::Error::ApiMisuse("x")), 2),

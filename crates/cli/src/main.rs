@@ -3,7 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
-//! | [`demo`], [`keygen`], [`inspect`], [`check`], [`plan`], [`run`], [`prepare`], [`serve`], [`stock`], [`bench`], [`config`] | one command each |
+//! | [`demo`], [`keygen`], [`inspect`], [`check`], [`plan`], [`run`], [`prepare`], [`serve`], [`stock`], [`config`] | one command each |
 //! | [`language`] | programs of the language |
 //! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
 //! | [`outsourced`] | `run` of three parties |
@@ -14,7 +14,6 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod bench;
 mod cancel;
 mod check;
 mod config;
@@ -101,8 +100,6 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
         Command::Prepare(args) => prepare::prepare(&args, config.as_deref(), log),
         Command::Serve(args) => serve::serve(&args, config.as_deref(), verbose),
         Command::Stock(args) => stock::stock(&args, config.as_deref()),
-        Command::Bench(args) => bench::bench(&args),
-        Command::BenchParty => bench::party(),
         Command::Config {
             command: ConfigCommand::Schema,
         } => print(config::SCHEMA.as_bytes()),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use process::tacit;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 13] = [
     "demo",
     "keygen",
     "inspect",
@@ -17,7 +17,6 @@ const COMMANDS: [&str; 14] = [
     "run",
     "prepare",
     "stock",
-    "bench",
     "config",
     "completions",
     "man",
@@ -39,7 +38,7 @@ fn every_command_teaches() {
             "{help:?}"
         );
     }
-    for command in &COMMANDS[..11] {
+    for command in &COMMANDS[..10] {
         let help = tacit(folder.path(), &[command, "--help"]);
         assert!(help.stdout.contains("Examples"), "{help:?}");
     }

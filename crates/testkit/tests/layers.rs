@@ -28,7 +28,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "kernels", "circuit", "garble", "ot", "net", "protocol", "tacit", "serve",
         ],
     ),
-    ("cli", &["tacit", "bench", "serve", "language"]),
+    ("cli", &["tacit", "serve", "language"]),
     (
         "testkit",
         &[

@@ -30,7 +30,7 @@ pub(super) fn speed(records: &[Record]) -> Option<Section> {
         .grid(by_circuit(
             &cases,
             format!(
-                "Nanoseconds an AND gate, garble / evaluate, one thread, {gates}; `tacit bench schemes`"
+                "Nanoseconds an AND gate, garble / evaluate, one thread, {gates}; `tacit-bench schemes`"
             ),
             |of| short(of.and_ns.median),
         ))
@@ -447,7 +447,7 @@ pub(super) fn kernels(records: &[Record]) -> Option<Section> {
              under one key for all, with a key schedule for each block, with one for two.",
         )
         .grid(Grid {
-            caption: "Kernels, one thread; `tacit bench kernels`".to_owned(),
+            caption: "Kernels, one thread; `tacit-bench kernels`".to_owned(),
             heads: heads(&["kernel", "backend", "ns a block", "± %", "M blocks/s"]),
             rows: rows.collect(),
         })

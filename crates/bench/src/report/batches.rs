@@ -28,7 +28,7 @@ pub(super) fn batches(records: &[Record]) -> Option<Section> {
         .picture(against_executions(&all))
         .grid(Grid {
             caption: "Milliseconds an execution, s = 40, over TLS: offline on loopback, online at \
-                      the evaluator; `tacit bench batch`"
+                      the evaluator; `tacit-bench batch`"
                 .to_owned(),
             heads: heads(&[
                 "function",

@@ -110,7 +110,7 @@ fn times(all: &[&OutsourcedFigures]) -> Grid {
         }
     }
     Grid {
-        caption: "Tables 2 and 4: seconds of a run; `tacit bench outsourced`".to_owned(),
+        caption: "Tables 2 and 4: seconds of a run; `tacit-bench outsourced`".to_owned(),
         heads: heads(&[
             "program",
             "circuits",

@@ -31,7 +31,7 @@ pub(super) fn plans(records: &[Record]) -> Option<Section> {
              the median; behind is how much slower the median was than that of the fastest cut.",
         )
         .grid(Grid {
-            caption: "Evaluator's milliseconds online, under half-gates; `tacit bench plan`"
+            caption: "Evaluator's milliseconds online, under half-gates; `tacit-bench plan`"
                 .to_owned(),
             heads: heads(&[
                 "asked", "link", "protocol", "cut", "planned", "measured", "error %", "",

@@ -44,7 +44,7 @@ pub(super) fn prepared(records: &[Record]) -> Option<Section> {
         .grid(Grid {
             caption:
                 "Evaluator's milliseconds from its first online byte to its result, mean ± 95 %, \
-                      over TLS; `tacit bench prepared`"
+                      over TLS; `tacit-bench prepared`"
                     .to_owned(),
             heads: heads(&[
                 "function",
@@ -92,7 +92,7 @@ pub(super) fn lots(records: &[Record]) -> Option<Section> {
         )
         .picture(against_threads(&lots))
         .grid(Grid {
-            caption: "Lots garbled in memory, without sending; `tacit bench prepared --only lot`"
+            caption: "Lots garbled in memory, without sending; `tacit-bench prepared --only lot`"
                 .to_owned(),
             heads: heads(&[
                 "lot",
@@ -264,7 +264,7 @@ pub(super) fn workloads(records: &[Record]) -> Option<Section> {
         )
         .picture(against_size(&all, &from_stock(records)))
         .grid(Grid {
-            caption: "Functions under `direct`, one thread a party, in the clear; `tacit bench direct`"
+            caption: "Functions under `direct`, one thread a party, in the clear; `tacit-bench direct`"
                 .to_owned(),
             heads: heads(&[
                 "function", "scheme", "link", "AND", "run ms", "± %", "M AND/s", "MB", "rounds",

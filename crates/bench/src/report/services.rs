@@ -32,7 +32,7 @@ pub(super) fn services(records: &[Record]) -> Option<Section> {
              sessions of honest peers that failed, and what was refused to the hostile one.",
         )
         .grid(Grid {
-            caption: "Milliseconds at the peers, over TLS on loopback; `tacit bench serve`"
+            caption: "Milliseconds at the peers, over TLS on loopback; `tacit-bench serve`"
                 .to_owned(),
             heads: heads(&[
                 "runs of", "peers", "runs", "runs/s", "p50", "p99", "wrong", "failed", "refused",

@@ -30,7 +30,7 @@ pub(super) fn section(records: &[Record]) -> Option<Section> {
         .picture(picture(&extended))
         .grid(Grid {
             caption: "Correlated OTs, one thread a party; the form's rate includes making; \
-                      `tacit bench ot`"
+                      `tacit-bench ot`"
                 .to_owned(),
             heads: heads(&[
                 "extension", "security", "form", "link", "made, M/s", "± %", "bits an OT",

@@ -1,7 +1,7 @@
 //! What OTs cost, and which extension is the cheapest for a link.
 //!
 //! Bytes, messages and trips follow from the protocol and are exact. Times rest on what one
-//! machine needed (`tacit bench ot`): they choose between extensions, whose ratio differs
+//! machine needed (`tacit-bench ot`): they choose between extensions, whose ratio differs
 //! little between machines, and predict no more than that.
 
 use core::fmt;

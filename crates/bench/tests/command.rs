@@ -1,14 +1,20 @@
-//! `tacit bench`: records for programs, tables for people, parties as processes.
+//! The `tacit-bench` command: records for programs, tables for people, parties as processes.
 
-mod process;
+use std::path::Path;
 
-use process::tacit;
+use tacit_testkit::process::{Ended, Running};
+
+/// Runs `tacit-bench` to its end in `folder`.
+#[track_caller]
+fn bench(folder: &Path, args: &[&str]) -> Ended {
+    Running::start(env!("CARGO_BIN_EXE_tacit-bench"), folder, args, "").end()
+}
 
 #[test]
 fn a_record_a_line() {
     let folder = tempfile::tempdir().unwrap();
-    let words = ["--only", "transpose", "--quick", "--json"];
-    let ended = tacit(folder.path(), &[&["bench", "kernels"][..], &words].concat());
+    let words = ["kernels", "--only", "transpose", "--quick", "--json"];
+    let ended = bench(folder.path(), &words);
     let mut backends = Vec::new();
     for line in ended.succeeded().lines() {
         let record: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -33,6 +39,7 @@ fn a_record_a_line() {
 fn both_parties_are_processes_with_memory_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let words = [
+        "ot",
         "--only",
         "ristretto255 threads-1",
         "--link",
@@ -40,8 +47,7 @@ fn both_parties_are_processes_with_memory_of_their_own() {
         "--quick",
         "--json",
     ];
-    let ended = tacit(folder.path(), &[&["bench", "ot"][..], &words].concat());
-    let record: serde_json::Value = serde_json::from_str(ended.succeeded()).unwrap();
+    let record = bench(folder.path(), &words).json();
     assert_eq!(record["link"], "1ms,1gbit");
     assert_eq!(record["traffic"]["garbler_bytes"], 8_232);
     for party in ["garbler_bytes", "evaluator_bytes"] {
@@ -56,12 +62,12 @@ fn both_parties_are_processes_with_memory_of_their_own() {
 #[test]
 fn all_three_parties_are_processes_too() {
     let folder = tempfile::tempdir().unwrap();
-    let words = ["--only", "bits-load bits=128", "--quick", "--json"];
-    let ended = tacit(
+    let case = "bits-load bits=128";
+    let record = bench(
         folder.path(),
-        &[&["bench", "outsourced"][..], &words].concat(),
-    );
-    let record: serde_json::Value = serde_json::from_str(ended.succeeded()).unwrap();
+        &["outsourced", "--only", case, "--quick", "--json"],
+    )
+    .json();
     assert_eq!(record["measured"], "outsourced");
     assert_eq!(
         (&record["copies"], &record["loaded_bits"]),
@@ -79,14 +85,8 @@ fn all_three_parties_are_processes_too() {
 #[test]
 fn a_table_with_a_title() {
     let folder = tempfile::tempdir().unwrap();
-    let words = [
-        "bench",
-        "kernels",
-        "--quick",
-        "--only",
-        "aes-one-key portable",
-    ];
-    let ended = tacit(folder.path(), &words);
+    let words = ["kernels", "--quick", "--only", "aes-one-key portable"];
+    let ended = bench(folder.path(), &words);
     let lines: Vec<_> = ended.succeeded().lines().collect();
     assert!(lines[0].contains("cores"), "{ended:?}");
     let row = lines.last().unwrap();
@@ -99,7 +99,7 @@ fn a_table_with_a_title() {
 #[test]
 fn what_cannot_be_measured() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = |words: &[&str]| tacit(folder.path(), &[&["bench"], words].concat());
+    let refused = |words: &[&str]| bench(folder.path(), words);
     refused(&["kernels", "--quick", "--only", "rot13"]).failed(2, &["rot13", "--quick"]);
     refused(&["lunch"]).failed(2, &["lunch", "kernels, schemes, ot, direct"]);
     refused(&["ot", "--link", "33ms"]).failed(2, &["33ms,50mbit"]);
@@ -113,15 +113,13 @@ fn records_make_a_page() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
-    let words = [
-        "bench", "schemes", "--only", "aes-128 ", "--quick", "--json",
-    ];
+    let words = ["schemes", "--quick", "--json", "--only", "aes-128 "];
     let words = [&words[..], &["--only", "half-gates/two-call"]].concat();
-    let records = tacit(folder.path(), &words);
+    let records = bench(folder.path(), &words);
     write("records.jsonl", records.succeeded());
     let page = ["--html", "page.html", "--markdown", "page.md"];
-    let words = [&["bench", "report", "records.jsonl"][..], &page].concat();
-    tacit(folder.path(), &words).succeeded();
+    let words = [&["report", "records.jsonl"][..], &page].concat();
+    bench(folder.path(), &words).succeeded();
     assert!(read("page.html").contains("half-gates/two-call"));
     assert!(read("page.md").contains("](page/assumptions.svg)"));
     assert!(read("page/assumptions.svg").starts_with("<svg"));
@@ -130,9 +128,30 @@ fn records_make_a_page() {
         "damaged.jsonl",
         &records.stdout.replacen("\"version\"", "\"vision\"", 1),
     );
-    let words = ["bench", "report", "damaged.jsonl", "--html", "page.html"];
-    let ended = tacit(folder.path(), &words);
-    ended.failed(3, &["damaged.jsonl", "line 1", "tacit bench --json"]);
-    let without = tacit(folder.path(), &["bench", "report", "records.jsonl"]);
-    without.failed(2, &["--html"]);
+    let refused = |words: &[&str]| bench(folder.path(), &[&["report"], words].concat());
+    let damaged = refused(&["damaged.jsonl", "--html", "page.html"]);
+    damaged.failed(3, &["damaged.jsonl, line 1 ", "tacit-bench --json"]);
+    refused(&["absent.jsonl", "--html", "page.html"]).failed(3, &["cannot read absent.jsonl"]);
+    refused(&["records.jsonl", "--html", "absent/page.html"])
+        .failed(3, &["cannot write absent/page.html"]);
+    refused(&["records.jsonl"]).failed(2, &["--html"]);
+}
+
+#[test]
+fn the_help_teaches_and_hides_the_party() {
+    let folder = tempfile::tempdir().unwrap();
+    let help = bench(folder.path(), &["--help"]);
+    for word in [
+        "Usage: tacit-bench",
+        "Examples",
+        "report",
+        "kernels, schemes, ot",
+    ] {
+        assert!(help.succeeded().contains(word), "{word}: {help:?}");
+    }
+    assert!(!help.stdout.contains("\n  party"), "{help:?}");
+    let report = bench(folder.path(), &["report", "--help"]);
+    assert!(report.succeeded().contains("Examples"), "{report:?}");
+    let version = bench(folder.path(), &["--version"]);
+    assert!(version.succeeded().starts_with("tacit-bench "));
 }

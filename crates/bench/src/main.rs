@@ -1,0 +1,270 @@
+//! The `tacit-bench` command: measures this machine, and makes reports of what was measured.
+#![forbid(unsafe_code)]
+
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use tacit::Category;
+use tacit_bench::report::{Report, read_records};
+use tacit_bench::table::Table;
+use tacit_bench::{Error, Machine, Options, Suite};
+use tacit_net::Link;
+
+const EXAMPLES: &str = "\
+Examples:
+  tacit-bench --quick                   a first look at everything, in under a minute
+  tacit-bench ot                        correlated OTs by every extension, in every form
+  tacit-bench kernels --only aes        AES alone: the ceiling of every scheme on this machine
+  tacit-bench schemes --only half-gates --only vaes-256
+  tacit-bench direct --link 33ms,50mbit --link 500us,1gbit
+  tacit-bench batch --only aes-128      a malicious party: AES-128 in batches of 32, 128, 1024
+  tacit-bench outsourced --only friend-map   three parties, and values that stay
+  tacit-bench serve --seconds 300       a service, sixteen peers, one of them hostile
+  tacit-bench ot --json > ot.jsonl      one JSON record per line, for programs
+  tacit-bench report ot.jsonl --html report.html
+
+Each figure is a median. ± is the median absolute deviation; records also have the interval that \
+contains the true median with 95 % confidence. Before you quote a figure, measure on an idle \
+machine: each record has the load average from before the measurement.
+
+A shaped link delays each byte and limits the rate. It models no loss, no slow start and no queue \
+that drops: a real link of that delay and rate is no faster.
+
+Exit codes: 0 done, 2 usage, 3 a measurement or a file failed, 6 network.";
+
+/// The `tacit-bench` command.
+#[derive(Debug, Parser)]
+#[command(name = "tacit-bench", version, after_help = EXAMPLES)]
+#[command(
+    about = "Measures Tacit on this machine: kernels, schemes, oblivious transfer, protocols"
+)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    measure: MeasureArgs,
+}
+
+/// What `tacit-bench` does other than measure.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a page of records: tables, pictures and the figures that papers published
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
+    /// Play one party of a measurement, as told on standard input
+    #[command(hide = true)]
+    Party,
+}
+
+/// What to measure, and how.
+#[derive(Debug, Args)]
+struct MeasureArgs {
+    /// What to measure: kernels, schemes, ot, direct, prepared, batch,
+    /// outsourced, plan, serve; all of them if none is named
+    #[arg(value_name = "SUITE")]
+    suites: Vec<Suite>,
+    /// Measure few cases in short runs, for a first look
+    #[arg(long)]
+    quick: bool,
+    /// Measure over this link between the parties: one-way delay and rate each way, such as
+    /// 33ms,50mbit. Without it, loopback, and in full runs a local and two wide links as well
+    #[arg(long = "link", value_name = "DELAY,RATE")]
+    links: Vec<Link>,
+    /// Measure only cases with this word in their name; with several, with all of them
+    #[arg(long, value_name = "WORD")]
+    only: Vec<String>,
+    /// Keep the garbler on one core and the evaluator on another, such as 0,1
+    #[arg(long, value_name = "CORE,CORE", value_parser = cores)]
+    pin: Option<[usize; 2]>,
+    /// How long the suite `serve` loads its service; 300 by default, 5 with --quick
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    seconds: Option<u64>,
+    /// Print one JSON record per line
+    #[arg(long)]
+    json: bool,
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  tacit-bench --json > records.jsonl
+  tacit-bench report records.jsonl --html report.html
+  tacit-bench report monday.jsonl tuesday.jsonl --markdown docs/benchmarks.md
+
+If a case was measured several times, the report has its last record.";
+
+/// Arguments of `tacit-bench report`.
+#[derive(Debug, Args)]
+struct ReportArgs {
+    /// Files of records, as tacit-bench --json prints them
+    #[arg(required = true, value_name = "RECORDS")]
+    records: Vec<PathBuf>,
+    /// Write the page to this HTML file, which loads nothing else
+    #[arg(long, value_name = "FILE", required_unless_present = "markdown")]
+    html: Option<PathBuf>,
+    /// Write the page to this Markdown file, and its pictures to a folder of the same name
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
+/// Parses two cores: `0,1`.
+fn cores(text: &str) -> Result<[usize; 2], String> {
+    let wrong = || format!("{text:?} is not two cores; write their numbers, such as 0,1");
+    let (garbler, evaluator) = text.split_once(',').ok_or_else(wrong)?;
+    let core = |number: &str| number.trim().parse().map_err(|_| wrong());
+    Ok([core(garbler)?, core(evaluator)?])
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Some(Command::Report(args)) => report(&args),
+        Some(Command::Party) => {
+            tacit_bench::parties::party(&mut io::stdin().lock(), &mut io::stdout().lock())
+        }
+        None => measure(cli.measure),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader of standard output, such as `head`, has all that it wants.
+        Err(Error::Output(reason)) if reason.kind() == io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            // If standard error is closed too, no one is left to tell.
+            let _ = writeln!(io::stderr(), "tacit-bench: {error}");
+            ExitCode::from(category(&error) as u8)
+        }
+    }
+}
+
+/// The kind of an error; its number is the exit code.
+fn category(error: &Error) -> Category {
+    match error {
+        Error::Tacit(error) => error.category(),
+        Error::Network(_) => Category::Network,
+        Error::NoCase(_) => Category::Usage,
+        _ => Category::Input,
+    }
+}
+
+fn measure(args: MeasureArgs) -> Result<(), Error> {
+    if !args.json {
+        print(&introduction(&args))?;
+    }
+    let program = std::env::current_exe().map_err(|error| Error::read("this program", error))?;
+    let options = Options {
+        quick: args.quick,
+        links: args.links,
+        only: args.only,
+        pin: args.pin,
+        seconds: args.seconds,
+        party_command: Some(vec![program.into_os_string(), "party".into()]),
+    };
+    let suites = match args.suites.as_slice() {
+        [] => &Suite::ALL[..],
+        named => named,
+    };
+    let (mut table, mut records) = (Table::default(), 0_usize);
+    for suite in suites {
+        tacit_bench::run(*suite, &options, &mut |record| {
+            records += 1;
+            print(&match args.json {
+                true => serde_json::to_string(&record)? + "\n",
+                false => table.add(&record),
+            })
+        })?;
+    }
+    match records {
+        0 => Err(Error::NoCase(options.only.join(" "))),
+        _ => Ok(()),
+    }
+}
+
+/// What a person reads before the first table.
+fn introduction(args: &MeasureArgs) -> String {
+    let machine = Machine::this();
+    let mut text = format!(
+        "{}, {} cores, {}, commit {}\n",
+        machine.cpu,
+        machine.cores,
+        machine.backends.join(" "),
+        machine.commit
+    );
+    if let Some(load) = machine.load_average {
+        text += &format!("load average {load:.2} before the first figure");
+        text += if load > 0.5 {
+            ": the machine is busy, and figures are worse than on an idle one\n"
+        } else {
+            "\n"
+        };
+    }
+    if !machine.optimised {
+        text += "this build is not a release: figures mean nothing\n";
+    }
+    if !args.links.is_empty() || !args.quick {
+        text += "shaped links model no loss and no slow start\n";
+    }
+    text + "\n"
+}
+
+fn report(args: &ReportArgs) -> Result<(), Error> {
+    let mut records = Vec::new();
+    for path in &args.records {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| Error::read(&name, error))?;
+        records.extend(read_records(&name, BufReader::new(file))?);
+    }
+    let report = Report::of(&records);
+    if let Some(path) = &args.html {
+        write(path, &report.html())?;
+    }
+    let Some(path) = &args.markdown else {
+        return Ok(());
+    };
+    let folder = path.with_extension("");
+    std::fs::create_dir_all(&folder).map_err(|error| Error::write(&folder, error))?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    write(path, &report.markdown(&name))?;
+    for (name, svg) in report.pictures() {
+        write(&folder.join(name), svg)?;
+    }
+    Ok(())
+}
+
+/// Writes a file, replacing one of that name.
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    std::fs::write(path, text).map_err(|error| Error::write(path, error))
+}
+
+/// Writes to standard output at once.
+fn print(text: &str) -> Result<(), Error> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn cores_are_two_numbers() {
+        assert_eq!(cores("0,1"), Ok([0, 1]));
+        assert_eq!(cores("3, 3"), Ok([3, 3]));
+        for wrong in ["", "0", "0,", "0,1,2", "-1,0", "a,b"] {
+            assert!(cores(wrong).is_err(), "{wrong}");
+        }
+    }
+}
