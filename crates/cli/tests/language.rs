@@ -63,8 +63,18 @@ fn two_processes_run_a_program() {
     let path = parties.file("gap.tacit", GAP);
     let path = path.to_str().expect("a path of letters");
     let [alice, bob] = parties.run(
-        &[path, "--param", "LIMIT=10", "--role", "garbler", "--input", "a=500"],
-        &[path, "--param", "LIMIT=10", "--role", "evaluator", "--input", "b=490"],
+        &[
+            path, "--param", "LIMIT=10", "--role", "garbler", "--input", "a=500",
+        ],
+        &[
+            path,
+            "--param",
+            "LIMIT=10",
+            "--role",
+            "evaluator",
+            "--input",
+            "b=490",
+        ],
     );
     assert_eq!(alice.succeeded(), "differ = 0\n");
     assert_eq!(bob.succeeded(), "differ = 0\nlarger = 500\n");

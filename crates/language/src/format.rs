@@ -96,6 +96,8 @@ fn words<'t>(
 struct Frame {
     /// Indentation of its lines.
     indent: usize,
+    /// Indentation of the line on which it opens.
+    opened: usize,
     /// The first word of the statement or element that is open.
     open: Option<T>,
     /// Whether braces are around it.
@@ -120,6 +122,7 @@ impl Writer {
         next: Option<&Word<'_>>,
     ) {
         let closes = word.kind.is_some_and(is_closing);
+        let opened = self.frame.opened;
         if closes {
             self.frame = self.outer.pop().unwrap_or_default();
         }
@@ -134,7 +137,10 @@ impl Writer {
                 let after_open = before.kind.is_some_and(is_opening);
                 let empty = breaks > 1 && !after_open && !closes;
                 self.out.push_str(if empty { "\n\n" } else { "\n" });
-                self.line = self.indentation(word, closes);
+                self.line = match closes {
+                    true => opened,
+                    false => self.indentation(word),
+                };
                 self.out.extend(std::iter::repeat_n(' ', self.line));
             }
         }
@@ -143,11 +149,11 @@ impl Writer {
     }
 
     /// Where a line that begins with `word` begins.
-    fn indentation(&self, word: &Word<'_>, closes: bool) -> usize {
+    fn indentation(&self, word: &Word<'_>) -> usize {
         let goes_on = match (self.frame.open, word.kind) {
             (None, _) | (_, None) => false,
             (Some(first), Some(T::Else)) => first != T::If,
-            _ => !closes,
+            _ => true,
         };
         match goes_on {
             true => self.frame.indent + INDENT,
@@ -162,9 +168,15 @@ impl Writer {
         };
         if is_opening(kind) {
             self.frame.open.get_or_insert(kind);
+            // The block of an item belongs to the item's first line, wherever it opens.
+            let line = match self.outer.is_empty() && kind == T::OpenBrace {
+                true => self.frame.indent,
+                false => self.line,
+            };
             self.outer.push(self.frame);
             self.frame = Frame {
-                indent: self.line + INDENT,
+                indent: line + INDENT,
+                opened: line,
                 open: None,
                 is_block: kind == T::OpenBrace,
             };

@@ -378,3 +378,26 @@ fn random_bits_are_drawn_in_both_branches_and_in_order() {
                 x ^ random::<u8>()";
     agree(declared, "c: bool of alice, d: bool of bob", "u8", body);
 }
+
+/// FIPS 197, appendix C.1, by the library's circuit.
+#[test]
+fn a_component_of_the_library_is_called() {
+    let program = program_of(
+        "parties alice, bob;\n\
+         component fn encrypt(key: bytes<16>, block: bytes<16>) -> bytes<16> = library \"aes-128\";\n\
+         main(key: bytes<16> of alice, block: bytes<16> of bob) -> (out: bytes<16> to both) {\n\
+         encrypt(key, block)\n}\n",
+    );
+    let (_, lowered) = lower(&program, "main");
+    let bytes = |hex: &str| -> Vec<bool> {
+        let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex");
+        let bytes = (0..hex.len()).step_by(2).map(byte);
+        bytes
+            .flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1))
+            .collect()
+    };
+    let mut inputs = bytes("000102030405060708090a0b0c0d0e0f");
+    inputs.extend(bytes("00112233445566778899aabbccddeeff"));
+    let expected = bytes("69c4e0d86a7b0430d8cdb78070b4c55a");
+    assert_eq!(lowered.function.evaluate(&inputs), expected);
+}

@@ -15,7 +15,7 @@ use super::cut::{Levels, Shape, Source, Traced, levels};
 use super::run::{Origin, Run, port_type, shape, trace};
 use super::trace::Call;
 use super::{CircuitFiles, Error, Lower, Lowered, component};
-use crate::program::{Entry, EntryId, FunctionId, Program};
+use crate::program::{Body, Entry, EntryId, FunctionId, Program};
 use crate::source::Span;
 
 /// The function of a run.
@@ -219,6 +219,9 @@ impl<'r, 'p> Emitter<'r, 'p> {
         let Call { function, span } = self.run.calls[number].clone();
         let name = self.component(function, span)?;
         let ports = self.arguments_of(function);
+        // The ports of a circuit from elsewhere may mean numbers; those of others are bits.
+        let body = &self.program.functions[function.0 as usize].body;
+        let is_external = !matches!(body, Body::Block(_));
         let mut start = self.shape.arguments[number].start;
         let mut arguments = Vec::with_capacity(ports.len());
         for width in ports {
@@ -228,7 +231,10 @@ impl<'r, 'p> Emitter<'r, 'p> {
                 .iter()
                 .map(|wire| self.location(self.traced.source(*wire)))
                 .collect();
-            arguments.push(self.joined(&locations));
+            arguments.push(match is_external {
+                true => self.in_a_row(&locations),
+                false => self.joined(&locations),
+            });
         }
         let result = self.shape.results[number].clone();
         let step = format!(
@@ -412,7 +418,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
                 .iter()
                 .map(|wire| self.location(self.traced.source(*wire)))
                 .collect();
-            let value = self.joined(&locations);
+            let value = self.in_a_row(&locations);
             let ty = port_type(program, ty);
             match to {
                 Some(to) => self.builder.output(&name, &ty, to, &value),

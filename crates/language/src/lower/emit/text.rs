@@ -11,8 +11,20 @@ impl Emitter<'_, '_> {
     /// Wires in a row as the text of a value. Where they are in many places, steps bring them
     /// together first.
     pub(super) fn joined(&mut self, locations: &[Location]) -> String {
+        self.joined_of(locations, MAX_PIECES)
+    }
+
+    /// The same for a place whose bits mean a number: it takes bits that stand in a row.
+    pub(super) fn in_a_row(&mut self, locations: &[Location]) -> String {
+        match locations.first() {
+            Some(Location::Constant(_)) => self.joined_of(locations, 0),
+            _ => self.joined_of(locations, 1),
+        }
+    }
+
+    fn joined_of(&mut self, locations: &[Location], most: usize) -> String {
         let mut pieces = self.pieces(locations);
-        if pieces.len() > MAX_PIECES {
+        if pieces.len() > most {
             let start = self.size;
             self.size += locations.len();
             let mut at = start;
