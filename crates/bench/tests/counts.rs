@@ -87,7 +87,7 @@ fn a_batch_has_the_bytes_that_it_had() {
     let bytes = |traffic: &Traffic| [traffic.garbler_bytes, traffic.evaluator_bytes];
     assert_eq!(
         bytes(&of.offline_traffic),
-        [3_413_481, 4_472],
+        [3_413_481, 4_473],
         "an execution"
     );
     assert_eq!(bytes(&of.online_traffic), [172_298, 42]);

@@ -72,7 +72,7 @@ pub(crate) enum Failure {
     #[error("cannot catch Ctrl-C: {0}; run tacit where signals are allowed")]
     Signal(String),
     /// Programs of the language that are wrong, or whose tests fail; how many.
-    #[error("{0}; what to do is said above, with each place")]
+    #[error("{0}; change each place as the messages above say")]
     Program(String),
     /// Public circuit files that do not compute what they should.
     #[error(

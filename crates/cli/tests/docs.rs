@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use process::tacit;
 
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 16] = [
     "README.md",
     "SECURITY.md",
     "docs/bench.md",

@@ -44,7 +44,7 @@ fn a_right_program_is_checked_tested_and_formatted() {
 #[test]
 fn errors_have_a_place_and_a_remedy() {
     let folder = folder_with(&GAP.replace("b: u32", "b: u16"));
-    let words = ["gap.tacit:7:22", "operands have one type", "what to do"];
+    let words = ["gap.tacit:7:15", "operands have one type", "what to do"];
     tacit(folder.path(), &["check", "gap.tacit"]).failed(3, &words);
     let json = tacit(folder.path(), &["check", "--json", "gap.tacit"]);
     assert!(json.stdout.contains("\"line\": 7"), "{json:?}");
