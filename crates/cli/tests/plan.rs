@@ -207,7 +207,7 @@ fn what_cannot_be_planned_says_why() {
         &["malicious-non-colluding", "direct", "semi-honest", "batch"],
     );
     let prf = ["--security", "malicious", "--assumption", "prf"];
-    plan(&[&LINK[..], &prf].concat()).failed(2, &["batch", "prf"]);
+    plan(&[&LINK[..], &prf].concat()).failed(2, &["half-gates", "prf"]);
     plan(&[&LINK[..], &["--security", "paranoid"]].concat())
         .failed(2, &["paranoid", "semi-honest"]);
     plan(&["--link", "fast"]).failed(2, &["DELAY,RATE"]);

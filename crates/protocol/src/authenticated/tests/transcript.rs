@@ -45,9 +45,9 @@ fn transcripts_are_those_of_the_vectors() {
     ];
     let found = runs.map(|(name, bits, construction)| transcript(name, bits, construction));
     let expected = [
-        "7ab79f25161177ef0198348c63484b6d27244c832c6e8453defa40516ded1576",
-        "8ee0b6d9aec9aff8d479defc6b8c141915d25283e48e4a5483b9f0010571bb99",
-        "84c51f48859bd19b0542d612b339a9b907a9e101e89678188e60c083a106d439",
+        "387db35d6441bf49e33681b139fc2c6e99c0eed986e76a9234c06f5daf430a22",
+        "2b7f4c51aa1e96c3e8a30606dcd0f2acc27fca56e63ca7fa666b875cc0a4b793",
+        "bb9826985cf89fc549dba7f62fcd02c9843c1b65888420a5c2ac65fba4995926",
     ];
     assert_eq!(found, expected);
 }
