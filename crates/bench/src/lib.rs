@@ -29,7 +29,6 @@
 
 pub mod base_ot;
 pub mod batch;
-mod comparison;
 pub mod direct;
 mod error;
 pub mod kernels;

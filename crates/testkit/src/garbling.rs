@@ -10,6 +10,7 @@
 
 pub mod circuits;
 mod garbled;
+pub mod privacy_free;
 pub mod relations;
 mod textbook;
 
