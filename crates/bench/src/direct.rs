@@ -95,6 +95,10 @@ pub(crate) struct Exchanged {
     /// The scheme's name.
     scheme: String,
     runs: usize,
+    /// s of runs by `authenticated`; nothing where they are by `direct`.
+    security_bits: Option<u8>,
+    /// The link, where the parties choose their OTs by it.
+    link: Option<String>,
 }
 
 /// A party's steps.
@@ -105,7 +109,7 @@ pub(crate) struct Report {
 }
 
 /// A function and its parameters.
-type Case = (&'static str, &'static [(&'static str, u64)]);
+pub(crate) type Case = (&'static str, &'static [(&'static str, u64)]);
 
 /// The field's usual workloads, those first that a first look takes.
 const FUNCTIONS: [Case; 9] = [
@@ -146,7 +150,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             let ands = function.and_gates();
             let mut task = task.clone();
             if ands > LARGE_ANDS {
-                task.runs = task.runs.min(LARGE_RUNS);
+                task = task.at_most(LARGE_RUNS);
             }
             let done = both(&task, place, options)?;
             tell(Figures::Direct(figures(task, ands, place.name(), done)))?;
@@ -158,15 +162,8 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
 /// The functions under the default scheme, then the paper's circuits under every other.
 fn tasks(options: &Options) -> Vec<Exchanged> {
     let first_look = options.quick && options.only.is_empty();
-    let task = |(function, parameters): Case, scheme: SchemeId| Exchanged {
-        function: function.to_owned(),
-        parameters: parameters
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), *value))
-            .collect(),
-        scheme: scheme.to_string(),
-        runs: if options.quick { 6 } else { 15 },
-    };
+    let runs = if options.quick { 6 } else { 15 };
+    let task = |case, scheme| Exchanged::new(case, scheme, runs);
     let usual = FUNCTIONS.map(|case| task(case, SchemeId::HALF_GATES_TWO_CALL));
     if first_look {
         return usual.into_iter().take(QUICK_FUNCTIONS).collect();
@@ -197,7 +194,12 @@ fn too_slow(place: Place, function: &Function, scheme: SchemeId) -> bool {
     function.and_gates() * bits_an_and > MOST_SECONDS * link.rate_bits_per_s()
 }
 
-fn figures(task: Exchanged, ands: u64, link: String, done: Both<Report>) -> DirectFigures {
+pub(crate) fn figures(
+    task: Exchanged,
+    ands: u64,
+    link: String,
+    done: Both<Report>,
+) -> DirectFigures {
     let (garbler, evaluator) = (done.garbler, done.evaluator);
     let setup_ms = 1e3 * garbler.setup.seconds.max(evaluator.setup.seconds);
     let setup_traffic = Traffic::of(&garbler.setup, &evaluator.setup);
@@ -223,7 +225,39 @@ fn figures(task: Exchanged, ands: u64, link: String, done: Both<Report>) -> Dire
 }
 
 impl Exchanged {
-    fn function(&self) -> Result<Function, Error> {
+    /// So many runs by `direct`.
+    pub(crate) fn new((function, parameters): Case, scheme: SchemeId, runs: usize) -> Self {
+        Self {
+            function: function.to_owned(),
+            parameters: parameters
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), *value))
+                .collect(),
+            scheme: scheme.to_string(),
+            runs,
+            security_bits: None,
+            link: None,
+        }
+    }
+
+    /// With no more runs than these.
+    pub(crate) fn at_most(mut self, runs: usize) -> Self {
+        self.runs = self.runs.min(runs);
+        self
+    }
+
+    /// By `authenticated` at this s, with the OTs that suit `place`.
+    pub(crate) fn against_malicious(mut self, bits: u8, place: Place) -> Self {
+        self.security_bits = Some(bits);
+        self.link = place.0.map(|link| link.to_string());
+        self
+    }
+
+    pub(crate) fn full_name(&self) -> String {
+        full_name(&self.function, &self.parameters)
+    }
+
+    pub(crate) fn function(&self) -> Result<Function, Error> {
         Ok(library::function(&self.function, &self.parameters)?)
     }
 
@@ -244,10 +278,16 @@ impl Exchange for Exchanged {
         };
         let (channel, mut control) = wire.split();
         let mut session = Session::over(channel, side, None)?;
+        if let Some(link) = self.link.as_ref().and_then(|link| link.parse().ok()) {
+            session.set_link(link);
+        }
         let mut setup = Step::default();
         let mut runs = Vec::new();
         for run in 0..=self.runs {
             let mut job = Job::new(&function, role).scheme(self.scheme());
+            if let Some(bits) = self.security_bits {
+                job = job.authenticated().statistical_security_bits(bits);
+            }
             for input in function.inputs().iter().filter(|input| input.owner == role) {
                 job = job.input(&input.port.name, input.port.least_value());
             }

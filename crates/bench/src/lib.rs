@@ -9,6 +9,7 @@
 //! | [`schemes`] | garbling and evaluating under each scheme, and its share of that ceiling |
 //! | [`ot`], [`base_ot`] | oblivious transfer: each extension, security and form, and the base OTs |
 //! | [`direct`] | whole functions between two parties |
+//! | [`authenticated`] | the same against a malicious party, from nothing |
 //! | [`lots`] | components garbled for the stock, by threads |
 //! | [`prepared`] | the same from the stock, beside `naive`: CompGC's table |
 //! | [`batch`] | the same against a malicious party: Lindell and Riva's figures |
@@ -27,6 +28,7 @@
 //! that drops. Over a real link of that delay and rate nothing is faster than here.
 #![forbid(unsafe_code)]
 
+pub mod authenticated;
 pub mod base_ot;
 pub mod batch;
 pub mod direct;
@@ -71,6 +73,8 @@ pub enum Suite {
     Ot,
     /// Functions under `direct`.
     Direct,
+    /// Functions under `authenticated`.
+    Authenticated,
     /// Functions under `prepared`.
     Prepared,
     /// Functions under `batch`.
@@ -85,11 +89,12 @@ pub enum Suite {
 
 impl Suite {
     /// Every suite, from the lowest layer up.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Kernels,
         Self::Schemes,
         Self::Ot,
         Self::Direct,
+        Self::Authenticated,
         Self::Prepared,
         Self::Batch,
         Self::Outsourced,
@@ -105,6 +110,7 @@ impl Suite {
             Self::Schemes => "schemes",
             Self::Ot => "ot",
             Self::Direct => "direct",
+            Self::Authenticated => "authenticated",
             Self::Prepared => "prepared",
             Self::Batch => "batch",
             Self::Outsourced => "outsourced",
@@ -207,6 +213,7 @@ pub fn run(
         Suite::Schemes => schemes::run(options, tell),
         Suite::Ot => base_ot::run(options, tell).and_then(|()| ot::run(options, tell)),
         Suite::Direct => direct::run(options, tell),
+        Suite::Authenticated => authenticated::run(options, tell),
         Suite::Prepared => lots::run(options, tell).and_then(|()| prepared::run(options, tell)),
         Suite::Batch => batch::run(options, tell),
         Suite::Outsourced => outsourced::run(options, tell),

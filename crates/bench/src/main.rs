@@ -63,8 +63,8 @@ enum Command {
 /// What to measure, and how.
 #[derive(Debug, Args)]
 struct MeasureArgs {
-    /// What to measure: kernels, schemes, ot, direct, prepared, batch,
-    /// outsourced, plan, serve; all of them if none is named
+    /// What to measure: kernels, schemes, ot, direct, authenticated, prepared,
+    /// batch, outsourced, plan, serve; all of them if none is named
     #[arg(value_name = "SUITE")]
     suites: Vec<Suite>,
     /// Measure few cases in short runs, for a first look

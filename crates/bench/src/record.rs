@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::authenticated::AuthenticatedFigures;
 use crate::base_ot::BaseOtFigures;
 use crate::batch::BatchFigures;
 use crate::direct::DirectFigures;
@@ -50,6 +51,8 @@ pub enum Figures {
     Ot(Box<OtFigures>),
     /// A function between two parties.
     Direct(DirectFigures),
+    /// A function under `authenticated`.
+    Authenticated(Box<AuthenticatedFigures>),
     /// Components garbled for the stock.
     Lot(LotFigures),
     /// A function under `prepared` beside `naive`.

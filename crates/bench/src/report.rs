@@ -6,6 +6,7 @@
 
 mod advice;
 mod assumptions;
+mod authenticated;
 mod batches;
 mod chart;
 mod html;
@@ -44,6 +45,7 @@ impl Report {
             transfer::section(&records),
             protocols::prepared(&records),
             protocols::lots(&records),
+            authenticated::section(&records),
             batches::batches(&records),
             outsourced::programs(&records),
             kept::kept(&records),
@@ -134,6 +136,11 @@ fn case(record: &Record) -> String {
         Figures::Direct(of) => {
             let name = crate::direct::full_name(&of.function, &of.parameters);
             format!("direct {name} {} {}", of.scheme, of.link)
+        }
+        Figures::Authenticated(of) => {
+            let (run, bits) = (&of.run, of.statistical_security_bits);
+            let name = crate::direct::full_name(&run.function, &run.parameters);
+            format!("authenticated {name} {bits} {} {}", run.scheme, run.link)
         }
         Figures::Lot(of) => format!("lot {} {} {}", of.component, of.scheme, of.threads),
         Figures::Prepared(of) => {
@@ -229,6 +236,7 @@ mod tests {
                 Figures::BaseOt(of) => vec![of.kind.clone()],
                 Figures::Ot(of) => vec![of.extension.clone(), of.security.clone()],
                 Figures::Direct(of) => vec![of.function.clone(), of.link.clone()],
+                Figures::Authenticated(of) => vec![of.run.function.clone(), of.run.link.clone()],
                 Figures::Lot(of) => vec![of.threads.to_string(), short(of.instances_per_s)],
                 Figures::Prepared(of) => vec![of.function.clone(), of.link.clone()],
                 Figures::Batch(of) => vec![of.function.clone(), of.circuits.to_string()],

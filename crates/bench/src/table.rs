@@ -49,6 +49,7 @@ impl Table {
             Figures::BaseOt(figures) => self.line(figures),
             Figures::Ot(figures) => self.line(&**figures),
             Figures::Direct(figures) => self.line(figures),
+            Figures::Authenticated(figures) => self.line(&**figures),
             Figures::Lot(figures) => self.line(figures),
             Figures::Prepared(figures) => self.line(&**figures),
             Figures::Batch(figures) => self.line(&**figures),

@@ -131,6 +131,35 @@ fn batches_have_the_bytes_that_they_should() {
     }
 }
 
+/// What an AND gate of one lot takes, as `docs/protocols/authenticated.md` counts it.
+#[test]
+fn runs_from_nothing_have_the_bytes_that_they_should() {
+    let records = records(Suite::Authenticated, &["aes-128 s-40", "loopback"]);
+    assert_eq!(records.len(), 1);
+    for record in &records {
+        let Figures::Authenticated(figures) = &record.figures else {
+            panic!("{record:?}");
+        };
+        assert_eq!(
+            (figures.run.ands, figures.statistical_security_bits),
+            (6_400, 40)
+        );
+        assert!(
+            figures.run.run_ms.median > figures.direct_ms.median,
+            "{figures:?}"
+        );
+        // Four layers of leaky ANDs: 13 OTs and 4 blocks each way, and two rows of a table.
+        let ots = if figures.bytes_an_and() > 300.0 {
+            8.0
+        } else {
+            4.0
+        };
+        let expected = 2.0 * (13.0 * ots + 4.0 * 16.0) + 32.0;
+        let found = figures.bytes_an_and() / expected;
+        assert!((1.0..1.1).contains(&found), "{figures:?}");
+    }
+}
+
 /// What kept values cost is on their chain and nowhere else; the thin client's bytes are as
 /// `docs/protocols/outsourced.md` counts them, and do not depend on what is loaded.
 #[test]

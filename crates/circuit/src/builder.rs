@@ -147,6 +147,16 @@ impl Builder {
         ports::finish(self.gates.into_inner(), self.draft.into_inner())
     }
 
+    /// The finished circuit, and for each of its gates what [`Builder::gate_count`] was before the
+    /// gate that it was written for was made: whose gates they are, for who counts costs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::finish`].
+    pub fn finish_numbered(self) -> Result<(Circuit, Vec<u32>), CircuitError> {
+        ports::finish_numbered(self.gates.into_inner(), self.draft.into_inner())
+    }
+
     pub(crate) fn xor(&self, a: Literal, b: Literal) -> Literal {
         self.gates.borrow_mut().xor(a, b)
     }

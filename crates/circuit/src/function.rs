@@ -257,6 +257,7 @@ pub struct Function {
     text: String,
     family: Digest,
     digest: Digest,
+    meaning: Option<Digest>,
 }
 
 impl Function {
@@ -319,6 +320,29 @@ impl Function {
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
+    }
+
+    /// The same function of bits with a meaning: what both parties take its bits for, such as the
+    /// names of fields and variants and the order that a client sorts by. The function's digest then
+    /// covers it, so that parties who read the same bits in other ways do not run together.
+    #[must_use]
+    pub fn with_meaning(mut self, meaning: Digest) -> Self {
+        self.digest = source::digest_with_meaning(self.digest_of_bits(), meaning);
+        self.meaning = Some(meaning);
+        self
+    }
+
+    /// The meaning that the function's digest covers, if it has one.
+    #[must_use]
+    pub fn meaning(&self) -> Option<Digest> {
+        self.meaning
+    }
+
+    /// The function's digest without its meaning.
+    #[must_use]
+    pub fn digest_of_bits(&self) -> Digest {
+        let values: Vec<u64> = self.parameters.iter().map(|(_, value)| *value).collect();
+        source::function_digest(self.family, &values, &self.components)
     }
 
     /// The digest of the function with its parameters left open.

@@ -226,6 +226,15 @@ impl Netlist {
 
     /// Drops the gates that no root depends on, and renames the roots accordingly. Inputs stay.
     pub(crate) fn retain_live(&mut self, roots: &mut [Literal]) {
+        self.retain_live_noting(roots, |_, _| ());
+    }
+
+    /// The same; tells `note` the number that each node had, in order, and the node.
+    pub(crate) fn retain_live_noting(
+        &mut self,
+        roots: &mut [Literal],
+        mut note: impl FnMut(usize, Node),
+    ) {
         let mut live = vec![false; self.nodes.len()];
         for root in roots.iter().filter(|root| root.as_constant().is_none()) {
             live[root.node() as usize] = true;
@@ -247,7 +256,9 @@ impl Netlist {
         };
         let mut kept = 0;
         for number in (0..self.nodes.len()).filter(|&number| live[number]) {
-            let node = match self.nodes[number].unpack() {
+            let before = self.nodes[number].unpack();
+            note(number, before);
+            let node = match before {
                 Node::Input(input) => Node::Input(input),
                 Node::Xor(a, b) => Node::Xor(rename(&renamed, a), rename(&renamed, b)),
                 Node::And(a, b) => Node::And(rename(&renamed, a), rename(&renamed, b)),

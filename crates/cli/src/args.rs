@@ -2,7 +2,7 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | `demo`, `keygen`, `inspect`, `language`, `run`, `prepare`, `serve`, `stock` | arguments of one command each, and examples |
+//! | `demo`, `keygen`, `pair`, `inspect`, `language`, `run`, `prepare`, `serve`, `relay`, `stock` | arguments of one command each, and examples |
 //! | `function`, `party` | what several commands take |
 //! | `text` | how arguments are written |
 //!
@@ -13,8 +13,10 @@ mod function;
 mod inspect;
 mod keygen;
 mod language;
+mod pair;
 mod party;
 mod prepare;
+mod relay;
 mod run;
 mod serve;
 mod stock;
@@ -29,9 +31,11 @@ pub(crate) use demo::DemoArgs;
 pub(crate) use function::FunctionArgs;
 pub(crate) use inspect::InspectArgs;
 pub(crate) use keygen::KeygenArgs;
-pub(crate) use language::{FmtArgs, ProgramArgs};
+pub(crate) use language::{EvalArgs, FmtArgs, ProgramArgs};
+pub(crate) use pair::{AcceptArgs, InviteArgs, PairArgs, PairCommand};
 pub(crate) use party::{MeetArgs, ProtocolArg, RoleArg, StockArgs};
 pub(crate) use prepare::{Counted, PrepareArgs, PrepareFor};
+pub(crate) use relay::RelayArgs;
 pub(crate) use run::{RunArgs, RunRoleArg};
 pub(crate) use serve::{LogFormat, ServeArgs};
 pub(crate) use stock::{StockCommand, StockCommandArgs};
@@ -44,7 +48,7 @@ Tacit lets two parties compute a function of their private inputs and learn only
 
 Each party runs `tacit run` on its own machine: one as the garbler, who makes the garbled circuit, \
 the other as the evaluator. They know each other by the fingerprints of their identities, which \
-they exchange beforehand over a way they trust.";
+`tacit pair` exchanges.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,7 +56,7 @@ Examples:
   tacit inspect --list                  the functions that come with Tacit
   tacit inspect millionaires            what a function takes, gives and costs
   tacit plan aes-128 --link 33ms,50mbit how to run it over a link, and what to prepare
-  tacit keygen --out alice.key          make an identity
+  tacit pair invite --help              know another party, and how to meet it
 
 Exit codes: 0 done, 2 usage, 3 input, 4 the peer misbehaved, 5 the parties want different things, \
 6 network, 7 stock, 130 cancelled.";
@@ -81,6 +85,9 @@ pub(crate) enum Command {
     /// Make an identity and print the fingerprint that the other party needs
     #[command(after_help = keygen::EXAMPLES)]
     Keygen(KeygenArgs),
+    /// Exchange fingerprints with another party, by one line and two spoken codes
+    #[command(after_help = pair::EXAMPLES)]
+    Pair(PairArgs),
     /// What a function takes, gives, costs and rests on
     #[command(after_help = inspect::EXAMPLES)]
     Inspect(InspectArgs),
@@ -90,9 +97,15 @@ pub(crate) enum Command {
     /// Run the tests of programs of the language
     #[command(after_help = language::TEST_EXAMPLES)]
     Test(ProgramArgs),
+    /// Run a program of the language in the clear, on the inputs of both parties
+    #[command(after_help = language::EVAL_EXAMPLES)]
+    Eval(EvalArgs),
     /// Format programs of the language
     #[command(after_help = language::FMT_EXAMPLES)]
     Fmt(FmtArgs),
+    /// Serve programs of the language to an editor, by the Language Server Protocol over standard
+    /// input and output
+    Lsp,
     /// Which protocol, scheme and cut of a function cost least over a link, and why
     #[command(after_help = crate::plan::EXAMPLES)]
     Plan(Box<PlanArgs>),
@@ -105,6 +118,9 @@ pub(crate) enum Command {
     /// Answer the functions in tacit.toml for many peers, and keep the stock filled
     #[command(after_help = serve::EXAMPLES)]
     Serve(ServeArgs),
+    /// Carry sealed bytes between parties that nobody can connect to
+    #[command(after_help = relay::EXAMPLES)]
+    Relay(RelayArgs),
     /// What is in stock, whether it is whole, and how to begin anew
     #[command(after_help = stock::EXAMPLES)]
     Stock(StockCommandArgs),
@@ -134,7 +150,8 @@ impl Command {
             Self::Keygen(args) => args.json,
             Self::Inspect(args) => args.json,
             Self::Check(args) | Self::Test(args) => args.json,
-            Self::Fmt(_) => false,
+            Self::Eval(args) => args.json,
+            Self::Fmt(_) | Self::Pair(_) | Self::Relay(_) | Self::Lsp => false,
             Self::Plan(args) => args.json,
             Self::Run(args) => args.json,
             Self::Prepare(args) => args.json,

@@ -3,6 +3,8 @@
 //! Paths in it are relative to the folder that it lies in. It holds no secret: the identity is
 //! named and never contained.
 
+mod peers;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -13,12 +15,14 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value as Json, json};
-use tacit::{BaseOt, Fingerprint, Link, OtExtension};
+use tacit::{BaseOt, Digest, Fingerprint, Link, OtExtension, Role};
 
 use crate::args::{base_ot, duration, ot_extension};
 use crate::failure::Failure;
 use crate::report::{JSON_VERSION, pretty};
 use crate::serve::config::Serve;
+
+pub(crate) use peers::{NewPeer, NewWay, add_peer, check_new_name};
 
 /// The JSON schema of the file, as published in `docs/`.
 pub(crate) const SCHEMA: &str = include_str!("../../../docs/tacit.schema.json");
@@ -51,6 +55,9 @@ pub(crate) struct Config {
     /// How `tacit serve` serves.
     #[serde(default)]
     pub(crate) serve: Option<Serve>,
+    /// The folder that the file lies in, if it was read from one.
+    #[serde(skip)]
+    pub(crate) home: Option<PathBuf>,
 }
 
 /// Where prepared material lies and how much of it.
@@ -75,6 +82,17 @@ pub(crate) struct Peer {
     /// Where it listens, `HOST:PORT`.
     #[serde(default)]
     pub(crate) address: Option<String>,
+    /// Where this party listens for it, `HOST:PORT`; it then does not connect.
+    #[serde(default)]
+    pub(crate) listen: Option<String>,
+    /// The relay to which both connect, `HOST:PORT`, and the name of the room.
+    #[serde(default)]
+    pub(crate) relay: Option<String>,
+    #[serde(default, deserialize_with = "room")]
+    pub(crate) room: Option<[u8; 32]>,
+    /// This party's role with it, unless told otherwise.
+    #[serde(default, deserialize_with = "role")]
+    pub(crate) role: Option<Role>,
     /// The link to it, for plans and for the choice of the OT extension.
     #[serde(default, deserialize_with = "link")]
     pub(crate) link: Option<Link>,
@@ -113,6 +131,25 @@ fn extension<'de, D: Deserializer<'de>>(from: D) -> Result<Option<OtExtension>, 
         .map_err(serde::de::Error::custom)
 }
 
+fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u8; 32]>, D::Error> {
+    let text = String::deserialize(from)?;
+    let digest: Result<Digest, _> = text.parse();
+    digest.map(|digest| Some(digest.0)).map_err(|_| {
+        serde::de::Error::custom("a room is 64 hexadecimal digits, as `tacit pair` wrote them")
+    })
+}
+
+fn role<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Role>, D::Error> {
+    let name = String::deserialize(from)?;
+    let role = [Role::Garbler, Role::Evaluator]
+        .into_iter()
+        .find(|role| role.name() == name);
+    role.map(Some).ok_or_else(|| {
+        let what = format!("{name:?} is no role; write garbler or evaluator");
+        serde::de::Error::custom(what)
+    })
+}
+
 fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     match u64::deserialize(from)? {
         0 => Err(serde::de::Error::custom(
@@ -140,10 +177,7 @@ impl Config {
     ///
     /// A file that was named is not there, cannot be read, or says what has no meaning.
     pub(crate) fn load(explicit: Option<&Path>) -> Result<Self, Failure> {
-        let path = match explicit {
-            Some(path) => path.to_owned(),
-            None => folder()?.join("tacit.toml"),
-        };
+        let path = file(explicit)?;
         let failed = |reason: String| Failure::Config {
             path: path.clone(),
             reason,
@@ -172,6 +206,7 @@ impl Config {
         if let (Some(serve), Some(folder)) = (&mut config.serve, path.parent()) {
             serve.beside(folder);
         }
+        config.home = Some(folder_of(&path));
         Ok(config)
     }
 
@@ -195,7 +230,35 @@ pub(crate) fn folder() -> Result<PathBuf, Failure> {
     Ok(base.config_dir().join("tacit"))
 }
 
+/// The configuration file: `explicit`, or the one in the usual place.
+///
+/// # Errors
+///
+/// The system names no home directory.
+pub(crate) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
+    match explicit {
+        Some(path) => Ok(path.to_owned()),
+        None => Ok(folder()?.join("tacit.toml")),
+    }
+}
+
+/// The folder of a file.
+pub(crate) fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
 impl Config {
+    /// The peer of this name or fingerprint.
+    pub(crate) fn peer(&self, text: &str) -> Option<&Peer> {
+        let has_it = |peer: &&Peer| peer.fingerprint.to_string() == text;
+        self.peers
+            .get(text)
+            .or_else(|| self.peers.values().find(has_it))
+    }
+
     /// The name of the peer with this fingerprint.
     pub(crate) fn peer_name(&self, fingerprint: &Fingerprint) -> Option<&str> {
         let mut peers = self.peers.iter();
@@ -216,6 +279,9 @@ impl Config {
             let peer = json!({
                 "fingerprint": peer.fingerprint.to_string(),
                 "address": peer.address,
+                "listen": peer.listen,
+                "relay": peer.relay,
+                "role": peer.role.map(Role::name),
                 "link": peer.link.map(|link| link.to_string()),
             });
             (name.clone(), peer)
@@ -241,10 +307,7 @@ impl Config {
 
 /// `tacit config show`.
 pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Failure> {
-    let path = match explicit {
-        Some(path) => path.to_owned(),
-        None => folder()?.join("tacit.toml"),
-    };
+    let path = file(explicit)?;
     let config = Config::load(explicit)?;
     if wants_json {
         return crate::print(pretty(&config.json(&path)).as_bytes());
@@ -266,11 +329,23 @@ pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Fail
         let _ = writeln!(text, "ot_extension: {extension}");
     }
     for (name, peer) in &config.peers {
-        let address = peer.address.as_deref().unwrap_or("no address");
+        let address = match (&peer.relay, &peer.listen, &peer.address) {
+            (Some(relay), _, _) => format!("through the relay {relay}"),
+            (None, Some(listen), _) => format!("waited for at {listen}"),
+            (None, None, Some(address)) => format!("at {address}"),
+            (None, None, None) => "at no address".to_owned(),
+        };
+        let role = peer
+            .role
+            .map_or(String::new(), |role| format!(", as {}", role.name()));
         let link = peer
             .link
             .map_or(String::new(), |link| format!(", over {link}"));
-        let _ = writeln!(text, "peer {name}: {} at {address}{link}", peer.fingerprint);
+        let _ = writeln!(
+            text,
+            "peer {name}: {} {address}{role}{link}",
+            peer.fingerprint
+        );
     }
     if let Some(folder) = &config.stock.folder {
         let _ = writeln!(text, "stock folder: {}", folder.display());
@@ -359,6 +434,7 @@ mod tests {
             ("[peers.bob]\nfingerprint = \"tacit:abc\"", "line 2", "56"),
             ("[peers.bob]\naddress = \"x:1\"", "line 1", "fingerprint"),
             ("[peers.bob]\nlink = \"fast\"", "line 2", "DELAY,RATE"),
+            ("[peers.bob]\nrole = \"both\"", "line 2", "evaluator"),
             ("[stock]\nlimit_gib = 0", "line 2", "at least 1"),
         ];
         for (text, line, what) in cases {
@@ -388,7 +464,15 @@ mod tests {
         ];
         assert_eq!(names("/properties"), top);
         assert_eq!(names("/$defs/stock/properties"), ["folder", "limit_gib"]);
-        let peer = ["address", "fingerprint", "link"];
+        let peer = [
+            "address",
+            "fingerprint",
+            "link",
+            "listen",
+            "relay",
+            "role",
+            "room",
+        ];
         assert_eq!(names("/$defs/peer/properties"), peer);
         assert_eq!(
             names("/$defs/timeouts/properties"),

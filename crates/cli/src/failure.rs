@@ -91,7 +91,8 @@ pub(crate) enum Failure {
     /// No checked execution of the function is in stock.
     #[error(
         "no checked execution of {function} at s = {security_bits} under {scheme} is in stock with \
-         this peer in this role; both parties prepare some, each in its --role, by `{command}`"
+         this peer in this role; both parties prepare some, each in its --role, by `{command}`, or \
+         both give --protocol authenticated, which needs none"
     )]
     NothingChecked {
         /// The function's name.
@@ -194,8 +195,17 @@ impl Failure {
     /// What went wrong, and what to do about it where the message says so.
     pub(crate) fn parts(&self) -> (String, Option<String>) {
         let message = self.to_string();
-        match message.split_once("; ") {
-            Some((what, remedy)) => (what.to_owned(), Some(remedy.to_owned())),
+        // A type such as [u8; 4] has one of its own.
+        let mut depth = 0_i32;
+        let end = message.bytes().enumerate().position(|(place, byte)| {
+            depth += i32::from(byte == b'[') - i32::from(byte == b']');
+            depth == 0 && message.as_bytes()[place..].starts_with(b"; ")
+        });
+        match end {
+            Some(end) => (
+                message[..end].to_owned(),
+                Some(message[end + 2..].to_owned()),
+            ),
             None => (message, None),
         }
     }

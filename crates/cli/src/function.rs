@@ -9,10 +9,12 @@ use std::path::Path;
 
 use tacit::formats::{BitOrder, Import, read_bristol_file};
 use tacit::{Circuit, CircuitError, Function, FunctionError, FunctionFamily, Type, library};
+use tacit_language::TypedFunction;
 
 use crate::args::FunctionArgs;
 use crate::failure::Failure;
-use crate::language::{self, is_program};
+use crate::language::is_program;
+use crate::typed::{self, Runnable};
 
 /// What was asked for by a name.
 pub(crate) enum Found {
@@ -20,6 +22,8 @@ pub(crate) enum Found {
     Circuit(FoundCircuit),
     /// A function, which says all that itself.
     Function(Box<Function>, Origin),
+    /// A program of the language, which also says what its bits mean.
+    Program(Box<TypedFunction>),
 }
 
 /// A circuit with the name that it was asked for by, and where it comes from.
@@ -66,9 +70,14 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
     if is_program(path) {
         let flags = ["--owner", "--result", "--type", "--bit-order"];
         refuse(choice, name, "a program, which says so itself", &flags)?;
-        let function = language::function(path, &choice.params)?;
-        return Ok(Found::Function(Box::new(function), Origin::File));
+        return Ok(Found::Program(Box::new(typed::find(path, choice)?)));
     }
+    refuse(
+        choice,
+        name,
+        "no program of the language",
+        &["--public", "--entry"],
+    )?;
     if is_function_file(path)? {
         refuse(
             choice,
@@ -94,7 +103,8 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
 }
 
 fn in_library(name: &str, is_component: bool, choice: &FunctionArgs) -> Result<Found, Failure> {
-    refuse(choice, name, "in the library", &["--type", "--bit-order"])?;
+    let flags = ["--type", "--bit-order", "--public", "--entry"];
+    refuse(choice, name, "in the library", &flags)?;
     if let Some(family) = library::shipped::find(name).map_err(tacit::Error::from)?
         && !is_component
     {
@@ -135,6 +145,8 @@ fn refuse(choice: &FunctionArgs, name: &str, what: &str, flags: &[&str]) -> Resu
         "--owner" => !choice.owners.is_empty(),
         "--result" => !choice.results.is_empty(),
         "--type" => !choice.types.is_empty(),
+        "--public" => !choice.public.is_empty(),
+        "--entry" => choice.entry.is_some(),
         _ => choice.bit_order.is_some(),
     };
     match flags.iter().find(|flag| given(flag)) {
@@ -256,6 +268,19 @@ impl Found {
         match self {
             Self::Circuit(circuit) => circuit.function(choice),
             Self::Function(function, _) => Ok(*function),
+            Self::Program(typed) => Ok(typed.function().clone()),
+        }
+    }
+
+    /// The same, and what its bits mean where that is known.
+    ///
+    /// # Errors
+    ///
+    /// As [`FoundCircuit::function`].
+    pub(crate) fn runnable(self, choice: &FunctionArgs) -> Result<Runnable, Failure> {
+        match self {
+            Self::Program(typed) => Ok(Runnable::Typed(typed)),
+            other => Ok(Runnable::Bits(Box::new(other.function(choice)?))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! This party's inputs: from arguments, files and standard input to checked values.
+//! Inputs: from arguments, files and standard input to checked values.
 //!
 //! Everything is checked before a connection is made. Texts that may hold secrets are wiped when
 //! they are dropped and appear in no message.
@@ -8,37 +8,67 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use serde_json::Value as Json;
 use tacit::{CircuitError, Function, Port, Role, Value};
 use tacit_serve::inputs::{Pairs, kind_of};
 use zeroize::Zeroizing;
 
-use crate::args::RunArgs;
 use crate::failure::Failure;
 
 /// The longest text that is read for inputs, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The values of `role`'s inputs, one for each.
+/// How a value is written.
+pub(crate) enum Source<'a> {
+    /// In an argument.
+    Text(&'a str),
+    /// In a file or on standard input.
+    File(&'a str),
+    /// In a JSON object.
+    Json(&'a Json),
+    /// In a table file: its name and text, and the one column that is meant.
+    Table(&'a str, &'a [u8], Option<&'a str>),
+}
+
+/// The inputs that are asked for.
+pub(crate) trait Wanted {
+    /// A value of one.
+    type Value;
+    /// Where the value of each is given, for messages: `--input`.
+    const FLAG: &'static str;
+
+    /// Passes if an input of this name is asked for.
+    fn admit(&self, name: &str) -> Result<(), Failure>;
+
+    /// The value of an input that is admitted.
+    fn read(&self, name: &str, source: Source<'_>) -> Result<Self::Value, Failure>;
+
+    /// The names of all inputs that are asked for, each with its type.
+    fn names(&self) -> Vec<(String, String)>;
+
+    /// What is said of values that are missing.
+    fn missing(&self, inputs: &str) -> Failure;
+
+    /// Whether tables are read from files that end in `.csv`.
+    fn has_tables(&self) -> bool;
+}
+
+/// The values of all inputs that are asked for, from arguments `name=value`, `name=@file` and
+/// `name=-`, and from a JSON object in a file or, with `-`, on standard input.
 ///
 /// # Errors
 ///
-/// An input is missing, unknown, the peer's, given twice, or not of its type.
-pub(crate) fn gather(
-    function: &Function,
-    role: Role,
-    args: &RunArgs,
-) -> Result<BTreeMap<String, Value>, Failure> {
-    let mut gathered = Gathered {
-        function,
-        role,
-        values: BTreeMap::new(),
-    };
-    let from_stdin = args
-        .inputs
+/// An input is missing, unknown, another's, given twice, or not of its type.
+pub(crate) fn gather<W: Wanted>(
+    wanted: &W,
+    arguments: &[String],
+    file: Option<&Path>,
+) -> Result<BTreeMap<String, W::Value>, Failure> {
+    let from_stdin = arguments
         .iter()
         .filter(|input| input.ends_with("=-"))
         .count()
-        + usize::from(args.input_file.as_deref() == Some(Path::new("-")));
+        + usize::from(file == Some(Path::new("-")));
     if from_stdin > 1 {
         return Err(Failure::Usage(
             "standard input is asked for twice; it can be read once, so put several inputs into \
@@ -46,22 +76,25 @@ pub(crate) fn gather(
                 .to_owned(),
         ));
     }
-    for input in &args.inputs {
+    let mut gathered = Gathered {
+        wanted,
+        values: BTreeMap::new(),
+    };
+    for input in arguments {
         gathered.argument(input)?;
     }
-    if let Some(path) = &args.input_file {
+    if let Some(path) = file {
         gathered.json(path)?;
     }
     gathered.complete()
 }
 
-struct Gathered<'f> {
-    function: &'f Function,
-    role: Role,
-    values: BTreeMap<String, Value>,
+struct Gathered<'w, W: Wanted> {
+    wanted: &'w W,
+    values: BTreeMap<String, W::Value>,
 }
 
-impl<'f> Gathered<'f> {
+impl<W: Wanted> Gathered<'_, W> {
     /// `name=value`, `name=@file` or `name=-`.
     fn argument(&mut self, argument: &str) -> Result<(), Failure> {
         let Some((name, text)) = argument
@@ -69,41 +102,59 @@ impl<'f> Gathered<'f> {
             .filter(|(name, _)| !name.is_empty())
         else {
             // The argument may be a secret whose name was forgotten, so it is not repeated.
-            return Err(Failure::Usage(
-                "an --input has no name; write --input NAME=VALUE".to_owned(),
-            ));
+            let flag = W::FLAG;
+            return Err(Failure::Usage(format!(
+                "an {flag} has no name; write {flag} NAME=VALUE"
+            )));
         };
-        let port = self.admit(name)?;
-        let read;
-        let text = if text == "-" {
-            read = read_text(
-                std::io::stdin().lock(),
-                &format!("input {name} from standard input"),
-            )?;
-            read.trim()
+        self.admit(name)?;
+        let value = if text == "-" {
+            let what = format!("input {name} from standard input");
+            let text = text_of(read_bytes(std::io::stdin().lock(), &what)?, &what)?;
+            self.wanted.read(name, Source::File(&text))?
         } else if let Some(path) = text.strip_prefix('@') {
-            let what = format!("input {name} from {path}");
-            let file = File::open(path).map_err(|error| Failure::read(what.clone(), error))?;
-            read = read_text(file, &what)?;
-            read.trim()
+            self.file(name, path)?
         } else {
-            text
+            self.wanted.read(name, Source::Text(text))?
         };
-        self.insert(port, port.parse_value(text))
+        self.values.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    fn file(&self, name: &str, path: &str) -> Result<W::Value, Failure> {
+        let table = self.wanted.has_tables().then(|| table_path(path)).flatten();
+        let path = table.map_or(path, |(path, _)| path);
+        let what = format!("input {name} from {path}");
+        let file = File::open(path).map_err(|error| Failure::read(what.clone(), error))?;
+        let bytes = read_bytes(file, &what)?;
+        match table {
+            Some((path, column)) => {
+                let named = Path::new(path)
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy();
+                self.wanted
+                    .read(name, Source::Table(&named, &bytes, column))
+            }
+            None => self
+                .wanted
+                .read(name, Source::File(&text_of(bytes, &what)?)),
+        }
     }
 
     /// A JSON object of names and values.
     fn json(&mut self, path: &Path) -> Result<(), Failure> {
-        let (what, text) = if path == Path::new("-") {
+        let (what, bytes) = if path == Path::new("-") {
             let what = "the inputs from standard input".to_owned();
-            let text = read_text(std::io::stdin().lock(), &what)?;
-            (what, text)
+            let bytes = read_bytes(std::io::stdin().lock(), &what)?;
+            (what, bytes)
         } else {
             let what = format!("the inputs in {}", path.display());
             let file = File::open(path).map_err(|error| Failure::read(what.clone(), error))?;
-            let text = read_text(file, &what)?;
-            (what, text)
+            let bytes = read_bytes(file, &what)?;
+            (what, bytes)
         };
+        let text = text_of(bytes, &what)?;
         let pairs: Pairs = serde_json::from_str(&text).map_err(|error| {
             Failure::Input(format!(
                 "{what} are no JSON object (line {}, column {}: {}); write \
@@ -114,43 +165,111 @@ impl<'f> Gathered<'f> {
             ))
         })?;
         for (name, json) in &pairs.0 {
-            let port = self.admit(name)?;
-            self.insert(port, port.value_from_json(json))?;
+            self.admit(name)?;
+            let value = self.wanted.read(name, Source::Json(json))?;
+            self.values.insert(name.clone(), value);
         }
         Ok(())
     }
 
-    /// The port of this party's input `name`, which has no value yet.
-    fn admit(&self, name: &str) -> Result<&'f Port, Failure> {
-        let found = self
-            .function
-            .inputs()
-            .iter()
-            .find(|input| input.port.name == name);
-        match found {
-            None => Err(Failure::Input(format!(
-                "{} has no input {name:?}; inputs of the {} are: {}",
-                self.function.name(),
-                self.role.name(),
-                self.own_names()
-            ))),
-            Some(input) if input.owner != self.role => Err(Failure::Input(format!(
-                "input {name:?} is the {}'s and this party is the {}; leave it out (inputs of the {}: \
-                 {})",
-                input.owner.name(),
-                self.role.name(),
-                self.role.name(),
-                self.own_names()
-            ))),
-            Some(_) if self.values.contains_key(name) => Err(Failure::Input(format!(
+    /// Passes if the input `name` is asked for and has no value yet.
+    fn admit(&self, name: &str) -> Result<(), Failure> {
+        self.wanted.admit(name)?;
+        match self.values.contains_key(name) {
+            false => Ok(()),
+            true => Err(Failure::Input(format!(
                 "input {name:?} is given twice; give it once"
             ))),
-            Some(input) => Ok(&input.port),
         }
     }
 
-    fn insert(&mut self, port: &Port, value: Result<Value, CircuitError>) -> Result<(), Failure> {
-        let value = value.map_err(|error| {
+    /// All values, if none is missing.
+    fn complete(self) -> Result<BTreeMap<String, W::Value>, Failure> {
+        let missing: Vec<(String, String)> = self
+            .wanted
+            .names()
+            .into_iter()
+            .filter(|(name, _)| !self.values.contains_key(name))
+            .collect();
+        match missing.is_empty() {
+            true => Ok(self.values),
+            false => Err(self.wanted.missing(&listed(&missing))),
+        }
+    }
+}
+
+/// `table.csv` or `table.csv:column`.
+fn table_path(path: &str) -> Option<(&str, Option<&str>)> {
+    if Path::new(path)
+        .extension()
+        .is_some_and(|ending| ending == "csv")
+    {
+        return Some((path, None));
+    }
+    let (start, column) = path.rsplit_once(".csv:")?;
+    let path = &path[..start.len() + ".csv".len()];
+    Some((path, Some(column)))
+}
+
+/// Names and types in a line.
+pub(crate) fn listed(inputs: &[(String, String)]) -> String {
+    let texts: Vec<String> = inputs
+        .iter()
+        .map(|(name, ty)| format!("{name} ({ty})"))
+        .collect();
+    match texts.is_empty() {
+        true => "none".to_owned(),
+        false => texts.join(", "),
+    }
+}
+
+/// The inputs of a role of a function.
+pub(crate) struct OfRole<'f> {
+    pub(crate) function: &'f Function,
+    pub(crate) role: Role,
+}
+
+impl OfRole<'_> {
+    fn port(&self, name: &str) -> Option<(&Port, Role)> {
+        let inputs = &mut self.function.inputs().iter();
+        let found = inputs.find(|input| input.port.name == name)?;
+        Some((&found.port, found.owner))
+    }
+}
+
+impl Wanted for OfRole<'_> {
+    type Value = Value;
+    const FLAG: &'static str = "--input";
+
+    fn admit(&self, name: &str) -> Result<(), Failure> {
+        let role = self.role.name();
+        match self.port(name) {
+            None => Err(Failure::Input(format!(
+                "{} has no input {name:?}; inputs of the {role} are: {}",
+                self.function.name(),
+                listed(&self.names())
+            ))),
+            Some((_, owner)) if owner != self.role => Err(Failure::Input(format!(
+                "input {name:?} is the {}'s and this party is the {role}; leave it out (inputs of \
+                 the {role}: {})",
+                owner.name(),
+                listed(&self.names())
+            ))),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn read(&self, name: &str, source: Source<'_>) -> Result<Value, Failure> {
+        let Some((port, _)) = self.port(name) else {
+            return Err(Failure::Input(format!("there is no input {name:?}")));
+        };
+        let value: Result<Value, CircuitError> = match source {
+            Source::Text(text) => port.parse_value(text),
+            Source::File(text) => port.parse_value(text.trim()),
+            Source::Json(json) => port.value_from_json(json),
+            Source::Table(..) => unreachable!("functions of bits take no tables"),
+        };
+        value.map_err(|error| {
             // Texts are inputs of such a type, and nothing else says how they are written.
             let of_texts = match port.ty.to_string().starts_with("u8[") {
                 true => "a text is the list of its bytes, such as [72,105] for Hi; ",
@@ -159,51 +278,31 @@ impl<'f> Gathered<'f> {
             Failure::Input(format!(
                 "input {error}; {of_texts}`tacit run --help` shows how values are written"
             ))
-        })?;
-        self.values.insert(port.name.clone(), value);
-        Ok(())
+        })
     }
 
-    fn own_names(&self) -> String {
-        let own = self
-            .function
-            .inputs()
-            .iter()
-            .filter(|input| input.owner == self.role);
-        let names: Vec<String> = own
-            .map(|input| format!("{} ({})", input.port.name, input.port.ty))
-            .collect();
-        if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        }
+    fn names(&self) -> Vec<(String, String)> {
+        let own = self.function.inputs().iter();
+        let own = own.filter(|input| input.owner == self.role);
+        own.map(|input| (input.port.name.clone(), input.port.ty.to_string()))
+            .collect()
     }
 
-    /// All values, if none is missing.
-    fn complete(self) -> Result<BTreeMap<String, Value>, Failure> {
-        let own = self
-            .function
-            .inputs()
-            .iter()
-            .filter(|input| input.owner == self.role);
-        let missing: Vec<String> = own
-            .filter(|input| !self.values.contains_key(&input.port.name))
-            .map(|input| format!("{} ({})", input.port.name, input.port.ty))
-            .collect();
-        if missing.is_empty() {
-            return Ok(self.values);
-        }
-        Err(Failure::Input(format!(
-            "the {} has given no value for {}; add --input NAME=VALUE for each, or --input-file",
+    fn missing(&self, inputs: &str) -> Failure {
+        Failure::Input(format!(
+            "the {} has given no value for {inputs}; add --input NAME=VALUE for each, or \
+             --input-file",
             self.role.name(),
-            missing.join(", ")
-        )))
+        ))
+    }
+
+    fn has_tables(&self) -> bool {
+        false
     }
 }
 
-/// All of `from`, which is UTF-8 and not longer than [`MAX_BYTES`].
-fn read_text(from: impl Read, what: &str) -> Result<Zeroizing<String>, Failure> {
+/// All of `from`, which is not longer than [`MAX_BYTES`].
+fn read_bytes(from: impl Read, what: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let mut bytes = Zeroizing::new(Vec::new());
     from.take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
@@ -214,10 +313,33 @@ fn read_text(from: impl Read, what: &str) -> Result<Zeroizing<String>, Failure> 
              it is the right file"
         )));
     }
+    Ok(bytes)
+}
+
+/// Bytes that are UTF-8.
+fn text_of(bytes: Zeroizing<Vec<u8>>, what: &str) -> Result<Zeroizing<String>, Failure> {
     match std::str::from_utf8(&bytes) {
         Ok(text) => Ok(Zeroizing::new(text.to_owned())),
         Err(_) => Err(Failure::Input(format!(
             "{what}: it is no text; write byte strings in hexadecimal, such as xxd -p prints them"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_named_behind_the_path_of_a_table() {
+        for (path, expected) in [
+            ("a.csv", Some(("a.csv", None))),
+            ("a/b.csv:id", Some(("a/b.csv", Some("id")))),
+            ("a.csv:b.csv:id", Some(("a.csv:b.csv", Some("id")))),
+            ("a.json", None),
+            ("csv", None),
+        ] {
+            assert_eq!(table_path(path), expected, "{path}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! `tacit inspect`: what a function takes, gives, costs and rests on.
 
 mod graph;
+mod lines;
 mod list;
 mod optimise;
 mod picture;
@@ -14,6 +15,7 @@ use serde_json::{Value as Json, json};
 use tacit::formats::{BristolFormat, write_bristol};
 use tacit::garble::{LADDER, ProgramCost, Rung, Shape};
 use tacit::{Circuit, Component, Function, Port, Role, TimeEstimate};
+use tacit_language::TypedFunction;
 
 use crate::args::InspectArgs;
 use crate::check;
@@ -21,6 +23,9 @@ use crate::failure::Failure;
 use crate::function::{self, Found, FoundCircuit, Origin};
 use crate::log::Log;
 use crate::report::{JSON_VERSION, pretty};
+use crate::typed;
+
+pub(crate) use lines::cost_of_line;
 
 /// The JSON schema of function files, as published in `docs/`.
 const SCHEMA: &str = include_str!("../../../docs/function.schema.json");
@@ -43,6 +48,9 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     let Some(name) = &args.function else {
         return list::list(args.json);
     };
+    if args.lines || args.folded.is_some() {
+        return lines::show(name, args);
+    }
     let choice = match &args.out {
         Some(_) if function::is_in_library(name) => &args.choice.without_bit_order(),
         _ => &args.choice,
@@ -77,21 +85,23 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
 fn circuit_of(found: &Found) -> Result<&FoundCircuit, Failure> {
     match found {
         Found::Circuit(found) => Ok(found),
-        Found::Function(function, _) => {
-            let components = function.components().iter();
-            let names: Vec<&str> = components.map(Component::name).collect();
-            Err(Failure::Usage(format!(
-                "--optimise and --out take a circuit, and {} is a function of calls; its \
-                 components are {}",
-                function.name(),
-                names.join(", ")
-            )))
-        }
+        Found::Program(typed) => Err(not_a_circuit(typed.function())),
+        Found::Function(function, _) => Err(not_a_circuit(function)),
     }
 }
 
+fn not_a_circuit(function: &Function) -> Failure {
+    let components = function.components().iter();
+    let names: Vec<&str> = components.map(Component::name).collect();
+    Failure::Usage(format!(
+        "--optimise and --out take a circuit, and {} is a function of calls; its components are {}",
+        function.name(),
+        names.join(", ")
+    ))
+}
+
 /// Writes a file that was not there before, whole or not at all.
-fn write_new(
+pub(crate) fn write_new(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -141,6 +151,7 @@ struct Subject {
     origin: Origin,
     components: Vec<Component>,
     function: Option<Function>,
+    typed: Option<Box<TypedFunction>>,
 }
 
 /// A port, and its owner or recipient if known.
@@ -149,7 +160,13 @@ type NamedPort<'a> = (&'a Port, Option<&'static str>);
 impl Subject {
     fn new(found: Found, args: &InspectArgs) -> Result<Self, Failure> {
         let said = !args.choice.owners.is_empty() || !args.choice.results.is_empty();
+        let mut typed = None;
         let (origin, function) = match found {
+            Found::Program(program) => {
+                let function = program.function().clone();
+                typed = Some(program);
+                (Origin::File, function)
+            }
             Found::Circuit(found) if found.origin == Origin::File && !said => {
                 let (name, origin) = (found.name, found.origin);
                 let components = vec![Component::new(name.clone(), found.circuit)];
@@ -158,6 +175,7 @@ impl Subject {
                     origin,
                     components,
                     function: None,
+                    typed: None,
                 });
             }
             Found::Circuit(found) => (found.origin, found.function(&args.choice)?),
@@ -169,6 +187,7 @@ impl Subject {
             origin,
             components,
             function: Some(function),
+            typed,
         })
     }
 
@@ -307,18 +326,16 @@ impl Subject {
         if let Some(component) = self.plain() {
             let _ = writeln!(text, "  circuit   {}", component.digest());
         }
-        ports_text(
-            &mut text,
-            "inputs",
-            "owner to be said with --owner",
-            &self.inputs(),
-        );
-        ports_text(
-            &mut text,
-            "results",
-            "recipient to be said with --result",
-            &self.outputs(),
-        );
+        match &self.typed {
+            Some(typed) => text += &typed::signature_text(typed),
+            None => {
+                let (inputs, results) = (self.inputs(), self.outputs());
+                let owner = "owner to be said with --owner";
+                ports_text(&mut text, "inputs", owner, &inputs);
+                let recipient = "recipient to be said with --result";
+                ports_text(&mut text, "results", recipient, &results);
+            }
+        }
         for (i, component) in self.components.iter().enumerate() {
             let calls = match self.plain() {
                 Some(_) => None,
@@ -427,6 +444,7 @@ impl Subject {
             "version": JSON_VERSION,
             "name": self.name,
             "origin": self.origin(),
+            "program": self.typed.as_deref().map(typed::signature_json),
             "function_digest": self.function.as_ref().map(|f| f.digest().to_string()),
             "inputs": ports_json("owner", &self.inputs()),
             "results": ports_json("recipient", &self.outputs()),

@@ -16,13 +16,20 @@ use crate::report::{JSON_VERSION, pretty};
 /// # Errors
 ///
 /// The file exists, or cannot be written or read, or holds no identity.
-pub(crate) fn keygen(args: &KeygenArgs) -> Result<(), Failure> {
+pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Failure> {
     let (path, identity) = match &args.show {
         Some(path) => (
             path.clone(),
             Identity::load(path).map_err(tacit::Error::from)?,
         ),
-        None => make(args.out.as_deref())?,
+        None => {
+            let path = match &args.out {
+                Some(path) => path.clone(),
+                None => usual(config)?,
+            };
+            let identity = make(&path)?;
+            (path, identity)
+        }
     };
     let fingerprint = identity.fingerprint();
     if args.json {
@@ -43,18 +50,22 @@ pub(crate) fn keygen(args: &KeygenArgs) -> Result<(), Failure> {
     crate::print(format!("{fingerprint}\n").as_bytes())
 }
 
-fn make(out: Option<&Path>) -> Result<(PathBuf, Identity), Failure> {
-    let path = match out {
-        Some(path) => path.to_owned(),
-        None => {
-            let folder = config::folder()?;
-            fs::create_dir_all(&folder).map_err(|error| Failure::write(&folder, &error))?;
-            default_path(&folder)
-        }
-    };
+/// Beside the configuration, in a folder that is made if it is not there.
+fn usual(config: Option<&Path>) -> Result<PathBuf, Failure> {
+    let folder = config::folder_of(&config::file(config)?);
+    fs::create_dir_all(&folder).map_err(|error| Failure::write(&folder, &error))?;
+    Ok(default_path(&folder))
+}
+
+/// Makes an identity in a new file at `path`.
+///
+/// # Errors
+///
+/// The file is there already, or cannot be written.
+pub(crate) fn make(path: &Path) -> Result<Identity, Failure> {
     let identity = Identity::generate().map_err(tacit::Error::from)?;
-    identity.save(&path).map_err(tacit::Error::from)?;
-    Ok((path, identity))
+    identity.save(path).map_err(tacit::Error::from)?;
+    Ok(identity)
 }
 
 /// Where an identity lies unless told otherwise.

@@ -1,4 +1,4 @@
-//! Programs of the language: `tacit check`, `tacit test`, `tacit fmt`, and `main` as a function.
+//! Programs of the language: `tacit check`, `tacit test`, `tacit eval` and `tacit fmt`.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -8,38 +8,52 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value as Json, json};
 use tacit::formats::{self, Import, read_bristol_file};
 use tacit::{Circuit, Function};
-use tacit_language::lower::CircuitFiles;
-use tacit_language::program::{BitOrder, EntryId, EntryKind, Program, TypeId, TypeKind};
-use tacit_language::{Diagnostic, Loaded, ParamValues, SourceMap, Sources, TestReport};
+use tacit_language::lower::{CircuitFiles, LineCosts};
+use tacit_language::program::{BitOrder, EntryId};
+use tacit_language::{
+    BorderError, Diagnostic, Loaded, ParamValues, Signature, SourceMap, Sources, TestReport,
+};
 
-use crate::args::{FmtArgs, ProgramArgs};
+use crate::args::{EvalArgs, FmtArgs, ProgramArgs};
 use crate::failure::Failure;
 use crate::report::{JSON_VERSION, pretty};
+use crate::{inputs, typed};
 
 /// The folder of a program, where the files that it names are.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     fn of(program: &Path) -> Self {
         Self(program.parent().map(Path::to_owned).unwrap_or_default())
     }
+
+    /// Where a file is that the program names: in the folder or below, wherever links lead. A
+    /// program of somebody else reads no other file.
+    fn place_of(&self, name: &str) -> Result<PathBuf, String> {
+        let mut parts = Path::new(name).components();
+        if !parts.all(|part| matches!(part, Component::Normal(_))) {
+            return Err("a file that a program names is in its folder or below".to_owned());
+        }
+        let place = |path: &Path| fs::canonicalize(path).map_err(|error| error.to_string());
+        // The folder of `program.tacit` has no name.
+        let folder = place(&Path::new(".").join(&self.0))?;
+        let file = place(&self.0.join(name))?;
+        match file.starts_with(folder) {
+            true => Ok(file),
+            false => Err("it is a link out of the program's folder; copy the file".to_owned()),
+        }
+    }
 }
 
 impl Sources for Folder {
     fn read(&self, name: &str) -> Result<String, String> {
-        text_of(&self.0.join(name)).map_err(|error| error.to_string())
+        text_of(&self.place_of(name)?).map_err(|error| error.to_string())
     }
 }
 
 impl CircuitFiles for Folder {
     fn circuit(&self, path: &str, order: BitOrder) -> Result<Circuit, String> {
-        let path = Path::new(path);
-        let is_below = path
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)));
-        if !is_below {
-            return Err("a circuit file is in the program's folder or below".to_owned());
-        }
+        let path = self.place_of(path)?;
         let order = match order {
             BitOrder::LsbFirst => formats::BitOrder::AsGiven,
             BitOrder::MsbFirst => formats::BitOrder::Reversed,
@@ -48,7 +62,7 @@ impl CircuitFiles for Folder {
             order,
             ..Import::default()
         };
-        read_bristol_file(&self.0.join(path), &import).map_err(|error| error.to_string())
+        read_bristol_file(&path, &import).map_err(|error| error.to_string())
     }
 }
 
@@ -66,13 +80,58 @@ pub(crate) fn is_program(path: &Path) -> bool {
 }
 
 fn load(path: &Path) -> Result<Loaded, Failure> {
-    let text = text_of(path)
-        .map_err(|error| Failure::read(format!("program {}", path.display()), error))?;
-    Ok(Loaded::new(
-        &path.display().to_string(),
-        &text,
-        &Folder::of(path),
-    ))
+    Ok(Program::read(path)?.loaded)
+}
+
+/// A program and where its files are.
+pub(crate) struct Program {
+    loaded: Loaded,
+    folder: Folder,
+}
+
+impl Program {
+    /// Reads the program in a file.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let text = text_of(path)
+            .map_err(|error| Failure::read(format!("program {}", path.display()), error))?;
+        let folder = Folder::of(path);
+        let loaded = Loaded::new(&path.display().to_string(), &text, &folder);
+        Ok(Self { loaded, folder })
+    }
+
+    /// Where its circuit files are.
+    pub(crate) fn folder(&self) -> &dyn CircuitFiles {
+        &self.folder
+    }
+
+    /// The ports of the run of this name, or of `main`.
+    ///
+    /// # Errors
+    ///
+    /// The program is wrong, which is told with the places, or has no such run.
+    pub(crate) fn signature(
+        &self,
+        given: &[(String, String)],
+        entry: Option<&str>,
+    ) -> Result<Signature, Failure> {
+        let signature = Signature::new(&self.loaded, &params(given)?, entry);
+        signature.map_err(|error| self.failure(error))
+    }
+
+    /// An error of the program, told with its places.
+    pub(crate) fn failure(&self, error: BorderError) -> Failure {
+        match error {
+            BorderError::Program(errors) => {
+                tell(&rendered(&errors, self.loaded.source_map()));
+                found(errors.len())
+            }
+            other => typed::plain_failure(other),
+        }
+    }
 }
 
 fn params(given: &[(String, String)]) -> Result<ParamValues, Failure> {
@@ -227,6 +286,36 @@ fn report_json(path: &Path, report: &TestReport, map: &SourceMap) -> Json {
     })
 }
 
+/// Runs `tacit eval`.
+///
+/// # Errors
+///
+/// The program cannot be read or is wrong, or an input is missing or not of its type.
+pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
+    let program = Program::read(&args.file)?;
+    let signature = program.signature(&args.params, args.entry.as_deref())?;
+    let wanted = typed::OfAll(&signature);
+    let values = inputs::gather(&wanted, &args.inputs, args.input_file.as_deref())?;
+    values
+        .iter()
+        .for_each(|(name, value)| typed::tell_filled(name, value));
+    let results = signature.evaluate(&values, args.seed);
+    let results = results.map_err(|error| program.failure(error))?;
+    let names = signature
+        .results()
+        .iter()
+        .map(|result| result.name.as_str());
+    let named: Vec<_> = names.zip(results).collect();
+    if !args.json {
+        return crate::print(typed::results_text(&signature, &named).as_bytes());
+    }
+    let fields = named.iter();
+    let fields = fields.map(|(name, value)| ((*name).to_owned(), signature.json(value)));
+    let outputs = Json::Object(fields.collect());
+    let json = json!({ "version": JSON_VERSION, "outputs": outputs });
+    crate::print(pretty(&json).as_bytes())
+}
+
 /// Runs `tacit fmt`.
 ///
 /// # Errors
@@ -262,78 +351,37 @@ pub(crate) fn fmt(args: &FmtArgs) -> Result<(), Failure> {
     }
 }
 
-/// The function of a program's `main`.
+/// A run of a program, its function, and what its lines cost.
+pub(crate) struct RunCosts {
+    pub(crate) name: String,
+    pub(crate) function: Function,
+    pub(crate) costs: LineCosts,
+}
+
+/// What the lines of all runs of a program cost.
 ///
 /// # Errors
 ///
-/// The program cannot be read or is wrong, has no `main`, or its `main` needs what the command line
-/// has no way to give yet.
-pub(crate) fn function(path: &Path, given: &[(String, String)]) -> Result<Function, Failure> {
-    let loaded = load(path)?;
-    let told = |errors: &[Diagnostic]| {
-        tell(&rendered(errors, loaded.source_map()));
-        found(errors.len())
-    };
-    let program = loaded
-        .program(&params(given)?)
-        .map_err(|errors| told(&errors))?;
-    let main = program
-        .entries
-        .iter()
-        .position(|entry| entry.kind == EntryKind::Main);
-    let Some(number) = main else {
-        return Err(Failure::Input(format!(
-            "{} has no `main`; runs over states are tested by `tacit test`, and cannot be run \
-             between parties yet",
-            path.display()
-        )));
-    };
-    check_ports(&program, number, path)?;
-    let name = path
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let lowered = program
-        .lower(&name, EntryId(number as u32), &Folder::of(path))
-        .map_err(|error| told(&[error]))?;
-    if !lowered.random.is_empty() {
-        return Err(Failure::Input(format!(
-            "the `main` of {} draws random bits, which cannot be run between parties yet; give \
-             them as inputs",
-            path.display()
-        )));
+/// The program cannot be read or is wrong, or a run is beyond a limit.
+pub(crate) fn costs(
+    path: &Path,
+    given: &[(String, String)],
+) -> Result<(SourceMap, Vec<RunCosts>), Failure> {
+    let read = Program::read(path)?;
+    let told = |errors| read.failure(BorderError::Program(errors));
+    let program = read.loaded.program(&params(given)?).map_err(told)?;
+    let mut runs = Vec::with_capacity(program.entries.len());
+    for (number, entry) in program.entries.iter().enumerate() {
+        let name = entry.name.to_string();
+        let (lowered, costs) = program
+            .lower_with_costs(&name, EntryId(number as u32), read.folder())
+            .map_err(|error| told(vec![error]))?;
+        let function = lowered.function;
+        runs.push(RunCosts {
+            name,
+            function,
+            costs,
+        });
     }
-    Ok(lowered.function)
-}
-
-/// Refuses ports whose values the command line does not read and write yet.
-fn check_ports(program: &Program, entry: usize, path: &Path) -> Result<(), Failure> {
-    let entry = &program.entries[entry];
-    let inputs = entry.inputs.iter().map(|port| (&port.name, port.ty));
-    let outputs = entry.outputs.iter().map(|port| (&port.name, port.ty));
-    for (name, ty) in inputs.chain(outputs) {
-        if !is_plain(program, ty) {
-            return Err(Failure::Input(format!(
-                "the port {name} of {} is of type {}, which the command line cannot read and \
-                 write yet; it has bools, integers, fixed-point numbers, byte strings and arrays \
-                 of them",
-                path.display(),
-                program.types.name(ty)
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn is_plain(program: &Program, ty: TypeId) -> bool {
-    match *program.types.kind(ty) {
-        TypeKind::Bool
-        | TypeKind::Unsigned(_)
-        | TypeKind::Signed(_)
-        | TypeKind::Fixed(..)
-        | TypeKind::Bytes(_) => true,
-        TypeKind::Array(element, _) => is_plain(program, element),
-        _ => false,
-    }
+    Ok((read.loaded.source_map().clone(), runs))
 }

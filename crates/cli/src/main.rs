@@ -3,8 +3,8 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
-//! | [`demo`], [`keygen`], [`inspect`], [`check`], [`plan`], [`run`], [`prepare`], [`serve`], [`stock`], [`config`] | one command each |
-//! | [`language`] | programs of the language |
+//! | [`demo`], [`keygen`], [`pair`], [`inspect`], [`check`], [`plan`], [`run`], [`prepare`], [`serve`], [`relay`], [`stock`], [`config`] | one command each |
+//! | [`language`], [`typed`], [`lsp`] | programs of the language, what goes through their ports, and editors |
 //! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
 //! | [`outsourced`] | `run` of three parties |
 //! | [`shell`] | and back, to arguments that are printed to be pasted |
@@ -25,17 +25,21 @@ mod inspect;
 mod keygen;
 mod language;
 mod log;
+mod lsp;
 mod outsourced;
 mod owners;
+mod pair;
 mod party;
 mod plan;
 mod prepare;
 mod progress;
+mod relay;
 mod report;
 mod run;
 mod serve;
 mod shell;
 mod stock;
+mod typed;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -90,15 +94,19 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
     let (config, verbose) = (cli.config, cli.verbose);
     match cli.command {
         Command::Demo(args) => demo::demo(&args, log),
-        Command::Keygen(args) => keygen::keygen(&args),
+        Command::Keygen(args) => keygen::keygen(&args, config.as_deref()),
+        Command::Pair(args) => pair::pair(&args.command, config.as_deref(), log),
         Command::Inspect(args) => inspect::inspect(&args, log),
         Command::Check(args) => language::check(&args),
         Command::Test(args) => language::test(&args),
+        Command::Eval(args) => language::eval(&args),
         Command::Fmt(args) => language::fmt(&args),
+        Command::Lsp => lsp::serve(),
         Command::Plan(args) => plan::plan(&args, config.as_deref(), log),
         Command::Run(args) => run::run(&args, config.as_deref(), log),
         Command::Prepare(args) => prepare::prepare(&args, config.as_deref(), log),
         Command::Serve(args) => serve::serve(&args, config.as_deref(), verbose),
+        Command::Relay(args) => relay::relay(&args),
         Command::Stock(args) => stock::stock(&args, config.as_deref()),
         Command::Config {
             command: ConfigCommand::Schema,

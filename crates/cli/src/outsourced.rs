@@ -20,11 +20,10 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::log::Log;
 use crate::progress::Bar;
-use crate::report::{
-    JSON_VERSION, costs_json, costs_text, outputs_json, outputs_text, pretty, security,
-};
+use crate::report::{JSON_VERSION, costs_json, costs_text, pretty, security};
 use crate::run::{SECURITY_BITS, scheme};
-use crate::{cancel, function, inputs, party, stock};
+use crate::typed::Runnable;
+use crate::{cancel, function, party, stock};
 
 /// Circuits unless told otherwise: those of the published experiments, some 2^-82.
 pub(crate) const COPIES: u32 = 256;
@@ -38,19 +37,26 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Something of this party's, of another's or of the network's is not right.
 pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failure> {
     let role = role(args)?;
+    if !args.outputs.is_empty() {
+        return Err(Failure::Usage(
+            "--output is for two parties; leave it out, and take the results from standard output"
+                .to_owned(),
+        ));
+    }
     let place = Place::new(args, config, role)?;
-    let function = function::find(&args.function, &args.choice)?.function(&args.choice)?;
-    let rung = scheme(args.scheme.as_deref(), Some(&function))?;
+    let runnable = function::find(&args.function, &args.choice)?.runnable(&args.choice)?;
+    let function = runnable.function();
+    let rung = scheme(args.scheme.as_deref(), Some(function))?;
     let parameters = parameters_of(args)?;
-    let values = values(&function, role, args)?;
+    let values = values(&runnable, role, args)?;
     log.step(format_args!(
         "function {} {}",
         function.name(),
         function.digest()
     ));
-    let chain = chain(&function, role, args, config)?;
+    let chain = chain(function, role, args, config)?;
     let job = || {
-        let mut job = OutsourcedJob::new(&function, parameters)
+        let mut job = OutsourcedJob::new(function, parameters)
             .scheme(rung.id)
             .threads(args.threads);
         if let Some(Chain {
@@ -79,7 +85,7 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
         job
     };
     let setting = Setting {
-        function: &function,
+        function,
         role,
         parameters,
         rung,
@@ -131,11 +137,16 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
             log.step(format_args!("{error}"));
         }
     }
-    tell(args, &setting, &outcomes)
+    tell(args, &runnable, &setting, &outcomes)
 }
 
 /// Tells the results of the last run, and the costs of all.
-fn tell(args: &RunArgs, setting: &Setting<'_>, outcomes: &[Outcome]) -> Result<(), Failure> {
+fn tell(
+    args: &RunArgs,
+    runnable: &Runnable,
+    setting: &Setting<'_>,
+    outcomes: &[Outcome],
+) -> Result<(), Failure> {
     let Some(last) = outcomes.last() else {
         return Ok(());
     };
@@ -145,6 +156,7 @@ fn tell(args: &RunArgs, setting: &Setting<'_>, outcomes: &[Outcome]) -> Result<(
         .collect();
     if args.json {
         let mut json = setting.json(last, args.cost.then_some(costs.as_slice()));
+        json["outputs"] = runnable.outputs_json(&last.outputs)?;
         json["runs_done"] = outcomes.len().into();
         return crate::print(pretty(&json).as_bytes());
     }
@@ -155,7 +167,7 @@ fn tell(args: &RunArgs, setting: &Setting<'_>, outcomes: &[Outcome]) -> Result<(
     if let Some(chain) = last.chain {
         eprintln!("chain     {chain}, for --pin in a later run");
     }
-    crate::print(outputs_text(setting.function, &last.outputs).as_bytes())?;
+    crate::print(runnable.outputs_text(&last.outputs)?.as_bytes())?;
     if args.cost {
         eprint!("{}", costs_text(&costs));
     }
@@ -177,9 +189,14 @@ fn role(args: &RunArgs) -> Result<OutsourcedRole, Failure> {
         );
     }
     match args.role {
-        RunRoleArg::Generator | RunRoleArg::Garbler => Ok(OutsourcedRole::Generator),
-        RunRoleArg::Evaluator => Ok(OutsourcedRole::Evaluator),
-        RunRoleArg::Cloud => Ok(OutsourcedRole::Cloud),
+        Some(RunRoleArg::Generator | RunRoleArg::Garbler) => Ok(OutsourcedRole::Generator),
+        Some(RunRoleArg::Evaluator) => Ok(OutsourcedRole::Evaluator),
+        Some(RunRoleArg::Cloud) => Ok(OutsourcedRole::Cloud),
+        None if args.party.is_some() => usage(
+            "--as names one of two parties, and outsourced has three; give --role generator, \
+             evaluator or cloud",
+        ),
+        None => usage("nothing says which of the three this party is; give --role"),
     }
 }
 
@@ -250,13 +267,14 @@ fn parameters_of(args: &RunArgs) -> Result<OutsourcedParameters, Failure> {
 }
 
 fn values(
-    function: &Function,
+    runnable: &Runnable,
     role: OutsourcedRole,
     args: &RunArgs,
 ) -> Result<BTreeMap<String, Value>, Failure> {
+    let gather = |role| runnable.gather(role, &args.inputs, args.input_file.as_deref());
     match role {
-        OutsourcedRole::Generator => inputs::gather(function, Role::Garbler, args),
-        OutsourcedRole::Evaluator => inputs::gather(function, Role::Evaluator, args),
+        OutsourcedRole::Generator => gather(Role::Garbler),
+        OutsourcedRole::Evaluator => gather(Role::Evaluator),
         OutsourcedRole::Cloud if args.inputs.is_empty() && args.input_file.is_none() => {
             Ok(BTreeMap::new())
         }
@@ -529,7 +547,6 @@ impl Setting<'_> {
             "role": self.role.name(),
             "chain": self.chain,
             "chain_version": outcome.chain.map(|chain| chain.to_string()),
-            "outputs": outputs_json(&outcome.outputs),
         });
         for (other, who) in &self.others {
             object[other.name()] = who.to_string().into();

@@ -1,14 +1,15 @@
 //! Who this party is, who its peer is, and how they meet.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
+use tacit::relay::{self, Hello};
 use tacit::{
     AbortReason, BaseOt, CancelHandle, Fingerprint, Identity, Link, Listener, NetError,
-    OtExtension, PlainListener, Session, Settings,
+    OtExtension, PlainListener, Session, Settings, Side,
 };
 
 use crate::args::MeetArgs;
@@ -18,7 +19,7 @@ use crate::keygen;
 use crate::log::Log;
 
 /// Longest wait for the peer to be there, unless told otherwise.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a wait for the peer goes on before this party says what may be wrong.
 const HINT_AFTER: Duration = Duration::from_secs(5);
@@ -64,6 +65,8 @@ impl Ots {
 enum Place {
     Listen(String),
     Connect(String),
+    /// At the relay, in the room of this name.
+    Relay(String, [u8; 32]),
 }
 
 /// By what they know each other.
@@ -79,16 +82,21 @@ impl Party {
     ///
     /// Something is missing, or the identity cannot be used.
     pub(crate) fn new(args: &MeetArgs, plain: bool, config: &Config) -> Result<Self, Failure> {
-        let named = args.peer.as_deref().and_then(|peer| config.peers.get(peer));
+        let named = args.peer.as_deref().and_then(|peer| config.peer(peer));
         let place = match (&args.listen, &args.connect) {
             (Some(address), None) => Place::Listen(address.clone()),
             (None, Some(address)) => Place::Connect(address.clone()),
-            _ => match named.and_then(|peer| peer.address.clone()) {
-                Some(address) => Place::Connect(address),
+            _ => match named.and_then(place) {
+                Some(place) => place,
                 None => {
+                    // A name that is mistyped says more than that no address goes with it.
+                    if let Some(text) = args.peer.as_deref().filter(|_| !plain) {
+                        fingerprint("--peer", text, config)?;
+                    }
                     return Err(Failure::Usage(
                         "nothing says where the parties meet; one gives --listen HOST:PORT and \
-                         the other --connect HOST:PORT"
+                         the other --connect HOST:PORT, or both pair once, by `tacit pair`, and \
+                         give --with NAME"
                             .to_owned(),
                     ));
                 }
@@ -193,6 +201,27 @@ impl Party {
                 log.step(format_args!("expecting {peer}"));
                 Session::connect(address, identity, peer, settings)?
             }
+            (Place::Relay(address, room), Trust::Pinned(identity, peer)) => {
+                eprintln!("waiting for the other party at the relay {address}");
+                log.step(format_args!("expecting {peer}"));
+                let hello = Hello {
+                    room: *room,
+                    // One of the two, and both say the same.
+                    listens: identity.fingerprint() < *peer,
+                };
+                let side = match hello.listens {
+                    true => Side::Listening,
+                    false => Side::Connecting,
+                };
+                let transport = relay::join(address, hello, settings, settings.connect_timeout);
+                let transport = transport.map_err(tacit::Error::from)?;
+                Session::over_transport(transport, side, identity, peer, settings)?
+            }
+            (Place::Relay(..), Trust::Plain) => {
+                return Err(Failure::Usage(
+                    "--plain-loopback goes through no relay; give --listen or --connect".to_owned(),
+                ));
+            }
             (Place::Connect(address), Trust::Plain) => {
                 eprintln!("waiting for the other party at {address}");
                 Session::connect_plain(address, settings)?
@@ -202,6 +231,15 @@ impl Party {
         self.ots.settle(&mut session)?;
         Ok(session)
     }
+}
+
+/// Where the configuration says that this party meets `peer`.
+fn place(peer: &config::Peer) -> Option<Place> {
+    let listen = || peer.listen.clone().map(Place::Listen);
+    let connect = || peer.address.clone().map(Place::Connect);
+    let relay = peer.relay.clone().zip(peer.room);
+    let relay = relay.map(|(relay, room)| Place::Relay(relay, room));
+    relay.or_else(listen).or_else(connect)
 }
 
 /// Prints what may be wrong after [`HINT_AFTER`], unless the returned sender is dropped before.
@@ -215,6 +253,9 @@ fn hint_later(place: &Place) -> Sender<()> {
             "still waiting: the other party has to give --listen with this address; if it \
              connects as well, one of the two has to listen"
         }
+        Place::Relay(..) => {
+            "still waiting: the other party has to run the same with this party, at the same relay"
+        }
     };
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -226,7 +267,7 @@ fn hint_later(place: &Place) -> Sender<()> {
 }
 
 /// Tells of connection number `number` that was refused; a flood of them is not told unasked.
-fn refusal(number: u64, from: SocketAddr, reason: &NetError, log: Log) {
+pub(crate) fn refusal(number: u64, from: SocketAddr, reason: &NetError, log: Log) {
     if number > REFUSALS_TOLD {
         log.step(format_args!("refused a connection from {from}: {reason}"));
         return;
@@ -255,15 +296,16 @@ pub(crate) fn fingerprint(
             Failure::Usage(format!("{option} {text}: {error}"))
         } else {
             Failure::Usage(format!(
-                "{option} {text} is neither a fingerprint nor a name in tacit.toml; give the \
-                 fingerprint that the peer's `tacit keygen` printed, or add [peers.{text}] to \
-                 tacit.toml"
+                "{option} {text} is neither a fingerprint nor a name in tacit.toml; `tacit config \
+                 show` lists the names; give one, or the fingerprint that the peer's `tacit \
+                 keygen` printed, or pair with {text}, by `tacit pair`"
             ))
         }
     })
 }
 
-/// This party's identity file: `given`, or the one in the configuration, or in the usual place.
+/// This party's identity file: `given`, or the one that the configuration names, or the one beside
+/// the configuration or in the usual place.
 ///
 /// # Errors
 ///
@@ -272,17 +314,21 @@ pub(crate) fn identity_path(given: Option<&PathBuf>, config: &Config) -> Result<
     if let Some(path) = given.or(config.identity.as_ref()) {
         return Ok(path.clone());
     }
-    let usual = keygen::default_path(&config::folder()?);
-    if usual.exists() {
-        return Ok(usual);
+    let mut places: Vec<PathBuf> = config.home.iter().cloned().collect();
+    places.push(config::folder()?);
+    places.dedup();
+    let mut places = places.iter().map(|folder| keygen::default_path(folder));
+    match places.clone().find(|place| place.exists()) {
+        Some(place) => Ok(place),
+        None => Err(no_identity(&mut places)),
     }
-    Err(no_identity(&usual))
 }
 
-fn no_identity(usual: &Path) -> Failure {
+fn no_identity(looked: &mut dyn Iterator<Item = PathBuf>) -> Failure {
+    let looked: Vec<String> = looked.map(|place| place.display().to_string()).collect();
     Failure::Usage(format!(
-        "this party has no identity: none was given and {} is not there; make one with `tacit \
-         keygen`, or give --identity FILE",
-        usual.display()
+        "this party has no identity: none was given, and there is none at {}; make one with `tacit \
+         keygen` or `tacit pair`, or give --identity FILE",
+        looked.join(" or ")
     ))
 }

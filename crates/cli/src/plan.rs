@@ -157,6 +157,7 @@ impl Subject {
         let origin = match &found {
             Found::Circuit(found) => found.origin,
             Found::Function(_, origin) => *origin,
+            Found::Program(_) => Origin::File,
         };
         let usual = args.choice.owners.is_empty() && args.choice.results.is_empty();
         let library = match origin == Origin::Library && usual {

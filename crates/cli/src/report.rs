@@ -11,6 +11,7 @@ use serde_json::{Map, Value as Json, json};
 use tacit::garble::Rung;
 use tacit::plan::ThreatModel;
 use tacit::{Cost, Function, Phase, PhaseCost, Role, Value};
+use tacit_language::TypedFunction;
 
 use crate::args::ProtocolArg;
 
@@ -23,10 +24,14 @@ pub(crate) const UNAUTHENTICATED: &str = "nobody in particular (plain loopback, 
 /// What is said of a run beside its results.
 pub(crate) struct Setting<'a> {
     pub(crate) function: &'a Function,
+    /// The program that it is of, if it is of one.
+    pub(crate) typed: Option<&'a TypedFunction>,
     pub(crate) role: Role,
     pub(crate) protocol: ProtocolArg,
     /// s, where the protocol has one.
     pub(crate) security_bits: Option<u8>,
+    /// Whether tries are counted that the peer does not finish, so that s is of all runs together.
+    pub(crate) counts_tries: bool,
     pub(crate) rung: &'static Rung,
     /// The peer's fingerprint, or nothing where the connection is not authenticated.
     pub(crate) peer: Option<String>,
@@ -36,11 +41,15 @@ impl Setting<'_> {
     /// What a person reads before the results.
     pub(crate) fn text(&self) -> String {
         let peer = self.peer.as_deref().unwrap_or(UNAUTHENTICATED);
+        let scope = match self.security_bits {
+            None => String::new(),
+            Some(_) => format!(", {}", self.scope()),
+        };
         format!(
-            "protocol  {}, {}\n\
+            "protocol  {}, {}{scope}\n\
              scheme    {}, rests on {} ({} bits)\n\
              function  {} {}\n\
-             role      {}\n\
+             {}role      {}\n\
              peer      {peer}\n",
             self.protocol.name(),
             security(self.protocol.threat_model(), self.security_bits),
@@ -49,12 +58,30 @@ impl Setting<'_> {
             self.rung.security_bits,
             self.function.name(),
             self.function.digest(),
+            self.program_text(),
             self.role.name(),
         )
     }
 
+    /// Over what s holds.
+    fn scope(&self) -> &'static str {
+        match self.counts_tries {
+            true => "of all runs with this peer together",
+            false => "of this run alone",
+        }
+    }
+
+    fn program_text(&self) -> String {
+        let Some(typed) = self.typed else {
+            return String::new();
+        };
+        let signature = typed.signature();
+        let party = signature.party_name(signature.party_of(self.role));
+        format!("meaning   {}\nparty     {party}\n", typed.meaning())
+    }
+
     /// The same for a program, with the results and, if wanted, the costs.
-    pub(crate) fn json(&self, outputs: &BTreeMap<String, Value>, costs: Option<&[Cost]>) -> Json {
+    pub(crate) fn json(&self, outputs: Json, costs: Option<&[Cost]>) -> Json {
         let mut object = json!({
             "version": JSON_VERSION,
             "protocol": self.protocol.name(),
@@ -68,10 +95,17 @@ impl Setting<'_> {
             },
             "role": self.role.name(),
             "peer": self.peer,
-            "outputs": outputs_json(outputs),
+            "outputs": outputs,
         });
+        if let Some(typed) = self.typed {
+            let signature = typed.signature();
+            let party = signature.party_name(signature.party_of(self.role));
+            object["party"] = party.into();
+            object["function"]["meaning"] = typed.meaning().to_string().into();
+        }
         if let Some(bits) = self.security_bits {
             object["statistical_security_bits"] = bits.into();
+            object["statistical_security_scope"] = self.scope().into();
         }
         if let Some(costs) = costs {
             object["cost"] = costs_json(costs);

@@ -5,7 +5,8 @@ use std::path::Path;
 use tacit::garble::{Assumption, Rung, SchemeId};
 use tacit::plan::ThreatModel;
 use tacit::{
-    AbortReason, BatchPreparation, Component, Cost, Function, Job, Role, StockName, Stocks,
+    AbortReason, BatchPreparation, Component, Cost, Function, Job, Role, SecurityScope, StockName,
+    Stocks,
 };
 
 use crate::args::{ProtocolArg, RunArgs, RunRoleArg};
@@ -14,8 +15,9 @@ use crate::failure::Failure;
 use crate::log::Log;
 use crate::party::Party;
 use crate::progress::Bar;
-use crate::report::{Setting, costs_text, outputs_text, pretty};
-use crate::{cancel, function, inputs, outsourced, shell, stock};
+use crate::report::{Setting, costs_text, pretty};
+use crate::typed::{OutputFiles, Runnable};
+use crate::{cancel, function, outsourced, shell, stock};
 
 /// What `direct` does without a scheme's name: half-gates, with the hash that suits the function.
 const BY_SHAPE: &str = "ideal-cipher";
@@ -34,9 +36,11 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     if protocol == ProtocolArg::Outsourced {
         return outsourced::run(args, &config, log);
     }
-    let role = role(args, protocol)?;
+    refuse_for_two(args, protocol)?;
     let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
-    let function = function::find(&args.function, &args.choice)?.function(&args.choice)?;
+    let runnable = function::find(&args.function, &args.choice)?.runnable(&args.choice)?;
+    let role = role(args, &runnable, &config)?;
+    let function = runnable.function();
     if function.has_saved_values() {
         return Err(Failure::Usage(format!(
             "{} keeps values between runs, which `{}` cannot; run it by --protocol outsourced",
@@ -50,7 +54,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         function.digest()
     ));
     let security_bits = args.security_bits.unwrap_or(SECURITY_BITS);
-    if is_open(args) && checked_in_stock(args, &config, &party, &function, role)? {
+    if is_open(args) && checked_in_stock(args, &config, &party, function, role)? {
         protocol = ProtocolArg::Batch;
     }
     if is_open(args) {
@@ -65,9 +69,11 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     }
     let by_shape = matches!(protocol, ProtocolArg::Direct | ProtocolArg::Authenticated);
     let by_shape = by_shape.then_some(BY_SHAPE);
-    let rung = scheme(args.scheme.as_deref().or(by_shape), Some(&function))?;
+    let rung = scheme(args.scheme.as_deref().or(by_shape), Some(function))?;
     let stocks = match protocol {
-        ProtocolArg::Direct | ProtocolArg::Authenticated | ProtocolArg::Outsourced => None,
+        ProtocolArg::Direct | ProtocolArg::Outsourced => None,
+        // Nobody in particular is at the other end, and so nobody whose tries could be counted.
+        ProtocolArg::Authenticated if args.plain_loopback => None,
         ProtocolArg::Prepared | ProtocolArg::Batch if args.plain_loopback => {
             return Err(Failure::Usage(
                 "what is in stock belongs to two identities, and --plain-loopback has none; give \
@@ -75,11 +81,12 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
                     .to_owned(),
             ));
         }
-        ProtocolArg::Prepared | ProtocolArg::Batch => {
+        ProtocolArg::Prepared | ProtocolArg::Batch | ProtocolArg::Authenticated => {
             Some(stock::open(args.stock.stock.as_deref(), &config)?)
         }
     };
-    let values = inputs::gather(&function, role, args)?;
+    let values = runnable.gather(role, &args.inputs, args.input_file.as_deref())?;
+    let files = OutputFiles::new(&args.outputs, &runnable, role)?;
     // Before a peer waits for it.
     function.compile();
     log.detail(format_args!(
@@ -93,7 +100,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         (protocol, &stocks, party.fingerprints())
     {
         // What batch cannot do, a scheme that is not for it above all, shows in a plan.
-        BatchPreparation::new(role, &function, 1)
+        BatchPreparation::new(role, function, 1)
             .statistical_security_bits(security_bits)
             .scheme(rung.id)
             .plan()?;
@@ -104,10 +111,10 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
             role,
             scheme,
         };
-        if stocks.executions_left(&stock, &function, security_bits)? == 0 {
+        if stocks.executions_left(&stock, function, security_bits)? == 0 {
             // The other party may be there, and would wait for nothing.
             party.refuse(AbortReason::NothingInStock, log);
-            return Err(nothing_checked(args, &function, rung, security_bits));
+            return Err(nothing_checked(args, function, rung, security_bits));
         }
     }
     let mut session = party.meet(cancel::on_signal()?, log)?;
@@ -118,13 +125,16 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         peer.as_deref().unwrap_or("an unknown peer")
     ));
     let job = |stocks: Option<&Stocks>| {
-        let job = Job::new(&function, role).scheme(rung.id);
+        let job = Job::new(function, role).scheme(rung.id);
         match (protocol, stocks) {
             (ProtocolArg::Batch, Some(stocks)) => job
                 .batch(stocks)
                 .statistical_security_bits(security_bits)
                 .threads(args.threads),
-            (ProtocolArg::Authenticated, _) => {
+            (ProtocolArg::Authenticated, Some(stocks)) => job
+                .authenticated_counted(stocks)
+                .statistical_security_bits(security_bits),
+            (ProtocolArg::Authenticated, None) => {
                 job.authenticated().statistical_security_bits(security_bits)
             }
             (_, Some(stocks)) => job.prepared(stocks),
@@ -132,10 +142,12 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         }
     };
     let setting = Setting {
-        function: &function,
+        function,
+        typed: runnable.typed(),
         role,
         protocol,
         security_bits: (protocol.threat_model() == ThreatModel::Malicious).then_some(security_bits),
+        counts_tries: stocks.is_some(),
         rung,
         peer,
     };
@@ -165,11 +177,19 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
                 break;
             }
             Err(tacit::Error::NothingChecked { .. }) => {
-                return Err(nothing_checked(args, &function, rung, security_bits));
+                return Err(nothing_checked(args, function, rung, security_bits));
             }
             outcome => outcome?,
         };
         log.step(format_args!("run {run} took {:?}", outcome.cost.wall()));
+        if let Some(SecurityScope::AllRuns { made_at_bits }) = outcome.security_scope
+            && made_at_bits > security_bits
+        {
+            log.step(format_args!(
+                "made at s = {made_at_bits}, since earlier tries were not finished; see `tacit stock \
+                 list`"
+            ));
+        }
         if let Some(extension) = outcome.cost.ot_extension {
             log.detail(format_args!("OTs by {extension}"));
         }
@@ -188,15 +208,27 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         log.step(format_args!("{error}"));
     }
     let outputs = outputs.unwrap_or_default();
+    let done = costs.len();
+    files.write(&runnable, &outputs)?;
     if args.json {
-        let mut json = setting.json(&outputs, args.cost.then_some(costs.as_slice()));
-        json["runs_done"] = costs.len().into();
+        let costs = args.cost.then_some(costs.as_slice());
+        let mut json = setting.json(runnable.outputs_json(&outputs)?, costs);
+        json["runs_done"] = done.into();
         return crate::print(pretty(&json).as_bytes());
     }
     if outputs.is_empty() {
-        eprintln!("done; the results go to the {}", role.other().name());
+        let peer = match runnable.typed() {
+            None => format!("the {}", role.other().name()),
+            Some(typed) => {
+                let signature = typed.signature();
+                signature
+                    .party_name(signature.party_of(role.other()))
+                    .to_owned()
+            }
+        };
+        eprintln!("done; the results go to {peer}");
     }
-    crate::print(outputs_text(&function, &outputs).as_bytes())?;
+    crate::print(runnable.outputs_text(&outputs)?.as_bytes())?;
     if args.cost {
         eprint!("{}", costs_text(&costs));
     }
@@ -282,8 +314,8 @@ fn checked_in_stock(
     Ok(stocks.executions_left(&stock, function, security_bits)? > 0)
 }
 
-/// This party's role between two.
-fn role(args: &RunArgs, protocol: ProtocolArg) -> Result<Role, Failure> {
+/// Refuses flags that are for three parties.
+fn refuse_for_two(args: &RunArgs, protocol: ProtocolArg) -> Result<(), Failure> {
     let given = &args.outsourced;
     let named = [
         ("--generator", given.generator.is_some()),
@@ -298,8 +330,8 @@ fn role(args: &RunArgs, protocol: ProtocolArg) -> Result<Role, Failure> {
         ),
         ("--chain", given.chain.is_some()),
         ("--allow", !given.allow.is_empty()),
-        ("--role generator", args.role == RunRoleArg::Generator),
-        ("--role cloud", args.role == RunRoleArg::Cloud),
+        ("--role generator", args.role == Some(RunRoleArg::Generator)),
+        ("--role cloud", args.role == Some(RunRoleArg::Cloud)),
     ];
     if let Some((flag, _)) = named.iter().find(|(_, is_given)| *is_given) {
         return Err(Failure::Usage(format!(
@@ -308,10 +340,47 @@ fn role(args: &RunArgs, protocol: ProtocolArg) -> Result<Role, Failure> {
             protocol.name()
         )));
     }
-    Ok(match args.role {
-        RunRoleArg::Garbler | RunRoleArg::Generator => Role::Garbler,
-        RunRoleArg::Evaluator | RunRoleArg::Cloud => Role::Evaluator,
-    })
+    Ok(())
+}
+
+/// This party's role between two: as given, or as the configuration has it for the peer.
+fn role(args: &RunArgs, runnable: &Runnable, config: &Config) -> Result<Role, Failure> {
+    if let Some(party) = &args.party {
+        return role_of(party, runnable);
+    }
+    let known = || config.peer(args.meet.peer.as_deref()?)?.role;
+    match args.role {
+        Some(RunRoleArg::Garbler | RunRoleArg::Generator) => Ok(Role::Garbler),
+        Some(RunRoleArg::Evaluator | RunRoleArg::Cloud) => Ok(Role::Evaluator),
+        None => known().ok_or_else(|| {
+            let names = match runnable.typed() {
+                None => "one gives --role garbler and the other --role evaluator".to_owned(),
+                Some(typed) => {
+                    let parties = typed.signature().parties();
+                    let flags: Vec<String> = parties.map(|name| format!("--as {name}")).collect();
+                    format!("give {}", flags.join(" or "))
+                }
+            };
+            Failure::Usage(format!(
+                "nothing says which role this party plays; {names}, or both pair once, by \
+                 `tacit pair`"
+            ))
+        }),
+    }
+}
+
+/// The role of a party of a program.
+fn role_of(party: &str, runnable: &Runnable) -> Result<Role, Failure> {
+    let Some(typed) = runnable.typed() else {
+        return Err(Failure::Usage(format!(
+            "--as {party}: only programs of the language have parties with names; give --role \
+             garbler or evaluator"
+        )));
+    };
+    let signature = typed.signature();
+    let party = signature.party(party);
+    let party = party.map_err(|error| Failure::Usage(format!("--as: {error}")))?;
+    Ok(signature.role(party))
 }
 
 /// The scheme of this name, or the best for `function` under the assumption of this name, or the

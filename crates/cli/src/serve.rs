@@ -48,6 +48,7 @@ struct Wanted {
 #[derive(PartialEq, Eq)]
 struct Fixed {
     listen: String,
+    origins: Option<Vec<String>>,
     metrics: String,
     identity: PathBuf,
     stock: Option<PathBuf>,
@@ -59,6 +60,7 @@ impl Fixed {
     fn differences(&self, other: &Self) -> Vec<&'static str> {
         let fields = [
             ("listen", self.listen != other.listen),
+            ("origins", self.origins != other.origins),
             ("metrics", self.metrics != other.metrics),
             ("identity", self.identity != other.identity),
             ("[stock] folder", self.stock != other.stock),
@@ -73,10 +75,7 @@ impl Wanted {
     fn read(args: &ServeArgs, path: Option<&Path>) -> Result<Self, Failure> {
         let config = Config::load(path)?;
         let Some(serve) = &config.serve else {
-            let path = match path {
-                Some(path) => path.to_owned(),
-                None => crate::config::folder()?.join("tacit.toml"),
-            };
+            let path = crate::config::file(path)?;
             if !path.exists() {
                 return Err(Failure::NoConfig { path });
             }
@@ -93,6 +92,7 @@ impl Wanted {
         Ok(Self {
             fixed: Fixed {
                 listen: said(&args.listen, &serve.listen, LISTEN),
+                origins: serve.origins.clone(),
                 metrics: said(&args.metrics, &serve.metrics, METRICS),
                 identity: party::identity_path(args.identity.as_ref(), &config)?,
                 stock: args.stock.stock.clone().or(config.stock.folder.clone()),

@@ -9,6 +9,12 @@ pub(crate) fn function(name: &str, choice: &FunctionArgs) -> Vec<String> {
     if !params.is_empty() {
         words.extend(["--param".to_owned(), params.join(",")]);
     }
+    for public in &choice.public {
+        words.extend(["--public".to_owned(), public.clone()]);
+    }
+    if let Some(entry) = &choice.entry {
+        words.extend(["--entry".to_owned(), entry.clone()]);
+    }
     words.extend(ports(choice));
     words
 }

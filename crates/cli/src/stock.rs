@@ -3,6 +3,7 @@
 
 mod chains;
 mod drop;
+mod tries;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,9 +11,7 @@ use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
-use tacit::{
-    BatchRecord, ComponentDigest, Damage, KeptChain, Role, StockName, StockSummary, Stocks,
-};
+use tacit::{ComponentDigest, Damage, KeptChain, Role, StockName, StockSummary, Stocks};
 
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
@@ -72,6 +71,9 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         let chain = chains::named(&stocks, chain, peer, role)?;
         return chains::allow(&stocks, &chain, who, !remove, args.json);
     }
+    if let StockCommand::ClearTries = &args.command {
+        return tries::clear(&stocks, (peer, role), args.json, &config);
+    }
     let scheme = args.scheme.as_deref();
     let scheme = scheme.map(|name| crate::run::scheme(Some(name), None));
     let scheme = scheme.transpose()?.map(|rung| rung.id);
@@ -82,7 +84,6 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let destroys = match args.command {
         StockCommand::NewEpoch => Some("new-epoch"),
         StockCommand::Drop { .. } => Some("drop"),
-        StockCommand::ClearTries => Some("clear-tries"),
         _ => None,
     };
     if let Some(command) = destroys {
@@ -105,29 +106,19 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let told = match &args.command {
         StockCommand::Drop { component } => {
             let (stock, told) = drop::drop_component(&stocks, &names, component)?;
-            return print(&config, args.json, &[stock], vec![told], &[]);
+            return print(&config, args.json, &[stock], vec![told], [&[], &[]]);
         }
-        StockCommand::List => each(&|name| {
-            let record = stocks.batch_record(name.own, name.peer, name.role)?;
-            let (mut text, mut json) = list(&stocks.summary(name)?);
-            text += &batches_text(&record);
-            json["unfinished_batches"] = record.unfinished.into();
-            json["batches_set_aside"] = record.cheats.into();
-            Ok((text, json))
-        })?,
-        StockCommand::ClearTries => each(&|name| {
-            let before = stocks.clear_batch_record(name.own, name.peer, name.role)?;
-            let text = format!("{}now 0\n", batches_text(&before));
-            Ok((text, json!({ "cleared": before.unfinished })))
-        })?,
+        StockCommand::List => each(&|name| Ok(list(&stocks.summary(name)?)))?,
         StockCommand::Check => each(&|name| check(&stocks, name))?,
         StockCommand::Compact => each(&|name| {
             let freed = stocks.compact(name)?;
             let text = format!("freed {}\n", shown_bytes(freed));
             Ok((text, json!({ "freed_bytes": freed })))
         })?,
-        // Chains are no stocks, and this command has been answered.
-        StockCommand::DropChain { .. } | StockCommand::Allow { .. } => Vec::new(),
+        // Chains and tries are no stocks, and these commands have been answered.
+        StockCommand::DropChain { .. } | StockCommand::Allow { .. } | StockCommand::ClearTries => {
+            Vec::new()
+        }
         StockCommand::NewEpoch => each(&|name| {
             stocks.end_epoch(name)?;
             let text = "destroyed; the next preparation begins a new epoch\n".to_owned();
@@ -151,7 +142,15 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let chains = chains.into_iter().map(tell);
     let chains = chains.collect::<Result<Vec<_>, Failure>>()?;
     let damaged = damaged || chains.iter().any(|(_, json)| is_damaged(json));
-    print(&config, args.json, &names, told, &chains)?;
+    let tries = match args.command {
+        StockCommand::List => tries::records(&stocks, peer, role)?,
+        _ => Vec::new(),
+    };
+    let tries: Vec<_> = tries
+        .iter()
+        .map(|record| tries::told(record, &config))
+        .collect();
+    print(&config, args.json, &names, told, [&chains, &tries])?;
     match damaged {
         true => Err(Failure::Damaged),
         false => Ok(()),
@@ -163,7 +162,7 @@ fn print(
     json: bool,
     names: &[StockName],
     told: Vec<Told>,
-    chains: &[Told],
+    [chains, tries]: [&[Told]; 2],
 ) -> Result<(), Failure> {
     let told = names.iter().zip(told);
     if json {
@@ -176,8 +175,16 @@ fn print(
                 json
             })
             .collect();
-        let chains: Vec<_> = chains.iter().map(|(_, json)| json).collect();
-        let json = json!({ "version": JSON_VERSION, "stocks": stocks, "chains": chains });
+        let [chains, tries] = [chains, tries].map(|all| {
+            let jsons: Vec<_> = all.iter().map(|(_, json)| json).collect();
+            json!(jsons)
+        });
+        let json = json!({
+            "version": JSON_VERSION,
+            "stocks": stocks,
+            "chains": chains,
+            "tries": tries,
+        });
         return crate::print(pretty(&json).as_bytes());
     }
     let mut text = String::new();
@@ -193,7 +200,8 @@ fn print(
             let _ = writeln!(text, "  {line}");
         }
     }
-    chains.iter().for_each(|(chain, _)| text += chain);
+    let others = chains.iter().chain(tries);
+    others.for_each(|(other, _)| text += other);
     if text.is_empty() {
         text.push_str("nothing is in stock; `tacit prepare` puts something there\n");
     }
@@ -254,27 +262,6 @@ fn list(summary: &StockSummary) -> Told {
         "kinds": kinds.collect::<Vec<_>>(),
     });
     (text, json)
-}
-
-/// What was recorded of the batches with a peer, where there is anything.
-fn batches_text(record: &BatchRecord) -> String {
-    let BatchRecord { unfinished, cheats } = record;
-    let mut text = String::new();
-    if *unfinished > 0 {
-        let _ = writeln!(
-            text,
-            "{unfinished} batches were not finished after their cut was opened; an evaluator plans \
-             the next one at {} bits more",
-            tacit::charge_bits(*unfinished)
-        );
-    }
-    if *cheats > 0 {
-        let _ = writeln!(
-            text,
-            "{cheats} batches set aside, since a check of a run failed"
-        );
-    }
-    text
 }
 
 /// The beginnings of these digests, or all of those that begin alike.

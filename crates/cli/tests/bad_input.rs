@@ -119,7 +119,7 @@ fn usage_errors_exit_with_2() {
     };
     let cases: Vec<(Vec<&str>, &[&str])> = vec![
         (vec!["fly"], &["fly", "Usage"]),
-        (vec!["run"], &["--role"]),
+        (vec!["run"], &["<FUNCTION>"]),
         (
             vec!["run", "millionaires", "--role", "broker"],
             &["garbler", "evaluator"],
@@ -376,7 +376,7 @@ fn errors_in_json_too() {
 fn arguments_that_are_not_right_are_told_as_json_where_it_is_asked_for() {
     let parties = Parties::new();
     for (wrong, what) in [
-        (&["run", "aes-128", "--json"][..], "--role"),
+        (&["run", "--json"][..], "<FUNCTION>"),
         (&["run", "--bogus", "--json"], "--bogus"),
         (&["inspect", "aes-128", "--graph", "--json"], "--graph"),
     ] {

@@ -7,23 +7,29 @@ use std::path::{Path, PathBuf};
 
 use process::tacit;
 
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 22] = [
     "README.md",
+    "docs/README.md",
     "SECURITY.md",
     "docs/bench.md",
     "docs/circuits.md",
     "docs/components.md",
     "docs/functions.md",
     "docs/guide.md",
+    "docs/coming-from.md",
+    "docs/language-reference.md",
     "docs/language.md",
     "docs/operate.md",
     "docs/ot.md",
+    "docs/pairing.md",
     "docs/plan.md",
     "docs/protocols/authenticated.md",
     "docs/protocols/batch.md",
     "docs/protocols/direct.md",
     "docs/protocols/prepared.md",
+    "docs/python.md",
     "docs/stock.md",
+    "docs/web.md",
 ];
 
 fn root() -> PathBuf {
@@ -77,15 +83,18 @@ fn flags_and_commands_exist() {
     let folder = tempfile::tempdir().unwrap();
     let mut help = String::new();
     for command in [
-        "demo", "keygen", "inspect", "plan", "run", "prepare", "serve", "stock", "man", "config",
+        "demo", "relay", "keygen", "pair", "inspect", "plan", "run", "prepare", "serve", "stock",
+        "man", "config",
     ] {
         help += tacit(folder.path(), &[command, "--help"]).succeeded();
     }
     for page in [
         "README.md",
+        "docs/README.md",
         "docs/guide.md",
         "docs/operate.md",
         "docs/outsourced.md",
+        "docs/pairing.md",
     ] {
         let commands = blocks(page, "console").concat();
         for line in commands.lines().filter(|line| !line.contains("cargo")) {

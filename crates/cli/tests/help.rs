@@ -6,17 +6,20 @@ use std::path::Path;
 
 use process::tacit;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 16] = [
     "demo",
     "keygen",
+    "pair",
     "inspect",
     "check",
     "test",
+    "eval",
     "fmt",
     "plan",
     "run",
     "prepare",
     "stock",
+    "lsp",
     "config",
     "completions",
     "man",
@@ -38,7 +41,7 @@ fn every_command_teaches() {
             "{help:?}"
         );
     }
-    for command in &COMMANDS[..10] {
+    for command in &COMMANDS[..12] {
         let help = tacit(folder.path(), &[command, "--help"]);
         assert!(help.stdout.contains("Examples"), "{help:?}");
     }

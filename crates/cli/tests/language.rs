@@ -58,6 +58,28 @@ fn a_test_that_fails_is_told_with_both_sides() {
 }
 
 #[test]
+fn each_line_has_its_cost() {
+    let folder = folder_with(GAP);
+    let arguments = ["inspect", "gap.tacit", "--lines", "--folded", "gap.folded"];
+    let inspected = tacit(folder.path(), &arguments);
+    let text = inspected.succeeded();
+    let line = text
+        .lines()
+        .find(|line| line.ends_with("let gap = max(a, b) - min(a, b);"));
+    let words: Vec<&str> = line.expect("the line").split_whitespace().collect();
+    assert_eq!(words[..5], ["159", "159", "5088", "64", "7"]);
+    let folded = std::fs::read_to_string(folder.path().join("gap.folded")).unwrap();
+    assert!(folded.contains("main gap.tacit:7 159\n"), "{folded}");
+    let counts = folded
+        .lines()
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+    let sum = counts.sum::<u64>();
+    let head = format!("main: {sum} AND gates, {} bytes of tables", 32 * sum);
+    assert!(text.starts_with(&head), "{head}: {text}");
+    tacit(folder.path(), &["inspect", "aes-128", "--lines"]).failed(2, &[".tacit file"]);
+}
+
+#[test]
 fn two_processes_run_a_program() {
     let parties = Parties::new();
     let path = parties.file("gap.tacit", GAP);
@@ -76,6 +98,28 @@ fn two_processes_run_a_program() {
             "b=490",
         ],
     );
-    assert_eq!(alice.succeeded(), "differ = 0\n");
-    assert_eq!(bob.succeeded(), "differ = 0\nlarger = 500\n");
+    assert_eq!(alice.succeeded(), "differ = false\n");
+    assert_eq!(bob.succeeded(), "differ = false\nlarger = 500\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_out_of_the_programs_folder_is_followed() {
+    let text = format!(
+        "use limits::LIMIT;\n{}",
+        GAP.replace("LIMIT: 0..=", "MOST: 0..=")
+    );
+    let folder = folder_with(&text.replace("with LIMIT", "with MOST"));
+    let outside = tempfile::tempdir().unwrap();
+    let limits = "const LIMIT: u32 = 0;\n";
+    std::fs::write(outside.path().join("limits.tacit"), limits).unwrap();
+    let module = folder.path().join("limits.tacit");
+    std::os::unix::fs::symlink(outside.path().join("limits.tacit"), &module).unwrap();
+    let words = ["limits", "a link out of the program's folder"];
+    tacit(folder.path(), &["check", "gap.tacit"]).failed(3, &words);
+    // A link within the folder is followed.
+    std::fs::remove_file(&module).unwrap();
+    std::fs::write(folder.path().join("other.tacit"), limits).unwrap();
+    std::os::unix::fs::symlink("other.tacit", &module).unwrap();
+    tacit(folder.path(), &["check", "gap.tacit"]).succeeded();
 }

@@ -8,6 +8,8 @@
 use core::fmt;
 
 use crate::portable::Portable;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use crate::portable::Simd128;
 use crate::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::x86::{AesNi, Vaes256, Vaes512};
@@ -18,6 +20,8 @@ use crate::x86::{AesNi, Vaes256, Vaes512};
 pub enum Backend {
     /// Bitsliced Rust without tables, on every CPU.
     Portable,
+    /// Bitsliced AES in the 128-bit vectors of WebAssembly, where it was compiled for them.
+    Simd128,
     /// AES-NI and SSE4.1: one block an instruction.
     AesNi,
     /// VAES and AVX2: two blocks an instruction.
@@ -28,13 +32,20 @@ pub enum Backend {
 
 impl Backend {
     /// Every backend, slowest first, whether this CPU has it or not.
-    pub const ALL: [Self; 4] = [Self::Portable, Self::AesNi, Self::Vaes256, Self::Vaes512];
+    pub const ALL: [Self; 5] = [
+        Self::Portable,
+        Self::Simd128,
+        Self::AesNi,
+        Self::Vaes256,
+        Self::Vaes512,
+    ];
 }
 
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Portable => "portable",
+            Self::Simd128 => "simd128",
             Self::AesNi => "aes-ni",
             Self::Vaes256 => "vaes-256",
             Self::Vaes512 => "vaes-512",
@@ -50,6 +61,8 @@ pub struct Cpu(Token);
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Token {
     Portable(Portable),
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    Simd128(Simd128),
     #[cfg(target_arch = "x86_64")]
     AesNi(AesNi),
     #[cfg(target_arch = "x86_64")]
@@ -92,13 +105,14 @@ impl Cpu {
     pub fn new(backend: Backend) -> Option<Self> {
         match backend {
             Backend::Portable => Some(Self::portable()),
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            Backend::Simd128 => Some(Self(Token::Simd128(Simd128::new()))),
             #[cfg(target_arch = "x86_64")]
             Backend::AesNi => AesNi::detect().map(|token| Self(Token::AesNi(token))),
             #[cfg(target_arch = "x86_64")]
             Backend::Vaes256 => Vaes256::detect().map(|token| Self(Token::Vaes256(token))),
             #[cfg(target_arch = "x86_64")]
             Backend::Vaes512 => Vaes512::detect().map(|token| Self(Token::Vaes512(token))),
-            #[cfg(not(target_arch = "x86_64"))]
             _ => None,
         }
     }
@@ -113,6 +127,8 @@ impl Cpu {
     pub const fn backend(self) -> Backend {
         match self.0 {
             Token::Portable(_) => Backend::Portable,
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            Token::Simd128(_) => Backend::Simd128,
             #[cfg(target_arch = "x86_64")]
             Token::AesNi(_) => Backend::AesNi,
             #[cfg(target_arch = "x86_64")]
@@ -127,6 +143,8 @@ impl Cpu {
     pub fn dispatch<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
             Token::Portable(token) => kernel.run(token),
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            Token::Simd128(token) => kernel.run(token),
             #[cfg(target_arch = "x86_64")]
             Token::AesNi(token) => token.run(kernel),
             #[cfg(target_arch = "x86_64")]
@@ -170,7 +188,7 @@ mod tests {
     fn dispatch_reaches_the_backend_of_the_token() {
         for cpu in Cpu::available() {
             let lanes = match cpu.backend() {
-                Backend::Portable | Backend::Vaes512 => 4,
+                Backend::Portable | Backend::Simd128 | Backend::Vaes512 => 4,
                 Backend::AesNi => 1,
                 Backend::Vaes256 => 2,
             };

@@ -1,30 +1,70 @@
-//! The portable backend: constant-time bitsliced AES, four blocks at once, in 64-bit words.
+//! Backends without AES instructions: constant-time bitsliced AES.
 //!
-//! No table is indexed and no branch taken on data. [`bitslice`] holds the state's layout and the
-//! linear layers, [`sbox`] the S-box as a Boolean circuit.
+//! No table is indexed and no branch taken on data. [`sbox`] is the S-box as a Boolean circuit. Two
+//! ciphers have each a layout of the state, with the linear layers that fit it: [`bitslice`] has
+//! four blocks in 64-bit words, on every CPU, and `wide` eight in the 128-bit vectors of
+//! WebAssembly. All else is the same for both.
 
 use core::array;
+use core::marker::PhantomData;
 
 use crate::simd::{Sealed, Simd};
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
 mod bitslice;
 mod sbox;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wide;
 
-use bitslice::Planes;
+/// Bitsliced AES-128, which encrypts vectors of four blocks.
+pub(crate) trait Cipher: Copy + Eq + Send + Sync + 'static {
+    /// The round keys of four keys, one a lane.
+    type Schedule: Copy;
 
-/// The token of the portable backend; no feature to prove.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Portable(());
+    /// Expands four keys.
+    fn expand(keys: [Block; 4]) -> Self::Schedule;
 
-impl Portable {
-    /// The token.
-    pub(crate) const fn new() -> Self {
-        Self(())
+    /// A schedule with these round keys in every lane.
+    fn splat_schedule(round_keys: &[Block; 11]) -> Self::Schedule;
+
+    /// The round keys of lane 0.
+    fn round_keys(schedule: &Self::Schedule) -> [Block; 11];
+
+    /// Encrypts `blocks[i][..]` under `schedules[i]`.
+    fn encrypt<const N: usize, const M: usize>(
+        schedules: [&Self::Schedule; N],
+        blocks: [[[Block; 4]; M]; N],
+    ) -> [[[Block; 4]; M]; N];
+
+    /// Encrypts `blocks[i][..]` under `keys[i]`.
+    fn encrypt_rekeyed<const N: usize, const M: usize>(
+        keys: [[Block; 4]; N],
+        blocks: [[[Block; 4]; M]; N],
+    ) -> [[[Block; 4]; M]; N] {
+        let schedules = keys.map(Self::expand);
+        Self::encrypt(schedules.each_ref(), blocks)
     }
 }
 
-impl Sealed for Portable {}
+/// The token of a bitsliced backend; what its instructions need is known when it is compiled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bitsliced<C>(PhantomData<C>);
+
+/// The backend of every CPU.
+pub(crate) type Portable = Bitsliced<bitslice::Words>;
+
+/// The backend of WebAssembly with 128-bit vectors.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+pub(crate) type Simd128 = Bitsliced<wide::Vectors>;
+
+impl<C> Bitsliced<C> {
+    /// The token.
+    pub(crate) const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<C> Sealed for Bitsliced<C> {}
 
 /// The block in 16 bytes of `bytes`, at 16 times `index`.
 #[inline(always)]
@@ -55,10 +95,10 @@ fn carryless(a: u64, b: u64) -> Block {
     Block::from_u128(product)
 }
 
-impl Simd for Portable {
+impl<C: Cipher> Simd for Bitsliced<C> {
     const LANES: usize = 4;
     type Vector = [Block; 4];
-    type Schedule = [Planes; 11];
+    type Schedule = C::Schedule;
 
     #[inline(always)]
     fn splat(self, block: Block) -> [Block; 4] {
@@ -238,37 +278,32 @@ impl Simd for Portable {
     }
 
     #[inline]
-    fn expand(self, keys: [Block; 4]) -> [Planes; 11] {
-        bitslice::expand(keys)
+    fn expand(self, keys: [Block; 4]) -> C::Schedule {
+        C::expand(keys)
     }
 
     #[inline]
-    fn expand_four(self, keys: [[Block; 4]; 4], schedules: &mut [[Planes; 11]; 4]) {
-        *schedules = keys.map(bitslice::expand);
+    fn expand_four(self, keys: [[Block; 4]; 4], schedules: &mut [C::Schedule; 4]) {
+        *schedules = keys.map(C::expand);
     }
 
     #[inline]
-    fn splat_schedule(self, round_keys: &[Block; 11]) -> [Planes; 11] {
-        round_keys.map(|key| bitslice::pack([key; 4]))
+    fn splat_schedule(self, round_keys: &[Block; 11]) -> C::Schedule {
+        C::splat_schedule(round_keys)
     }
 
     #[inline]
-    fn round_keys(self, schedule: &[Planes; 11]) -> [Block; 11] {
-        schedule.map(|planes| bitslice::unpack(planes)[0])
+    fn round_keys(self, schedule: &C::Schedule) -> [Block; 11] {
+        C::round_keys(schedule)
     }
 
     #[inline]
     fn encrypt<const N: usize, const M: usize>(
         self,
-        schedules: [&[Planes; 11]; N],
-        mut blocks: [[[Block; 4]; M]; N],
+        schedules: [&C::Schedule; N],
+        blocks: [[[Block; 4]; M]; N],
     ) -> [[[Block; 4]; M]; N] {
-        for (schedule, vectors) in schedules.into_iter().zip(&mut blocks) {
-            for vector in vectors {
-                *vector = bitslice::encrypt(schedule, *vector);
-            }
-        }
-        blocks
+        C::encrypt(schedules, blocks)
     }
 
     #[inline]
@@ -278,8 +313,7 @@ impl Simd for Portable {
         mut blocks: [[[[Block; 4]; M]; 4]; G],
     ) -> [[[[Block; 4]; M]; 4]; G] {
         for (blocks, keys) in blocks.iter_mut().zip(keys) {
-            let schedules = keys.map(bitslice::expand);
-            *blocks = self.encrypt(schedules.each_ref(), *blocks);
+            *blocks = C::encrypt_rekeyed(keys, *blocks);
         }
         blocks
     }
@@ -340,13 +374,14 @@ impl Simd for Portable {
         mut blocks: [[[Block; 4]; 2]; N],
     ) -> [[[Block; 4]; 2]; N] {
         for (n, pairs) in blocks.iter_mut().enumerate() {
-            for (half, vector) in pairs.iter_mut().enumerate() {
-                let keys = array::from_fn(|lane| {
+            let keys = array::from_fn(|half| {
+                array::from_fn(|lane| {
                     let pair = kept.slot(slot(n, 2 * half + lane / 2));
                     pair.rows[KeyedPair::KEYS][lane % 2]
-                });
-                *vector = bitslice::encrypt(&bitslice::expand(keys), *vector);
-            }
+                })
+            });
+            let encrypted = C::encrypt_rekeyed(keys, pairs.map(|vector| [vector]));
+            *pairs = encrypted.map(|[vector]| vector);
         }
         blocks
     }

@@ -17,8 +17,10 @@
 //! | `load` | the files of a program, and names | [`Loaded`] |
 //! | `elaborate` | consts, generics, types, owners, ranges | [`program::Program`] |
 //! | `interpret` | runs and tests in the clear | [`TestReport`], [`Outcome`] |
+//! | `editor` | what a name means, and what type is where | [`Loaded::definition`] |
 //! | `format` | the one format | [`format()`] |
-//! | `lower` | functions of calls; loops are unrolled | [`lower::Lowered`] |
+//! | `lower` | functions of calls; what each line costs | [`lower::Lowered`] |
+//! | `border` | ports and values as people write them, meanings | [`TypedFunction`] |
 //!
 //! The parser goes on after an error at the next statement. The interpreter is written apart from
 //! the lowering, whose oracle it is.
@@ -42,12 +44,13 @@
 //!
 //! # What is not there yet
 //!
-//! Loops are unrolled when a run is lowered: one with more than 2^16 calls is refused, and so is a
-//! `public` input. `sorted` is read and not yet acted on. There is no digest of the meaning and no
-//! cost per line.
+//! Loops are unrolled when a run is lowered; its calls are found to repeat and become loops again.
+//! A run with more than 2^16 steps after that is refused.
 #![forbid(unsafe_code)]
 
+pub mod border;
 mod diagnostic;
+mod editor;
 mod elaborate;
 mod format;
 mod interpret;
@@ -60,6 +63,7 @@ mod source;
 pub mod syntax;
 mod test;
 
+pub use border::{BorderError, PortValue, Signature, TypedFunction, acts_on_a_terminal};
 pub use diagnostic::Diagnostic;
 pub use elaborate::ParamValues;
 pub use format::format;

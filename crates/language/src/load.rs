@@ -12,8 +12,12 @@ use crate::syntax::{File, Item, ItemKind, UseItem};
 /// The standard library: modules and their texts.
 const STD: &[(&str, &str)] = &[
     ("prelude", include_str!("../std/prelude.tacit")),
+    ("edit", include_str!("../std/edit.tacit")),
     ("order", include_str!("../std/order.tacit")),
+    ("psi", include_str!("../std/psi.tacit")),
     ("random", include_str!("../std/random.tacit")),
+    ("score", include_str!("../std/score.tacit")),
+    ("table", include_str!("../std/table.tacit")),
 ];
 
 /// Most files of a program.
@@ -98,7 +102,9 @@ impl Loaded {
         &self.errors
     }
 
-    pub(crate) fn root(&self) -> FileId {
+    /// The program's own file.
+    #[must_use]
+    pub fn root(&self) -> FileId {
         FileId(0)
     }
 

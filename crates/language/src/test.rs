@@ -1,5 +1,6 @@
 //! Checks of a program and runs of its tests, in the clear and through the lowered functions.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -106,7 +107,8 @@ fn run(test: &TestProgram, files: &dyn CircuitFiles) -> Option<Diagnostic> {
 struct Functions<'p> {
     program: &'p Program,
     files: &'p dyn CircuitFiles,
-    lowered: HashMap<EntryId, Lowered>,
+    /// With the values of its public inputs.
+    lowered: HashMap<EntryId, (Vec<(usize, Value)>, Lowered)>,
 }
 
 impl Functions<'_> {
@@ -114,18 +116,33 @@ impl Functions<'_> {
     fn compare(&mut self, ran: &Ran<'_>) -> Result<(), String> {
         let entry = &self.program.entries[ran.entry.0 as usize];
         let types = &self.program.types;
-        if !self.lowered.contains_key(&ran.entry) {
-            let lowered = self
-                .program
-                .lower(entry.name.as_str(), ran.entry, self.files);
+        let public: Vec<(usize, Value)> = entry
+            .inputs
+            .iter()
+            .enumerate()
+            .filter(|(_, input)| input.owner.is_none())
+            .map(|(place, _)| (place, ran.inputs[place].clone()))
+            .collect();
+        // Public inputs are constants of the function: with others it is another function.
+        let is_known = self
+            .lowered
+            .get(&ran.entry)
+            .is_some_and(|(known, _)| *known == public);
+        if !is_known {
+            let program = match public.is_empty() {
+                true => Cow::Borrowed(self.program),
+                false => Cow::Owned(self.program.with_known_inputs(ran.entry, public.clone())),
+            };
+            let lowered = program.lower(entry.name.as_str(), ran.entry, self.files);
             let lowered = lowered.map_err(|error| {
                 format!("`{}` cannot be lowered: {}", entry.name, error.message)
             })?;
-            self.lowered.insert(ran.entry, lowered);
+            self.lowered.insert(ran.entry, (public, lowered));
         }
-        let lowered = &self.lowered[&ran.entry];
+        let (_, lowered) = &self.lowered[&ran.entry];
         let mut bits = Vec::new();
-        for (port, value) in entry.inputs.iter().zip(ran.inputs) {
+        let secret = entry.inputs.iter().zip(ran.inputs);
+        for (port, value) in secret.filter(|(port, _)| port.owner.is_some()) {
             bits.extend(types.bits_of_value(port.ty, value));
         }
         for number in 0..lowered.random.len() {

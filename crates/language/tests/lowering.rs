@@ -1,12 +1,15 @@
 //! The lowered function of each run computes what the interpreter says, and costs no more AND
 //! gates than it did.
 
+mod both;
+
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use tacit_circuit::Function;
-use tacit_language::lower::{Lowered, NoCircuitFiles};
-use tacit_language::program::{Entry, EntryId, Program, Value};
+use both::{Chance, compare, lower, program_of};
+use tacit_language::lower::NoCircuitFiles;
+use tacit_language::program::Program;
 use tacit_language::{Loaded, NoFiles, ParamValues};
 
 fn program(name: &str, params: &[(&str, u64)]) -> Program {
@@ -24,121 +27,6 @@ fn program(name: &str, params: &[(&str, u64)]) -> Program {
             .collect();
         panic!("{}", texts.join("\n\n"))
     })
-}
-
-fn program_of(text: &str) -> Program {
-    let loaded = Loaded::new("snippet.tacit", text, &NoFiles);
-    loaded
-        .program(&ParamValues::new())
-        .unwrap_or_else(|errors| {
-            let texts: Vec<String> = errors
-                .iter()
-                .map(|e| e.render(loaded.source_map(), false))
-                .collect();
-            panic!("{}", texts.join("\n\n"))
-        })
-}
-
-fn lower(program: &Program, entry: &str) -> (EntryId, Lowered) {
-    let entries = &program.entries;
-    let number = entries
-        .iter()
-        .position(|e| e.name.as_str() == entry)
-        .expect("the run");
-    let id = EntryId(number as u32);
-    let lowered = program.lower(entry, id, &NoCircuitFiles);
-    (
-        id,
-        lowered.unwrap_or_else(|error| panic!("{entry}: {}", error.message)),
-    )
-}
-
-/// Random bits for tests: SplitMix64.
-struct Chance(u64);
-
-impl Chance {
-    fn bit(&mut self) -> bool {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) & 1 == 1
-    }
-
-    fn bits(&mut self, count: usize) -> Vec<bool> {
-        (0..count).map(|_| self.bit()).collect()
-    }
-}
-
-/// Runs the function and the interpreter on the same random bits.
-fn compare(program: &Program, id: EntryId, lowered: &Lowered, chance: &mut Chance) {
-    let entry = &program.entries[id.0 as usize];
-    let types = &program.types;
-    let function = &lowered.function;
-    let mut bits = Vec::new();
-    let mut inputs = Vec::new();
-    for port in &entry.inputs {
-        let given = chance.bits(types.width(port.ty) as usize);
-        inputs.push(types.value_of_bits(port.ty, &given));
-        bits.extend(given);
-    }
-    let mut random = Vec::new();
-    for _ in &lowered.random {
-        let port = &function.inputs()[entry.inputs.len()].port;
-        let given = chance.bits(port.ty.width());
-        bits.extend(&given);
-        random.resize(given.len(), false);
-        random
-            .iter_mut()
-            .zip(given)
-            .for_each(|(sum, bit)| *sum ^= bit);
-    }
-    let mut states: Vec<Value> = Vec::new();
-    for state in &program.states {
-        let given = chance.bits(types.width(state.ty) as usize);
-        let value = types.value_of_bits(state.ty, &given);
-        if function
-            .loads()
-            .iter()
-            .any(|load| load.name == state.name.as_str())
-        {
-            bits.extend(types.bits_of_value(state.ty, &value));
-        }
-        states.push(value);
-    }
-    let outcome = program
-        .evaluate(id, inputs, states, random)
-        .expect("a run in the clear");
-    let expected = expected_bits(program, entry, function, &outcome.results, &outcome.states);
-    assert_eq!(function.evaluate(&bits), expected, "{}", entry.name);
-}
-
-fn expected_bits(
-    program: &Program,
-    entry: &Entry,
-    function: &Function,
-    results: &Value,
-    states: &[Value],
-) -> Vec<bool> {
-    let types = &program.types;
-    let mut bits = Vec::new();
-    match &entry.outputs[..] {
-        [only] => bits.extend(types.bits_of_value(only.ty, results)),
-        ports => {
-            for (port, value) in ports.iter().zip(results.as_list()) {
-                bits.extend(types.bits_of_value(port.ty, value));
-            }
-        }
-    }
-    for save in function.saves() {
-        let state = program
-            .states
-            .iter()
-            .position(|s| s.name.as_str() == save.name);
-        let state = state.expect("a state of the program");
-        bits.extend(types.bits_of_value(program.states[state].ty, &states[state]));
-    }
-    bits
 }
 
 type Case = (
@@ -233,6 +121,60 @@ fn programs_cost_no_more_than_they_did() {
         }
     }
     assert!(worse.is_empty(), "{}", worse.join("\n"));
+}
+
+#[test]
+fn the_costs_of_lines_add_up_to_those_of_the_function() {
+    for (name, params, entries) in SMALL {
+        let program = program(name, params);
+        for name in *entries {
+            let (id, lowered) = lower(&program, name);
+            let costed = program.lower_with_costs(name, id, &NoCircuitFiles);
+            let (function, costs) = costed.expect("a function");
+            assert_eq!(function.function.digest(), lowered.function.digest());
+            let ands: u64 = costs.stacks.iter().map(|stack| stack.and_gates).sum();
+            assert_eq!(ands, lowered.function.and_gates(), "{name}");
+            let components = lowered.function.components().iter();
+            let calls = components.zip(lowered.function.component_calls());
+            let bits = calls.map(|(component, &calls)| {
+                component.circuit().input_bits() as u64 * u64::from(calls)
+            });
+            let links: u64 = costs.stacks.iter().map(|stack| stack.link_bits).sum();
+            assert_eq!(links, bits.sum::<u64>(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_line_costs_what_its_calls_cost() {
+    let program = program_of(
+        "parties alice, bob;\n\
+         component fn both(a: u8, b: u8) -> u8 { a & b }\n\
+         fn twice(a: u8, b: u8) -> u8 {\n\
+         both(a, b) ^\n\
+         both(b, both(a, b))\n}\n\
+         main(a: u8 of alice, b: u8 of bob) -> (result: u8 to both) {\n\
+         let dropped = a * b;\n\
+         twice(a, b) & (a ^ b)\n}\n",
+    );
+    let (id, _) = lower(&program, "main");
+    let costed = program.lower_with_costs("main", id, &NoCircuitFiles);
+    let (_, costs) = costed.expect("a function");
+    let mut found: BTreeMap<Vec<&str>, (u64, u64)> = BTreeMap::new();
+    for stack in &costs.stacks {
+        let frames = stack.frames.iter().map(|frame| frame.function.as_str());
+        let sum = found.entry(frames.collect()).or_default();
+        sum.0 += stack.and_gates;
+        sum.1 += stack.link_bits;
+    }
+    let expected = [
+        // The gates of `dropped` are not there; its last line reads `a` and `b`.
+        (vec!["main"], (8, 16)),
+        // Three calls, and the XOR of two of their results.
+        (vec!["main", "twice"], (0, 3 * 16 + 16)),
+        (vec!["main", "twice", "both"], (3 * 8, 0)),
+    ];
+    assert_eq!(found, BTreeMap::from(expected));
 }
 
 /// Compares `main` of a program with these types and this body on random inputs.

@@ -1,4 +1,4 @@
-//! The programs of `examples/` are right, and pass their tests.
+//! The programs of `examples/` and of the Python package are right, and pass their tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,12 @@ use tacit_language::lower::NoCircuitFiles;
 use tacit_language::{Loaded, NoFiles, ParamValues};
 
 fn programs() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let entries = fs::read_dir(folder).expect("the folder of examples");
-    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let folders = ["examples", "crates/python/python/tacit/jobs"];
+    let paths = folders.iter().flat_map(|folder| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let entries = fs::read_dir(root.join(folder)).expect("a folder of programs");
+        entries.map(|entry| entry.expect("an entry").path())
+    });
     let mut programs: Vec<PathBuf> = paths
         .filter(|path| path.extension().is_some_and(|ending| ending == "tacit"))
         .collect();
@@ -28,7 +31,7 @@ fn load(path: &Path) -> Loaded {
 
 #[test]
 fn all_programs_are_right() {
-    assert_eq!(programs().len(), 10);
+    assert_eq!(programs().len(), 13);
     for path in programs() {
         let loaded = load(&path);
         let errors = loaded.check(&ParamValues::new());

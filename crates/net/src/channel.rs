@@ -8,7 +8,9 @@
 
 use std::fmt;
 use std::io::IoSlice;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use web_time::Instant;
 
 use crate::buffer::{BUFFER_BYTES, Buffer};
 use crate::meter::FrameCounter;

@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::pairing::Refusal;
+use crate::relay::Answer;
 use crate::{Fingerprint, Interrupt};
 
 /// What a channel was waiting for.
@@ -255,6 +257,41 @@ pub enum NetError {
     IdentityMalformed {
         /// The file.
         path: PathBuf,
+        /// What was found instead.
+        reason: String,
+    },
+    /// A pairing was refused, here or by the other party.
+    #[error("{0}")]
+    Pairing(Refusal),
+    /// A relay did not let this party meet the other.
+    #[error("{0}")]
+    Relay(Answer),
+    /// The list of invitations could not be read or written.
+    #[error(
+        "cannot use the list of invitations in {}: {reason}; see whether the folder may be written",
+        folder.display()
+    )]
+    Invitations {
+        /// Its folder.
+        folder: PathBuf,
+        /// What the operating system says.
+        reason: io::Error,
+    },
+    /// A page of an origin that is not allowed asked for a WebSocket.
+    #[error("a page of {origin:?} may not connect; to allow it, name its origin in `origins`")]
+    Origin {
+        /// Its origin, as its browser says.
+        origin: String,
+    },
+    /// The peer does not speak WebSocket, or not as Tacit does.
+    #[error("the WebSocket failed: {reason}")]
+    WebSocket {
+        /// What was wrong.
+        reason: String,
+    },
+    /// A text is not an Ed25519 private key.
+    #[error("this text is no identity: {reason}; `tacit keygen` writes one")]
+    IdentityText {
         /// What was found instead.
         reason: String,
     },

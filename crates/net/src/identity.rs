@@ -60,6 +60,36 @@ impl Identity {
         self.fingerprint
     }
 
+    /// The identity as PEM text, which is secret: for those who keep it elsewhere than in a file.
+    #[must_use]
+    pub fn to_pem(&self) -> Zeroizing<String> {
+        let pem = pem_rfc7468::encode_string(PEM_LABEL, LineEnding::LF, &self.pkcs8);
+        // A label and a key of these lengths have a text.
+        Zeroizing::new(pem.unwrap_or_default())
+    }
+
+    /// The identity of such a text.
+    ///
+    /// # Errors
+    ///
+    /// [`NetError::IdentityText`] says what is wrong with it.
+    pub fn from_pem(pem: &[u8]) -> Result<Self, NetError> {
+        Self::of_pem(pem).map_err(|reason| NetError::IdentityText { reason })
+    }
+
+    fn of_pem(pem: &[u8]) -> Result<Self, String> {
+        if pem.len() as u64 > MAX_FILE_BYTES {
+            return Err(format!("it has more than {MAX_FILE_BYTES} bytes"));
+        }
+        let (label, der) =
+            pem_rfc7468::decode_vec(pem).map_err(|_| "it is not in PEM".to_owned())?;
+        let der = Zeroizing::new(der);
+        if label != PEM_LABEL {
+            return Err(format!("its PEM label is {label:?}"));
+        }
+        Self::from_pkcs8(der)
+    }
+
     /// Writes the identity to a new file with mode 0600: whole or not at all.
     ///
     /// # Errors
@@ -71,9 +101,7 @@ impl Identity {
             path: path.to_owned(),
             reason,
         };
-        let pem = pem_rfc7468::encode_string(PEM_LABEL, LineEnding::LF, &self.pkcs8)
-            .map(Zeroizing::new)
-            .map_err(|error| failed(io::Error::other(error)))?;
+        let pem = self.to_pem();
         let folder = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
@@ -112,18 +140,8 @@ impl Identity {
         // Room for all of it beforehand, so that no copy is left behind by growing.
         let mut pem = Zeroizing::new(Vec::with_capacity(MAX_FILE_BYTES as usize + 1));
         let read = (&file).take(MAX_FILE_BYTES + 1).read_to_end(&mut pem);
-        if read.map_err(failed)? as u64 > MAX_FILE_BYTES {
-            return Err(malformed(format!(
-                "it has more than {MAX_FILE_BYTES} bytes"
-            )));
-        }
-        let (label, der) =
-            pem_rfc7468::decode_vec(&pem).map_err(|_| malformed("it is not in PEM".to_owned()))?;
-        let der = Zeroizing::new(der);
-        if label != PEM_LABEL {
-            return Err(malformed(format!("its PEM label is {label:?}")));
-        }
-        let identity = Self::from_pkcs8(der).map_err(malformed)?;
+        read.map_err(failed)?;
+        let identity = Self::of_pem(&pem).map_err(malformed)?;
         // Last, so that nobody is advised to change the mode of what is no identity.
         check_mode(path, &file)?;
         Ok(identity)
@@ -183,11 +201,11 @@ fn check_mode(_path: &Path, _file: &File) -> Result<(), NetError> {
 
 /// Makes the new name in `folder` durable.
 #[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
 #[cfg(not(unix))]
-fn sync_folder(_folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }

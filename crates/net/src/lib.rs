@@ -25,13 +25,17 @@ mod identity;
 mod link;
 pub mod memory;
 mod meter;
+pub mod pairing;
 pub mod plain;
+pub mod relay;
 mod settings;
 mod shaped;
 mod tcp;
 pub mod tls;
 mod transport;
 mod wait;
+#[cfg(not(target_family = "wasm"))]
+mod websocket;
 
 pub use channel::{Channel, Frame, HEADER_BYTES};
 pub use error::{Awaited, NetError};

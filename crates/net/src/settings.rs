@@ -1,5 +1,6 @@
 //! How long to wait for what, while a connection is made and after.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{CancelHandle, Channel, Link};
@@ -18,6 +19,9 @@ pub struct Settings {
     /// A link to imitate, from the first byte of the TLS handshake on. TCP's own handshake is not
     /// delayed.
     pub link: Option<Link>,
+    /// Where peers may come by WebSocket, too: the origins of the pages that may, such as
+    /// `https://example.org`. Programs, which have no origin, may then as well.
+    pub websocket_origins: Option<Arc<[String]>>,
 }
 
 impl Default for Settings {
@@ -30,6 +34,7 @@ impl Default for Settings {
             timeout: Channel::DEFAULT_TIMEOUT,
             cancel: CancelHandle::new(),
             link: None,
+            websocket_origins: None,
         }
     }
 }

@@ -49,15 +49,20 @@ fn canonical(ip: IpAddr) -> IpAddr {
 struct SocketSource(Arc<TcpStream>);
 struct SocketSink(Arc<TcpStream>);
 
-/// A transport over a connected socket.
-pub(crate) fn transport(socket: TcpStream) -> io::Result<Transport> {
+/// Makes a connected socket one that hands control back every now and then.
+pub(crate) fn prepare(socket: &TcpStream) -> io::Result<()> {
     socket.set_nonblocking(false)?;
     // Frames are gathered before they are written, so that waiting for more only adds delay.
     socket.set_nodelay(true)?;
     // The kernel hands control back at least so often, and the wait is looked at. Its buffers are
     // left to grow by themselves: a size set by hand would stop that and be smaller.
     socket.set_read_timeout(Some(SLICE))?;
-    socket.set_write_timeout(Some(SLICE))?;
+    socket.set_write_timeout(Some(SLICE))
+}
+
+/// A transport over a connected socket.
+pub(crate) fn transport(socket: TcpStream) -> io::Result<Transport> {
+    prepare(&socket)?;
     let socket = Arc::new(socket);
     Ok(Transport::new(
         Box::new(SocketSource(Arc::clone(&socket))),
@@ -66,7 +71,7 @@ pub(crate) fn transport(socket: TcpStream) -> io::Result<Transport> {
 }
 
 /// Repeats `operation` until it does something, fails for good, or the wait ends.
-fn repeat(
+pub(crate) fn repeat(
     wait: &Wait<'_>,
     mut operation: impl FnMut() -> io::Result<usize>,
 ) -> Result<usize, Interrupt> {

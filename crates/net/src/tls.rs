@@ -16,23 +16,32 @@ mod reception;
 mod strangers;
 mod stream;
 
+use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::pki_types::ServerName;
-use rustls::{ClientConnection, Connection, ServerConfig, ServerConnection};
+use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
+#[cfg(not(target_family = "wasm"))]
+use web_time::Instant;
 
 pub(crate) use stream::TlsStream;
 
 use self::reception::Reception;
 use crate::tcp::{self, Listening, Reach};
+#[cfg(not(target_family = "wasm"))]
+use crate::websocket;
 use crate::{Awaited, Channel, Fingerprint, Identity, NetError, Settings, Transport, Wait};
 
 /// The exporter label of [`Channel::binding`].
 const BINDING_LABEL: &[u8] = b"EXPORTER-tacit-session";
 
-/// Connects to `address` (`HOST:PORT`), trying until the other party listens, as `identity`, and
+/// What addresses of WebSockets begin with.
+#[cfg(not(target_family = "wasm"))]
+const WEBSOCKET: &str = "ws://";
+
+/// Connects to `address` (`HOST:PORT`, or `ws://HOST:PORT` for a WebSocket), trying until the other party listens, as `identity`, and
 /// accepts only a peer whose fingerprint is `expected`.
 ///
 /// # Errors
@@ -44,6 +53,15 @@ pub fn connect(
     expected: &Fingerprint,
     settings: &Settings,
 ) -> Result<Channel, NetError> {
+    #[cfg(not(target_family = "wasm"))]
+    if let Some(address) = address.strip_prefix(WEBSOCKET) {
+        let address = address.trim_end_matches('/');
+        let socket = tcp::connect(address, Reach::Anywhere, settings)?;
+        tcp::prepare(&socket).map_err(io_failed)?;
+        let wait = Wait::at_most(settings.handshake_timeout, &settings.cancel);
+        let transport = websocket::connect(socket, address, settings, &wait)?;
+        return client(transport, identity, expected, settings);
+    }
     let socket = tcp::connect(address, Reach::Anywhere, settings)?;
     client(transport(socket)?, identity, expected, settings)
 }
@@ -101,7 +119,10 @@ impl Listener {
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Result<Channel, NetError> {
         let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
-        Reception::new(config, identity.fingerprint(), settings).wait(&self.0, refused)
+        let terms = HandshakeTerms::session(identity.fingerprint());
+        let mut channel = Reception::new(config, terms, settings).wait(&self.0, refused)?;
+        channel.set_cancel_handle(settings.cancel.clone());
+        Ok(channel)
     }
 }
 
@@ -125,7 +146,11 @@ impl Listener {
     ) -> Result<Door, NetError> {
         let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
         Ok(Door {
-            reception: Reception::new(config, identity.fingerprint(), settings),
+            reception: Reception::new(
+                config,
+                HandshakeTerms::session(identity.fingerprint()),
+                settings,
+            ),
             listening: self.0,
         })
     }
@@ -156,7 +181,8 @@ impl Door {
     /// The identity cannot be used.
     pub fn allow(&mut self, identity: &Identity, allowed: &[Fingerprint]) -> Result<(), NetError> {
         let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
-        self.reception.configure(config, identity.fingerprint());
+        let terms = HandshakeTerms::session(identity.fingerprint());
+        self.reception.configure(config, terms);
         Ok(())
     }
 }
@@ -173,18 +199,82 @@ pub fn client(
     settings: &Settings,
 ) -> Result<Channel, NetError> {
     let config = pinned::client_config(identity, &[*expected]).map_err(|error| failed(&error))?;
+    let terms = HandshakeTerms::session(identity.fingerprint());
+    call(config, transport, terms, settings)
+}
+
+/// The connecting side of a pairing, over any transport, with the party that has this fingerprint.
+pub(crate) fn pairing_client(
+    transport: Transport,
+    identity: &Identity,
+    expected: &Fingerprint,
+    settings: &Settings,
+) -> Result<Channel, NetError> {
+    let config = pinned::pairing_client_config(identity, expected);
+    let config = config.map_err(|error| failed(&error))?;
+    let terms = HandshakeTerms::pairing(identity.fingerprint());
+    call(config, transport, terms, settings)
+}
+
+/// The accepting side of a pairing, over any transport, with whoever is there.
+pub(crate) fn pairing_server(
+    transport: Transport,
+    identity: &Identity,
+    settings: &Settings,
+) -> Result<Channel, NetError> {
+    let config = pinned::pairing_server_config(identity).map_err(|error| failed(&error))?;
+    let terms = HandshakeTerms::pairing(identity.fingerprint());
+    serve(Arc::new(config), transport, terms, settings)
+}
+
+impl Listener {
+    /// Waits for the first party of which `complete` makes something. Handshakes and `complete` run
+    /// beside each other, each within its own time; one that fails is told to `refused`.
+    pub(crate) fn accept_pairing<T: Send + 'static>(
+        &self,
+        identity: &Identity,
+        settings: &Settings,
+        complete: impl Fn(Channel) -> Result<T, NetError> + Send + Sync + 'static,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) -> Result<T, NetError> {
+        let config = pinned::pairing_server_config(identity).map_err(|error| failed(&error))?;
+        let terms = HandshakeTerms::pairing(identity.fingerprint());
+        Reception::completing(config, terms, settings, Arc::new(complete)).wait(&self.0, refused)
+    }
+}
+
+/// What a side goes by in a handshake, besides its keys.
+#[derive(Clone, Copy)]
+struct HandshakeTerms {
+    own: Fingerprint,
+    protocol: &'static [u8],
+}
+
+impl HandshakeTerms {
+    fn session(own: Fingerprint) -> Self {
+        let protocol = pinned::PROTOCOL;
+        Self { own, protocol }
+    }
+
+    fn pairing(own: Fingerprint) -> Self {
+        let protocol = pinned::PAIRING;
+        Self { own, protocol }
+    }
+}
+
+fn call(
+    config: ClientConfig,
+    transport: Transport,
+    terms: HandshakeTerms,
+    settings: &Settings,
+) -> Result<Channel, NetError> {
     // The name is neither sent nor looked at; the fingerprint takes its place.
     let name = ServerName::try_from("peer.invalid").map_err(|error| NetError::Tls {
         reason: error.to_string(),
     })?;
     let connection =
         ClientConnection::new(Arc::new(config), name).map_err(|error| failed(&error))?;
-    establish(
-        connection.into(),
-        transport,
-        identity.fingerprint(),
-        settings,
-    )
+    establish(connection.into(), transport, terms, settings)
 }
 
 /// The accepting side of TLS over any transport.
@@ -199,30 +289,62 @@ pub fn server(
     settings: &Settings,
 ) -> Result<Channel, NetError> {
     let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
-    serve(
-        Arc::new(config),
-        transport,
-        identity.fingerprint(),
-        settings,
-    )
+    let terms = HandshakeTerms::session(identity.fingerprint());
+    serve(Arc::new(config), transport, terms, settings)
 }
 
-/// The accepting side with this configuration, whose own fingerprint is `own`.
+/// The accepting side with this configuration.
 fn serve(
     config: Arc<ServerConfig>,
     transport: Transport,
-    own: Fingerprint,
+    terms: HandshakeTerms,
     settings: &Settings,
 ) -> Result<Channel, NetError> {
     let connection = ServerConnection::new(config).map_err(|error| failed(&error))?;
-    establish(connection.into(), transport, own, settings)
+    establish(connection.into(), transport, terms, settings)
 }
 
-fn transport(socket: TcpStream) -> Result<Transport, NetError> {
-    tcp::transport(socket).map_err(|reason| NetError::Io {
+pub(crate) fn transport(socket: TcpStream) -> Result<Transport, NetError> {
+    tcp::transport(socket).map_err(io_failed)
+}
+
+fn io_failed(reason: io::Error) -> NetError {
+    NetError::Io {
         awaited: Awaited::Connection,
         reason,
-    })
+    }
+}
+
+/// The transport over a socket on which somebody came: by TCP, or by WebSocket where that is
+/// allowed. It and the TLS handshake share the handshake's time, of which the rest is given back.
+#[cfg(not(target_family = "wasm"))]
+fn arrived(socket: TcpStream, settings: &Settings) -> Result<(Transport, Settings), NetError> {
+    let Some(origins) = &settings.websocket_origins else {
+        return Ok((transport(socket)?, settings.clone()));
+    };
+    let began = Instant::now();
+    let wait = Wait::at_most(settings.handshake_timeout, &settings.cancel);
+    tcp::prepare(&socket).map_err(io_failed)?;
+    let is_http = websocket::is_asked_for(&socket, &wait).map_err(|over| {
+        NetError::interrupted(over, Awaited::Handshake, settings.handshake_timeout)
+    })?;
+    let transport = match is_http {
+        true => websocket::accept(socket, origins, settings, &wait)?,
+        false => transport(socket)?,
+    };
+    let rest = settings.handshake_timeout.saturating_sub(began.elapsed());
+    let settings = Settings {
+        // Whole milliseconds, since people read it.
+        handshake_timeout: Duration::from_millis(rest.as_millis() as u64),
+        ..settings.clone()
+    };
+    Ok((transport, settings))
+}
+
+/// A browser has nobody come to it.
+#[cfg(target_family = "wasm")]
+fn arrived(socket: TcpStream, settings: &Settings) -> Result<(Transport, Settings), NetError> {
+    Ok((transport(socket)?, settings.clone()))
 }
 
 fn failed(error: &rustls::Error) -> NetError {
@@ -235,19 +357,19 @@ fn failed(error: &rustls::Error) -> NetError {
 fn establish(
     connection: Connection,
     transport: Transport,
-    own: Fingerprint,
+    terms: HandshakeTerms,
     settings: &Settings,
 ) -> Result<Channel, NetError> {
     let transport = match settings.link {
         Some(link) => transport.shaped(link),
         None => transport,
     };
-    let mut stream = TlsStream::new(connection, transport, own);
+    let mut stream = TlsStream::new(connection, transport, terms.own);
     let wait = Wait::at_most(settings.handshake_timeout, &settings.cancel);
     stream.handshake(&wait).map_err(|interrupt| {
         NetError::interrupted(interrupt, Awaited::Handshake, settings.handshake_timeout)
     })?;
-    let (peer, binding) = stream.agreed(pinned::PROTOCOL, BINDING_LABEL)?;
+    let (peer, binding) = stream.agreed(terms.protocol, BINDING_LABEL)?;
     let mut channel = Channel::over_tls(stream, peer, binding);
     channel.set_timeout(settings.timeout);
     channel.set_cancel_handle(settings.cancel.clone());

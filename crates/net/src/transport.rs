@@ -3,7 +3,8 @@
 //! A transport knows neither frames nor encryption. It blocks, within the bounds of a [`Wait`].
 
 use std::io::IoSlice;
-use std::time::Instant;
+
+use web_time::Instant;
 
 use crate::meter::WireCounter;
 use crate::{Interrupt, Link, Wait, shaped};

@@ -82,11 +82,14 @@ pub enum Error {
     /// A statistical security parameter that the protocol does not offer.
     #[error(
         "{found} bits of statistical security are not offered: the consistency check of oblivious \
-         transfer bounds it by {limit}; ask for 1 to {limit}"
+         transfer bounds it by {limit}, and fewer than {least} are no security against a malicious \
+         party; ask for {least} to {limit}"
     )]
     SecurityBits {
         /// What was asked for.
         found: u8,
+        /// The least that is offered.
+        least: u8,
         /// The most that there is.
         limit: u8,
     },
@@ -167,7 +170,11 @@ pub enum Incompatibility {
         theirs: Version,
     },
     /// Both want the same role.
-    #[error("it wants to be the {0} too; start one side with --role {other}", other = other(.0))]
+    #[error(
+        "it wants to be the {0} too; start one side with --role {other}, or each with its own --as \
+         where a program is run",
+        other = other(.0)
+    )]
     SameRole(&'static str),
     /// Another function.
     #[error(
@@ -195,8 +202,8 @@ pub enum Incompatibility {
     },
     /// Another protocol.
     #[error(
-        "it wants protocol {theirs} and we were told {ours}; give both the same command and the \
-         same --protocol"
+        "it wants protocol {theirs} and we were told {ours}; give both the same command, \
+         --protocol and --security"
     )]
     Protocol {
         /// Our protocol.

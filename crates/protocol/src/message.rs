@@ -115,8 +115,9 @@ one_byte_enum! {
         MaskedResult = 61, "masked result";
         /// Garbler to evaluator, before the online stage of `batch`: the execution is garbled again.
         ExecutionReady = 62, "execution ready";
-        /// `batch`: the s that the evaluator plans a batch at.
-        BatchSecurity = 63, "batch security";
+        /// The s that the sender plans a batch or an epoch of `authenticated` at, after tries that
+        /// were not finished.
+        ChargedSecurity = 63, "charged security";
         /// What a party of `outsourced` takes the run for, and its nonce.
         OutsourcedTerms = 64, "outsourced terms";
         /// The cloud's commitment to its share of the coin toss.

@@ -11,6 +11,7 @@
 //! | `lobby` | where the links of runs of three meet, and turns at a chain |
 //! | `replenish` | the stock filled up in the background, behind the runs |
 //! | [`event`], [`metrics`], [`http`] | what programs and people see of it; never a secret |
+//! | [`relay`] | sealed bytes carried between two parties that nobody can connect to |
 //! | [`rate`] | how often something may happen |
 //!
 //! A [`Policy`] is checked when it is made, before a running service takes it. The service takes
@@ -23,11 +24,13 @@ pub mod event;
 pub mod http;
 pub mod inputs;
 mod lobby;
+mod memory;
 pub mod metrics;
 pub mod outsourced;
 pub mod policy;
 mod priority;
 pub mod rate;
+pub mod relay;
 mod replenish;
 pub mod results;
 pub mod service;

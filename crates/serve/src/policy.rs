@@ -12,6 +12,7 @@ use tacit::{
 };
 
 use crate::inputs::Inputs;
+use crate::memory::Need;
 use crate::outsourced::{self, Outsourced};
 use crate::rate::Rate;
 use crate::results::Results;
@@ -85,7 +86,7 @@ pub struct Level {
 }
 
 /// Bounds of what peers can take of this party.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Sessions at once.
     pub sessions: usize,
@@ -95,6 +96,8 @@ pub struct Limits {
     pub arrivals: Rate,
     /// What one peer may get wrong before it is not heard for a while.
     pub refusals: Rate,
+    /// MiB that lots of `authenticated` and silent OTs of all runs take together.
+    pub memory_mib: u64,
     /// For TLS and the greeting.
     pub handshake: Duration,
     /// Between two runs of a session.
@@ -109,6 +112,8 @@ pub struct Limits {
     pub preparation: Duration,
     /// How often the stock is looked at.
     pub look_at_stock: Duration,
+    /// Origins of the pages that may come by WebSocket; nobody comes so where there is nothing.
+    pub websocket_origins: Option<Arc<[String]>>,
 }
 
 impl Default for Limits {
@@ -118,6 +123,7 @@ impl Default for Limits {
             sessions_per_peer: 8,
             arrivals: Rate::per_minute(600),
             refusals: Rate::per_minute(20),
+            memory_mib: 4096,
             handshake: Duration::from_secs(10),
             idle: Duration::from_secs(60),
             meeting: Duration::from_secs(60),
@@ -125,6 +131,7 @@ impl Default for Limits {
             preparations: 2,
             preparation: Duration::from_secs(600),
             look_at_stock: Duration::from_secs(15),
+            websocket_origins: None,
         }
     }
 }
@@ -267,6 +274,7 @@ impl Policy {
         outsourced::check(&peers, &offers)?;
         let by_function = index_offers(&offers)?;
         let by_order = index_levels(&levels)?;
+        check_memory(&limits, &offers, OtExtension::default())?;
         Ok(Self {
             peers,
             offers,
@@ -282,10 +290,14 @@ impl Policy {
     /// The same with OTs made by `extension` in all sessions. Where it is `None` they are made as
     /// the peer says, but for silent OT, which rests on LPN; in sessions that this party begins, as
     /// is the fastest over the peer's link.
-    #[must_use]
-    pub fn ot_extension(mut self, extension: Option<OtExtension>) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// A run takes more memory than all may together.
+    pub fn ot_extension(mut self, extension: Option<OtExtension>) -> Result<Self, Error> {
+        check_memory(&self.limits, &self.offers, extension.unwrap_or_default())?;
         self.ot_extension = extension;
-        self
+        Ok(self)
     }
 
     /// Compiles every function now, so that no peer waits for it.
@@ -578,6 +590,27 @@ fn check_limits(limits: &Limits) -> Result<(), Error> {
                 found: found.to_string(),
                 expected: format!("1 to {most}"),
             });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that each run fits into the memory that all may take together: it could never be run.
+fn check_memory(limits: &Limits, offers: &[Offer], extension: OtExtension) -> Result<(), Error> {
+    for offer in offers {
+        for (function, protocol) in offer
+            .functions
+            .iter()
+            .flat_map(|function| offer.protocols.iter().map(move |name| (function, name)))
+        {
+            let needed = Need::of(function, *protocol, offer.role, extension).mib();
+            if needed > limits.memory_mib {
+                return Err(Error::OutOfBounds {
+                    what: "memory_mib".to_owned(),
+                    found: limits.memory_mib.to_string(),
+                    expected: format!("at least {needed}, for {} by {protocol}", offer.name),
+                });
+            }
         }
     }
     Ok(())

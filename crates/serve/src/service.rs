@@ -16,6 +16,7 @@ use tacit::{
 use crate::event::{Event, Observer};
 use crate::http::Answers;
 use crate::lobby::Lobby;
+use crate::memory::{Held, Need};
 use crate::metrics::Metrics;
 use crate::policy::{Limits, Policy};
 use crate::rate::{Bucket, Rate};
@@ -81,6 +82,8 @@ struct OpenSession {
     peer: Fingerprint,
     cancel: CancelHandle,
     running: bool,
+    /// What its run is counted to take, and what it keeps between runs.
+    memory: Held,
 }
 
 /// What one peer has done of late. There is one for each peer of the policy.
@@ -271,6 +274,7 @@ pub(crate) fn settings(limits: &Limits, cancel: CancelHandle) -> Settings {
         handshake_timeout: limits.handshake,
         timeout: limits.message,
         cancel,
+        websocket_origins: limits.websocket_origins.clone(),
         ..Settings::default()
     }
 }
@@ -394,6 +398,7 @@ impl Shared {
             peer: seat.peer,
             cancel: seat.cancel.clone(),
             running: false,
+            memory: Held::default(),
         };
         state.sessions.insert(number, session);
         drop(state);
@@ -590,11 +595,34 @@ impl Seat {
         true
     }
 
+    /// Counts the memory of the next run for this session, unless all sessions together would then
+    /// take more than `most` bytes.
+    pub(crate) fn hold(&self, need: Need, most: u64) -> bool {
+        let mut state = self.shared.state();
+        let Some(own) = state.sessions.get(&self.number) else {
+            return false;
+        };
+        let own = own.memory.with(need);
+        let others = state
+            .sessions
+            .iter()
+            .filter(|(number, _)| **number != self.number);
+        let others = others.map(|(_, session)| session.memory.bytes());
+        if others.fold(own.bytes(), u64::saturating_add) > most {
+            return false;
+        }
+        if let Some(session) = state.sessions.get_mut(&self.number) {
+            session.memory = own;
+        }
+        true
+    }
+
     /// Marks the run as ended; whether the session may go on.
     pub(crate) fn end(&self) -> bool {
         let mut state = self.shared.state();
         if let Some(session) = state.sessions.get_mut(&self.number) {
             session.running = false;
+            session.memory.end_run();
         }
         !self.shared.is_stopping()
     }

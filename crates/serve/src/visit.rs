@@ -10,6 +10,7 @@ use tacit::{
 
 use crate::event::Event;
 use crate::inputs::Asked;
+use crate::memory::Need;
 use crate::policy::{Denied, Granted, Offer, Policy, from_nothing};
 use crate::service::{Seat, settings};
 use crate::{outsourced, priority};
@@ -119,6 +120,9 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
         ProtocolId::Prepare => prepare(seat, &policy, session, &asked),
         _ => match policy.run(&seat.peer, &asked) {
             Ok(granted) => match &granted.offer.outsourced {
+                _ if !has_memory(seat, &policy, &granted, &asked) => {
+                    busy(seat, "run", "as much memory is in use as memory_mib allows")
+                }
                 Some(servers) if servers.is_cloud(&seat.peer) => match seat.begin() {
                     true => Turn::Lend,
                     false => busy(seat, "run", "the service is about to stop"),
@@ -136,6 +140,14 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
         }
         turn => turn,
     }
+}
+
+/// Counts the memory of a run, if there is so much left.
+fn has_memory(seat: &Seat, policy: &Policy, granted: &Granted<'_>, asked: &Proposal) -> bool {
+    let role = granted.offer.role;
+    let need = Need::of(granted.function, asked.protocol, role, asked.ot_extension);
+    let most = policy.limits().memory_mib.saturating_mul(1 << 20);
+    seat.hold(need, most)
 }
 
 fn deny(seat: &Seat, denied: Denied, what: &'static str, asked: &Proposal) -> Turn {
@@ -238,7 +250,11 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
         .time_limit(offer.time_limit);
     if asked.protocol == ProtocolId::Authenticated {
         let bits = offer.statistical_security_bits;
-        job = job.authenticated().statistical_security_bits(bits);
+        job = match &shared.stocks {
+            Some(stocks) => job.authenticated_counted(stocks),
+            None => job.authenticated(),
+        };
+        job = job.statistical_security_bits(bits);
     } else if asked.protocol != ProtocolId::Direct {
         let Some(stocks) = &shared.stocks else {
             let why = "there is no stock here".to_owned();

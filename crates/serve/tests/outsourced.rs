@@ -126,7 +126,8 @@ impl Three {
             let offers = offered.into_iter();
             let offers = offers.map(|of| offer(side, other, of, &clients)).collect();
             let peers = peers.chain([server]).collect();
-            let policy = Policy::new(peers, offers, Vec::new(), limits, None).expect("a policy");
+            let policy =
+                Policy::new(peers, offers, Vec::new(), limits.clone(), None).expect("a policy");
             let told = Arc::clone(&events[own]);
             let observer = move |event: &Event| {
                 let mut events = told.lock().unwrap_or_else(PoisonError::into_inner);

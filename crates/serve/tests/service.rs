@@ -397,7 +397,7 @@ fn a_peer_says_how_ots_are_made_unless_the_service_was_told() {
     let service = |told| {
         let offers = vec![scene.offer(vec![function.clone()])];
         let policy = scene.policy(offers, vec![scene.level(0, 1)], Scene::limits());
-        scene.start(policy.ot_extension(told))
+        scene.start(policy.ot_extension(told).expect("a policy"))
     };
     let meet = |service: &Service, extension| {
         let mut session = scene.session(service, 0).unwrap();

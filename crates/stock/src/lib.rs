@@ -11,7 +11,7 @@
 //! - **Keep** values between runs: [`Stock::chain`], [`Chain::reconcile`], [`Chain::begin_attempt`],
 //!   [`Chain::load`], [`Chain::begin_version`], [`Chain::publish`], [`Chain::kill`].
 //! - **Set aside** a lot whose peer cheated, and count what went wrong: [`Stock::set_aside`],
-//!   [`Stocks::change_batch_record`].
+//!   [`Stocks::change_tries`].
 //! - **Look after** it: [`Stock::summary`], [`Stock::check`], [`Stock::compact`],
 //!   [`Stock::new_epoch`], [`Stocks::remove`].
 //!
@@ -55,10 +55,10 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod batches;
 mod chains;
 mod codec;
 mod cover;
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 mod disk;
 mod error;
 mod inspect;
@@ -76,13 +76,14 @@ mod seal;
 mod stock;
 mod stocks;
 mod storage;
+mod tries;
 mod values;
 
-pub use batches::BatchRecord;
 pub use chains::{
     Chain, ChainAgreement, ChainMarks, ChainStatus, ChainSummary, MAX_CHAINS, MAX_VALUES,
     NewVersion,
 };
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub use disk::Disk;
 pub use error::{StockError, Whose};
 pub use inspect::{Damage, KindSummary, Report, Summary};
@@ -99,4 +100,5 @@ pub use records::{
 pub use stock::{Limits, Stock};
 pub use stocks::{Meeting, RootKey, Stocks};
 pub use storage::{Entries, Entry, Index, MAX_KEY_BYTES, Storage, StoredFile, Work};
+pub use tries::{Tried, TryKey, TryRecord};
 pub use values::MAX_VALUE_BYTES;

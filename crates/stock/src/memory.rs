@@ -161,6 +161,21 @@ impl Memory {
         true
     }
 
+    /// Flips these bits of a byte of an entry's value, counted over all indices, as a failing disk
+    /// does; false where there is no such byte.
+    pub fn change_entry(&self, number: usize, offset: usize, bits: u8) -> bool {
+        let mut world = self.world();
+        let values = world
+            .indices
+            .values_mut()
+            .flat_map(|table| table.values_mut());
+        let byte = values
+            .skip(number)
+            .take(1)
+            .find_map(|value| value.get_mut(offset));
+        byte.map(|byte| *byte ^= bits).is_some()
+    }
+
     /// Every byte that a thief of the disk sees: the contents of files with a name.
     #[must_use]
     pub fn stolen(&self) -> Vec<u8> {

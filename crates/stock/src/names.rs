@@ -47,6 +47,12 @@ impl Role {
             Self::Evaluator => 1,
         }
     }
+
+    pub(crate) fn of_byte(byte: u8) -> Option<Self> {
+        [Self::Garbler, Self::Evaluator]
+            .into_iter()
+            .find(|role| role.byte() == byte)
+    }
 }
 
 /// The lifetime of one Δ. The number grows by at least one from epoch to epoch; the nonce tells

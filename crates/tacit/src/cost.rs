@@ -1,9 +1,10 @@
 //! What a run took: time, bytes, rounds, memory.
 
 use core::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tacit_net::Meter;
+use web_time::Instant;
 
 use crate::{OtExtension, Session};
 

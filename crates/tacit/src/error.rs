@@ -6,10 +6,11 @@ use tacit_circuit::library::LibraryError;
 use tacit_circuit::{CircuitError, Digest, Function, FunctionError};
 use tacit_garble::SchemeId;
 use tacit_net::NetError;
+use tacit_net::pairing::Refusal;
 use tacit_protocol::message::AbortReason;
 use tacit_protocol::outsourced::Peer as OutsourcedRole;
 use tacit_protocol::{Incompatibility, Misbehaviour, kept_type};
-use tacit_stock::StockError;
+use tacit_stock::{StockError, Tried};
 use thiserror::Error;
 
 use crate::driver;
@@ -52,8 +53,8 @@ pub enum Error {
     #[error(
         "the peer is incompatible: it wants the function {theirs}, and \
          this party {ours}, which is {summary}; give \
-         both sides the same function or file and the same --param, --owner, --result, --type and \
-         --bit-order, and compare this line, or what `tacit inspect` prints, on each"
+         both sides the same function or file and the same --param, --public, --owner, --result, \
+         --type and --bit-order, and compare this line, or what `tacit inspect` prints, on each"
     )]
     OtherFunction {
         /// This party's function with its parameters and ports.
@@ -118,13 +119,16 @@ pub enum Error {
         /// s of the run.
         statistical_security_bits: u8,
     },
-    /// So many batches of this peer were begun and not finished that none is planned any more.
+    /// The peer did not finish so many tries that none is planned any more.
     #[error(
-        "{unfinished} batches with this peer were not finished after their cut was opened, and each \
-         may have been a try to cheat: no plan makes up for so many. Find out why they did not end, \
-         and then clear the count with `tacit stock clear-tries --peer PEER`"
+        "{unfinished} {} with this peer were begun and not finished, and each may have been a try to \
+         cheat: no security makes up for so many. Find out why they did not end, and then clear the \
+         count with `tacit stock clear-tries --peer PEER`",
+        tried_text(*.tried)
     )]
     TooManyTries {
+        /// Of what.
+        tried: Tried,
         /// How many.
         unfinished: u64,
     },
@@ -169,11 +173,14 @@ pub enum Error {
     /// A statistical security parameter that the protocol does not offer.
     #[error(
         "{found} bits of statistical security are not offered: the consistency check of oblivious \
-         transfer bounds it by {limit}; ask for 1 to {limit}"
+         transfer bounds it by {limit}, and fewer than {least} are no security against a malicious \
+         party; ask for {least} to {limit}"
     )]
     SecurityBits {
         /// What was asked for.
         found: u8,
+        /// The least that is offered.
+        least: u8,
         /// The most that there is.
         limit: u8,
     },
@@ -361,7 +368,15 @@ impl Error {
     pub(crate) fn of_function(self, function: &Function) -> Self {
         match self {
             Self::PeerIncompatible(Incompatibility::Function { ours, theirs }) => {
-                let summary = function.summary();
+                let mut summary = function.summary();
+                if let Some(meaning) = function.meaning() {
+                    let bits = function.digest_of_bits();
+                    summary += &format!(
+                        " with the circuits {bits} and the meaning {meaning} (the same circuits with \
+                         another meaning, such as other names or variants in another order, do not \
+                         run together)"
+                    );
+                }
                 Self::OtherFunction {
                     summary,
                     ours,
@@ -432,6 +447,14 @@ impl Error {
     }
 }
 
+/// What the tries of a protocol are, for people.
+fn tried_text(tried: Tried) -> &'static str {
+    match tried {
+        Tried::Batches => "batches",
+        Tried::Authenticated => "runs by authenticated",
+    }
+}
+
 /// What to do where an execution is too large.
 fn larger_batch(enough: Option<u64>) -> String {
     match enough {
@@ -452,6 +475,8 @@ fn network_category(error: &NetError) -> Category {
         NetError::WrongIdentity { .. } | NetError::Refused { .. } | NetError::OneSidedTls => {
             Category::Incompatible
         }
+        NetError::Pairing(Refusal::Malformed) => Category::Peer,
+        NetError::Pairing(_) => Category::Incompatible,
         NetError::OnlyOthers { reason, .. } => network_category(reason),
         NetError::NotLoopback { .. } => Category::Usage,
         NetError::Address { reason, .. } if reason.kind() == io::ErrorKind::InvalidInput => {
@@ -460,7 +485,9 @@ fn network_category(error: &NetError) -> Category {
         NetError::IdentityExists { .. }
         | NetError::IdentityExposed { .. }
         | NetError::IdentityFile { .. }
-        | NetError::IdentityMalformed { .. } => Category::Input,
+        | NetError::IdentityMalformed { .. }
+        | NetError::Invitations { .. }
+        | NetError::IdentityText { .. } => Category::Input,
         _ => Category::Network,
     }
 }
@@ -488,7 +515,15 @@ impl From<tacit_protocol::Error> for Error {
             Protocol::Material(what) => Self::Material(what),
             Protocol::TooManyLinks { found, limit } => Self::TooManyLinks { found, limit },
             Protocol::TransfersUsedUp { limit } => Self::TransfersUsedUp { limit },
-            Protocol::SecurityBits { found, limit } => Self::SecurityBits { found, limit },
+            Protocol::SecurityBits {
+                found,
+                least,
+                limit,
+            } => Self::SecurityBits {
+                found,
+                least,
+                limit,
+            },
             Protocol::OtherChain { value } => Self::OtherChain { value },
             Protocol::SavedType {
                 value,

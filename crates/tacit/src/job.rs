@@ -20,12 +20,12 @@ use crate::cost::{Clock, Cost, Phase, PhaseCost, peak_memory_bytes};
 use crate::driver::drive;
 use crate::outsourced::ChainVersion;
 use crate::plan::ThreatModel;
-use crate::session::{OtNeed, Terms};
+use crate::session::{CountedEpoch, OtNeed, Terms};
 use crate::stock::{
-    BatchRun, DEFAULT_SECURITY_BITS, LeaseOrder, OpenedStock, PreparedRun, TakenNumbers,
-    check_scheme,
+    BatchOutcome, BatchRun, DEFAULT_SECURITY_BITS, LeaseOrder, OpenedStock, PreparedRun,
+    TakenNumbers, check_scheme,
 };
-use crate::{Error, Session, Stocks};
+use crate::{Error, Session, Stocks, Tried};
 
 /// One run of a function by one party: what is computed, in which role, on which inputs.
 pub struct Job<'f> {
@@ -49,7 +49,22 @@ enum Protocol {
     Direct,
     Prepared(Stocks),
     Batch(Stocks),
-    Authenticated,
+    /// Tries are counted in the stocks, if there are any.
+    Authenticated(Option<Stocks>),
+}
+
+/// Over what the statistical security of a run holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecurityScope {
+    /// Over this session's runs alone: nobody counts the runs that a peer does not finish, and a
+    /// peer may try again as often as it likes.
+    ThisRun,
+    /// Over all runs of the protocol with the peer in this role, for ever.
+    AllRuns {
+        /// The s that the run was made at: higher than what was asked for where the peer did not
+        /// finish earlier tries.
+        made_at_bits: u8,
+    },
 }
 
 /// What a run gave.
@@ -62,6 +77,8 @@ pub struct Outcome {
     /// s of a run that was secure against a malicious party: cheating succeeds with at most two to
     /// minus this number.
     pub statistical_security_bits: Option<u8>,
+    /// Over what that holds, where it is known.
+    pub security_scope: Option<SecurityScope>,
     /// At the evaluator of three: the chain of kept values, at the version that the run saved or, if
     /// it saved none, loaded; to be pinned in a later run.
     pub chain: Option<ChainVersion>,
@@ -110,7 +127,7 @@ impl<'f> Job<'f> {
         match (self.scheme, &self.protocol) {
             (Some(scheme), _) => scheme,
             (None, Protocol::Prepared(_) | Protocol::Batch(_)) => SchemeId::HALF_GATES_TWO_CALL,
-            (None, Protocol::Direct | Protocol::Authenticated) => {
+            (None, Protocol::Direct | Protocol::Authenticated(_)) => {
                 let programs = self.function.components().iter().map(Component::program);
                 let calls = self.function.component_calls().iter();
                 let programs: Vec<_> = programs.zip(calls.map(|calls| u64::from(*calls))).collect();
@@ -136,14 +153,25 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// Runs by `authenticated`, secure against a malicious party, from nothing.
+    /// Runs by `authenticated`, secure against a malicious party, from nothing. Nobody counts how
+    /// often the peer tries: s is of the runs of this session alone
+    /// ([`SecurityScope::ThisRun`]).
     #[must_use]
     pub fn authenticated(mut self) -> Self {
-        self.protocol = Protocol::Authenticated;
+        self.protocol = Protocol::Authenticated(None);
         self
     }
 
-    /// s of a run by `authenticated`, from 1 to 64, or by `batch`, which takes executions that were
+    /// As [`authenticated`](Self::authenticated), and counts runs in `stocks` that the peer does not
+    /// finish: they raise s, so that it is of all runs together. The parties must know each other.
+    /// It is the first run of a session in this role that decides whether the session counts.
+    #[must_use]
+    pub fn authenticated_counted(mut self, stocks: &Stocks) -> Self {
+        self.protocol = Protocol::Authenticated(Some(stocks.clone()));
+        self
+    }
+
+    /// s of a run by `authenticated`, from 40 to 64, or by `batch`, which takes executions that were
     /// prepared at the same s. The default is 40.
     #[must_use]
     pub fn statistical_security_bits(mut self, bits: u8) -> Self {
@@ -163,7 +191,7 @@ impl<'f> Job<'f> {
     pub fn threat_model(&self) -> ThreatModel {
         match self.protocol {
             Protocol::Direct | Protocol::Prepared(_) => ThreatModel::SemiHonest,
-            Protocol::Batch(_) | Protocol::Authenticated => ThreatModel::Malicious,
+            Protocol::Batch(_) | Protocol::Authenticated(_) => ThreatModel::Malicious,
         }
     }
 
@@ -250,7 +278,7 @@ impl<'f> Job<'f> {
             Protocol::Prepared(_) => prepared::check(self.function)?,
             // Of functions only what can be run is ever in stock.
             Protocol::Batch(_) => check_scheme(self.scheme_id())?,
-            Protocol::Authenticated => {
+            Protocol::Authenticated(_) => {
                 authenticated::check(self.function)?;
                 construction(self.scheme_id())?;
                 SecurityBits::new(self.statistical_security_bits)?;
@@ -269,14 +297,19 @@ impl<'f> Job<'f> {
         let inputs = self.input_bits()?;
         // Here, so that it counts for no phase and its memory is not wanted in the midst of a run.
         self.function.compile();
-        let (bits, phases, and_gates_on_the_spot) = session.guarded(|session| {
+        let Ran {
+            outputs,
+            phases,
+            and_gates_on_the_spot,
+            security_scope,
+        } = session.guarded(|session| {
             session.channel().set_time_limit(self.time_limit);
             let clock = Clock::start(session);
             let tag = session
                 .agree(self.ot_need(), |terms| self.proposal(&terms))
                 .map_err(|error| error.of_function(self.function))?;
             let agreement = clock.stop(Phase::Agreement, session);
-            let (bits, phases, on_the_spot) = match &self.protocol {
+            let mut ran = match &self.protocol {
                 Protocol::Direct => self.run_direct(session, tag, &inputs)?,
                 Protocol::Prepared(stocks) => {
                     let stocks = stocks.clone();
@@ -286,19 +319,22 @@ impl<'f> Job<'f> {
                     let stocks = stocks.clone();
                     self.run_batch(session, &stocks, &inputs)?
                 }
-                Protocol::Authenticated => self.run_authenticated(session, tag, &inputs)?,
+                Protocol::Authenticated(stocks) => {
+                    let stocks = stocks.clone();
+                    self.run_authenticated(session, stocks.as_ref(), tag, &inputs)?
+                }
             };
             session.channel().set_time_limit(None);
-            let phases = std::iter::once(agreement).chain(phases).collect();
-            Ok((bits, phases, on_the_spot))
+            ran.phases.insert(0, agreement);
+            Ok(ran)
         })?;
-        let outputs = self.outputs(&bits)?;
+        let outputs = self.outputs(&outputs)?;
         let cost = Cost {
             phases,
             and_gates: self.function.and_gates(),
             and_gates_on_the_spot,
             ot_extension: match self.protocol {
-                Protocol::Direct | Protocol::Authenticated => Some(session.ot_extension()),
+                Protocol::Direct | Protocol::Authenticated(_) => Some(session.ot_extension()),
                 Protocol::Prepared(_) | Protocol::Batch(_) => None,
             },
             peak_memory_bytes: peak_memory_bytes(),
@@ -308,6 +344,7 @@ impl<'f> Job<'f> {
             outputs,
             threat_model: self.threat_model(),
             statistical_security_bits: self.security_bits(),
+            security_scope,
             cost,
         })
     }
@@ -332,7 +369,12 @@ impl<'f> Job<'f> {
         };
         let outputs = with_scheme(scheme, visitor).map_err(|_| NOT_OFFERED)??;
         phases.push(clock.stop(Phase::Run, session));
-        Ok((outputs, phases, 0))
+        Ok(Ran {
+            outputs,
+            phases,
+            and_gates_on_the_spot: 0,
+            security_scope: None,
+        })
     }
 
     fn run_prepared(
@@ -364,7 +406,12 @@ impl<'f> Job<'f> {
             online.stop(Phase::Run, session),
         ];
         session.keep_stock(opened);
-        Ok((outcome.outputs, phases, outcome.ands_on_the_spot))
+        Ok(Ran {
+            outputs: outcome.outputs,
+            phases,
+            and_gates_on_the_spot: outcome.ands_on_the_spot,
+            security_scope: None,
+        })
     }
 
     fn run_batch(
@@ -388,38 +435,80 @@ impl<'f> Job<'f> {
             },
             watch: &mut self.watch,
         };
-        let (outputs, online) = run.run()?;
+        let BatchOutcome {
+            outputs,
+            online,
+            made_at_bits,
+        } = run.run()?;
         let phases = vec![
             preparation.until(Phase::Preparation, &online),
             online.stop(Phase::Run, session),
         ];
         session.keep_stock(opened);
-        Ok((outputs, phases, 0))
+        Ok(Ran {
+            outputs,
+            phases,
+            and_gates_on_the_spot: 0,
+            security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
+        })
     }
 
     fn run_authenticated(
         &mut self,
         session: &mut Session,
+        stocks: Option<&Stocks>,
         tag: RunTag,
         inputs: &[bool],
     ) -> Result<Ran, Error> {
-        let (epoch, setup) = session.take_epoch(self.role)?;
+        let bits = self.statistical_security_bits;
+        let (counted, setup) = session.take_epoch((self.role, bits), stocks)?;
+        let CountedEpoch {
+            epoch,
+            tried,
+            charge_bits,
+        } = counted;
+        let security = SecurityBits::new(bits)?;
+        let unfinished = tried.as_ref().map_or(0, |tried| tried.before);
+        let too_many = Error::TooManyTries {
+            tried: Tried::Authenticated,
+            unfinished,
+        };
+        let security = security.charged(charge_bits).ok_or(too_many)?;
         let clock = Clock::start(session);
         let run = AuthenticatedRun {
             session,
             terms: authenticated::Terms {
                 function: self.function,
                 tag,
-                security: SecurityBits::new(self.statistical_security_bits)?,
+                security,
                 construction: construction(self.scheme_id())?,
             },
             inputs,
             watch: &mut self.watch,
         };
-        let (outputs, epoch) = run.run(epoch)?;
-        session.keep_epoch(epoch);
+        let ran = run.run(epoch);
+        if let (Err(error), Some(tried)) = (&ran, &tried) {
+            tried.note_cheat(error)?;
+        }
+        let (outputs, epoch) = ran?;
+        let security_scope = match tried {
+            None => SecurityScope::ThisRun,
+            Some(_) => SecurityScope::AllRuns {
+                made_at_bits: security.get(),
+            },
+        };
+        session.keep_epoch(CountedEpoch {
+            epoch,
+            tried,
+            charge_bits,
+        });
         let run = clock.stop(Phase::Run, session);
-        Ok((outputs, setup.into_iter().chain([run]).collect(), 0))
+        Ok(Ran {
+            outputs,
+            phases: setup.into_iter().chain([run]).collect(),
+            and_gates_on_the_spot: 0,
+            security_scope: Some(security_scope),
+        })
     }
 
     /// The OTs that are made for the run; under `prepared` those are in stock, or all of them.
@@ -428,15 +517,20 @@ impl<'f> Job<'f> {
             Protocol::Direct => Security::SemiHonest,
             Protocol::Prepared(_) => Security::Malicious,
             Protocol::Batch(_) => return OtNeed::NONE,
-            Protocol::Authenticated => {
+            Protocol::Authenticated(_) => {
                 return OtNeed {
                     count: self.authenticated_ots(),
                     security: Security::Malicious,
+                    is_bulk: true,
                 };
             }
         };
         let count = self.function.input_bits(Role::Evaluator) as u64;
-        OtNeed { count, security }
+        OtNeed {
+            count,
+            security,
+            ..OtNeed::NONE
+        }
     }
 
     /// OTs of a lot of `authenticated`, each way.
@@ -452,7 +546,7 @@ impl<'f> Job<'f> {
                 Protocol::Direct => ProtocolId::Direct,
                 Protocol::Prepared(_) => ProtocolId::Prepared,
                 Protocol::Batch(_) => ProtocolId::Batch,
-                Protocol::Authenticated => ProtocolId::Authenticated,
+                Protocol::Authenticated(_) => ProtocolId::Authenticated,
             },
             role: self.role,
             statistical_security_bits: self.security_bits().unwrap_or(0),
@@ -502,8 +596,14 @@ impl<'f> Job<'f> {
     }
 }
 
-/// A run's output bits, its phases, and the AND gates that were garbled on the spot.
-type Ran = (Zeroizing<Vec<bool>>, Vec<PhaseCost>, u64);
+/// What a run gave.
+struct Ran {
+    /// This party's output bits in port order.
+    outputs: Zeroizing<Vec<bool>>,
+    phases: Vec<PhaseCost>,
+    and_gates_on_the_spot: u64,
+    security_scope: Option<SecurityScope>,
+}
 
 const NOT_OFFERED: Error = Error::ApiMisuse("this scheme is not offered by any protocol");
 

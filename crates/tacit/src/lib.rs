@@ -45,17 +45,17 @@ mod stock;
 pub use cost::{Cost, Phase, PhaseCost, peak_memory_bytes};
 pub use error::{Category, Error};
 pub use estimate::TimeEstimate;
-pub use job::{Job, Outcome};
+pub use job::{Job, Outcome, SecurityScope};
 pub use outsourced::{
     ChainId, ChainVersion, MIN_OUTSOURCED_SECURITY_BITS, OutsourcedJob, OutsourcedParameters,
     OutsourcedRole, RunBound, RunTicket,
 };
 pub use session::{Arrival, Door, Listener, PlainListener, Session, Side};
 pub use stock::{
-    Access, BatchBound, BatchPlan, BatchPreparation, BatchRecord, ChainMarks, ChainStatus,
-    ChainSummary, ComponentDigest, Damage, EpochId, KeptChain, Preparation, Prepared,
-    PreparedBatch, PreparedKind, Report, Span, StockError, StockName, StockSummary, StockedKind,
-    Stocks, Storage, TakenNumbers, charge_bits, check_chain_name,
+    Access, BatchBound, BatchPlan, BatchPreparation, ChainMarks, ChainStatus, ChainSummary,
+    ComponentDigest, Damage, EpochId, KeptChain, Preparation, Prepared, PreparedBatch,
+    PreparedKind, Report, Span, StockError, StockName, StockSummary, StockedKind, Stocks, Storage,
+    TakenNumbers, Tried, TryName, TryRecord, charge_bits, check_chain_name,
 };
 pub use tacit_circuit::{
     Circuit, CircuitError, Component, ComponentCache, Digest, Function, FunctionBuilder,
@@ -65,7 +65,8 @@ pub use tacit_circuit::{
 };
 pub use tacit_garble as garble;
 pub use tacit_net::{
-    CancelHandle, Channel, Fingerprint, Identity, Link, Meter, NetError, Settings, memory,
+    CancelHandle, Channel, Fingerprint, Identity, Interrupt, Link, Meter, NetError, SLICE,
+    Settings, Sink, Source, Transport, Wait, memory, pairing, relay,
 };
 pub use tacit_ot::base::BaseOt;
 pub use tacit_ot::source::Extension as OtExtension;

@@ -3,24 +3,26 @@
 mod transfers;
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tacit_circuit::Role;
 use tacit_garble::SchemeId;
 use tacit_net::{
-    Awaited, CancelHandle, Channel, Fingerprint, Identity, Meter, NetError, Settings, plain, tls,
+    Awaited, CancelHandle, Channel, Fingerprint, Identity, Meter, NetError, Settings, Transport,
+    plain, tls,
 };
 use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::outsourced::{Peer as OutsourcedRole, RunTicket};
 use tacit_protocol::session::{Hello, Proposal, RunTag, SessionTag};
+use web_time::Instant;
 
 use crate::driver::{abort, flush, receive, send};
 use crate::stock::OpenedStock;
 use crate::{BaseOt, Error, OtExtension};
 
-pub(crate) use transfers::OtNeed;
 use transfers::Transfers;
+pub(crate) use transfers::{CountedEpoch, OtNeed};
 
 /// How long a door waits for a peer before it looks at what else there is.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -306,6 +308,25 @@ impl Session {
     ) -> Result<Self, Error> {
         let channel = tls::connect(address, identity, peer, settings)?;
         Self::over(channel, Side::Connecting, Some(&identity.fingerprint()))
+    }
+
+    /// A session with `peer` over a transport that is open already, in which TLS runs as over TCP.
+    ///
+    /// # Errors
+    ///
+    /// Somebody else is at the other end, TLS fails, or the peer speaks another version.
+    pub fn over_transport(
+        transport: Transport,
+        side: Side,
+        identity: &Identity,
+        peer: &Fingerprint,
+        settings: &Settings,
+    ) -> Result<Self, Error> {
+        let channel = match side {
+            Side::Connecting => tls::client(transport, identity, peer, settings)?,
+            Side::Listening => tls::server(transport, identity, &[*peer], settings)?,
+        };
+        Self::over(channel, side, Some(&identity.fingerprint()))
     }
 
     /// Connects in the clear to a process of this machine; see [`PlainListener`].

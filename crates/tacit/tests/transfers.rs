@@ -204,6 +204,22 @@ fn the_connecting_party_chooses_by_the_link() {
     assert_eq!(over(slow, 8), named("softspoken-2"));
 }
 
+/// A run that is made of OTs takes half the bytes of each, also where nobody knows the link.
+#[test]
+fn runs_of_many_ots_take_a_larger_field() {
+    let function = library::function("aes-128", &BTreeMap::new()).expect("a function");
+    let taken = both(|party, session| {
+        let name = ["key", "block"][party];
+        let job = Job::new(&function, ROLES[party]).input(name, value(&"00".repeat(16)));
+        job.authenticated().run(session)?;
+        Ok(session.ot_extension())
+    });
+    for extension in taken {
+        let extension = extension.expect("a result");
+        assert_eq!(extension.to_string(), "softspoken-4");
+    }
+}
+
 #[test]
 fn parties_that_want_different_extensions_are_told_both() {
     let function = millionaires();

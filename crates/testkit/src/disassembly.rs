@@ -13,6 +13,7 @@ mod flow;
 mod instruction;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -52,23 +53,44 @@ impl Kernel {
     }
 }
 
+/// What is not there to find kernels with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The disassembler.
+    Objdump,
+    /// The names of kernels' types are there and nowhere else.
+    DebugInformation,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Objdump => "objdump is not installed",
+            Self::DebugInformation => "this program was built without debug information",
+        })
+    }
+}
+
 /// The kernels in `program` whose backend's token is one of `backends`, and the functions that they
-/// call; none if `objdump` is not installed.
+/// call, or what is missing to find them.
 ///
 /// # Errors
 ///
 /// `objdump` cannot be run, or says nothing of use.
-pub fn kernels(program: &Path, backends: &[&str]) -> io::Result<Option<Vec<Kernel>>> {
+pub fn kernels(program: &Path, backends: &[&str]) -> io::Result<Result<Vec<Kernel>, Missing>> {
     if Command::new("objdump").arg("--version").output().is_err() {
-        return Ok(None);
+        return Ok(Err(Missing::Objdump));
     }
-    let of_kernels: Names = names(program)?
+    let Some(names) = names(program)? else {
+        return Ok(Err(Missing::DebugInformation));
+    };
+    let of_kernels: Names = names
         .into_iter()
         .filter(|(_, (backend, _))| backends.contains(&backend.as_str()))
         .collect();
     let (mut kernels, called) = functions(program, &of_kernels)?;
     kernels.extend(functions(program, &called)?.0);
-    Ok(Some(kernels))
+    Ok(Ok(kernels))
 }
 
 /// From a function's symbol to the backend that it is compiled for, and what it is.
@@ -115,13 +137,16 @@ fn callee(line: &str) -> Option<&str> {
 }
 
 /// From the symbol of a function that a backend runs a kernel in to the backend and the kernel's
-/// type, which is in the debugging information alone.
-fn names(program: &Path) -> io::Result<Names> {
+/// type, which is in the debug information alone; none if there is none of this workspace's code.
+/// (That of the standard library is there always.)
+fn names(program: &Path) -> io::Result<Option<Names>> {
     let mut names = Names::new();
+    let mut is_there = false;
     let mut symbol = None;
     lines(program, &["--dwarf=info"], |line| {
         let value = |line: &str| line.rsplit_once(": ").map(|(_, value)| value.to_owned());
         if line.contains("DW_AT_linkage_name") {
+            is_there |= line.contains("tacit_kernels");
             symbol = value(line).filter(|symbol| symbol.contains("with_features"));
         } else if line.contains("DW_AT_name") {
             let Some(symbol) = symbol.take() else {
@@ -134,7 +159,7 @@ fn names(program: &Path) -> io::Result<Names> {
             }
         }
     })?;
-    Ok(names)
+    Ok(is_there.then_some(names))
 }
 
 /// The token in the symbol of `Token::run::with_features`.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod disassembly;
+pub mod fuzz;
 pub mod garbling;
 pub mod process;
 pub mod protocols;

@@ -2,9 +2,9 @@
 //!
 //! These functions panic, as tests do, if the process does something else than they wait for.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -56,7 +56,9 @@ impl Ended {
 #[derive(Debug)]
 pub struct Running {
     child: Child,
+    stdin: Option<ChildStdin>,
     stdout: Option<JoinHandle<String>>,
+    stdout_lines: Receiver<String>,
     stderr_lines: Receiver<String>,
     stderr: String,
 }
@@ -65,6 +67,15 @@ impl Running {
     /// Starts `program` in `folder` with these arguments and this text on its standard input.
     #[must_use]
     pub fn start(program: &str, folder: &Path, args: &[&str], stdin: &str) -> Self {
+        let mut running = Self::start_open(program, folder, args);
+        running.says(stdin);
+        running.stdin = None;
+        running
+    }
+
+    /// Starts `program` in `folder` with these arguments, and keeps its standard input open.
+    #[must_use]
+    pub fn start_open(program: &str, folder: &Path, args: &[&str]) -> Self {
         let mut child = Command::new(program)
             .args(args)
             .current_dir(folder)
@@ -75,16 +86,20 @@ impl Running {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap_or_else(|error| panic!("{program} does not start: {error}"));
-        let mut input = child.stdin.take().expect("a pipe to it");
-        // It may end before it reads, which is no fault of the test's.
-        let _ = input.write_all(stdin.as_bytes());
-        drop(input);
-        let mut out = child.stdout.take().expect("a pipe from it");
+        let stdin = child.stdin.take();
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe from it"));
+        let (line_sender, stdout_lines) = channel();
         let stdout = thread::spawn(move || {
             let mut text = String::new();
-            out.read_to_string(&mut text)
-                .expect("text on standard output");
-            text
+            loop {
+                let start = text.len();
+                let read = out.read_line(&mut text);
+                if read.expect("text on standard output") == 0 {
+                    return text;
+                }
+                // A test that does not listen has all of it in the end.
+                let _ = line_sender.send(text[start..].trim_end().to_owned());
+            }
         });
         let err = BufReader::new(child.stderr.take().expect("a pipe from it"));
         let (sender, stderr_lines) = channel();
@@ -97,10 +112,27 @@ impl Running {
         });
         Self {
             child,
+            stdin,
             stdout: Some(stdout),
+            stdout_lines,
             stderr_lines,
             stderr: String::new(),
         }
+    }
+
+    /// Writes this text to its standard input, if that is open.
+    pub fn says(&mut self, text: &str) {
+        if let Some(stdin) = &mut self.stdin {
+            // It may end before it reads, which is no fault of the test's.
+            let _ = stdin.write_all(text.as_bytes());
+        }
+    }
+
+    /// Waits for the next line of its standard output.
+    #[track_caller]
+    pub fn line(&self) -> String {
+        let line = self.stdout_lines.recv_timeout(PATIENCE);
+        line.unwrap_or_else(|_| panic!("no line on standard output but {:?}", self.stderr))
     }
 
     /// Waits for a line on standard error in which `words` stand; the rest of it.

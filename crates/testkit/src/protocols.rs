@@ -17,7 +17,7 @@ use tacit::{
 };
 use tacit_net::{Channel, Transport, memory};
 
-/// s of `batch` and `authenticated` here: low, so that a batch is a few circuits.
+/// s of `batch` here: low, so that a batch is a few circuits.
 const SECURITY_BITS: u8 = 6;
 /// No wait of a party for the other is longer.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -171,7 +171,7 @@ impl Party<'_> {
         match self.way {
             Way::Direct => {}
             Way::Authenticated => {
-                job = job.authenticated().statistical_security_bits(SECURITY_BITS);
+                job = job.authenticated();
             }
             Way::Prepared => {
                 let order = Preparation::new(role).scheme(self.scheme);

@@ -29,6 +29,11 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("cli", &["tacit", "serve", "language"]),
+    ("python", &["tacit", "language", "circuit"]),
+    (
+        "web",
+        &["kernels", "circuit", "garble", "tacit", "language"],
+    ),
     (
         "testkit",
         &[
@@ -39,6 +44,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "ot",
             "protocol",
             "net",
+            "stock",
+            "language",
             "tacit",
         ],
     ),

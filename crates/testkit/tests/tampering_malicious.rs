@@ -49,7 +49,7 @@ const OF_BATCH: [Kind; 18] = [
     Kind::RecoveryLabels,
     Kind::MaskedResult,
     Kind::ExecutionReady,
-    Kind::BatchSecurity,
+    Kind::ChargedSecurity,
 ];
 
 /// The messages of `authenticated`.
@@ -131,10 +131,9 @@ impl Case {
                 BatchPreparation::new(role, function, 1)
                     .statistical_security_bits(SECURITY_BITS)
                     .run(&mut session, &stocks)?;
-                job.batch(&stocks)
+                job.batch(&stocks).statistical_security_bits(SECURITY_BITS)
             }
         };
-        let job = job.statistical_security_bits(SECURITY_BITS);
         let job = match role {
             Role::Garbler => job.input("a", GARBLER_INPUT),
             Role::Evaluator => job.input("b", EVALUATOR_INPUT),

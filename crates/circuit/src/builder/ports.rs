@@ -95,13 +95,47 @@ pub(crate) fn finish(gates: Sharing, draft: Draft) -> Result<Circuit, CircuitErr
         outputs,
         mut roots,
     } = draft;
-    let Some(mut netlist) = gates.into_netlist() else {
-        return Err(CircuitError::TooManyWires {
-            at: "the circuit under construction".to_owned(),
-        });
-    };
+    let mut netlist = netlist_of(gates)?;
     netlist.retain_live(&mut roots);
     circuit_of(netlist, &roots, inputs, outputs)
+}
+
+/// The same, and for each gate of the circuit how many gates the builder had before the one that
+/// it was written for.
+pub(crate) fn finish_numbered(
+    gates: Sharing,
+    draft: Draft,
+) -> Result<(Circuit, Vec<u32>), CircuitError> {
+    let Draft {
+        inputs,
+        outputs,
+        mut roots,
+    } = draft;
+    let mut netlist = netlist_of(gates)?;
+    let mut numbers = Vec::new();
+    let mut inputs_before = 0;
+    netlist.retain_live_noting(&mut roots, |number, node| match node {
+        Node::Input(_) => inputs_before += 1,
+        Node::Xor(..) | Node::And(..) => numbers.push((number - inputs_before) as u32),
+    });
+    let circuit = circuit_of(netlist, &roots, inputs, outputs)?;
+    let mut next = numbers.iter().copied().peekable();
+    let last = numbers.last().copied().unwrap_or(0);
+    let of_gate = |gate: Gate| match gate {
+        // A constant or a negation stands before what reads it.
+        Gate::Inv(_) => next.peek().copied().unwrap_or(last),
+        Gate::Xor(a, b) if a == b => next.peek().copied().unwrap_or(last),
+        Gate::Xor(..) | Gate::And(..) => next.next().unwrap_or(last),
+    };
+    let of_gates = circuit.gates().map(of_gate).collect();
+    Ok((circuit, of_gates))
+}
+
+fn netlist_of(gates: Sharing) -> Result<Netlist, CircuitError> {
+    let netlist = gates.into_netlist();
+    netlist.ok_or_else(|| CircuitError::TooManyWires {
+        at: "the circuit under construction".to_owned(),
+    })
 }
 
 /// The circuit of a netlist's gates, in their order; see [`finish`] for constants. The netlist's

@@ -202,6 +202,7 @@ impl FunctionFamily {
             text,
             family,
             digest,
+            meaning: None,
         };
         let mut types = lowered.inputs.into_iter().chain(lowered.outputs);
         let mut port = |name: &str| types.next().map(|ty| Port::new(name, ty));

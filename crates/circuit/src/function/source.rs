@@ -31,7 +31,8 @@
 //! | 4 | number of components |
 //! | 32 each | the component's circuit's digest |
 //!
-//! with integers in little-endian. The names of the function and of its components, descriptions,
+//! with integers in little-endian. Where the function has a meaning, its digest is SHA-256 over the
+//! tag `tacit function with meaning v1\0`, the digest above and the meaning. The names of the function and of its components, descriptions,
 //! and the bounds and defaults of parameters are in neither.
 
 use std::collections::BTreeMap;
@@ -319,6 +320,17 @@ pub(super) fn function_digest(family: Digest, values: &[u64], components: &[Comp
         .iter()
         .for_each(|component| hash.update(component.digest().0));
     Digest(hash.finalize().into())
+}
+
+/// The digest of a function of this digest that has this meaning.
+pub(super) fn digest_with_meaning(function: Digest, meaning: Digest) -> Digest {
+    let hash = Sha256::new_with_prefix(b"tacit function with meaning v1\0");
+    Digest(
+        hash.chain_update(function.0)
+            .chain_update(meaning.0)
+            .finalize()
+            .into(),
+    )
 }
 
 /// A name for a message, cut to 64 characters.

@@ -21,6 +21,13 @@ pub(crate) struct FunctionArgs {
     /// parties say the same
     #[arg(long = "type", value_name = "PORT=TYPE", value_parser = pair)]
     pub(crate) types: Vec<(String, String)>,
+    /// A public input of a program of the language, which both parties give the same: a value or
+    /// `@FILE`
+    #[arg(long = "public", value_name = "NAME=VALUE")]
+    pub(crate) public: Vec<String>,
+    /// Which run of a program of the language; `main` unless given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
     /// How a circuit file numbers the bits of its values, seen from Tacit's numbering: as-given,
     /// reversed-bytes, reversed-bits or reversed. Public Bristol Fashion files of ciphers and
     /// hashes have reversed-bytes, which is the default; those of arithmetic have as-given

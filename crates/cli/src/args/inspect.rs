@@ -12,17 +12,19 @@ Examples:
   tacit inspect aes-128
   tacit inspect millionaires --param bits=64
   tacit inspect adder64.txt --type in0=u64 --type in1=u64 --type out0=u64 --bit-order as-given
+  tacit inspect auction.tacit           parties, types, ports, meaning and cost of a program
   tacit inspect levenshtein --param n=8,m=8 --svg levenshtein.svg
   tacit inspect adder64.txt --optimise --out smaller.txt
   tacit inspect aes-128 --out aes.txt   the circuit in Bristol Fashion
+  tacit inspect auction.tacit --lines   what each line of a program costs
   tacit inspect --check circuits/       public circuit files against known answers";
 
 /// Arguments of `tacit inspect`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").required(true).args(["function", "list", "schema", "check"]))]
 pub(crate) struct InspectArgs {
-    /// A name from the library, a function file (JSON), or a circuit file (Bristol Fashion or the
-    /// old Bristol format)
+    /// A program of the language (`.tacit`), a name from the library, a function file (JSON), or a
+    /// circuit file (Bristol Fashion or the old Bristol format)
     pub(crate) function: Option<String>,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
@@ -50,6 +52,15 @@ pub(crate) struct InspectArgs {
     /// in the bit order that --bit-order says, or that of byte strings
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "schema", "check"])]
     pub(crate) out: Option<PathBuf>,
+    /// Print what each line of a program costs: AND gates, those of the functions that it calls among
+    /// them, and of itself alone; bytes of tables; bits that go into components
+    #[arg(long, conflicts_with_all = ["list", "schema", "check", "optimise", "graph", "svg", "out"])]
+    pub(crate) lines: bool,
+    /// Write the AND gates of each line of a program and of the calls that lead to it into this new
+    /// file, as the folded stacks from which tools draw flame graphs
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["list", "schema", "check", "optimise", "graph", "svg", "out"])]
+    pub(crate) folded: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,4 +1,4 @@
-//! Arguments of `tacit check`, `tacit test` and `tacit fmt`.
+//! Arguments of `tacit check`, `tacit test`, `tacit eval` and `tacit fmt`.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::text::pair;
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
-  tacit check auction.tacit                 every error in one go, with its place and what to do
+  tacit check auction.tacit                 many errors in one go, with their places and what to do
   tacit check auction.tacit --param LOTS=3";
 
 pub(super) const TEST_EXAMPLES: &str = "\
@@ -17,6 +17,14 @@ Examples:
 
 Each run of a test is made twice, in the clear and by the function that two parties would run; a \
 test passes if both agree and its assertions hold.";
+
+pub(super) const EVAL_EXAMPLES: &str = "\
+Examples:
+  tacit eval auction.tacit --input bid=7 --input offer=5
+  tacit eval pay.tacit --input a=@acme.csv --input b=@globex.csv
+
+All inputs are given, those of both parties and those that are public, and nothing is secret: it is \
+to try a program out.";
 
 pub(super) const FMT_EXAMPLES: &str = "\
 Examples:
@@ -32,6 +40,33 @@ pub(crate) struct ProgramArgs {
     /// A param of the program; those that are left out have their defaults
     #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
     pub(crate) params: Vec<(String, String)>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `tacit eval`.
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// A program of the language
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// A param of the program; those that are left out have their defaults
+    #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
+    pub(crate) params: Vec<(String, String)>,
+    /// Which run of the program; `main` unless given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
+    /// An input of any party: a value, `@FILE`, `@FILE.csv`, `@FILE.csv:COLUMN`, or `-` for standard
+    /// input
+    #[arg(long = "input", value_name = "NAME=VALUE")]
+    pub(crate) inputs: Vec<String>,
+    /// Inputs as a JSON object of names and values; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input_file: Option<PathBuf>,
+    /// What the program draws at random comes from this number
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) seed: u64,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -70,17 +70,19 @@ impl ProtocolArg {
 /// How this party meets its peer.
 #[derive(Debug, Args)]
 pub(crate) struct MeetArgs {
-    /// Wait for the peer at this address; port 0 takes a free one and tells it
+    /// Wait for the peer at this address; port 0 takes a free one and tells it. Without it and
+    /// --connect, as tacit.toml says of the peer
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "connect")]
     pub(crate) listen: Option<String>,
-    /// Connect to the peer at this address; without it, at the address in tacit.toml
+    /// Connect to the peer at this address
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) connect: Option<String>,
-    /// This party's identity, from `tacit keygen`; without it, the one in tacit.toml
+    /// This party's identity, from `tacit keygen`; without it, the one in tacit.toml or
+    /// identity.key beside it
     #[arg(long, value_name = "FILE")]
     pub(crate) identity: Option<PathBuf>,
-    /// The peer's fingerprint, or its name in tacit.toml
-    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    /// The peer's name in tacit.toml, which also says how to meet it, or its fingerprint
+    #[arg(long, visible_alias = "with", value_name = "NAME|FINGERPRINT")]
     pub(crate) peer: Option<String>,
     /// On what the session's oblivious transfer rests: ristretto255, which is the default, or
     /// ml-kem-768 against quantum computers; both parties name the same

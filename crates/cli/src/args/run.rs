@@ -8,11 +8,15 @@ use clap::{Args, ValueEnum};
 use tacit::ChainVersion;
 use tacit::plan::ThreatModel;
 
-use super::text::{duration, threads};
+use super::text::{duration, pair, threads};
 use super::{FunctionArgs, MeetArgs, ProtocolArg, StockArgs};
 
 pub(super) const EXAMPLES: &str = "\
-Examples, one line in each of two terminals (identities from `tacit keygen`):
+Examples, with a party that `tacit pair` has made known:
+  tacit run millionaires --with bob --input a=41
+  tacit run millionaires --with alice --input b=40
+
+Without, one line in each of two terminals (identities from `tacit keygen`):
   tacit run millionaires --role garbler --listen 127.0.0.1:7000 \\
       --identity alice.key --peer BOBS-FINGERPRINT --input a=41
   tacit run millionaires --role evaluator --connect 127.0.0.1:7000 \\
@@ -25,6 +29,11 @@ Examples, one line in each of two terminals (identities from `tacit keygen`):
   Values: numbers as 41, -5 or 0x29; byte strings in hexadecimal; bits as 0110, index 0 first;
   bit as 0 or 1; arrays as JSON lists, a text as the list of its bytes: [72,105] for Hi.
   `tacit inspect` shows each input's type.
+
+  A program of the language has parties with names, and values of its own types: true or false,
+  texts as they are, variants by name, structs as JSON, tables as CSV whose first line names columns:
+  tacit run pay.tacit --as acme … --input staff=@staff.csv --output means=means.csv
+  tacit run match.tacit --as bob … --input ids=@customers.csv:id --public limit=10
 
   A circuit file says neither whose an input is nor who gets a result:
   tacit run adder64.txt --role garbler … --owner in0=garbler,in1=evaluator \\
@@ -52,26 +61,33 @@ any protocol that promises less
 /// Arguments of `tacit run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// A name from the library, a function file (JSON), or a circuit file (Bristol Fashion or the
-    /// old Bristol format)
+    /// A program of the language (`.tacit`), a name from the library, a function file (JSON), or a
+    /// circuit file (Bristol Fashion or the old Bristol format)
     pub(crate) function: String,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
     /// Which role this party plays: garbler or evaluator; under outsourced generator, evaluator or
-    /// cloud
+    /// cloud. Without it, the one that tacit.toml has for the peer
     #[arg(long, value_enum)]
-    pub(crate) role: RunRoleArg,
+    pub(crate) role: Option<RunRoleArg>,
+    /// Which party of a program of the language this is, by its name there, in place of --role
+    #[arg(long = "as", value_name = "PARTY", conflicts_with = "role")]
+    pub(crate) party: Option<String>,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
     #[command(flatten)]
     pub(crate) outsourced: OutsourcedArgs,
-    /// An input of this party: a value, `@FILE`, or `-` for standard input. Values in arguments
-    /// show in the list of processes
+    /// An input of this party: a value, `@FILE`, or `-` for standard input; of a program also
+    /// `@FILE.csv`, and `@FILE.csv:COLUMN` for one column. Values in arguments show in the list of
+    /// processes
     #[arg(long = "input", value_name = "NAME=VALUE")]
     pub(crate) inputs: Vec<String>,
     /// This party's inputs as a JSON object of names and values; `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) input_file: Option<PathBuf>,
+    /// Write a result of a program that is an array or a table into this new file, as CSV
+    #[arg(long = "output", value_name = "NAME=FILE.csv", value_parser = pair)]
+    pub(crate) outputs: Vec<(String, String)>,
     /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`
     /// lists both. half-gates unless given, with the hash that suits the function where the
     /// protocol is direct; both parties name the same
@@ -86,7 +102,7 @@ pub(crate) struct RunArgs {
     /// malicious-non-colluding of three parties; one that does not is refused
     #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
     pub(crate) security: ThreatModel,
-    /// Under authenticated: the statistical security, at most 64. Under batch: take executions that
+    /// Under authenticated: the statistical security, 40 to 64. Under batch: take executions that
     /// were prepared with it. Under outsourced: that of its checks of inputs. 40 unless given
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     pub(crate) security_bits: Option<u8>,

@@ -71,8 +71,8 @@ pub(crate) enum StockCommand {
     },
     /// Free the room of what is used
     Compact,
-    /// Forget how many batches with this peer were not finished, which raise the security that the
-    /// next one is planned at. Only if you know why they were not
+    /// Forget how many batches and runs by authenticated this peer did not finish, which raise the
+    /// security that the next ones are made at. Only if you know why it did not
     ClearTries,
     /// Destroy stocks; once the peer has done the same, the next preparation begins anew under a
     /// new Δ. The remedy for a stock restored from an old copy and for a cloned machine

@@ -19,6 +19,8 @@ use crate::config::time;
 pub(crate) struct Serve {
     /// Where peers connect.
     pub(crate) listen: Option<String>,
+    /// Origins of the pages that may come by WebSocket, to the same address.
+    pub(crate) origins: Option<Vec<String>>,
     /// Where metrics and health are asked for; nowhere where it is empty.
     pub(crate) metrics: Option<String>,
     /// Sessions at once.
@@ -31,6 +33,8 @@ pub(crate) struct Serve {
     /// What a peer may get wrong.
     #[serde(deserialize_with = "rate")]
     pub(crate) refusals: Option<Rate>,
+    /// MiB of lots of `authenticated` and of silent OTs, of all runs together.
+    pub(crate) memory_mib: Option<u64>,
     /// For TLS and the greeting.
     #[serde(deserialize_with = "time")]
     pub(crate) handshake: Option<Duration>,

@@ -16,7 +16,8 @@ use super::three;
 use crate::args::FunctionArgs;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{function, run};
+use crate::function::{self, Found};
+use crate::{run, typed};
 
 /// Longest time of a command for inputs or results, and of a run, unless told otherwise.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
@@ -40,6 +41,16 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
     if peers.is_empty() {
         return Err(wrong("[peers]", "nobody may connect; add [peers.NAME]"));
     }
+    for origin in serve.origins.iter().flatten() {
+        let host = origin.split_once("://").map(|(_, host)| host);
+        if host.is_none_or(|host| host.is_empty() || host.contains('/')) {
+            let what = format!(
+                "{origin:?} is no origin; write scheme and host as a browser says them, such as \
+                 https://example.org or http://127.0.0.1:8080, without a path"
+            );
+            return Err(wrong("[serve] origins", &what));
+        }
+    }
     let offers = serve.function.iter().enumerate().map(|(number, served)| {
         let at = format!("[[serve.function]] {} ({})", number + 1, served.function);
         offer(config, served).map_err(|failure| within(&at, &failure))
@@ -52,7 +63,7 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
     let stock: Vec<_> = stock.collect::<Result<_, _>>()?;
     let stock = stock.into_iter().flatten().collect();
     Policy::new(peers, offers, stock, limits(config, serve), config.base_ot)
-        .map(|policy| policy.ot_extension(config.ot_extension))
+        .and_then(|policy| policy.ot_extension(config.ot_extension))
         .map_err(|error| Failure::Usage(format!("[serve]: {error}")))
 }
 
@@ -74,6 +85,7 @@ fn limits(config: &Config, serve: &Serve) -> Limits {
         }),
         arrivals: serve.arrivals.unwrap_or(usual.arrivals),
         refusals: serve.refusals.unwrap_or(usual.refusals),
+        memory_mib: serve.memory_mib.unwrap_or(usual.memory_mib),
         handshake: serve.handshake.unwrap_or(usual.handshake),
         idle: serve.idle.unwrap_or(usual.idle),
         meeting: serve.meeting.unwrap_or(usual.meeting),
@@ -81,6 +93,7 @@ fn limits(config: &Config, serve: &Serve) -> Limits {
         preparations: serve.preparations.unwrap_or(usual.preparations),
         preparation: serve.preparation.unwrap_or(usual.preparation),
         look_at_stock: serve.look_at_stock.unwrap_or(usual.look_at_stock),
+        websocket_origins: serve.origins.clone().map(Arc::from),
     }
 }
 
@@ -222,8 +235,15 @@ fn instance(
         results,
         types,
         bit_order: bit_order.map_err(|error| wrong("bit_order", &error.to_string()))?,
+        ..FunctionArgs::default()
     };
-    function::find(name, &choice)?.function(&choice)
+    match function::find(name, &choice)? {
+        Found::Program(typed) => {
+            typed::refuse_rich_ports(&typed)?;
+            Ok(typed.function().clone())
+        }
+        found => found.function(&choice),
+    }
 }
 
 pub(super) fn peers(

@@ -5,31 +5,59 @@
 //! and a column's neighbour is four bits away: ShiftRows rotates rows by nibbles, MixColumns
 //! rotates planes by rows, and the key schedule moves columns by nibbles.
 
-use super::sbox;
-use crate::Block;
+use super::sbox::{self, Word, exchange};
+use super::{Block, Cipher};
 
 /// A bitsliced state: plane j holds bit j of every byte.
-pub(crate) type Planes = [u64; 8];
+type Planes = [u64; 8];
 
-/// Round constants of the key schedule (FIPS 197, section 5.2).
-const ROUND_CONSTANTS: [u8; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
+impl Word for u64 {
+    #[inline(always)]
+    fn repeat(word: u64) -> Self {
+        word
+    }
 
-/// Transposes bits between the words' indices and the bits' indices within bytes. An involution.
-#[inline(always)]
-fn exchange(words: &mut Planes) {
-    const STEPS: [(usize, u64); 3] = [
-        (1, 0x5555_5555_5555_5555),
-        (2, 0x3333_3333_3333_3333),
-        (4, 0x0f0f_0f0f_0f0f_0f0f),
-    ];
-    for (distance, mask) in STEPS {
-        for i in 0..8 {
-            if i & distance == 0 {
-                let t = (words[i] >> distance ^ words[i + distance]) & mask;
-                words[i + distance] ^= t;
-                words[i] ^= t << distance;
+    #[inline(always)]
+    fn up(self, bits: u32) -> Self {
+        self << bits
+    }
+
+    #[inline(always)]
+    fn down(self, bits: u32) -> Self {
+        self >> bits
+    }
+}
+
+/// AES-128 on four blocks at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Words;
+
+impl Cipher for Words {
+    type Schedule = [Planes; 11];
+
+    fn expand(keys: [Block; 4]) -> [Planes; 11] {
+        expand(keys)
+    }
+
+    fn splat_schedule(round_keys: &[Block; 11]) -> [Planes; 11] {
+        round_keys.map(|key| pack([key; 4]))
+    }
+
+    fn round_keys(schedule: &[Planes; 11]) -> [Block; 11] {
+        schedule.map(|planes| unpack(planes)[0])
+    }
+
+    #[inline]
+    fn encrypt<const N: usize, const M: usize>(
+        schedules: [&[Planes; 11]; N],
+        mut blocks: [[[Block; 4]; M]; N],
+    ) -> [[[Block; 4]; M]; N] {
+        for (schedule, vectors) in schedules.into_iter().zip(&mut blocks) {
+            for vector in vectors {
+                *vector = encrypt(schedule, *vector);
             }
         }
+        blocks
     }
 }
 
@@ -54,7 +82,7 @@ fn gather(x: u64) -> u32 {
 /// Word 4(c mod 2) + b interleaves columns c and c + 2 of block b, which is the order that
 /// [`exchange`] turns into the planes' order.
 #[inline(always)]
-pub(super) fn pack(blocks: [Block; 4]) -> Planes {
+fn pack(blocks: [Block; 4]) -> Planes {
     let mut words = [0; 8];
     for (b, block) in blocks.into_iter().enumerate() {
         let value = block.to_u128();
@@ -69,7 +97,7 @@ pub(super) fn pack(blocks: [Block; 4]) -> Planes {
 
 /// The four blocks of a bitsliced state.
 #[inline(always)]
-pub(super) fn unpack(mut words: Planes) -> [Block; 4] {
+fn unpack(mut words: Planes) -> [Block; 4] {
     exchange(&mut words);
     let mut blocks = [Block::ZERO; 4];
     for (b, block) in blocks.iter_mut().enumerate() {
@@ -125,7 +153,7 @@ fn add_key(state: &mut Planes, key: &Planes) {
 }
 
 /// Expands four keys.
-pub(super) fn expand(keys: [Block; 4]) -> [Planes; 11] {
+fn expand(keys: [Block; 4]) -> [Planes; 11] {
     let mut schedule = [[0; 8]; 11];
     schedule[0] = pack(keys);
     for round in 0..10 {
@@ -134,7 +162,7 @@ pub(super) fn expand(keys: [Block; 4]) -> [Planes; 11] {
         for (j, bit) in word.iter_mut().enumerate() {
             // RotWord of column 3, in column 0; the round constant is in its row 0.
             *bit = bit.rotate_right(16) >> 12 & 0x000f_000f_000f_000f;
-            *bit ^= u64::from(ROUND_CONSTANTS[round] >> j & 1) * 0xf;
+            *bit ^= u64::from(sbox::ROUND_CONSTANTS[round] >> j & 1) * 0xf;
             let key = schedule[round][j] ^ *bit;
             let key = key ^ key << 4 & 0xfff0_fff0_fff0_fff0;
             schedule[round + 1][j] = key ^ key << 8 & 0xff00_ff00_ff00_ff00;
@@ -144,7 +172,7 @@ pub(super) fn expand(keys: [Block; 4]) -> [Planes; 11] {
 }
 
 /// AES-128 of four blocks, each lane under its own key.
-pub(super) fn encrypt(schedule: &[Planes; 11], blocks: [Block; 4]) -> [Block; 4] {
+fn encrypt(schedule: &[Planes; 11], blocks: [Block; 4]) -> [Block; 4] {
     let mut state = pack(blocks);
     add_key(&mut state, &schedule[0]);
     for key in &schedule[1..10] {

@@ -4,14 +4,52 @@
 //! to cryptology" (SEA 2010), figures 2 to 4; the variables keep the paper's names. The paper's
 //! bit 0 is the most significant.
 
-use super::bitslice::Planes;
+use core::ops::{BitAnd, BitXor, Not};
+
+/// Bits on which the circuit works at once. Whole words are operated on, whatever they hold.
+pub(super) trait Word:
+    Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Output = Self>
+{
+    /// These 64 bits, over and over.
+    fn repeat(word: u64) -> Self;
+
+    /// Each 64 bits shifted towards their bit 63.
+    fn up(self, bits: u32) -> Self;
+
+    /// Each 64 bits shifted towards their bit 0.
+    fn down(self, bits: u32) -> Self;
+}
+
+/// Round constants of the key schedule (FIPS 197, section 5.2).
+pub(super) const ROUND_CONSTANTS: [u8; 10] =
+    [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
+
+/// Transposes bits between the words' indices and the bits' indices within bytes. An involution.
+#[inline(always)]
+pub(super) fn exchange<W: Word>(words: &mut [W; 8]) {
+    const STEPS: [(usize, u64); 3] = [
+        (1, 0x5555_5555_5555_5555),
+        (2, 0x3333_3333_3333_3333),
+        (4, 0x0f0f_0f0f_0f0f_0f0f),
+    ];
+    for (distance, mask) in STEPS {
+        for i in 0..8 {
+            if i & distance == 0 {
+                let bits = distance as u32;
+                let t = (words[i].down(bits) ^ words[i + distance]) & W::repeat(mask);
+                words[i + distance] = words[i + distance] ^ t;
+                words[i] = words[i] ^ t.up(bits);
+            }
+        }
+    }
+}
 
 /// What the top linear layer hands on: y₁…y₂₁ (index 0 is x₇, which takes part as one of them).
-type Top = [u64; 22];
+type Top<W> = [W; 22];
 
 /// The top linear layer.
 #[inline(always)]
-fn top(x: [u64; 8]) -> Top {
+fn top<W: Word>(x: [W; 8]) -> Top<W> {
     let y14 = x[3] ^ x[5];
     let y13 = x[0] ^ x[6];
     let y9 = x[0] ^ x[3];
@@ -43,7 +81,7 @@ fn top(x: [u64; 8]) -> Top {
 
 /// The middle, an inversion in GF(2⁴): t₂₉, t₃₃, t₃₇, t₄₀, t₄₁, t₄₂, t₄₃, t₄₄, t₄₅.
 #[inline(always)]
-fn middle(y: &Top) -> [u64; 9] {
+fn middle<W: Word>(y: &Top<W>) -> [W; 9] {
     let t2 = y[12] & y[15];
     let t4 = y[3] & y[6] ^ t2;
     let t6 = y[4] & y[0] ^ t2;
@@ -79,7 +117,7 @@ fn middle(y: &Top) -> [u64; 9] {
 
 /// The products z₀…z₁₇ that the bottom linear layer adds up.
 #[inline(always)]
-fn products(y: &Top, t: [u64; 9]) -> [u64; 18] {
+fn products<W: Word>(y: &Top<W>, t: [W; 9]) -> [W; 18] {
     let [t29, t33, t37, t40, t41, t42, t43, t44, t45] = t;
     [
         t44 & y[15],
@@ -105,7 +143,7 @@ fn products(y: &Top, t: [u64; 9]) -> [u64; 18] {
 
 /// The bottom linear layer, with the affine constant of the S-box.
 #[inline(always)]
-fn bottom(z: [u64; 18]) -> [u64; 8] {
+fn bottom<W: Word>(z: [W; 18]) -> [W; 8] {
     let t46 = z[15] ^ z[16];
     let t47 = z[10] ^ z[11];
     let t48 = z[5] ^ z[13];
@@ -141,9 +179,9 @@ fn bottom(z: [u64; 18]) -> [u64; 8] {
     ]
 }
 
-/// SubBytes on all 64 bytes of a bitsliced state.
+/// SubBytes on all bytes of a bitsliced state, whose word j holds bit j of each.
 #[inline(always)]
-pub(super) fn sub_bytes(state: &mut Planes) {
+pub(super) fn sub_bytes<W: Word>(state: &mut [W; 8]) {
     state.reverse();
     let y = top(*state);
     *state = bottom(products(&y, middle(&y)));

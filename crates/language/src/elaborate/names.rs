@@ -110,6 +110,12 @@ fn habit(name: &str) -> Option<&'static str> {
         "Option" | "Some" | "None" => "`Maybe { some: true, value: x }` is a value or none",
         "mux" | "select" | "if_else" => "`if condition { a } else { b }` selects a secret",
         "random" => "`use std::random::random;` brings it in",
+        "sort" => "`use std::order::sort;` brings it in",
+        "median" => "`use std::order::median;` brings it in",
+        "intersect" => "`use std::psi::intersect;` brings it in",
+        "join" => "`use std::table::join;` brings it in",
+        "sum" => "`let mut total: u64 = 0; for x in array { total += x as u64; }` adds up",
+        "len" | "length" | "size" => "the length of an array or a table is its `.len`",
         "range" => "a loop over numbers is `for i in 0..n { … }`",
         "print" | "println" | "reveal" | "open" => {
             "what a party learns is a result: `-> (x: u32 to alice)`"

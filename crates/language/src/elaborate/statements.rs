@@ -229,7 +229,7 @@ impl<'a> Elaborator<'a> {
             places.push(self.assignable(part)?);
         }
         let types = places.iter().map(|(_, ty)| *ty).collect();
-        let ty = self.program.types.add(TypeKind::Tuple(types));
+        let ty = self.sized(TypeKind::Tuple(types), span)?;
         // All of the value is computed before the first part is assigned.
         let value = self.value(value, ty)?;
         let local = self.unnamed(ty);

@@ -160,7 +160,7 @@ impl Elaborator<'_> {
                 values.push(self.typed(part, span)?);
             }
             let types = values.iter().map(|value| value.ty).collect();
-            let ty = self.program.types.add(TypeKind::Tuple(types));
+            let ty = self.sized(TypeKind::Tuple(types), span)?;
             return Ok(aggregate(values, ty, span));
         }
         let typed = parts.iter().find_map(|(part, _)| part.ty());

@@ -49,13 +49,16 @@ impl<'a> Elaborator<'a> {
     /// The type of this kind, unless it is too wide.
     pub(super) fn sized(&mut self, kind: TypeKind, span: Span) -> Done<TypeId> {
         let ty = self.program.types.add(kind);
-        if self.program.types.width(ty) <= TypeTable::MAX_BITS {
+        self.small_enough(ty, span)
+    }
+
+    /// A type, unless its values would take too much memory.
+    fn small_enough(&mut self, ty: TypeId, span: Span) -> Done<TypeId> {
+        if !self.program.types.is_too_large(ty) {
             return Ok(ty);
         }
-        self.fail(Diagnostic::new(
-            span,
-            "a value of this type has more than 2^30 bits",
-        ))
+        let message = "a value of this type has more than 2^26 bits or 2^22 parts";
+        self.fail(Diagnostic::new(span, message))
     }
 
     /// A size in elements or bits: a const from `least` to below 2^30.
@@ -310,11 +313,7 @@ impl<'a> Elaborator<'a> {
             fields,
         };
         let ty = self.program.types.add_struct(id, ty);
-        if self.program.types.width(ty) > TypeTable::MAX_BITS {
-            let message = "a value of this type has more than 2^30 bits";
-            return self.fail(Diagnostic::new(item.name.span, message));
-        }
-        Ok(ty)
+        self.small_enough(ty, item.name.span)
     }
 
     /// The struct type that a struct's value names; its generics may be left out where the

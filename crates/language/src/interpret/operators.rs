@@ -41,7 +41,7 @@ pub(crate) fn binary(
 }
 
 /// The order of two values: that of numbers, and of parts from the first on.
-fn order(a: &Value, b: &Value) -> Ordering {
+pub(crate) fn order(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
         (Value::Integer(a), Value::Integer(b)) => a.cmp(b),

@@ -3,22 +3,29 @@
 use std::collections::BTreeMap;
 
 use tacit_circuit::builder::{Builder, Bus};
-use tacit_circuit::{Circuit, library};
+use tacit_circuit::{Circuit, Gate, library};
 
+use super::lines::{LineCosts, Recorder, SiteCosts, SiteId};
 use super::operators::Bits;
 use super::trace::{Components, Tracer};
 use super::{CircuitFiles, Error, Lower};
 use crate::program::{Body, Function, FunctionId, Program};
 
 /// The circuit of a component: a port for each parameter that has bits, and one for the result.
+/// Where `recorded`, also what its lines cost.
 pub(super) fn circuit(
     program: &Program,
     id: FunctionId,
     files: &dyn CircuitFiles,
-) -> Lower<Circuit> {
+    recorded: bool,
+) -> Lower<(Circuit, Option<LineCosts>)> {
     let function = &program.functions[id.0 as usize];
     if !matches!(function.body, Body::Block(_)) {
-        return external(program, function, files);
+        let circuit = external(program, function, files)?;
+        let recorder = Recorder::new(id, function.span);
+        let sites = vec![recorder.site(); circuit.gate_count()];
+        let lines = recorded.then(|| costs(program, &recorder, &circuit, &sites));
+        return Ok((circuit, lines));
     }
     let builder = Builder::new();
     let mut tracer = Tracer::new(&builder, program, files, Components::Inline);
@@ -31,11 +38,29 @@ pub(super) fn circuit(
             _ => builder.bus(local.name.as_str(), width).bits().collect(),
         });
     }
+    tracer.recorder = recorded.then(|| Recorder::new(id, function.span));
     let result = tracer.call(id, arguments)?;
+    let recorder = tracer.recorder.take();
     builder.output("result", &Bus::from_bits(&builder, result));
-    builder
-        .finish()
-        .map_err(|error| Error::At(function.span, error.to_string()))
+    let error = |error: tacit_circuit::CircuitError| Error::At(function.span, error.to_string());
+    let Some(recorder) = recorder else {
+        return Ok((builder.finish().map_err(error)?, None));
+    };
+    let (circuit, numbers) = builder.finish_numbered().map_err(error)?;
+    let sites = recorder.sites_of(&numbers);
+    let lines = costs(program, &recorder, &circuit, &sites);
+    Ok((circuit, Some(lines)))
+}
+
+/// The costs of a circuit whose gates are of these sites.
+fn costs(program: &Program, recorder: &Recorder, circuit: &Circuit, sites: &[SiteId]) -> LineCosts {
+    let mut costs = SiteCosts::default();
+    for (gate, &site) in circuit.gates().zip(sites) {
+        if matches!(gate, Gate::And(..)) {
+            costs.add(site, 1, 0);
+        }
+    }
+    LineCosts::new(program, recorder, &costs, std::iter::empty())
 }
 
 /// The circuit of the library or a file that a function stands for, if it has the same ports.

@@ -95,6 +95,54 @@ impl<'c> Traced<'c> {
     }
 }
 
+/// Which gates and calls a result depends on.
+pub(super) struct Live {
+    pub(super) gates: Vec<bool>,
+    pub(super) calls: Vec<bool>,
+}
+
+impl Live {
+    /// Outputs from `results` on are those of the run.
+    pub(super) fn new(traced: &Traced<'_>, shape: &Shape, results: usize) -> Self {
+        let call_of = call_of(traced, shape);
+        let mut live = Self {
+            gates: vec![false; traced.gates.len()],
+            calls: vec![false; shape.results.len()],
+        };
+        let sources = |outputs: &[Wire]| -> Vec<Source> {
+            outputs.iter().map(|wire| traced.source(*wire)).collect()
+        };
+        let mut open = sources(&traced.outputs[results..]);
+        while let Some(next) = open.pop() {
+            match next {
+                Source::Constant(_) => {}
+                Source::Gate(gate) => {
+                    if !std::mem::replace(&mut live.gates[gate], true) {
+                        open.extend(traced.reads(gate));
+                    }
+                }
+                Source::Input(wire) => {
+                    if let Some(call) = call_of[wire]
+                        && !std::mem::replace(&mut live.calls[call], true)
+                    {
+                        open.extend(sources(&traced.outputs[shape.arguments[call].clone()]));
+                    }
+                }
+            }
+        }
+        live
+    }
+}
+
+/// The call whose result each input wire is, if it is one.
+fn call_of(traced: &Traced<'_>, shape: &Shape) -> Vec<Option<usize>> {
+    let mut call_of = vec![None; traced.inputs];
+    for (call, result) in shape.results.iter().enumerate() {
+        call_of[result.clone()].fill(Some(call));
+    }
+    call_of
+}
+
 /// Gives each gate its region.
 pub(super) fn levels(traced: &Traced<'_>, shape: &Shape) -> Levels {
     let earliest = Earliest::new(traced, shape);
@@ -147,10 +195,7 @@ struct Earliest {
 impl Earliest {
     fn new(traced: &Traced<'_>, shape: &Shape) -> Self {
         const UNKNOWN: u32 = u32::MAX;
-        let mut call_of = vec![None; traced.inputs];
-        for (call, result) in shape.results.iter().enumerate() {
-            result.clone().for_each(|wire| call_of[wire] = Some(call));
-        }
+        let call_of = call_of(traced, shape);
         let mut levels = Self {
             gates: vec![UNKNOWN; traced.gates.len()],
             inputs: vec![0; traced.inputs],

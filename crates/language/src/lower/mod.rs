@@ -11,16 +11,19 @@
 //! | `component` | the circuits of `component fn`s |
 //! | `cut` | which gates between the calls form one component |
 //! | `run` | a run as one circuit: inputs, states, results |
-//! | `emit` | the function: ports, components, steps |
+//! | `emit` | the function: ports, components, steps, and loops of steps that repeat |
+//! | `lines` | what each line costs |
 
 mod component;
 mod cut;
 mod emit;
+mod lines;
 mod operators;
 mod place;
 mod run;
 mod trace;
 
+pub use lines::{CostFrame, CostStack, LineCosts};
 use tacit_circuit::{Circuit, Function};
 
 use crate::diagnostic::Diagnostic;
@@ -68,9 +71,22 @@ impl Program {
         entry: EntryId,
         files: &dyn CircuitFiles,
     ) -> Result<Lowered, Diagnostic> {
-        emit::function(self, name, entry, files).map_err(|error| match error {
-            Error::At(span, message) => Diagnostic::new(span, message),
-        })
+        let lowered = emit::function(self, name, entry, files, false);
+        lowered.map(|(lowered, _)| lowered).map_err(diagnostic)
+    }
+
+    /// The same, and what each line costs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::lower`].
+    pub fn lower_with_costs(
+        &self,
+        name: &str,
+        entry: EntryId,
+        files: &dyn CircuitFiles,
+    ) -> Result<(Lowered, LineCosts), Diagnostic> {
+        emit::function(self, name, entry, files, true).map_err(diagnostic)
     }
 }
 
@@ -79,6 +95,12 @@ impl Program {
 enum Error {
     /// What is written there is the reason.
     At(Span, String),
+}
+
+fn diagnostic(error: Error) -> Diagnostic {
+    match error {
+        Error::At(span, message) => Diagnostic::new(span, message),
+    }
 }
 
 type Lower<T> = Result<T, Error>;

@@ -4,6 +4,7 @@ use tacit_circuit::builder::{Builder, Bus};
 use tacit_circuit::{Circuit, Type};
 
 use super::cut::Shape;
+use super::lines::{Recorder, SiteId};
 use super::operators::Bits;
 use super::trace::{Call, Components, Tracer};
 use super::{CircuitFiles, Error, Lower};
@@ -18,6 +19,8 @@ pub(super) struct Run {
     /// Which states the run assigns.
     pub(super) saved: Vec<usize>,
     pub(super) drawn: usize,
+    /// Who made the gates and which, where that is recorded.
+    pub(super) recorded: Option<(Recorder, Vec<SiteId>)>,
 }
 
 /// An input of the traced circuit that is no call's result.
@@ -92,16 +95,18 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<Given>> {
     Ok(all)
 }
 
-/// Traces a run that draws `random` bits.
+/// Traces a run that draws `random` bits, and where `recorded` who makes its gates.
 pub(super) fn trace(
     program: &Program,
     entry: &Entry,
     files: &dyn CircuitFiles,
     random: usize,
+    recorded: bool,
 ) -> Lower<Run> {
     let given = given(program, entry, random)?;
     let builder = Builder::new();
     let mut tracer = Tracer::new(&builder, program, files, Components::Call(Vec::new()));
+    tracer.recorder = recorded.then(|| Recorder::new(entry.function, entry.span));
     let mut inputs: Vec<Bits<'_>> = Vec::with_capacity(given.len());
     for (number, port) in given.iter().enumerate() {
         let bus = builder.bus(&format!("g{number}"), port.width);
@@ -143,18 +148,26 @@ pub(super) fn trace(
         let bus = Bus::from_bits(&builder, tracer.states[state].iter().copied());
         builder.output(&format!("s{state}"), &bus);
     }
-    let drawn = tracer.drawn;
+    let (drawn, recorder) = (tracer.drawn, tracer.recorder.take());
     let Components::Call(calls) = tracer.components else {
         unreachable!("a run calls its components");
     };
-    let circuit = builder.finish();
-    let circuit = circuit.map_err(|error| Error::At(entry.span, error.to_string()))?;
+    let error = |error: tacit_circuit::CircuitError| Error::At(entry.span, error.to_string());
+    let (circuit, recorded) = match recorder {
+        None => (builder.finish().map_err(error)?, None),
+        Some(recorder) => {
+            let (circuit, numbers) = builder.finish_numbered().map_err(error)?;
+            let sites = recorder.sites_of(&numbers);
+            (circuit, Some((recorder, sites)))
+        }
+    };
     Ok(Run {
         circuit,
         calls,
         given,
         saved: assigned,
         drawn,
+        recorded,
     })
 }
 

@@ -1,5 +1,6 @@
 //! Runs functions over wires in place of values, every loop unrolled.
 
+use super::lines::{Before, Recorder, SiteId};
 use super::operators::{Bits, Operators};
 use super::{CircuitFiles, Error, Lower, component};
 use crate::program::{
@@ -24,6 +25,8 @@ pub(super) struct Call {
     pub(super) function: FunctionId,
     /// Where the call is written.
     pub(super) span: Span,
+    /// Who calls, where that is recorded.
+    pub(super) site: SiteId,
 }
 
 /// What becomes of component calls.
@@ -45,6 +48,8 @@ pub(super) struct Tracer<'b, 'p> {
     pub(super) drawn: usize,
     pub(super) components: Components,
     pub(super) left: u64,
+    /// Notes who makes gates, where that is asked for.
+    pub(super) recorder: Option<Recorder>,
 }
 
 /// The variables of a call.
@@ -89,6 +94,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
             drawn: 0,
             components,
             left: MAX_STEPS,
+            recorder: None,
         }
     }
 
@@ -133,7 +139,22 @@ impl<'b, 'p> Tracer<'b, 'p> {
         for (local, bits) in function.parameters.iter().zip(arguments) {
             frame.locals[local.0 as usize] = bits;
         }
-        self.block(&mut frame, block)
+        let before = self.recorder.as_mut().map(|recorder| recorder.enter(id));
+        let result = self.block(&mut frame, block);
+        self.go_back(before);
+        result
+    }
+
+    fn go_to(&mut self, span: Span) -> Option<Before> {
+        let gates = self.builder.gate_count();
+        let recorder = self.recorder.as_mut();
+        recorder.map(|recorder| recorder.go_to(span, gates))
+    }
+
+    fn go_back(&mut self, before: Option<Before>) {
+        if let (Some(recorder), Some(before)) = (&mut self.recorder, before) {
+            recorder.go_back(before, self.builder.gate_count());
+        }
     }
 
     /// A circuit in the place of a call.
@@ -162,8 +183,15 @@ impl<'b, 'p> Tracer<'b, 'p> {
     }
 
     fn statement(&mut self, frame: &mut Frame<'b, 'p>, statement: &'p Statement) -> Lower<()> {
+        self.burn(statement.span)?;
+        let before = self.go_to(statement.span);
+        let done = self.do_statement(frame, statement);
+        self.go_back(before);
+        done
+    }
+
+    fn do_statement(&mut self, frame: &mut Frame<'b, 'p>, statement: &'p Statement) -> Lower<()> {
         let span = statement.span;
-        self.burn(span)?;
         match &statement.kind {
             StatementKind::Let(local, value) => {
                 let bits = self.expression(frame, value)?;
@@ -300,6 +328,13 @@ impl<'b, 'p> Tracer<'b, 'p> {
         of: &'p Expression,
     ) -> Lower<Bits<'b>> {
         self.burn(of.span)?;
+        let before = self.go_to(of.span);
+        let bits = self.value_of(frame, of);
+        self.go_back(before);
+        bits
+    }
+
+    fn value_of(&mut self, frame: &mut Frame<'b, 'p>, of: &'p Expression) -> Lower<Bits<'b>> {
         let operators = self.operators();
         match &of.kind {
             ExpressionKind::Constant(value) => Ok(self.constant(of.ty, value)),
@@ -394,7 +429,12 @@ impl<'b, 'p> Tracer<'b, 'p> {
             return self.call(id, arguments);
         }
         let number = calls.len();
-        calls.push(Call { function: id, span });
+        let site = self.recorder.as_ref().map_or(0, Recorder::site);
+        calls.push(Call {
+            function: id,
+            span,
+            site,
+        });
         for (place, bits) in arguments.iter().filter(|bits| !bits.is_empty()).enumerate() {
             let bus = Bus::from_bits(self.builder, bits.iter().copied());
             self.builder.output(&format!("c{number}_{place}"), &bus);

@@ -5,7 +5,7 @@
 //! loops is a [`Number`]: the same for all parties, no secret, without a width.
 
 mod bits;
-mod callees;
+mod expressions;
 mod number;
 mod types;
 mod value;

@@ -71,11 +71,38 @@ pub enum GenericValue {
 /// Where an item is declared: its file and its number there.
 pub(crate) type ItemKey = (FileId, u32);
 
+/// How large a value of a type is.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    bits: u64,
+    /// Numbers, bits, and what holds them.
+    parts: u64,
+}
+
+impl Size {
+    /// A value that holds these.
+    fn of_all(held: impl Iterator<Item = Self>) -> Self {
+        let nothing = Self { bits: 0, parts: 1 };
+        held.fold(nothing, |all, one| Self {
+            bits: all.bits.saturating_add(one.bits),
+            parts: all.parts.saturating_add(one.parts),
+        })
+    }
+
+    /// `count` of these, one after another.
+    fn times(self, count: u32) -> Self {
+        Self {
+            bits: self.bits.saturating_mul(count.into()),
+            parts: self.parts.saturating_mul(count.into()),
+        }
+    }
+}
+
 /// All types of a program.
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
     kinds: Vec<TypeKind>,
-    widths: Vec<u64>,
+    sizes: Vec<Size>,
     ids: HashMap<TypeKind, TypeId>,
     structs: Vec<StructType>,
     enums: Vec<EnumType>,
@@ -87,7 +114,10 @@ impl TypeTable {
     /// Widest integer and fixed-point number, in bits.
     pub const MAX_NUMBER_BITS: u32 = 4096;
     /// Widest type, in bits.
-    pub const MAX_BITS: u64 = 1 << 30;
+    pub const MAX_BITS: u64 = 1 << 26;
+    /// Most parts of a value: numbers, bits, and what holds them. An array of what has no bits has
+    /// parts all the same.
+    pub const MAX_PARTS: u64 = 1 << 22;
 
     /// The type of this kind.
     pub fn add(&mut self, kind: TypeKind) -> TypeId {
@@ -106,7 +136,7 @@ impl TypeTable {
             _ => {}
         }
         let id = TypeId(self.kinds.len() as u32);
-        self.widths.push(self.width_of(&kind));
+        self.sizes.push(self.size_of(&kind));
         self.kinds.push(kind.clone());
         self.ids.insert(kind, id);
         id
@@ -172,7 +202,17 @@ impl TypeTable {
     /// Width in bits; of a type that is too wide, more than [`TypeTable::MAX_BITS`].
     #[must_use]
     pub fn width(&self, id: TypeId) -> u64 {
-        self.widths[id.0 as usize]
+        self.size(id).bits
+    }
+
+    /// Whether no value may be of this type, since it would take too much memory.
+    pub(crate) fn is_too_large(&self, id: TypeId) -> bool {
+        let Size { bits, parts } = self.size(id);
+        bits > Self::MAX_BITS || parts > Self::MAX_PARTS
+    }
+
+    fn size(&self, id: TypeId) -> Size {
+        self.sizes[id.0 as usize]
     }
 
     /// The struct of this number.
@@ -218,26 +258,27 @@ impl TypeTable {
         }
     }
 
-    fn width_of(&self, kind: &TypeKind) -> u64 {
-        let total = |parts: &mut dyn Iterator<Item = u64>| parts.fold(0, u64::saturating_add);
+    fn size_of(&self, kind: &TypeKind) -> Size {
+        let one = |bits| Size { bits, parts: 1 };
+        let array = |element, n| Size::of_all([Size::times(element, n)].into_iter());
         match kind {
-            TypeKind::Bool => 1,
-            TypeKind::Unsigned(width) | TypeKind::Signed(width) => u64::from(*width),
-            TypeKind::Fixed(integer, fraction) => u64::from(*integer) + u64::from(*fraction),
-            TypeKind::Bytes(n) | TypeKind::Text(n) => 8 * u64::from(*n),
-            TypeKind::Array(element, n) => self.width(*element).saturating_mul((*n).into()),
+            TypeKind::Bool => one(1),
+            TypeKind::Unsigned(width) | TypeKind::Signed(width) => one(u64::from(*width)),
+            TypeKind::Fixed(integer, fraction) => one(u64::from(*integer) + u64::from(*fraction)),
+            TypeKind::Bytes(n) | TypeKind::Text(n) => array(one(8), *n),
+            TypeKind::Array(element, n) => array(self.size(*element), *n),
             TypeKind::Table(element, n) => {
-                let items = self.width(*element).saturating_mul((*n).into());
-                items.saturating_add(bits_of((*n).into()).into())
+                let items = array(self.size(*element), *n);
+                Size::of_all([one(bits_of((*n).into()).into()), items].into_iter())
             }
-            TypeKind::Tuple(parts) => total(&mut parts.iter().map(|part| self.width(*part))),
+            TypeKind::Tuple(parts) => Size::of_all(parts.iter().map(|part| self.size(*part))),
             TypeKind::Struct(number) => {
                 let fields = &self.struct_type(*number).fields;
-                total(&mut fields.iter().map(|(_, ty)| self.width(*ty)))
+                Size::of_all(fields.iter().map(|(_, ty)| self.size(*ty)))
             }
             TypeKind::Enum(number) => {
                 let variants = self.enum_type(*number).variants.len() as u64;
-                bits_of(variants.saturating_sub(1)).into()
+                one(bits_of(variants.saturating_sub(1)).into())
             }
         }
     }

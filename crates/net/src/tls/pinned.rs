@@ -20,6 +20,9 @@ use crate::{Fingerprint, Identity};
 /// The application protocol (ALPN): Tacit, and the version of its wire format.
 pub(super) const PROTOCOL: &[u8] = b"tacit/1";
 
+/// The application protocol of pairing, so that no pairing ends up as a session.
+pub(super) const PAIRING: &[u8] = b"tacit-pair/1";
+
 /// A peer has proved an identity that was not expected.
 #[derive(Debug, thiserror::Error)]
 #[error("the identity {found} is not expected")]
@@ -58,7 +61,8 @@ pub(super) fn client_config_with(
     identity: &Identity,
     expected: &[Fingerprint],
 ) -> Result<ClientConfig, Error> {
-    let pinned = PinnedPeer::new(&provider, expected);
+    let admission = Admission::Pinned(expected.to_vec());
+    let pinned = PinnedPeer::new(&provider, admission);
     let resolver = AlwaysResolvesClientRawPublicKeys::new(identity.certified());
     let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&TLS13])?
@@ -76,7 +80,32 @@ pub(super) fn server_config_with(
     identity: &Identity,
     allowed: &[Fingerprint],
 ) -> Result<ServerConfig, Error> {
-    let pinned = PinnedPeer::new(&provider, allowed);
+    server_config_for(provider, identity, Admission::Pinned(allowed.to_vec()))
+}
+
+/// The accepting side of a pairing: whoever comes may show any identity, which the pairing checks.
+pub(super) fn pairing_server_config(identity: &Identity) -> Result<ServerConfig, Error> {
+    let mut config = server_config_for(provider(), identity, Admission::Anyone)?;
+    config.alpn_protocols = vec![PAIRING.to_vec()];
+    Ok(config)
+}
+
+/// The connecting side of a pairing, which knows whom it expects.
+pub(super) fn pairing_client_config(
+    identity: &Identity,
+    expected: &Fingerprint,
+) -> Result<ClientConfig, Error> {
+    let mut config = client_config(identity, &[*expected])?;
+    config.alpn_protocols = vec![PAIRING.to_vec()];
+    Ok(config)
+}
+
+fn server_config_for(
+    provider: CryptoProvider,
+    identity: &Identity,
+    admission: Admission,
+) -> Result<ServerConfig, Error> {
+    let pinned = PinnedPeer::new(&provider, admission);
     let resolver = AlwaysResolvesServerRawPublicKeys::new(identity.certified());
     let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&TLS13])?
@@ -88,30 +117,41 @@ pub(super) fn server_config_with(
     Ok(config)
 }
 
-/// Accepts raw public keys whose fingerprint is on a list, and nothing else.
+/// Whose public keys are accepted.
+#[derive(Debug)]
+enum Admission {
+    Pinned(Vec<Fingerprint>),
+    /// Any key whose private half the peer holds: for pairing alone.
+    Anyone,
+}
+
+/// Accepts raw public keys as its admission says, and no certificates.
 #[derive(Debug)]
 struct PinnedPeer {
-    allowed: Vec<Fingerprint>,
+    admission: Admission,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl PinnedPeer {
-    fn new(provider: &CryptoProvider, allowed: &[Fingerprint]) -> Self {
+    fn new(provider: &CryptoProvider, admission: Admission) -> Self {
         Self {
-            allowed: allowed.to_vec(),
+            admission,
             algorithms: provider.signature_verification_algorithms,
         }
     }
 
-    /// Whether a public key is one of the pinned ones. That the peer holds its private half is
+    /// Whether a public key is admitted. That the peer holds its private half is
     /// checked by the signature over the handshake.
     fn check(&self, public_key: &CertificateDer<'_>) -> Result<(), Error> {
+        let Admission::Pinned(allowed) = &self.admission else {
+            return Ok(());
+        };
         let found = Fingerprint::of_public_key(public_key);
-        if self.allowed.contains(&found) {
+        if allowed.contains(&found) {
             return Ok(());
         }
         let unexpected = UnexpectedIdentity {
-            expected: self.allowed.clone(),
+            expected: allowed.clone(),
             found,
         };
         Err(CertificateError::Other(OtherError(Arc::new(unexpected))).into())

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 use rustls::ServerConfig;
 
-use super::{serve, transport};
+use super::{HandshakeTerms, arrived, serve};
 use crate::tcp::{self, Listening};
-use crate::{Awaited, CancelHandle, Channel, Fingerprint, Interrupt, NetError, Settings, Wait};
+use crate::{Awaited, CancelHandle, Channel, Interrupt, NetError, Settings, Wait};
 
 /// Most handshakes at once.
 const MAX_HANDSHAKES: usize = 32;
@@ -33,22 +33,27 @@ struct Begun {
 }
 
 /// How a handshake has ended.
-struct Report {
+struct Report<T> {
     number: u64,
     from: SocketAddr,
-    result: Result<Channel, NetError>,
+    result: Result<T, NetError>,
 }
 
+/// What a handshake's thread makes of its channel, within the handshake's time: the channel itself,
+/// or what a first message makes of it.
+type Complete<T> = dyn Fn(Channel) -> Result<T, NetError> + Send + Sync;
+
 /// A wait for peers.
-pub(super) struct Reception {
+pub(super) struct Reception<T = Channel> {
     config: Arc<ServerConfig>,
-    own: Fingerprint,
+    terms: HandshakeTerms,
+    complete: Arc<Complete<T>>,
     settings: Settings,
     /// The oldest first.
     begun: VecDeque<Begun>,
     next: u64,
-    report: Sender<Report>,
-    reports: Receiver<Report>,
+    report: Sender<Report<T>>,
+    reports: Receiver<Report<T>>,
     /// Held by every thread as long as it runs.
     alive: Arc<()>,
     refused: u64,
@@ -56,12 +61,31 @@ pub(super) struct Reception {
 }
 
 impl Reception {
-    /// A wait under `settings` as the party whose configuration and fingerprint these are.
-    pub(super) fn new(config: ServerConfig, own: Fingerprint, settings: &Settings) -> Self {
+    /// A wait under `settings` as the party whose configuration and terms these are.
+    pub(super) fn new(config: ServerConfig, terms: HandshakeTerms, settings: &Settings) -> Self {
+        Self::completing(config, terms, settings, Arc::new(Ok))
+    }
+
+    /// Lets handshakes that begin from now on be under this configuration.
+    pub(super) fn configure(&mut self, config: ServerConfig, terms: HandshakeTerms) {
+        self.config = Arc::new(config);
+        self.terms = terms;
+    }
+}
+
+impl<T: Send + 'static> Reception<T> {
+    /// As [`Reception::new`], with what each handshake's thread makes of its channel.
+    pub(super) fn completing(
+        config: ServerConfig,
+        terms: HandshakeTerms,
+        settings: &Settings,
+        complete: Arc<Complete<T>>,
+    ) -> Self {
         let (report, reports) = mpsc::channel();
         Self {
             config: Arc::new(config),
-            own,
+            terms,
+            complete,
             settings: settings.clone(),
             begun: VecDeque::new(),
             next: 0,
@@ -73,18 +97,12 @@ impl Reception {
         }
     }
 
-    /// Lets handshakes that begin from now on be under this configuration.
-    pub(super) fn configure(&mut self, config: ServerConfig, own: Fingerprint) {
-        self.config = Arc::new(config);
-        self.own = own;
-    }
-
     /// Waits for the first handshake that succeeds.
     pub(super) fn wait(
         mut self,
         listening: &Listening,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
-    ) -> Result<Channel, NetError> {
+    ) -> Result<T, NetError> {
         let settings = self.settings.clone();
         let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
         let began = Instant::now();
@@ -96,9 +114,8 @@ impl Reception {
                 Err(other) => return Err(tcp::ended(other, &settings)),
             };
             let found = self.step(listening, accepts, tcp::pause(began), refused);
-            if let Some((mut channel, _)) = found {
-                channel.set_cancel_handle(settings.cancel.clone());
-                return Ok(channel);
+            if let Some((completed, _)) = found {
+                return Ok(completed);
             }
         }
     }
@@ -111,7 +128,7 @@ impl Reception {
         accepts: bool,
         mut pause: Duration,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
-    ) -> Option<(Channel, SocketAddr)> {
+    ) -> Option<(T, SocketAddr)> {
         if accepts && Arc::strong_count(&self.alive) <= MAX_THREADS {
             match listening.look() {
                 Ok(Some((socket, from))) => {
@@ -150,16 +167,18 @@ impl Reception {
             cancel: cancel.clone(),
             ..self.settings.clone()
         };
-        let (config, own) = (Arc::clone(&self.config), self.own);
+        let (config, terms) = (Arc::clone(&self.config), self.terms);
+        let complete = Arc::clone(&self.complete);
         let (report, alive) = (self.report.clone(), Arc::clone(&self.alive));
         let spawned = thread::Builder::new().spawn(move || {
-            let channel =
-                transport(socket).and_then(|transport| serve(config, transport, own, &settings));
+            let channel = arrived(socket, &settings)
+                .and_then(|(transport, settings)| serve(config, transport, terms, &settings));
+            let result = channel.and_then(|channel| complete(channel));
             // Nobody listens any more if the wait is over.
             let _ = report.send(Report {
                 number,
                 from,
-                result: channel,
+                result,
             });
             drop(alive);
         });
@@ -190,14 +209,14 @@ impl Reception {
         &mut self,
         pause: Duration,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
-    ) -> Option<(Channel, SocketAddr)> {
+    ) -> Option<(T, SocketAddr)> {
         let report = self.reports.recv_timeout(pause).ok()?;
         let (number, from, result) = (report.number, report.from, report.result);
         // One that was given up is not among them, unless it has just succeeded all the same.
         let found = self.begun.iter().position(|begun| begun.number == number);
         let ended = found.and_then(|place| self.begun.remove(place));
         match (result, ended) {
-            (Ok(channel), _) => Some((channel, from)),
+            (Ok(completed), _) => Some((completed, from)),
             (Err(reason), Some(_)) => {
                 self.refuse(from, reason, refused);
                 None
@@ -245,7 +264,7 @@ fn network(from: SocketAddr) -> IpAddr {
     }
 }
 
-impl Drop for Reception {
+impl<T> Drop for Reception<T> {
     fn drop(&mut self) {
         self.begun.iter().for_each(|begun| begun.cancel.cancel());
     }
@@ -262,7 +281,8 @@ mod tests {
         let own = identity.fingerprint();
         let config =
             super::super::pinned::server_config(&identity, &[own]).expect("a configuration");
-        let mut reception = Reception::new(config, own, &Settings::default());
+        let terms = HandshakeTerms::session(own);
+        let mut reception = Reception::new(config, terms, &Settings::default());
         let mut begin = |from: &[&str]| {
             let from = from.iter().enumerate().map(|(number, from)| Begun {
                 number: number as u64,

@@ -61,7 +61,9 @@ impl TlsStream {
     ) -> Result<(Fingerprint, [u8; 32]), NetError> {
         let failed = |reason: String| NetError::Tls { reason };
         if self.connection.alpn_protocol() != Some(protocol) {
-            return Err(failed("the peer did not agree to speak tacit/1".to_owned()));
+            let protocol = String::from_utf8_lossy(protocol);
+            let reason = format!("the peer did not agree to speak {protocol}");
+            return Err(failed(reason));
         }
         let Some([public_key]) = self.connection.peer_certificates() else {
             return Err(failed("the peer showed no identity".to_owned()));
@@ -148,12 +150,19 @@ impl TlsStream {
         self.transport.read(into, wait)
     }
 
-    /// Takes in some records, after a read if none are here. `false` at the end of all.
-    fn advance(&mut self, wait: &Wait<'_>) -> Result<bool, Interrupt> {
+    /// Reads from the transport if rustls has taken all that came before. A read that fails leaves
+    /// nothing to take: rustls must see each byte once.
+    fn refill(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         if self.start == self.end {
-            self.start = 0;
+            (self.start, self.end) = (0, 0);
             self.end = self.transport.read(&mut self.records, wait)?;
         }
+        Ok(())
+    }
+
+    /// Takes in some records, after a read if none are here. `false` at the end of all.
+    fn advance(&mut self, wait: &Wait<'_>) -> Result<bool, Interrupt> {
+        self.refill(wait)?;
         let mut unread = &self.records[self.start..self.end];
         let count = self.connection.read_tls(&mut unread)?;
         self.start += count;
@@ -191,9 +200,8 @@ impl TlsStream {
         let endless = CancelHandle::new();
         let wait = Wait::at_most(LINGER, &endless);
         for _ in 0..LINGER_BYTES / 4096 {
-            if self.start == self.end {
-                self.start = 0;
-                self.end = self.transport.read(&mut self.records, &wait).unwrap_or(0);
+            if self.refill(&wait).is_err() {
+                break;
             }
             let mut unread = &self.records[self.start..self.end];
             match self.connection.read_tls(&mut unread) {
@@ -277,12 +285,47 @@ mod tests {
 
     use rustls::{ClientConnection, NamedGroup, ServerConnection};
 
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::super::pinned;
     use super::*;
-    use crate::memory::{self, RawEnd};
-    use crate::{Channel, Identity};
+    use crate::{Channel, Identity, Sink, memory};
+
+    /// A sink that passes on the bytes up to `allowed`, counted from its first, and keeps the rest
+    /// until a later write.
+    struct Trickle {
+        inner: Box<dyn Sink>,
+        allowed: Arc<AtomicUsize>,
+        passed: usize,
+        kept: Vec<u8>,
+    }
+
+    impl Sink for Trickle {
+        fn write(&mut self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt> {
+            self.kept.extend(parts.iter().flat_map(|part| part.iter()));
+            while self.passed < self.allowed.load(Ordering::SeqCst) && !self.kept.is_empty() {
+                let room = self.allowed.load(Ordering::SeqCst) - self.passed;
+                let next = &self.kept[..room.min(self.kept.len())];
+                let count = self.inner.write(&[IoSlice::new(next)], wait)?;
+                self.kept.drain(..count);
+                self.passed += count;
+            }
+            Ok(parts.iter().map(|part| part.len()).sum())
+        }
+
+        fn finish(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+            self.inner.finish(wait)
+        }
+    }
 
     fn streams() -> (TlsStream, TlsStream) {
+        let (here, there, _) = streams_with_trickle();
+        (here, there)
+    }
+
+    /// Both ends of a connection, and what may pass from the second to the first from now on: a
+    /// count of bytes that [`Trickle`] reads.
+    fn streams_with_trickle() -> (TlsStream, TlsStream, Arc<AtomicUsize>) {
         let (client, server) = (Identity::generate().unwrap(), Identity::generate().unwrap());
         let client_config = pinned::client_config(&client, &[server.fingerprint()]).unwrap();
         let server_config = pinned::server_config(&server, &[client.fingerprint()]).unwrap();
@@ -290,8 +333,16 @@ mod tests {
         let here = ClientConnection::new(Arc::new(client_config), name).unwrap();
         let there = ServerConnection::new(Arc::new(server_config)).unwrap();
         let (a, b) = memory::raw_pair(1 << 20);
-        let run = |connection: Connection, end: RawEnd, own| {
-            let mut stream = TlsStream::new(connection, end.into_transport(), own);
+        let allowed = Arc::new(AtomicUsize::new(usize::MAX));
+        let trickle = |inner| Trickle {
+            inner,
+            allowed: Arc::clone(&allowed),
+            passed: 0,
+            kept: Vec::new(),
+        };
+        let b = b.into_transport().map_sink(|sink| Box::new(trickle(sink)));
+        let run = |connection: Connection, transport: Transport, own| {
+            let mut stream = TlsStream::new(connection, transport, own);
             let cancel = CancelHandle::new();
             let wait = Wait::at_most(Duration::from_secs(20), &cancel);
             stream.handshake(&wait).unwrap();
@@ -299,9 +350,82 @@ mod tests {
         };
         thread::scope(|scope| {
             let accepted = scope.spawn(|| run(there.into(), b, server.fingerprint()));
-            let here = run(here.into(), a, client.fingerprint());
-            (here, accepted.join().unwrap())
+            let here = run(here.into(), a.into_transport(), client.fingerprint());
+            (here, accepted.join().unwrap(), Arc::clone(&allowed))
         })
+    }
+
+    const MOMENT: Duration = Duration::from_millis(20);
+
+    fn write_all(stream: &mut TlsStream, bytes: &[u8]) {
+        let cancel = CancelHandle::new();
+        let wait = Wait::at_most(Duration::from_secs(20), &cancel);
+        let count = stream.write(&[IoSlice::new(bytes)], &wait).unwrap();
+        assert_eq!(count, bytes.len());
+        stream.flush(&wait).unwrap();
+    }
+
+    fn read_for(stream: &mut TlsStream, time: Duration) -> Result<Vec<u8>, Interrupt> {
+        let cancel = CancelHandle::new();
+        let mut bytes = vec![0; 1000];
+        let count = stream.read(&mut bytes, &Wait::at_most(time, &cancel))?;
+        bytes.truncate(count);
+        Ok(bytes)
+    }
+
+    #[test]
+    fn a_record_is_taken_once_whatever_times_out() {
+        let (mut here, mut there, allowed) = streams_with_trickle();
+        let long = Duration::from_secs(20);
+        let over = |result| matches!(result, Err(Interrupt::TimedOut));
+        write_all(&mut there, b"first");
+        assert_eq!(read_for(&mut here, long).unwrap(), b"first");
+        for _ in 0..3 {
+            assert!(over(read_for(&mut here, MOMENT)));
+        }
+        write_all(&mut there, b"second");
+        assert_eq!(read_for(&mut here, long).unwrap(), b"second");
+        // A record in three parts, each followed by a wait in vain: its header cut, its body cut.
+        // `passed` counts from the first byte of the handshake, so that a cut is relative to it.
+        let passed = here.transport.counter().received_bytes as usize;
+        for cut in [3, 15] {
+            allowed.store(passed + cut, Ordering::SeqCst);
+            write_all(&mut there, if cut == 3 { b"third" } else { b"fourth" });
+            assert!(over(read_for(&mut here, MOMENT)));
+            assert!(over(read_for(&mut here, MOMENT)));
+        }
+        allowed.store(usize::MAX, Ordering::SeqCst);
+        write_all(&mut there, b"fifth");
+        let mut all = Vec::new();
+        while all.len() < b"thirdfourthfifth".len() {
+            all.extend(read_for(&mut here, long).unwrap());
+        }
+        assert_eq!(all, b"thirdfourthfifth");
+    }
+
+    #[test]
+    fn a_channel_keeps_its_place_between_messages_and_within_one() {
+        let (here, there, allowed) = streams_with_trickle();
+        let own = here.own;
+        let mut there = Channel::over_tls(there, own, [1; 32]);
+        let mut here = Channel::over_tls(here, own, [1; 32]);
+        for round in 0..3 {
+            here.set_timeout(MOMENT);
+            let error = here.receive(100).unwrap_err();
+            assert!(matches!(error, NetError::Timeout { .. }), "{error}");
+            there.send(round, &[round; 100]).unwrap();
+            let passed = here.meter().received.wire_bytes as usize;
+            allowed.store(passed + 40, Ordering::SeqCst);
+            there.flush().unwrap();
+            let error = here.receive(100).unwrap_err();
+            assert!(matches!(error, NetError::Timeout { .. }), "{error}");
+            allowed.store(usize::MAX, Ordering::SeqCst);
+            there.send(9, &[round; 10]).unwrap();
+            there.flush().unwrap();
+            here.set_timeout(Duration::from_secs(20));
+            assert_eq!(here.receive(100).unwrap().payload, [round; 100]);
+            assert_eq!(here.receive(100).unwrap().payload, [round; 10]);
+        }
     }
 
     #[test]

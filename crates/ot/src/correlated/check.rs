@@ -18,7 +18,11 @@
 //! that asks the oracle Q times succeeds with Q·2^-128 at most for each pair of groups:
 //! [`Extension::check_bits`](crate::source::Extension::check_bits) counts them. Deviation: ṽ is sent
 //! as its SHA-256, which commits to it.
+//!
+//! What was sent is hashed by BLAKE3, since there are up to 16 bytes of it an OT: keyed by SHA-256 of
+//! tag and place, so that what is hashed begins with a block.
 
+use blake3::Hasher;
 use sha2::{Digest, Sha256};
 use tacit_kernels::{Block, Cpu, Gf128Sum, Prg, inner_products};
 use zeroize::{Zeroize, Zeroizing};
@@ -34,7 +38,7 @@ pub(super) const CHECK_BYTES: usize = Block::BYTES + 32;
 /// Hashes of all rows and of the choices, as lots are added.
 pub(super) struct Check {
     cpu: Cpu,
-    transcript: Sha256,
+    transcript: Hasher,
     coefficients: Vec<Block>,
     /// One for each row.
     rows: Zeroizing<Vec<Gf128Sum>>,
@@ -45,10 +49,11 @@ pub(super) struct Check {
 impl Check {
     /// The check of the call whose streams start at block `first` and which is for `count` OTs.
     pub(super) fn new(tag: &SessionTag, first: u64, count: usize) -> Self {
-        let transcript = tag.hash(TRANSCRIPT).chain_update(first.to_le_bytes());
+        let place = tag.hash(TRANSCRIPT).chain_update(first.to_le_bytes());
+        let place = place.chain_update((count as u64).to_le_bytes());
         Self {
             cpu: Cpu::detect(),
-            transcript: transcript.chain_update((count as u64).to_le_bytes()),
+            transcript: Hasher::new_keyed(&place.finalize().into()),
             coefficients: Vec::new(),
             rows: Zeroizing::new(vec![Gf128Sum::default(); Delta::BITS]),
             choices: Zeroizing::default(),
@@ -63,7 +68,7 @@ impl Check {
     /// Adds the rows of the lot whose bytes were taken in last.
     pub(super) fn add_rows(&mut self, rows: &[Block]) {
         let mut transcript = self.transcript.clone();
-        transcript.update([0]);
+        transcript.update(&[0]);
         let seed = transcript.finalize().into();
         let length = rows.len() / Delta::BITS;
         self.coefficients.resize(length, Block::ZERO);
@@ -112,11 +117,11 @@ impl Check {
 }
 
 /// The commitment to ṽ.
-fn seal(transcript: &Sha256, u: Block, hashes: impl Iterator<Item = Block>) -> [u8; 32] {
+fn seal(transcript: &Hasher, u: Block, hashes: impl Iterator<Item = Block>) -> [u8; 32] {
     let mut sent = transcript.clone();
-    sent.update([1]);
+    sent.update(&[1]);
     let mut hash = Sha256::new().chain_update(SEAL);
-    hash.update(sent.finalize());
+    hash.update(sent.finalize().as_bytes());
     hash.update(u.to_bytes());
     for block in hashes {
         let mut bytes = block.to_bytes();

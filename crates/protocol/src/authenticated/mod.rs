@@ -32,7 +32,7 @@
 //! | `garbling`, `evaluating` | the formulas of a gate at both parties |
 //! | `garbler`, `evaluator`, `terms` | the states of a run |
 //! | `outline` | what a run sends, without running it |
-//! | `oracle`, `caught` | every SHA-256, and what a cheating peer is caught at |
+//! | `oracle`, `caught` | every hash, and what a cheating peer is caught at |
 //!
 //! **Memory** is bounded by a lot, of at most 1.2 million leaky ANDs, whatever the function's
 //! size: about 180 MB a party at most. **Only one way is full at a time**, so that no link stands
@@ -60,7 +60,7 @@ pub use epoch::{Epoch, EpochSetup, EpochTags};
 pub use evaluator::Evaluator;
 pub use garbler::Garbler;
 pub use outline::{Outline, outline};
-pub use parameters::{LotSize, MAX_SECURITY_BITS, SecurityBits};
+pub use parameters::{LotSize, MAX_SECURITY_BITS, MIN_SECURITY_BITS, SecurityBits, charge_bits};
 pub use terms::{Terms, check};
 
 #[cfg(test)]

@@ -10,15 +10,39 @@
 //! p = 2^-B · n^-(B−1), whatever the t_k.
 //!
 //! **A whole epoch.** Whoever tries in a lot has cheated in every layer, so it goes on to the next
-//! lot with probability 2^-B at most. If later lots are lost with probability 2^-s at most, then all of them are with
-//! p + 2^-B · 2^-s, which is at most 2^-s where p ≤ 2^-s · (1 − 2^-B). That is the rule here, in
-//! whole numbers: **n^(B−1) · (2^B − 1) ≥ 2^s**. It holds for any number of lots, of any sizes.
+//! lot with probability 2^-B at most. If later lots are lost with probability ε at most, then all
+//! of them are with p + 2^-B · ε, which is at most ε where p ≤ ε · (1 − 2^-B). The rule here is
+//! that for ε = (1 − 2^-6) · 2^-s, in whole numbers: **63 · n^(B−1) · (2^B − 1) ≥ 64 · 2^s**. It
+//! holds for any number of lots, of any sizes.
+//!
+//! **All epochs with a peer.** A peer that is caught, or leaves, can try again in another epoch. So
+//! epochs that it does not finish are counted, and s is raised by [`charge_bits`] of their number:
+//! what the first epoch leaves of 2^-s, 2^-6 of it, is enough for all others together.
 
 use crate::Error;
+use crate::malicious::tries;
+
+/// Least s of a run.
+pub const MIN_SECURITY_BITS: u8 = 40;
 
 /// Largest s. Beyond it the check of the OT extension would be what bounds a cheating party: it
 /// leaves W · 2^-115 for W hashes, which a peer that computes 2^51 of them brings to 2^-64.
 pub const MAX_SECURITY_BITS: u8 = 64;
+
+/// Largest s that lots are made at, after runs that were not finished.
+const MAX_CHARGED_BITS: u8 = 80;
+
+/// The part of 2^-s that the first epoch leaves to all others is one in so many.
+const LEFT_TO_TRIES: u64 = 64;
+
+/// By how much s is raised after `unfinished` epochs with a peer, so that all epochs, however many,
+/// are lost with 2^-s at most: ⌈lg 64t(t+1)⌉ after t of them.
+///
+/// Lots made at s lose at most 63/64 · 2^-s. The sum of 1 / (64t(t+1)) over all t ≥ 1 is 1/64.
+#[must_use]
+pub fn charge_bits(unfinished: u64) -> u8 {
+    tries::charge_bits(LEFT_TO_TRIES, unfinished)
+}
 
 /// Most leaky ANDs of a lot, which bounds a party's memory: 128 bytes of each are held at most.
 const MAX_LEAKY_ANDS: u64 = 1_200_000;
@@ -32,15 +56,37 @@ impl SecurityBits {
     ///
     /// # Errors
     ///
-    /// `bits` is 0 or above [`MAX_SECURITY_BITS`].
+    /// `bits` is below [`MIN_SECURITY_BITS`] or above [`MAX_SECURITY_BITS`].
     pub fn new(bits: u8) -> Result<Self, Error> {
         match bits {
-            1..=MAX_SECURITY_BITS => Ok(Self(bits)),
+            MIN_SECURITY_BITS..=MAX_SECURITY_BITS => Ok(Self(bits)),
             found => Err(Error::SecurityBits {
                 found,
+                least: MIN_SECURITY_BITS,
                 limit: MAX_SECURITY_BITS,
             }),
         }
+    }
+
+    /// As [`new`](Self::new), with as little security as one likes: for measurements and tests,
+    /// and for nothing else.
+    ///
+    /// # Errors
+    ///
+    /// `bits` is 0 or above [`MAX_SECURITY_BITS`].
+    pub fn insecure_for_measurements(bits: u8) -> Result<Self, Error> {
+        match bits {
+            1..MIN_SECURITY_BITS => Ok(Self(bits)),
+            bits => Self::new(bits),
+        }
+    }
+
+    /// The s that lots are made at where it is raised by so many bits ([`charge_bits`]); nothing
+    /// where that is more than 80.
+    #[must_use]
+    pub fn charged(self, bits: u8) -> Option<Self> {
+        let charged = self.0.saturating_add(bits);
+        (charged <= MAX_CHARGED_BITS).then_some(Self(charged))
     }
 
     /// s.
@@ -109,10 +155,13 @@ impl LotSize {
         3 * self.leaky_ands() + self.triples
     }
 
-    /// The s of lots of this size, rounded down: of n^(B−1) · (2^B − 1), the logarithm.
+    /// The s of lots of this size, rounded down: of 63/64 · n^(B−1) · (2^B − 1), the logarithm.
     #[must_use]
     pub fn security_bits(self) -> u32 {
-        strength(self.triples as u64, self.layers as u32).ilog2()
+        let strength = strength(self.triples as u64, self.layers as u32);
+        (strength / u128::from(LEFT_TO_TRIES) * u128::from(LEFT_TO_TRIES - 1))
+            .max(1)
+            .ilog2()
     }
 }
 
@@ -127,11 +176,12 @@ fn strength(triples: u64, layers: u32) -> u128 {
 
 /// The least n for which lots of `layers` layers are as strong as `security` says.
 fn least_triples(layers: u32, security: SecurityBits) -> u64 {
-    let needed = 1_u128 << security.get();
+    let left = u128::from(LEFT_TO_TRIES);
+    let is_enough = |n| strength(n, layers).saturating_mul(left - 1) >= left << security.get();
     let (mut least, mut enough) = (1, 1_u64 << security.get().min(63));
     while least < enough {
         let middle = least + (enough - least) / 2;
-        match strength(middle, layers) >= needed {
+        match is_enough(middle) {
             true => enough = middle,
             false => least = middle + 1,
         }
@@ -144,7 +194,11 @@ mod tests {
     use super::*;
 
     fn security(bits: u8) -> SecurityBits {
-        SecurityBits::new(bits).unwrap()
+        SecurityBits::insecure_for_measurements(bits).unwrap()
+    }
+
+    fn is_enough(triples: u64, layers: u32, bits: u32) -> bool {
+        strength(triples, layers).saturating_mul(63) >= 64 << bits
     }
 
     #[test]
@@ -152,12 +206,13 @@ mod tests {
         for bits in [1, 7, 40, 41, 53, 64] {
             for layers in 2..=u32::from(bits) + 1 {
                 let least = least_triples(layers, security(bits));
-                assert!(strength(least, layers) >= 1 << bits, "{bits} {layers}");
-                assert!(least == 1 || strength(least - 1, layers) < 1 << bits);
+                assert!(is_enough(least, layers, bits.into()), "{bits} {layers}");
+                assert!(least == 1 || !is_enough(least - 1, layers, bits.into()));
             }
             for wanted in [1, 2, 100, 6400, 30_000, 1 << 20, 100_000_000] {
                 let size = LotSize::cheapest(wanted, security(bits));
-                assert!(size.security_bits() >= u32::from(bits), "{bits} {size:?}");
+                let (triples, layers) = (size.triples as u64, size.layers as u32);
+                assert!(is_enough(triples, layers, bits.into()), "{bits} {size:?}");
                 assert!(size.leaky_ands() as u64 <= MAX_LEAKY_ANDS);
                 assert!(size.triples as u64 >= wanted.min(25_000), "{bits} {size:?}");
             }
@@ -170,11 +225,11 @@ mod tests {
         let least = |layers, bits| least_triples(layers, security(bits));
         assert_eq!(
             [3, 4, 5, 6].map(|b| least(b, 40)),
-            [396_325, 4186, 434, 112]
+            [399_458, 4208, 436, 113]
         );
         assert_eq!(
             [4, 5, 6, 7].map(|b| least(b, 64)),
-            [1_071_379, 27_775, 3114, 726]
+            [1_077_018, 27_884, 3124, 727]
         );
         let size = |wanted, bits| LotSize::cheapest(wanted, security(bits));
         let lot = |triples, layers| LotSize { triples, layers };
@@ -207,10 +262,42 @@ mod tests {
         assert!(best <= 2_f64.powi(-3) / 25.0, "{best}");
     }
 
+    /// Fewer than 40 bits are no security against a malicious party, and more than 64 are more than
+    /// the OTs give.
     #[test]
-    fn more_than_the_ots_give_is_refused() {
-        assert!(SecurityBits::new(0).is_err());
-        let error = SecurityBits::new(65).unwrap_err();
-        assert!(error.to_string().contains("64"), "{error}");
+    fn what_is_no_security_is_refused() {
+        for bits in [0, 1, 39, 65, 80, 255] {
+            let error = SecurityBits::new(bits).unwrap_err().to_string();
+            assert!(error.contains("ask for 40 to 64"), "{error}");
+        }
+        assert!([40, 64].iter().all(|bits| SecurityBits::new(*bits).is_ok()));
+        for bits in [0, 65] {
+            assert!(SecurityBits::insecure_for_measurements(bits).is_err());
+        }
+    }
+
+    /// All epochs with a peer, for ever, are lost with 2^-s at most: what the first one may lose,
+    /// and the sum over 2^20 further ones with its tail, below the integral of 1/(64 t^2).
+    #[test]
+    fn all_tries_together_stay_below_what_was_asked_for() {
+        let tries = 1_u64 << 20;
+        let of = |tries| (-f64::from(charge_bits(tries))).exp2();
+        let further: f64 = (1..tries).map(of).sum();
+        let tail = 1.0 / (64.0 * (tries - 1) as f64);
+        assert!(63.0 / 64.0 + further + tail <= 1.0, "{further}");
+        assert_eq!([0, 1, 2, 3, 20].map(charge_bits), [0, 7, 9, 10, 15]);
+        let charged = |bits, tries| security(bits).charged(charge_bits(tries));
+        assert_eq!(charged(40, 1).map(SecurityBits::get), Some(47));
+        assert_eq!(charged(64, 31).map(SecurityBits::get), Some(80));
+        assert!(charged(64, 32).is_none() && charged(40, u64::MAX).is_none());
+        // There are lots for every s that a run is raised to.
+        for bits in MIN_SECURITY_BITS..=MAX_CHARGED_BITS {
+            for wanted in [1, 6400, 10_000_000] {
+                let size = LotSize::cheapest(wanted, SecurityBits(bits));
+                let (triples, layers) = (size.triples as u64, size.layers as u32);
+                assert!(is_enough(triples, layers, bits.into()), "{bits} {size:?}");
+                assert!(size.leaky_ands() as u64 <= MAX_LEAKY_ANDS);
+            }
+        }
     }
 }

@@ -25,6 +25,7 @@ use super::layout::KEY_BITS;
 use super::parameters::{Bucket, CircuitCost, Cut, Factorials, MAX_CIRCUITS, cheapest};
 use super::returned;
 use crate::Error;
+use crate::malicious::tries;
 
 /// What each way to cheat is held below the whole, in bits: there are three ways, and 3 < 2^2.
 const SHARE_BITS: u8 = 2;
@@ -43,13 +44,7 @@ pub const MAX_EXECUTIONS: u64 = 1 << 12;
 /// 3t(t+1)⌉, and the sum of 3/4 / (3t(t+1)) over all t ≥ 1 is 1/4.
 #[must_use]
 pub fn charge_bits(tries: u64) -> u8 {
-    let tries = u128::from(tries);
-    let weight = (3 * tries).saturating_mul(tries + 1);
-    match weight.checked_next_power_of_two() {
-        _ if tries == 0 => 0,
-        Some(power) => power.trailing_zeros() as u8,
-        None => u8::MAX,
-    }
+    tries::charge_bits(3, tries)
 }
 
 /// How many circuits a batch takes. Both parties compute or are told the same.

@@ -10,6 +10,7 @@
 //! | `parallel` | work on several threads |
 //! | `returned` | a result that is masked and authenticated in the circuit |
 //! | `shuffle` | uniform shuffles |
+//! | `tries` | what tries cost that a peer does not finish |
 //! | `walk` | a function garbled and evaluated as a whole |
 
 pub(crate) mod bits;
@@ -21,4 +22,5 @@ pub(crate) mod pads;
 pub(crate) mod parallel;
 pub(crate) mod returned;
 pub(crate) mod shuffle;
+pub(crate) mod tries;
 pub(crate) mod walk;

@@ -1,6 +1,6 @@
 //! Two sessions of one party, and a party of three over both.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rand_core::UnwrapErr;
 use tacit_circuit::Role;
@@ -12,6 +12,7 @@ use tacit_protocol::party::Progress;
 use tacit_protocol::session::RunTag;
 use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, Refill};
 use tacit_protocol::{Incompatibility, Misbehaviour};
+use web_time::Instant;
 
 use super::OutsourcedJob;
 use crate::cost::{Phase, PhaseCost};

@@ -238,6 +238,7 @@ impl<'f> OutsourcedJob<'f> {
         let some = |count| OtNeed {
             count,
             security: Security::Malicious,
+            ..OtNeed::NONE
         };
         let (client, cut) = (some(self.client_ots()?), some(self.cut_ots()));
         Ok(match (first, second) {
@@ -264,6 +265,7 @@ impl<'f> OutsourcedJob<'f> {
             threat_model: self.threat_model(),
             // Rounded down: what is promised holds.
             statistical_security_bits: (!self.parameters.is_semi_honest()).then_some(bits as u8),
+            security_scope: None,
             cost: Cost {
                 phases,
                 and_gates,

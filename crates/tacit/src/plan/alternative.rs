@@ -124,6 +124,7 @@ impl Candidate {
         let need = OtNeed {
             count: function.input_bits(Role::Evaluator) as u64,
             security: Security::SemiHonest,
+            ..OtNeed::NONE
         };
         let sketch = Sketch {
             protocol,
@@ -312,6 +313,7 @@ impl Costs<'_> {
         let need = OtNeed {
             count: ots,
             security: Security::Malicious,
+            ..OtNeed::NONE
         };
         let extension = need.fastest_over(way.link());
         let transfers = extension_bytes(extension, need.security, ots as usize);

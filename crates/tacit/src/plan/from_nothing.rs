@@ -44,6 +44,7 @@ impl Candidate {
         let need = OtNeed {
             count: LotSize::cheapest(function.and_gates(), security).ots() as u64,
             security: Security::Malicious,
+            ..OtNeed::NONE
         };
         let outline = outline(function, security, need.fastest_over(way.link()))?;
         let work = calibration.leaky_and()? * outline.leaky_ands as f64;

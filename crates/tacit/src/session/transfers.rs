@@ -16,7 +16,8 @@ use tacit_protocol::setup::{
 use super::{Session, Side};
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::drive;
-use crate::{BaseOt, Error, OtExtension};
+use crate::stock::tries::{self, CountedTry, TryName};
+use crate::{BaseOt, Error, OtExtension, Stocks, Tried};
 
 /// The OTs that a session has, and how it comes to them.
 pub(super) struct Transfers {
@@ -28,7 +29,7 @@ pub(super) struct Transfers {
     garbler: Option<GarblerOt>,
     evaluator: Option<EvaluatorOt>,
     /// Epochs of `authenticated`, one for each role of this party.
-    epochs: Vec<Epoch>,
+    epochs: Vec<IdleEpoch>,
 }
 
 /// The OTs that a run takes, by which an extension is chosen.
@@ -36,14 +37,28 @@ pub(super) struct Transfers {
 pub(crate) struct OtNeed {
     pub(crate) count: u64,
     pub(crate) security: Security,
+    /// Whether OTs are most of what the run makes and sends.
+    pub(crate) is_bulk: bool,
 }
+
+/// From so many OTs on, a run that is made of OTs takes k = 4 where nobody knows the link: made
+/// with the checks they are no slower than with k = 2, and half as long (docs/benchmarks.md).
+const BULK_OTS: u64 = 4096;
 
 impl OtNeed {
     /// A run that takes none.
     pub(crate) const NONE: Self = Self {
         count: 0,
         security: Security::SemiHonest,
+        is_bulk: false,
     };
+
+    /// The extension where nobody knows the link.
+    fn over_any_link(self) -> Extension {
+        let four = Extension::from_name("softspoken-4");
+        let four = four.filter(|_| self.is_bulk && self.count >= BULK_OTS);
+        four.unwrap_or_default()
+    }
 
     /// The extension that makes them fastest over `link`, of those that rest on symmetric
     /// cryptography alone.
@@ -55,6 +70,34 @@ impl OtNeed {
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
         let count = count.min(source::MAX_REFILL);
         Choice::fastest(link, self.security, count, false).extension
+    }
+}
+
+/// An epoch of `authenticated`, and how it is counted. Where it is dropped in a run that has not
+/// ended well, it stays counted on the disk.
+pub(crate) struct CountedEpoch {
+    pub(crate) epoch: Epoch,
+    /// The try, where this party counts.
+    pub(crate) tried: Option<CountedTry>,
+    /// By how many bits earlier tries raise s, at the party where they raise it more.
+    pub(crate) charge_bits: u8,
+}
+
+/// An epoch between two runs. When the session ends, it is taken off the count: all its runs have
+/// ended well.
+struct IdleEpoch(Option<CountedEpoch>);
+
+impl IdleEpoch {
+    fn role(&self) -> Option<Role> {
+        self.0.as_ref().map(|counted| counted.epoch.role())
+    }
+}
+
+impl Drop for IdleEpoch {
+    fn drop(&mut self) {
+        let tried = self.0.take().and_then(|counted| counted.tried);
+        // A try that cannot be taken off stays, which costs security bits and loses none.
+        let _ = tried.map(CountedTry::finish);
     }
 }
 
@@ -80,8 +123,9 @@ impl Transfers {
     /// Settles the extension that this party, which connected, proposes for a session that begins
     /// with these OTs: what it was told, else what the link says.
     pub(super) fn choose(&mut self, need: OtNeed) {
-        if let (false, Some(link)) = (self.told, self.link) {
-            self.settings.extension = need.fastest_over(link);
+        if !self.told {
+            let link = self.link.map(|link| need.fastest_over(link));
+            self.settings.extension = link.unwrap_or_else(|| need.over_any_link());
         }
     }
 
@@ -131,7 +175,8 @@ impl Session {
 
     /// Chooses how the session's OTs are made from base OTs; parties that both choose must choose
     /// the same. A connecting party that does not takes the fastest over the link
-    /// ([`set_link`](Self::set_link)), or SoftSpoken with k = 2; a listening one that does not
+    /// ([`set_link`](Self::set_link)), or SoftSpoken with k = 2, or with k = 4 where it begins with
+    /// a run by `authenticated`; a listening one that does not
     /// takes what the other proposes. Neither takes silent OT, which rests on LPN, unless told.
     ///
     /// # Errors
@@ -220,13 +265,33 @@ impl Session {
     }
 
     /// Takes the epoch of `authenticated` for `role` for a run, which gives it back if it succeeds.
-    /// Sets one up with base OTs of its own, if it is the first time; what that took.
-    pub(crate) fn take_epoch(&mut self, role: Role) -> Result<(Epoch, Option<PhaseCost>), Error> {
-        let mut epochs = self.transfers.epochs.iter();
-        if let Some(there) = epochs.position(|epoch| epoch.role() == role) {
-            return Ok((self.transfers.epochs.swap_remove(there), None));
+    /// Sets one up with base OTs of its own, if it is the first time; what that took. If there are
+    /// `stocks`, the epoch is counted there as a try before the peer hears anything of it, and what
+    /// earlier tries raise `bits` to is told to the peer.
+    pub(crate) fn take_epoch(
+        &mut self,
+        (role, bits): (Role, u8),
+        stocks: Option<&Stocks>,
+    ) -> Result<(CountedEpoch, Option<PhaseCost>), Error> {
+        let mut epochs = self.transfers.epochs.iter_mut();
+        if let Some(there) = epochs.position(|idle| idle.role() == Some(role))
+            && let Some(counted) = self.transfers.epochs.swap_remove(there).0.take()
+        {
+            return Ok((counted, None));
         }
         let clock = Clock::start(self);
+        let tried = match stocks {
+            Some(stocks) => {
+                let name = TryName::in_session(self, role, Tried::Authenticated)?;
+                Some(CountedTry::begin(stocks, name)?)
+            }
+            None => None,
+        };
+        let unfinished = tried.as_ref().map_or(0, |tried| tried.before);
+        let own = tries::charged(bits, Tried::Authenticated, unfinished)?;
+        tries::tell(self, own)?;
+        let others = tries::hear(self, bits)?;
+        let charge_bits = own.max(others) - bits;
         let settings = self.transfers.settings;
         let connecting_role = self.connecting_role(role);
         let tag = |sender| {
@@ -243,13 +308,17 @@ impl Session {
         let mut rng = UnwrapErr(getrandom::SysRng);
         let mut setup = EpochSetup::new(role, settings, tags, &mut rng)?;
         self.move_messages(&mut setup)?;
-        let epoch = setup.finish()?;
-        Ok((epoch, Some(clock.stop(Phase::Setup, self))))
+        let counted = CountedEpoch {
+            epoch: setup.finish()?,
+            tried,
+            charge_bits,
+        };
+        Ok((counted, Some(clock.stop(Phase::Setup, self))))
     }
 
-    /// Keeps an epoch for the next run.
-    pub(crate) fn keep_epoch(&mut self, epoch: Epoch) {
-        self.transfers.epochs.push(epoch);
+    /// Keeps an epoch whose run has ended well for the next run.
+    pub(crate) fn keep_epoch(&mut self, epoch: CountedEpoch) {
+        self.transfers.epochs.push(IdleEpoch(Some(epoch)));
     }
 
     /// Makes sure of `count` OTs for `role`, for which there are base OTs. Returns what it took, if

@@ -9,6 +9,7 @@
 //! | `supply` | leases for a run, and the material that they give |
 //! | `run` | a run of `prepared` |
 //! | `batch` | checked batches of `batch`: how they are prepared, and a run of one execution |
+//! | `tries` | what is recorded of a peer: tries not finished, and cheats |
 //! | `usage` | how fast the stock is used |
 //!
 //! The bytes on disk and their invariants are those of the crate `tacit_stock`; what crosses the
@@ -21,19 +22,20 @@ mod opened;
 mod prepare;
 mod run;
 mod supply;
+pub(crate) mod tries;
 mod usage;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use tacit_stock::{Disk, Lease, Limits, RootKey, Wanted};
+use tacit_stock::{Lease, Limits, RootKey, Wanted};
 
 use crate::Error;
 
-pub use batch::{BatchBound, BatchPlan, BatchPreparation, PreparedBatch, charge_bits};
+pub use batch::{BatchBound, BatchPlan, BatchPreparation, PreparedBatch};
 pub(crate) use batch::{
-    BatchRun, BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, check_scheme, family,
+    BatchOutcome, BatchRun, BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, check_scheme, family,
     with_batch_scheme,
 };
 pub use chains::KeptChain;
@@ -44,9 +46,10 @@ pub(crate) use run::PreparedRun;
 pub use supply::TakenNumbers;
 pub(crate) use supply::{LeaseOrder, Supplies};
 pub use tacit_stock::{
-    Access, BatchRecord, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId,
-    Report, Span, StockError, Storage, check_chain_name,
+    Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId, Report, Span,
+    StockError, Storage, Tried, TryRecord, check_chain_name,
 };
+pub use tries::{TryName, charge_bits};
 
 /// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough
 /// that what is stored around them is small.
@@ -82,8 +85,9 @@ impl Stocks {
     /// # Errors
     ///
     /// The folder cannot be made, or its key is damaged or open to others.
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, Error> {
-        Self::over(Arc::new(Disk), folder, max_bytes)
+        Self::over(Arc::new(tacit_stock::Disk), folder, max_bytes)
     }
 
     /// As [`Stocks::open`], on other storage than the disk.

@@ -285,6 +285,7 @@ fn ot_need(levels: &Levels) -> OtNeed {
     OtNeed {
         count: blocks.saturating_mul(OT_BLOCK),
         security: Security::Malicious,
+        ..OtNeed::NONE
     }
 }
 

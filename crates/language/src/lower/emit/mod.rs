@@ -2,16 +2,21 @@
 //!
 //! All wires that calls read and give stand in one value, each at a place of its own.
 
+mod costs;
+mod region;
+mod roll;
 mod text;
 
 use std::collections::{BTreeMap, HashMap};
 
+use costs::Costs;
+use roll::Steps;
 use tacit_circuit::{
-    Circuit, Component, Digest, FunctionBuilder, FunctionError, Gate, Port, Recipient, Role, Type,
-    Wire,
+    Component, Digest, FunctionBuilder, FunctionError, Port, Recipient, Role, Type, Wire,
 };
 
-use super::cut::{Levels, Shape, Source, Traced, levels};
+use super::cut::{Levels, Live, Shape, Source, Traced, levels};
+use super::lines::LineCosts;
 use super::run::{Origin, Run, port_type, shape, trace};
 use super::trace::Call;
 use super::{CircuitFiles, Error, Lower, Lowered, component};
@@ -24,13 +29,14 @@ pub(super) fn function(
     name: &str,
     id: EntryId,
     files: &dyn CircuitFiles,
-) -> Lower<Lowered> {
+    recorded: bool,
+) -> Lower<(Lowered, LineCosts)> {
     let entry = &program.entries[id.0 as usize];
     let random = match program.draws_random {
-        true => trace(program, entry, files, 0)?.drawn,
+        true => trace(program, entry, files, 0, false)?.drawn,
         false => 0,
     };
-    let run = trace(program, entry, files, random)?;
+    let run = trace(program, entry, files, random, recorded)?;
     Emitter::new(program, entry, &run, files)?.emit(name)
 }
 
@@ -48,8 +54,12 @@ struct Emitter<'r, 'p> {
     files: &'p dyn CircuitFiles,
     traced: Traced<'r>,
     shape: Shape,
+    /// The first of the outputs that are the run's.
+    results: usize,
+    live: Live,
     levels: Levels,
     builder: FunctionBuilder,
+    steps: Steps,
     /// The name of the value that holds all wires.
     value: String,
     /// Places of the value that are taken.
@@ -58,9 +68,15 @@ struct Emitter<'r, 'p> {
     inputs: Vec<usize>,
     /// Where the gates are that something outside their region reads.
     gates: Vec<Option<usize>>,
-    components: HashMap<FunctionId, String>,
-    regions: HashMap<Digest, String>,
+    /// The wire of each gate in its region, once that is made.
+    wires: Vec<Wire>,
+    /// The input wire of the region at hand for each place that it reads.
+    ports: Vec<Wire>,
+    components: HashMap<FunctionId, usize>,
+    regions: HashMap<Digest, usize>,
+    /// The names of the function's components, by number.
     names: Vec<String>,
+    costs: Costs,
 }
 
 impl<'r, 'p> Emitter<'r, 'p> {
@@ -71,29 +87,39 @@ impl<'r, 'p> Emitter<'r, 'p> {
         files: &'p dyn CircuitFiles,
     ) -> Lower<Self> {
         let traced = Traced::new(&run.circuit);
-        let shape = shape(run);
-        let levels = levels(&traced, &shape);
-        let mut value = "wires".to_owned();
-        let taken = |value: &str| run.given.iter().any(|given| given.name == value);
-        while taken(&value) {
-            value.push('_');
+        let mut shape = shape(run);
+        let results = shape.arguments.last().map_or(0, |range| range.end);
+        let live = Live::new(&traced, &shape, results);
+        // What nobody needs does not wait for anything.
+        for (arguments, live) in shape.arguments.iter_mut().zip(&live.calls) {
+            if !live {
+                arguments.end = arguments.start;
+            }
         }
+        let levels = levels(&traced, &shape);
+        let value = unused(run, "wires", |name, taken| taken == name);
         Ok(Self {
             program,
             entry,
             run,
             files,
             shape,
+            results,
+            live,
             levels,
             builder: FunctionBuilder::new(entry.name.as_str()),
+            steps: Steps::default(),
             value,
             size: run.circuit.input_bits(),
             inputs: (0..run.circuit.input_bits()).collect(),
             gates: vec![None; traced.gates.len()],
+            wires: vec![0; traced.gates.len()],
+            ports: Vec::new(),
             traced,
             components: HashMap::new(),
             regions: HashMap::new(),
             names: Vec::new(),
+            costs: Costs::default(),
         })
     }
 
@@ -101,20 +127,23 @@ impl<'r, 'p> Emitter<'r, 'p> {
         Error::At(span, error.to_string())
     }
 
-    fn emit(mut self, name: &str) -> Lower<Lowered> {
+    fn emit(mut self, name: &str) -> Lower<(Lowered, LineCosts)> {
         self.builder = FunctionBuilder::new(name);
         let used = self.used_inputs();
         self.give(&used);
         let last = self.levels.calls.iter().copied().max().unwrap_or(0);
         let mut gates: Vec<Vec<usize>> = vec![Vec::new(); last as usize + 1];
         for (gate, &level) in self.levels.gates.iter().enumerate() {
-            if self.traced.source((self.traced.inputs + gate) as Wire) == Source::Gate(gate) {
+            let wire = (self.traced.inputs + gate) as Wire;
+            if self.live.gates[gate] && self.traced.source(wire) == Source::Gate(gate) {
                 gates[level as usize].push(gate);
             }
         }
         let mut calls: Vec<Vec<usize>> = vec![Vec::new(); last as usize + 1];
         for (call, &level) in self.levels.calls.iter().enumerate() {
-            calls[level as usize].push(call);
+            if self.live.calls[call] {
+                calls[level as usize].push(call);
+            }
         }
         let read_outside = self.read_outside();
         for level in 0..=last as usize {
@@ -123,7 +152,11 @@ impl<'r, 'p> Emitter<'r, 'p> {
             }
             self.region(&gates[level], &read_outside)?;
         }
-        self.outputs();
+        let outputs = self.outputs();
+        let steps = std::mem::take(&mut self.steps);
+        let counter = unused(self.run, "k", |name, taken| taken.starts_with(name));
+        steps.give(&mut self.builder, &self.names, &self.value, &counter);
+        self.give_outputs(outputs);
         let wires = format!("bits[{}]", self.size);
         self.builder.value(&self.value, &wires);
         let family = self.builder.finish();
@@ -133,10 +166,12 @@ impl<'r, 'p> Emitter<'r, 'p> {
             .map_err(|error| self.failed(self.entry.span, &error))?;
         let random = self.run.given.iter();
         let random = random.filter(|given| matches!(given.from, Origin::Random(_)));
-        Ok(Lowered {
+        let lowered = Lowered {
             function,
             random: random.map(|given| given.name.clone()).collect(),
-        })
+        };
+        let lines = self.costs.lines(self.program, self.run);
+        Ok((lowered, lines))
     }
 
     /// Which input wires something reads.
@@ -185,26 +220,6 @@ impl<'r, 'p> Emitter<'r, 'p> {
         }
     }
 
-    /// For each gate whether a gate of another region, a call or a result reads it.
-    fn read_outside(&self) -> Vec<bool> {
-        let mut outside = vec![false; self.traced.gates.len()];
-        for (gate, &level) in self.levels.gates.iter().enumerate() {
-            for read in self.traced.reads(gate) {
-                if let Source::Gate(read) = read
-                    && self.levels.gates[read] != level
-                {
-                    outside[read] = true;
-                }
-            }
-        }
-        for &wire in self.traced.outputs {
-            if let Source::Gate(gate) = self.traced.source(wire) {
-                outside[gate] = true;
-            }
-        }
-        outside
-    }
-
     fn location(&self, source: Source) -> Location {
         match source {
             Source::Constant(bit) => Location::Constant(bit),
@@ -216,9 +231,16 @@ impl<'r, 'p> Emitter<'r, 'p> {
     }
 
     fn call(&mut self, number: usize) -> Lower<()> {
-        let Call { function, span } = self.run.calls[number].clone();
-        let name = self.component(function, span)?;
+        let Call {
+            function,
+            span,
+            site,
+        } = self.run.calls[number];
+        let component = self.component(function, span)?;
         let ports = self.arguments_of(function);
+        if self.run.recorded.is_some() {
+            self.costs.call(site, function, ports.iter().sum());
+        }
         // The ports of a circuit from elsewhere may mean numbers; those of others are bits.
         let body = &self.program.functions[function.0 as usize].body;
         let is_external = !matches!(body, Body::Block(_));
@@ -236,15 +258,9 @@ impl<'r, 'p> Emitter<'r, 'p> {
                 false => self.joined(&locations),
             });
         }
-        let result = self.shape.results[number].clone();
-        let step = format!(
-            "{}[{}..{}]={name}({})",
-            self.value,
-            result.start,
-            result.end,
-            arguments.join(",")
-        );
-        self.builder.step(&step);
+        let result = &self.shape.results[number];
+        let target = (result.start, result.len());
+        self.steps.push(target, Some(component), arguments);
         Ok(())
     }
 
@@ -258,12 +274,16 @@ impl<'r, 'p> Emitter<'r, 'p> {
         widths.filter(|width| *width > 0).collect()
     }
 
-    /// The name of a component, which is made when it is first called.
-    fn component(&mut self, id: FunctionId, span: Span) -> Lower<String> {
-        if let Some(name) = self.components.get(&id) {
-            return Ok(name.clone());
+    /// The number of a component, which is made when it is first called.
+    fn component(&mut self, id: FunctionId, span: Span) -> Lower<usize> {
+        if let Some(number) = self.components.get(&id) {
+            return Ok(*number);
         }
-        let circuit = component::circuit(self.program, id, self.files)?;
+        let recorded = self.run.recorded.is_some();
+        let (circuit, lines) = component::circuit(self.program, id, self.files, recorded)?;
+        if let Some(lines) = lines {
+            self.costs.component(id, lines);
+        }
         let outputs = vec![Port::new("result", Type::bits(circuit.output_bits()))];
         let inputs = circuit.inputs().to_vec();
         let circuit = circuit.with_ports(inputs, outputs);
@@ -272,8 +292,9 @@ impl<'r, 'p> Emitter<'r, 'p> {
         let name = self.free_name(&wanted);
         self.builder
             .component(&name, Component::new(&name, circuit));
-        self.components.insert(id, name.clone());
-        Ok(name)
+        let number = self.names.len() - 1;
+        self.components.insert(id, number);
+        Ok(number)
     }
 
     fn free_name(&mut self, wanted: &str) -> String {
@@ -297,105 +318,9 @@ impl<'r, 'p> Emitter<'r, 'p> {
         name
     }
 
-    /// The gates of a region as a component, and its one call.
-    fn region(&mut self, gates: &[usize], read_outside: &[bool]) -> Lower<()> {
-        if gates.is_empty() {
-            return Ok(());
-        }
-        let mut inside: HashMap<usize, Wire> = HashMap::with_capacity(gates.len());
-        let mut read: Vec<usize> = Vec::new();
-        for &gate in gates {
-            for source in self.traced.reads(gate) {
-                let is_inside = matches!(source, Source::Gate(g) if inside.contains_key(&g));
-                if let (false, Location::At(at)) = (is_inside, self.outer_location(source, &inside))
-                {
-                    read.push(at);
-                }
-            }
-            inside.insert(gate, 0);
-        }
-        read.sort_unstable();
-        read.dedup();
-        let circuit = self.region_circuit(gates, &read, read_outside, &mut inside)?;
-        let exported = circuit.output_bits();
-        let start = self.size;
-        self.size += exported;
-        let outside = gates.iter().filter(|gate| read_outside[**gate]);
-        for (place, &gate) in outside.enumerate() {
-            self.gates[gate] = Some(start + place);
-        }
-        let component = Component::new("between", circuit);
-        let name = match self.regions.get(&component.digest()) {
-            Some(name) => name.clone(),
-            None => {
-                let name = self.free_name("between");
-                self.regions.insert(component.digest(), name.clone());
-                self.builder.component(&name, component);
-                name
-            }
-        };
-        let locations: Vec<Location> = read.into_iter().map(Location::At).collect();
-        let argument = self.joined(&locations);
-        let end = start + exported;
-        let step = format!("{}[{start}..{end}]={name}({argument})", self.value);
-        self.builder.step(&step);
-        Ok(())
-    }
-
-    fn outer_location(&self, source: Source, inside: &HashMap<usize, Wire>) -> Location {
-        match source {
-            Source::Gate(gate) if inside.contains_key(&gate) => Location::Constant(false),
-            source => self.location(source),
-        }
-    }
-
-    fn region_circuit(
-        &self,
-        gates: &[usize],
-        read: &[usize],
-        read_outside: &[bool],
-        inside: &mut HashMap<usize, Wire>,
-    ) -> Lower<Circuit> {
-        let place_of: HashMap<usize, Wire> = read
-            .iter()
-            .enumerate()
-            .map(|(wire, at)| (*at, wire as Wire))
-            .collect();
-        let mut outputs = Vec::new();
-        let mut made = Vec::with_capacity(gates.len());
-        for (number, &gate) in gates.iter().enumerate() {
-            let wire = |source: Source| match source {
-                Source::Gate(of) if inside.get(&of).is_some_and(|wire| *wire > 0) => inside[&of],
-                source => match self.location(source) {
-                    Location::At(at) => place_of[&at],
-                    Location::Constant(_) => unreachable!("gates with constants are folded"),
-                },
-            };
-            let reads: Vec<Wire> = self.traced.reads(gate).map(wire).collect();
-            made.push(match (self.traced.gates[gate], &reads[..]) {
-                (Gate::Xor(..), &[a, b]) => Gate::Xor(a, b),
-                (Gate::And(..), &[a, b]) => Gate::And(a, b),
-                (_, reads) => Gate::Inv(reads[0]),
-            });
-            let wire = (read.len() + number) as Wire;
-            inside.insert(gate, wire);
-            if read_outside[gate] {
-                outputs.push(wire);
-            }
-        }
-        let ports = |name: &str, width| vec![Port::new(name, Type::bits(width))];
-        let circuit = Circuit::new(
-            ports("in", read.len()),
-            ports("out", outputs.len()),
-            made,
-            outputs,
-        );
-        circuit.map_err(|error| Error::At(self.entry.span, error.to_string()))
-    }
-
-    fn outputs(&mut self) {
-        let calls = self.shape.arguments.last().map_or(0, |range| range.end);
-        let mut start = calls;
+    /// What the outputs and saved values are, as text.
+    fn outputs(&mut self) -> Vec<Output> {
+        let mut start = self.results;
         let program = self.program;
         let results = self.entry.outputs.iter().map(|output| {
             let to = match output.to {
@@ -410,6 +335,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
             (state.name.to_string(), state.ty, None)
         });
         let all: Vec<_> = results.chain(saved).collect();
+        let mut outputs = Vec::with_capacity(all.len());
         for (name, ty, to) in all {
             let end = start + program.types.width(ty) as usize;
             let wires = &self.traced.outputs[start..end];
@@ -418,12 +344,46 @@ impl<'r, 'p> Emitter<'r, 'p> {
                 .iter()
                 .map(|wire| self.location(self.traced.source(*wire)))
                 .collect();
-            let value = self.in_a_row(&locations);
-            let ty = port_type(program, ty);
+            let pieces = self.in_a_row(&locations);
+            outputs.push(Output {
+                name,
+                ty: port_type(program, ty),
+                to,
+                value: self.text(&pieces),
+            });
+        }
+        outputs
+    }
+
+    fn give_outputs(&mut self, outputs: Vec<Output>) {
+        for Output {
+            name,
+            ty,
+            to,
+            value,
+        } in outputs
+        {
             match to {
                 Some(to) => self.builder.output(&name, &ty, to, &value),
                 None => self.builder.save(&name, &ty, &value),
             };
         }
     }
+}
+
+/// An output, or where it goes to nobody a saved value.
+struct Output {
+    name: String,
+    ty: String,
+    to: Option<Recipient>,
+    value: String,
+}
+
+/// A name that no input has, of which `clashes` says when another one is in its way.
+fn unused(run: &Run, wanted: &str, clashes: impl Fn(&str, &str) -> bool) -> String {
+    let mut name = wanted.to_owned();
+    while run.given.iter().any(|given| clashes(&name, &given.name)) {
+        name.push('_');
+    }
+    name
 }

@@ -68,7 +68,7 @@ pub(super) fn terms(function: &Function, bits: u8) -> Terms<'_> {
     Terms {
         function,
         tag: tag(function),
-        security: SecurityBits::new(bits).unwrap(),
+        security: SecurityBits::insecure_for_measurements(bits).unwrap(),
         construction: Construction::TwoCall,
     }
 }

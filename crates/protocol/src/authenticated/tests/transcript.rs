@@ -45,9 +45,9 @@ fn transcripts_are_those_of_the_vectors() {
     ];
     let found = runs.map(|(name, bits, construction)| transcript(name, bits, construction));
     let expected = [
-        "387db35d6441bf49e33681b139fc2c6e99c0eed986e76a9234c06f5daf430a22",
-        "2b7f4c51aa1e96c3e8a30606dcd0f2acc27fca56e63ca7fa666b875cc0a4b793",
-        "bb9826985cf89fc549dba7f62fcd02c9843c1b65888420a5c2ac65fba4995926",
+        "ddd09b2661cc83d1e40fe1ce27605d642173d09e474f96ac0aa201b50bac0050",
+        "7c4d1574ba555b7f3a22b7e40cfaf668cb6c694646d8d342c224b403ff027b33",
+        "2cde7e7fa013ab010449ce9c8724537ef387178a403ae93169fe44b211532d67",
     ];
     assert_eq!(found, expected);
 }

@@ -245,7 +245,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["6614ab4ab3148f67", "30117388e560ffc6", "ba41c08b8b4218fa"];
+    let expected = ["5022558d70783ba8", "91108325cb2ad6b3", "68091ad4face198f"];
     assert_eq!(digests, expected);
 }
 

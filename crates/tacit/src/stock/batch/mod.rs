@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `prepare` | fills the stock: one lot for each batch, published when both have checked it |
 //! | `run` | leases an execution at both parties, and runs it |
-//! | `tries` | what is recorded of a peer: tries not finished, and cheats |
 //!
 //! An execution is an instance of a kind, as a garbled component is; its record begins, where the
 //! tables are, with the batch that it belongs to: the plan and the name that its hashes are bound
@@ -13,7 +12,7 @@
 //! first 31 bytes of a hash of the function and s, then the size of a bucket, so that a run finds
 //! all batches of its function whatever their plans.
 //!
-//! **Tries are counted** (`tries`): the evaluator plans a batch at an s that is raised for those
+//! **Tries are counted** ([`tries`](super::tries)): the evaluator plans a batch at an s that is raised for those
 //! that this peer began and did not finish, and tells the garbler that s before both make the batch.
 //! A batch whose peer was caught in a run is set aside by both, and counted, too.
 //!
@@ -22,7 +21,6 @@
 
 mod prepare;
 mod run;
-mod tries;
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Function, Role};
@@ -36,8 +34,7 @@ use super::OpenedStock;
 use crate::Error;
 
 pub use prepare::{BatchPreparation, PreparedBatch};
-pub(crate) use run::BatchRun;
-pub use tacit_protocol::batch::plan::charge_bits;
+pub(crate) use run::{BatchOutcome, BatchRun};
 pub use tacit_protocol::batch::{Bound as BatchBound, Plan as BatchPlan};
 
 /// The statistical security parameter, unless asked otherwise.

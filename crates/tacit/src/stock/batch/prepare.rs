@@ -18,15 +18,16 @@ use tacit_protocol::batch::{
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
 use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, Refill};
-use tacit_stock::{LotWriter, Span};
+use tacit_stock::{LotWriter, Span, Tried};
 
 use super::{
     BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, header, kind_of, kinds_in_stock, name_of,
-    shape, tries, with_batch_scheme,
+    shape, with_batch_scheme,
 };
 use crate::driver::drive;
 use crate::session::OtNeed;
 use crate::stock::OpenedStock;
+use crate::stock::tries::{self, CountedTry, TryName};
 use crate::{Error, OtExtension, Session, Stocks};
 
 /// An order for checked executions of one function: both parties give the same, each in its role.
@@ -172,6 +173,7 @@ impl<'w> BatchPreparation<'w> {
         let need = OtNeed {
             count: self.planned()?.1.ots,
             security: Security::Malicious,
+            ..OtNeed::NONE
         };
         let (begun, meter) = (Instant::now(), session.channel().meter());
         let (made, available, plan) = session.guarded(|session| {
@@ -270,26 +272,55 @@ impl BatchVisitor for Fill<'_, '_> {
         if missing == 0 {
             return Ok((0, there, None));
         }
-        let charged = tries::agree(session, opened, security_bits)?;
+        let name = TryName::in_session(session, opened.role, Tried::Batches)?;
+        let charged = charged(session, opened, &name, security_bits)?;
         let plan = Plan::cheapest(function, missing, charged)?;
         let batch = Batch::new(scheme, function, plan, &tag)?;
         let kind = kind_of(function, security_bits, &plan)?;
-        let name = name_of(function, security_bits);
-        opened.stocks.note_name(&kind, &name);
+        let shown = name_of(function, security_bits);
+        opened.stocks.note_name(&kind, &shown);
         let span = Span {
             first: opened.next_number(&kind),
             count: missing,
         };
         let lot = preparation.begin_lot(kind, shape(opened.role, &batch)?, span)?;
-        make(session, order, &tag, &batch, (&lot, opened))?;
+        let counting = Counting {
+            stocks: &opened.stocks,
+            name,
+            tried: Cell::new(None),
+        };
+        make(session, order, &tag, &batch, (&lot, &counting))?;
         opened.publish(session, lot)?;
-        let id = opened.stock.id();
-        opened.stocks.note_of_batches(&id, |record| {
-            record.unfinished = record.unfinished.saturating_sub(1);
-        })?;
+        counting.tried.take().map_or(Ok(()), CountedTry::finish)?;
         opened.note_published(&kind, span);
         Ok((missing, there + missing, Some(plan)))
     }
+}
+
+/// Agrees on the s at which a batch is planned that both have ordered at `bits`: the evaluator, whom
+/// tries threaten, says it.
+fn charged(
+    session: &mut Session,
+    opened: &OpenedStock,
+    name: &TryName,
+    bits: u8,
+) -> Result<u8, Error> {
+    match opened.role {
+        Role::Evaluator => {
+            let record = opened.stocks.try_record(name)?;
+            let charged = tries::charged(bits, name.tried, record.unfinished)?;
+            tries::tell(session, charged)?;
+            Ok(charged)
+        }
+        Role::Garbler => tries::hear(session, bits),
+    }
+}
+
+/// The count of a batch, which begins when its check set is about to be opened.
+struct Counting<'a> {
+    stocks: &'a Stocks,
+    name: TryName,
+    tried: Cell<Option<CountedTry>>,
 }
 
 /// Makes and checks all of `batch` into `lot`.
@@ -298,7 +329,7 @@ fn make<S: Scheme<Wire = Block>>(
     order: &mut BatchPreparation<'_>,
     tag: &RunTag,
     batch: &Batch<'_, S>,
-    (lot, opened): (&LotWriter, &OpenedStock),
+    (lot, counting): (&LotWriter, &Counting<'_>),
 ) -> Result<(), Error> {
     let (threads, watch) = (order.threads.get(), &mut order.watch);
     let mut rng = UnwrapErr(getrandom::SysRng);
@@ -306,7 +337,7 @@ fn make<S: Scheme<Wire = Block>>(
     let failed = Cell::new(None);
     let keeper = Keeper {
         lot,
-        opened,
+        counting,
         header: header(batch),
         failed: &failed,
     };
@@ -344,7 +375,7 @@ fn make<S: Scheme<Wire = Block>>(
 /// Puts executions into a lot.
 struct Keeper<'a> {
     lot: &'a LotWriter,
-    opened: &'a OpenedStock,
+    counting: &'a Counting<'a>,
     header: Vec<u8>,
     /// What the stock says where it cannot keep one, or not count a try.
     failed: &'a Cell<Option<Error>>,
@@ -365,11 +396,13 @@ impl Keeper<'_> {
 
     /// Counts a try.
     fn count(&self) -> Result<(), tacit_protocol::Error> {
-        let id = self.opened.stock.id();
-        let counted = self.opened.stocks.note_of_batches(&id, |record| {
-            record.unfinished = record.unfinished.saturating_add(1);
-        });
-        self.told(counted.map(drop))
+        let Counting {
+            stocks,
+            name,
+            tried,
+        } = self.counting;
+        let counted = CountedTry::begin(stocks, *name);
+        self.told(counted.map(|counted| tried.set(Some(counted))))
     }
 
     /// Notes an error for people, and ends the party with it.

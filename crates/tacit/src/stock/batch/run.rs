@@ -13,15 +13,14 @@ use tacit_protocol::batch::{
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::MAX_RUNS_AHEAD;
-use tacit_stock::{ComponentDigest, Instance, Lease};
+use tacit_stock::{ComponentDigest, Instance, Lease, Tried};
 use zeroize::Zeroizing;
 
-use super::{
-    BatchVisitor, HEADER_BYTES, kind_of, kinds_in_stock, name_of, tries, with_batch_scheme,
-};
+use super::{BatchVisitor, HEADER_BYTES, kind_of, kinds_in_stock, name_of, with_batch_scheme};
 use crate::cost::Clock;
 use crate::driver::{drive, receive, send};
 use crate::stock::supply::{Attempt, LEASES_DIFFER, LeaseOrder, TakenNumbers, follow, name};
+use crate::stock::tries::{self, TryName};
 use crate::stock::{OpenedStock, supply};
 use crate::{Error, Session};
 
@@ -37,9 +36,15 @@ pub(crate) struct BatchRun<'a> {
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// What a run gave: this party's output bits in port order, and the beginning of the online stage,
-/// when both parties had all that needs no input.
-pub(crate) type BatchOutcome = (Zeroizing<Vec<bool>>, Clock);
+/// What a run gave.
+pub(crate) struct BatchOutcome {
+    /// This party's output bits in port order.
+    pub(crate) outputs: Zeroizing<Vec<bool>>,
+    /// The beginning of the online stage, when both parties had all that needs no input.
+    pub(crate) online: Clock,
+    /// The s that the batch of the execution was made at.
+    pub(crate) made_at_bits: u8,
+}
 
 impl BatchRun<'_> {
     /// Runs the next execution that both have.
@@ -65,9 +70,10 @@ impl BatchRun<'_> {
             kind,
             instance,
         };
+        let name = TryName::in_session(visitor.session, opened.role, Tried::Batches)?;
         let ran = with_batch_scheme(scheme, visitor)?;
         // Before the peer hears why: it could take the other executions meanwhile.
-        ran.map_err(|error| tries::after_run(opened, (&kind, number), error))
+        ran.map_err(|error| after_run(opened, &name, (&kind, number), error))
     }
 
     /// Leases at both parties one execution, and as many more as the evaluator wants ahead.
@@ -168,7 +174,7 @@ impl BatchVisitor for Execute<'_> {
         let secret = instance.secret();
         let mut seed = Zeroizing::new([0; 32]);
         UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
-        match role {
+        let (outputs, online) = match role {
             Role::Garbler => {
                 let execution = GarblerExecution::from_bytes(&batch, secret);
                 let execution = execution.map_err(|_| broken(function))?;
@@ -178,7 +184,7 @@ impl BatchVisitor for Execute<'_> {
                 send(session.channel(), Kind::ExecutionReady, &[])?;
                 let online = Clock::start(session);
                 drive(session.channel(), &mut party, watch)?;
-                Ok((party.finish()?, online))
+                (party.finish()?, online)
             }
             Role::Evaluator => {
                 let bytes = EvaluatorBytes { secret, published };
@@ -189,9 +195,40 @@ impl BatchVisitor for Execute<'_> {
                 receive(session.channel(), Kind::ExecutionReady, 0)?;
                 let online = Clock::start(session);
                 drive(session.channel(), &mut party, watch)?;
-                Ok((party.finish()?, online))
+                (party.finish()?, online)
             }
+        };
+        Ok(BatchOutcome {
+            outputs,
+            online,
+            made_at_bits: plan.statistical_security_bits(),
+        })
+    }
+}
+
+/// Sets the batch of an execution aside where its run ended because the peer was caught, or says
+/// that it has caught this party. Returns the error of the run, or why that could not be recorded.
+fn after_run(
+    opened: &OpenedStock,
+    name: &TryName,
+    (kind, number): (&ComponentDigest, u64),
+    error: Error,
+) -> Error {
+    if !tries::proves_cheat(&error) {
+        return error;
+    }
+    let set_aside = || -> Result<(), Error> {
+        match opened.stock.set_aside(kind, number)? {
+            Some(_) => tries::note_cheat(&opened.stocks, name),
+            None => Ok(()),
         }
+    };
+    match set_aside() {
+        Ok(()) => error,
+        Err(failed) => Error::Material(format!(
+            "{error}; and its batch could not be set aside: {failed}. Give it up by hand with \
+             `tacit stock drop`"
+        )),
     }
 }
 

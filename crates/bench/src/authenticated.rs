@@ -1,0 +1,158 @@
+//! Whole functions under `authenticated`, from nothing and against a malicious party, each beside the
+//! same function under `direct`. The suite `batch` has what the same takes where many executions of
+//! one function are prepared.
+//!
+//! A run makes its triples: nothing is in stock. The base OTs are the session's, and apart.
+
+use serde::{Deserialize, Serialize};
+use tacit::garble::SchemeId;
+
+use crate::direct::{Case, DirectFigures, Exchanged, figures, full_name};
+use crate::parties::{Place, both};
+use crate::spread::Spread;
+use crate::table::{Column, Row, mebibytes, number, short, text};
+use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
+
+/// A function under `authenticated`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuthenticatedFigures {
+    /// The run, as one of `direct` is measured.
+    pub run: DirectFigures,
+    /// s.
+    pub statistical_security_bits: u8,
+    /// The same function under `direct`.
+    pub direct_ms: Spread,
+}
+
+impl AuthenticatedFigures {
+    /// Bytes of an AND gate, both ways.
+    #[must_use]
+    pub fn bytes_an_and(&self) -> f64 {
+        self.run.run_traffic.bytes() as f64 / self.run.ands.max(1) as f64
+    }
+}
+
+impl Row for AuthenticatedFigures {
+    const TITLE: &'static str = "Functions under authenticated, malicious, from nothing, in the \
+                                 clear on loopback; setup once a session";
+    const COLUMNS: &'static [Column] = &[
+        text("function", 38),
+        number("s", 2),
+        text("link", 12),
+        number("AND", 9),
+        number("setup ms", 8),
+        number("run ms", 8),
+        number("± %", 5),
+        number("direct ms", 9),
+        number("M AND/s", 7),
+        number("B/AND", 6),
+        number("rounds", 6),
+        number("MiB g", 5),
+        number("MiB e", 5),
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        let run = &self.run;
+        vec![
+            full_name(&run.function, &run.parameters),
+            self.statistical_security_bits.to_string(),
+            run.link.clone(),
+            run.ands.to_string(),
+            short(run.setup_ms.median),
+            short(run.run_ms.median),
+            format!("{:.1}", run.run_ms.deviation_percent()),
+            short(self.direct_ms.median),
+            short(run.million_ands_per_s),
+            short(self.bytes_an_and()),
+            run.run_traffic.rounds.to_string(),
+            mebibytes(run.memory.garbler_bytes),
+            mebibytes(run.memory.evaluator_bytes),
+        ]
+    }
+}
+
+/// The functions, those first that a first look takes; the last two have 10 and 100 million AND gates.
+const FUNCTIONS: [Case; 7] = [
+    ("aes-128", &[]),
+    ("sha-256-compress", &[]),
+    ("edit-distance", &[("x_symbols", 128), ("y_symbols", 128)]),
+    ("sort", &[("count", 1024)]),
+    ("set-intersection-size", &[("elements", 1024)]),
+    ("sha-256-chain", &[("n", 476)]),
+    ("sha-256-chain", &[("n", 4757)]),
+];
+const QUICK_FUNCTIONS: usize = 2;
+
+/// s.
+const SECURITY_BITS: [u8; 2] = [40, 64];
+
+/// AND gates from which on a function is run on loopback alone, and at the first s.
+const LARGE_ANDS: u64 = 5_000_000;
+/// Of a function that is so large.
+const LARGE_RUNS: usize = 2;
+
+/// Measures all functions at all places.
+pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    for place in options.places(&USUAL_LINKS) {
+        for case in cases(options) {
+            for bits in SECURITY_BITS {
+                measure(case, bits, place, options, tell)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn cases(options: &Options) -> &'static [Case] {
+    match options.quick && options.only.is_empty() {
+        true => &FUNCTIONS[..QUICK_FUNCTIONS],
+        false => &FUNCTIONS,
+    }
+}
+
+/// Measures a function at a place, if it is wanted there.
+fn measure(
+    case: &Case,
+    bits: u8,
+    place: Place,
+    options: &Options,
+    tell: Tell<'_>,
+) -> Result<(), Error> {
+    let runs = if options.quick { 3 } else { 15 };
+    let direct = Exchanged::new(*case, SchemeId::HALF_GATES_TWO_CALL, runs);
+    let name = direct.full_name();
+    let name = format!("authenticated {name} s-{bits} {}", place.name());
+    if !options.wants(&name) {
+        return Ok(());
+    }
+    let ands = direct.function()?.and_gates();
+    let is_large = ands >= LARGE_ANDS;
+    if is_large && (place.0.is_some() || bits != SECURITY_BITS[0]) {
+        return Ok(());
+    }
+    let direct = direct.at_most(if is_large { LARGE_RUNS } else { runs });
+    let task = direct.clone().against_malicious(bits, place);
+    let done = both(&task, place, options)?;
+    let run = figures(task, ands, place.name(), done);
+    let done = both(&direct, place, options)?;
+    let direct_ms = figures(direct, ands, place.name(), done).run_ms;
+    tell(Figures::Authenticated(Box::new(AuthenticatedFigures {
+        run,
+        statistical_security_bits: bits,
+        direct_ms,
+    })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_is_one_of_the_library() {
+        for case in &FUNCTIONS[..6] {
+            let task = Exchanged::new(*case, SchemeId::HALF_GATES_TWO_CALL, 1);
+            let ands = task.function().expect("a function").and_gates();
+            assert!(case.0 != "sha-256-chain" || ands > 10_000_000, "{ands}");
+        }
+    }
+}

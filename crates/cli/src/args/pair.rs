@@ -1,0 +1,68 @@
+//! Arguments of `tacit pair`.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::text::duration;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  alice$ tacit pair invite --name bob --listen 0.0.0.0:7000 --address alice.example:7000
+  bob$   tacit pair accept tacit-invitation:… --name alice
+  alice$ tacit pair invite --name bob --relay relay.example:7400    nobody can connect to Alice
+
+Alice sends the line that the first command prints to Bob, over any way. Then both speak to each \
+other: each reads a code of six digits aloud and types the other's. Now each has the other in \
+tacit.toml, and Alice listens and garbles unless told otherwise:
+  tacit run FUNCTION --with bob --input …
+
+An invitation is good once and for an hour. Somebody between the two has one chance in a million \
+for each of them not to be noticed (docs/pairing.md).";
+
+/// Arguments of `tacit pair`.
+#[derive(Debug, Args)]
+pub(crate) struct PairArgs {
+    #[command(subcommand)]
+    pub(crate) command: PairCommand,
+}
+
+/// What `tacit pair` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PairCommand {
+    /// Make an invitation for the other party, and wait until it accepts
+    Invite(InviteArgs),
+    /// Accept the other party's invitation
+    Accept(AcceptArgs),
+}
+
+/// Arguments of `tacit pair invite`.
+#[derive(Debug, Args)]
+pub(crate) struct InviteArgs {
+    /// What to call the other party in tacit.toml
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: String,
+    /// Wait for the other party at this address, now and in runs; port 0 takes a free one
+    #[arg(long, value_name = "HOST:PORT", required_unless_present = "relay")]
+    pub(crate) listen: Option<String>,
+    /// Meet the other party at this relay, now and in runs: both connect to it, and neither has to
+    /// be reachable
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["listen", "address"])]
+    pub(crate) relay: Option<String>,
+    /// Where the other party reaches this one, if not at the address of --listen
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) address: Option<String>,
+    /// How long the invitation is good, at most a day
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60m")]
+    pub(crate) valid: Duration,
+}
+
+/// Arguments of `tacit pair accept`.
+#[derive(Debug, Args)]
+pub(crate) struct AcceptArgs {
+    /// The line that the other party's `tacit pair invite` printed
+    pub(crate) invitation: String,
+    /// What to call the other party in tacit.toml
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: String,
+}

@@ -1,0 +1,54 @@
+//! Arguments of `tacit relay`.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::text::duration;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  tacit relay --listen 0.0.0.0:7400
+  tacit pair invite --name bob --relay relay.example:7400    at a party that nobody can connect to
+
+A relay sees addresses, sizes and times, and nothing that the parties say. docs/pairing.md has more.";
+
+/// Arguments of `tacit relay`.
+#[derive(Debug, Args)]
+pub(crate) struct RelayArgs {
+    /// Where parties connect; port 0 takes a free one and tells it
+    #[arg(long, value_name = "HOST:PORT", default_value = "0.0.0.0:7400")]
+    pub(crate) listen: String,
+    /// Where metrics and health are asked for over HTTP; nowhere unless given
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) metrics: Option<String>,
+    /// Serve at most so many pairs of parties at once
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) rooms: u16,
+    /// Let at most so many parties wait for another
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) waiting: u16,
+    /// Serve at most so many connections of one address, or of one /64 subnet of IPv6
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) per_network: u16,
+    /// Let at most so many MiB pass between two parties
+    #[arg(long, value_name = "MIB", default_value_t = 65_536)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) room_mib: u32,
+    /// Let so many Mbit a second pass between two parties, each way
+    #[arg(long, value_name = "MBIT", default_value_t = 1000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rate_mbit: u32,
+    /// Let a party wait so long for another
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10m")]
+    pub(crate) wait: Duration,
+    /// Serve two parties for so long
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "720m")]
+    pub(crate) time: Duration,
+    /// Let two parties be silent for so long
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "16m")]
+    pub(crate) idle: Duration,
+}

@@ -1,0 +1,156 @@
+//! Adds a peer to `tacit.toml`, and leaves everything else in it as it is.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+
+use tacit::{Digest, Fingerprint, Role};
+
+use super::{Config, folder_of};
+use crate::failure::Failure;
+
+/// What a pairing found out.
+pub(crate) struct NewPeer {
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) way: NewWay,
+    /// This party's role with the peer, unless it says otherwise.
+    pub(crate) role: Role,
+}
+
+/// How this party and the peer meet.
+pub(crate) enum NewWay {
+    /// This party listens there.
+    Listen(String),
+    /// The peer listens there.
+    Connect(String),
+    /// Both connect to this relay, and name this room.
+    Relay(String, [u8; 32]),
+}
+
+impl NewPeer {
+    fn table(&self, name: &str) -> String {
+        let mut text = format!("[peers.{name}]\n");
+        // What stands in quotes has no character that would need an escape: fingerprints and roles
+        // by their text, addresses by the invitation's check.
+        let _ = writeln!(text, "fingerprint = \"{}\"", self.fingerprint);
+        let (field, address) = match &self.way {
+            NewWay::Listen(address) => ("listen", address),
+            NewWay::Connect(address) => ("address", address),
+            NewWay::Relay(address, _) => ("relay", address),
+        };
+        let _ = writeln!(text, "{field} = {}", toml::Value::from(address.as_str()));
+        if let NewWay::Relay(_, room) = self.way {
+            let _ = writeln!(text, "room = \"{}\"", Digest(room));
+        }
+        let _ = writeln!(text, "role = \"{}\"", self.role.name());
+        text
+    }
+}
+
+/// Passes a name that a peer can be added under.
+///
+/// # Errors
+///
+/// It is none, or is taken.
+pub(crate) fn check_new_name(config: &Config, file: &Path, name: &str) -> Result<(), Failure> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+        return Err(Failure::Usage(format!(
+            "--name {name:?} cannot be a peer's name; take 1 to 64 letters, digits, - and _"
+        )));
+    }
+    if config.peers.contains_key(name) {
+        return Err(Failure::Usage(format!(
+            "{} has [peers.{name}] already; give another --name, or remove it there first",
+            file.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Writes the peer into the configuration at `file`, whole or not at all.
+///
+/// # Errors
+///
+/// The file cannot be read or written, or would not be right with the peer in it.
+pub(crate) fn add_peer(file: &Path, name: &str, peer: &NewPeer) -> Result<(), Failure> {
+    // A link stays one: what it leads to is replaced.
+    let file = &fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let failed = |error: std::io::Error| Failure::write(file, &error);
+    let old = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(failed(error)),
+    };
+    let gap = match old.as_str() {
+        "" => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    };
+    let text = format!("{old}{gap}{}", peer.table(name));
+    let is_right = Config::parse(&text).is_ok_and(|config| config.peers.contains_key(name));
+    if !is_right {
+        return Err(Failure::Config {
+            path: file.clone(),
+            reason: format!(
+                "[peers.{name}] cannot be added at its end; add it by hand: {}",
+                peer.table(name).trim_end().replace('\n', ", ")
+            ),
+        });
+    }
+    let mut new = tempfile::NamedTempFile::new_in(folder_of(file)).map_err(failed)?;
+    new.write_all(text.as_bytes()).map_err(failed)?;
+    if let Ok(metadata) = fs::metadata(file) {
+        let mode = metadata.permissions();
+        new.as_file().set_permissions(mode).map_err(failed)?;
+    }
+    new.as_file().sync_all().map_err(failed)?;
+    new.persist(file).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bob() -> NewPeer {
+        NewPeer {
+            fingerprint: Fingerprint([7; 32]),
+            way: NewWay::Listen("0.0.0.0:7000".to_owned()),
+            role: Role::Garbler,
+        }
+    }
+
+    #[test]
+    fn what_stands_in_the_file_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tacit.toml");
+        add_peer(&file, "bob", &bob()).unwrap();
+        let first = fs::read_to_string(&file).unwrap();
+        assert!(first.starts_with("[peers.bob]\n"), "{first}");
+        let old = "# mine\n[timeouts]\nrun = \"1m\" # short";
+        fs::write(&file, old).unwrap();
+        add_peer(&file, "bob", &bob()).unwrap();
+        let config = Config::load(Some(&file)).unwrap();
+        assert_eq!(config.peers["bob"].fingerprint, Fingerprint([7; 32]));
+        assert_eq!(config.peers["bob"].role, Some(Role::Garbler));
+        assert_eq!(config.peers["bob"].listen.as_deref(), Some("0.0.0.0:7000"));
+        assert!(fs::read_to_string(&file).unwrap().starts_with(old));
+        // A name that is there, and a table that takes no more.
+        assert!(add_peer(&file, "bob", &bob()).is_err());
+        fs::write(&file, "peers = {}\n").unwrap();
+        assert!(add_peer(&file, "bob", &bob()).is_err());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "peers = {}\n");
+    }
+
+    #[test]
+    fn names_are_plain_and_new() {
+        let file = Path::new("tacit.toml");
+        let config = Config::parse(&bob().table("bob")).unwrap();
+        assert!(check_new_name(&config, file, "carol-2_x").is_ok());
+        for wrong in ["", "bob", "a.b", "a b", "tacit:x", "é", &"a".repeat(65)] {
+            assert!(check_new_name(&config, file, wrong).is_err(), "{wrong}");
+        }
+    }
+}

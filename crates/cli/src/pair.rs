@@ -1,0 +1,282 @@
+//! `tacit pair`: two parties learn each other's fingerprints and remember how they meet.
+
+use std::fs;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use tacit::pairing::{self, Invitation, Inviter, Ledger, Met, Paired, PairingListener, Way};
+use tacit::{CancelHandle, Identity, NetError, Role, Settings};
+
+use crate::args::{AcceptArgs, InviteArgs, PairCommand};
+use crate::cancel;
+use crate::config::{self, Config, NewPeer};
+use crate::failure::Failure;
+use crate::keygen;
+use crate::log::Log;
+use crate::party;
+
+/// The longest time that an invitation may be good.
+const MAX_VALID: Duration = Duration::from_secs(24 * 3600);
+
+/// How often a code may be typed, since a slip is likelier than a man in the middle.
+const TRIES: usize = 3;
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The other party does not come, or is not who it should be, or tacit.toml cannot be written.
+pub(crate) fn pair(command: &PairCommand, config: Option<&Path>, log: Log) -> Result<(), Failure> {
+    match command {
+        PairCommand::Invite(args) => invite(args, config, log),
+        PairCommand::Accept(args) => accept(args, config),
+    }
+}
+
+/// This party: its configuration, and its identity, which is made if there is none.
+struct Own {
+    file: PathBuf,
+    identity: Identity,
+    settings: Settings,
+    cancel: CancelHandle,
+}
+
+impl Own {
+    fn new(name: &str, explicit: Option<&Path>) -> Result<Self, Failure> {
+        let file = config::file(explicit)?;
+        // The file that is written need not be there yet.
+        let config = match file.exists() {
+            true => Config::load(Some(&file))?,
+            false => Config::default(),
+        };
+        config::check_new_name(&config, &file, name)?;
+        let folder = config::folder_of(&file);
+        fs::create_dir_all(&folder).map_err(|error| Failure::write(&folder, &error))?;
+        let path = config.identity.clone();
+        let path = path.unwrap_or_else(|| keygen::default_path(&folder));
+        let identity = if path.exists() {
+            Identity::load(&path).map_err(tacit::Error::from)?
+        } else {
+            let made = keygen::make(&path)?;
+            eprintln!(
+                "Made an identity in {} (mode 0600; never give it away).",
+                path.display()
+            );
+            made
+        };
+        let cancel = cancel::on_signal()?;
+        let settings = Settings {
+            connect_timeout: config.timeouts.connect.unwrap_or(party::CONNECT_TIMEOUT),
+            cancel: cancel.clone(),
+            ..Settings::default()
+        };
+        Ok(Self {
+            file,
+            identity,
+            settings,
+            cancel,
+        })
+    }
+
+    /// The invitations that were made and used here.
+    fn ledger(&self) -> Result<Ledger, Failure> {
+        let folder = config::folder_of(&self.file).join("invitations");
+        Ok(Ledger::open(&folder).map_err(tacit::Error::from)?)
+    }
+}
+
+fn invite(args: &InviteArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
+    if args.valid > MAX_VALID || args.valid < Duration::from_secs(1) {
+        return Err(Failure::Usage(
+            "--valid is from 1s to 1440m, a day; give a time between".to_owned(),
+        ));
+    }
+    let own = Own::new(&args.name, config)?;
+    let meeting = Meeting::new(args)?;
+    let (way, address) = meeting.told(args)?;
+    let expires = pairing::now() + args.valid.as_secs();
+    let inviter = own.identity.fingerprint();
+    let invitation = Invitation::new(inviter, way, &address, expires);
+    let invitation = invitation.map_err(tacit::Error::from)?;
+    let ledger = own.ledger()?;
+    let line = invitation.to_text();
+    let waiting = Inviter::new(invitation, ledger).map_err(tacit::Error::from)?;
+    eprintln!(
+        "Send this line to {}, over any way. It is good once and for {} minutes:",
+        args.name,
+        args.valid.as_secs().div_ceil(60)
+    );
+    crate::print(format!("{}\n", *line).as_bytes())?;
+    eprintln!(
+        "waiting for {} to run `tacit pair accept` with it",
+        args.name
+    );
+    let met = meeting.wait(waiting, &own, log)?;
+    let paired = compare(met, &args.name, &own.cancel)?;
+    let peer = NewPeer {
+        fingerprint: paired.peer,
+        way: match meeting {
+            Meeting::Here(_, listen) => config::NewWay::Listen(listen),
+            Meeting::Relay(relay) => config::NewWay::Relay(relay, paired.room),
+        },
+        role: Role::Garbler,
+    };
+    remember(&own.file, &args.name, &peer)
+}
+
+/// Where the inviting party waits.
+enum Meeting {
+    /// At this listener, with the address to listen at later.
+    Here(PairingListener, String),
+    /// At this relay.
+    Relay(String),
+}
+
+impl Meeting {
+    fn new(args: &InviteArgs) -> Result<Self, Failure> {
+        match (&args.listen, &args.relay) {
+            (Some(listen), _) => {
+                let listener = PairingListener::bind(listen).map_err(tacit::Error::from)?;
+                let listen = listening(listen, listener.local_address());
+                Ok(Self::Here(listener, listen))
+            }
+            (None, Some(relay)) => Ok(Self::Relay(relay.clone())),
+            (None, None) => Err(Failure::Usage(
+                "nothing says where the other party comes; give --listen or --relay".to_owned(),
+            )),
+        }
+    }
+
+    /// What the invitation says.
+    fn told(&self, args: &InviteArgs) -> Result<(Way, String), Failure> {
+        match (self, &args.address) {
+            (Self::Relay(relay), _) => Ok((Way::Relay, relay.clone())),
+            (Self::Here(..), Some(address)) => Ok((Way::Direct, address.clone())),
+            (Self::Here(listener, listen), None) => {
+                let address = reachable(listen, listener.local_address().ip())?;
+                Ok((Way::Direct, address))
+            }
+        }
+    }
+
+    fn wait(&self, waiting: Inviter, own: &Own, log: Log) -> Result<Met, Failure> {
+        let mut told = 0;
+        let met = match self {
+            Self::Here(listener, _) => {
+                let mut refused = |from: SocketAddr, reason: &NetError| {
+                    told += 1;
+                    party::refusal(told, from, reason, log);
+                };
+                waiting.wait(listener, &own.identity, &own.settings, &mut refused)
+            }
+            Self::Relay(_) => {
+                let mut refused = |reason: &NetError| {
+                    eprintln!("refused somebody at the relay, and still waiting: {reason}");
+                };
+                waiting.wait_at_relay(&own.identity, &own.settings, &mut refused)
+            }
+        };
+        Ok(met.map_err(tacit::Error::from)?)
+    }
+}
+
+fn accept(args: &AcceptArgs, config: Option<&Path>) -> Result<(), Failure> {
+    let invitation: Invitation = args
+        .invitation
+        .parse()
+        .map_err(|error| Failure::Input(format!("{error}")))?;
+    let own = Own::new(&args.name, config)?;
+    if invitation.inviter() == own.identity.fingerprint() {
+        return Err(Failure::Usage(
+            "the invitation is this party's own; give it to the other party".to_owned(),
+        ));
+    }
+    let ledger = own.ledger()?;
+    eprintln!("connecting to {}", invitation.address());
+    let met = pairing::accept(&invitation, &ledger, &own.identity, &own.settings);
+    let paired = compare(met.map_err(tacit::Error::from)?, &args.name, &own.cancel)?;
+    let peer = NewPeer {
+        fingerprint: paired.peer,
+        way: match invitation.way() {
+            Way::Direct => config::NewWay::Connect(invitation.address().to_owned()),
+            Way::Relay => config::NewWay::Relay(invitation.address().to_owned(), paired.room),
+        },
+        role: Role::Evaluator,
+    };
+    remember(&own.file, &args.name, &peer)
+}
+
+/// Has the two codes compared by people.
+fn compare(met: Met, name: &str, cancel: &CancelHandle) -> Result<Paired, Failure> {
+    eprintln!("Speak to {name} now, by telephone or face to face, so that you know the voice.");
+    eprintln!("  read this code aloud: {}", met.own_code());
+    eprintln!("  type the code that {name} reads, and Enter:");
+    let lines = lines();
+    let mut tries = 0;
+    loop {
+        let line = match lines.recv_timeout(Duration::from_millis(50)) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) if !cancel.is_cancelled() => continue,
+            Err(_) => {
+                // The other party hears that nothing comes of it.
+                let _ = met.refuse();
+                let what = "the code was not compared, so nothing was saved";
+                return Err(Failure::Input(format!(
+                    "{what}; pair anew with a new invitation"
+                )));
+            }
+        };
+        tries += 1;
+        if !met.is_theirs(&line) && tries < TRIES {
+            eprintln!("That is not {name}'s code. Have it read again, and type it:");
+            continue;
+        }
+        eprintln!("waiting for {name} to type this party's code");
+        return Ok(met.confirm(&line).map_err(tacit::Error::from)?);
+    }
+}
+
+/// Lines of standard input, read where a signal does not have to wait for them.
+fn lines() -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::sync_channel(0);
+    thread::spawn(move || {
+        let mut line = String::new();
+        // Nobody listens any more once the code is there.
+        while io::stdin()
+            .read_line(&mut line)
+            .is_ok_and(|count| count > 0)
+            && sender.send(std::mem::take(&mut line)).is_ok()
+        {}
+    });
+    receiver
+}
+
+fn remember(file: &Path, name: &str, peer: &NewPeer) -> Result<(), Failure> {
+    config::add_peer(file, name, peer)?;
+    eprintln!("Paired: {} has [peers.{name}].", file.display());
+    eprintln!("Try, at both: tacit run FUNCTION --with {name} --input …");
+    Ok(())
+}
+
+/// The address to listen at later: as it was given, with the port that was taken.
+fn listening(given: &str, taken: SocketAddr) -> String {
+    match given.rsplit_once(':') {
+        Some((host, _)) => format!("{host}:{}", taken.port()),
+        None => taken.to_string(),
+    }
+}
+
+/// Where another party reaches an address of this machine, if that can be known.
+fn reachable(listen: &str, ip: IpAddr) -> Result<String, Failure> {
+    if ip.is_unspecified() {
+        return Err(Failure::Usage(format!(
+            "the other party cannot connect to {listen}, which stands for all addresses of this \
+             machine; give --address and the HOST:PORT that leads here from where it is"
+        )));
+    }
+    Ok(listen.to_owned())
+}

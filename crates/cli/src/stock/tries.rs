@@ -1,0 +1,103 @@
+//! What is recorded of a peer's tries, and forgetting it.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+use tacit::{Fingerprint, Role, Stocks, Tried, TryName, TryRecord, charge_bits};
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::report::{JSON_VERSION, pretty};
+use crate::stock::Told;
+
+/// The records of this peer and role, or of any.
+///
+/// # Errors
+///
+/// They cannot be read.
+pub(super) fn records(
+    stocks: &Stocks,
+    peer: Option<Fingerprint>,
+    role: Option<Role>,
+) -> Result<Vec<(TryName, TryRecord)>, Failure> {
+    let mut records = stocks.tries()?;
+    records.retain(|(name, _)| peer.is_none_or(|peer| name.peer == peer));
+    records.retain(|(name, _)| role.is_none_or(|role| name.role == role));
+    Ok(records)
+}
+
+/// What is told of a record.
+pub(super) fn told((name, record): &(TryName, TryRecord), config: &Config) -> Told {
+    let TryRecord { unfinished, cheats } = *record;
+    let charge = charge_bits(name.tried, unfinished);
+    let (what, ended, next) = match name.tried {
+        Tried::Batches => (
+            "batches",
+            "set aside, since a check of a run failed",
+            "an evaluator plans the next one",
+        ),
+        Tried::Authenticated => (
+            "runs by authenticated",
+            "ended by a failed check",
+            "the next session makes its triples",
+        ),
+    };
+    let (role, peer) = (name.role.name(), config.shown(&name.peer));
+    let mut text = format!("{role} with {peer}, {what}\n");
+    if unfinished > 0 {
+        let _ = writeln!(
+            text,
+            "  {unfinished} under way or not finished by the peer: {next} at {charge} bits more"
+        );
+    }
+    if cheats > 0 {
+        let _ = writeln!(text, "  {cheats} {ended}");
+    }
+    let json = json!({
+        "peer": name.peer.to_string(),
+        "peer_name": config.peer_name(&name.peer),
+        "role": role,
+        "protocol": match name.tried {
+            Tried::Batches => "batch",
+            Tried::Authenticated => "authenticated",
+        },
+        "unfinished": unfinished,
+        "cheats": cheats,
+        "charge_bits": charge,
+    });
+    (text, json)
+}
+
+/// Forgets all records of a peer, in this role or in both.
+///
+/// # Errors
+///
+/// No peer is given, or the records cannot be changed.
+pub(super) fn clear(
+    stocks: &Stocks,
+    (peer, role): (Option<Fingerprint>, Option<Role>),
+    as_json: bool,
+    config: &Config,
+) -> Result<(), Failure> {
+    if peer.is_none() {
+        return Err(Failure::Usage(
+            "clear-tries takes effect for one peer; say which by --peer".to_owned(),
+        ));
+    }
+    let records = records(stocks, peer, role)?;
+    for (name, _) in &records {
+        stocks.clear_tries(name)?;
+    }
+    let told: Vec<Told> = records.iter().map(|record| told(record, config)).collect();
+    if as_json {
+        let cleared: Vec<&Json> = told.iter().map(|(_, json)| json).collect();
+        let json = json!({ "version": JSON_VERSION, "cleared": cleared });
+        return crate::print(pretty(&json).as_bytes());
+    }
+    let mut text: String = told.into_iter().map(|(text, _)| text).collect();
+    text += match text.is_empty() {
+        true => "no tries are counted\n",
+        false => "forgotten\n",
+    };
+    crate::print(text.as_bytes())
+}

@@ -1,0 +1,250 @@
+//! Programs of the language as what two parties run: a party's values, and its results.
+
+mod text;
+mod wanted;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value as Json};
+use tacit::{Function, Role, Value};
+use tacit_language::{BorderError, PortValue, TypedFunction};
+use zeroize::Zeroize;
+
+pub(crate) use text::{results_text, signature_json, signature_text};
+pub(crate) use wanted::{OfAll, OfParty, Public};
+
+use crate::args::FunctionArgs;
+use crate::failure::Failure;
+use crate::inputs::{self, OfRole};
+use crate::language::Program;
+use crate::report;
+
+/// What is run: a function of bits, or a program, which knows what its bits mean.
+pub(crate) enum Runnable {
+    Bits(Box<Function>),
+    Typed(Box<TypedFunction>),
+}
+
+impl Runnable {
+    /// What the protocols run.
+    pub(crate) fn function(&self) -> &Function {
+        match self {
+            Self::Bits(function) => function,
+            Self::Typed(typed) => typed.function(),
+        }
+    }
+
+    /// The program, if it is one.
+    pub(crate) fn typed(&self) -> Option<&TypedFunction> {
+        match self {
+            Self::Bits(_) => None,
+            Self::Typed(typed) => Some(typed),
+        }
+    }
+
+    /// The values of a role's inputs, its random bits among them.
+    ///
+    /// # Errors
+    ///
+    /// As [`inputs::gather`].
+    pub(crate) fn gather(
+        &self,
+        role: Role,
+        arguments: &[String],
+        file: Option<&Path>,
+    ) -> Result<BTreeMap<String, Value>, Failure> {
+        match self {
+            Self::Bits(function) => inputs::gather(&OfRole { function, role }, arguments, file),
+            Self::Typed(typed) => {
+                let signature = typed.signature();
+                let party = signature.party_of(role);
+                let values = inputs::gather(&OfParty { signature, party }, arguments, file)?;
+                values
+                    .iter()
+                    .for_each(|(name, value)| tell_filled(name, value));
+                let mut failed = None;
+                let mut draw = |bytes: &mut [u8]| {
+                    failed = getrandom::fill(bytes).err().or(failed);
+                };
+                let inputs = typed
+                    .inputs(party, &values, &mut draw)
+                    .map_err(plain_failure)?;
+                match failed {
+                    None => Ok(inputs),
+                    Some(error) => Err(tacit::Error::from(error).into()),
+                }
+            }
+        }
+    }
+
+    /// Results for a program.
+    pub(crate) fn outputs_json(&self, outputs: &BTreeMap<String, Value>) -> Result<Json, Failure> {
+        match self {
+            Self::Bits(_) => Ok(report::outputs_json(outputs)),
+            Self::Typed(typed) => {
+                let results = typed.results(outputs).map_err(plain_failure)?;
+                let signature = typed.signature();
+                let fields = results.iter();
+                let fields =
+                    fields.map(|(name, value)| ((*name).to_owned(), signature.json(value)));
+                Ok(Json::Object(fields.collect::<Map<_, _>>()))
+            }
+        }
+    }
+
+    /// Results for a person.
+    pub(crate) fn outputs_text(
+        &self,
+        outputs: &BTreeMap<String, Value>,
+    ) -> Result<String, Failure> {
+        match self {
+            Self::Bits(function) => Ok(report::outputs_text(function, outputs)),
+            Self::Typed(typed) => {
+                let results = typed.results(outputs).map_err(plain_failure)?;
+                Ok(results_text(typed.signature(), &results))
+            }
+        }
+    }
+}
+
+/// Files that results are written into.
+#[derive(Debug)]
+pub(crate) struct OutputFiles(Vec<(String, PathBuf)>);
+
+impl OutputFiles {
+    /// Checks `given` before anything is run: each is a table that `role` gets, and a new file.
+    ///
+    /// # Errors
+    ///
+    /// One is not.
+    pub(crate) fn new(
+        given: &[(String, String)],
+        runnable: &Runnable,
+        role: Role,
+    ) -> Result<Self, Failure> {
+        let mut files = Vec::new();
+        for (name, path) in given {
+            let Some(typed) = runnable.typed() else {
+                return Err(Failure::Usage(
+                    "--output writes the tables of programs of the language; leave it out, and \
+                     take the results from standard output"
+                        .to_owned(),
+                ));
+            };
+            let signature = typed.signature();
+            let party = signature.party_of(role);
+            let mine = signature.results().iter();
+            let mut mine = mine.filter(|result| result.to.is_none_or(|to| to == party));
+            let Some(result) = mine.find(|result| result.name.as_str() == name) else {
+                return Err(Failure::Usage(format!(
+                    "--output {name}: {} gets no result of that name; see `tacit inspect`",
+                    signature.party_name(party)
+                )));
+            };
+            if !signature.is_table(result.ty) {
+                return Err(Failure::Usage(format!(
+                    "--output {name}: a {} is no table; take it from standard output",
+                    signature.type_name(result.ty)
+                )));
+            }
+            let path = PathBuf::from(path);
+            if path.exists() {
+                return Err(Failure::Exists { path });
+            }
+            files.push((name.clone(), path));
+        }
+        Ok(Self(files))
+    }
+
+    /// Writes them.
+    ///
+    /// # Errors
+    ///
+    /// One cannot be written.
+    pub(crate) fn write(
+        &self,
+        runnable: &Runnable,
+        outputs: &BTreeMap<String, Value>,
+    ) -> Result<(), Failure> {
+        let Some(typed) = runnable.typed() else {
+            return Ok(());
+        };
+        for (name, value) in typed.results(outputs).map_err(plain_failure)? {
+            let files = self.0.iter().filter(|(output, _)| output == name);
+            for (_, path) in files {
+                let mut text = typed.signature().csv(&value, name).unwrap_or_default();
+                let written = crate::inspect::write_new(path, |file| {
+                    file.write_all(&text)
+                        .map_err(|error| Failure::write(path, &error))
+                });
+                text.zeroize();
+                written?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The program in a file as a function.
+///
+/// # Errors
+///
+/// The program cannot be read or is wrong, or a public input has no value.
+pub(crate) fn find(path: &Path, choice: &FunctionArgs) -> Result<TypedFunction, Failure> {
+    let program = Program::read(path)?;
+    let signature = program.signature(&choice.params, choice.entry.as_deref())?;
+    let public = inputs::gather(&Public(&signature), &choice.public, None)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    TypedFunction::new(signature, &name, &public, program.folder())
+        .map_err(|error| program.failure(error))
+}
+
+/// Refuses a program whose values only `tacit run` reads and writes.
+///
+/// # Errors
+///
+/// It has such values.
+pub(crate) fn refuse_rich_ports(typed: &TypedFunction) -> Result<(), Failure> {
+    let signature = typed.signature();
+    let rich = |ty| !signature.is_plain(ty);
+    let inputs = signature.inputs().iter();
+    let input = inputs.filter(|input| rich(input.ty) || input.sorted.is_some());
+    let mut told = input.map(|input| signature.input_text(input));
+    let results = signature.results().iter();
+    let mut results = results.filter(|result| rich(result.ty));
+    let found = told
+        .next()
+        .or_else(|| results.next().map(|result| signature.result_text(result)));
+    let draws = signature.inputs().len() < typed.function().inputs().len();
+    match found {
+        Some(port) => Err(Failure::Input(format!(
+            "a service cannot read and write {port} yet; it has bools, integers, fixed-point numbers, \
+             byte strings and arrays of them, and sorts nothing"
+        ))),
+        None if draws => Err(Failure::Input(
+            "a service cannot draw random bits for a program yet; give them as inputs".to_owned(),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong where there is no program text to show.
+pub(crate) fn plain_failure(error: BorderError) -> Failure {
+    match error {
+        BorderError::Value(error) => Failure::Input(format!(
+            "input {error}; `tacit run --help` shows how values are written, such as NAME=@FILE, \
+             and docs/language-reference.md has it all"
+        )),
+        other => Failure::Input(other.to_string()),
+    }
+}
+
+/// Says that an array was filled up.
+pub(crate) fn tell_filled(name: &str, value: &PortValue) {
+    match value.filled_up() {
+        0 => {}
+        1 => eprintln!("input {name} lacks 1 element of its type, for which a zero stands"),
+        n => eprintln!("input {name} lacks {n} elements of its type, for which zeros stand"),
+    }
+}

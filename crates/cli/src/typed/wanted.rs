@@ -1,0 +1,149 @@
+//! The inputs that are asked for: of a party, of the public, of all.
+
+use tacit_language::program::InputPort;
+use tacit_language::{PortValue, Signature};
+
+use super::plain_failure;
+use crate::failure::Failure;
+use crate::inputs::{self, Source, Wanted};
+
+/// The inputs of a party.
+pub(crate) struct OfParty<'s> {
+    pub(crate) signature: &'s Signature,
+    pub(crate) party: usize,
+}
+
+/// The public inputs.
+pub(crate) struct Public<'s>(pub(crate) &'s Signature);
+
+/// The inputs of all parties, and the public ones.
+pub(crate) struct OfAll<'s>(pub(crate) &'s Signature);
+
+fn read(signature: &Signature, name: &str, source: Source<'_>) -> Result<PortValue, Failure> {
+    let input = signature.input(name).map_err(plain_failure)?;
+    let value = match source {
+        Source::Text(text) => signature.read_text(input, text),
+        Source::File(text) => {
+            let is_text = signature.is_text(input.ty);
+            let line = text.strip_suffix('\n').unwrap_or(text);
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            signature.read_text(input, if is_text { line } else { text.trim() })
+        }
+        Source::Json(json) => signature.read_json(input, json),
+        Source::Table(name, bytes, column) => signature.read_csv(input, name, bytes, column),
+    };
+    value.map_err(plain_failure)
+}
+
+fn names<'s>(
+    signature: &'s Signature,
+    wanted: impl Fn(&InputPort) -> bool + 's,
+) -> Vec<(String, String)> {
+    let inputs = signature.inputs().iter().filter(|input| wanted(input));
+    let names = inputs.map(|input| (input.name.to_string(), signature.type_name(input.ty)));
+    names.collect()
+}
+
+impl Wanted for OfParty<'_> {
+    type Value = PortValue;
+    const FLAG: &'static str = "--input";
+
+    fn admit(&self, name: &str) -> Result<(), Failure> {
+        let signature = self.signature;
+        let input = signature.input(name).map_err(plain_failure)?;
+        let me = signature.party_name(self.party);
+        match input.owner {
+            Some(owner) if owner == self.party => Ok(()),
+            Some(owner) => Err(Failure::Input(format!(
+                "input {name:?} is {}'s and this party is {me}; leave it out (inputs of {me}: {})",
+                signature.party_name(owner),
+                inputs::listed(&self.names())
+            ))),
+            None => Err(Failure::Input(format!(
+                "input {name:?} is public, so that both parties give it the same; write \
+                 --public {name}=VALUE"
+            ))),
+        }
+    }
+
+    fn read(&self, name: &str, source: Source<'_>) -> Result<PortValue, Failure> {
+        read(self.signature, name, source)
+    }
+
+    fn names(&self) -> Vec<(String, String)> {
+        names(self.signature, |input| input.owner == Some(self.party))
+    }
+
+    fn missing(&self, inputs: &str) -> Failure {
+        Failure::Input(format!(
+            "{} has given no value for {inputs}; add --input NAME=VALUE for each, or --input-file",
+            self.signature.party_name(self.party)
+        ))
+    }
+
+    fn has_tables(&self) -> bool {
+        true
+    }
+}
+
+impl Wanted for Public<'_> {
+    type Value = PortValue;
+    const FLAG: &'static str = "--public";
+
+    fn admit(&self, name: &str) -> Result<(), Failure> {
+        let input = self.0.input(name).map_err(plain_failure)?;
+        match input.owner {
+            None => Ok(()),
+            Some(owner) => Err(Failure::Input(format!(
+                "--public {name}: it is a secret of {}, not public; that party writes \
+                 --input {name}=VALUE",
+                self.0.party_name(owner)
+            ))),
+        }
+    }
+
+    fn read(&self, name: &str, source: Source<'_>) -> Result<PortValue, Failure> {
+        read(self.0, name, source)
+    }
+
+    fn names(&self) -> Vec<(String, String)> {
+        names(self.0, |input| input.owner.is_none())
+    }
+
+    fn missing(&self, inputs: &str) -> Failure {
+        Failure::Input(format!(
+            "nothing says what is public of {inputs}; both parties give the same --public NAME=VALUE"
+        ))
+    }
+
+    fn has_tables(&self) -> bool {
+        true
+    }
+}
+
+impl Wanted for OfAll<'_> {
+    type Value = PortValue;
+    const FLAG: &'static str = "--input";
+
+    fn admit(&self, name: &str) -> Result<(), Failure> {
+        self.0.input(name).map(drop).map_err(plain_failure)
+    }
+
+    fn read(&self, name: &str, source: Source<'_>) -> Result<PortValue, Failure> {
+        read(self.0, name, source)
+    }
+
+    fn names(&self) -> Vec<(String, String)> {
+        names(self.0, |_| true)
+    }
+
+    fn missing(&self, inputs: &str) -> Failure {
+        Failure::Input(format!(
+            "no value is given for {inputs}; add --input NAME=VALUE for each, or --input-file"
+        ))
+    }
+
+    fn has_tables(&self) -> bool {
+        true
+    }
+}

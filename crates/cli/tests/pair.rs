@@ -1,0 +1,189 @@
+//! Two parties pair and run, and what a pairing refuses.
+
+mod process;
+
+use std::path::Path;
+
+use process::{Ended, Running, start, tacit};
+
+fn start_open(folder: &Path, args: &[&str]) -> Running {
+    Running::start_open(env!("CARGO_BIN_EXE_tacit"), folder, args)
+}
+
+/// Two parties with a folder each, and no identities yet.
+struct Pair {
+    alice: tempfile::TempDir,
+    bob: tempfile::TempDir,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let folder = || tempfile::tempdir().unwrap();
+        Self {
+            alice: folder(),
+            bob: folder(),
+        }
+    }
+
+    /// Alice invites; her process and the invitation.
+    fn invite(&self, more: &[&str]) -> (Running, String) {
+        let mut args = vec!["pair", "invite", "--name", "bob", "--listen", "127.0.0.1:0"];
+        args.extend(more);
+        let alice = start_open(self.alice.path(), &args);
+        let invitation = alice.line();
+        assert!(invitation.starts_with("tacit-invitation:"), "{invitation}");
+        (alice, invitation)
+    }
+
+    fn accept(&self, invitation: &str) -> Running {
+        let args = ["pair", "accept", invitation, "--name", "alice"];
+        start_open(self.bob.path(), &args)
+    }
+
+    /// Both read their codes aloud and type what `changed` makes of the other's.
+    fn pair(&self, changed: impl Fn(String) -> String) -> [Ended; 2] {
+        let (mut alice, invitation) = self.invite(&[]);
+        let mut bob = self.accept(&invitation);
+        let code = |party: &mut Running| party.line_after("read this code aloud: ");
+        let (alices, bobs) = (code(&mut alice), code(&mut bob));
+        assert_ne!(alices, bobs);
+        for _ in 0..3 {
+            alice.says(&(changed(bobs.clone()) + "\n"));
+        }
+        bob.says(&(alices + "\n"));
+        [alice.end(), bob.end()]
+    }
+}
+
+#[test]
+fn two_parties_pair_and_run_by_name() {
+    let pair = Pair::new();
+    for ended in pair.pair(|code| code) {
+        ended.succeeded();
+        assert!(ended.stderr.contains("Made an identity"), "{ended:?}");
+        assert!(ended.stderr.contains("Paired"), "{ended:?}");
+    }
+    let (alice, bob) = (pair.alice.path(), pair.bob.path());
+    let key = std::fs::metadata(alice.join("tacit/identity.key")).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(key.permissions().mode() & 0o777, 0o600);
+    }
+    assert!(key.is_file());
+    let shown = tacit(alice, &["config", "show", "--json"]).json();
+    assert_eq!(shown["peers"]["bob"]["role"], "garbler");
+    let own = tacit(bob, &["keygen", "--show", "tacit/identity.key"]);
+    assert_eq!(shown["peers"]["bob"]["fingerprint"], own.succeeded().trim());
+    let run = ["run", "millionaires", "--with"];
+    let a = start(alice, &[&run[..], &["bob", "--input", "a=41"]].concat(), "");
+    let b = tacit(bob, &[&run[..], &["alice", "--input", "b=40"]].concat());
+    assert!(b.succeeded().contains("a_is_richer = 1"), "{b:?}");
+    assert!(a.end().succeeded().contains("a_is_richer = 1"));
+    // The name is taken now, and said to be before an invitation is made.
+    let again = ["pair", "invite", "--name", "bob", "--listen", "127.0.0.1:0"];
+    tacit(alice, &again).failed(2, &["[peers.bob] already"]);
+}
+
+#[test]
+fn a_code_that_is_not_the_others_saves_nothing() {
+    let pair = Pair::new();
+    let wrong = |code: String| code.replace(['0', '1'], "2").replace('3', "4") + "7";
+    for ended in pair.pair(wrong) {
+        ended.failed(5, &["the codes differ", "nothing was saved"]);
+    }
+    for folder in [&pair.alice, &pair.bob] {
+        assert!(!folder.path().join("tacit/tacit.toml").exists());
+    }
+}
+
+#[test]
+fn an_invitation_that_was_used_or_changed_is_refused_and_it_says_which() {
+    let pair = Pair::new();
+    let (mut alice, used) = pair.invite(&[]);
+    let mut bob = pair.accept(&used);
+    bob.line_after("read this code aloud: ");
+    alice.line_after("read this code aloud: ");
+    drop(bob);
+    alice.says("000 000\n000 000\n000 000\n");
+    assert_ne!(alice.end().code, 0);
+    // Alice invites anew at another port, and Mallory comes there with the old line.
+    let (mut alice, new) = pair.invite(&[]);
+    let pair_of_mallory = Pair::new();
+    let cut = &new[..new.len() - 1];
+    let other = if &new[60..61] == "a" { "b" } else { "a" };
+    let changed = [&new[..60], other, &new[61..]].concat();
+    for wrong in [cut, &changed] {
+        let ended = pair_of_mallory.accept(wrong).end();
+        ended.failed(3, &["changed or cut off on the way"]);
+    }
+    alice.interrupt();
+    alice.line_after("cancelled");
+    // Nobody is there any more for the old one.
+    drop(alice);
+    let own = tacit(pair.alice.path(), &["pair", "accept", &new, "--name", "x"]);
+    own.failed(2, &["this party's own"]);
+}
+
+#[test]
+fn who_comes_late_is_told() {
+    let pair = Pair::new();
+    let (alice, invitation) = pair.invite(&["--valid", "1s"]);
+    alice.end().failed(5, &["has expired"]);
+    pair.accept(&invitation).end().failed(5, &["has expired"]);
+}
+
+#[test]
+fn where_an_identity_was_looked_for_is_said() {
+    let pair = Pair::new();
+    let folder = pair.alice.path();
+    let config = folder.join("mine/tacit.toml");
+    std::fs::create_dir(folder.join("mine")).unwrap();
+    std::fs::write(&config, "").unwrap();
+    let config = config.to_str().unwrap();
+    let run = [
+        "run",
+        "millionaires",
+        "--config",
+        config,
+        "--role",
+        "garbler",
+        "--input",
+        "a=41",
+        "--listen",
+        "127.0.0.1:0",
+        "--timeout",
+        "50ms",
+        "--peer",
+        "tacit:ebjop2fwrmo5u4nn3fyjrn5kgl27kvkayi5il7vaeilz7iotlgwkuujb",
+    ];
+    let ended = tacit(folder, &run);
+    ended.failed(
+        2,
+        &["mine/identity.key", "tacit/identity.key", "tacit keygen"],
+    );
+    tacit(folder, &["keygen", "--config", config]).succeeded();
+    assert!(folder.join("mine/identity.key").exists());
+    tacit(folder, &run).failed(6, &["in vain"]);
+    let absent = [
+        "run",
+        "millionaires",
+        "--config",
+        "absent.toml",
+        "--input",
+        "a=1",
+    ];
+    tacit(folder, &absent).failed(2, &["absent.toml is not there"]);
+    // Without a pairing, a role has to be given.
+    let run = [
+        "run",
+        "millionaires",
+        "--identity",
+        "mine/identity.key",
+        "--peer",
+        run[13],
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    tacit(folder, &run).failed(2, &["--role", "tacit pair"]);
+}

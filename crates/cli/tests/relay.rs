@@ -1,0 +1,93 @@
+//! Two parties that only connect outward, through a relay.
+
+mod process;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
+use process::{Running, start, tacit};
+
+fn start_open(folder: &Path, args: &[&str]) -> Running {
+    Running::start_open(env!("CARGO_BIN_EXE_tacit"), folder, args)
+}
+
+/// A relay, where it is, and where it tells its metrics.
+fn relay(folder: &Path, more: &[&str]) -> (Running, String, String) {
+    let args = [
+        "relay",
+        "--listen",
+        "127.0.0.1:0",
+        "--metrics",
+        "127.0.0.1:0",
+    ];
+    let mut relay = start(folder, &[&args[..], more].concat(), "");
+    let address = relay.line_after("listening on ");
+    let metrics = relay.line_after("metrics on ");
+    (relay, address, metrics)
+}
+
+fn metrics(address: &str) -> String {
+    let mut socket = TcpStream::connect(address).unwrap();
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    socket.write_all(request.as_bytes()).unwrap();
+    let mut text = String::new();
+    socket.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn two_parties_pair_and_run_through_a_relay() {
+    let folder = || tempfile::tempdir().unwrap();
+    let (home, alice, bob) = (folder(), folder(), folder());
+    let (relay, address, told) = relay(home.path(), &[]);
+    let invite = ["pair", "invite", "--name", "bob", "--relay", &address];
+    let mut a = start_open(alice.path(), &invite);
+    let invitation = a.line();
+    let mut b = start_open(
+        bob.path(),
+        &["pair", "accept", &invitation, "--name", "alice"],
+    );
+    let code = |party: &mut Running| party.line_after("read this code aloud: ");
+    let (alices, bobs) = (code(&mut a), code(&mut b));
+    a.says(&(bobs + "\n"));
+    b.says(&(alices + "\n"));
+    a.end().succeeded();
+    b.end().succeeded();
+    for _ in 0..2 {
+        let run = ["run", "millionaires", "--with"];
+        let a = start(
+            alice.path(),
+            &[&run[..], &["bob", "--input", "a=41"]].concat(),
+            "",
+        );
+        let b = tacit(
+            bob.path(),
+            &[&run[..], &["alice", "--input", "b=40"]].concat(),
+        );
+        assert!(b.succeeded().contains("a_is_richer = 1"), "{b:?}");
+        assert!(a.end().succeeded().contains("a_is_richer = 1"));
+    }
+    // The last room ends a moment after the parties.
+    let counted = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        let text = metrics(&told);
+        text.contains("tacit_relay_rooms_opened_total 3") && text.contains("tacit_relay_rooms 0")
+    });
+    assert!(counted, "{}", metrics(&told));
+    // Nobody else comes in vain: what waits alone is told after its time.
+    let alone = [
+        "run",
+        "millionaires",
+        "--with",
+        "bob",
+        "--input",
+        "a=1",
+        "--timeout",
+        "200ms",
+    ];
+    tacit(alice.path(), &alone).failed(6, &["in vain"]);
+    relay.interrupt();
+    relay.end().succeeded();
+}

@@ -1,0 +1,198 @@
+//! A run as a function between two parties, and what each of them puts in and gets.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::{Digest, Function, Value as Bits};
+use zeroize::Zeroizing;
+
+use super::{BorderError, PortValue, Signature};
+use crate::lower::{CircuitFiles, Lowered};
+use crate::program::{
+    Body, EntryId, Expression, ExpressionKind, Program, Statement, StatementKind, TypeId, Value,
+};
+
+/// A run of a program as a function of bits that knows what the bits mean.
+#[derive(Clone, Debug)]
+pub struct TypedFunction {
+    signature: Signature,
+    function: Function,
+    meaning: Digest,
+    /// The function's inputs of random bits, one of each party, in the parties' order.
+    random: Vec<String>,
+}
+
+impl TypedFunction {
+    /// The function `name` of a run, with `public` values for all its public inputs: both parties
+    /// agree on these, and they enter as constants.
+    ///
+    /// The function's digest covers the run's meaning and the public values.
+    ///
+    /// # Errors
+    ///
+    /// A public input has no value, the run is beyond a limit, or a circuit file that it uses is not
+    /// there.
+    pub fn new(
+        signature: Signature,
+        name: &str,
+        public: &BTreeMap<String, PortValue>,
+        files: &dyn CircuitFiles,
+    ) -> Result<Self, BorderError> {
+        let meaning = signature.meaning(files)?;
+        let program = &signature.program;
+        let mut values = Vec::new();
+        let mut agreed = Sha256::new_with_prefix(b"tacit public inputs v1\0");
+        agreed.update(meaning.0);
+        for (place, input) in signature.inputs().iter().enumerate() {
+            if input.owner.is_some() {
+                continue;
+            }
+            let value = public.get(input.name.as_str()).ok_or_else(|| {
+                BorderError::Request(format!(
+                    "the public input {:?} of type {} has no value; both parties give it the same",
+                    input.name.as_str(),
+                    signature.type_name(input.ty)
+                ))
+            })?;
+            let bytes: Vec<u8> = value.bits.iter().map(|bit| u8::from(*bit)).collect();
+            agreed.update((bytes.len() as u64).to_le_bytes());
+            agreed.update(&bytes);
+            values.push((place, program.types.value_of_bits(input.ty, &value.bits)));
+        }
+        let agreed = match values.is_empty() {
+            true => meaning,
+            false => Digest(agreed.finalize().into()),
+        };
+        let known = program.with_known_inputs(signature.id, values);
+        let lowered = known.lower(name, signature.id, files);
+        let Lowered { function, random } =
+            lowered.map_err(|error| BorderError::Program(vec![error]))?;
+        Ok(Self {
+            function: function.with_meaning(agreed),
+            signature,
+            meaning,
+            random,
+        })
+    }
+
+    /// The ports, and how their values are written.
+    #[must_use]
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// The function of bits, which two parties run.
+    #[must_use]
+    pub fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// The digest of what the program means: [`Signature::meaning`].
+    #[must_use]
+    pub fn meaning(&self) -> Digest {
+        self.meaning
+    }
+
+    /// The function's inputs of a party: the bits of `values`, and the random bits that this party
+    /// draws by `draw`, which fills bytes from the machine's own randomness. What the run takes is the
+    /// XOR of both parties' bits.
+    ///
+    /// # Errors
+    ///
+    /// An input of the party has no value.
+    pub fn inputs(
+        &self,
+        party: usize,
+        values: &BTreeMap<String, PortValue>,
+        draw: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<BTreeMap<String, Bits>, BorderError> {
+        let role = self.signature.role(party);
+        let mut inputs = BTreeMap::new();
+        for input in self
+            .function
+            .inputs()
+            .iter()
+            .filter(|input| input.owner == role)
+        {
+            let (name, ty) = (&input.port.name, &input.port.ty);
+            let bits = if self.random.get(party) == Some(name) {
+                random_bits(ty.width(), draw)
+            } else {
+                let value = values
+                    .get(name)
+                    .ok_or_else(|| BorderError::Request(format!("no value is given for {name}")))?;
+                value.bits.clone()
+            };
+            inputs.insert(name.clone(), Bits::from_bits(ty, &bits)?);
+        }
+        Ok(inputs)
+    }
+
+    /// The results that a run gave a party, in the order of the program's results.
+    ///
+    /// # Errors
+    ///
+    /// They are of another function.
+    pub fn results(
+        &self,
+        results: &BTreeMap<String, Bits>,
+    ) -> Result<Vec<(&str, PortValue)>, BorderError> {
+        let mut values = Vec::new();
+        for port in self.signature.results() {
+            let name = port.name.as_str();
+            let Some(value) = results.get(name) else {
+                continue;
+            };
+            let bits = value.to_bits();
+            if bits.len() as u64 != self.signature.program.types.width(port.ty) {
+                let text = format!("{name} is a result of another function");
+                return Err(BorderError::Request(text));
+            }
+            let (ty, filled_up) = (port.ty, 0);
+            values.push((
+                name,
+                PortValue {
+                    ty,
+                    bits,
+                    filled_up,
+                },
+            ));
+        }
+        Ok(values)
+    }
+}
+
+fn random_bits(width: usize, draw: &mut dyn FnMut(&mut [u8])) -> Zeroizing<Vec<bool>> {
+    let mut bytes = Zeroizing::new(vec![0; width.div_ceil(8)]);
+    draw(&mut bytes);
+    let bit = |place: usize| bytes[place / 8] >> (place % 8) & 1 == 1;
+    Zeroizing::new((0..width).map(bit).collect())
+}
+
+impl Program {
+    /// The program in which these inputs of a run, by their places, are constants.
+    pub(crate) fn with_known_inputs(&self, id: EntryId, known: Vec<(usize, Value)>) -> Self {
+        let mut program = self.clone();
+        let entry = &mut program.entries[id.0 as usize];
+        let function = &mut program.functions[entry.function.0 as usize];
+        let Body::Block(block) = &mut function.body else {
+            return program;
+        };
+        for (place, value) in known.into_iter().rev() {
+            let (input, local) = (
+                entry.inputs.remove(place),
+                function.parameters.remove(place),
+            );
+            let value = constant(input.ty, value, entry.span);
+            let kind = StatementKind::Let(local, value);
+            let span = entry.span;
+            block.statements.insert(0, Statement { kind, span });
+        }
+        program
+    }
+}
+
+fn constant(ty: TypeId, value: Value, span: crate::Span) -> Expression {
+    let kind = ExpressionKind::Constant(value);
+    Expression { kind, ty, span }
+}

@@ -1,0 +1,97 @@
+//! The border of a program: what its ports mean to people and to other languages. The command, the
+//! Python package and the browser reach programs through here, and nothing here does I/O.
+//!
+//! ```text
+//! Loaded + params ─▶ Signature ── values: JSON, text, CSV ⇄ bits
+//!                        │  public values, circuit files
+//!                        ▼
+//!                   TypedFunction ── circuit::Function, inputs of a party, results
+//! ```
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `signature` | the ports of a run, its doc comment |
+//! | `values` | the values of the ports; the run in the clear |
+//! | `function` | the lowered function with its meaning; a party's inputs, random bits among them |
+//! | `read`, `write` | values of all types from JSON and text, and as both |
+//! | `table` | values from CSV and as CSV |
+//! | `meaning` | the digest of what a program means |
+//!
+//! How a value is written in JSON:
+//!
+//! | type | JSON |
+//! |---|---|
+//! | `bool` | `true`, `false` |
+//! | integers, `fixed` | a number; integers of 2^53 and above as a string |
+//! | `bytes<n>` | hex digits in a string |
+//! | `text<n>` | a string |
+//! | an enum | the variant's name in a string |
+//! | arrays, tables, tuples | a list |
+//! | a struct | an object with its fields |
+//!
+//! The text of a value, as on a command line, is its JSON, where strings that stand alone have no
+//! quotes. Values are secret: their bits are wiped when they are dropped, and errors say where a
+//! value is and what was expected, never what it is.
+
+mod function;
+mod meaning;
+mod read;
+mod signature;
+mod table;
+#[cfg(test)]
+mod tests;
+mod values;
+mod write;
+
+use tacit_circuit::CircuitError;
+use zeroize::Zeroizing;
+
+pub use function::TypedFunction;
+pub use signature::Signature;
+pub use write::acts_on_a_terminal;
+
+use crate::diagnostic::Diagnostic;
+use crate::program::TypeId;
+
+/// The value of a port of a program.
+#[derive(Clone)]
+pub struct PortValue {
+    ty: TypeId,
+    bits: Zeroizing<Vec<bool>>,
+    filled_up: usize,
+}
+
+impl PortValue {
+    /// Its bits, in the order of the port's wires.
+    #[must_use]
+    pub fn bits(&self) -> &[bool] {
+        &self.bits
+    }
+
+    /// How many zeros were put in place of missing elements of a `sorted` array.
+    #[must_use]
+    pub fn filled_up(&self) -> usize {
+        self.filled_up
+    }
+}
+
+impl core::fmt::Debug for PortValue {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "PortValue({} bits)", self.bits.len())
+    }
+}
+
+/// Why a program cannot be run, or a value not be taken.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BorderError {
+    /// The program is wrong.
+    #[error("the program has {} errors", .0.len())]
+    Program(Vec<Diagnostic>),
+    /// A value does not fit its type.
+    #[error(transparent)]
+    Value(#[from] CircuitError),
+    /// What was asked for is not there, or something is missing.
+    #[error("{0}")]
+    Request(String),
+}

@@ -1,0 +1,296 @@
+//! Values from JSON and text.
+
+use serde_json::{Map, Value as Json};
+use tacit_circuit::{CircuitError, Kind, Type, Value as Leaf, wipe_json};
+use zeroize::Zeroizing;
+
+use crate::elaborate::most_like;
+use crate::program::{TypeId, TypeKind, TypeTable, bits_of};
+
+type Read<T> = Result<T, CircuitError>;
+
+/// Reads a value bit by bit and knows where it is, for errors.
+pub(super) struct Reader<'t> {
+    types: &'t TypeTable,
+    /// The part that is being read: `customers[3].age`.
+    at: String,
+    /// It never grows past its capacity, so that no copy of it is left behind.
+    bits: Zeroizing<Vec<bool>>,
+}
+
+/// The circuit's type of a number or of bytes.
+pub(super) fn leaf(types: &TypeTable, ty: TypeId) -> Option<Type> {
+    let kind = match *types.kind(ty) {
+        TypeKind::Unsigned(width) => Kind::Unsigned(width),
+        TypeKind::Signed(width) => Kind::Signed(width),
+        TypeKind::Fixed(integer, fraction) => Kind::Fixed { integer, fraction },
+        TypeKind::Bytes(n) if n > 0 => Kind::Bytes(n),
+        _ => return None,
+    };
+    Type::new(kind).ok()
+}
+
+impl<'t> Reader<'t> {
+    /// A reader of a value of type `ty`, which messages call `at`.
+    pub(super) fn new(types: &'t TypeTable, ty: TypeId, at: &str) -> Self {
+        let width = types.width(ty) as usize;
+        Self {
+            types,
+            at: at.to_owned(),
+            bits: Zeroizing::new(Vec::with_capacity(width)),
+        }
+    }
+
+    pub(super) fn finish(self) -> Zeroizing<Vec<bool>> {
+        self.bits
+    }
+
+    /// Calls the part that is read next `at`.
+    pub(super) fn locate(&mut self, at: String) {
+        self.at = at;
+    }
+
+    pub(super) fn error(
+        &self,
+        ty: TypeId,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> CircuitError {
+        CircuitError::Value {
+            at: self.at.clone(),
+            ty: self.types.name(ty),
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+
+    /// Reads a part that messages call by its place in the whole.
+    fn part(&mut self, place: &str, read: impl FnOnce(&mut Self) -> Read<()>) -> Read<()> {
+        let length = self.at.len();
+        self.at += place;
+        read(self)?;
+        self.at.truncate(length);
+        Ok(())
+    }
+
+    /// A value from text: its JSON, or what the string says where its JSON is a string.
+    pub(super) fn text(&mut self, ty: TypeId, text: &str) -> Read<()> {
+        let is_scalar = match self.types.kind(ty) {
+            TypeKind::Bool | TypeKind::Text(_) | TypeKind::Enum(_) => true,
+            _ => leaf(self.types, ty).is_some(),
+        };
+        if is_scalar {
+            let json = Json::String(text.to_owned());
+            let result = self.json(ty, &json);
+            wipe_json(json);
+            return result;
+        }
+        let json = serde_json::from_str(text).map_err(|error| {
+            // The error's own text may quote the value.
+            let (line, column) = (error.line(), error.column());
+            let found = format!("text that is no JSON from line {line} column {column} on");
+            self.error(ty, self.expected(ty), found)
+        })?;
+        let result = self.json(ty, &json);
+        wipe_json(json);
+        result
+    }
+
+    /// A value from JSON.
+    pub(super) fn json(&mut self, ty: TypeId, json: &Json) -> Read<()> {
+        match (self.types.kind(ty), json) {
+            (TypeKind::Bool, _) => self.bool(ty, json),
+            (TypeKind::Text(n), Json::String(text)) => self.characters(ty, *n as usize, text),
+            (TypeKind::Enum(_), Json::String(text)) => self.variant(ty, text),
+            (&TypeKind::Array(element, n), Json::Array(parts)) if parts.len() == n as usize => {
+                self.elements(element, parts)
+            }
+            (&TypeKind::Table(element, n), Json::Array(parts)) if parts.len() <= n as usize => self
+                .table(element, n, parts.len(), |this| {
+                    this.elements(element, parts)
+                }),
+            (TypeKind::Tuple(types), Json::Array(parts)) if parts.len() == types.len() => {
+                let places = types.iter().zip(parts).enumerate();
+                for (number, (ty, json)) in places {
+                    self.part(&format!(".{number}"), |this| this.json(*ty, json))?;
+                }
+                Ok(())
+            }
+            (TypeKind::Struct(_), Json::Object(fields)) => self.fields(ty, fields),
+            (TypeKind::Bytes(0), Json::String(text)) if text.is_empty() => Ok(()),
+            _ => match leaf(self.types, ty) {
+                Some(leaf) => self.leaf(ty, &leaf, json),
+                None => Err(self.error(ty, self.expected(ty), found(json))),
+            },
+        }
+    }
+
+    /// What a value of this type is written as.
+    fn expected(&self, ty: TypeId) -> String {
+        match self.types.kind(ty) {
+            TypeKind::Bool => "true or false".to_owned(),
+            TypeKind::Text(n) => format!("a text of at most {n} bytes of UTF-8"),
+            TypeKind::Enum(number) => {
+                let variants = &self.types.enum_type(*number).variants;
+                let names: Vec<&str> = variants.iter().map(|name| name.as_str()).collect();
+                format!("one of {}", names.join(", "))
+            }
+            TypeKind::Array(_, n) => format!("a list of {n}"),
+            TypeKind::Table(_, n) => format!("a list of at most {n}"),
+            TypeKind::Tuple(parts) => format!("a list of {}", parts.len()),
+            TypeKind::Struct(number) => {
+                let fields = &self.types.struct_type(*number).fields;
+                let names: Vec<String> = fields
+                    .iter()
+                    .map(|(name, _)| quoted(name.as_str()))
+                    .collect();
+                format!("an object with {}", names.join(", "))
+            }
+            _ => "a value".to_owned(),
+        }
+    }
+
+    fn bool(&mut self, ty: TypeId, json: &Json) -> Read<()> {
+        let bit = match json {
+            Json::Bool(bit) => Some(*bit),
+            Json::String(text) => match text.as_str() {
+                "true" | "1" => Some(true),
+                "false" | "0" => Some(false),
+                _ => None,
+            },
+            Json::Number(number) => number.as_u64().filter(|n| *n < 2).map(|n| n == 1),
+            _ => None,
+        };
+        match bit {
+            Some(bit) => {
+                self.bits.push(bit);
+                Ok(())
+            }
+            None => Err(self.error(ty, "true or false", found(json))),
+        }
+    }
+
+    /// A number or bytes, as ports of circuits are read.
+    fn leaf(&mut self, ty: TypeId, leaf: &Type, json: &Json) -> Read<()> {
+        let value = Leaf::from_json(leaf, json).map_err(|error| match error {
+            CircuitError::Value {
+                expected, found, ..
+            } => self.error(ty, expected, found),
+            other => other,
+        })?;
+        self.bits.extend_from_slice(&value.to_bits());
+        Ok(())
+    }
+
+    fn characters(&mut self, ty: TypeId, n: usize, text: &str) -> Read<()> {
+        let expected = || self.expected(ty);
+        if text.len() > n {
+            return Err(self.error(ty, expected(), format!("{} bytes", text.len())));
+        }
+        if text.contains('\0') {
+            let found = "a character U+0000, which fills texts up";
+            return Err(self.error(ty, expected(), found));
+        }
+        let zeros = std::iter::repeat_n(0, n - text.len());
+        for byte in text.bytes().chain(zeros) {
+            self.bits.extend((0..8).map(|place| byte >> place & 1 == 1));
+        }
+        Ok(())
+    }
+
+    /// A variant by its name, with the enum's name before it or not.
+    fn variant(&mut self, ty: TypeId, text: &str) -> Read<()> {
+        let TypeKind::Enum(number) = *self.types.kind(ty) else {
+            unreachable!("an enum");
+        };
+        let of = self.types.enum_type(number);
+        let (start, name) = text.split_once("::").unwrap_or((of.name.as_str(), text));
+        let is_it = |variant: &crate::source::Symbol| variant.as_str() == name;
+        match of.variants.iter().position(is_it) {
+            Some(place) if start == of.name.as_str() => {
+                self.number(place as u64, self.types.width(ty) as u32);
+                Ok(())
+            }
+            _ => Err(self.error(ty, self.expected(ty), "another text")),
+        }
+    }
+
+    fn number(&mut self, number: u64, width: u32) {
+        self.bits
+            .extend((0..width).map(|place| number >> place & 1 == 1));
+    }
+
+    /// Elements of an array, from the first on.
+    pub(super) fn elements(&mut self, element: TypeId, parts: &[Json]) -> Read<()> {
+        for (number, json) in parts.iter().enumerate() {
+            self.part(&format!("[{number}]"), |this| this.json(element, json))?;
+        }
+        Ok(())
+    }
+
+    /// The length of a table, its items, and zeros behind them.
+    pub(super) fn table(
+        &mut self,
+        element: TypeId,
+        most: u32,
+        length: usize,
+        items: impl FnOnce(&mut Self) -> Read<()>,
+    ) -> Read<()> {
+        self.number(length as u64, bits_of(most.into()));
+        items(self)?;
+        self.zeros(element, most as usize - length);
+        Ok(())
+    }
+
+    /// So many values of zero bits.
+    pub(super) fn zeros(&mut self, element: TypeId, count: usize) {
+        let zeros = count * self.types.width(element) as usize;
+        self.bits.extend(std::iter::repeat_n(false, zeros));
+    }
+
+    fn fields(&mut self, whole: TypeId, given: &Map<String, Json>) -> Read<()> {
+        let TypeKind::Struct(number) = *self.types.kind(whole) else {
+            unreachable!("a struct");
+        };
+        let fields = &self.types.struct_type(number).fields;
+        for (name, ty) in fields {
+            match given.get(name.as_str()) {
+                Some(json) => {
+                    self.part(&format!(".{name}"), |this| this.json(*ty, json))?;
+                }
+                None => {
+                    let found = format!("no {}", quoted(name.as_str()));
+                    return Err(self.error(whole, self.expected(whole), found));
+                }
+            }
+        }
+        let known = |name: &String| fields.iter().any(|(field, _)| field.as_str() == name);
+        match given.keys().find(|name| !known(name)) {
+            None => Ok(()),
+            Some(other) => {
+                let names = fields.iter().map(|(name, _)| name.as_str());
+                let meant = match most_like(other, names) {
+                    Some(name) => format!("{} where {} may be meant", quoted(other), quoted(&name)),
+                    None => quoted(other),
+                };
+                Err(self.error(whole, self.expected(whole), format!("also {meant}")))
+            }
+        }
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("{:?}", name.chars().take(64).collect::<String>())
+}
+
+/// The kind of a JSON value, for an error that does not tell the value.
+fn found(json: &Json) -> String {
+    match json {
+        Json::Null => "null".to_owned(),
+        Json::Bool(_) => "true or false".to_owned(),
+        Json::Number(_) => "a number".to_owned(),
+        Json::String(_) => "a string".to_owned(),
+        Json::Array(parts) => format!("a list of {}", parts.len()),
+        Json::Object(_) => "an object".to_owned(),
+    }
+}

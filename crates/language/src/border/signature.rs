@@ -1,0 +1,318 @@
+//! The ports of a run as people know them.
+
+use tacit_circuit::{Digest, Role};
+
+use super::{BorderError, meaning, table};
+use crate::elaborate::{ParamValues, most_like};
+use crate::load::Loaded;
+use crate::lower::CircuitFiles;
+use crate::program::{
+    Entry, EntryId, EntryKind, InputPort, OutputPort, Param, Program, TypeId, TypeKind,
+};
+use crate::source::Span;
+
+/// A run of a program whose params have values: its ports as people know them.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    pub(super) program: Program,
+    pub(super) id: EntryId,
+    documentation: String,
+}
+
+impl Signature {
+    /// The run of this name; without one, `main`, or the only run of a program.
+    ///
+    /// # Errors
+    ///
+    /// The program is wrong, or has no such run.
+    pub fn new(
+        loaded: &Loaded,
+        params: &ParamValues,
+        run: Option<&str>,
+    ) -> Result<Self, BorderError> {
+        let program = loaded.program(params).map_err(BorderError::Program)?;
+        let id = find(&program, run).map_err(BorderError::Request)?;
+        let entry = &program.entries[id.0 as usize];
+        let documentation = documentation(loaded, entry.span);
+        Ok(Self {
+            program,
+            id,
+            documentation,
+        })
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Which run of the program it is.
+    #[must_use]
+    pub fn id(&self) -> EntryId {
+        self.id
+    }
+
+    /// The run.
+    #[must_use]
+    pub fn entry(&self) -> &Entry {
+        &self.program.entries[self.id.0 as usize]
+    }
+
+    /// What the program says of the run in the lines with `///` above it, or else above its first
+    /// item; empty where there are none.
+    #[must_use]
+    pub fn documentation(&self) -> &str {
+        &self.documentation
+    }
+
+    /// The params and their values.
+    #[must_use]
+    pub fn params(&self) -> &[Param] {
+        &self.program.params
+    }
+
+    /// The parties' names. A port's owner or recipient is a place in this list.
+    pub fn parties(&self) -> impl Iterator<Item = &str> {
+        self.program.parties.iter().map(|party| party.as_str())
+    }
+
+    /// The name of a party.
+    #[must_use]
+    pub fn party_name(&self, party: usize) -> &str {
+        self.program.parties[party].as_str()
+    }
+
+    /// The party of this name.
+    ///
+    /// # Errors
+    ///
+    /// There is none; the text names the parties.
+    pub fn party(&self, name: &str) -> Result<usize, BorderError> {
+        self.parties()
+            .position(|party| party == name)
+            .ok_or_else(|| {
+                let names: Vec<&str> = self.parties().collect();
+                BorderError::Request(format!(
+                    "the program has no party {name:?}; its parties are {}",
+                    names.join(" and ")
+                ))
+            })
+    }
+
+    /// Which role a party plays.
+    #[must_use]
+    pub fn role(&self, party: usize) -> Role {
+        match party == self.program.garbler {
+            true => Role::Garbler,
+            false => Role::Evaluator,
+        }
+    }
+
+    /// The party that plays a role.
+    #[must_use]
+    pub fn party_of(&self, role: Role) -> usize {
+        let parties = 0..self.program.parties.len();
+        parties
+            .into_iter()
+            .find(|party| self.role(*party) == role)
+            .unwrap_or(0)
+    }
+
+    /// The inputs, in order.
+    #[must_use]
+    pub fn inputs(&self) -> &[InputPort] {
+        &self.entry().inputs
+    }
+
+    /// The results, in order.
+    #[must_use]
+    pub fn results(&self) -> &[OutputPort] {
+        &self.entry().outputs
+    }
+
+    /// The input of this name.
+    ///
+    /// # Errors
+    ///
+    /// There is none; the text names one that may be meant, or all.
+    pub fn input(&self, name: &str) -> Result<&InputPort, BorderError> {
+        let found = self
+            .inputs()
+            .iter()
+            .find(|input| input.name.as_str() == name);
+        found.ok_or_else(|| {
+            let names = || self.inputs().iter().map(|input| input.name.as_str());
+            let help = match (most_like(name, names()), self.inputs()) {
+                (Some(other), _) => format!("there is {other:?}"),
+                (None, []) => "it has none".to_owned(),
+                (None, _) => format!("it has {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            let run = &self.entry().name;
+            BorderError::Request(format!("{run} has no input {name:?}; {help}"))
+        })
+    }
+
+    /// An input as a program declares it: `bids: [u32; 8] of alice sorted`.
+    #[must_use]
+    pub fn input_text(&self, input: &InputPort) -> String {
+        let owner = match input.owner {
+            None => "public".to_owned(),
+            Some(party) => format!("of {}", self.party_name(party)),
+        };
+        let sorted = match &input.sorted {
+            None => String::new(),
+            Some(None) => " sorted".to_owned(),
+            Some(Some(field)) => format!(" sorted by {field}"),
+        };
+        format!(
+            "{}: {} {owner}{sorted}",
+            input.name,
+            self.type_name(input.ty)
+        )
+    }
+
+    /// A result as a program declares it: `price: u32 to both`.
+    #[must_use]
+    pub fn result_text(&self, result: &OutputPort) -> String {
+        let to = result.to.map_or("both", |party| self.party_name(party));
+        format!("{}: {} to {to}", result.name, self.type_name(result.ty))
+    }
+
+    /// A type as it is written.
+    #[must_use]
+    pub fn type_name(&self, ty: TypeId) -> String {
+        self.program.types.name(ty)
+    }
+
+    /// Whether values of a type can be written as CSV.
+    #[must_use]
+    pub fn is_table(&self, ty: TypeId) -> bool {
+        table::is_table(&self.program.types, ty)
+    }
+
+    /// Whether a type is `text`.
+    #[must_use]
+    pub fn is_text(&self, ty: TypeId) -> bool {
+        matches!(self.program.types.kind(ty), TypeKind::Text(_))
+    }
+
+    /// Whether ports of circuits have values of a type as they are: bools, numbers, bytes and arrays
+    /// of these.
+    #[must_use]
+    pub fn is_plain(&self, ty: TypeId) -> bool {
+        match *self.program.types.kind(ty) {
+            TypeKind::Bool
+            | TypeKind::Unsigned(_)
+            | TypeKind::Signed(_)
+            | TypeKind::Fixed(..)
+            | TypeKind::Bytes(_) => true,
+            TypeKind::Array(element, _) => self.is_plain(element),
+            _ => false,
+        }
+    }
+
+    /// The types that are named in a port's type, declared as a program does.
+    #[must_use]
+    pub fn declarations(&self) -> Vec<String> {
+        let inputs = self.inputs().iter().map(|port| port.ty);
+        let results = self.results().iter().map(|port| port.ty);
+        let mut seen = Vec::new();
+        inputs
+            .chain(results)
+            .for_each(|ty| self.declare(ty, &mut seen));
+        seen.into_iter().map(|(_, text)| text).collect()
+    }
+
+    fn declare(&self, ty: TypeId, seen: &mut Vec<(TypeId, String)>) {
+        let types = &self.program.types;
+        if seen.iter().any(|(other, _)| *other == ty) {
+            return;
+        }
+        match types.kind(ty) {
+            TypeKind::Struct(number) => {
+                let fields = types.struct_type(*number).fields.iter();
+                let text: Vec<String> = fields
+                    .map(|(name, ty)| format!("{name}: {}", types.name(*ty)))
+                    .collect();
+                let text = format!("struct {} {{ {} }}", types.name(ty), text.join(", "));
+                seen.push((ty, text));
+            }
+            TypeKind::Enum(number) => {
+                let variants = types.enum_type(*number).variants.iter();
+                let names: Vec<&str> = variants.map(|name| name.as_str()).collect();
+                let text = format!("enum {} {{ {} }}", types.name(ty), names.join(", "));
+                seen.push((ty, text));
+            }
+            TypeKind::Array(element, _) | TypeKind::Table(element, _) => {
+                return self.declare(*element, seen);
+            }
+            _ => {}
+        }
+        types
+            .fields(ty)
+            .into_iter()
+            .for_each(|field| self.declare(field, seen));
+    }
+
+    /// The digest of what the program means, which people pin: of its types, ports and params with
+    /// their names, of owners, recipients and `sorted`, and of what is computed. Comments, names of
+    /// variables and functions, and the cut into components are not in it.
+    ///
+    /// # Errors
+    ///
+    /// A circuit file that the run uses is not there.
+    pub fn meaning(&self, files: &dyn CircuitFiles) -> Result<Digest, BorderError> {
+        meaning::digest(&self.program, self.id, files).map_err(BorderError::Request)
+    }
+}
+
+fn find(program: &Program, run: Option<&str>) -> Result<EntryId, String> {
+    let entries = &program.entries;
+    let names = || {
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        names.join(", ")
+    };
+    let found = match (run, &entries[..]) {
+        (Some(name), _) => entries.iter().position(|entry| entry.name.as_str() == name),
+        (None, [_]) => Some(0),
+        (None, _) => entries
+            .iter()
+            .position(|entry| entry.kind == EntryKind::Main),
+    };
+    match (found, run, entries.is_empty()) {
+        (Some(number), ..) => Ok(EntryId(number as u32)),
+        (None, _, true) => Err("the program has neither `main` nor a run".to_owned()),
+        (None, Some(name), _) => Err(format!(
+            "the program has no run {name:?}; it has {}",
+            names()
+        )),
+        (None, None, _) => Err(format!(
+            "the program has several runs; name one of {}",
+            names()
+        )),
+    }
+}
+
+/// The lines with `///` above a place of the program's file, or else above its first item.
+fn documentation(loaded: &Loaded, span: Span) -> String {
+    let text = &loaded.source_map().file(span.file).text;
+    let lines: Vec<&str> = text.lines().collect();
+    let above = |line: usize| {
+        let before = lines[..line.min(lines.len())].iter().rev();
+        let said = before.map_while(|line| line.trim().strip_prefix("///"));
+        let mut said: Vec<&str> = said.map(str::trim).collect();
+        said.reverse();
+        said.join("\n")
+    };
+    let (line, _) = loaded.source_map().line_and_column(span);
+    let own = above(line - 1);
+    let is_said = |line: &&str| line.trim().starts_with("///") || line.trim().is_empty();
+    match own.is_empty() {
+        false => own,
+        true => {
+            let first = lines.iter().take_while(|line| is_said(line)).count();
+            above(first)
+        }
+    }
+}

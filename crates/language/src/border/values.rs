@@ -1,0 +1,205 @@
+//! The values of a run's ports, and the run in the clear.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::read::Reader;
+use super::{BorderError, PortValue, Signature, table, write};
+use crate::interpret::{self, MAX_STEPS, Machine, Random};
+use crate::program::{InputPort, TypeId, TypeKind};
+
+impl Signature {
+    /// The value of an input from JSON. The elements of a `sorted` input come in their order, and
+    /// zeros in place of those that are missing.
+    ///
+    /// # Errors
+    ///
+    /// It does not fit the type.
+    pub fn read_json(&self, input: &InputPort, json: &Json) -> Result<PortValue, BorderError> {
+        self.read(input, |reader| match (json, self.may_be_filled(input)) {
+            (Json::Array(parts), Some((element, n))) if parts.len() < n => {
+                let missing = n - parts.len();
+                reader.elements(element, parts)?;
+                reader.zeros(element, missing);
+                Ok(missing)
+            }
+            _ => reader.json(input.ty, json).map(|()| 0),
+        })
+    }
+
+    /// The value of an input from text, as on a command line.
+    ///
+    /// # Errors
+    ///
+    /// It does not fit the type.
+    pub fn read_text(&self, input: &InputPort, text: &str) -> Result<PortValue, BorderError> {
+        if self.may_be_filled(input).is_some()
+            && let Ok(json) = serde_json::from_str(text)
+        {
+            let value = self.read_json(input, &json);
+            tacit_circuit::wipe_json(json);
+            return value;
+        }
+        self.read(input, |reader| reader.text(input.ty, text).map(|()| 0))
+    }
+
+    /// The value of an input from the CSV file that messages call `name`: from all columns that its
+    /// rows have, or from the one column `column`.
+    ///
+    /// # Errors
+    ///
+    /// It is no CSV, or does not fit the type.
+    pub fn read_csv(
+        &self,
+        input: &InputPort,
+        name: &str,
+        bytes: &[u8],
+        column: Option<&str>,
+    ) -> Result<PortValue, BorderError> {
+        let filled = self.may_be_filled(input).is_some();
+        let types = &self.program.types;
+        self.read(input, |reader| {
+            let name = format!("{} in {name}", input.name);
+            table::read(reader, types, input.ty, (&name, bytes), column, filled)
+        })
+    }
+
+    /// The type of the elements of a `sorted` array and how many these are.
+    fn may_be_filled(&self, input: &InputPort) -> Option<(TypeId, usize)> {
+        match (self.program.types.kind(input.ty), &input.sorted) {
+            (&TypeKind::Array(element, n), Some(_)) => Some((element, n as usize)),
+            _ => None,
+        }
+    }
+
+    fn read<'t>(
+        &'t self,
+        input: &InputPort,
+        read: impl FnOnce(&mut Reader<'t>) -> Result<usize, tacit_circuit::CircuitError>,
+    ) -> Result<PortValue, BorderError> {
+        let mut reader = Reader::new(&self.program.types, input.ty, input.name.as_str());
+        let filled_up = read(&mut reader)?;
+        let mut value = PortValue {
+            ty: input.ty,
+            bits: reader.finish(),
+            filled_up,
+        };
+        assert_eq!(
+            value.bits.len() as u64,
+            self.program.types.width(input.ty),
+            "a reader gives each bit of the type once"
+        );
+        if let Some(field) = &input.sorted {
+            self.sort(&mut value, field.as_ref().map(|name| name.as_str()));
+        }
+        Ok(value)
+    }
+
+    /// Puts the elements in the order of the language, equal ones as they were.
+    fn sort(&self, value: &mut PortValue, field: Option<&str>) {
+        let types = &self.program.types;
+        let parts = write::parts(types, value.ty, &value.bits);
+        let Some((element, _)) = parts.first() else {
+            return;
+        };
+        let width = types.width(*element) as usize;
+        let place = match (types.kind(*element), field) {
+            (TypeKind::Struct(number), Some(field)) => {
+                let fields = &types.struct_type(*number).fields;
+                fields.iter().position(|(name, _)| name.as_str() == field)
+            }
+            _ => None,
+        };
+        let key = |bits: &[bool]| {
+            let value = types.value_of_bits(*element, bits);
+            match place {
+                Some(place) => value.as_list()[place].clone(),
+                None => value,
+            }
+        };
+        let mut keyed: Vec<_> = parts.iter().map(|(_, bits)| (key(bits), *bits)).collect();
+        keyed.sort_by(|(a, _), (b, _)| interpret::operators::order(a, b));
+        let sorted: Vec<bool> = keyed.iter().flat_map(|(_, bits)| *bits).copied().collect();
+        let sorted = zeroize::Zeroizing::new(sorted);
+        // Of a table, its length stands before its items.
+        let items = match *types.kind(value.ty) {
+            TypeKind::Table(_, n) => value.bits.len() - n as usize * width,
+            _ => 0,
+        };
+        drop(keyed);
+        value.bits[items..items + sorted.len()].copy_from_slice(&sorted);
+    }
+
+    /// A value as JSON.
+    #[must_use]
+    pub fn json(&self, value: &PortValue) -> Json {
+        write::json(&self.program.types, value.ty, &value.bits)
+    }
+
+    /// A value as text.
+    #[must_use]
+    pub fn text(&self, value: &PortValue) -> String {
+        write::text(&self.program.types, value.ty, &value.bits)
+    }
+
+    /// An array or a table as CSV, whose column without a name is called `port`; nothing where the
+    /// value is none, or its rows have tables in them.
+    #[must_use]
+    pub fn csv(&self, value: &PortValue, port: &str) -> Option<Vec<u8>> {
+        table::write(&self.program.types, value.ty, port, &value.bits)
+    }
+
+    /// An array or table of structs as the names of its columns and the cells of its rows; nothing
+    /// for other values.
+    #[must_use]
+    pub fn rows(&self, value: &PortValue) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+        let types = &self.program.types;
+        let (row, ..) = table::rows_of(types, value.ty)?;
+        match types.kind(row) {
+            TypeKind::Struct(_) => table::rows_as_text(types, value.ty, "", &value.bits),
+            _ => None,
+        }
+    }
+
+    /// The results of the run in the clear, in order, for the values of all its inputs. What it draws
+    /// at random comes from `seed`, and states have their first values.
+    ///
+    /// # Errors
+    ///
+    /// An input has no value, or the run takes too many steps or calls a circuit of the library or a
+    /// file.
+    pub fn evaluate(
+        &self,
+        values: &BTreeMap<String, PortValue>,
+        seed: u64,
+    ) -> Result<Vec<PortValue>, BorderError> {
+        let types = &self.program.types;
+        let mut inputs = Vec::new();
+        for input in self.inputs() {
+            let value = values.get(input.name.as_str()).ok_or_else(|| {
+                BorderError::Request(format!("no value is given for {}", self.input_text(input)))
+            })?;
+            inputs.push(types.value_of_bits(input.ty, &value.bits));
+        }
+        let mut machine = Machine::new(&self.program, MAX_STEPS, Random::Seed(seed));
+        let result = machine.run(self.id, inputs).map_err(|failure| {
+            let error = crate::Diagnostic::new(failure.span, failure.message);
+            BorderError::Program(vec![error])
+        })?;
+        let values = match self.results() {
+            [_] => std::slice::from_ref(&result),
+            _ => result.as_list(),
+        };
+        let results = self
+            .results()
+            .iter()
+            .zip(values)
+            .map(|(port, value)| PortValue {
+                ty: port.ty,
+                bits: types.bits_of_value(port.ty, value).into(),
+                filled_up: 0,
+            });
+        Ok(results.collect())
+    }
+}

@@ -1,0 +1,207 @@
+//! What each line of a run costs: who made which gate, calls included.
+//!
+//! A *site* is an expression or statement of a function, under the site that called the function.
+//! While a run is traced, a [`Recorder`] notes at which number of gates the trace went over to
+//! which site. A gate that several lines share counts for the first; gates that no result needs
+//! count for none.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::program::{FunctionId, Program};
+use crate::source::{Span, Symbol};
+
+/// What a run costs, by who makes the gates. The sums are those of the function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LineCosts {
+    /// Each stack once, in the order of the source.
+    pub stacks: Vec<CostStack>,
+}
+
+/// A place in the source, the calls that lead to it, and what it costs over the whole run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CostStack {
+    /// From the run inwards; the last makes the gates.
+    pub frames: Vec<CostFrame>,
+    /// AND gates.
+    pub and_gates: u64,
+    /// Bits that go into components here.
+    pub link_bits: u64,
+}
+
+/// A place in a function.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CostFrame {
+    /// The function, or the run.
+    pub function: Symbol,
+    /// The expression or statement.
+    pub span: Span,
+}
+
+/// A place by its number.
+pub(super) type SiteId = u32;
+
+const NO_SITE: SiteId = SiteId::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Site {
+    caller: SiteId,
+    function: FunctionId,
+    span: Span,
+}
+
+/// What was at the top of a recorder, to go back to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    current: SiteId,
+    caller: SiteId,
+    function: FunctionId,
+}
+
+/// Notes who makes gates while a run or component is traced.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    sites: Vec<Site>,
+    known: HashMap<(SiteId, Span), SiteId>,
+    /// From which number of gates on a site makes them, in order.
+    marks: Vec<(usize, SiteId)>,
+    top: Before,
+}
+
+impl Recorder {
+    pub(super) fn new(function: FunctionId, span: Span) -> Self {
+        let mut recorder = Self {
+            sites: Vec::new(),
+            known: HashMap::new(),
+            marks: Vec::new(),
+            top: Before {
+                current: NO_SITE,
+                caller: NO_SITE,
+                function,
+            },
+        };
+        recorder.go_to(span, 0);
+        recorder
+    }
+
+    /// The site that makes gates now.
+    pub(super) fn site(&self) -> SiteId {
+        self.top.current
+    }
+
+    /// From here on `span` makes gates, of which there are `gates`.
+    pub(super) fn go_to(&mut self, span: Span, gates: usize) -> Before {
+        let before = self.top;
+        let Before {
+            caller, function, ..
+        } = before;
+        let new = self.sites.len() as SiteId;
+        let site = *self.known.entry((caller, span)).or_insert(new);
+        if site == new {
+            self.sites.push(Site {
+                caller,
+                function,
+                span,
+            });
+        }
+        self.mark(site, gates);
+        before
+    }
+
+    /// A call of a function from the site that makes gates now. What is traced is there already.
+    pub(super) fn enter(&mut self, function: FunctionId) -> Before {
+        let before = self.top;
+        if function != before.function {
+            self.top.caller = before.current;
+            self.top.function = function;
+        }
+        before
+    }
+
+    pub(super) fn go_back(&mut self, before: Before, gates: usize) {
+        self.top = before;
+        self.mark(before.current, gates);
+    }
+
+    fn mark(&mut self, site: SiteId, gates: usize) {
+        self.top.current = site;
+        match self.marks.last_mut() {
+            Some((_, last)) if *last == site => {}
+            Some((from, last)) if *from == gates => *last = site,
+            _ => self.marks.push((gates, site)),
+        }
+    }
+
+    /// The sites of gates, of which each has the number of gates made before it, in order.
+    pub(super) fn sites_of(&self, numbers: &[u32]) -> Vec<SiteId> {
+        let mut next = 0;
+        let site_of = |&number: &u32| {
+            while next + 1 < self.marks.len() && self.marks[next + 1].0 <= number as usize {
+                next += 1;
+            }
+            self.marks[next].1
+        };
+        numbers.iter().map(site_of).collect()
+    }
+
+    fn frames(&self, program: &Program, site: SiteId) -> Vec<CostFrame> {
+        let mut frames = Vec::new();
+        let mut next = site;
+        while let Some(site) = self.sites.get(next as usize) {
+            let function = &program.functions[site.function.0 as usize];
+            frames.push(CostFrame {
+                function: function.name.clone(),
+                span: site.span,
+            });
+            next = site.caller;
+        }
+        frames.reverse();
+        frames
+    }
+}
+
+/// Costs by site, to be added up.
+#[derive(Debug, Default)]
+pub(super) struct SiteCosts(BTreeMap<SiteId, (u64, u64)>);
+
+impl SiteCosts {
+    pub(super) fn add(&mut self, site: SiteId, and_gates: u64, link_bits: u64) {
+        let sum = self.0.entry(site).or_default();
+        sum.0 += and_gates;
+        sum.1 += link_bits;
+    }
+}
+
+impl LineCosts {
+    /// Costs by the places of a recorder; `calls` says how often a site calls components of which
+    /// costs.
+    pub(super) fn new<'c>(
+        program: &Program,
+        recorder: &Recorder,
+        costs: &SiteCosts,
+        calls: impl Iterator<Item = (SiteId, u64, &'c Self)>,
+    ) -> Self {
+        let mut sums: BTreeMap<Vec<CostFrame>, (u64, u64)> = BTreeMap::new();
+        for (&site, &(and_gates, link_bits)) in &costs.0 {
+            let sum = sums.entry(recorder.frames(program, site)).or_default();
+            sum.0 += and_gates;
+            sum.1 += link_bits;
+        }
+        for (site, times, inner) in calls {
+            let outer = recorder.frames(program, site);
+            for stack in &inner.stacks {
+                let frames = [&outer[..], &stack.frames[..]].concat();
+                let sum = sums.entry(frames).or_default();
+                sum.0 += times * stack.and_gates;
+                sum.1 += times * stack.link_bits;
+            }
+        }
+        let stack = |(frames, (and_gates, link_bits))| CostStack {
+            frames,
+            and_gates,
+            link_bits,
+        };
+        Self {
+            stacks: sums.into_iter().map(stack).collect(),
+        }
+    }
+}

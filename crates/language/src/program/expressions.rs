@@ -1,0 +1,93 @@
+//! All expressions of a function, from the outside in.
+
+use super::{
+    Body, Condition, Expression, ExpressionKind, Function, FunctionId, Place, Root, Statement,
+    StatementKind, Step,
+};
+use crate::source::Span;
+
+impl Function {
+    /// The functions that it calls are given to `see`, with the place of each call.
+    pub fn callees(&self, see: &mut impl FnMut(FunctionId, Span)) {
+        self.expressions(&mut |expression| {
+            if let ExpressionKind::Call(id, _) = &expression.kind {
+                see(*id, expression.span);
+            }
+        });
+    }
+
+    /// Each expression is given to `see`, and after it those that it is made of.
+    pub fn expressions<'f>(&'f self, see: &mut impl FnMut(&'f Expression)) {
+        let Body::Block(block) = &self.body else {
+            return;
+        };
+        block.statements.iter().for_each(|s| in_statement(s, see));
+        in_expression(&block.value, see);
+    }
+}
+
+fn in_statement<'f>(statement: &'f Statement, see: &mut impl FnMut(&'f Expression)) {
+    match &statement.kind {
+        StatementKind::Let(_, value)
+        | StatementKind::Evaluate(value)
+        | StatementKind::Assert(value) => in_expression(value, see),
+        StatementKind::Assign(place, value) => {
+            in_place(place, see);
+            in_expression(value, see);
+        }
+        StatementKind::If(condition, then, otherwise) => {
+            in_condition(condition, see);
+            then.iter()
+                .chain(otherwise)
+                .for_each(|s| in_statement(s, see));
+        }
+        StatementKind::For(each) => each.body.iter().for_each(|s| in_statement(s, see)),
+    }
+}
+
+fn in_condition<'f>(condition: &'f Condition, see: &mut impl FnMut(&'f Expression)) {
+    if let Condition::Secret(condition) = condition {
+        in_expression(condition, see);
+    }
+}
+
+fn in_place<'f>(place: &'f Place, see: &mut impl FnMut(&'f Expression)) {
+    if let Root::Value(value) = &place.root {
+        in_expression(value, see);
+    }
+    for step in &place.path {
+        if let Step::AtSecret(index) = step {
+            in_expression(index, see);
+        }
+    }
+}
+
+fn in_expression<'f>(expression: &'f Expression, see: &mut impl FnMut(&'f Expression)) {
+    use ExpressionKind as K;
+    see(expression);
+    match &expression.kind {
+        K::Constant(_) | K::Number(_) => {}
+        K::Read(place) => in_place(place, see),
+        K::Unary(_, of)
+        | K::Shift(_, of, _)
+        | K::Cast(of)
+        | K::Repeat(of)
+        | K::Comprehension(_, _, of) => in_expression(of, see),
+        K::Binary(_, a, b) => {
+            in_expression(a, see);
+            in_expression(b, see);
+        }
+        K::If(condition, a, b) => {
+            in_condition(condition, see);
+            in_expression(a, see);
+            in_expression(b, see);
+        }
+        K::Block(block) => {
+            block.statements.iter().for_each(|s| in_statement(s, see));
+            in_expression(&block.value, see);
+        }
+        K::Call(_, parts) | K::Aggregate(parts) | K::Run(_, parts) | K::Intrinsic(_, parts) => {
+            parts.iter().for_each(|part| in_expression(part, see));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Runs a program both ways: by the interpreter, and by the lowered function in the clear.
+
+use tacit_circuit::Function;
+use tacit_language::lower::{Lowered, NoCircuitFiles};
+use tacit_language::program::{Entry, EntryId, Program, Value};
+use tacit_language::{Loaded, NoFiles, ParamValues};
+
+pub(crate) fn program_of(text: &str) -> Program {
+    let loaded = Loaded::new("snippet.tacit", text, &NoFiles);
+    loaded
+        .program(&ParamValues::new())
+        .unwrap_or_else(|errors| {
+            let texts: Vec<String> = errors
+                .iter()
+                .map(|e| e.render(loaded.source_map(), false))
+                .collect();
+            panic!("{}", texts.join("\n\n"))
+        })
+}
+
+pub(crate) fn lower(program: &Program, entry: &str) -> (EntryId, Lowered) {
+    let entries = &program.entries;
+    let number = entries
+        .iter()
+        .position(|e| e.name.as_str() == entry)
+        .expect("the run");
+    let id = EntryId(number as u32);
+    let lowered = program.lower(entry, id, &NoCircuitFiles);
+    (
+        id,
+        lowered.unwrap_or_else(|error| panic!("{entry}: {}", error.message)),
+    )
+}
+
+/// Random bits for tests: SplitMix64.
+pub(crate) struct Chance(pub(crate) u64);
+
+impl Chance {
+    pub(crate) fn bit(&mut self) -> bool {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31) & 1 == 1
+    }
+
+    /// A number below `bound`, which is small.
+    #[allow(dead_code)] // Not every test draws numbers.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        let bits = self.bits(16);
+        let number = bits.iter().fold(0, |sum, &bit| sum * 2 + usize::from(bit));
+        number % bound
+    }
+
+    pub(crate) fn bits(&mut self, count: usize) -> Vec<bool> {
+        (0..count).map(|_| self.bit()).collect()
+    }
+}
+
+/// Runs the function and the interpreter on the same random bits.
+pub(crate) fn compare(program: &Program, id: EntryId, lowered: &Lowered, chance: &mut Chance) {
+    let entry = &program.entries[id.0 as usize];
+    let types = &program.types;
+    let function = &lowered.function;
+    let mut bits = Vec::new();
+    let mut inputs = Vec::new();
+    for port in &entry.inputs {
+        let given = chance.bits(types.width(port.ty) as usize);
+        inputs.push(types.value_of_bits(port.ty, &given));
+        bits.extend(given);
+    }
+    let mut random = Vec::new();
+    for _ in &lowered.random {
+        let port = &function.inputs()[entry.inputs.len()].port;
+        let given = chance.bits(port.ty.width());
+        bits.extend(&given);
+        random.resize(given.len(), false);
+        random
+            .iter_mut()
+            .zip(given)
+            .for_each(|(sum, bit)| *sum ^= bit);
+    }
+    let mut states: Vec<Value> = Vec::new();
+    for state in &program.states {
+        let given = chance.bits(types.width(state.ty) as usize);
+        let value = types.value_of_bits(state.ty, &given);
+        if function
+            .loads()
+            .iter()
+            .any(|load| load.name == state.name.as_str())
+        {
+            bits.extend(types.bits_of_value(state.ty, &value));
+        }
+        states.push(value);
+    }
+    let outcome = program
+        .evaluate(id, inputs, states, random)
+        .expect("a run in the clear");
+    let expected = expected_bits(program, entry, function, &outcome.results, &outcome.states);
+    assert_eq!(function.evaluate(&bits), expected, "{}", entry.name);
+}
+
+fn expected_bits(
+    program: &Program,
+    entry: &Entry,
+    function: &Function,
+    results: &Value,
+    states: &[Value],
+) -> Vec<bool> {
+    let types = &program.types;
+    let mut bits = Vec::new();
+    match &entry.outputs[..] {
+        [only] => bits.extend(types.bits_of_value(only.ty, results)),
+        ports => {
+            for (port, value) in ports.iter().zip(results.as_list()) {
+                bits.extend(types.bits_of_value(port.ty, value));
+            }
+        }
+    }
+    for save in function.saves() {
+        let state = program
+            .states
+            .iter()
+            .position(|s| s.name.as_str() == save.name);
+        let state = state.expect("a state of the program");
+        bits.extend(types.bits_of_value(program.states[state].ty, &states[state]));
+    }
+    bits
+}

@@ -1,0 +1,172 @@
+//! The standard library computes what it says, at the AND gates that it says.
+
+mod both;
+
+use both::{Chance, compare, lower, program_of};
+use tacit_language::lower::NoCircuitFiles;
+use tacit_language::{Loaded, NoFiles, ParamValues};
+
+/// Runs the tests of a program, compares its `main` on random inputs, and counts its AND gates.
+fn check(text: &str, and_gates: u64) {
+    let program = program_of(text);
+    let loaded = Loaded::new("snippet.tacit", text, &NoFiles);
+    for report in loaded.run_tests(&ParamValues::new(), &NoCircuitFiles) {
+        let texts: Vec<String> = report
+            .errors
+            .iter()
+            .map(|error| error.render(loaded.source_map(), false))
+            .collect();
+        assert!(texts.is_empty(), "{}: {}", report.name, texts.join("\n\n"));
+    }
+    let (id, lowered) = lower(&program, "main");
+    let mut chance = Chance(5);
+    for _ in 0..20 {
+        compare(&program, id, &lowered, &mut chance);
+    }
+    assert_eq!(lowered.function.and_gates(), and_gates, "{text}");
+}
+
+#[test]
+fn arrays_are_sorted() {
+    for n in [1, 2, 3, 5, 8, 13] {
+        let text = format!(
+            "parties alice, bob;\nuse std::order::sort;\n\
+             main(a: [u4; {n}] of alice) -> (sorted: [u4; {n}] to bob, ascending: bool to bob) {{\n\
+             let b = sort(a);\nlet mut ascending = true;\n\
+             for i in 0..{n} - 1 {{ ascending &= b[i] <= b[i + 1]; }}\n(b, ascending)\n}}\n"
+        );
+        let program = program_of(&text);
+        let (id, lowered) = lower(&program, "main");
+        let mut chance = Chance(3);
+        for _ in 0..50 {
+            compare(&program, id, &lowered, &mut chance);
+            let given = chance.bits(4 * n);
+            let results = lowered.function.evaluate(&given);
+            let numbers = |bits: &[bool]| -> Vec<u32> {
+                let number =
+                    |bits: &[bool]| bits.iter().rev().fold(0, |n, b| 2 * n + u32::from(*b));
+                bits.chunks(4).map(number).collect()
+            };
+            let mut expected = numbers(&given);
+            expected.sort_unstable();
+            assert_eq!(numbers(&results[..4 * n]), expected);
+            assert!(results[4 * n]);
+        }
+    }
+}
+
+#[test]
+fn the_median_and_the_greatest() {
+    let text = "parties alice, bob;\nuse std::order::{median, top_k};\n\
+        main(a: [u8; 7] of alice) -> (middle: u8 to both, most: [u8; 2] to both) {\n\
+        (median(a), top_k::<2>(a))\n}\n\
+        test \"of seven\" { assert main([5, 9, 1, 7, 7, 200, 0]) == (7, [200, 9]); }\n";
+    check(text, 416);
+}
+
+#[test]
+fn rows_are_brought_together() {
+    let text = "parties alice, bob;\nuse std::order::{compact, prefix_sums};\n\
+        main(there: [bool; 6] of alice, a: [u4; 6] of bob)\n\
+        -> (rows: [(bool, u4); 6] to both, sums: [u7; 6] to both) {\n\
+        let given: [Maybe<u4>; 6] = [for i in 0..6 { Maybe { some: there[i], value: a[i] } }];\n\
+        let rows = compact(given);\n\
+        ([for r in rows { (r.some, if r.some { r.value } else { 0 }) }], prefix_sums(a))\n}\n\
+        test \"three of six\" {\n\
+        let none = (false, 0 as u4);\n\
+        assert main([false, true, false, false, true, true], [1, 2, 3, 4, 5, 15]) ==\n\
+        ([(true, 2), (true, 5), (true, 15), none, none, none], [1, 3, 6, 10, 15, 30]);\n}\n";
+    check(text, 186);
+}
+
+#[test]
+fn set_intersection() {
+    let text = "parties alice, bob;\nuse std::psi::{count_and_sum, count, strictly_sorted};\n\
+        main(a: [u16; 4] of alice, b: [u16; 3] of bob, amounts: [u8; 3] of bob)\n\
+        -> (count: u2 to both, total: u10 to both, same: u2 to both, sound: bool to both) {\n\
+        let (n, total) = count_and_sum(a, b, amounts);\n\
+        (n, total, count(a, b), strictly_sorted(a) && strictly_sorted(b))\n}\n\
+        test \"two in common\" {\n\
+        assert main([0, 2, 5, 9], [2, 4, 9], [10, 20, 30]) == (2, 40, 2, true);\n\
+        assert main([0, 0, 0, 1], [0, 0, 0], [1, 2, 3]) == (0, 0, 0, true);\n\
+        assert main([1, 2, 2, 3], [1, 2, 3], [1, 2, 3]) == (3, 6, 3, false);\n}\n";
+    check(text, 1308);
+}
+
+#[test]
+fn tables_are_joined_grouped_and_counted() {
+    let text = "parties alice, bob;\nuse std::table::{join, group_sums, histogram};\n\
+        main(ids: [u8; 3] of alice, ages: [u2; 3] of alice, buyers: [u8; 4] of bob,\n\
+        amounts: [u6; 4] of bob)\n\
+        -> (sums: [u9; 3] to both, ages: [u2; 3] to both) {\n\
+        let rows = join(ids, ages, buyers, amounts);\n\
+        let groups = [for i in 0..7 { rows[i].value.0 }];\n\
+        let spent = [for i in 0..7 { rows[i].value.1 }];\n\
+        (group_sums::<3>(groups, spent), histogram::<3>(ages))\n}\n\
+        test \"spending by age\" {\n\
+        assert main([1, 4, 6], [2, 1, 2], [1, 1, 5, 6], [5, 7, 60, 1]) == ([0, 0, 13], [0, 1, 2]);\n\
+        }\n";
+    check(text, 812);
+}
+
+#[test]
+fn edit_distances() {
+    let text = "parties alice, bob;\nuse std::edit::edit_distance;\n\
+        main(a: bytes<6> of alice, b: bytes<7> of bob) -> (distance: u3 to both) {\n\
+        edit_distance(a as [u8; 6], b as [u8; 7])\n}\n\
+        test \"kitten and sitting\" {\n\
+        assert main([107, 105, 116, 116, 101, 110], [115, 105, 116, 116, 105, 110, 103]) == 3;\n\
+        assert main([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6, 7]) == 1;\n\
+        assert main([1, 1, 1, 1, 1, 1], [2, 2, 2, 2, 2, 2, 2]) == 7;\n}\n";
+    check(text, 487);
+}
+
+/// Against the table of the textbook, over lengths around that of a block.
+#[test]
+fn edit_distances_of_all_lengths() {
+    for (m, n) in [(1, 1), (1, 5), (15, 17), (16, 16), (18, 33)] {
+        let text = format!(
+            "parties alice, bob;\nuse std::edit::edit_distance;\n\
+             main(a: [u1; {m}] of alice, b: [u1; {n}] of bob) -> (d: u<bits({n})> to both) {{\n\
+             edit_distance(a, b)\n}}\n"
+        );
+        let program = program_of(&text);
+        let (_, lowered) = lower(&program, "main");
+        let mut chance = Chance(9);
+        for _ in 0..30 {
+            let given = chance.bits(m + n);
+            let bits = lowered.function.evaluate(&given);
+            let found = bits
+                .iter()
+                .rev()
+                .fold(0, |sum, &bit| 2 * sum + usize::from(bit));
+            assert_eq!(found, distance(&given[..m], &given[m..]), "{m} {n}");
+        }
+    }
+}
+
+fn distance(a: &[bool], b: &[bool]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let above = row[j + 1];
+            let changed = diagonal + usize::from(x != y);
+            row[j + 1] = changed.min(above + 1).min(row[j] + 1);
+            diagonal = above;
+        }
+    }
+    row[b.len()]
+}
+
+#[test]
+fn scores() {
+    let text = "parties alice, bob;\nuse std::score::{linear, logistic};\n\
+        main(w: [fixed<6, 12>; 3] of alice, bias: fixed<6, 12> of alice, x: [fixed<6, 12>; 3] of bob)\n\
+        -> (line: fixed<6, 12> to bob, likely: fixed<6, 12> to bob) {\n\
+        (linear(w, bias, x), logistic(w, bias, x))\n}\n\
+        test \"zero is a half\" {\n\
+        assert main([0.5, -0.25, 0.0], 0.0, [1.0, 2.0, 3.0]) == (0.0, 0.5);\n\
+        assert main([2.0, 2.0, 2.0], -1.0, [1.0, 1.0, 1.0]) == (5.0, 1.0);\n}\n";
+    check(text, 1203);
+}

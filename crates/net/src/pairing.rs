@@ -1,0 +1,475 @@
+//! Pairing: two parties learn each other's fingerprints from an invitation and two spoken codes.
+//!
+//! The inviting party gives the other an [`Invitation`], one line over any way. The other connects,
+//! and both prove their identities by TLS. Then they exchange nonces, the first under a commitment,
+//! and each computes two codes of six digits from everything that was exchanged. Each party reads
+//! its code aloud and types the other's. Messages, in this order:
+//!
+//! | from | kind | payload |
+//! |---|---|---|
+//! | accepting | 1 offer | identifier of the invitation's secret, 16 bytes; proof of knowing it, 32; digest of the invitation as it came, 32; commitment, 32 |
+//! | inviting | 2 nonce | 32 bytes |
+//! | accepting | 3 opening | its own nonce, 32 bytes |
+//! | both | 4 confirmed | nothing: the codes agree here |
+//! | either | 5 refused | a [`Refusal`], one byte |
+//!
+//! It is the three-move protocol of Vaudenay, "Secure Communications over Insecure Channels Based on
+//! Short Authenticated Strings" (CRYPTO 2005), with a code for each direction, so that nobody can
+//! confirm a code without having heard it. SHA-256 is taken for a random oracle; proof and
+//! identifier are SHA-256 of the secret and values of fixed lengths.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | `invitation` | the invitation and its text |
+//! | `exchange` | the states and messages, without I/O |
+//! | `ledger` | which invitations were made and used, on disk |
+
+mod exchange;
+mod invitation;
+mod ledger;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::relay::{self, Answer, Hello};
+use crate::tcp::{self, Reach};
+use crate::{Channel, Fingerprint, Identity, NetError, Settings, Transport, tls};
+use exchange::{Accepting, Agreed, Invited};
+
+pub use exchange::Code;
+pub use invitation::{Invitation, NotAnInvitation, Way};
+pub use ledger::Ledger;
+
+pub use crate::tls::Listener as PairingListener;
+
+/// How long a party waits for the other to type its code.
+const CODE_TIME: Duration = Duration::from_secs(600);
+/// How long a party that is refused is given to hear why.
+const REFUSAL_TIME: Duration = Duration::from_secs(2);
+
+/// The pause before a relay is joined again, after somebody came in vain.
+const REJOIN_PAUSE: Duration = Duration::from_millis(200);
+
+const OFFER: u8 = 1;
+const NONCE: u8 = 2;
+const OPENING: u8 = 3;
+const CONFIRMED: u8 = 4;
+const REFUSED: u8 = 5;
+
+/// The longest message.
+const MAX_BYTES: usize = 112;
+
+/// Why a pairing is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The inviting party made no invitation with this secret.
+    Unknown = 1,
+    /// The invitation is not as it was made.
+    Changed = 2,
+    /// The invitation was used before.
+    Used = 3,
+    /// The invitation has expired.
+    Late = 4,
+    /// The command that made the invitation has ended.
+    Withdrawn = 5,
+    /// A code was not the other party's.
+    OtherCode = 6,
+    /// A message was not as it must be.
+    Malformed = 7,
+    /// Somebody else is where the invitation leads.
+    OtherParty = 8,
+}
+
+impl Refusal {
+    fn from_byte(byte: u8) -> Self {
+        match byte {
+            1 => Self::Unknown,
+            2 => Self::Changed,
+            3 => Self::Used,
+            4 => Self::Late,
+            5 => Self::Withdrawn,
+            6 => Self::OtherCode,
+            8 => Self::OtherParty,
+            _ => Self::Malformed,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => {
+                "the inviting party knows no such invitation: it was changed on the way, or somebody \
+                 else made it; ask for the line again, over another way if this happens twice"
+            }
+            Self::Changed => {
+                "the invitation was changed on the way; ask for a new one over another way, and do \
+                 not trust the way that it came"
+            }
+            Self::Used => {
+                "the invitation was used before, and each is good for one pairing; ask for a new \
+                 one, and if you did not use it, somebody who read it did"
+            }
+            Self::Late => {
+                "the invitation has expired; ask for a new one, and see whether both clocks are right"
+            }
+            Self::Withdrawn => {
+                "the `tacit pair invite` that made the invitation has ended; ask for a new invitation"
+            }
+            Self::OtherCode => {
+                "the codes differ: somebody is between the two parties, or a code was misheard; \
+                 nothing was saved, pair anew and speak to each other directly"
+            }
+            Self::Malformed => {
+                "the other party sent no message of a pairing; see whether both run the same version \
+                 of Tacit"
+            }
+            Self::OtherParty => {
+                "somebody else than the invitation names is at its address: it was changed on the \
+                 way, or is of another time; ask for a new one over another way"
+            }
+        })
+    }
+}
+
+/// Two parties that have exchanged everything but their codes.
+pub struct Met {
+    channel: Channel,
+    agreed: Agreed,
+}
+
+impl fmt::Debug for Met {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Met({})", self.agreed.peer)
+    }
+}
+
+/// What a pairing gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paired {
+    /// The other party.
+    pub peer: Fingerprint,
+    /// The name of the room at a relay in which the two parties meet from now on.
+    pub room: [u8; 32],
+}
+
+impl Met {
+    /// Whether `heard` is the code that the other party reads aloud.
+    #[must_use]
+    pub fn is_theirs(&self, heard: &str) -> bool {
+        self.agreed.theirs.is(heard)
+    }
+
+    /// The code that this party reads aloud.
+    #[must_use]
+    pub fn own_code(&self) -> Code {
+        self.agreed.own
+    }
+
+    /// Ends the pairing with the code that the other party read aloud, and waits until the other has
+    /// done the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::OtherCode`] at either party, or the connection ends or takes too long.
+    pub fn confirm(mut self, heard: &str) -> Result<Paired, NetError> {
+        if !self.is_theirs(heard) {
+            return Err(self.refuse());
+        }
+        self.channel.set_timeout(CODE_TIME);
+        self.channel.send(CONFIRMED, &[])?;
+        receive(&mut self.channel, CONFIRMED)?;
+        let paired = Paired {
+            peer: self.agreed.peer,
+            room: self.agreed.room,
+        };
+        // Both have confirmed; a peer that has already left takes nothing from it.
+        let _ = self.channel.close();
+        Ok(paired)
+    }
+
+    /// Ends the pairing because the code is not the other party's.
+    #[must_use]
+    pub fn refuse(self) -> NetError {
+        refuse(self.channel, Refusal::OtherCode)
+    }
+}
+
+/// Seconds since 1970 by this machine's clock.
+#[must_use]
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+/// The accepting party: connects to where the invitation leads, as `identity`. The invitation is
+/// used up in `ledger` as soon as the inviting party answers.
+///
+/// # Errors
+///
+/// A [`Refusal`], or nobody is there.
+pub fn accept(
+    invitation: &Invitation,
+    ledger: &Ledger,
+    identity: &Identity,
+    settings: &Settings,
+) -> Result<Met, NetError> {
+    if invitation.is_late(now()) {
+        return Err(NetError::Pairing(Refusal::Late));
+    }
+    let address = invitation.address();
+    let transport = match invitation.way() {
+        Way::Direct => tls::transport(tcp::connect(address, Reach::Anywhere, settings)?)?,
+        Way::Relay => {
+            let room = invitation.room();
+            let hello = Hello {
+                room,
+                listens: false,
+            };
+            relay::join(address, hello, settings, settings.connect_timeout)?
+        }
+    };
+    accept_over(transport, invitation, ledger, identity, settings)
+}
+
+/// [`accept`] over a transport that leads to the inviting party.
+///
+/// # Errors
+///
+/// As [`accept`].
+pub fn accept_over(
+    transport: Transport,
+    invitation: &Invitation,
+    ledger: &Ledger,
+    identity: &Identity,
+    settings: &Settings,
+) -> Result<Met, NetError> {
+    let inviter = invitation.inviter();
+    let channel = tls::pairing_client(transport, identity, &inviter, settings);
+    let mut channel = channel.map_err(|error| match error {
+        NetError::WrongIdentity { .. } => NetError::Pairing(Refusal::OtherParty),
+        other => other,
+    })?;
+    let own = identity.fingerprint();
+    let (state, offer) = Accepting::new(invitation, own, channel.binding(), nonce()?);
+    channel.send(OFFER, &offer)?;
+    let theirs = receive(&mut channel, NONCE)?;
+    let Some((opening, agreed)) = state.hear(&theirs) else {
+        return Err(refuse(channel, Refusal::Malformed));
+    };
+    // Who answers at its address learns the codes from the opening: for one invitation, once.
+    if !ledger.accept(&invitation.accepted_id(), invitation.expires())? {
+        return Err(refuse(channel, Refusal::Used));
+    }
+    channel.send(OPENING, &opening)?;
+    channel.flush()?;
+    Ok(Met { channel, agreed })
+}
+
+/// A party that waits for who accepts its invitation.
+pub struct Inviter {
+    invitation: Arc<Invitation>,
+    ledger: Ledger,
+    clock: fn() -> u64,
+}
+
+impl Inviter {
+    /// Enters the invitation into the ledger.
+    ///
+    /// # Errors
+    ///
+    /// The ledger cannot be written.
+    pub fn new(invitation: Invitation, ledger: Ledger) -> Result<Self, NetError> {
+        Self::by_clock(invitation, ledger, now)
+    }
+
+    fn by_clock(
+        invitation: Invitation,
+        ledger: Ledger,
+        clock: fn() -> u64,
+    ) -> Result<Self, NetError> {
+        ledger.enter(&invitation.id(), invitation.expires())?;
+        Ok(Self {
+            invitation: Arc::new(invitation),
+            ledger,
+            clock,
+        })
+    }
+
+    /// Waits at `listener`, until the invitation expires, for the party that knows its secret.
+    /// Nobody else uses it up or ends the wait; who comes in vain is told to `refused`.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Late`] when it has expired, or the pairing broke after the invitation was used.
+    pub fn wait(
+        self,
+        listener: &tls::Listener,
+        identity: &Identity,
+        settings: &Settings,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) -> Result<Met, NetError> {
+        let left = self.invitation.expires().saturating_sub((self.clock)());
+        let settings = Settings {
+            connect_timeout: Duration::from_secs(left),
+            ..settings.clone()
+        };
+        let (own, time) = (identity.fingerprint(), settings.handshake_timeout);
+        let hear = move |channel: Channel| self.hear(channel, own, time);
+        let heard = listener.accept_pairing(identity, &settings, hear, refused);
+        match heard {
+            Ok(heard) => heard.open(&settings),
+            Err(NetError::Timeout { .. } | NetError::OnlyOthers { .. }) => {
+                Err(NetError::Pairing(Refusal::Late))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// As [`Inviter::wait`], at the relay to which the invitation leads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Inviter::wait`], or the relay refuses.
+    pub fn wait_at_relay(
+        self,
+        identity: &Identity,
+        settings: &Settings,
+        refused: &mut dyn FnMut(&NetError),
+    ) -> Result<Met, NetError> {
+        let hello = Hello {
+            room: self.invitation.room(),
+            listens: true,
+        };
+        loop {
+            let left = self.invitation.expires().saturating_sub((self.clock)());
+            if left == 0 {
+                return Err(NetError::Pairing(Refusal::Late));
+            }
+            let patience = Duration::from_secs(left);
+            let joined = relay::join(self.invitation.address(), hello, settings, patience);
+            let transport = match joined {
+                Ok(transport) => transport,
+                Err(NetError::Relay(Answer::Late) | NetError::Timeout { .. }) => {
+                    // A relay that says so at once does not keep this side busy either.
+                    std::thread::sleep(REJOIN_PAUSE);
+                    continue;
+                }
+                Err(other) => return Err(other),
+            };
+            let own = identity.fingerprint();
+            let channel = tls::pairing_server(transport, identity, settings);
+            match channel.and_then(|channel| self.hear(channel, own, settings.handshake_timeout)) {
+                Ok(heard) => return heard.open(settings),
+                Err(error) => refused(&error),
+            }
+            // Whoever knows the room's name and not the secret cannot keep this side busy.
+            std::thread::sleep(REJOIN_PAUSE);
+        }
+    }
+
+    /// Waits over a transport that leads to one party: a [`Refusal`] leaves the invitation good
+    /// unless that party knew the secret.
+    ///
+    /// # Errors
+    ///
+    /// As [`Inviter::wait`].
+    pub fn meet(
+        &self,
+        transport: Transport,
+        identity: &Identity,
+        settings: &Settings,
+    ) -> Result<Met, NetError> {
+        let channel = tls::pairing_server(transport, identity, settings)?;
+        let time = settings.handshake_timeout;
+        self.hear(channel, identity.fingerprint(), time)?
+            .open(settings)
+    }
+
+    /// Hears an offer within `time`. One that is good uses the invitation up, before anything that
+    /// a code depends on is said.
+    fn hear(
+        &self,
+        mut channel: Channel,
+        own: Fingerprint,
+        time: Duration,
+    ) -> Result<Heard, NetError> {
+        channel.set_timeout(time);
+        let offer = receive(&mut channel, OFFER)?;
+        let Some(peer) = channel.peer() else {
+            return Err(refuse(channel, Refusal::Malformed));
+        };
+        let invited = Invited::new(&self.invitation, own, peer, channel.binding());
+        let checked = match invited.hear(&offer) {
+            Err(Refusal::Unknown) => {
+                let id = offer.first_chunk().copied().unwrap_or_default();
+                Err(self.ledger.look(&id, (self.clock)()))
+            }
+            Err(refusal) => Err(refusal),
+            Ok(_) if self.invitation.is_late((self.clock)()) => Err(Refusal::Late),
+            Ok(offered) => match self.ledger.claim(&self.invitation.id()) {
+                Ok(true) => Ok(offered),
+                Ok(false) => Err(Refusal::Used),
+                Err(error) => return Err(error),
+            },
+        };
+        match checked {
+            Ok(offered) => Ok(Heard { channel, offered }),
+            Err(refusal) => Err(refuse(channel, refusal)),
+        }
+    }
+}
+
+/// A party that knows the secret of the invitation, which is used up.
+struct Heard {
+    channel: Channel,
+    offered: exchange::Offered,
+}
+
+impl Heard {
+    /// Exchanges the nonces.
+    fn open(self, settings: &Settings) -> Result<Met, NetError> {
+        let Self {
+            mut channel,
+            offered,
+        } = self;
+        channel.set_cancel_handle(settings.cancel.clone());
+        let nonce = nonce()?;
+        channel.send(NONCE, &nonce)?;
+        let opening = receive(&mut channel, OPENING)?;
+        match offered.hear(&nonce, &opening) {
+            Some(agreed) => Ok(Met { channel, agreed }),
+            None => Err(refuse(channel, Refusal::Malformed)),
+        }
+    }
+}
+
+fn nonce() -> Result<[u8; 32], NetError> {
+    let mut nonce = [0; 32];
+    getrandom::fill(&mut nonce).map_err(|error| NetError::KeyGeneration {
+        reason: error.to_string(),
+    })?;
+    Ok(nonce)
+}
+
+/// The payload of the next message, which is of `kind`.
+fn receive(channel: &mut Channel, kind: u8) -> Result<Vec<u8>, NetError> {
+    let frame = channel.receive(MAX_BYTES)?;
+    match (frame.kind, frame.payload) {
+        (found, payload) if found == kind => Ok(payload.to_vec()),
+        (REFUSED, [reason]) => Err(NetError::Pairing(Refusal::from_byte(*reason))),
+        _ => Err(NetError::Pairing(Refusal::Malformed)),
+    }
+}
+
+/// Tells the other party why, as far as it still hears.
+fn refuse(channel: Channel, refusal: Refusal) -> NetError {
+    let _ = channel.abort(REFUSED, &[refusal as u8], REFUSAL_TIME);
+    NetError::Pairing(refusal)
+}

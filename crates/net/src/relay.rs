@@ -1,0 +1,177 @@
+//! Meeting at a relay: two parties that both connect outward, and name one room.
+//!
+//! A party sends a [`Hello`] and waits for one byte, an [`Answer`]. After [`Answer::Go`] the
+//! connection leads to the other party, and TLS between the two begins. The relay sees addresses,
+//! the room's name, and how many bytes go when. It cannot read or change what it carries: each
+//! party accepts the other's fingerprint alone.
+//!
+//! | bytes of a hello | field |
+//! |---|---|
+//! | 0..8 | `tacitrl1` |
+//! | 8..40 | the room's name |
+//! | 40 | the side: 0 for the party that would listen, 1 for the one that would connect |
+
+use std::fmt;
+use std::io::IoSlice;
+use std::time::Duration;
+
+use crate::tcp::{self, Reach};
+use crate::{Awaited, NetError, Settings, Transport, Wait, tls};
+
+const MAGIC: &[u8; 8] = b"tacitrl1";
+
+/// What a party says to a relay first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The name of the room, which both parties know and others do not.
+    pub room: [u8; 32],
+    /// Whether this party plays the one that listens.
+    pub listens: bool,
+}
+
+impl Hello {
+    /// Length in bytes.
+    pub const BYTES: usize = 41;
+
+    /// As it goes over the wire.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..40].copy_from_slice(&self.room);
+        bytes[40] = u8::from(!self.listens);
+        bytes
+    }
+
+    /// From the wire; `None` if it is no hello.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
+        let (magic, rest) = bytes.split_first_chunk::<8>()?;
+        let (room, side) = rest.split_first_chunk::<32>()?;
+        let listens = match side {
+            [0] => true,
+            [1] => false,
+            _ => return None,
+        };
+        (magic == MAGIC).then_some(Self {
+            room: *room,
+            listens,
+        })
+    }
+}
+
+/// What a relay answers, once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Answer {
+    /// The other party is there; what follows is from it.
+    Go = 1,
+    /// The relay has no room left.
+    Full = 2,
+    /// Too many connections from one network.
+    TooMany = 3,
+    /// This party came again, and the relay serves the later connection.
+    Replaced = 4,
+    /// The other party did not come in the time that the relay allows.
+    Late = 5,
+    /// What came was no hello.
+    Malformed = 6,
+}
+
+impl Answer {
+    fn from_byte(byte: u8) -> Self {
+        match byte {
+            1 => Self::Go,
+            2 => Self::Full,
+            3 => Self::TooMany,
+            4 => Self::Replaced,
+            5 => Self::Late,
+            _ => Self::Malformed,
+        }
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Go => "the other party is at the relay; nothing is to be done",
+            Self::Full => {
+                "the relay serves as many parties as it may; try again later, or at another relay"
+            }
+            Self::TooMany => {
+                "the relay serves this network as many connections as it may; end some, or try again \
+                 later"
+            }
+            Self::Replaced => {
+                "the same party connected to the relay again, which ended this connection; run one \
+                 command with the peer at a time"
+            }
+            Self::Late => {
+                "the other party did not come to the relay in time; see whether it runs, and with \
+                 the same relay"
+            }
+            Self::Malformed => {
+                "the relay and this party do not understand each other; see whether the address is \
+                 that of `tacit relay`, of the same version"
+            }
+        })
+    }
+}
+
+/// Connects to the relay at `address`, and waits for `patience` until the other party is in the
+/// room.
+///
+/// # Errors
+///
+/// The relay cannot be reached, or refuses, or the other party does not come in time.
+pub fn join(
+    address: &str,
+    hello: Hello,
+    settings: &Settings,
+    patience: Duration,
+) -> Result<Transport, NetError> {
+    let socket = tcp::connect(address, Reach::Anywhere, settings)?;
+    let mut transport = tls::transport(socket)?;
+    let wait = Wait::at_most(patience, &settings.cancel);
+    let awaited = Awaited::Connection;
+    let ended = |interrupt| NetError::interrupted(interrupt, awaited, patience);
+    let bytes = hello.to_bytes();
+    let mut sent = 0;
+    while sent < bytes.len() {
+        let parts = [IoSlice::new(&bytes[sent..])];
+        sent += transport.write(&parts, &wait).map_err(ended)?;
+    }
+    let mut answer = [0];
+    match transport.read(&mut answer, &wait).map_err(ended)? {
+        0 => Err(NetError::Closed { awaited }),
+        _ => match Answer::from_byte(answer[0]) {
+            Answer::Go => Ok(transport),
+            refused => Err(NetError::Relay(refused)),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_hello_is_written_as_it_came(room: [u8; 32], listens: bool) {
+            let hello = Hello { room, listens };
+            prop_assert_eq!(Hello::from_bytes(&hello.to_bytes()), Some(hello));
+        }
+
+        #[test]
+        fn what_is_no_hello_is_refused(head: [u8; 32], tail: [u8; 9]) {
+            let bytes: Vec<u8> = [&head[..], &tail].concat();
+            let bytes: [u8; Hello::BYTES] = bytes.try_into().unwrap();
+            if let Some(hello) = Hello::from_bytes(&bytes) {
+                prop_assert_eq!(hello.to_bytes(), bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+"""Sessions: an authenticated connection between two parties, over which they run functions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+from . import _progress, _tacit
+from ._function import Function
+from ._table import Table
+from ._tacit import Identity
+
+Path = str | os.PathLike[str]
+
+LONGEST_SHOWN = 400
+"""Characters of a result in a notebook's table."""
+
+
+class Outcome(Mapping[str, Any]):
+    """The results of a run that go to this party, by name, and what the run took."""
+
+    def __init__(self, ran: _tacit.Ran) -> None:
+        self._outputs = ran["outputs"]
+        self.protocol = ran["protocol"]
+        self.security = ran["security"]
+        """Against whom the run was secure: `semi-honest` or `malicious`."""
+        self.security_bits = ran["security_bits"]
+        """s, where it was secure against a malicious party: cheating succeeds with probability at
+        most 2 to minus this number, over all runs of the protocol with this party unless
+        `of_this_run_alone`."""
+        self.of_this_run_alone = ran["of_this_run_alone"]
+        heads = ("phase", "seconds", "bytes_sent", "bytes_received", "rounds")
+        spot = ran["and_gates_on_the_spot"]
+        note = f"{ran['and_gates']:,} AND gates" + f", {spot:,} of them on the spot" * bool(spot)
+        self.cost = Table([dict(zip(heads, phase)) for phase in ran["phases"]], note)
+        """Time and bytes of each phase, on this side."""
+
+    @property
+    def value(self) -> Any:
+        """The result, where this party gets just one."""
+        (value,) = self._outputs.values()
+        return value
+
+    def __getitem__(self, name: str) -> Any:
+        return self._outputs[name]
+
+    def __len__(self) -> int:
+        return len(self._outputs)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._outputs)
+
+    def _secure(self) -> str:
+        bits = f", s = {self.security_bits}" if self.security_bits else ""
+        alone = " of this run alone" if self.of_this_run_alone else ""
+        return f"{self.protocol}, secure against {self.security} parties{bits}{alone}"
+
+    def __repr__(self) -> str:
+        results = "".join(f"{name} = {value!r}\n" for name, value in self.items())
+        return f"{results}({self._secure()})"
+
+    def _repr_html_(self) -> str:
+        shown = {name: repr(value) for name, value in self.items()}
+        rows = [
+            {"result": name, "value": text[:LONGEST_SHOWN] + "…" * (len(text) > LONGEST_SHOWN)}
+            for name, text in shown.items()
+        ]
+        return Table(rows, self._secure())._repr_html_()
+
+
+class Session:
+    """An authenticated connection to the other party; `connect` and `listen` make one.
+
+    Functions run over it one after the other. After an error it is spent. At the end of a `with`
+    block it is closed.
+    """
+
+    def __init__(self, native: _tacit.Session) -> None:
+        self._native = native
+
+    @property
+    def peer(self) -> str:
+        """The other party's fingerprint."""
+        return self._native.peer or ""
+
+    def run(
+        self,
+        function: Function,
+        inputs: Mapping[str, Any] | None = None,
+        /,
+        *,
+        role: str | None = None,
+        protocol: str | None = None,
+        security: str | None = None,
+        security_bits: int | None = None,
+        timeout: float | None = None,
+        progress: _progress.Progress | bool | None = None,
+        **values: Any,
+    ) -> Outcome:
+        """Runs `function` with the other party, which runs it with its own inputs.
+
+        Inputs are given by name, or together as a dict or DataFrame whose columns are inputs;
+        they are checked before anything is sent. Whose they are says which party this is; `role`
+        says it where this party has none. `protocol` is `direct`, `prepared`, `batch` or
+        `authenticated`; without it, `security="malicious"` takes `batch` where a checked
+        execution is in stock and else `authenticated`, and anything else takes `direct`.
+        `timeout` bounds the whole run, in seconds.
+        """
+        given = {**_columns(function, inputs), **values}
+        with _progress.listener(progress) as hears:
+            terms: _tacit.Terms = {
+                "role": function._role(given, role),
+                "protocol": protocol,
+                "security": security,
+                "security_bits": security_bits,
+                "timeout": timeout,
+                "progress": hears,
+            }
+            return Outcome(self._native.run(function._native, given, terms))
+
+    def prepare(
+        self,
+        function: Function,
+        runs: int,
+        *,
+        role: str,
+        protocol: str | None = None,
+        security: str | None = None,
+        security_bits: int | None = None,
+        timeout: float | None = None,
+        progress: _progress.Progress | bool | None = None,
+    ) -> Table:
+        """Prepares for `runs` runs of `function`; the other party does the same in its role.
+
+        What is prepared is for the protocol `prepared`, and with `security="malicious"` for
+        `batch`. It is kept in the stock, on disk, and no part of it is ever used twice.
+        """
+        with _progress.listener(progress) as hears:
+            terms: _tacit.Terms = {
+                "role": function._role({}, role),
+                "protocol": protocol,
+                "security": security,
+                "security_bits": security_bits,
+                "timeout": timeout,
+                "progress": hears,
+            }
+            made = self._native.prepare(function._native, runs, terms)
+        return Table([dict(zip(("component", "made", "usable"), row)) for row in made])
+
+    def cancel(self) -> None:
+        """Ends what the session does, from another thread; the session is then spent."""
+        self._native.cancel()
+
+    def close(self) -> None:
+        """Ends the session in good order."""
+        self._native.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self.cancel()
+        self.close()
+
+
+class Listener:
+    """An address at which the other party connects, such as `0.0.0.0:7000`; port 0 takes a free
+    one."""
+
+    def __init__(self, address: str) -> None:
+        self._native = _tacit.Listener(address)
+
+    @property
+    def address(self) -> str:
+        """The address, with the port that was taken."""
+        return self._native.address
+
+    def accept(
+        self,
+        *,
+        identity: Identity | Path,
+        peer: str,
+        timeout: float = 60,
+        patience: float = 300,
+        stock: Path | None = None,
+    ) -> Session:
+        """Waits for the other party, as `listen` does."""
+        terms = meeting(peer, timeout, patience, stock)
+        return Session(self._native.accept(identity_of(identity), terms))
+
+
+def connect(
+    address: str,
+    *,
+    identity: Identity | Path,
+    peer: str,
+    timeout: float = 60,
+    patience: float = 300,
+    stock: Path | None = None,
+) -> Session:
+    """Connects to the party with the fingerprint `peer`, which listens at `address`.
+
+    Either party may start first: the whole wait is `timeout` seconds. Later `patience` bounds each
+    wait for a message, in seconds. `stock` is the folder of what is prepared; without it, the one
+    of the command `tacit`.
+    """
+    terms = meeting(peer, timeout, patience, stock)
+    return Session(_tacit.connect(address, identity_of(identity), terms))
+
+
+def listen(
+    address: str,
+    *,
+    identity: Identity | Path,
+    peer: str,
+    timeout: float = 60,
+    patience: float = 300,
+    stock: Path | None = None,
+) -> Session:
+    """Waits at `address` for the party with the fingerprint `peer` to connect.
+
+    Whoever else connects is refused, and the wait goes on. The rest is as for `connect`.
+    """
+    listener = Listener(address)
+    return listener.accept(
+        identity=identity, peer=peer, timeout=timeout, patience=patience, stock=stock
+    )
+
+
+def meeting(
+    peer: str,
+    timeout: float,
+    patience: float,
+    stock: Path | None,
+    cancel: _tacit.Cancel | None = None,
+) -> _tacit.Meeting:
+    """How a session is to be made, as the native module takes it."""
+    return {
+        "peer": peer,
+        "timeout": timeout,
+        "patience": patience,
+        "stock": stock,
+        "cancel": cancel or _tacit.Cancel(),
+    }
+
+
+def identity_of(identity: Identity | Path) -> Identity:
+    """The identity, read from its file where it is named by one."""
+    return identity if isinstance(identity, Identity) else Identity.load(identity)
+
+
+def _columns(function: Function, inputs: Any) -> dict[str, Any]:
+    """The inputs of a dict, or those of the columns of a DataFrame that the function has."""
+    if inputs is None:
+        return {}
+    if isinstance(inputs, Mapping):
+        return dict(inputs)
+    return {port.name: inputs[port.name] for port in function.inputs if port.name in inputs.columns}

@@ -1,0 +1,99 @@
+"""The native module. Use the package `tacit`, which is made of it."""
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import Any, TypedDict, final
+
+class Meeting(TypedDict):
+    peer: str
+    timeout: float
+    patience: float
+    stock: str | PathLike[str] | None
+    cancel: Cancel
+
+class Terms(TypedDict):
+    role: str
+    protocol: str | None
+    security: str | None
+    security_bits: int | None
+    timeout: float | None
+    progress: Callable[[int, int], object] | None
+
+class Ran(TypedDict):
+    outputs: dict[str, Any]
+    protocol: str
+    security: str
+    security_bits: int | None
+    of_this_run_alone: bool
+    phases: list[tuple[str, float, int, int, int]]
+    and_gates: int
+    and_gates_on_the_spot: int
+
+@final
+class Function:
+    name: str
+    documentation: str
+    digest: str
+    and_gates: int
+    inputs: list[tuple[str, str, str]]
+    outputs: list[tuple[str, str, str]]
+    parties: tuple[str, str]
+    @staticmethod
+    def library(name: str, params: Mapping[str, int]) -> Function: ...
+    @staticmethod
+    def file(path: str | PathLike[str], params: Mapping[str, int]) -> Function: ...
+    @staticmethod
+    def program(
+        path: str | PathLike[str] | None,
+        text: str | None,
+        run: str | None,
+        params: Mapping[str, int],
+        public: dict[str, Any],
+    ) -> Function: ...
+    @staticmethod
+    def names() -> list[str]: ...
+    def evaluate(self, inputs: dict[str, Any], seed: int) -> dict[str, Any]: ...
+    def cost(self, link: str, security: str, runs: int) -> list[dict[str, Any]]: ...
+
+@final
+class Identity:
+    """A key pair by which a peer knows this party."""
+
+    @staticmethod
+    def generate() -> Identity:
+        """A new identity, from the operating system's randomness; `save` keeps it."""
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Identity:
+        """Reads the identity that `save` or `tacit keygen` wrote."""
+    @staticmethod
+    def open(path: str | PathLike[str]) -> Identity:
+        """The identity of the file at `path`, which is made where there is none."""
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the identity to a new file that only its owner can read."""
+    @property
+    def fingerprint(self) -> str:
+        """What the other party has to know of this identity; it is no secret."""
+
+@final
+class Cancel:
+    def __init__(self) -> None: ...
+    def cancel(self) -> None: ...
+
+@final
+class Listener:
+    def __init__(self, address: str) -> None: ...
+    @property
+    def address(self) -> str: ...
+    def accept(self, identity: Identity, meeting: Meeting) -> Session: ...
+
+@final
+class Session:
+    peer: str | None
+    def cancel(self) -> None: ...
+    def close(self) -> None: ...
+    def run(self, function: Function, inputs: dict[str, Any], terms: Terms) -> Ran: ...
+    def prepare(
+        self, function: Function, runs: int, terms: Terms
+    ) -> list[tuple[str, int, int]]: ...
+
+def connect(address: str, identity: Identity, meeting: Meeting) -> Session: ...

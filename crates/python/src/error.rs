@@ -1,0 +1,52 @@
+//! Errors of Rust as the exceptions of `tacit.errors`, which has a class for each kind.
+
+use pyo3::prelude::*;
+use tacit::{Category, Error, NetError};
+
+/// The exception `class` of `tacit.errors`.
+pub(crate) fn exception(py: Python<'_>, class: &str, message: &str) -> PyErr {
+    let made = || py.import("tacit.errors")?.getattr(class)?.call1((message,));
+    made().map_or_else(|error| error, PyErr::from_value)
+}
+
+/// The library was used wrongly.
+pub(crate) fn usage(py: Python<'_>, message: &str) -> PyErr {
+    exception(py, "UsageError", message)
+}
+
+/// An input is wrong.
+pub(crate) fn input(py: Python<'_>, message: &str) -> PyErr {
+    exception(py, "InputError", message)
+}
+
+/// Whatever ended a call of the library.
+pub(crate) fn raise(py: Python<'_>, error: impl Into<Error>) -> PyErr {
+    let error = error.into();
+    exception(py, class(&error), &error.to_string())
+}
+
+fn class(error: &Error) -> &'static str {
+    match error.cause() {
+        Error::PeerAborted(_) => "PeerAborted",
+        Error::SessionOver { .. } => "SessionOver",
+        Error::NothingChecked { .. } => "NothingChecked",
+        Error::Network(error) if is_timeout(error) => "NetworkTimeout",
+        error => match error.category() {
+            Category::Usage => "UsageError",
+            Category::Input => "InputError",
+            Category::Peer => "PeerMisbehaved",
+            Category::Incompatible => "PeerIncompatible",
+            Category::Network => "NetworkError",
+            Category::Stock => "StockError",
+            Category::Cancelled => "Cancelled",
+        },
+    }
+}
+
+fn is_timeout(error: &NetError) -> bool {
+    match error {
+        NetError::Timeout { .. } | NetError::TimeLimit { .. } => true,
+        NetError::OnlyOthers { reason, .. } => is_timeout(reason),
+        _ => false,
+    }
+}

@@ -1,0 +1,356 @@
+//! What is computed: a function of the library, of a function file, or of a program.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tacit::{FunctionFamily, Port, Role, Value, library, wipe_json};
+use tacit_language::PortValue;
+
+use crate::cost::{self, Row};
+use crate::error;
+use crate::program::{Program, Source};
+use crate::value::{self, Shape};
+
+/// A function with its parameters. `tacit.Function` is what people use.
+#[pyclass(frozen, module = "tacit._tacit")]
+pub(crate) struct Function(Body);
+
+enum Body {
+    /// Of circuits: what it takes and gives is in the function itself.
+    Circuits(Box<tacit::Function>),
+    /// Of a program, whose values have types of the language.
+    Program(Box<Program>),
+}
+
+/// Values of inputs, checked against their types.
+pub(crate) enum Inputs {
+    Circuits(BTreeMap<String, Value>),
+    Program(BTreeMap<String, PortValue>),
+}
+
+/// A port: its name, its type as text, and the party whose it is or `both`.
+type PortRow = (String, String, String);
+
+#[pymethods]
+impl Function {
+    /// The library's function `name`.
+    #[staticmethod]
+    fn library(py: Python<'_>, name: &str, params: BTreeMap<String, u64>) -> PyResult<Self> {
+        let made = py.detach(|| library::function(name, &params));
+        let function = made.map_err(|error| error::raise(py, error))?;
+        Ok(Self(Body::Circuits(Box::new(function))))
+    }
+
+    /// The function of a function file.
+    #[staticmethod]
+    fn file(py: Python<'_>, path: PathBuf, params: BTreeMap<String, u64>) -> PyResult<Self> {
+        let made = py.detach(|| FunctionFamily::read(&path)?.instantiate(&params));
+        let function = made.map_err(|error| error::raise(py, error))?;
+        Ok(Self(Body::Circuits(Box::new(function))))
+    }
+
+    /// A run of the program in a file, or of the program `text`.
+    #[staticmethod]
+    #[pyo3(signature = (path, text, run, params, public))]
+    fn program(
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        text: Option<String>,
+        run: Option<&str>,
+        params: BTreeMap<String, i64>,
+        public: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let source = match (path, text) {
+            (Some(path), _) => Source::File(path),
+            (None, text) => Source::Text(text.unwrap_or_default()),
+        };
+        let params = params.into_iter().map(|(name, value)| (name, value.into()));
+        let program = Program::new(py, source, run, params.collect(), public)?;
+        Ok(Self(Body::Program(Box::new(program))))
+    }
+
+    /// The names of the library's functions.
+    #[staticmethod]
+    fn names() -> Vec<String> {
+        let components = library::list().iter().map(|entry| entry.name.to_owned());
+        let shipped = library::shipped::names().map(str::to_owned);
+        components.chain(shipped).collect()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.lowered().name()
+    }
+
+    /// What the program says of itself.
+    #[getter]
+    fn documentation(&self) -> String {
+        match &self.0 {
+            Body::Circuits(_) => String::new(),
+            Body::Program(program) => program.typed.signature().documentation().to_owned(),
+        }
+    }
+
+    #[getter]
+    fn digest(&self) -> String {
+        self.lowered().digest().to_string()
+    }
+
+    #[getter]
+    fn and_gates(&self) -> u64 {
+        self.lowered().and_gates()
+    }
+
+    #[getter]
+    fn inputs(&self) -> Vec<PortRow> {
+        match &self.0 {
+            Body::Circuits(function) => {
+                let inputs = function.inputs().iter();
+                inputs
+                    .map(|input| row(&input.port, input.owner.name()))
+                    .collect()
+            }
+            Body::Program(program) => {
+                let signature = program.typed.signature();
+                let inputs = signature.inputs().iter().filter_map(|input| {
+                    let owner = signature.party_name(input.owner?).to_owned();
+                    Some((input.name.to_string(), signature.type_name(input.ty), owner))
+                });
+                inputs.collect()
+            }
+        }
+    }
+
+    #[getter]
+    fn outputs(&self) -> Vec<PortRow> {
+        match &self.0 {
+            Body::Circuits(function) => {
+                let outputs = function.outputs().iter();
+                outputs
+                    .map(|output| row(&output.port, output.recipient.name()))
+                    .collect()
+            }
+            Body::Program(program) => {
+                let signature = program.typed.signature();
+                let results = signature.results().iter().map(|port| {
+                    let to = port.to.map_or("both", |party| signature.party_name(party));
+                    let ty = signature.type_name(port.ty);
+                    (port.name.to_string(), ty, to.to_owned())
+                });
+                results.collect()
+            }
+        }
+    }
+
+    /// The parties, the garbler first.
+    #[getter]
+    fn parties(&self) -> (String, String) {
+        let name = |role: Role| match &self.0 {
+            Body::Circuits(_) => role.name().to_owned(),
+            Body::Program(program) => {
+                let signature = program.typed.signature();
+                signature.party_name(signature.party_of(role)).to_owned()
+            }
+        };
+        (name(Role::Garbler), name(Role::Evaluator))
+    }
+
+    /// The function in the clear: all inputs to all results. What a program draws at random comes
+    /// from `seed`.
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyDict>,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let outputs = PyDict::new(py);
+        match (&self.0, self.read(inputs)?) {
+            (Body::Program(program), Inputs::Program(mut values)) => {
+                let signature = program.typed.signature();
+                values.extend(program.public.clone());
+                let results = py.detach(|| signature.evaluate(&values, seed));
+                let results = results.map_err(|error| program.raise(py, error))?;
+                for (number, value) in results.iter().enumerate() {
+                    let name = signature.results()[number].name.to_string();
+                    outputs.set_item(name, program.python(py, number, value)?)?;
+                }
+            }
+            (Body::Circuits(function), Inputs::Circuits(values)) => {
+                evaluate_circuits(function, &values, &outputs)?;
+            }
+            _ => unreachable!("values are read by the function's own kind"),
+        }
+        Ok(outputs)
+    }
+
+    /// What a run costs by each protocol over this link.
+    fn cost(&self, py: Python<'_>, link: &str, security: &str, runs: u64) -> PyResult<Vec<Row>> {
+        cost::rows(py, self.lowered(), link, security, runs)
+    }
+}
+
+impl Function {
+    /// What two parties run.
+    pub(crate) fn lowered(&self) -> &tacit::Function {
+        match &self.0 {
+            Body::Circuits(function) => function,
+            Body::Program(program) => program.typed.function(),
+        }
+    }
+
+    /// The values of these inputs, checked against the function's types.
+    ///
+    /// # Errors
+    ///
+    /// There is no such input, or a value is not of its type.
+    pub(crate) fn read(&self, inputs: &Bound<'_, PyDict>) -> PyResult<Inputs> {
+        let named = inputs.iter().map(|(name, value)| {
+            let name: String = name.extract()?;
+            PyResult::Ok((name, value))
+        });
+        match &self.0 {
+            Body::Program(program) => {
+                let values = named.map(|pair| {
+                    let (name, value) = pair?;
+                    let value = program.read(&name, &value)?;
+                    Ok((name, value))
+                });
+                Ok(Inputs::Program(values.collect::<PyResult<_>>()?))
+            }
+            Body::Circuits(function) => {
+                let values = named.map(|pair| {
+                    let (name, value) = pair?;
+                    let value = read_port(function, &name, &value)?;
+                    Ok((name, value))
+                });
+                Ok(Inputs::Circuits(values.collect::<PyResult<_>>()?))
+            }
+        }
+    }
+
+    /// The bits of a party's inputs; those that a program draws at random are drawn here.
+    ///
+    /// # Errors
+    ///
+    /// An input has no value, or the system gives no randomness.
+    pub(crate) fn bits(
+        &self,
+        py: Python<'_>,
+        role: Role,
+        inputs: Inputs,
+    ) -> PyResult<BTreeMap<String, Value>> {
+        match (&self.0, inputs) {
+            (Body::Program(program), Inputs::Program(values)) => {
+                let mut failed = None;
+                let mut draw = |bytes: &mut [u8]| {
+                    if let Err(error) = getrandom::fill(bytes) {
+                        failed = Some(error);
+                    }
+                };
+                let party = program.typed.signature().party_of(role);
+                let bits = program.typed.inputs(party, &values, &mut draw);
+                match failed {
+                    Some(error) => Err(error::raise(py, error)),
+                    None => bits.map_err(|error| program.raise(py, error)),
+                }
+            }
+            (_, Inputs::Circuits(values)) => Ok(values),
+            (Body::Circuits(_), Inputs::Program(_)) => {
+                unreachable!("values are read by the function's own kind")
+            }
+        }
+    }
+
+    /// The results of a run as Python's values.
+    ///
+    /// # Errors
+    ///
+    /// Python's.
+    pub(crate) fn results<'py>(
+        &self,
+        py: Python<'py>,
+        results: &BTreeMap<String, Value>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let outputs = PyDict::new(py);
+        match &self.0 {
+            Body::Circuits(function) => {
+                for output in function.outputs() {
+                    if let Some(value) = results.get(&output.port.name) {
+                        outputs.set_item(&output.port.name, python(py, value)?)?;
+                    }
+                }
+            }
+            Body::Program(program) => {
+                let signature = program.typed.signature();
+                let values = program.typed.results(results);
+                for (name, value) in values.map_err(|error| program.raise(py, error))? {
+                    let mut ports = signature.results().iter();
+                    let number = ports.position(|port| port.name.as_str() == name);
+                    let number = number.unwrap_or_default();
+                    outputs.set_item(name, program.python(py, number, &value)?)?;
+                }
+            }
+        }
+        Ok(outputs)
+    }
+}
+
+fn read_port(function: &tacit::Function, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let py = value.py();
+    let mut ports = function.inputs().iter().map(|input| &input.port);
+    let port = ports.find(|port| port.name == name).ok_or_else(|| {
+        let known = function.inputs().iter();
+        let known: Vec<_> = known.map(|input| input.port.name.as_str()).collect();
+        let known = known.join(", ");
+        error::input(
+            py,
+            &format!("there is no input {name:?}; there are {known}"),
+        )
+    })?;
+    let json = value::json(name, &Shape::of_type(&port.ty), value)?;
+    let value = port.value_from_json(&json);
+    wipe_json(json);
+    value.map_err(|error| error::raise(py, error))
+}
+
+fn evaluate_circuits(
+    function: &tacit::Function,
+    values: &BTreeMap<String, Value>,
+    outputs: &Bound<'_, PyDict>,
+) -> PyResult<()> {
+    let py = outputs.py();
+    if function.has_saved_values() {
+        let message = "the function keeps values between runs, which a run in the clear cannot";
+        return Err(error::usage(py, message));
+    }
+    let mut bits = Vec::new();
+    for input in function.inputs() {
+        let (name, ty) = (&input.port.name, &input.port.ty);
+        let value = values.get(name).ok_or_else(|| {
+            let message = format!("input {name:?} of type {ty} has no value; give it one");
+            error::input(py, &message)
+        })?;
+        bits.extend_from_slice(&value.to_bits());
+    }
+    let results = py.detach(|| function.evaluate(&bits));
+    let mut rest = &results[..];
+    for output in function.outputs() {
+        let port = &output.port;
+        let (own, after) = rest.split_at(port.ty.width());
+        rest = after;
+        let value = Value::from_bits(&port.ty, own).map_err(|error| error::raise(py, error))?;
+        outputs.set_item(&port.name, python(py, &value)?)?;
+    }
+    Ok(())
+}
+
+fn row(port: &Port, whose: &str) -> PortRow {
+    (port.name.clone(), port.ty.to_string(), whose.to_owned())
+}
+
+/// A value as Python's.
+fn python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Shape::of_type(value.ty()).python(py, &value.to_json())
+}

@@ -1,0 +1,36 @@
+//! The native module of the Python package: the library crate `tacit` as Python classes.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `error` | errors of Rust as the exceptions of `tacit.errors` |
+//! | `value` | Python's values to JSON and back, by a port's type |
+//! | `function` | what is computed, and its run in the clear |
+//! | `program` | programs of the language, and what is wrong with them |
+//! | `cost` | what a function costs before it runs |
+//! | `party` | identities, and how two parties meet |
+//! | `session` | runs and preparations |
+//! | `wait` | work without the GIL, which Ctrl-C and a deadline end |
+//!
+//! The module holds no cryptography. What is pleasant to use is written in Python on top of it, in
+//! `python/tacit`.
+#![forbid(unsafe_code)]
+
+mod cost;
+mod error;
+mod function;
+mod party;
+mod program;
+mod session;
+mod value;
+mod wait;
+
+/// The native part of the package `tacit`.
+#[pyo3::pymodule(gil_used = false)]
+mod _tacit {
+    #[pymodule_export]
+    use super::function::Function;
+    #[pymodule_export]
+    use super::party::{Cancel, Identity, Listener, connect};
+    #[pymodule_export]
+    use super::session::Session;
+}

@@ -1,0 +1,211 @@
+//! Who the parties are to each other, and how they meet.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use tacit::{CancelHandle, Error, Fingerprint, Settings};
+
+use crate::error;
+use crate::session::Session;
+use crate::wait::Waiting;
+
+/// A key pair by which a peer knows this party.
+#[pyclass(frozen, module = "tacit")]
+pub(crate) struct Identity {
+    identity: tacit::Identity,
+}
+
+#[pymethods]
+impl Identity {
+    /// A new identity, from the operating system's randomness; `save` keeps it.
+    #[staticmethod]
+    fn generate(py: Python<'_>) -> PyResult<Self> {
+        let made = tacit::Identity::generate();
+        let identity = made.map_err(|error| error::raise(py, error))?;
+        Ok(Self { identity })
+    }
+
+    /// Reads the identity that `save` or `tacit keygen` wrote.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let read = tacit::Identity::load(&path);
+        let identity = read.map_err(|error| error::raise(py, error))?;
+        Ok(Self { identity })
+    }
+
+    /// The identity of the file at `path`, which is made where there is none.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        if path.exists() {
+            return Self::load(py, path);
+        }
+        let made = Self::generate(py)?;
+        made.save(py, path)?;
+        Ok(made)
+    }
+
+    /// Writes the identity to a new file that only its owner can read.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let written = self.identity.save(&path);
+        written.map_err(|error| error::raise(py, error))
+    }
+
+    /// What the other party has to know of this identity; it is no secret.
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.identity.fingerprint().to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Identity({})", self.identity.fingerprint())
+    }
+}
+
+/// Ends waits from another thread.
+#[pyclass(frozen, module = "tacit._tacit")]
+pub(crate) struct Cancel {
+    handle: CancelHandle,
+}
+
+#[pymethods]
+impl Cancel {
+    #[new]
+    fn new() -> Self {
+        let handle = CancelHandle::new();
+        Self { handle }
+    }
+
+    fn cancel(&self) {
+        self.handle.cancel();
+    }
+}
+
+/// How long the library's own bound on connecting is given, whose error says more.
+const GRACE: Duration = Duration::from_millis(60);
+
+/// How a session is to be made, as Python says it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Meeting {
+    peer: String,
+    timeout: f64,
+    patience: f64,
+    stock: Option<PathBuf>,
+    cancel: Py<Cancel>,
+}
+
+/// The peer, and the bounds of the wait for it.
+struct Bounds {
+    peer: Fingerprint,
+    settings: Settings,
+    limit: Duration,
+}
+
+impl Bounds {
+    fn new(py: Python<'_>, own: &Identity, meeting: &Meeting) -> PyResult<Self> {
+        let limit = seconds(py, "timeout", meeting.timeout)?;
+        let settings = Settings {
+            connect_timeout: limit,
+            timeout: seconds(py, "patience", meeting.patience)?,
+            cancel: meeting.cancel.get().handle.clone(),
+            ..Settings::default()
+        };
+        let peer = fingerprint(py, own, &meeting.peer)?;
+        Ok(Self {
+            peer,
+            settings,
+            limit,
+        })
+    }
+
+    /// Waits for a session, `timeout` in all.
+    fn wait(
+        self,
+        py: Python<'_>,
+        identity: &Identity,
+        stock: Option<PathBuf>,
+        meet: impl FnOnce(&Self, &tacit::Identity) -> Result<tacit::Session, Error> + Send,
+    ) -> PyResult<Session> {
+        let end = Instant::now().checked_add(self.limit + GRACE);
+        let waiting = Waiting {
+            deadline: end.map(|end| (end, self.limit)),
+            ..Waiting::new(&self.settings.cancel)
+        };
+        let session = waiting.run(py, || meet(&self, &identity.identity))?;
+        Ok(Session::new(
+            session,
+            identity.identity.fingerprint(),
+            stock,
+        ))
+    }
+}
+
+/// Connects to the peer at `address`, which is tried until it is there.
+#[pyfunction]
+pub(crate) fn connect(
+    py: Python<'_>,
+    address: &str,
+    identity: &Identity,
+    meeting: Meeting,
+) -> PyResult<Session> {
+    let bounds = Bounds::new(py, identity, &meeting)?;
+    bounds.wait(py, identity, meeting.stock, |bounds, identity| {
+        tacit::Session::connect(address, identity, &bounds.peer, &bounds.settings)
+    })
+}
+
+/// An address at which a peer connects.
+#[pyclass(frozen, module = "tacit._tacit")]
+pub(crate) struct Listener {
+    listener: tacit::Listener,
+}
+
+#[pymethods]
+impl Listener {
+    #[new]
+    fn new(py: Python<'_>, address: &str) -> PyResult<Self> {
+        let bound = tacit::Listener::bind(address);
+        let listener = bound.map_err(|error| error::raise(py, error))?;
+        Ok(Self { listener })
+    }
+
+    /// The address, with the port that was taken.
+    #[getter]
+    fn address(&self) -> String {
+        self.listener.local_address().to_string()
+    }
+
+    fn accept(&self, py: Python<'_>, identity: &Identity, meeting: Meeting) -> PyResult<Session> {
+        let bounds = Bounds::new(py, identity, &meeting)?;
+        bounds.wait(py, identity, meeting.stock, |bounds, identity| {
+            self.listener
+                .accept(identity, &bounds.peer, &bounds.settings)
+        })
+    }
+}
+
+fn fingerprint(py: Python<'_>, own: &Identity, peer: &str) -> PyResult<Fingerprint> {
+    let fingerprint: Fingerprint = peer
+        .trim()
+        .parse()
+        .map_err(|error| error::usage(py, &format!("peer: {error}")))?;
+    if fingerprint == own.identity.fingerprint() {
+        let message = format!(
+            "peer: {fingerprint} is this party's own fingerprint; give that of the other party"
+        );
+        return Err(error::usage(py, &message));
+    }
+    Ok(fingerprint)
+}
+
+/// A number of seconds that `name` gives.
+pub(crate) fn seconds(py: Python<'_>, name: &str, given: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(given)
+        .ok()
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| {
+            let message = format!("{name} is {given}; give a number of seconds above 0");
+            error::usage(py, &message)
+        })
+}

@@ -1,0 +1,207 @@
+//! Programs of the language: their files and params, and what is wrong with them.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde_json::{Value as Json, json};
+use tacit::formats::{self, Import, read_bristol_file};
+use tacit::{Circuit, wipe_json};
+use tacit_language::lower::CircuitFiles;
+use tacit_language::program::BitOrder;
+use tacit_language::{
+    BorderError, Diagnostic, Loaded, ParamValues, PortValue, Signature, SourceMap, Sources,
+    TypedFunction,
+};
+
+use crate::error;
+use crate::value::{self, Shape};
+
+/// A run of a program with all that it is made of.
+pub(crate) struct Program {
+    pub(crate) typed: TypedFunction,
+    /// The values of the public inputs.
+    pub(crate) public: BTreeMap<String, PortValue>,
+    map: SourceMap,
+}
+
+/// The folder of a program, where the files that it names are.
+struct Folder(PathBuf);
+
+impl Folder {
+    /// Where a file is that the program names: in the folder or below, wherever links lead. A
+    /// program of somebody else reads no other file.
+    fn place_of(&self, name: &str) -> Result<PathBuf, String> {
+        let is_part = |part| matches!(part, Component::Normal(_));
+        if !Path::new(name).components().all(is_part) {
+            return Err("a file that a program names is in its folder or below".to_owned());
+        }
+        let place = |path: &Path| fs::canonicalize(path).map_err(|error| error.to_string());
+        // The folder of `program.tacit` has no name.
+        let folder = place(&Path::new(".").join(&self.0))?;
+        let file = place(&self.0.join(name))?;
+        match file.starts_with(folder) {
+            true => Ok(file),
+            false => Err("it is a link out of the program's folder; copy the file".to_owned()),
+        }
+    }
+}
+
+impl Sources for Folder {
+    fn read(&self, name: &str) -> Result<String, String> {
+        text_of(&self.place_of(name)?).map_err(|error| error.to_string())
+    }
+}
+
+impl CircuitFiles for Folder {
+    fn circuit(&self, path: &str, order: BitOrder) -> Result<Circuit, String> {
+        let path = self.place_of(path)?;
+        let order = match order {
+            BitOrder::LsbFirst => formats::BitOrder::AsGiven,
+            BitOrder::MsbFirst => formats::BitOrder::Reversed,
+        };
+        let import = Import {
+            order,
+            ..Import::default()
+        };
+        read_bristol_file(&path, &import).map_err(|error| error.to_string())
+    }
+}
+
+/// The text of a file, of which no more is read than a program may have.
+fn text_of(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let most = SourceMap::MAX_BYTES as u64 + 1;
+    File::open(path)?.take(most).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Where a program's text is.
+pub(crate) enum Source {
+    File(PathBuf),
+    Text(String),
+}
+
+impl Program {
+    /// The only run of a program, or its `main`, with values for its params and public inputs.
+    ///
+    /// # Errors
+    ///
+    /// The program cannot be read or is wrong, or a value does not fit.
+    pub(crate) fn new(
+        py: Python<'_>,
+        source: Source,
+        run: Option<&str>,
+        params: ParamValues,
+        public: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let (name, text, folder) = match source {
+            Source::Text(text) => ("<text>".to_owned(), text, PathBuf::new()),
+            Source::File(path) => {
+                let read = text_of(&path).map_err(|error| {
+                    let message = format!("the program {} cannot be read: {error}", path.display());
+                    error::input(py, &message)
+                });
+                let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+                (path.display().to_string(), read?, folder)
+            }
+        };
+        let folder = Folder(folder);
+        let loaded = py.detach(|| Loaded::new(&name, &text, &folder));
+        let map = loaded.source_map().clone();
+        let failed = |error| raise(py, error, &map);
+        let signature = py
+            .detach(|| Signature::new(&loaded, &params, run))
+            .map_err(failed)?;
+        let mut values = BTreeMap::new();
+        for (name, value) in public {
+            let name: String = name.extract()?;
+            let value = read(&signature, &map, &name, &value)?;
+            values.insert(name, value);
+        }
+        let stem = Path::new(&name).file_stem().unwrap_or_default();
+        let stem = stem.to_string_lossy().trim_matches(['<', '>']).to_owned();
+        let typed = py.detach(|| TypedFunction::new(signature, &stem, &values, &folder));
+        let typed = typed.map_err(failed)?;
+        Ok(Self {
+            typed,
+            public: values,
+            map,
+        })
+    }
+
+    /// The value of an input.
+    ///
+    /// # Errors
+    ///
+    /// There is no such input, or the value does not fit its type.
+    pub(crate) fn read(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<PortValue> {
+        read(self.typed.signature(), &self.map, name, value)
+    }
+
+    /// A value as Python's.
+    pub(crate) fn python<'py>(
+        &self,
+        py: Python<'py>,
+        port: usize,
+        value: &PortValue,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let signature = self.typed.signature();
+        let ty = signature.results()[port].ty;
+        let shape = Shape::of_program(&signature.program().types, ty);
+        shape.python(py, &signature.json(value))
+    }
+
+    /// What is wrong, as Python's exception.
+    pub(crate) fn raise(&self, py: Python<'_>, failed: BorderError) -> PyErr {
+        raise(py, failed, &self.map)
+    }
+}
+
+fn read(
+    signature: &Signature,
+    map: &SourceMap,
+    name: &str,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<PortValue> {
+    let py = value.py();
+    let failed = |error| raise(py, error, map);
+    let input = signature.input(name).map_err(failed)?;
+    let shape = Shape::of_program(&signature.program().types, input.ty);
+    let json = value::json(name, &shape, value)?;
+    let read = signature.read_json(input, &json);
+    wipe_json(json);
+    read.map_err(failed)
+}
+
+/// An error of the border as Python's exception, with the places of what is wrong in a program.
+fn raise(py: Python<'_>, failed: BorderError, map: &SourceMap) -> PyErr {
+    let BorderError::Program(errors) = failed else {
+        return error::input(py, &failed.to_string());
+    };
+    let texts: Vec<String> = errors.iter().map(|one| one.render(map, false)).collect();
+    let places = errors.iter().map(|one| place(one, map));
+    let made = || -> PyResult<_> {
+        let class = py.import("tacit.errors")?.getattr("ProgramError")?;
+        let parse = py.import("json")?.getattr("loads")?;
+        let places = places.map(|place| parse.call1((place.to_string(),)));
+        let places = PyList::new(py, places.collect::<PyResult<Vec<_>>>()?)?;
+        class.call1((texts.join("\n\n"), places))
+    };
+    made().map_or_else(|error| error, PyErr::from_value)
+}
+
+fn place(error: &Diagnostic, map: &SourceMap) -> Json {
+    let (line, column) = map.line_and_column(error.span);
+    json!({
+        "file": map.file(error.span.file).name,
+        "line": line,
+        "column": column,
+        "message": error.message,
+        "label": error.label,
+        "help": error.help,
+    })
+}

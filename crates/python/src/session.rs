@@ -1,0 +1,399 @@
+//! Runs and preparations over an open session.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
+
+use etcetera::BaseStrategy;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tacit::{
+    BatchPreparation, CancelHandle, Cost, Fingerprint, Job, Outcome, Preparation, Progress, Role,
+    SecurityScope, StockName, Stocks,
+};
+
+use crate::error;
+use crate::function::Function;
+use crate::party::seconds;
+use crate::wait::Waiting;
+
+/// Most bytes of a stock, as the command has it without a configuration.
+const STOCK_LIMIT_BYTES: u64 = 20 << 30;
+
+/// An authenticated connection. `tacit.Session` is what people use.
+#[pyclass(frozen, module = "tacit._tacit")]
+pub(crate) struct Session {
+    session: Mutex<Option<tacit::Session>>,
+    cancel: CancelHandle,
+    own: Fingerprint,
+    peer: Option<Fingerprint>,
+    stock: Option<PathBuf>,
+}
+
+/// How a run or preparation is to be done, as Python says it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Terms {
+    role: String,
+    protocol: Option<String>,
+    security: Option<String>,
+    security_bits: Option<u8>,
+    timeout: Option<f64>,
+    progress: Option<Py<PyAny>>,
+}
+
+/// The protocols, by the names that they have on the command line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Direct,
+    Prepared,
+    Batch,
+    Authenticated,
+}
+
+/// What a phase of a run took: its name, seconds, bytes sent and received, and rounds.
+type PhaseRow = (&'static str, f64, u64, u64, u64);
+
+/// What a run gave.
+#[derive(IntoPyObject)]
+struct Ran<'py> {
+    outputs: Bound<'py, PyDict>,
+    protocol: &'static str,
+    security: String,
+    security_bits: Option<u8>,
+    /// Whether `security_bits` holds for this run alone, since nobody counts tries.
+    of_this_run_alone: bool,
+    phases: Vec<PhaseRow>,
+    and_gates: u64,
+    and_gates_on_the_spot: u64,
+}
+
+/// What a preparation made: name, made and usable, kind by kind.
+type PreparedRow = (String, u64, u64);
+
+impl Session {
+    pub(crate) fn new(session: tacit::Session, own: Fingerprint, stock: Option<PathBuf>) -> Self {
+        Self {
+            cancel: session.cancel_handle(),
+            own,
+            peer: session.peer(),
+            session: Mutex::new(Some(session)),
+            stock,
+        }
+    }
+
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<tacit::Session>>> {
+        match self.session.try_lock() {
+            Ok(session) => Ok(session),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(error::usage(
+                py,
+                "the session runs something in another thread; it does one thing at a time",
+            )),
+        }
+    }
+
+    /// What has been prepared: in the folder that was said, or where the command has it.
+    fn stocks(&self, py: Python<'_>) -> PyResult<Stocks> {
+        let folder = match &self.stock {
+            Some(folder) => folder.clone(),
+            None => usual_stock().ok_or_else(|| {
+                let message = "the system names no home directory; give stock= a folder";
+                error::usage(py, message)
+            })?,
+        };
+        let opened = py.detach(|| Stocks::open(&folder, STOCK_LIMIT_BYTES));
+        opened.map_err(|error| error::raise(py, error))
+    }
+
+    /// Whether a checked execution of the function is in stock, which `batch` would run.
+    fn has_checked(&self, py: Python<'_>, job: &Job<'_>, run: &Run<'_>) -> PyResult<bool> {
+        let Some(peer) = self.peer else {
+            return Ok(false);
+        };
+        let stock = StockName {
+            own: self.own,
+            peer,
+            role: run.role,
+            scheme: job.scheme_id(),
+        };
+        let stocks = self.stocks(py)?;
+        let left = stocks.executions_left(&stock, run.function, run.bits());
+        Ok(left.map_err(|error| error::raise(py, error))? > 0)
+    }
+}
+
+/// A function and the terms, read.
+struct Run<'f> {
+    function: &'f tacit::Function,
+    role: Role,
+    protocol: Option<Protocol>,
+    malicious: bool,
+    security_bits: Option<u8>,
+    limit: Option<Duration>,
+}
+
+impl<'f> Run<'f> {
+    fn new(py: Python<'_>, function: &'f Function, terms: &Terms) -> PyResult<Self> {
+        let role = match terms.role.as_str() {
+            "garbler" => Role::Garbler,
+            "evaluator" => Role::Evaluator,
+            other => {
+                let message = format!("role is {other:?}; give \"garbler\" or \"evaluator\"");
+                return Err(error::usage(py, &message));
+            }
+        };
+        let protocol = terms
+            .protocol
+            .as_deref()
+            .map(|name| Protocol::named(py, name));
+        let protocol = protocol.transpose()?;
+        let malicious = match terms.security.as_deref() {
+            None => protocol.is_some_and(Protocol::is_malicious),
+            Some("semi-honest") => false,
+            Some("malicious") => true,
+            Some(other) => {
+                let message =
+                    format!("security is {other:?}; give \"semi-honest\" or \"malicious\"");
+                return Err(error::usage(py, &message));
+            }
+        };
+        if let Some(protocol) = protocol
+            && malicious
+            && !protocol.is_malicious()
+        {
+            let message = format!(
+                "security=\"malicious\" is asked for, and the protocol {} is secure against \
+                 semi-honest parties only; leave protocol out, or take \"authenticated\" or \
+                 \"batch\"",
+                protocol.name()
+            );
+            return Err(error::usage(py, &message));
+        }
+        let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
+        Ok(Self {
+            function: function.lowered(),
+            role,
+            protocol,
+            malicious: malicious || protocol.is_some_and(Protocol::is_malicious),
+            security_bits: terms.security_bits,
+            limit: limit.transpose()?,
+        })
+    }
+
+    /// s, of what is secure against malicious parties.
+    fn bits(&self) -> u8 {
+        self.security_bits.unwrap_or(40)
+    }
+}
+
+impl Protocol {
+    const ALL: [Self; 4] = [
+        Self::Direct,
+        Self::Prepared,
+        Self::Batch,
+        Self::Authenticated,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Prepared => "prepared",
+            Self::Batch => "batch",
+            Self::Authenticated => "authenticated",
+        }
+    }
+
+    fn is_malicious(self) -> bool {
+        matches!(self, Self::Batch | Self::Authenticated)
+    }
+
+    fn named(py: Python<'_>, name: &str) -> PyResult<Self> {
+        let found = Self::ALL.into_iter().find(|one| one.name() == name);
+        found.ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            let message = format!("there is no protocol {name:?} between two; there are {known}");
+            error::usage(py, &message)
+        })
+    }
+}
+
+#[pymethods]
+impl Session {
+    /// The peer's fingerprint.
+    #[getter]
+    fn peer(&self) -> Option<String> {
+        self.peer.map(|peer| peer.to_string())
+    }
+
+    /// Ends what the session does, from another thread; the session is then spent.
+    fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(session) = self.lock(py)?.take() else {
+            return Ok(());
+        };
+        // The results are there; a peer that has left already takes nothing from them.
+        let _ = Waiting::new(&self.cancel).run(py, || Ok(session.close()))?;
+        Ok(())
+    }
+
+    /// Runs a function once. The inputs are checked before the peer hears of anything.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        function: &Function,
+        inputs: &Bound<'py, PyDict>,
+        terms: Terms,
+    ) -> PyResult<Ran<'py>> {
+        let run = Run::new(py, function, &terms)?;
+        let mut job = Job::new(run.function, run.role);
+        let inputs = function.read(inputs)?;
+        for (name, value) in function.bits(py, run.role, inputs)? {
+            job = job.input(&name, value);
+        }
+        job.input_bits().map_err(|error| error::raise(py, error))?;
+        let protocol = match run.protocol {
+            Some(protocol) => protocol,
+            None if !run.malicious => Protocol::Direct,
+            None if self.has_checked(py, &job, &run)? => Protocol::Batch,
+            None => Protocol::Authenticated,
+        };
+        job = match protocol {
+            Protocol::Direct => job,
+            Protocol::Prepared => job.prepared(&self.stocks(py)?),
+            Protocol::Batch => job.batch(&self.stocks(py)?),
+            Protocol::Authenticated => job.authenticated_counted(&self.stocks(py)?),
+        };
+        if run.malicious {
+            job = job.statistical_security_bits(run.bits());
+        }
+        if let Some(limit) = run.limit {
+            job = job.time_limit(limit);
+        }
+        let at = Mutex::new(Progress::default());
+        let outcome = self.work(py, &run, &at, terms.progress, |session| {
+            job.watch(|now| note(&at, now)).run(session)
+        })?;
+        let outputs = function.results(py, &outcome.outputs)?;
+        Ok(ran(outputs, protocol, &outcome))
+    }
+
+    /// Prepares for `runs` runs of a function; the peer does the same in the other role.
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        function: &Function,
+        runs: u64,
+        terms: Terms,
+    ) -> PyResult<Vec<PreparedRow>> {
+        let run = Run::new(py, function, &terms)?;
+        let protocol = run.protocol.unwrap_or(match run.malicious {
+            true => Protocol::Batch,
+            false => Protocol::Prepared,
+        });
+        let stocks = self.stocks(py)?;
+        let at = Mutex::new(Progress::default());
+        let watch = |now| note(&at, now);
+        match protocol {
+            Protocol::Prepared => {
+                let order = Preparation::new(run.role).enough_for(run.function, runs);
+                let mut order = order.map_err(|error| error::raise(py, error))?;
+                if let Some(limit) = run.limit {
+                    order = order.time_limit(limit);
+                }
+                let prepared = self.work(py, &run, &at, terms.progress, |session| {
+                    order.watch(watch).run(session, &stocks)
+                })?;
+                let kinds = prepared.kinds.into_iter();
+                Ok(kinds
+                    .map(|kind| (kind.name, kind.made, kind.available))
+                    .collect())
+            }
+            Protocol::Batch => {
+                let mut order = BatchPreparation::new(run.role, run.function, runs)
+                    .statistical_security_bits(run.bits());
+                if let Some(limit) = run.limit {
+                    order = order.time_limit(limit);
+                }
+                let name = run.function.name().to_owned();
+                let prepared = self.work(py, &run, &at, terms.progress, |session| {
+                    order.watch(watch).run(session, &stocks)
+                })?;
+                Ok(vec![(name, prepared.made, prepared.available)])
+            }
+            Protocol::Direct | Protocol::Authenticated => {
+                let message = format!(
+                    "the protocol {} takes nothing that is prepared; prepare for \"prepared\" or \
+                     \"batch\"",
+                    protocol.name()
+                );
+                Err(error::usage(py, &message))
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Works over the session without the GIL.
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        run: &Run<'_>,
+        at: &Mutex<Progress>,
+        progress: Option<Py<PyAny>>,
+        work: impl FnOnce(&mut tacit::Session) -> Result<T, tacit::Error> + Send,
+    ) -> PyResult<T> {
+        let mut session = self.lock(py)?;
+        let session = session
+            .as_mut()
+            .ok_or_else(|| error::usage(py, "the session is closed; open a new one"))?;
+        let waiting = Waiting {
+            cancel: &self.cancel,
+            deadline: run
+                .limit
+                .and_then(|limit| Some((Instant::now().checked_add(limit)?, limit))),
+            progress: progress.map(|hear| (at, hear)),
+        };
+        waiting.run(py, || work(session))
+    }
+}
+
+fn note(at: &Mutex<Progress>, now: Progress) {
+    *at.lock().unwrap_or_else(|poison| poison.into_inner()) = now;
+}
+
+fn ran<'py>(outputs: Bound<'py, PyDict>, protocol: Protocol, outcome: &Outcome) -> Ran<'py> {
+    Ran {
+        outputs,
+        protocol: protocol.name(),
+        security: outcome.threat_model.to_string(),
+        security_bits: outcome.statistical_security_bits,
+        of_this_run_alone: outcome.security_scope == Some(SecurityScope::ThisRun),
+        phases: phases(&outcome.cost),
+        and_gates: outcome.cost.and_gates,
+        and_gates_on_the_spot: outcome.cost.and_gates_on_the_spot,
+    }
+}
+
+fn phases(cost: &Cost) -> Vec<PhaseRow> {
+    let phases = cost.phases.iter().map(|phase| {
+        let traffic = &phase.traffic;
+        (
+            phase.phase.name(),
+            phase.wall.as_secs_f64(),
+            traffic.sent.bytes,
+            traffic.received.bytes,
+            traffic.rounds,
+        )
+    });
+    phases.collect()
+}
+
+/// Where the command keeps its stock.
+fn usual_stock() -> Option<PathBuf> {
+    let base = etcetera::choose_base_strategy().ok()?;
+    Some(base.data_dir().join("tacit").join("stock"))
+}

@@ -1,0 +1,41 @@
+"""Two parties in one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+import tacit
+
+from conftest import Parties
+
+RICHER = tacit.function("millionaires", bits=32)
+
+
+def test_both_parties_in_one_loop(parties: Parties) -> None:
+    async def both() -> tuple[Any, Any]:
+        listener = tacit.aio.Listener("127.0.0.1:0")
+        alice, bob = await asyncio.gather(
+            listener.accept(identity=parties.alice, peer=parties.bob.fingerprint),
+            tacit.aio.connect(
+                listener.address, identity=parties.bob, peer=parties.alice.fingerprint
+            ),
+        )
+        async with alice, bob:
+            runs = await asyncio.gather(alice.run(RICHER, a=50), bob.run(RICHER, b=41))
+        return runs[0].value, runs[1].value
+
+    assert asyncio.run(both()) == (True, True)
+
+
+def test_a_cancelled_task_ends_its_wait(parties: Parties) -> None:
+    async def cancelled() -> None:
+        wait = tacit.aio.listen(
+            "127.0.0.1:0", identity=parties.alice, peer=parties.bob.fingerprint, timeout=3600
+        )
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(wait, 0.05)
+
+    # The loop's end waits for its threads, so that this ends at all shows that the wait did.
+    asyncio.run(cancelled())

@@ -1,0 +1,126 @@
+"""Ready jobs over DataFrames, and a party that does not keep to their terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+import tacit
+from tacit.errors import InputError, PeerMisbehaved, UsageError
+
+from conftest import Parties
+
+NAMES = ["añn", "bob", "b", "", "carol", "dave"]
+
+
+@pytest.mark.parametrize("ids", [NAMES, [5, 6, 7, 0, 2**40, 9]], ids=["texts", "integers"])
+@pytest.mark.parametrize("security", ["semi-honest", "malicious"])
+def test_intersection_with_sums(parties: Parties, ids: list[Any], security: str) -> None:
+    job = tacit.jobs.intersection(rows=8, id_bits=48, at_least=3)
+    left = pd.DataFrame({"id": ids[:4]})
+    right = pl.DataFrame({"who": ids[1:], "cents": [1, 20, 300, 4000, 50000], "more": ["x"] * 5})
+    alice, bob = parties.meet(
+        lambda session: job.run(session, left, party="left", id="id", security=security),
+        lambda session: job.run(
+            session, right, party="right", id="who", amount="cents", security=security
+        ),
+    )
+    assert dict(alice) == dict(bob) == {"count": 3, "total": 321}
+    assert alice.outcome.security == security
+    few = left[2:]
+    alice, bob = parties.meet(
+        lambda session: job.run(session, few, party="left", id="id"),
+        lambda session: job.run(session, right, party="right", id="who", amount="cents"),
+    )
+    assert dict(alice) == dict(bob) == {"count": 2, "total": None}
+
+
+def test_a_party_that_counts_an_id_twice_is_found(parties: Parties) -> None:
+    job = tacit.jobs.intersection(rows=4, id_bits=16, at_least=0)
+    frame = pd.DataFrame({"id": [1, 2, 3], "cents": [10, 20, 30]})
+
+    def honest(session: tacit.Session) -> None:
+        with pytest.raises(PeerMisbehaved, match="not distinct"):
+            job.run(session, frame, party="right", id="id", amount="cents")
+
+    # The same id twice, past the check of the package, as a cheating party's own code gives it.
+    parties.meet(lambda session: session.run(job.function, ids=[2, 2, 2, 2]), honest)
+
+
+def test_group_sums_of_a_join(parties: Parties) -> None:
+    job = tacit.jobs.group_sums(["N", "S", "W"], rows=5, amounts=6, at_least=2)
+    people = pd.DataFrame({"id": ["a", "b", "c"], "region": ["S", "N", "S"]})
+    sales = pd.DataFrame({"id": ["a", "a", "c", "b", "zz"], "cents": [1, 2, 4, 8, 16]})
+    results = parties.meet(
+        lambda session: job.run(session, people, party="left", id="id", group="region"),
+        lambda session: job.run(session, sales, party="right", id="id", amount="cents"),
+    )
+    for result in results:
+        assert result["counts"] == {"N": None, "S": 3, "W": None}
+        assert result["totals"] == {"N": None, "S": 7, "W": None}
+
+
+def test_twins_on_the_left_of_a_join_are_found(parties: Parties) -> None:
+    job = tacit.jobs.group_sums(["N", "S"], rows=2, amounts=2, id_bits=16, at_least=0)
+    sales = pd.DataFrame({"id": [1], "cents": [5]})
+    twins = [{"id": 2, "group": 0}, {"id": 2, "group": 1}]
+
+    def honest(session: tacit.Session) -> None:
+        with pytest.raises(PeerMisbehaved, match="not distinct"):
+            job.run(session, sales, party="right", id="id", amount="cents")
+
+    parties.meet(lambda session: session.run(job.function, members=twins), honest)
+
+
+def test_scores_go_to_the_client(parties: Parties) -> None:
+    for logistic, score in [(False, 2.5), (True, 0.921875)]:
+        job = tacit.jobs.score(2, logistic=logistic)
+        outcome, client = parties.meet(
+            lambda session: job.run_model(session, [0.5, -0.25], 3),
+            lambda session: job.run_client(session, [1.0, 4.0]),
+        )
+        assert client == pytest.approx(score, abs=0.02)
+        assert dict(outcome) == {}
+
+
+def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
+    job = tacit.jobs.intersection(rows=2, id_bits=16)
+    session: Any = None
+    for ids, words in [
+        ([1, 1], "more than once"),
+        ([1.5], "float"),
+        ([True], "bool"),
+        ([-1], "from 0"),
+        ([2**16], "id_bits=24"),
+        (["abc"], "id_bits=32"),
+        ([None], "NoneType"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            job.run(session, pd.DataFrame({"id": ids}, dtype=object), party="left", id="id")
+    with pytest.raises(InputError, match="no column 'ids'"):
+        job.run(session, pd.DataFrame({"id": [1]}), party="left", id="ids")
+    with pytest.raises(UsageError, match="'left' or 'right'"):
+        job.run(session, pd.DataFrame({"id": [1]}), party="alice", id="id")
+    with pytest.raises(InputError, match="none of"):
+        groups = tacit.jobs.group_sums(["N", "S"], rows=2)
+        frame = pd.DataFrame({"id": [1], "g": ["W"]})
+        groups.run(session, frame, party="left", id="id", group="g")
+
+
+def test_an_id_is_a_number_of_its_own() -> None:
+    ids = ["", "a", "a\0", "\0a", "\0", "aa", "é", "b"]
+    frame = {"id": ids}
+    numbers = tacit.jobs.intersection(rows=2)._ids(frame, "id", distinct=True)
+    assert len(set(numbers)) == len(ids) and 0 not in numbers
+
+
+def test_each_job_says_its_cost() -> None:
+    for job in (
+        tacit.jobs.intersection(rows=16),
+        tacit.jobs.group_sums(["a", "b"], rows=4, amounts=4),
+        tacit.jobs.score(3),
+    ):
+        assert {row["protocol"] for row in job.cost()} == {"direct", "prepared"}
+        assert "parties" in job.program

@@ -1,0 +1,188 @@
+"""Two parties over TLS."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tacit
+from tacit.errors import (
+    Cancelled,
+    InputError,
+    NetworkTimeout,
+    NothingChecked,
+    PeerIncompatible,
+    TacitError,
+    UsageError,
+)
+
+from conftest import Parties
+
+RICHER = tacit.function("millionaires", bits=32)
+
+
+def test_both_get_the_result(parties: Parties) -> None:
+    alice, bob = parties.meet(
+        lambda session: [session.run(RICHER, a=50), session.run(RICHER, a=3)],
+        lambda session: [session.run(RICHER, b=41), session.run(RICHER, {"b": 41})],
+    )
+    assert [run.value for run in alice] == [run.value for run in bob] == [True, False]
+    outcome = alice[0]
+    assert (outcome.protocol, outcome.security) == ("direct", "semi-honest")
+    assert sum(phase["bytes_sent"] for phase in outcome.cost) > 32 * 16
+    assert "secure against semi-honest parties" in repr(outcome)
+    assert "<table>" in outcome._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["alice", "bob"])
+def test_a_wrong_input_is_found_before_the_peer_hears_of_it(parties: Parties, name: str) -> None:
+    def wrong_first(session: tacit.Session) -> Any:
+        with pytest.raises(InputError):
+            session.run(RICHER, b=2**32)
+        with pytest.raises(InputError, match="one party"):
+            session.run(RICHER, a=1, b=2)
+        with pytest.raises(InputError, match="no input is given"):
+            session.run(RICHER)
+        with pytest.raises(UsageError, match="authenticated"):
+            session.run(RICHER, b=1, protocol="direct", security="malicious")
+        with pytest.raises(UsageError, match="no protocol"):
+            session.run(RICHER, b=1, protocol="none")
+        return session.run(RICHER, b=1).value
+
+    def right(session: tacit.Session) -> Any:
+        return session.run(RICHER, a=2).value
+
+    doers = (wrong_first, right) if name == "alice" else (right, wrong_first)
+    assert parties.meet(*doers) == (True, True)
+
+
+def test_security_against_a_malicious_party(parties: Parties) -> None:
+    alice, bob = parties.meet(
+        lambda session: session.run(RICHER, a=50, security="malicious"),
+        lambda session: session.run(RICHER, b=41, security="malicious"),
+    )
+    assert alice.value is bob.value is True
+    assert (alice.protocol, alice.security, alice.security_bits) == (
+        "authenticated",
+        "malicious",
+        40,
+    )
+    # What the other party does not finish is counted in the stock.
+    assert not alice.of_this_run_alone and not bob.of_this_run_alone
+    assert "s = 40)" in repr(alice)
+
+
+def test_what_is_prepared_is_used(parties: Parties) -> None:
+    made = parties.meet(
+        lambda session: session.prepare(RICHER, runs=2, role="garbler"),
+        lambda session: session.prepare(RICHER, runs=2, role="evaluator"),
+    )
+    assert all(row["usable"] >= 2 for table in made for row in table)
+    alice, bob = parties.meet(
+        lambda session: session.run(RICHER, a=50, protocol="prepared"),
+        lambda session: session.run(RICHER, b=41, protocol="prepared"),
+    )
+    assert alice.value is bob.value is True
+    assert "on the spot" not in repr(alice.cost)
+
+
+def test_batch_without_a_checked_execution_runs_nothing(parties: Parties) -> None:
+    def refused(inputs: dict[str, int]) -> Any:
+        def run(session: tacit.Session) -> None:
+            with pytest.raises((NothingChecked, TacitError)):
+                session.run(RICHER, inputs, protocol="batch")
+
+        return run
+
+    parties.meet(refused({"a": 1}), refused({"b": 1}))
+
+
+def test_another_function_is_named(parties: Parties) -> None:
+    def refused(function: tacit.Function, inputs: dict[str, int]) -> Any:
+        def run(session: tacit.Session) -> None:
+            with pytest.raises(PeerIncompatible):
+                session.run(function, inputs)
+            with pytest.raises(UsageError, match="first error"):
+                session.run(function, inputs)
+
+        return run
+
+    other = tacit.function("millionaires", bits=16)
+    parties.meet(refused(RICHER, {"a": 1}), refused(other, {"b": 1}))
+
+
+def test_timeout_is_the_whole_wait_to_connect(parties: Parties) -> None:
+    with pytest.raises(NetworkTimeout):
+        tacit.listen(
+            "127.0.0.1:0", identity=parties.alice, peer=parties.bob.fingerprint, timeout=0.05
+        )
+    closed = tacit.Listener("127.0.0.1:0")
+    # Somebody listens and never answers the handshake: the wait ends all the same.
+    with pytest.raises((NetworkTimeout, TimeoutError)):
+        tacit.connect(
+            closed.address, identity=parties.alice, peer=parties.bob.fingerprint, timeout=0.3
+        )
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e300])
+def test_a_timeout_is_a_number_of_seconds(parties: Parties, timeout: float) -> None:
+    with pytest.raises(UsageError, match="seconds"):
+        tacit.listen(
+            "127.0.0.1:0", identity=parties.alice, peer=parties.bob.fingerprint, timeout=timeout
+        )
+
+
+def test_a_party_is_not_its_own_peer(parties: Parties) -> None:
+    for peer, words in [(parties.alice.fingerprint, "own fingerprint"), ("bob", "peer")]:
+        with pytest.raises(UsageError, match=words):
+            tacit.connect("127.0.0.1:1", identity=parties.alice, peer=peer)
+
+
+def test_another_thread_ends_a_wait(parties: Parties) -> None:
+    waits = threading.Event()
+
+    def cancelled(session: tacit.Session) -> None:
+        threading.Thread(target=session.cancel).start()
+        with pytest.raises((Cancelled, TacitError)):
+            session.run(RICHER, a=1)
+        waits.set()
+
+    parties.meet(cancelled, lambda _: waits.wait(60))
+
+
+def test_an_exception_of_a_callback_ends_the_run(parties: Parties) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(done: int, total: int) -> None:
+        raise Stop
+
+    # Long enough that a callback is called before it ends.
+    long = tacit.function("sha-256-chain", n=200)
+
+    def run(party: str, **options: Any) -> Any:
+        zeros = {port.name: _zero(port.type) for port in long.inputs if port.party == party}
+        return lambda session: session.run(long, zeros, role=party, **options)
+
+    with pytest.raises(Stop):
+        parties.meet(run("garbler", progress=stop), run("evaluator", progress=stop))
+
+
+def _zero(type: str) -> Any:
+    width = re.fullmatch(r"bytes\[(\d+)\]", type)
+    return bytes(int(width[1])) if width else 0
+
+
+def test_an_identity_is_kept(tmp_path: Path) -> None:
+    made = tacit.Identity.open(tmp_path / "me.key")
+    assert made.fingerprint.startswith("tacit:")
+    assert tacit.Identity.open(str(tmp_path / "me.key")).fingerprint == made.fingerprint
+    assert tacit.Identity.load(tmp_path / "me.key").fingerprint == made.fingerprint
+    with pytest.raises(TacitError):
+        made.save(tmp_path / "me.key")
+    with pytest.raises(TacitError):
+        tacit.Identity.load(tmp_path / "nobody.key")
+    assert repr(made) == f"Identity({made.fingerprint})"

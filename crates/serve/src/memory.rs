@@ -1,0 +1,134 @@
+//! The memory that runs take whatever the function is, and that a bound on sessions would let peers
+//! have many times over.
+//!
+//! | what | bytes at most | how long |
+//! |---|---|---|
+//! | a lot of `authenticated` | 180 MiB | a run |
+//! | a source of silent OTs: secret, next round, a batch | 64 MiB | a session |
+//! | OTs that a source has made and that wait to be taken | 32 each | a session |
+//!
+//! `authenticated` has a source in each direction, and sources of its own in each role. Peers get silent OTs only where this party's
+//! configuration names them. Preparations are bounded by their own number.
+
+use tacit::{Function, OtExtension, ProtocolId, Role};
+
+const MIB: u64 = 1 << 20;
+const LOT_BYTES: u64 = 180 * MIB;
+const SOURCE_BYTES: u64 = 64 * MIB;
+const OT_BYTES: u64 = 32;
+/// OTs of a lot in one direction, at most: three for each of 1.2 million leaky ANDs, and masks.
+const LOT_OTS: u64 = 4_000_000;
+
+/// Memory that a run takes in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// Until it ends.
+    lot: u64,
+    /// Until its session ends.
+    kept: u64,
+    /// What is kept: sources of `authenticated` or others, for this party's role.
+    sources: (bool, Role),
+}
+
+/// Memory that a session takes in bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Held {
+    /// Of the run that goes on.
+    lot: u64,
+    /// Until it ends, by whose sources these are.
+    kept: Vec<((bool, Role), u64)>,
+}
+
+impl Held {
+    /// All of it.
+    pub(crate) fn bytes(&self) -> u64 {
+        let kept = self.kept.iter().map(|(_, bytes)| *bytes);
+        kept.fold(self.lot, u64::saturating_add)
+    }
+
+    /// The same during a run that takes `need`.
+    pub(crate) fn with(&self, need: Need) -> Self {
+        let mut kept = self.kept.clone();
+        match kept.iter_mut().find(|(of, _)| *of == need.sources) {
+            Some((_, bytes)) => *bytes = need.kept.max(*bytes),
+            None => kept.push((need.sources, need.kept)),
+        }
+        Self {
+            lot: need.lot,
+            kept,
+        }
+    }
+
+    /// Frees what its run alone took.
+    pub(crate) fn end_run(&mut self) {
+        self.lot = 0;
+    }
+}
+
+impl Need {
+    /// Of a run of `function` by `protocol` in `role`, with OTs made by `extension`.
+    pub(crate) fn of(
+        function: &Function,
+        protocol: ProtocolId,
+        role: Role,
+        extension: OtExtension,
+    ) -> Self {
+        let is_silent = extension == OtExtension::Silent;
+        let source = |ots: u64| SOURCE_BYTES.saturating_add(ots.saturating_mul(OT_BYTES));
+        let (lot, sources) = match protocol {
+            ProtocolId::Authenticated => (LOT_BYTES, 2 * source(LOT_OTS)),
+            _ => (0, source(function.input_bits(Role::Evaluator) as u64)),
+        };
+        Self {
+            lot,
+            kept: if is_silent { sources } else { 0 },
+            sources: (protocol == ProtocolId::Authenticated, role),
+        }
+    }
+
+    /// What it takes in MiB, rounded up.
+    pub(crate) fn mib(self) -> u64 {
+        self.lot.saturating_add(self.kept).div_ceil(MIB)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lots_and_silent_ots_are_counted() {
+        let function = tacit::library::function("millionaires", &[("bits".to_owned(), 32)].into());
+        let function = function.expect("a function");
+        let of = |protocol, extension| Need::of(&function, protocol, Role::Garbler, extension);
+        let usual = OtExtension::default();
+        assert_eq!(of(ProtocolId::Direct, usual).mib(), 0);
+        let authenticated = of(ProtocolId::Authenticated, usual);
+        assert_eq!((authenticated.mib(), authenticated.kept), (180, 0));
+        let direct = of(ProtocolId::Direct, OtExtension::Silent);
+        assert_eq!((direct.lot, direct.kept), (0, 64 * MIB + 32 * 32));
+        let both = of(ProtocolId::Authenticated, OtExtension::Silent);
+        assert_eq!(both.lot, 180 * MIB);
+    }
+
+    /// A session has a source for each role, and others for `authenticated`: a peer that asks for
+    /// all of them takes all their memory.
+    #[test]
+    fn sources_of_every_role_and_protocol_add_up() {
+        let function = tacit::library::function("millionaires", &[("bits".to_owned(), 32)].into());
+        let function = function.expect("a function");
+        let (mut held, mut all) = (Held::default(), 0);
+        for protocol in [ProtocolId::Direct, ProtocolId::Authenticated] {
+            for role in [Role::Garbler, Role::Evaluator] {
+                let need = Need::of(&function, protocol, role, OtExtension::Silent);
+                for _ in 0..2 {
+                    held = held.with(need);
+                    assert_eq!(held.bytes(), all + need.lot + need.kept);
+                    held.end_run();
+                }
+                all += need.kept;
+            }
+        }
+        assert_eq!(held.bytes(), all);
+    }
+}

@@ -1,0 +1,415 @@
+//! A relay: two parties that both connect outward meet in a room, and what they send each other
+//! passes through.
+//!
+//! It knows no identity and holds no key: what passes is TLS between the two parties
+//! ([`tacit::relay`]). It sees their addresses, the room's name, and how many bytes go when. Two
+//! threads serve each room in use, of which there is a bounded number, and one each connection that
+//! has not yet said its room.
+
+mod metrics;
+mod pipe;
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tacit::relay::{Answer, Hello};
+
+use crate::http::Answers;
+use metrics::RelayMetrics;
+
+/// The pause between two looks for a connection.
+const PAUSE: Duration = Duration::from_millis(10);
+/// The pause between two looks at who waits.
+const SWEEP: Duration = Duration::from_millis(500);
+/// How long a connection may take to say its room.
+const HELLO_TIME: Duration = Duration::from_secs(5);
+/// Most connections that have not said their room.
+const MAX_SILENT: usize = 64;
+/// Most of them from one network, so that a single one does not keep all others out.
+const MAX_SILENT_OF_NETWORK: usize = 16;
+
+/// What a relay serves at most.
+#[derive(Clone, Copy, Debug)]
+pub struct RelayLimits {
+    /// Rooms in use at once.
+    pub rooms: usize,
+    /// Parties that wait for another.
+    pub waiting: usize,
+    /// Connections from one address, or from one subnet of IPv6.
+    pub per_network: usize,
+    /// Bytes through one room.
+    pub room_bytes: u64,
+    /// Bytes a second through one room, each way.
+    pub bytes_per_second: u64,
+    /// How long a party waits for another.
+    pub wait: Duration,
+    /// How long a room is in use.
+    pub time: Duration,
+    /// How long nothing may pass through a room.
+    pub idle: Duration,
+}
+
+impl Default for RelayLimits {
+    /// 256 rooms, 1024 who wait, 64 connections a network; 64 GiB, 125 MB/s and 12 hours a room, 15
+    /// minutes of silence, and 10 minutes of waiting.
+    fn default() -> Self {
+        Self {
+            rooms: 256,
+            waiting: 1024,
+            per_network: 64,
+            room_bytes: 64 << 30,
+            bytes_per_second: 125_000_000,
+            wait: Duration::from_secs(600),
+            time: Duration::from_secs(12 * 3600),
+            idle: Duration::from_secs(900),
+        }
+    }
+}
+
+/// A connection that counts against its network's limit as long as it is there.
+struct Seat {
+    socket: TcpStream,
+    network: IpAddr,
+    shared: Arc<Shared>,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.shared.uncount(self.network, |count| count.all -= 1);
+    }
+}
+
+/// Connections of a network.
+#[derive(Default)]
+struct Count {
+    all: usize,
+    /// Those that have not said their room.
+    silent: usize,
+}
+
+/// A connection that has not said its room, and counts as such as long as this is there.
+struct Silent {
+    network: IpAddr,
+    shared: Arc<Shared>,
+    _one: Arc<()>,
+}
+
+impl Drop for Silent {
+    fn drop(&mut self) {
+        self.shared.uncount(self.network, |count| count.silent -= 1);
+    }
+}
+
+impl Seat {
+    /// Says why there will be no room, as far as it is heard.
+    fn refuse(mut self, answer: Answer) {
+        self.shared.metrics.refused(answer);
+        let _ = self.socket.write_all(&[answer as u8]);
+    }
+
+    /// Whether the party is still there; it has nothing to say before it hears an answer.
+    fn is_there(&self) -> bool {
+        let looked = self
+            .socket
+            .set_nonblocking(true)
+            .and_then(|()| self.socket.peek(&mut [0]));
+        matches!(looked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+            && self.socket.set_nonblocking(false).is_ok()
+    }
+}
+
+/// A party that waits for the other.
+struct Waiting {
+    seat: Seat,
+    since: Instant,
+}
+
+/// The parties that wait in a room: the one that would listen, and the one that would connect.
+type Room = [Option<Waiting>; 2];
+
+struct Shared {
+    limits: RelayLimits,
+    metrics: RelayMetrics,
+    rooms: Mutex<HashMap<[u8; 32], Room>>,
+    seats: Mutex<HashMap<IpAddr, Count>>,
+    /// Held by each connection that has not said its room.
+    silent: Arc<()>,
+    /// Held by each room in use.
+    used: Arc<()>,
+    stop: AtomicBool,
+}
+
+impl Shared {
+    fn lock_rooms(&self) -> MutexGuard<'_, HashMap<[u8; 32], Room>> {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_seats(&self) -> MutexGuard<'_, HashMap<IpAddr, Count>> {
+        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn uncount(&self, network: IpAddr, less: impl FnOnce(&mut Count)) {
+        let mut seats = self.lock_seats();
+        if let Some(count) = seats.get_mut(&network) {
+            less(count);
+            if count.all == 0 && count.silent == 0 {
+                seats.remove(&network);
+            }
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+}
+
+impl Answers for Shared {
+    fn metrics(&self) -> String {
+        let waiting = waiting(&self.lock_rooms());
+        self.metrics
+            .text(waiting, Arc::strong_count(&self.used) - 1)
+    }
+
+    fn health(&self) -> (bool, String) {
+        (!self.is_stopped(), "{}\n".to_owned())
+    }
+}
+
+/// A relay, which ends when this is dropped: rooms in use are closed.
+pub struct Relay {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Relay {
+    /// Relays at `address`, such as `0.0.0.0:7400`; port 0 takes a free one.
+    ///
+    /// # Errors
+    ///
+    /// The address is not this machine's, or is taken.
+    pub fn start(address: &str, limits: RelayLimits) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        // Accepting cannot be given a timeout, so it never blocks and is repeated.
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            limits,
+            metrics: RelayMetrics::new(),
+            rooms: Mutex::default(),
+            seats: Mutex::default(),
+            silent: Arc::new(()),
+            used: Arc::new(()),
+            stop: AtomicBool::new(false),
+        });
+        let of_thread = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("relay".to_owned())
+            .spawn(move || accept(&listener, &of_thread))?;
+        Ok(Self {
+            address,
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// The address with the port that was taken.
+    #[must_use]
+    pub fn local_address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What metrics and health answer.
+    #[must_use]
+    pub fn answers(&self) -> Arc<dyn Answers> {
+        Arc::clone(&self.shared) as Arc<dyn Answers>
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been told already.
+            let _ = thread.join();
+        }
+        self.shared.lock_rooms().clear();
+    }
+}
+
+fn waiting(rooms: &HashMap<[u8; 32], Room>) -> usize {
+    rooms.values().flatten().flatten().count()
+}
+
+/// Who connects from an address: in IPv6 whoever has one has the 2^64 of its subnet.
+fn network(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+        address => address,
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    let mut swept = Instant::now();
+    while !shared.is_stopped() {
+        if swept.elapsed() > SWEEP {
+            sweep(shared);
+            swept = Instant::now();
+        }
+        let is_open = Arc::strong_count(&shared.silent) <= MAX_SILENT;
+        let accepted = if is_open {
+            listener.accept().ok()
+        } else {
+            None
+        };
+        let Some((socket, from)) = accepted else {
+            thread::sleep(PAUSE);
+            continue;
+        };
+        if let Some((seat, silent)) = seat(socket, from, shared) {
+            // Where no thread is to be had, the party comes again.
+            let _ = thread::Builder::new().spawn(move || {
+                let heard = hear(seat);
+                drop(silent);
+                if let Some((seat, hello)) = heard {
+                    enter(seat, hello);
+                }
+            });
+        }
+    }
+}
+
+/// A place for a connection, unless its network has as many as it may.
+fn seat(mut socket: TcpStream, from: SocketAddr, shared: &Arc<Shared>) -> Option<(Seat, Silent)> {
+    let network = network(from.ip());
+    let mut seats = shared.lock_seats();
+    let count = seats.entry(network).or_default();
+    if count.all >= shared.limits.per_network || count.silent >= MAX_SILENT_OF_NETWORK {
+        shared.metrics.refused(Answer::TooMany);
+        let _ = socket.write_all(&[Answer::TooMany as u8]);
+        return None;
+    }
+    count.all += 1;
+    count.silent += 1;
+    drop(seats);
+    let silent = Silent {
+        network,
+        shared: Arc::clone(shared),
+        _one: Arc::clone(&shared.silent),
+    };
+    let seat = Seat {
+        socket,
+        network,
+        shared: Arc::clone(shared),
+    };
+    Some((seat, silent))
+}
+
+/// The first words of a connection, within their time.
+fn hear(mut seat: Seat) -> Option<(Seat, Hello)> {
+    let end = Instant::now() + HELLO_TIME;
+    let mut bytes = [0; Hello::BYTES];
+    let mut heard = 0;
+    seat.socket.set_nonblocking(false).ok()?;
+    seat.socket.set_nodelay(true).ok()?;
+    seat.socket.set_write_timeout(Some(pipe::SLICE)).ok()?;
+    while heard < bytes.len() {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return None;
+        }
+        seat.socket.set_read_timeout(Some(left)).ok()?;
+        match seat.socket.read(&mut bytes[heard..]) {
+            Ok(0) | Err(_) => return None,
+            Ok(count) => heard += count,
+        }
+    }
+    match Hello::from_bytes(&bytes) {
+        Some(hello) => Some((seat, hello)),
+        None => {
+            seat.refuse(Answer::Malformed);
+            None
+        }
+    }
+}
+
+/// Puts a party into its room, and serves the room if the other one is there.
+fn enter(seat: Seat, hello: Hello) {
+    let shared = Arc::clone(&seat.shared);
+    let (own, other) = if hello.listens { (0, 1) } else { (1, 0) };
+    let mut rooms = shared.lock_rooms();
+    let count = waiting(&rooms);
+    let room = rooms.entry(hello.room).or_default();
+    let there = room[other].take().filter(|other| other.seat.is_there());
+    let Some(there) = there else {
+        let replaced = room[own].take();
+        if count >= shared.limits.waiting && replaced.is_none() {
+            if room.iter().all(Option::is_none) {
+                rooms.remove(&hello.room);
+            }
+            drop(rooms);
+            return seat.refuse(Answer::Full);
+        }
+        room[own] = Some(Waiting {
+            seat,
+            since: Instant::now(),
+        });
+        drop(rooms);
+        if let Some(replaced) = replaced {
+            replaced.seat.refuse(Answer::Replaced);
+        }
+        return;
+    };
+    // A later pair may use the room again.
+    if room[own].is_none() {
+        rooms.remove(&hello.room);
+    }
+    // Counted under the lock, so that no two rooms take the last place.
+    let used =
+        (Arc::strong_count(&shared.used) <= shared.limits.rooms).then(|| Arc::clone(&shared.used));
+    drop(rooms);
+    match used {
+        Some(used) => {
+            shared.metrics.opened();
+            let passed = pipe::pass(&seat.socket, &there.seat.socket, &shared.limits, &|| {
+                shared.is_stopped()
+            });
+            shared.metrics.passed(passed);
+            drop(used);
+        }
+        None => {
+            seat.refuse(Answer::Full);
+            there.seat.refuse(Answer::Full);
+        }
+    }
+}
+
+/// Lets go of parties that have left or waited too long.
+fn sweep(shared: &Shared) {
+    let mut late = Vec::new();
+    let mut rooms = shared.lock_rooms();
+    rooms.retain(|_, room| {
+        for place in room.iter_mut() {
+            if let Some(waiting) = place.take() {
+                if waiting.since.elapsed() > shared.limits.wait {
+                    late.push(waiting.seat);
+                } else if waiting.seat.is_there() {
+                    *place = Some(waiting);
+                }
+            }
+        }
+        room.iter().any(Option::is_some)
+    });
+    drop(rooms);
+    for seat in late {
+        seat.refuse(Answer::Late);
+    }
+}

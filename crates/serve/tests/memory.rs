@@ -1,0 +1,125 @@
+//! What peers' runs take of memory together is bounded.
+
+mod scene;
+
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use scene::{A, Scene, millionaires};
+use tacit::{AbortReason, Error, Job, OtExtension, ProtocolId, Role, Session, Value};
+use tacit_serve::inputs::FromProgram;
+use tacit_serve::{Limits, Offer, Policy, Service};
+
+fn limits(memory_mib: u64) -> Limits {
+    Limits {
+        memory_mib,
+        ..Scene::limits()
+    }
+}
+
+/// `millionaires` by `authenticated` alone.
+fn authenticated(scene: &Scene) -> Offer {
+    Offer {
+        protocols: vec![ProtocolId::Authenticated],
+        ..scene.offer(vec![millionaires(8)])
+    }
+}
+
+fn is_busy<T>(result: Result<T, Error>) -> bool {
+    matches!(result, Err(Error::PeerAborted(AbortReason::Busy)))
+}
+
+#[test]
+fn what_could_never_run_is_refused_at_the_start() {
+    let scene = Scene::new(1);
+    let policy =
+        |mib, offer| Policy::new(scene.peer_list(), vec![offer], vec![], limits(mib), None);
+    let told = |refused: tacit_serve::policy::Error| refused.to_string();
+    let refused = told(
+        policy(179, authenticated(&scene))
+            .err()
+            .expect("too little"),
+    );
+    assert!(
+        refused.contains("memory_mib: 179") && refused.contains("at least 180"),
+        "{refused}"
+    );
+    assert!(policy(180, authenticated(&scene)).is_ok());
+    let direct = policy(60, scene.offer(vec![millionaires(8)])).expect("few bytes");
+    let refused = told(
+        direct
+            .ot_extension(Some(OtExtension::Silent))
+            .err()
+            .expect("too little"),
+    );
+    assert!(refused.contains("at least 65"), "{refused}");
+}
+
+#[test]
+fn a_run_waits_outside_while_others_hold_the_memory() {
+    let scene = Scene::new(2);
+    let (go_on, held) = mpsc::channel::<()>();
+    let (tells, begun) = mpsc::channel::<()>();
+    let (held, tells) = (Mutex::new(held), Mutex::new(tells));
+    let offer = Offer {
+        // The service's side of a run that goes on for as long as the test likes.
+        inputs: Arc::new(FromProgram(move |_: &tacit_serve::Asked<'_>| {
+            tells.lock().unwrap().send(()).unwrap();
+            held.lock().unwrap().recv().unwrap();
+            Ok([("a".to_owned(), Value::from(A))].into())
+        })),
+        ..authenticated(&scene)
+    };
+    let service = scene.start(scene.policy(vec![offer], vec![], limits(359)));
+    let run = |peer| {
+        let mut session = scene.session(&service, peer)?;
+        let function = millionaires(8);
+        let job = Job::new(&function, Role::Evaluator).authenticated();
+        let outcome = job.input("b", 40_u32).run(&mut session)?;
+        Ok::<_, Error>(outcome.outputs["a_is_richer"].to_text())
+    };
+    thread::scope(|scope| {
+        let first = scope.spawn(|| run(0));
+        begun.recv().unwrap();
+        assert!(is_busy(run(1)), "two lots take 360 MiB");
+        scene.refused("run", "memory");
+        go_on.send(()).unwrap();
+        assert_eq!(first.join().unwrap().unwrap(), "1");
+    });
+    // What the first held is free again.
+    go_on.send(()).unwrap();
+    assert_eq!(run(1).unwrap(), "1");
+}
+
+#[test]
+fn a_session_holds_its_silent_ots_until_it_ends() {
+    let scene = Scene::new(2);
+    let policy = scene.policy(
+        vec![scene.offer(vec![millionaires(8)])],
+        vec![],
+        limits(100),
+    );
+    let policy = policy.ot_extension(Some(OtExtension::Silent)).unwrap();
+    let service = scene.start(policy);
+    let meet = |service: &Service, peer| -> Result<Session, Error> {
+        let mut session = scene.session(service, peer)?;
+        session.set_ot_extension(OtExtension::Silent)?;
+        Ok(session)
+    };
+    let function = millionaires(8);
+    let mut first = meet(&service, 0).unwrap();
+    assert!(scene.richer(&mut first, &function, 40).unwrap());
+    let refused = scene.richer(&mut meet(&service, 1).unwrap(), &function, 40);
+    assert!(is_busy(refused), "two sources take 129 MiB");
+    assert!(
+        scene.richer(&mut first, &function, 42).is_ok(),
+        "its own again"
+    );
+    first.close().unwrap();
+    // The service notices the end in its own time.
+    let end = Instant::now() + Duration::from_secs(30);
+    while let Err(error) = scene.richer(&mut meet(&service, 1).unwrap(), &function, 40) {
+        assert!(Instant::now() < end && is_busy::<()>(Err(error)));
+    }
+}

@@ -1,0 +1,204 @@
+//! What this party has recorded of a protocol's tries with a peer, in each role: those that were
+//! begun and not finished, and cheats that were proven.
+//!
+//! A try is a batch, or an epoch of `authenticated`. It is counted durably before the peer can
+//! learn whether it succeeds, and taken off when it has ended well at this party. So whatever ends
+//! it in between counts: an abort, a lost connection, a crash. The count is of a peer, a role and a
+//! protocol, not of a scheme or function, of which a peer may choose others for another try.
+//! Nothing but an operator clears it.
+//!
+//! The records are an index of their own, `batches.index` in the folder of the stocks, which every
+//! process of this party shares. A key is this party, the peer (32 bytes each), the role (1) and,
+//! but for batches, the protocol (1); its value is the tries, the cheats (8 each, little-endian)
+//! and 8 bytes of SHA-256 over key and both.
+
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{PeerId, Role, StockError, Stocks};
+
+const FILE_NAME: &str = "batches.index";
+
+const CHECKSUM_BYTES: usize = 8;
+const VALUE_BYTES: usize = 16 + CHECKSUM_BYTES;
+
+/// A protocol whose tries are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tried {
+    /// Batches of `batch`.
+    Batches,
+    /// Epochs of `authenticated`.
+    Authenticated,
+}
+
+/// Whose tries are counted, and of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TryKey {
+    /// This party.
+    pub own: PeerId,
+    /// The other one.
+    pub peer: PeerId,
+    /// This party's role.
+    pub role: Role,
+    /// The protocol.
+    pub tried: Tried,
+}
+
+impl TryKey {
+    fn to_bytes(self) -> Vec<u8> {
+        let protocol: &[u8] = match self.tried {
+            Tried::Batches => &[],
+            Tried::Authenticated => &[1],
+        };
+        [&self.own.0[..], &self.peer.0, &[self.role.byte()], protocol].concat()
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (own, bytes) = bytes.split_first_chunk()?;
+        let (peer, bytes) = bytes.split_first_chunk()?;
+        let (role, protocol) = bytes.split_first()?;
+        Some(Self {
+            own: PeerId(*own),
+            peer: PeerId(*peer),
+            role: Role::of_byte(*role)?,
+            tried: match protocol {
+                [] => Tried::Batches,
+                [1] => Tried::Authenticated,
+                _ => return None,
+            },
+        })
+    }
+}
+
+/// What was recorded of one protocol's tries with one peer in one role of this party.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TryRecord {
+    /// Tries that were begun and not finished, those under way among them. They raise the s of the
+    /// next one.
+    pub unfinished: u64,
+    /// Tries in which the peer was caught, or caught this party.
+    pub cheats: u64,
+}
+
+impl TryRecord {
+    fn parse(key: &[u8], value: &[u8]) -> Option<Self> {
+        let value: &[u8; VALUE_BYTES] = value.try_into().ok()?;
+        let (fields, sum) = value.split_last_chunk::<CHECKSUM_BYTES>()?;
+        let (numbers, _) = fields.as_chunks::<8>();
+        let [unfinished, cheats] = [0, 1].map(|at| u64::from_le_bytes(numbers[at]));
+        let record = Self { unfinished, cheats };
+        (checksum(key, fields) == *sum).then_some(record)
+    }
+
+    fn to_bytes(self, key: &[u8]) -> Vec<u8> {
+        let fields = [self.unfinished.to_le_bytes(), self.cheats.to_le_bytes()].concat();
+        let sum = checksum(key, &fields);
+        [&fields[..], &sum].concat()
+    }
+}
+
+fn checksum(key: &[u8], fields: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    let hash = Sha256::new_with_prefix(b"tacit batches\0")
+        .chain_update(key)
+        .chain_update(fields)
+        .finalize();
+    let mut sum = [0; CHECKSUM_BYTES];
+    sum.copy_from_slice(&hash[..CHECKSUM_BYTES]);
+    sum
+}
+
+impl Stocks {
+    /// Reads what was recorded at `key`, lets `change` change it durably, and returns it.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`], [`StockError::Full`]; [`StockError::Corrupted`] where it is damaged.
+    pub fn change_tries(
+        &self,
+        key: TryKey,
+        mut change: impl FnMut(&mut TryRecord),
+    ) -> Result<TryRecord, StockError> {
+        let key = key.to_bytes();
+        let path = self.folder.join(FILE_NAME);
+        let index = self.storage.open_index(&path);
+        let mut index = index.map_err(StockError::io(&path, "open it"))?;
+        let mut changed = TryRecord::default();
+        index.update(&mut |entries| {
+            let value = entries.get(&key);
+            let before = match value.map_err(StockError::io(&path, "read it"))? {
+                None => TryRecord::default(),
+                Some(value) => TryRecord::parse(&key, &value).ok_or_else(|| damaged(&path))?,
+            };
+            changed = before;
+            change(&mut changed);
+            if changed == before {
+                return Ok(());
+            }
+            let put = entries.put(&key, &changed.to_bytes(&key));
+            put.map_err(StockError::io(&path, "write it"))
+        })?;
+        Ok(changed)
+    }
+
+    /// Every record of tries that is not empty, with whomever.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`change_tries`](Self::change_tries).
+    pub fn tries(&self) -> Result<Vec<(TryKey, TryRecord)>, StockError> {
+        let path = self.folder.join(FILE_NAME);
+        let index = self.storage.open_index(&path);
+        let mut index = index.map_err(StockError::io(&path, "open it"))?;
+        let mut records = Vec::new();
+        index.update(&mut |entries| {
+            records.clear();
+            let found = entries.scan(&[]);
+            for (key, value) in found.map_err(StockError::io(&path, "read it"))? {
+                let record = TryRecord::parse(&key, &value);
+                let record = TryKey::parse(&key).zip(record);
+                records.push(record.ok_or_else(|| damaged(&path))?);
+            }
+            Ok(())
+        })?;
+        records.retain(|(_, record)| *record != TryRecord::default());
+        Ok(records)
+    }
+}
+
+fn damaged(path: &Path) -> StockError {
+    StockError::corrupted(
+        path,
+        "an entry",
+        "damaged (its checksum differs)",
+        "a record of tries as it was written",
+        "Remove the file only if you know of every batch and run why it did not end",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_say_whose_tries_they_are_and_of_what() {
+        let mut seen = Vec::new();
+        for tried in [Tried::Batches, Tried::Authenticated] {
+            for role in [Role::Garbler, Role::Evaluator] {
+                let (own, peer) = (PeerId([1; 32]), PeerId([2; 32]));
+                let key = TryKey {
+                    own,
+                    peer,
+                    role,
+                    tried,
+                };
+                assert_eq!(TryKey::parse(&key.to_bytes()), Some(key));
+                assert!(!seen.contains(&key.to_bytes()));
+                seen.push(key.to_bytes());
+            }
+        }
+        for wrong in [&seen[0][..64], &[&seen[0][..], &[2]].concat()] {
+            assert_eq!(TryKey::parse(wrong), None);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Tries of a peer that were begun and not finished: what this party has recorded of them, and the
+//! security that the next one is planned at.
+
+use tacit_circuit::Role;
+use tacit_net::Fingerprint;
+use tacit_protocol::message::{AbortReason, Kind};
+use tacit_protocol::{Misbehaviour, authenticated, batch};
+use tacit_stock::{PeerId, Tried, TryKey, TryRecord};
+
+use crate::driver::{receive, send};
+use crate::stock::Stocks;
+use crate::{Error, Session};
+
+/// Most bits of statistical security that anything is planned at.
+const MAX_CHARGED_BITS: u8 = batch::plan::MAX_SECURITY_BITS;
+
+/// Whose tries a record is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TryName {
+    /// This party.
+    pub own: Fingerprint,
+    /// The other one.
+    pub peer: Fingerprint,
+    /// What this party was in them.
+    pub role: Role,
+    /// By which protocol.
+    pub tried: Tried,
+}
+
+impl TryName {
+    fn key(&self) -> TryKey {
+        TryKey {
+            own: PeerId(self.own.0),
+            peer: PeerId(self.peer.0),
+            role: match self.role {
+                Role::Garbler => tacit_stock::Role::Garbler,
+                Role::Evaluator => tacit_stock::Role::Evaluator,
+            },
+            tried: self.tried,
+        }
+    }
+
+    fn of(key: &TryKey) -> Self {
+        Self {
+            own: Fingerprint(key.own.0),
+            peer: Fingerprint(key.peer.0),
+            role: match key.role {
+                tacit_stock::Role::Garbler => Role::Garbler,
+                tacit_stock::Role::Evaluator => Role::Evaluator,
+            },
+            tried: key.tried,
+        }
+    }
+
+    /// That of the tries of `session`.
+    ///
+    /// # Errors
+    ///
+    /// Its parties do not know each other.
+    pub(crate) fn in_session(session: &Session, role: Role, tried: Tried) -> Result<Self, Error> {
+        let parties = session.own().zip(session.peer());
+        let (own, peer) = parties.ok_or(Error::ApiMisuse(
+            "tries are counted between parties that know each other",
+        ))?;
+        Ok(Self {
+            own,
+            peer,
+            role,
+            tried,
+        })
+    }
+}
+
+/// By how many bits s is raised for a try after so many that were not finished.
+#[must_use]
+pub fn charge_bits(tried: Tried, unfinished: u64) -> u8 {
+    match tried {
+        Tried::Batches => batch::plan::charge_bits(unfinished),
+        Tried::Authenticated => authenticated::charge_bits(unfinished),
+    }
+}
+
+/// The s that a try is planned at which is ordered at `bits`.
+///
+/// # Errors
+///
+/// It is more than there is: the operator has to look.
+pub(crate) fn charged(bits: u8, tried: Tried, unfinished: u64) -> Result<u8, Error> {
+    let charged = bits.saturating_add(charge_bits(tried, unfinished));
+    match charged <= MAX_CHARGED_BITS.max(bits) {
+        true => Ok(charged),
+        false => Err(Error::TooManyTries { tried, unfinished }),
+    }
+}
+
+impl Stocks {
+    /// Every record of tries that is not empty.
+    ///
+    /// # Errors
+    ///
+    /// A record cannot be read, or is damaged.
+    pub fn tries(&self) -> Result<Vec<(TryName, TryRecord)>, Error> {
+        let records = self.stocks.tries()?.into_iter();
+        Ok(records
+            .map(|(key, record)| (TryName::of(&key), record))
+            .collect())
+    }
+
+    /// What is recorded of these tries.
+    ///
+    /// # Errors
+    ///
+    /// The record cannot be read, or is damaged.
+    pub fn try_record(&self, name: &TryName) -> Result<TryRecord, Error> {
+        self.note_of_tries(name, |_| ())
+    }
+
+    /// Forgets it, and returns what was recorded: the operator knows why tries with this peer did
+    /// not end, and that the peer was not trying to cheat.
+    ///
+    /// # Errors
+    ///
+    /// The record cannot be written, or is damaged.
+    pub fn clear_tries(&self, name: &TryName) -> Result<TryRecord, Error> {
+        let mut before = TryRecord::default();
+        self.note_of_tries(name, |record| before = std::mem::take(record))?;
+        Ok(before)
+    }
+
+    /// Changes a record durably, and returns it.
+    pub(crate) fn note_of_tries(
+        &self,
+        name: &TryName,
+        change: impl FnMut(&mut TryRecord),
+    ) -> Result<TryRecord, Error> {
+        Ok(self.stocks.change_tries(name.key(), change)?)
+    }
+}
+
+/// A try that is under way, and on the disk. Where it is dropped unfinished it stays there.
+#[must_use]
+pub(crate) struct CountedTry {
+    stocks: Stocks,
+    name: TryName,
+    /// Tries that were unfinished when it began.
+    pub(crate) before: u64,
+}
+
+impl CountedTry {
+    /// Counts a try, durably. Whatever tells the peer something of a secret comes after.
+    ///
+    /// # Errors
+    ///
+    /// The record cannot be written, or is damaged.
+    pub(crate) fn begin(stocks: &Stocks, name: TryName) -> Result<Self, Error> {
+        let record = stocks.note_of_tries(&name, |record| {
+            record.unfinished = record.unfinished.saturating_add(1);
+        })?;
+        Ok(Self {
+            stocks: stocks.clone(),
+            name,
+            before: record.unfinished.saturating_sub(1),
+        })
+    }
+
+    /// Takes the try off, which has ended well.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`begin`](Self::begin); the try then stays counted.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        let noted = self.stocks.note_of_tries(&self.name, |record| {
+            record.unfinished = record.unfinished.saturating_sub(1);
+        });
+        noted.map(drop)
+    }
+
+    /// Notes that the peer was caught, or caught this party, if `error` proves that.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`begin`](Self::begin).
+    pub(crate) fn note_cheat(&self, error: &Error) -> Result<(), Error> {
+        match proves_cheat(error) {
+            true => note_cheat(&self.stocks, &self.name),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Notes a cheat that was proven.
+pub(crate) fn note_cheat(stocks: &Stocks, name: &TryName) -> Result<(), Error> {
+    let noted = stocks.note_of_tries(name, |record| {
+        record.cheats = record.cheats.saturating_add(1);
+    });
+    noted.map(drop)
+}
+
+/// Whether a run ended because the peer was caught, or says that it has caught this party.
+pub(crate) fn proves_cheat(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::PeerMisbehaved(Misbehaviour::Cheated(_) | Misbehaviour::CheatedAuthenticated(_))
+            | Error::PeerAborted(AbortReason::Misbehaved)
+    )
+}
+
+/// Tells the peer the s that this party plans a try at which both ordered at less.
+pub(crate) fn tell(session: &mut Session, charged: u8) -> Result<(), Error> {
+    send(session.channel(), Kind::ChargedSecurity, &[charged])
+}
+
+/// Hears the s that the peer plans a try at which both ordered at `bits`.
+pub(crate) fn hear(session: &mut Session, bits: u8) -> Result<u8, Error> {
+    let kind = Kind::ChargedSecurity;
+    match receive(session.channel(), kind, 1)? {
+        [charged] if (bits..=MAX_CHARGED_BITS.max(bits)).contains(charged) => Ok(*charged),
+        _ => Err(Misbehaviour::InvalidField { kind, field: "s" }.into()),
+    }
+}

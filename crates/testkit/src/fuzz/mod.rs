@@ -1,0 +1,133 @@
+//! Fuzz targets as plain functions: each takes any bytes, and none of them may make it panic, hang
+//! or take memory out of proportion.
+//!
+//! | file | targets |
+//! |---|---|
+//! | `decoders` | what parses bytes or text of others |
+//! | `duels` | two parties, one of which lies from some message on |
+//! | `trio` | the same for the three parties of `outsourced` |
+//! | `transports` | frames, TLS, a whole session |
+//! | `stores` | the files of a stock |
+//!
+//! `fuzz/fuzz_targets` gives them to libFuzzer (`scripts/fuzz`). `tests/fuzz.rs` gives each the
+//! inputs in `fuzz/corpus` and mutations of them, so that CI runs all of them on stable Rust.
+
+mod decoders;
+mod duels;
+mod edits;
+mod stores;
+mod transports;
+mod trio;
+
+use std::fs;
+use std::path::PathBuf;
+
+use tacit_kernels::{Block, Prg};
+
+pub use decoders::{bristol, function, language, leases, messages, ot_state, saved, texts};
+pub use duels::{
+    authenticated, base_ots, batch, direct, extension, prepare_batch, prepared, silent,
+};
+pub use stores::{honest_marks, marks, stock};
+pub use transports::{frames, session, tls};
+pub use trio::{honest_state, outsourced};
+
+/// A target.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// Its name, also of its file and its folder of inputs.
+    pub name: &'static str,
+    /// What it does with some bytes.
+    pub run: fn(&[u8]),
+    /// How many mutations CI gives it: few where one takes milliseconds.
+    pub mutations: u32,
+}
+
+const fn target(name: &'static str, run: fn(&[u8]), mutations: u32) -> Target {
+    Target {
+        name,
+        run,
+        mutations,
+    }
+}
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    target("authenticated", authenticated, 6),
+    target("base_ots", base_ots, 20),
+    target("batch", batch, 200),
+    target("bristol", bristol, 4000),
+    target("direct", direct, 20),
+    target("extension", extension, 40),
+    target("frames", frames, 4000),
+    target("function", function, 4000),
+    target("language", language, 2000),
+    target("leases", leases, 4000),
+    target("marks", marks, 4000),
+    target("messages", messages, 4000),
+    target("ot_state", ot_state, 2000),
+    target("outsourced", outsourced, 20),
+    target("prepare_batch", prepare_batch, 10),
+    target("prepared", prepared, 200),
+    target("saved", saved, 4000),
+    target("session", session, 20),
+    target("silent", silent, 2),
+    target("stock", stock, 200),
+    target("texts", texts, 4000),
+    target("tls", tls, 60),
+];
+
+/// The inputs of a target in the repository, by their names.
+///
+/// # Panics
+///
+/// If its folder cannot be read.
+#[must_use]
+pub fn corpus(name: &str) -> Vec<Vec<u8>> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let files = fs::read_dir(folder.join(name)).expect("a folder of inputs");
+    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    files.sort();
+    let inputs = files.iter().map(|file| fs::read(file).expect("an input"));
+    inputs.collect()
+}
+
+/// `count` mutations of `inputs`, the same ones each time: bytes changed, removed, repeated or taken
+/// from another input.
+pub fn mutations(inputs: &[Vec<u8>], count: u32) -> impl Iterator<Item = Vec<u8>> {
+    let mut prg = Prg::new(Block::from_u128(u128::from(count)));
+    (0..count).map(move |_| {
+        let mut draw = |below: usize| {
+            let mut bytes = [0; 8];
+            prg.fill_bytes(&mut bytes);
+            (u64::from_le_bytes(bytes) % below.max(1) as u64) as usize
+        };
+        let pick = |draw: &mut dyn FnMut(usize) -> usize| -> Vec<u8> {
+            inputs.get(draw(inputs.len())).cloned().unwrap_or_default()
+        };
+        let mut bytes = pick(&mut draw);
+        for _ in 0..=draw(6) {
+            let at = draw(bytes.len() + 1);
+            match draw(6) {
+                0 => bytes.truncate(at),
+                1 => bytes.insert(at, draw(256) as u8),
+                2 => {
+                    let end = (at + draw(16)).min(bytes.len());
+                    bytes.drain(at..end);
+                }
+                3 => {
+                    let other = pick(&mut draw);
+                    let from = draw(other.len() + 1);
+                    let length = draw(64).min(other.len() - from);
+                    bytes.splice(at..at, other[from..from + length].iter().copied());
+                }
+                4 if at < bytes.len() => bytes[at] ^= 1 << draw(8),
+                _ if at < bytes.len() => {
+                    bytes[at] = [0, 1, 0x7f, 0x80, 0xff, draw(256) as u8][draw(6)];
+                }
+                _ => bytes.push(draw(256) as u8),
+            }
+        }
+        bytes
+    })
+}

@@ -1,0 +1,152 @@
+//! Every fuzz target over its inputs in `fuzz/corpus` and mutations of them, a bounded number of
+//! times; `scripts/fuzz` goes on for as long as it is told.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tacit_garble::SchemeId;
+use tacit_kernels::{Block, Prg};
+use tacit_ot::base::{BaseOt, Key};
+use tacit_ot::source::{Extension, SourceReceiver, SourceSender};
+use tacit_ot::{Delta, Security, SessionTag};
+use tacit_protocol::outsourced::{Peer, RunTicket};
+use tacit_protocol::prepared::{Leases, LeasesAnswer, Span};
+use tacit_protocol::session::{Hello, Proposal, ProtocolId};
+use tacit_testkit::fuzz::{TARGETS, corpus, honest_marks, honest_state, mutations};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+}
+
+/// The names of what is in a folder, without endings.
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let names = entries.map(|entry| entry.expect("an entry").path());
+    let names = names.map(|path| {
+        path.file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned()
+    });
+    names.collect()
+}
+
+#[test]
+fn every_target_has_its_file_and_its_inputs() {
+    let known: BTreeSet<String> = TARGETS
+        .iter()
+        .map(|target| target.name.to_owned())
+        .collect();
+    assert_eq!(known.len(), TARGETS.len());
+    assert_eq!(names(&folder().join("fuzz_targets")), known);
+    assert_eq!(names(&folder().join("corpus")), known);
+    let manifest = fs::read_to_string(folder().join("Cargo.toml")).expect("a manifest");
+    for target in TARGETS {
+        assert!(!corpus(target.name).is_empty(), "{}", target.name);
+        let named = format!("name = \"{}\"\n", target.name);
+        assert!(
+            manifest.contains(&named),
+            "{} is in the manifest",
+            target.name
+        );
+        let file = folder().join(format!("fuzz_targets/{}.rs", target.name));
+        let text = fs::read_to_string(file).expect("a target");
+        assert!(text.contains(&format!("fuzz::{}(", target.name)), "{text}");
+    }
+}
+
+#[test]
+fn no_input_of_the_corpus_and_no_mutation_of_one_breaks_a_target() {
+    let mut broken = Vec::new();
+    for target in TARGETS {
+        let inputs = corpus(target.name);
+        let mutated: Vec<_> = mutations(&inputs, target.mutations).collect();
+        for (number, input) in inputs.iter().chain(&mutated).enumerate() {
+            let run = std::panic::catch_unwind(|| (target.run)(input));
+            if run.is_err() {
+                broken.push(format!(
+                    "{}, input {number}: {}",
+                    target.name,
+                    input.escape_ascii()
+                ));
+                break;
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// The honest bytes of what decoders read, by target.
+fn honest_bytes() -> Vec<(&'static str, &'static str, Vec<u8>)> {
+    let proposal = Proposal {
+        protocol: ProtocolId::Batch,
+        role: tacit_circuit::Role::Garbler,
+        statistical_security_bits: 40,
+        base_ot: BaseOt::default(),
+        ot_extension: Extension::default(),
+        scheme: SchemeId::HALF_GATES_TWO_CALL,
+        run: 3,
+        function: tacit_circuit::Digest([4; 32]),
+    };
+    let ticket = RunTicket {
+        number: [1; 16],
+        evaluator: [2; 32],
+        to: Peer::Cloud,
+    };
+    let span = Span { first: 3, count: 2 };
+    let (mut leases, mut answer) = (Vec::new(), Vec::new());
+    let named = Leases::Named(vec![vec![], vec![span], vec![span, span]]);
+    named.write(&mut leases).expect("in bounds");
+    LeasesAnswer::Behind(vec![4, 5, 6]).write(&mut answer);
+    let about_three = |bytes: &[u8]| [&[3], bytes].concat();
+    let [stock, chain] = honest_marks().expect("a sound disk");
+    let mut all = vec![
+        (
+            "messages",
+            "hello",
+            Hello { nonce: [9; 32] }.to_bytes().to_vec(),
+        ),
+        ("messages", "proposal", proposal.to_bytes().to_vec()),
+        ("messages", "ticket", ticket.to_bytes().to_vec()),
+        ("leases", "named", about_three(&leases)),
+        ("leases", "behind", about_three(&answer)),
+        ("leases", "short", vec![3, 0]),
+        ("marks", "stock", stock),
+        ("marks", "chain", chain),
+    ];
+    let names = ["generator", "cloud", "generator-value", "cloud-value"];
+    let state = names.into_iter().zip(honest_state());
+    all.extend(state.map(|(name, bytes)| ("saved", name, bytes)));
+    let mut prg = Prg::new(Block::from_u128(5));
+    for (name, extension) in [
+        ("made", Extension::default()),
+        ("silent", Extension::Silent),
+    ] {
+        let delta = Delta::random(&mut prg);
+        let tag = SessionTag::new([6; 32]);
+        let keys = || (0..Delta::BITS).map(|_| Key::from_bytes([8; 32]));
+        let pairs = keys().zip(keys()).map(|(a, b)| [a, b]).collect();
+        let security = Security::Malicious;
+        let sender = SourceSender::new(delta, keys().collect(), &tag, extension, security, 1);
+        let receiver = SourceReceiver::new(pairs, &tag, extension, security, 1);
+        let sender = sender.expect("128 keys").to_bytes().expect("a state");
+        let receiver = receiver.expect("128 keys").to_bytes().expect("a state");
+        let names = match name {
+            "made" => ["sender", "receiver"],
+            _ => ["silent-sender", "silent-receiver"],
+        };
+        all.push(("ot_state", names[0], sender.to_vec()));
+        all.push(("ot_state", names[1], receiver.to_vec()));
+    }
+    all
+}
+
+/// Inputs that only code can make are made again when a format changes.
+#[test]
+#[ignore = "writes into fuzz/corpus"]
+fn honest_bytes_are_written() {
+    for (target, name, bytes) in honest_bytes() {
+        fs::write(folder().join("corpus").join(target).join(name), bytes).expect("written");
+    }
+}

@@ -1,0 +1,371 @@
+//! What stays on the disks when a peer of `batch` leaves after the cut, or one of `authenticated`
+//! in a run, or when either is caught: over the whole stack, each time by sessions that begin anew.
+
+use std::thread;
+use std::time::Duration;
+
+use tacit::{
+    BatchPreparation, Category, Error, Fingerprint, Function, Job, Outcome, PreparedBatch, Role,
+    SecurityScope, Session, Side, Stocks, Tried, TryName, TryRecord, charge_bits, library,
+};
+use tacit_net::memory;
+use tacit_protocol::message::Kind;
+use tacit_testkit::sessions::{Folders, channel};
+use tacit_testkit::tamper::{Fault, TamperingSink};
+
+const TIMEOUT: Duration = Duration::from_millis(2500);
+const SECURITY_BITS: u8 = 2;
+const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+
+fn fingerprint(role: Role) -> Fingerprint {
+    Fingerprint([1 + role as u8; 32])
+}
+
+fn stocks(folders: &Folders, role: Role) -> Stocks {
+    Stocks::open(folders.path(role as usize), 1 << 26).expect("a folder")
+}
+
+fn name(role: Role, tried: Tried) -> TryName {
+    TryName {
+        own: fingerprint(role),
+        peer: fingerprint(role.other()),
+        role,
+        tried,
+    }
+}
+
+fn record_of(folders: &Folders, role: Role, tried: Tried) -> TryRecord {
+    let record = stocks(folders, role).try_record(&name(role, tried));
+    record.expect("a record")
+}
+
+fn record(folders: &Folders, role: Role) -> TryRecord {
+    record_of(folders, role, Tried::Batches)
+}
+
+fn function() -> Function {
+    library::function("millionaires", &[("bits".to_owned(), 8)].into()).expect("a function")
+}
+
+/// Both parties' `work` over a new link, on which the liar's first message of a kind has a fault.
+fn meet<T: Send>(
+    folders: &Folders,
+    lie: Option<(Role, Kind, Fault)>,
+    work: impl Fn(Role, &mut Session, &Stocks) -> Result<T, Error> + Sync,
+) -> [Result<T, Error>; 2] {
+    let (one, other) = memory::raw_pair(memory::PIPE_BYTES);
+    let transports = [one, other].map(|end| end.into_transport());
+    let ends = ROLES.into_iter().zip(transports).map(|(role, transport)| {
+        let transport = match lie {
+            Some((liar, kind, fault)) if liar == role => transport
+                .map_sink(|inner| Box::new(TamperingSink::on_first(inner, kind.byte(), fault))),
+            _ => transport,
+        };
+        (role, channel(transport, fingerprint(role.other()), TIMEOUT))
+    });
+    let work = &work;
+    thread::scope(|scope| {
+        let parties = ends.map(|(role, channel)| {
+            scope.spawn(move || {
+                let side = match role {
+                    Role::Garbler => Side::Connecting,
+                    Role::Evaluator => Side::Listening,
+                };
+                let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
+                work(role, &mut session, &stocks(folders, role))
+            })
+        });
+        let parties: Vec<_> = parties.collect();
+        let mut ended = parties
+            .into_iter()
+            .map(|party| party.join().expect("no panic"));
+        [ended.next(), ended.next()].map(|end| end.expect("two parties"))
+    })
+}
+
+fn prepare(
+    folders: &Folders,
+    lie: Option<(Role, Kind, Fault)>,
+    executions: u64,
+) -> [Result<PreparedBatch, Error>; 2] {
+    let function = function();
+    meet(folders, lie, |role, session, stocks| {
+        BatchPreparation::new(role, &function, executions)
+            .statistical_security_bits(SECURITY_BITS)
+            .run(session, stocks)
+    })
+}
+
+/// What both parties have when neither failed.
+fn both<T>(ended: [Result<T, Error>; 2]) -> [T; 2] {
+    ended.map(|end| end.expect("no fault"))
+}
+
+fn run(folders: &Folders, lie: Option<(Role, Kind, Fault)>) -> [Result<Outcome, Error>; 2] {
+    let function = function();
+    meet(folders, lie, |role, session, stocks| {
+        let job = Job::new(&function, role)
+            .batch(stocks)
+            .statistical_security_bits(SECURITY_BITS);
+        match role {
+            Role::Garbler => job.input("a", 255_u8),
+            Role::Evaluator => job.input("b", 40_u8),
+        }
+        .run(session)
+    })
+}
+
+/// A garbler that looks at the cut and leaves, in whatever way and however often, is charged for
+/// each try, by processes that know of the earlier ones from the disk alone.
+#[test]
+fn a_garbler_that_leaves_after_the_cut_pays_for_each_try() {
+    let folders = Folders::empty();
+    let lies = [
+        // Not a try: the cut was not opened.
+        (Kind::CircuitDigests, Fault::CloseBefore, 0),
+        (Kind::CheckedSeeds, Fault::CloseBefore, 1),
+        (Kind::CheckedSeeds, Fault::Silence, 2),
+        (Kind::CheckedSeeds, Fault::FlipFirst, 3),
+        (Kind::BucketCircuits, Fault::CloseWithin, 4),
+        (Kind::LotStored, Fault::CloseBefore, 5),
+    ];
+    for (kind, fault, tries) in lies {
+        let [_, evaluator] = prepare(&folders, Some((Role::Garbler, kind, fault)), 1);
+        assert!(evaluator.is_err(), "{kind}, {fault:?}");
+        let found = record(&folders, Role::Evaluator).unfinished;
+        assert_eq!(found, tries, "{kind}, {fault:?}");
+    }
+    // The lot of the last try was stored: the parties find it when they meet, and make the second.
+    let [garbler, evaluator] = both(prepare(&folders, None, 2));
+    let expected = SECURITY_BITS + charge_bits(Tried::Batches, 5);
+    for made in [garbler, evaluator] {
+        let plan = made.plan.expect("a plan");
+        assert_eq!(plan.statistical_security_bits(), expected);
+    }
+    // A batch that is finished takes nothing off, and an execution of it runs at the s of the order.
+    assert_eq!(record(&folders, Role::Evaluator).unfinished, 5);
+    for outcome in run(&folders, None) {
+        let outcome = outcome.expect("a result");
+        assert_eq!(outcome.statistical_security_bits, Some(SECURITY_BITS));
+    }
+    // The operator's word clears it.
+    let name = name(Role::Evaluator, Tried::Batches);
+    let cleared = stocks(&folders, Role::Evaluator).clear_tries(&name);
+    assert_eq!(cleared.expect("a record").unfinished, 5);
+    let [_, evaluator] = both(prepare(&folders, None, 3));
+    let plan = evaluator.plan.expect("a plan");
+    assert_eq!(plan.statistical_security_bits(), SECURITY_BITS);
+}
+
+/// A cheat in a run takes its whole batch from both parties, and both disks say so when the peer
+/// hears of it.
+#[test]
+fn a_batch_whose_peer_was_caught_is_set_aside() {
+    let lies = [
+        (Role::Garbler, Kind::InputLabels),
+        (Role::Garbler, Kind::RecoveryLabels),
+        (Role::Evaluator, Kind::MaskedResult),
+    ];
+    for (liar, kind) in lies {
+        let folders = Folders::empty();
+        both(prepare(&folders, None, 3));
+        let function = function();
+        let lie = Some((liar, kind, Fault::FlipMiddle));
+        let ended = meet(&folders, lie, |role, session, stocks| {
+            let job = Job::new(&function, role)
+                .batch(stocks)
+                .statistical_security_bits(SECURITY_BITS);
+            let ended = match role {
+                Role::Garbler => job.input("a", 255_u8),
+                Role::Evaluator => job.input("b", 40_u8),
+            }
+            .run(session);
+            if let Err(error) = &ended {
+                assert_eq!(error.category(), Category::Peer, "{kind}: {error}");
+                assert_eq!(record(&folders, role).cheats, 1, "{kind}, {}", role.name());
+                let other = record(&folders, liar.other());
+                assert_eq!(
+                    other.cheats, 1,
+                    "{kind}: the abort left before the disk had it"
+                );
+            }
+            ended
+        });
+        let [garbler, evaluator] = ended.map(|end| end.is_err());
+        // An evaluator that has sent its last message hears of nothing until the next meeting.
+        assert_eq!(
+            (garbler, evaluator),
+            (true, liar == Role::Garbler),
+            "{kind}"
+        );
+        for error in run(&folders, None).map(|end| end.expect_err("nothing is left")) {
+            assert!(
+                matches!(error, Error::NothingChecked { .. }),
+                "{kind}: {error}"
+            );
+        }
+        // Another batch is prepared and used.
+        both(prepare(&folders, None, 1));
+        both(run(&folders, None));
+    }
+}
+
+/// A connection that breaks in a run costs its execution alone.
+#[test]
+fn a_lost_connection_sets_nothing_aside() {
+    let folders = Folders::empty();
+    both(prepare(&folders, None, 2));
+    let lie = (Role::Garbler, Kind::InputLabels, Fault::CloseBefore);
+    let [_, evaluator] = run(&folders, Some(lie));
+    assert!(evaluator.is_err());
+    assert_eq!(record(&folders, Role::Evaluator), TryRecord::default());
+    both(run(&folders, None));
+}
+
+/// A run by `authenticated` on the party's input.
+fn job(function: &Function, role: Role, bits: u8) -> Job<'_> {
+    let job = Job::new(function, role).statistical_security_bits(bits);
+    match role {
+        Role::Garbler => job.input("a", 255_u8),
+        Role::Evaluator => job.input("b", 40_u8),
+    }
+}
+
+/// A session of one run by `authenticated` that both parties count.
+fn authenticated(
+    folders: &Folders,
+    lie: Option<(Role, Kind, Fault)>,
+    bits: u8,
+) -> [Result<Outcome, Error>; 2] {
+    let function = function();
+    meet(folders, lie, |role, session, stocks| {
+        let job = job(&function, role, bits);
+        job.authenticated_counted(stocks).run(session)
+    })
+}
+
+fn unfinished(folders: &Folders, role: Role) -> u64 {
+    record_of(folders, role, Tried::Authenticated).unfinished
+}
+
+/// A peer of `authenticated` that has seen something and leaves, in whatever way and however often,
+/// is charged for each try, by sessions that know of the earlier ones from the disk alone.
+#[test]
+fn a_peer_that_leaves_a_run_pays_for_each_try() {
+    let (garbler, evaluator) = (Role::Garbler, Role::Evaluator);
+    for (liar, lies) in [
+        (
+            garbler,
+            [
+                // Not a try: nothing of an epoch was sent.
+                (Kind::Propose, Fault::CloseBefore, 0),
+                (Kind::CotExtension, Fault::CloseBefore, 1),
+                // It has seen whether its leaky ANDs are right, and would be caught.
+                (Kind::EqualityDigest, Fault::CloseBefore, 2),
+                (Kind::TripleOpenings, Fault::Silence, 3),
+                (Kind::AuthenticatedTables, Fault::CloseWithin, 4),
+                (Kind::GateProof, Fault::FlipFirst, 5),
+            ],
+        ),
+        (
+            evaluator,
+            [
+                (Kind::CotExtension, Fault::CloseBefore, 1),
+                (Kind::EqualityOpening, Fault::CloseBefore, 2),
+                (Kind::TripleOpenings, Fault::CloseBefore, 3),
+                (Kind::MaskedValues, Fault::Silence, 4),
+                (Kind::LabelDigest, Fault::CloseBefore, 5),
+                (Kind::LabelDigest, Fault::FlipFirst, 6),
+            ],
+        ),
+    ] {
+        let folders = Folders::empty();
+        let victim = liar.other();
+        for (kind, fault, tries) in lies {
+            let ended = authenticated(&folders, Some((liar, kind, fault)), 40);
+            assert!(ended[victim as usize].is_err(), "{kind}, {fault:?}");
+            assert_eq!(unfinished(&folders, victim), tries, "{kind}, {fault:?}");
+        }
+        // Runs that end well are made at the s that tries ask for, and count for nothing.
+        let tries = unfinished(&folders, victim);
+        let charge = charge_bits(Tried::Authenticated, tries.max(unfinished(&folders, liar)));
+        for outcome in both(authenticated(&folders, None, 40)) {
+            assert_eq!(outcome.statistical_security_bits, Some(40));
+            let made_at_bits = 40 + charge;
+            let scope = SecurityScope::AllRuns { made_at_bits };
+            assert_eq!(outcome.security_scope, Some(scope));
+        }
+        assert_eq!(unfinished(&folders, victim), tries);
+        // What `batch` counts is another count.
+        assert_eq!(record(&folders, victim), TryRecord::default());
+    }
+}
+
+/// A cheat that is caught is on both disks.
+#[test]
+fn a_cheat_in_a_run_from_nothing_is_recorded() {
+    for (liar, kind) in [
+        (Role::Garbler, Kind::GateProof),
+        (Role::Evaluator, Kind::LabelDigest),
+    ] {
+        let folders = Folders::empty();
+        for ended in authenticated(&folders, Some((liar, kind, Fault::FlipFirst)), 40) {
+            let error = ended.expect_err("a cheat");
+            assert_eq!(error.category(), Category::Peer, "{kind}: {error}");
+        }
+        for role in ROLES {
+            let record = record_of(&folders, role, Tried::Authenticated);
+            assert_eq!((record.unfinished, record.cheats), (1, 1), "{kind}");
+        }
+    }
+}
+
+/// A session counts once, while it is open, however many runs it has.
+#[test]
+fn a_session_is_a_try_until_it_ends_well() {
+    let folders = Folders::empty();
+    let function = function();
+    let ended = meet(&folders, None, |role, session, stocks| {
+        for _ in 0..3 {
+            let job = job(&function, role, 40).authenticated_counted(stocks);
+            job.run(session)?;
+            assert_eq!(unfinished(&folders, role), 1);
+        }
+        Ok(())
+    });
+    both(ended);
+    assert_eq!(ROLES.map(|role| unfinished(&folders, role)), [0, 0]);
+}
+
+/// Too many tries are refused before anything is sent that rests on a secret, until the operator
+/// clears them. Where nobody counts, the outcome says so.
+#[test]
+fn too_many_tries_are_refused() {
+    const TRIES: u64 = 32;
+    let folders = Folders::empty();
+    for _ in 0..TRIES {
+        let lie = (Role::Garbler, Kind::ChargedSecurity, Fault::CloseBefore);
+        let [_, evaluator] = authenticated(&folders, Some(lie), 64);
+        assert!(evaluator.is_err());
+    }
+    let [garbler, evaluator] = authenticated(&folders, None, 64);
+    let evaluator = evaluator.expect_err("too many tries");
+    let Error::TooManyTries { tried, unfinished } = evaluator else {
+        panic!("{evaluator}");
+    };
+    assert!(tried == Tried::Authenticated && unfinished >= TRIES);
+    assert!(garbler.is_err());
+    let function = function();
+    let uncounted = meet(&folders, None, |role, session, _| {
+        job(&function, role, 64).authenticated().run(session)
+    });
+    for outcome in both(uncounted) {
+        assert_eq!(outcome.security_scope, Some(SecurityScope::ThisRun));
+    }
+    for role in ROLES {
+        let name = name(role, Tried::Authenticated);
+        let cleared = stocks(&folders, role).clear_tries(&name);
+        assert!(cleared.expect("a record").unfinished >= TRIES);
+    }
+    both(authenticated(&folders, None, 64));
+}

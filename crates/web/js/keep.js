@@ -1,0 +1,62 @@
+// What a page keeps between visits, in IndexedDB. Secrets are sealed under a key that the browser
+// made and that no script can read out (WebCrypto, non-extractable). A script of this page can still
+// use it, and so can whoever has the browser's profile while the page runs in it.
+
+const DATABASE = "tacit";
+const STORE = "kept";
+const SEAL = "sealing key";
+
+function database() {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(DATABASE, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore(STORE);
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+async function transact(mode, work) {
+  const opened = await database();
+  try {
+    return await new Promise((resolve, reject) => {
+      const transaction = opened.transaction(STORE, mode, { durability: "strict" });
+      const request = work(transaction.objectStore(STORE));
+      transaction.oncomplete = () => resolve(request.result);
+      transaction.onerror = () => reject(transaction.error);
+      transaction.onabort = () => reject(transaction.error);
+    });
+  } finally {
+    opened.close();
+  }
+}
+
+export const get = (name) => transact("readonly", (store) => store.get(name));
+export const put = (name, value) => transact("readwrite", (store) => store.put(value, name));
+export const forget = (name) => transact("readwrite", (store) => store.delete(name));
+
+async function sealingKey() {
+  const there = await get(SEAL);
+  if (there) return there;
+  const usages = ["encrypt", "decrypt"];
+  const made = await crypto.subtle.generateKey({ name: "AES-GCM", length: 256 }, false, usages);
+  await put(SEAL, made);
+  return made;
+}
+
+/** Keeps a secret text under a name. */
+export async function putSecret(name, text) {
+  const iv = crypto.getRandomValues(new Uint8Array(12));
+  const bytes = new TextEncoder().encode(text);
+  const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, await sealingKey(), bytes);
+  bytes.fill(0);
+  await put(name, { iv, sealed });
+}
+
+/** The secret text of this name, if there is one. */
+export async function getSecret(name) {
+  const kept = await get(name);
+  if (!kept) return undefined;
+  const { iv, sealed } = kept;
+  const bytes = await crypto.subtle.decrypt({ name: "AES-GCM", iv }, await sealingKey(), sealed);
+  return new TextDecoder().decode(bytes);
+}

@@ -1,0 +1,102 @@
+// Tacit for pages: every call is a promise, and all work is in two workers.
+
+/** What went wrong, in words for a person. */
+export class TacitError extends Error {
+  name = "TacitError";
+}
+
+export class Tacit {
+  #compute;
+  #post;
+  #calls = new Map();
+  #next = 1;
+
+  constructor() {
+    if (!globalThis.crossOriginIsolated) {
+      throw new TacitError(
+        "this page is not isolated: serve it with the headers Cross-Origin-Opener-Policy: " +
+          "same-origin and Cross-Origin-Embedder-Policy: require-corp",
+      );
+    }
+    this.#start();
+  }
+
+  #start() {
+    this.#compute = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    this.#post = new Worker(new URL("./post.js", import.meta.url), { type: "module" });
+    const { port1, port2 } = new MessageChannel();
+    this.#post.postMessage({ port: port1 }, [port1]);
+    const module = new URL("./tacit_web_bg.wasm", import.meta.url).href;
+    this.#compute.postMessage({ post: port2, module }, [port2]);
+    this.#compute.onmessage = ({ data }) => {
+      const call = this.#calls.get(data.call);
+      this.#calls.delete(data.call);
+      if (data.error === undefined) call?.resolve(data.result);
+      else call?.reject(new TacitError(data.error));
+    };
+    this.#compute.onerror = (event) => this.#fail(event.message ?? "the worker did not start");
+  }
+
+  #fail(why) {
+    for (const call of this.#calls.values()) call.reject(new TacitError(why));
+    this.#calls.clear();
+  }
+
+  #ask(name, given) {
+    const call = this.#next++;
+    return new Promise((resolve, reject) => {
+      this.#calls.set(call, { resolve, reject });
+      this.#compute.postMessage({ call, name, given });
+    });
+  }
+
+  /** Gives up whatever runs; calls that wait fail. */
+  cancel() {
+    this.close();
+    this.#fail("cancelled");
+    this.#start();
+  }
+
+  /** Ends both workers. */
+  close() {
+    this.#compute.terminate();
+    this.#post.terminate();
+  }
+
+  check(text, params = {}) {
+    return this.#ask("check", { text, params: JSON.stringify(params) });
+  }
+
+  describe(text, params = {}) {
+    return this.#ask("describe", { text, params: JSON.stringify(params) });
+  }
+
+  evaluate(text, inputs, params = {}) {
+    const given = { text, params: JSON.stringify(params), inputs: JSON.stringify(inputs) };
+    return this.#ask("evaluate", given);
+  }
+
+  format(text) {
+    return this.#ask("format", { text });
+  }
+
+  speed(milliseconds = 500) {
+    return this.#ask("speed", { milliseconds });
+  }
+
+  generateIdentity() {
+    return this.#ask("generateIdentity", {});
+  }
+
+  fingerprint(pem) {
+    return this.#ask("fingerprint", { pem });
+  }
+
+  runTwoParty(at, order) {
+    return this.#ask("runTwoParty", { at, order });
+  }
+
+  runClient(generatorAt, cloudAt, order) {
+    return this.#ask("runClient", { generatorAt, cloudAt, order });
+  }
+}

@@ -1,0 +1,45 @@
+// The compute worker: Tacit itself. A call blocks it until it is done.
+import init, * as tacit from "./tacit_web.js";
+import { dropLink, openLink, usePost } from "./link.js";
+
+/** Work that needs links: they are open for as long as it runs. */
+function linked(addresses, work) {
+  const links = addresses.map(openLink);
+  try {
+    return work(links);
+  } finally {
+    links.forEach(dropLink);
+  }
+}
+
+const calls = {
+  check: ({ text, params }) => JSON.parse(tacit.check(text, params)),
+  describe: ({ text, params }) => JSON.parse(tacit.describe(text, params)),
+  evaluate: ({ text, params, inputs }) => JSON.parse(tacit.evaluate(text, params, inputs)),
+  format: ({ text }) => tacit.format(text),
+  speed: ({ milliseconds }) => JSON.parse(tacit.speed(milliseconds)),
+  generateIdentity: () => tacit.generate_identity(),
+  fingerprint: ({ pem }) => tacit.fingerprint(pem),
+  runTwoParty: ({ at, order }) =>
+    linked([at], ([link]) => JSON.parse(tacit.run_two_party(link, JSON.stringify(order)))),
+  runClient: ({ generatorAt, cloudAt, order }) =>
+    linked([generatorAt, cloudAt], ([generator, cloud]) =>
+      JSON.parse(tacit.run_client(generator, cloud, JSON.stringify(order))),
+    ),
+};
+
+let ready;
+
+self.onmessage = async ({ data }) => {
+  if (data.post) {
+    usePost(data.post);
+    ready = init({ module_or_path: data.module });
+    return;
+  }
+  try {
+    await ready;
+    self.postMessage({ call: data.call, result: calls[data.name](data.given) });
+  } catch (error) {
+    self.postMessage({ call: data.call, error: error.message });
+  }
+};

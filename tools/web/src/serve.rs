@@ -1,0 +1,129 @@
+//! Files of one folder by HTTP/1.1, for pages on this machine: GET alone, one request a connection.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// The longest head of a request.
+const MAX_HEAD: usize = 16 << 10;
+/// For a request to come, and for the answer to go.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What every answer says. The first two isolate a page, which may then share memory with its
+/// workers; the third lets it run its own scripts and nothing else.
+const HEADERS: &str = "Cross-Origin-Opener-Policy: same-origin\r\n\
+    Cross-Origin-Embedder-Policy: require-corp\r\n\
+    Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; \
+    worker-src 'self'; connect-src 'self' ws: wss:; style-src 'self'; img-src 'self' data:; \
+    manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n\
+    X-Content-Type-Options: nosniff\r\n\
+    Referrer-Policy: no-referrer\r\n\
+    Cache-Control: no-cache\r\n\
+    Connection: close\r\n";
+
+/// Serves `folder` at `address` until the process ends; prints the address with the port taken.
+pub(crate) fn serve(folder: &Path, address: &str) -> io::Result<()> {
+    let listener = TcpListener::bind(address)?;
+    println!("http://{}/", listener.local_addr()?);
+    let folder = Arc::new(folder.canonicalize()?);
+    for stream in listener.incoming() {
+        let folder = Arc::clone(&folder);
+        // A browser that leaves is no matter.
+        thread::spawn(move || stream.and_then(|stream| answer(stream, &folder)));
+    }
+    Ok(())
+}
+
+fn answer(mut stream: TcpStream, folder: &Path) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let found = request(&mut stream)?.and_then(|path| file(folder, &path));
+    let (status, kind, body) = match found {
+        Some((kind, body)) => ("200 OK", kind, body),
+        None => ("404 Not Found", "text/plain", b"not found\n".to_vec()),
+    };
+    let length = body.len();
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n{HEADERS}\r\n"
+    )?;
+    stream.write_all(&body)
+}
+
+/// The path of a GET.
+fn request(stream: &mut TcpStream) -> io::Result<Option<String>> {
+    let mut head = Vec::new();
+    loop {
+        let mut headers = [httparse::EMPTY_HEADER; 64];
+        let mut request = httparse::Request::new(&mut headers);
+        match request.parse(&head) {
+            Ok(status) if status.is_complete() => {
+                let path = request.path.filter(|_| request.method == Some("GET"));
+                return Ok(path.map(str::to_owned));
+            }
+            Ok(_) if head.len() < MAX_HEAD => {}
+            _ => return Ok(None),
+        }
+        let mut piece = [0; 4096];
+        match stream.read(&mut piece)? {
+            0 => return Ok(None),
+            count => head.extend_from_slice(&piece[..count]),
+        }
+    }
+}
+
+/// The file at a path of the folder, and its kind.
+fn file(folder: &Path, path: &str) -> Option<(&'static str, Vec<u8>)> {
+    let path = path.split(['?', '#']).next()?.strip_prefix('/')?;
+    let mut place = PathBuf::from(folder);
+    for part in Path::new(path).components() {
+        match part {
+            Component::Normal(part) => place.push(part),
+            _ => return None,
+        }
+    }
+    if place.is_dir() {
+        place.push("index.html");
+    }
+    let kind = match place.extension()?.to_str()? {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript",
+        "css" => "text/css",
+        "wasm" => "application/wasm",
+        "json" => "application/json",
+        "svg" => "image/svg+xml",
+        _ => "application/octet-stream",
+    };
+    // A link that leads out of the folder is not followed.
+    let place = place.canonicalize().ok()?;
+    if !place.starts_with(folder) {
+        return None;
+    }
+    Some((kind, fs::read(place).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_folder_are_found_and_no_others() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let folder = folder.canonicalize().unwrap();
+        assert!(file(&folder, "/main.rs?x").is_some());
+        for path in [
+            "/../Cargo.toml",
+            "/x/../../Cargo.toml",
+            "main.rs",
+            "/",
+            "//etc/passwd",
+            "/none.js",
+        ] {
+            assert!(file(&folder, path).is_none(), "{path}");
+        }
+    }
+}
