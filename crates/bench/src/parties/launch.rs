@@ -251,12 +251,16 @@ impl Process {
         let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed(std::io::ErrorKind::BrokenPipe.into()));
         };
-        writeln!(input, "{}", serde_json::to_string(order)?).map_err(failed)?;
-        Ok(Self {
+        let process = Self {
             party,
             child,
             answers: BufReader::new(output),
-        })
+        };
+        match writeln!(input, "{}", serde_json::to_string(order)?) {
+            // It ended before it read its order: the answer that never comes says so.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(process),
+            written => written.map(|()| process).map_err(failed),
+        }
     }
 
     fn answer(&mut self) -> Result<Answer, Error> {
