@@ -1,78 +1,23 @@
 //! Programs of the language: `tacit check`, `tacit test`, `tacit eval` and `tacit fmt`.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{IsTerminal, Read, Write as _};
-use std::path::{Component, Path, PathBuf};
+use std::fs;
+use std::io::{IsTerminal, Write as _};
+use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use tacit::formats::{self, Import, read_bristol_file};
-use tacit::{Circuit, Function};
+use tacit::Function;
 use tacit_language::lower::{CircuitFiles, LineCosts};
-use tacit_language::program::{BitOrder, EntryId};
+use tacit_language::program::EntryId;
 use tacit_language::{
-    BorderError, Diagnostic, Loaded, ParamValues, Signature, SourceMap, Sources, TestReport,
+    BorderError, Diagnostic, Loaded, ParamValues, ProgramFolder, Signature, SourceMap, TestReport,
+    read_source,
 };
 
 use crate::args::{EvalArgs, FmtArgs, ProgramArgs};
 use crate::failure::Failure;
 use crate::report::{JSON_VERSION, pretty};
 use crate::{inputs, typed};
-
-/// The folder of a program, where the files that it names are.
-pub(crate) struct Folder(pub(crate) PathBuf);
-
-impl Folder {
-    fn of(program: &Path) -> Self {
-        Self(program.parent().map(Path::to_owned).unwrap_or_default())
-    }
-
-    /// Where a file is that the program names: in the folder or below, wherever links lead. A
-    /// program of somebody else reads no other file.
-    fn place_of(&self, name: &str) -> Result<PathBuf, String> {
-        let mut parts = Path::new(name).components();
-        if !parts.all(|part| matches!(part, Component::Normal(_))) {
-            return Err("a file that a program names is in its folder or below".to_owned());
-        }
-        let place = |path: &Path| fs::canonicalize(path).map_err(|error| error.to_string());
-        // The folder of `program.tacit` has no name.
-        let folder = place(&Path::new(".").join(&self.0))?;
-        let file = place(&self.0.join(name))?;
-        match file.starts_with(folder) {
-            true => Ok(file),
-            false => Err("it is a link out of the program's folder; copy the file".to_owned()),
-        }
-    }
-}
-
-impl Sources for Folder {
-    fn read(&self, name: &str) -> Result<String, String> {
-        text_of(&self.place_of(name)?).map_err(|error| error.to_string())
-    }
-}
-
-impl CircuitFiles for Folder {
-    fn circuit(&self, path: &str, order: BitOrder) -> Result<Circuit, String> {
-        let path = self.place_of(path)?;
-        let order = match order {
-            BitOrder::LsbFirst => formats::BitOrder::AsGiven,
-            BitOrder::MsbFirst => formats::BitOrder::Reversed,
-        };
-        let import = Import {
-            order,
-            ..Import::default()
-        };
-        read_bristol_file(&path, &import).map_err(|error| error.to_string())
-    }
-}
-
-/// The text of a file, of which no more is read than a program may have.
-fn text_of(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    let most = SourceMap::MAX_BYTES as u64 + 1;
-    File::open(path)?.take(most).read_to_string(&mut text)?;
-    Ok(text)
-}
 
 /// Whether a name is that of a program.
 pub(crate) fn is_program(path: &Path) -> bool {
@@ -86,7 +31,7 @@ fn load(path: &Path) -> Result<Loaded, Failure> {
 /// A program and where its files are.
 pub(crate) struct Program {
     loaded: Loaded,
-    folder: Folder,
+    folder: ProgramFolder,
 }
 
 impl Program {
@@ -96,9 +41,9 @@ impl Program {
     ///
     /// There is none.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let text = text_of(path)
+        let text = read_source(path)
             .map_err(|error| Failure::read(format!("program {}", path.display()), error))?;
-        let folder = Folder::of(path);
+        let folder = ProgramFolder::of(path);
         let loaded = Loaded::new(&path.display().to_string(), &text, &folder);
         Ok(Self { loaded, folder })
     }
@@ -241,7 +186,7 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
             tell(&rendered(&errors, loaded.source_map()));
             return Err(found(errors.len()));
         }
-        for report in loaded.run_tests(&params, &Folder::of(path)) {
+        for report in loaded.run_tests(&params, &ProgramFolder::of(path)) {
             run += 1;
             failed += usize::from(!report.errors.is_empty());
             match args.json {
@@ -324,7 +269,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
 pub(crate) fn fmt(args: &FmtArgs) -> Result<(), Failure> {
     let mut others = Vec::new();
     for path in &args.files {
-        let text = text_of(path)
+        let text = read_source(path)
             .map_err(|error| Failure::read(format!("program {}", path.display()), error))?;
         let name = path.display().to_string();
         let formatted = match tacit_language::format(&name, &text) {

@@ -19,11 +19,10 @@ use lsp_types::{
 };
 use serde_json::Value as Json;
 use tacit_language::program::EntryId;
-use tacit_language::{Diagnostic, Loaded, ParamValues, SourceMap, Span};
+use tacit_language::{Diagnostic, Loaded, ParamValues, ProgramFolder, SourceMap, Span};
 
 use crate::failure::Failure;
 use crate::inspect::cost_of_line;
-use crate::language::Folder;
 
 /// Runs the server until the editor ends it.
 ///
@@ -76,14 +75,14 @@ struct Server<'c> {
 struct Document {
     text: String,
     loaded: Loaded,
-    folder: PathBuf,
+    folder: ProgramFolder,
 }
 
 impl Document {
     fn new(uri: &Uri, text: String) -> Self {
         let path = path_of(uri);
-        let folder = path.parent().map(PathBuf::from).unwrap_or_default();
-        let loaded = Loaded::new(&path.display().to_string(), &text, &Folder(folder.clone()));
+        let folder = ProgramFolder::of(&path);
+        let loaded = Loaded::new(&path.display().to_string(), &text, &folder);
         Self {
             text,
             loaded,
@@ -100,8 +99,8 @@ impl Document {
             text += &format!("```tacit\n{name}\n```\n");
         }
         for (number, entry) in program.entries.iter().enumerate() {
-            let (name, files) = (entry.name.to_string(), Folder(self.folder.clone()));
-            let costed = program.lower_with_costs(&name, EntryId(number as u32), &files);
+            let (name, files) = (entry.name.to_string(), &self.folder);
+            let costed = program.lower_with_costs(&name, EntryId(number as u32), files);
             let Ok((_, costs)) = costed else {
                 continue;
             };

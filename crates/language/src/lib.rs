@@ -1,5 +1,6 @@
 //! The Tacit language: from source text to a typed program, which is run in the clear or lowered
-//! to functions. The crate does no I/O and no cryptography; [`Sources`] gives it the files.
+//! to functions. The crate does no cryptography. [`Sources`] gives it the files, and only
+//! [`ProgramFolder`] reads any from the disk.
 //!
 //! ```text
 //! text ─▶ lexer ─▶ parser ─▶ syntax tree ─▶ load: files and names
@@ -20,6 +21,7 @@
 //! | `editor` | what a name means, and what type is where | [`Loaded::definition`] |
 //! | `format` | the one format | [`format()`] |
 //! | `lower` | functions of calls; what each line costs | [`lower::Lowered`] |
+//! | `folder` | files in a program's folder, and no others | [`ProgramFolder`] |
 //! | `border` | ports and values as people write them, meanings | [`TypedFunction`] |
 //!
 //! The parser goes on after an error at the next statement. The interpreter is written apart from
@@ -52,6 +54,7 @@ pub mod border;
 mod diagnostic;
 mod editor;
 mod elaborate;
+mod folder;
 mod format;
 mod interpret;
 mod lexer;
@@ -66,6 +69,7 @@ mod test;
 pub use border::{BorderError, PortValue, Signature, TypedFunction, acts_on_a_terminal};
 pub use diagnostic::Diagnostic;
 pub use elaborate::ParamValues;
+pub use folder::{ProgramFolder, read_source};
 pub use format::format;
 pub use interpret::Outcome;
 pub use load::Loaded;

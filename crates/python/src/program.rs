@@ -1,20 +1,15 @@
 //! Programs of the language: their files and params, and what is wrong with them.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Value as Json, json};
-use tacit::formats::{self, Import, read_bristol_file};
-use tacit::{Circuit, wipe_json};
-use tacit_language::lower::CircuitFiles;
-use tacit_language::program::BitOrder;
+use tacit::wipe_json;
 use tacit_language::{
-    BorderError, Diagnostic, Loaded, ParamValues, PortValue, Signature, SourceMap, Sources,
-    TypedFunction,
+    BorderError, Diagnostic, Loaded, ParamValues, PortValue, ProgramFolder, Signature, SourceMap,
+    TypedFunction, read_source,
 };
 
 use crate::error;
@@ -26,57 +21,6 @@ pub(crate) struct Program {
     /// The values of the public inputs.
     pub(crate) public: BTreeMap<String, PortValue>,
     map: SourceMap,
-}
-
-/// The folder of a program, where the files that it names are.
-struct Folder(PathBuf);
-
-impl Folder {
-    /// Where a file is that the program names: in the folder or below, wherever links lead. A
-    /// program of somebody else reads no other file.
-    fn place_of(&self, name: &str) -> Result<PathBuf, String> {
-        let is_part = |part| matches!(part, Component::Normal(_));
-        if !Path::new(name).components().all(is_part) {
-            return Err("a file that a program names is in its folder or below".to_owned());
-        }
-        let place = |path: &Path| fs::canonicalize(path).map_err(|error| error.to_string());
-        // The folder of `program.tacit` has no name.
-        let folder = place(&Path::new(".").join(&self.0))?;
-        let file = place(&self.0.join(name))?;
-        match file.starts_with(folder) {
-            true => Ok(file),
-            false => Err("it is a link out of the program's folder; copy the file".to_owned()),
-        }
-    }
-}
-
-impl Sources for Folder {
-    fn read(&self, name: &str) -> Result<String, String> {
-        text_of(&self.place_of(name)?).map_err(|error| error.to_string())
-    }
-}
-
-impl CircuitFiles for Folder {
-    fn circuit(&self, path: &str, order: BitOrder) -> Result<Circuit, String> {
-        let path = self.place_of(path)?;
-        let order = match order {
-            BitOrder::LsbFirst => formats::BitOrder::AsGiven,
-            BitOrder::MsbFirst => formats::BitOrder::Reversed,
-        };
-        let import = Import {
-            order,
-            ..Import::default()
-        };
-        read_bristol_file(&path, &import).map_err(|error| error.to_string())
-    }
-}
-
-/// The text of a file, of which no more is read than a program may have.
-fn text_of(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    let most = SourceMap::MAX_BYTES as u64 + 1;
-    File::open(path)?.take(most).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// Where a program's text is.
@@ -99,17 +43,16 @@ impl Program {
         public: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let (name, text, folder) = match source {
-            Source::Text(text) => ("<text>".to_owned(), text, PathBuf::new()),
+            Source::Text(text) => ("<text>".to_owned(), text, ProgramFolder::new("")),
             Source::File(path) => {
-                let read = text_of(&path).map_err(|error| {
+                let read = read_source(&path).map_err(|error| {
                     let message = format!("the program {} cannot be read: {error}", path.display());
                     error::input(py, &message)
                 });
-                let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+                let folder = ProgramFolder::of(&path);
                 (path.display().to_string(), read?, folder)
             }
         };
-        let folder = Folder(folder);
         let loaded = py.detach(|| Loaded::new(&name, &text, &folder));
         let map = loaded.source_map().clone();
         let failed = |error| raise(py, error, &map);

@@ -1,0 +1,79 @@
+//! The folder of a program, where the files that it names are.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use tacit_circuit::Circuit;
+use tacit_circuit::formats::{self, Import, read_bristol_file};
+
+use crate::lower::CircuitFiles;
+use crate::program::BitOrder;
+use crate::{SourceMap, Sources};
+
+/// The folder that a program's file is in. A program reads files in it or below, and no others.
+pub struct ProgramFolder(PathBuf);
+
+impl ProgramFolder {
+    /// This folder; an empty path is the working folder.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self(folder.into())
+    }
+
+    /// The folder of the program in the file `program`.
+    #[must_use]
+    pub fn of(program: &Path) -> Self {
+        Self::new(program.parent().unwrap_or(Path::new("")))
+    }
+
+    /// The path of a file that the program names. It is in the folder or below, after every link is
+    /// followed: a program that somebody else wrote reads no other file.
+    fn path_of(&self, name: &str) -> Result<PathBuf, String> {
+        let mut parts = Path::new(name).components();
+        if !parts.all(|part| matches!(part, Component::Normal(_))) {
+            return Err("a file that a program names is in its folder or below".to_owned());
+        }
+        let canonical = |path: &Path| fs::canonicalize(path).map_err(|error| error.to_string());
+        // The folder of `program.tacit` has no name.
+        let folder = canonical(&Path::new(".").join(&self.0))?;
+        let file = canonical(&self.0.join(name))?;
+        match file.starts_with(folder) {
+            true => Ok(file),
+            false => Err("it is a link out of the program's folder; copy the file".to_owned()),
+        }
+    }
+}
+
+impl Sources for ProgramFolder {
+    fn read(&self, name: &str) -> Result<String, String> {
+        read_source(&self.path_of(name)?).map_err(|error| error.to_string())
+    }
+}
+
+impl CircuitFiles for ProgramFolder {
+    fn circuit(&self, path: &str, order: BitOrder) -> Result<Circuit, String> {
+        let path = self.path_of(path)?;
+        let order = match order {
+            BitOrder::LsbFirst => formats::BitOrder::AsGiven,
+            BitOrder::MsbFirst => formats::BitOrder::Reversed,
+        };
+        let import = Import {
+            order,
+            ..Import::default()
+        };
+        read_bristol_file(&path, &import).map_err(|error| error.to_string())
+    }
+}
+
+/// The text of a program's file. It reads at most one byte more than a program may have.
+///
+/// # Errors
+///
+/// The file cannot be read, or is no UTF-8.
+pub fn read_source(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let most = SourceMap::MAX_BYTES as u64 + 1;
+    File::open(path)?.take(most).read_to_string(&mut text)?;
+    Ok(text)
+}
