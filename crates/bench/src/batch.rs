@@ -367,6 +367,7 @@ impl Exchange for Exchanged {
         let stocks = Stocks::open(folder.path(), 64 << 30)?;
         let mut session = meeting.session()?;
         let order = BatchPreparation::new(role, &function, self.executions)
+            .scheme(SchemeId::HALF_GATES_TWO_CALL)
             .statistical_security_bits(SECURITY_BITS)
             .threads(self.threads);
         let plan = order.plan()?;

@@ -1,6 +1,7 @@
 //! Two measured parties that meet over TLS, since prepared material belongs to two identities, and
 //! what they run there.
 
+use tacit::garble::SchemeId;
 use tacit::{
     Fingerprint, Function, Identity, Job, Listener, Role, Session, Settings, Stocks, Value,
 };
@@ -23,7 +24,7 @@ pub(crate) fn job<'f>(
     role: Role,
     stocks: Option<&Stocks>,
 ) -> Result<Job<'f>, Error> {
-    let mut job = Job::new(function, role);
+    let mut job = Job::new(function, role).scheme(SchemeId::HALF_GATES_TWO_CALL);
     if let Some(stocks) = stocks {
         job = job.prepared(stocks);
     }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use tacit::garble::SchemeId;
 use tacit::{Cost, Function, Phase, Preparation, Settings, Stocks, library};
 use tacit_net::Link;
 
@@ -283,7 +284,7 @@ fn figures(task: Exchanged, place: Place, done: Both<Report>) -> Result<Prepared
     let last = evaluator.runs.last().ok_or_else(unmeasured)?;
     let naively = evaluator.naive.last().ok_or_else(unmeasured)?;
     Ok(PreparedFigures {
-        scheme: tacit::garble::SchemeId::HALF_GATES_TWO_CALL.to_string(),
+        scheme: SchemeId::HALF_GATES_TWO_CALL.to_string(),
         link: place.name(),
         ands: function.and_gates(),
         calls: function.call_count().into(),
@@ -331,7 +332,8 @@ impl Exchange for Exchanged {
 
         let mut session = meeting.session()?;
         // One run warms up, and one is cold.
-        let order = Preparation::new(role).enough_for(&function, self.runs + 2)?;
+        let order = Preparation::new(role).scheme(SchemeId::HALF_GATES_TWO_CALL);
+        let order = order.enough_for(&function, self.runs + 2)?;
         let prepared = order.run(&mut session, &stocks)?;
         let mut timed = |stocks| -> Result<Vec<Timed>, Error> {
             let runs = (0..=self.runs).map(|_| {

@@ -409,8 +409,8 @@ impl Subject {
         let shape = self.shape();
         let _ = writeln!(
             text,
-            "  `direct` takes {} unless told otherwise: {} AND gates are alone in their batch and \
-             {} are not",
+            "  a run takes {} unless told otherwise: {} AND gates are alone in their batch and {} \
+             are not",
             shape.half_gates(),
             shape.lone_ands,
             shape.other_ands
@@ -457,7 +457,7 @@ impl Subject {
             "shape": {
                 "lone_ands": shape.lone_ands,
                 "other_ands": shape.other_ands,
-                "direct_scheme": shape.half_gates().to_string(),
+                "default_scheme": shape.half_gates().to_string(),
             },
         })
     }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use tacit::garble::{Assumption, Rung, SchemeId};
 use tacit::plan::ThreatModel;
+use tacit::scheme::{best_scheme, default_scheme};
 use tacit::{
-    AbortReason, BatchPreparation, Component, Cost, Function, Job, Role, SecurityScope, StockName,
-    Stocks,
+    AbortReason, BatchPreparation, Cost, Function, Job, Role, SecurityScope, StockName, Stocks,
 };
 
 use crate::args::{ProtocolArg, RunArgs, RunRoleArg};
@@ -18,9 +18,6 @@ use crate::progress::Bar;
 use crate::report::{Setting, costs_text, pretty};
 use crate::typed::{OutputFiles, Runnable};
 use crate::{cancel, function, outsourced, shell, stock};
-
-/// What `direct` does without a scheme's name: half-gates, with the hash that suits the function.
-const BY_SHAPE: &str = "ideal-cipher";
 
 /// The statistical security of `batch`, unless told otherwise.
 pub(crate) const SECURITY_BITS: u8 = 40;
@@ -67,9 +64,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
             protocol.name()
         );
     }
-    let by_shape = matches!(protocol, ProtocolArg::Direct | ProtocolArg::Authenticated);
-    let by_shape = by_shape.then_some(BY_SHAPE);
-    let rung = scheme(args.scheme.as_deref().or(by_shape), Some(function))?;
+    let rung = scheme(args.scheme.as_deref(), Some(function))?;
     let stocks = match protocol {
         ProtocolArg::Direct | ProtocolArg::Outsourced => None,
         // Nobody in particular is at the other end, and so nobody whose tries could be counted.
@@ -383,31 +378,29 @@ fn role_of(party: &str, runnable: &Runnable) -> Result<Role, Failure> {
     Ok(signature.role(party))
 }
 
-/// The scheme of this name, or the best for `function` under the assumption of this name, or the
-/// default.
+/// The scheme of this name, or the best for `function` under the assumption of this name. Without a
+/// name the default of `function`, or of all components where there is no function.
 pub(crate) fn scheme(
     name: Option<&str>,
     function: Option<&Function>,
 ) -> Result<&'static Rung, Failure> {
-    let id = match name.map(|name| (name.parse::<SchemeId>(), name.parse::<Assumption>())) {
-        None => SchemeId::HALF_GATES_TWO_CALL,
-        Some((Ok(id), _)) => id,
-        Some((_, Ok(assumption))) => {
-            let Some(function) = function else {
-                return Err(Failure::Usage(format!(
-                    "--scheme: the best scheme under {assumption} depends on the function; name \
-                     the scheme, as `tacit inspect` lists them"
-                )));
-            };
-            let programs = function.components().iter().map(Component::program);
-            let calls = function.component_calls().iter().copied().map(u64::from);
-            assumption.scheme_for(&programs.zip(calls).collect::<Vec<_>>())
+    let named = name.map(|name| (name.parse::<SchemeId>(), name.parse::<Assumption>()));
+    let id = match (named, function) {
+        (Some((Ok(id), _)), _) => id,
+        (Some((_, Ok(assumption))), Some(function)) => best_scheme(assumption, function),
+        (Some((_, Ok(assumption))), None) => {
+            return Err(Failure::Usage(format!(
+                "--scheme: the best scheme under {assumption} depends on the function; name the \
+                 scheme, as `tacit inspect` lists them"
+            )));
         }
-        Some((Err(error), _)) => {
+        (Some((Err(error), _)), _) => {
             return Err(Failure::Usage(format!(
                 "--scheme: {error}; both parties give the same"
             )));
         }
+        (None, Some(function)) => default_scheme(function),
+        (None, None) => SchemeId::HALF_GATES_TWO_CALL,
     };
     id.rung().map_err(|error| Failure::Usage(error.to_string()))
 }

@@ -195,7 +195,7 @@ fn the_hash_that_suits_the_function_is_named() {
         ("adder", "half-gates/re-keyed"),
     ] {
         let json = tacit(folder.path(), &["inspect", function, "--json"]).json();
-        assert_eq!(json["shape"]["direct_scheme"], expected, "{function}");
+        assert_eq!(json["shape"]["default_scheme"], expected, "{function}");
         let ands = json["compiled"]["and"].as_u64().unwrap();
         let [lone, others] =
             ["lone_ands", "other_ands"].map(|kind| json["shape"][kind].as_u64().unwrap());

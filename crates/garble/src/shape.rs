@@ -1,13 +1,11 @@
-//! Which of the two hashes of half-gates is the faster for a circuit of a given shape.
+//! Which of the two hashes of half-gates suits a circuit of a given shape.
 //!
-//! Under the *two-call* hash an AND gate costs more cipher calls than under the *re-keyed* one, and
-//! no key schedule. Where gates are independent, work decides, and two-call wins: AES-128 takes
-//! re-keyed half as long again, garbling, and two thirds longer, evaluating. Where each gate waits for
-//! the one before, waiting decides: two-call waits for two calls, re-keyed for one, since its keys are
-//! known beforehand; a chain takes it a fifth less time, garbling, and three tenths less, evaluating.
-//! In nanoseconds a gate that is *alone* in its batch gains 9 and 13 by the re-keyed hash, and one that
-//! is not loses 9 and 8 (Zen 3 with VAES, both in one run). So half-gates are re-keyed where the
-//! former outnumber the latter by [`LONE_FOR_ONE`].
+//! Under the *two-call* hash an AND gate waits for two cipher calls, one after the other; under the
+//! *re-keyed* one it waits for one call, whose key is known beforehand, and costs two key schedules
+//! more. Gates that do not wait for each other hide the wait and pay for the work; a gate alone in its
+//! batch waits for the gate before it, and hides nothing. So half-gates are re-keyed where most AND
+//! gates are alone in their batch, and two-call elsewhere. docs/schemes/half-gates.md has measurements;
+//! the rule has none in it.
 //!
 //! What is chosen becomes part of the scheme id. It depends on the programs alone, so that both
 //! parties choose alike, on whatever machines.
@@ -15,9 +13,6 @@
 use tacit_circuit::Program;
 
 use crate::SchemeId;
-
-/// How many AND gates alone in their batch gain by the re-keyed hash what one that is not loses.
-const LONE_FOR_ONE: u64 = 1;
 
 /// How the AND gates of programs lie in batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,10 +39,10 @@ impl Shape {
         shape
     }
 
-    /// Half-gates under the hash that is the faster for this shape.
+    /// Half-gates under the hash that suits this shape.
     #[must_use]
     pub fn half_gates(self) -> SchemeId {
-        if self.lone_ands > self.other_ands.saturating_mul(LONE_FOR_ONE) {
+        if self.lone_ands > self.other_ands {
             SchemeId::HALF_GATES_REKEYED
         } else {
             SchemeId::HALF_GATES_TWO_CALL

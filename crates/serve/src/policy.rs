@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tacit::garble::SchemeId;
+use tacit::scheme::default_scheme;
 use tacit::{
     BaseOt, BatchPreparation, Digest, Fingerprint, Function, Job, Link, OtExtension, Preparation,
     Proposal, ProtocolId, Role, Session, StockName, Stocks,
@@ -211,27 +212,17 @@ pub struct Policy {
     base_ot: Option<BaseOt>,
     ot_extension: Option<OtExtension>,
     /// Offers and the place of the function in them, by function.
-    by_function: HashMap<Digest, Vec<Place>>,
+    by_function: HashMap<Digest, Vec<OfferedFunction>>,
     /// Levels and numbers of runs, by what is ordered.
     by_order: HashMap<Digest, Vec<(usize, u64)>>,
 }
 
-/// Where an offered function is, and under which schemes it runs from nothing and from the stock.
+/// Where an offered function is, and under which scheme it runs.
 #[derive(Clone, Copy)]
-struct Place {
+struct OfferedFunction {
     offer: usize,
     function: usize,
-    direct: SchemeId,
-    prepared: SchemeId,
-}
-
-impl Place {
-    fn scheme(&self, protocol: ProtocolId) -> SchemeId {
-        match protocol {
-            ProtocolId::Prepared | ProtocolId::Batch | ProtocolId::Outsourced => self.prepared,
-            _ => self.direct,
-        }
-    }
+    scheme: SchemeId,
 }
 
 /// Whether a protocol takes nothing from the stock.
@@ -418,13 +409,13 @@ impl Policy {
         let otherwise = Proposal {
             protocol,
             role: offer.role,
-            scheme: place.scheme(protocol),
+            scheme: place.scheme,
             statistical_security_bits: offer.security_bits(protocol),
             ..self.with_own_ots(asked)
         };
         let mut fitting = offers.filter(|(offer, _, place)| {
             offer.role == asked.role.other()
-                && place.scheme(asked.protocol) == asked.scheme
+                && place.scheme == asked.scheme
                 && offer.security_bits(asked.protocol) == asked.statistical_security_bits
                 && offer.protocols.contains(&asked.protocol)
         });
@@ -637,8 +628,8 @@ fn check_peers(peers: &[Peer], offers: &[Offer], levels: &[Level]) -> Result<(),
     }
 }
 
-fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> {
-    let mut index: HashMap<Digest, Vec<Place>> = HashMap::new();
+fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<OfferedFunction>>, Error> {
+    let mut index: HashMap<Digest, Vec<OfferedFunction>> = HashMap::new();
     let count: usize = offers.iter().map(|offer| offer.functions.len()).sum();
     if count > MAX_FUNCTIONS {
         return Err(Error::OutOfBounds {
@@ -669,33 +660,21 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<Place>>, Error> 
                     other: offer.name.clone(),
                 });
             }
-            let usual = || Job::new(function, offer.role).scheme_id();
-            let prepared = offer.scheme.unwrap_or(SchemeId::HALF_GATES_TWO_CALL);
-            same.push(Place {
+            let scheme = offer.scheme.unwrap_or_else(|| default_scheme(function));
+            same.push(OfferedFunction {
                 offer: number,
                 function: place,
-                direct: match offer
-                    .protocols
-                    .iter()
-                    .any(|protocol| from_nothing(*protocol))
-                {
-                    true => offer.scheme.unwrap_or_else(usual),
-                    // What is usual takes the function compiled, and no run asks for it.
-                    false => prepared,
-                },
-                prepared,
+                scheme,
             });
             if offer.protocols.contains(&ProtocolId::Batch) {
-                let order = BatchPreparation::new(offer.role, function, 1).scheme(prepared);
+                let order = BatchPreparation::new(offer.role, function, 1).scheme(scheme);
                 let order = order.statistical_security_bits(offer.statistical_security_bits);
                 check_batch(&format!("function {:?}", offer.name), &order)?;
             }
             if offer.protocols.contains(&ProtocolId::Authenticated) {
-                let job = Job::new(function, offer.role).authenticated();
-                let job = match offer.scheme {
-                    Some(scheme) => job.scheme(scheme),
-                    None => job,
-                };
+                let job = Job::new(function, offer.role)
+                    .scheme(scheme)
+                    .authenticated();
                 let job = job.statistical_security_bits(offer.statistical_security_bits);
                 job.check().map_err(|error| Error::NotForProtocol {
                     what: format!("function {:?}", offer.name),

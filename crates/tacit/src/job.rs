@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use rand_core::{Rng, UnwrapErr};
-use tacit_circuit::{Component, Function, Role, Value};
-use tacit_garble::{Assumption, Scheme, SchemeId, SchemeVisitor, with_scheme};
+use tacit_circuit::{Function, Role, Value};
+use tacit_garble::{Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_ot::Security;
 use tacit_protocol::authenticated::{self, LotSize, SecurityBits};
 use tacit_protocol::direct::{self, Evaluating, Garbling};
@@ -20,6 +20,7 @@ use crate::cost::{Clock, Cost, Phase, PhaseCost, peak_memory_bytes};
 use crate::driver::drive;
 use crate::outsourced::ChainVersion;
 use crate::plan::ThreatModel;
+use crate::scheme::default_scheme;
 use crate::session::{CountedEpoch, OtNeed, Terms};
 use crate::stock::{
     BatchOutcome, BatchRun, DEFAULT_SECURITY_BITS, LeaseOrder, OpenedStock, PreparedRun,
@@ -87,7 +88,7 @@ pub struct Outcome {
 }
 
 impl<'f> Job<'f> {
-    /// A run of `function` as `role`, by `direct` under half-gates, without inputs yet.
+    /// A run of `function` as `role`, by `direct`, without inputs yet.
     #[must_use]
     pub fn new(function: &'f Function, role: Role) -> Self {
         Self {
@@ -119,21 +120,10 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// The scheme that was named; else half-gates, under `direct` and `authenticated` with the hash that suits the
-    /// function's shape ([`Assumption::scheme_for`]), which both parties compute, and under
-    /// `prepared` as a [`Preparation`](crate::Preparation) has them unless told otherwise.
+    /// The scheme that was named, else the function's [`default_scheme`].
     #[must_use]
     pub fn scheme_id(&self) -> SchemeId {
-        match (self.scheme, &self.protocol) {
-            (Some(scheme), _) => scheme,
-            (None, Protocol::Prepared(_) | Protocol::Batch(_)) => SchemeId::HALF_GATES_TWO_CALL,
-            (None, Protocol::Direct | Protocol::Authenticated(_)) => {
-                let programs = self.function.components().iter().map(Component::program);
-                let calls = self.function.component_calls().iter();
-                let programs: Vec<_> = programs.zip(calls.map(|calls| u64::from(*calls))).collect();
-                Assumption::IdealCipher.scheme_for(&programs)
-            }
-        }
+        self.scheme.unwrap_or_else(|| default_scheme(self.function))
     }
 
     /// Runs by `prepared`, with what the stock of the peer, role and scheme holds; what it lacks

@@ -27,6 +27,7 @@
 //! | [`Stocks`], [`Preparation`], [`BatchPreparation`] | what two parties have prepared, and how they prepare more |
 //! | [`OutsourcedJob`], [`KeptChain`] | a run in which a cloud does the evaluator's work, and what it keeps |
 //! | [`plan`] | which protocol, scheme and cut of a function cost least over a link, and why |
+//! | [`scheme`] | the garbling scheme of a run for which nobody names one |
 //! | [`Error`] | what went wrong, whose fault it is and what to do |
 #![forbid(unsafe_code)]
 
@@ -39,6 +40,7 @@ mod job;
 pub mod library;
 mod outsourced;
 pub mod plan;
+pub mod scheme;
 mod session;
 mod stock;
 

@@ -293,7 +293,10 @@ fn the_choice_is_made_from_what_is_in_stock() {
             .enough_for(&function.expect("a function"), runs)
             .expect("an order")
     };
-    let order = |role| by(8, 1, by(4, 2, Preparation::new(role)));
+    let order = |role| {
+        let order = Preparation::new(role).scheme(SchemeId::HALF_GATES_TWO_CALL);
+        by(8, 1, by(4, 2, order))
+    };
     thread::scope(|scope| {
         scope.spawn(|| order(Role::Garbler).run(&mut a, &ours).expect("a stock"));
         order(Role::Evaluator)

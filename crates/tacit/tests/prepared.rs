@@ -183,6 +183,43 @@ fn what_is_prepared_is_used_once_and_what_is_missing_is_made_on_the_spot() {
 }
 
 #[test]
+fn a_function_runs_under_one_scheme_by_every_protocol_where_none_is_named() {
+    let chain = library::function("millionaires", &[("bits".to_owned(), 8)].into());
+    let chain = chain.expect("a function");
+    for (function, scheme) in [
+        (&chain, SchemeId::HALF_GATES_REKEYED),
+        (&aes_128(), SchemeId::HALF_GATES_TWO_CALL),
+    ] {
+        let parties = Parties::new();
+        let (a, b) = parties.prepare(&mut parties.meet(), |order| {
+            order.enough_for(function, 1).expect("no saves")
+        });
+        assert!(a.is_ok() && b.is_ok(), "{a:?} {b:?}");
+        let stocks = parties.stocks(0);
+        let schemes: Vec<_> = stocks.list().expect("a folder").into_iter().collect();
+        assert_eq!(schemes.len(), 1);
+        assert_eq!(schemes[0].scheme, scheme);
+        let job = || Job::new(function, Role::Garbler);
+        for job in [
+            job(),
+            job().prepared(&stocks),
+            job().batch(&stocks),
+            job().authenticated(),
+        ] {
+            assert_eq!(job.scheme_id(), scheme);
+        }
+    }
+    // One preparation fills the stock of one scheme.
+    let both = |order: Preparation<'static>| order.enough_for(&chain, 1)?.enough_for(&aes_128(), 1);
+    assert!(matches!(
+        both(Preparation::new(Role::Garbler)),
+        Err(Error::ApiMisuse(_))
+    ));
+    let named = Preparation::new(Role::Garbler).scheme(SchemeId::THREE_HALVES);
+    assert!(both(named).is_ok());
+}
+
+#[test]
 fn sessions_that_take_and_fill_at_once_all_run() {
     let (parties, function) = (Parties::new(), aes_128());
     let scheme = SchemeId::HALF_GATES_TWO_CALL;

@@ -7,6 +7,7 @@
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
+use tacit::garble::SchemeId;
 use tacit::{
     Cost, Fingerprint, Function, Identity, Listener, Outcome, OutsourcedJob, OutsourcedParameters,
     OutsourcedRole, Phase, Role, Session, Settings, Stocks,
@@ -135,7 +136,9 @@ impl Exchanged {
         function: &'f Function,
         role: OutsourcedRole,
     ) -> Result<OutsourcedJob<'f>, Error> {
-        let mut job = OutsourcedJob::new(function, self.parameters()?).threads(self.threads);
+        let mut job = OutsourcedJob::new(function, self.parameters()?)
+            .scheme(SchemeId::HALF_GATES_TWO_CALL)
+            .threads(self.threads);
         let owner = match role {
             OutsourcedRole::Generator => Role::Garbler,
             OutsourcedRole::Evaluator => Role::Evaluator,

@@ -61,7 +61,8 @@ pub(crate) struct PrepareArgs {
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
     /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`
-    /// lists both. half-gates unless given; both parties name the same
+    /// lists both. Unless given, half-gates with the hash that suits the function; both parties
+    /// name the same
     #[arg(long, visible_alias = "assumption", value_name = "NAME")]
     pub(crate) scheme: Option<String>,
     #[command(flatten)]

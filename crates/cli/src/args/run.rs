@@ -89,8 +89,8 @@ pub(crate) struct RunArgs {
     #[arg(long = "output", value_name = "NAME=FILE.csv", value_parser = pair)]
     pub(crate) outputs: Vec<(String, String)>,
     /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`
-    /// lists both. half-gates unless given, with the hash that suits the function where the
-    /// protocol is direct; both parties name the same
+    /// lists both. Unless given, half-gates with the hash that suits the function; both parties
+    /// name the same
     #[arg(long, visible_alias = "assumption", value_name = "NAME")]
     pub(crate) scheme: Option<String>,
     /// The protocol; all parties name the same. direct unless given; with --security malicious

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use tacit::garble::{LADDER, Shape};
+use tacit::scheme::default_scheme;
 use tacit_language::SourceMap;
 use tacit_language::lower::{CostFrame, LineCosts};
 
@@ -61,15 +61,9 @@ pub(super) fn show(name: &str, args: &InspectArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Bytes of a table for each AND gate, under the scheme that `direct` takes.
+/// Bytes of a table for each AND gate, under the function's default scheme.
 fn bytes_per_and(run: &RunCosts) -> u64 {
-    let function = &run.function;
-    let calls = function.components().iter().zip(function.component_calls());
-    let programs: Vec<_> = calls
-        .map(|(component, &calls)| (component.program(), u64::from(calls)))
-        .collect();
-    let scheme = Shape::of(&programs).half_gates();
-    let rung = LADDER.iter().find(|rung| rung.id == scheme);
+    let rung = default_scheme(&run.function).rung();
     rung.map_or(0, |rung| u64::from(rung.cost.and.bits) / 8)
 }
 

@@ -1,8 +1,8 @@
 //! The commands that carry a plan out: they can be pasted as they are.
 
 use tacit::Role;
-use tacit::garble::SchemeId;
 use tacit::plan::{Alternative, PlannedProtocol};
+use tacit::scheme::default_scheme;
 
 use super::PlanArgs;
 use crate::shell;
@@ -73,7 +73,7 @@ impl<'a> Commands<'a> {
         if self.of.cut.is_none() {
             words.extend(shell::ports(choice));
         }
-        if self.of.rung.id != SchemeId::HALF_GATES_TWO_CALL {
+        if self.of.rung.id != default_scheme(&self.of.function) {
             words.extend(["--scheme".to_owned(), self.of.rung.id.to_string()]);
         }
         words

@@ -26,7 +26,7 @@ impl OutsourcedJob<'_> {
         let inputs = self.input_bits(Role::Evaluator)?;
         let terms = Terms {
             function: self.function.digest(),
-            scheme: self.scheme,
+            scheme: self.scheme_id(),
             parameters: self.parameters,
         };
         let links = ((Peer::Generator, generator), (Peer::Cloud, cloud));

@@ -35,6 +35,7 @@ pub use tacit_protocol::outsourced::{
 
 use crate::cost::{Cost, PhaseCost, peak_memory_bytes};
 use crate::plan::ThreatModel;
+use crate::scheme::default_scheme;
 use crate::session::{OtNeed, Terms};
 use crate::{Error, Fingerprint, Job, OtExtension, Outcome, Stocks};
 
@@ -49,7 +50,7 @@ const PATIENCE: Duration = Duration::from_secs(15 * 60);
 pub struct OutsourcedJob<'f> {
     function: &'f Function,
     parameters: OutsourcedParameters,
-    scheme: SchemeId,
+    scheme: Option<SchemeId>,
     threads: NonZeroUsize,
     chain: Option<ChainPlace>,
     pin: Option<ChainVersion>,
@@ -72,14 +73,14 @@ struct ChainPlace {
 }
 
 impl<'f> OutsourcedJob<'f> {
-    /// A run of `function` with so many circuits, under half-gates, without inputs yet. All three
-    /// parties name the same.
+    /// A run of `function` with these parameters, without inputs yet. All three parties name the
+    /// same.
     #[must_use]
     pub fn new(function: &'f Function, parameters: OutsourcedParameters) -> Self {
         Self {
             function,
             parameters,
-            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            scheme: None,
             threads: NonZeroUsize::MIN,
             chain: None,
             pin: None,
@@ -100,8 +101,13 @@ impl<'f> OutsourcedJob<'f> {
     /// Garbles under another scheme: half-gates with one hash or the other.
     #[must_use]
     pub fn scheme(mut self, scheme: SchemeId) -> Self {
-        self.scheme = scheme;
+        self.scheme = Some(scheme);
         self
+    }
+
+    /// The scheme that was named, else the function's [`default_scheme`].
+    fn scheme_id(&self) -> SchemeId {
+        self.scheme.unwrap_or_else(|| default_scheme(self.function))
     }
 
     /// At a server: works on so many threads; the default is one.
@@ -161,7 +167,7 @@ impl<'f> OutsourcedJob<'f> {
     ///
     /// It does not under this scheme, or the function has more inputs than can be encoded.
     pub fn check(&self) -> Result<(), Error> {
-        with_outsourced_scheme(self.scheme, AnyScheme)?;
+        with_outsourced_scheme(self.scheme_id(), AnyScheme)?;
         self.client_ots().map(drop)
     }
 
@@ -217,7 +223,7 @@ impl<'f> OutsourcedJob<'f> {
             statistical_security_bits: self.parameters.statistical_security_bits(),
             base_ot: terms.base_ot,
             ot_extension: terms.ot_extension,
-            scheme: self.scheme,
+            scheme: self.scheme_id(),
             run: terms.run,
             function: self.function.digest(),
         }

@@ -41,7 +41,7 @@ impl OutsourcedJob<'_> {
             let mut server = Server::begin(&mut self, links, [Role::Garbler; 2])?;
             let (kept, past) = server.take_up::<GeneratorKeeps>(chain, Peer::Cloud, client)?;
             let run = server.run(kept.as_ref(), past, &inputs);
-            let result = with_outsourced_scheme(run.job.scheme, run)?;
+            let result = with_outsourced_scheme(run.job.scheme_id(), run)?;
             server.end(kept.as_ref(), result)
         })?;
         let outputs = self.as_role(Role::Garbler).outputs(&bits)?;
@@ -78,7 +78,7 @@ impl OutsourcedJob<'_> {
             let mut server = Server::begin(&mut self, links, roles)?;
             let (kept, past) = server.take_up::<CloudKeeps>(chain, Peer::Generator, client)?;
             let run = server.run(kept.as_ref(), past, &[]);
-            let result = with_outsourced_scheme(run.job.scheme, run)?;
+            let result = with_outsourced_scheme(run.job.scheme_id(), run)?;
             server.end(kept.as_ref(), result)
         })?;
         let and_gates = self.function.and_gates();

@@ -56,6 +56,7 @@ pub use offer::{PlannedProtocol, ThreatModel, UnknownThreatModel};
 use crate::Error;
 use crate::StockSummary;
 use crate::library::SizedProblem;
+use crate::scheme::best_scheme;
 use crate::stock::{DEFAULT_SECURITY_BITS, family, kind_of};
 
 /// Predictions that are nearer to each other than this share are taken as equal.
@@ -290,16 +291,13 @@ impl Planner {
         if let Some(scheme) = self.scheme {
             return Ok(vec![scheme.rung().map_err(unknown)?]);
         }
-        let programs = function.components().iter().map(Component::program);
-        let calls = function.component_calls().iter().copied().map(u64::from);
-        let programs: Vec<_> = programs.zip(calls).collect();
         let allowed = LADDER
             .iter()
             .filter(|rung| rung.assumption <= self.assumption);
         Ok(allowed
             .filter(|rung| match rung.assumption {
                 Assumption::IdealCipher => true,
-                other => other.scheme_for(&programs) == rung.id,
+                other => best_scheme(other, function) == rung.id,
             })
             .collect())
     }

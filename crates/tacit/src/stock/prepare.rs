@@ -27,6 +27,7 @@ use super::contents::OTS;
 use super::opened::{RIGHT_PAUSE, component_shape, kind_of, kinds_of, ot_shape};
 use super::{OT_BLOCK, OpenedStock, Stocks, ot_kind};
 use crate::driver::drive;
+use crate::scheme::default_scheme;
 use crate::session::{OtNeed, Terms};
 use crate::{Error, OtExtension, Session};
 
@@ -79,7 +80,9 @@ pub(crate) type Levels = BTreeMap<ComponentDigest, Wanted>;
 /// ```
 pub struct Preparation<'w> {
     role: Role,
-    scheme: SchemeId,
+    scheme: Option<SchemeId>,
+    /// What its functions run under where no scheme is named.
+    by_functions: Option<SchemeId>,
     levels: Levels,
     threads: NonZeroUsize,
     time_limit: Option<Duration>,
@@ -118,7 +121,8 @@ impl<'w> Preparation<'w> {
     pub fn new(role: Role) -> Self {
         Self {
             role,
-            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            scheme: None,
+            by_functions: None,
             levels: Levels::new(),
             threads: NonZeroUsize::MIN,
             time_limit: None,
@@ -126,11 +130,17 @@ impl<'w> Preparation<'w> {
         }
     }
 
-    /// Under this garbling scheme; the default is half-gates.
+    /// Under this garbling scheme. Without it, under the [`default_scheme`] of the functions, and
+    /// under two-call half-gates where only components and OTs are asked for.
     #[must_use]
     pub fn scheme(mut self, scheme: SchemeId) -> Self {
-        self.scheme = scheme;
+        self.scheme = Some(scheme);
         self
+    }
+
+    fn scheme_id(&self) -> SchemeId {
+        let by_functions = self.scheme.or(self.by_functions);
+        by_functions.unwrap_or(SchemeId::HALF_GATES_TWO_CALL)
     }
 
     /// Garbles on so many threads; the default is one.
@@ -160,9 +170,20 @@ impl<'w> Preparation<'w> {
     ///
     /// # Errors
     ///
-    /// The function has saved values.
+    /// The function has saved values, or no [scheme](Self::scheme) was named and an earlier
+    /// function takes another one: one preparation fills the stock of one scheme.
     pub fn enough_for(mut self, function: &Function, runs: u64) -> Result<Self, Error> {
         let demand = Demand::of(function)?;
+        if self.scheme.is_none() {
+            let scheme = default_scheme(function);
+            if self.by_functions.is_some_and(|other| other != scheme) {
+                return Err(Error::ApiMisuse(
+                    "the functions of one preparation run under different schemes; name one \
+                     scheme for all first, or prepare for each by itself",
+                ));
+            }
+            self.by_functions = Some(scheme);
+        }
         let blocks = demand.ots.div_ceil(OT_BLOCK);
         let needed = std::iter::once(blocks).chain(demand.instances);
         let needed: Vec<_> = needed.map(|count| count.saturating_mul(runs)).collect();
@@ -211,13 +232,15 @@ impl<'w> Preparation<'w> {
     #[must_use]
     pub fn table_bytes(&self) -> u64 {
         let kinds = self.levels.values();
-        let bytes = kinds.map(|wanted| match (&wanted.component, self.scheme.rung()) {
-            (Some(component), Ok(rung)) => {
-                let cost = rung.program_cost(component.program());
-                cost.table_bytes.saturating_mul(wanted.level)
-            }
-            _ => 0,
-        });
+        let bytes = kinds.map(
+            |wanted| match (&wanted.component, self.scheme_id().rung()) {
+                (Some(component), Ok(rung)) => {
+                    let cost = rung.program_cost(component.program());
+                    cost.table_bytes.saturating_mul(wanted.level)
+                }
+                _ => 0,
+            },
+        );
         bytes.fold(0, u64::saturating_add)
     }
 
@@ -228,13 +251,14 @@ impl<'w> Preparation<'w> {
     ///
     /// Whatever ends it; the session is then spent.
     pub fn run(self, session: &mut Session, stocks: &Stocks) -> Result<Prepared, Error> {
+        let scheme = self.scheme_id();
         let Self {
             role,
-            scheme,
             levels,
             threads,
             time_limit,
             mut watch,
+            ..
         } = self;
         let (begun, meter) = (Instant::now(), session.channel().meter());
         let kinds = session.guarded(|session| {

@@ -25,6 +25,7 @@ use super::{
     shape, with_batch_scheme,
 };
 use crate::driver::drive;
+use crate::scheme::default_scheme;
 use crate::session::OtNeed;
 use crate::stock::OpenedStock;
 use crate::stock::tries::{self, CountedTry, TryName};
@@ -50,7 +51,7 @@ pub struct BatchPreparation<'w> {
     function: &'w Function,
     executions: u64,
     statistical_security_bits: u8,
-    scheme: SchemeId,
+    scheme: Option<SchemeId>,
     threads: NonZeroUsize,
     time_limit: Option<Duration>,
     watch: Box<dyn FnMut(Progress) + Send + 'w>,
@@ -74,7 +75,7 @@ pub struct PreparedBatch {
 }
 
 impl<'w> BatchPreparation<'w> {
-    /// An order that there be so many executions of `function`, of a party in this role.
+    /// An order that there be `executions` executions of `function`, of a party in this role.
     #[must_use]
     pub fn new(role: Role, function: &'w Function, executions: u64) -> Self {
         Self {
@@ -82,7 +83,7 @@ impl<'w> BatchPreparation<'w> {
             function,
             executions,
             statistical_security_bits: DEFAULT_SECURITY_BITS,
-            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            scheme: None,
             threads: NonZeroUsize::MIN,
             time_limit: None,
             watch: Box::new(|_| ()),
@@ -97,11 +98,16 @@ impl<'w> BatchPreparation<'w> {
         self
     }
 
-    /// Under this garbling scheme, half-gates or three-halves; the default is half-gates.
+    /// Under this garbling scheme, half-gates or three-halves; without it under the function's
+    /// [`default_scheme`].
     #[must_use]
     pub fn scheme(mut self, scheme: SchemeId) -> Self {
-        self.scheme = scheme;
+        self.scheme = Some(scheme);
         self
+    }
+
+    fn scheme_id(&self) -> SchemeId {
+        self.scheme.unwrap_or_else(|| default_scheme(self.function))
     }
 
     /// Garbles, or checks, on so many threads; the default is one.
@@ -154,7 +160,7 @@ impl<'w> BatchPreparation<'w> {
             function: self.function,
             plan,
         };
-        let needs = with_batch_scheme(self.scheme, visitor)??;
+        let needs = with_batch_scheme(self.scheme_id(), visitor)??;
         Ok((plan, needs))
     }
 
@@ -184,18 +190,18 @@ impl<'w> BatchPreparation<'w> {
                 statistical_security_bits: self.statistical_security_bits,
                 base_ot: terms.base_ot,
                 ot_extension: terms.ot_extension,
-                scheme: self.scheme,
+                scheme: self.scheme_id(),
                 run: terms.run,
                 function: self.digest(),
             })?;
-            let mut opened = OpenedStock::open(session, stocks, self.role, self.scheme)?;
+            let mut opened = OpenedStock::open(session, stocks, self.role, self.scheme_id())?;
             let visitor = Fill {
                 order: &mut self,
                 session,
                 opened: &mut opened,
                 tag,
             };
-            let made = with_batch_scheme(visitor.order.scheme, visitor)??;
+            let made = with_batch_scheme(visitor.order.scheme_id(), visitor)??;
             session.keep_stock(opened);
             session.channel().set_time_limit(None);
             Ok(made)
