@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
-use tacit::plan::{Alternative, Plan, PlannedProtocol, Planner};
+use tacit::plan::{Alternative, Plan, Planner};
+use tacit::protocols::Protocol;
 use tacit::{Phase, Preparation, Settings, Stocks, library};
 use tacit_net::Link;
 
@@ -159,7 +160,7 @@ fn links(options: &Options) -> Vec<Link> {
 /// Whether an alternative is measured: every cut by `prepared`, and the best by `direct`.
 fn is_measured(plan: &Plan, one: &Alternative) -> bool {
     match one.protocol {
-        PlannedProtocol::Prepared => one.function.call_count() <= MOST_CALLS,
+        Protocol::Prepared => one.function.call_count() <= MOST_CALLS,
         _ => plan
             .fastest(|other| other.protocol == one.protocol)
             .is_some_and(|best| best.function.digest() == one.function.digest()),
@@ -190,7 +191,7 @@ fn measure(
             let online_ms = Spread::of(&online);
             let traffic = &planned.traffic;
             let early = match planned.protocol {
-                PlannedProtocol::Prepared => 0,
+                Protocol::Prepared => 0,
                 _ => traffic.garbler_early_bytes,
             };
             let received = early + traffic.garbler_late_bytes;
@@ -243,7 +244,7 @@ fn task(one: &Alternative, plans: &[(Link, Plan)], options: &Options) -> Exchang
     Exchanged {
         function,
         parameters,
-        is_prepared: one.protocol == PlannedProtocol::Prepared,
+        is_prepared: one.protocol == Protocol::Prepared,
         runs: if options.quick { 7 } else { 25 },
         links: plans.iter().map(|(link, _)| link.to_string()).collect(),
     }

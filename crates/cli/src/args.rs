@@ -33,7 +33,7 @@ pub(crate) use inspect::InspectArgs;
 pub(crate) use keygen::KeygenArgs;
 pub(crate) use language::{EvalArgs, FmtArgs, ProgramArgs};
 pub(crate) use pair::{AcceptArgs, InviteArgs, PairArgs, PairCommand};
-pub(crate) use party::{MeetArgs, ProtocolArg, RoleArg, StockArgs};
+pub(crate) use party::{MeetArgs, RoleArg, StockArgs};
 pub(crate) use prepare::{Counted, PrepareArgs, PrepareFor};
 pub(crate) use relay::RelayArgs;
 pub(crate) use run::{RunArgs, RunRoleArg};

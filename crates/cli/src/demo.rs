@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use serde_json::json;
 use tacit::garble::SchemeId;
-use tacit::plan::ThreatModel;
+use tacit::protocols::{Protocol, ThreatModel};
 use tacit::{
     Cost, Fingerprint, Function, Identity, Job, Listener, Outcome, Role, Session, Settings, Value,
     library,
 };
 
-use crate::args::{DemoArgs, ProtocolArg};
+use crate::args::DemoArgs;
 use crate::cancel;
 use crate::failure::Failure;
 use crate::log::Log;
@@ -240,7 +240,7 @@ fn tell(
         };
         let text = pretty(&json!({
             "version": JSON_VERSION,
-            "protocol": ProtocolArg::Direct.name(),
+            "protocol": Protocol::Direct.name(),
             "threat_model": ThreatModel::SemiHonest.to_string(),
             "scheme": rung.id.to_string(),
             "assumption": rung.assumption.to_string(),

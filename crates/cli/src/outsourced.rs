@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tacit::garble::Rung;
+use tacit::protocols::{DEFAULT_SECURITY_BITS, ThreatModel};
 use tacit::{
     CancelHandle, Cost, Fingerprint, Function, Identity, Listener,
     MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, NetError, OtExtension, Outcome,
@@ -21,7 +22,7 @@ use crate::failure::Failure;
 use crate::log::Log;
 use crate::progress::Bar;
 use crate::report::{JSON_VERSION, costs_json, costs_text, pretty, security};
-use crate::run::{SECURITY_BITS, scheme};
+use crate::run::scheme;
 use crate::typed::Runnable;
 use crate::{cancel, function, party, stock};
 
@@ -227,7 +228,7 @@ pub(crate) fn parameters(
         Err(_) if !is_allowed => Err(format!(
             "{copies} circuits and {bits} bits of the input checks give {} of statistical security, \
              and {MIN_SECURITY_BITS} are the least against a malicious party; take {COPIES} and \
-             {SECURITY_BITS}, or, to measure and for nothing else, give {option}",
+             {DEFAULT_SECURITY_BITS}, or, to measure and for nothing else, give {option}",
             security_bits_text(&parameters)
         )),
         _ => Ok(parameters),
@@ -250,14 +251,14 @@ fn security_bits_text(parameters: &OutsourcedParameters) -> String {
 
 fn parameters_of(args: &RunArgs) -> Result<OutsourcedParameters, Failure> {
     let copies = args.outsourced.copies.unwrap_or(COPIES);
-    if copies == 1 && args.security != tacit::plan::ThreatModel::SemiHonest {
+    if copies == 1 && args.security != ThreatModel::SemiHonest {
         return Err(Failure::Usage(format!(
             "--copies 1 is for parties that follow the protocol, and --security {} asks for more; \
              give more --copies, such as 256",
             args.security
         )));
     }
-    let bits = args.security_bits.unwrap_or(SECURITY_BITS);
+    let bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
     let allow = (
         "--insecure-for-measurements",
         args.outsourced.insecure_for_measurements,
@@ -484,7 +485,7 @@ struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    fn threat_model(&self) -> tacit::plan::ThreatModel {
+    fn threat_model(&self) -> ThreatModel {
         OutsourcedJob::new(self.function, self.parameters).threat_model()
     }
 

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value as Json, json};
 use tacit::garble::Assumption;
-use tacit::plan::{Alternative, InStock, Plan, Planner, ThreatModel};
+use tacit::plan::{Alternative, InStock, Plan, Planner};
+use tacit::protocols::ThreatModel;
 use tacit::{Function, Link, Role};
 
 use crate::args::{FunctionArgs, RoleArg};

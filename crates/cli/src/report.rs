@@ -9,11 +9,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
 use tacit::garble::Rung;
-use tacit::plan::ThreatModel;
+use tacit::protocols::{Protocol, ThreatModel};
 use tacit::{Cost, Function, Phase, PhaseCost, Role, Value};
 use tacit_language::TypedFunction;
-
-use crate::args::ProtocolArg;
 
 /// The version of every JSON object that the command prints.
 pub(crate) const JSON_VERSION: u32 = 1;
@@ -27,7 +25,7 @@ pub(crate) struct Setting<'a> {
     /// The program that it is of, if it is of one.
     pub(crate) typed: Option<&'a TypedFunction>,
     pub(crate) role: Role,
-    pub(crate) protocol: ProtocolArg,
+    pub(crate) protocol: Protocol,
     /// s, where the protocol has one.
     pub(crate) security_bits: Option<u8>,
     /// Whether tries are counted that the peer does not finish, so that s is of all runs together.

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use tacit::garble::{Assumption, Rung, SchemeId};
-use tacit::plan::ThreatModel;
+use tacit::protocols::{DEFAULT_SECURITY_BITS, Protocol, StockUse, ThreatModel};
 use tacit::scheme::{best_scheme, default_scheme};
 use tacit::{
     AbortReason, BatchPreparation, Cost, Function, Job, Role, SecurityScope, StockName, Stocks,
 };
 
-use crate::args::{ProtocolArg, RunArgs, RunRoleArg};
+use crate::args::{RunArgs, RunRoleArg};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::log::Log;
@@ -19,9 +19,6 @@ use crate::report::{Setting, costs_text, pretty};
 use crate::typed::{OutputFiles, Runnable};
 use crate::{cancel, function, outsourced, shell, stock};
 
-/// The statistical security of `batch`, unless told otherwise.
-pub(crate) const SECURITY_BITS: u8 = 40;
-
 /// Runs the command. Everything of this party's is checked before the peer hears of it.
 ///
 /// # Errors
@@ -30,7 +27,7 @@ pub(crate) const SECURITY_BITS: u8 = 40;
 pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let mut protocol = protocol(args)?;
-    if protocol == ProtocolArg::Outsourced {
+    if protocol == Protocol::Outsourced {
         return outsourced::run(args, &config, log);
     }
     refuse_for_two(args, protocol)?;
@@ -50,13 +47,12 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         function.name(),
         function.digest()
     ));
-    let security_bits = args.security_bits.unwrap_or(SECURITY_BITS);
-    if is_open(args) && checked_in_stock(args, &config, &party, function, role)? {
-        protocol = ProtocolArg::Batch;
-    }
+    let security_bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
     if is_open(args) {
+        let checked = || checked_in_stock(args, &config, &party, function, role);
+        protocol = Protocol::by_default(args.security, checked)?;
         let why = match protocol {
-            ProtocolArg::Batch => "a checked execution of the function is in stock",
+            Protocol::Batch => "a checked execution of the function is in stock",
             _ => "no checked execution of the function is in stock",
         };
         eprintln!(
@@ -65,20 +61,19 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         );
     }
     let rung = scheme(args.scheme.as_deref(), Some(function))?;
-    let stocks = match protocol {
-        ProtocolArg::Direct | ProtocolArg::Outsourced => None,
-        // Nobody in particular is at the other end, and so nobody whose tries could be counted.
-        ProtocolArg::Authenticated if args.plain_loopback => None,
-        ProtocolArg::Prepared | ProtocolArg::Batch if args.plain_loopback => {
+    let is_authenticated = protocol == Protocol::Authenticated;
+    let stocks = match (args.plain_loopback, protocol.stock_use()) {
+        (true, StockUse::Components | StockUse::Executions) => {
             return Err(Failure::Usage(
                 "what is in stock belongs to two identities, and --plain-loopback has none; give \
                  --identity and --peer"
                     .to_owned(),
             ));
         }
-        ProtocolArg::Prepared | ProtocolArg::Batch | ProtocolArg::Authenticated => {
-            Some(stock::open(args.stock.stock.as_deref(), &config)?)
-        }
+        // Without identities there is nobody whose tries could be counted.
+        (true, StockUse::Nothing) => None,
+        (false, StockUse::Nothing) if !is_authenticated => None,
+        (false, _) => Some(stock::open(args.stock.stock.as_deref(), &config)?),
     };
     let values = runnable.gather(role, &args.inputs, args.input_file.as_deref())?;
     let files = OutputFiles::new(&args.outputs, &runnable, role)?;
@@ -91,7 +86,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         values.len()
     ));
 
-    if let (ProtocolArg::Batch, Some(stocks), Some([own, peer])) =
+    if let (Protocol::Batch, Some(stocks), Some([own, peer])) =
         (protocol, &stocks, party.fingerprints())
     {
         // What batch cannot do, a scheme that is not for it above all, shows in a plan.
@@ -122,14 +117,14 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     let job = |stocks: Option<&Stocks>| {
         let job = Job::new(function, role).scheme(rung.id);
         match (protocol, stocks) {
-            (ProtocolArg::Batch, Some(stocks)) => job
+            (Protocol::Batch, Some(stocks)) => job
                 .batch(stocks)
                 .statistical_security_bits(security_bits)
                 .threads(args.threads),
-            (ProtocolArg::Authenticated, Some(stocks)) => job
+            (Protocol::Authenticated, Some(stocks)) => job
                 .authenticated_counted(stocks)
                 .statistical_security_bits(security_bits),
-            (ProtocolArg::Authenticated, None) => {
+            (Protocol::Authenticated, None) => {
                 job.authenticated().statistical_security_bits(security_bits)
             }
             (_, Some(stocks)) => job.prepared(stocks),
@@ -141,7 +136,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         typed: runnable.typed(),
         role,
         protocol,
-        security_bits: (protocol.threat_model() == ThreatModel::Malicious).then_some(security_bits),
+        security_bits: protocol.has_security_bits().then_some(security_bits),
         counts_tries: stocks.is_some(),
         rung,
         peer,
@@ -249,15 +244,13 @@ fn nothing_checked(args: &RunArgs, function: &Function, rung: &Rung, security_bi
 }
 
 /// The protocol that the arguments ask for: never one that withstands less than they say.
-fn protocol(args: &RunArgs) -> Result<ProtocolArg, Failure> {
+fn protocol(args: &RunArgs) -> Result<Protocol, Failure> {
     let asked = args.security;
-    let protocol = args.protocol.unwrap_or(match asked {
-        ThreatModel::SemiHonest => ProtocolArg::Direct,
-        ThreatModel::Malicious => ProtocolArg::Authenticated,
-        ThreatModel::MaliciousNonColluding => ProtocolArg::Outsourced,
-    });
+    // Where it is open, the stock is looked at once the function is known.
+    let by_default = || Protocol::by_default(asked, || Ok::<_, Failure>(false));
+    let protocol = args.protocol.map_or_else(by_default, Ok)?;
     let has = protocol.threat_model();
-    let is_outsourced = protocol == ProtocolArg::Outsourced;
+    let is_outsourced = protocol == Protocol::Outsourced;
     // Three parties that follow the protocol are a case of three that do not.
     let covers = has.covers(asked) || is_outsourced && asked == ThreatModel::SemiHonest;
     if !covers {
@@ -270,8 +263,7 @@ fn protocol(args: &RunArgs) -> Result<ProtocolArg, Failure> {
             ThreatModel::MaliciousNonColluding
         )));
     }
-    let has_bits = protocol.threat_model() != ThreatModel::SemiHonest;
-    if args.security_bits.is_some() && !has_bits {
+    if args.security_bits.is_some() && !protocol.has_security_bits() {
         return Err(Failure::Usage(format!(
             "--security-bits is the statistical security of authenticated, batch and outsourced, and \
              {} has none; leave it out, or give --protocol authenticated",
@@ -305,12 +297,12 @@ fn checked_in_stock(
         scheme: scheme(args.scheme.as_deref(), Some(function))?.id,
     };
     let stocks = stock::open(args.stock.stock.as_deref(), config)?;
-    let security_bits = args.security_bits.unwrap_or(SECURITY_BITS);
+    let security_bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
     Ok(stocks.executions_left(&stock, function, security_bits)? > 0)
 }
 
 /// Refuses flags that are for three parties.
-fn refuse_for_two(args: &RunArgs, protocol: ProtocolArg) -> Result<(), Failure> {
+fn refuse_for_two(args: &RunArgs, protocol: Protocol) -> Result<(), Failure> {
     let given = &args.outsourced;
     let named = [
         ("--generator", given.generator.is_some()),

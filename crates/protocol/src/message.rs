@@ -27,11 +27,17 @@ macro_rules! one_byte_enum {
             pub fn byte(self) -> u8 {
                 self as u8
             }
+
+            /// Its name, as messages for people have it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $(Self::$variant => $text,)* })
+                f.write_str(self.name())
             }
         }
     };

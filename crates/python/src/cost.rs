@@ -1,7 +1,8 @@
 //! What a function costs before it runs: a row for each protocol, as the planner has them.
 
 use pyo3::prelude::*;
-use tacit::plan::{PlannedProtocol, Planner, ThreatModel};
+use tacit::plan::Planner;
+use tacit::protocols::{Protocol, ThreatModel};
 use tacit::{Error, Function, Link};
 
 use crate::error;
@@ -45,7 +46,8 @@ pub(crate) fn rows(
         planner.clone().plan_uncut(function.clone())
     });
     let plan = planned.map_err(|error| error::raise(py, error))?;
-    let fastest = PlannedProtocol::ALL.map(|protocol| plan.fastest(|one| one.protocol == protocol));
+    let fastest =
+        Protocol::between_two().map(|protocol| plan.fastest(|one| one.protocol == protocol));
     let row = |one: &tacit::plan::Alternative| {
         let (traffic, needs) = (&one.traffic, !one.protocol.is_from_nothing());
         Row {
@@ -66,5 +68,5 @@ pub(crate) fn rows(
             },
         }
     };
-    Ok(fastest.into_iter().flatten().map(row).collect())
+    Ok(fastest.flatten().map(row).collect())
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use etcetera::BaseStrategy;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tacit::protocols::{DEFAULT_SECURITY_BITS, Protocol, ThreatModel};
 use tacit::{
     BatchPreparation, CancelHandle, Cost, Fingerprint, Job, Outcome, Preparation, Progress, Role,
     SecurityScope, StockName, Stocks,
@@ -40,15 +41,6 @@ struct Terms {
     security_bits: Option<u8>,
     timeout: Option<f64>,
     progress: Option<Py<PyAny>>,
-}
-
-/// The protocols, by the names that they have on the command line.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Protocol {
-    Direct,
-    Prepared,
-    Batch,
-    Authenticated,
 }
 
 /// What a phase of a run took: its name, seconds, bytes sent and received, and rounds.
@@ -128,7 +120,7 @@ struct Run<'f> {
     function: &'f tacit::Function,
     role: Role,
     protocol: Option<Protocol>,
-    malicious: bool,
+    threat_model: ThreatModel,
     security_bits: Option<u8>,
     limit: Option<Duration>,
 }
@@ -143,24 +135,21 @@ impl<'f> Run<'f> {
                 return Err(error::usage(py, &message));
             }
         };
-        let protocol = terms
-            .protocol
-            .as_deref()
-            .map(|name| Protocol::named(py, name));
+        let protocol = terms.protocol.as_deref().map(|name| named(py, name));
         let protocol = protocol.transpose()?;
-        let malicious = match terms.security.as_deref() {
-            None => protocol.is_some_and(Protocol::is_malicious),
-            Some("semi-honest") => false,
-            Some("malicious") => true,
-            Some(other) => {
+        let has = protocol.map_or(ThreatModel::SemiHonest, Protocol::threat_model);
+        let asked = match terms.security.as_deref().map(str::parse) {
+            None => has,
+            Some(Ok(asked @ (ThreatModel::SemiHonest | ThreatModel::Malicious))) => asked,
+            Some(_) => {
+                let other = terms.security.as_deref().unwrap_or_default();
                 let message =
                     format!("security is {other:?}; give \"semi-honest\" or \"malicious\"");
                 return Err(error::usage(py, &message));
             }
         };
         if let Some(protocol) = protocol
-            && malicious
-            && !protocol.is_malicious()
+            && !has.covers(asked)
         {
             let message = format!(
                 "security=\"malicious\" is asked for, and the protocol {} is secure against \
@@ -175,7 +164,7 @@ impl<'f> Run<'f> {
             function: function.lowered(),
             role,
             protocol,
-            malicious: malicious || protocol.is_some_and(Protocol::is_malicious),
+            threat_model: if has.covers(asked) { has } else { asked },
             security_bits: terms.security_bits,
             limit: limit.transpose()?,
         })
@@ -183,39 +172,19 @@ impl<'f> Run<'f> {
 
     /// s, of what is secure against malicious parties.
     fn bits(&self) -> u8 {
-        self.security_bits.unwrap_or(40)
+        self.security_bits.unwrap_or(DEFAULT_SECURITY_BITS)
     }
 }
 
-impl Protocol {
-    const ALL: [Self; 4] = [
-        Self::Direct,
-        Self::Prepared,
-        Self::Batch,
-        Self::Authenticated,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::Prepared => "prepared",
-            Self::Batch => "batch",
-            Self::Authenticated => "authenticated",
-        }
-    }
-
-    fn is_malicious(self) -> bool {
-        matches!(self, Self::Batch | Self::Authenticated)
-    }
-
-    fn named(py: Python<'_>, name: &str) -> PyResult<Self> {
-        let found = Self::ALL.into_iter().find(|one| one.name() == name);
-        found.ok_or_else(|| {
-            let known = Self::ALL.map(Self::name).join(", ");
-            let message = format!("there is no protocol {name:?} between two; there are {known}");
-            error::usage(py, &message)
-        })
-    }
+/// The protocol of this name between two parties.
+fn named(py: Python<'_>, name: &str) -> PyResult<Protocol> {
+    let found = Protocol::between_two().find(|one| one.name() == name);
+    found.ok_or_else(|| {
+        let known: Vec<_> = Protocol::between_two().map(Protocol::name).collect();
+        let known = known.join(", ");
+        let message = format!("there is no protocol {name:?} between two; there are {known}");
+        error::usage(py, &message)
+    })
 }
 
 #[pymethods]
@@ -255,19 +224,17 @@ impl Session {
             job = job.input(&name, value);
         }
         job.input_bits().map_err(|error| error::raise(py, error))?;
-        let protocol = match run.protocol {
-            Some(protocol) => protocol,
-            None if !run.malicious => Protocol::Direct,
-            None if self.has_checked(py, &job, &run)? => Protocol::Batch,
-            None => Protocol::Authenticated,
-        };
+        let checked = || self.has_checked(py, &job, &run);
+        let by_default = || Protocol::by_default(run.threat_model, checked);
+        let protocol = run.protocol.map_or_else(by_default, Ok)?;
         job = match protocol {
-            Protocol::Direct => job,
             Protocol::Prepared => job.prepared(&self.stocks(py)?),
             Protocol::Batch => job.batch(&self.stocks(py)?),
             Protocol::Authenticated => job.authenticated_counted(&self.stocks(py)?),
+            // No run here is of three parties.
+            _ => job,
         };
-        if run.malicious {
+        if protocol.has_security_bits() {
             job = job.statistical_security_bits(run.bits());
         }
         if let Some(limit) = run.limit {
@@ -290,9 +257,9 @@ impl Session {
         terms: Terms,
     ) -> PyResult<Vec<PreparedRow>> {
         let run = Run::new(py, function, &terms)?;
-        let protocol = run.protocol.unwrap_or(match run.malicious {
-            true => Protocol::Batch,
-            false => Protocol::Prepared,
+        let protocol = run.protocol.unwrap_or(match run.threat_model {
+            ThreatModel::SemiHonest => Protocol::Prepared,
+            _ => Protocol::Batch,
         });
         let stocks = self.stocks(py)?;
         let at = Mutex::new(Progress::default());
@@ -324,7 +291,7 @@ impl Session {
                 })?;
                 Ok(vec![(name, prepared.made, prepared.available)])
             }
-            Protocol::Direct | Protocol::Authenticated => {
+            _ => {
                 let message = format!(
                     "the protocol {} takes nothing that is prepared; prepare for \"prepared\" or \
                      \"batch\"",

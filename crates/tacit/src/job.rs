@@ -12,19 +12,18 @@ use tacit_protocol::authenticated::{self, LotSize, SecurityBits};
 use tacit_protocol::direct::{self, Evaluating, Garbling};
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared;
-use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
+use tacit_protocol::session::{Proposal, RunTag};
 use zeroize::Zeroizing;
 
 use crate::authenticated::{AuthenticatedRun, construction};
 use crate::cost::{Clock, Cost, Phase, PhaseCost, peak_memory_bytes};
 use crate::driver::drive;
 use crate::outsourced::ChainVersion;
-use crate::plan::ThreatModel;
+use crate::protocols::{DEFAULT_SECURITY_BITS, Protocol, ThreatModel};
 use crate::scheme::default_scheme;
 use crate::session::{CountedEpoch, OtNeed, Terms};
 use crate::stock::{
-    BatchOutcome, BatchRun, DEFAULT_SECURITY_BITS, LeaseOrder, OpenedStock, PreparedRun,
-    TakenNumbers, check_scheme,
+    BatchOutcome, BatchRun, LeaseOrder, OpenedStock, PreparedRun, TakenNumbers, check_scheme,
 };
 use crate::{Error, Session, Stocks, Tried};
 
@@ -34,7 +33,7 @@ pub struct Job<'f> {
     role: Role,
     /// The scheme, if one was named.
     scheme: Option<SchemeId>,
-    protocol: Protocol,
+    material: Material,
     statistical_security_bits: u8,
     threads: NonZeroUsize,
     /// Runs after this one for which leases are made with it.
@@ -46,7 +45,7 @@ pub struct Job<'f> {
 }
 
 /// By which protocol, and where it takes its material from.
-enum Protocol {
+enum Material {
     Direct,
     Prepared(Stocks),
     Batch(Stocks),
@@ -95,7 +94,7 @@ impl<'f> Job<'f> {
             function,
             role,
             scheme: None,
-            protocol: Protocol::Direct,
+            material: Material::Direct,
             statistical_security_bits: DEFAULT_SECURITY_BITS,
             threads: NonZeroUsize::MIN,
             runs_ahead: 0,
@@ -130,7 +129,7 @@ impl<'f> Job<'f> {
     /// is garbled on the spot. The parties must be authenticated to each other.
     #[must_use]
     pub fn prepared(mut self, stocks: &Stocks) -> Self {
-        self.protocol = Protocol::Prepared(stocks.clone());
+        self.material = Material::Prepared(stocks.clone());
         self
     }
 
@@ -139,7 +138,7 @@ impl<'f> Job<'f> {
     /// ([`Error::NothingChecked`]): [`BatchPreparation`](crate::BatchPreparation) makes them.
     #[must_use]
     pub fn batch(mut self, stocks: &Stocks) -> Self {
-        self.protocol = Protocol::Batch(stocks.clone());
+        self.material = Material::Batch(stocks.clone());
         self
     }
 
@@ -148,7 +147,7 @@ impl<'f> Job<'f> {
     /// ([`SecurityScope::ThisRun`]).
     #[must_use]
     pub fn authenticated(mut self) -> Self {
-        self.protocol = Protocol::Authenticated(None);
+        self.material = Material::Authenticated(None);
         self
     }
 
@@ -157,7 +156,7 @@ impl<'f> Job<'f> {
     /// It is the first run of a session in this role that decides whether the session counts.
     #[must_use]
     pub fn authenticated_counted(mut self, stocks: &Stocks) -> Self {
-        self.protocol = Protocol::Authenticated(Some(stocks.clone()));
+        self.material = Material::Authenticated(Some(stocks.clone()));
         self
     }
 
@@ -179,15 +178,23 @@ impl<'f> Job<'f> {
     /// Against whom the run is to be secure.
     #[must_use]
     pub fn threat_model(&self) -> ThreatModel {
-        match self.protocol {
-            Protocol::Direct | Protocol::Prepared(_) => ThreatModel::SemiHonest,
-            Protocol::Batch(_) | Protocol::Authenticated(_) => ThreatModel::Malicious,
+        self.protocol().threat_model()
+    }
+
+    /// The protocol of the run.
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        match self.material {
+            Material::Direct => Protocol::Direct,
+            Material::Prepared(_) => Protocol::Prepared,
+            Material::Batch(_) => Protocol::Batch,
+            Material::Authenticated(_) => Protocol::Authenticated,
         }
     }
 
     /// s, where there is one.
     fn security_bits(&self) -> Option<u8> {
-        let has = self.threat_model() == ThreatModel::Malicious;
+        let has = self.protocol().has_security_bits();
         has.then_some(self.statistical_security_bits)
     }
 
@@ -263,12 +270,12 @@ impl<'f> Job<'f> {
     ///
     /// It keeps no saved values, does not run under the scheme, or offers no such s.
     pub fn check(&self) -> Result<(), Error> {
-        match &self.protocol {
-            Protocol::Direct => direct::check(self.function)?,
-            Protocol::Prepared(_) => prepared::check(self.function)?,
+        match &self.material {
+            Material::Direct => direct::check(self.function)?,
+            Material::Prepared(_) => prepared::check(self.function)?,
             // Of functions only what can be run is ever in stock.
-            Protocol::Batch(_) => check_scheme(self.scheme_id())?,
-            Protocol::Authenticated(_) => {
+            Material::Batch(_) => check_scheme(self.scheme_id())?,
+            Material::Authenticated(_) => {
                 authenticated::check(self.function)?;
                 construction(self.scheme_id())?;
                 SecurityBits::new(self.statistical_security_bits)?;
@@ -299,17 +306,17 @@ impl<'f> Job<'f> {
                 .agree(self.ot_need(), |terms| self.proposal(&terms))
                 .map_err(|error| error.of_function(self.function))?;
             let agreement = clock.stop(Phase::Agreement, session);
-            let mut ran = match &self.protocol {
-                Protocol::Direct => self.run_direct(session, tag, &inputs)?,
-                Protocol::Prepared(stocks) => {
+            let mut ran = match &self.material {
+                Material::Direct => self.run_direct(session, tag, &inputs)?,
+                Material::Prepared(stocks) => {
                     let stocks = stocks.clone();
                     self.run_prepared(session, &stocks, tag, &inputs)?
                 }
-                Protocol::Batch(stocks) => {
+                Material::Batch(stocks) => {
                     let stocks = stocks.clone();
                     self.run_batch(session, &stocks, &inputs)?
                 }
-                Protocol::Authenticated(stocks) => {
+                Material::Authenticated(stocks) => {
                     let stocks = stocks.clone();
                     self.run_authenticated(session, stocks.as_ref(), tag, &inputs)?
                 }
@@ -323,9 +330,9 @@ impl<'f> Job<'f> {
             phases,
             and_gates: self.function.and_gates(),
             and_gates_on_the_spot,
-            ot_extension: match self.protocol {
-                Protocol::Direct | Protocol::Authenticated(_) => Some(session.ot_extension()),
-                Protocol::Prepared(_) | Protocol::Batch(_) => None,
+            ot_extension: match self.material {
+                Material::Direct | Material::Authenticated(_) => Some(session.ot_extension()),
+                Material::Prepared(_) | Material::Batch(_) => None,
             },
             peak_memory_bytes: peak_memory_bytes(),
         };
@@ -503,11 +510,11 @@ impl<'f> Job<'f> {
 
     /// The OTs that are made for the run; under `prepared` those are in stock, or all of them.
     fn ot_need(&self) -> OtNeed {
-        let security = match self.protocol {
-            Protocol::Direct => Security::SemiHonest,
-            Protocol::Prepared(_) => Security::Malicious,
-            Protocol::Batch(_) => return OtNeed::NONE,
-            Protocol::Authenticated(_) => {
+        let security = match self.material {
+            Material::Direct => Security::SemiHonest,
+            Material::Prepared(_) => Security::Malicious,
+            Material::Batch(_) => return OtNeed::NONE,
+            Material::Authenticated(_) => {
                 return OtNeed {
                     count: self.authenticated_ots(),
                     security: Security::Malicious,
@@ -532,12 +539,7 @@ impl<'f> Job<'f> {
 
     fn proposal(&self, terms: &Terms) -> Proposal {
         Proposal {
-            protocol: match self.protocol {
-                Protocol::Direct => ProtocolId::Direct,
-                Protocol::Prepared(_) => ProtocolId::Prepared,
-                Protocol::Batch(_) => ProtocolId::Batch,
-                Protocol::Authenticated(_) => ProtocolId::Authenticated,
-            },
+            protocol: self.protocol().wire_id(),
             role: self.role,
             statistical_security_bits: self.security_bits().unwrap_or(0),
             base_ot: terms.base_ot,

@@ -27,6 +27,7 @@
 //! | [`Stocks`], [`Preparation`], [`BatchPreparation`] | what two parties have prepared, and how they prepare more |
 //! | [`OutsourcedJob`], [`KeptChain`] | a run in which a cloud does the evaluator's work, and what it keeps |
 //! | [`plan`] | which protocol, scheme and cut of a function cost least over a link, and why |
+//! | [`protocols`] | the protocols, what each withstands, and what it takes from the stock |
 //! | [`scheme`] | the garbling scheme of a run for which nobody names one |
 //! | [`Error`] | what went wrong, whose fault it is and what to do |
 #![forbid(unsafe_code)]
@@ -40,6 +41,7 @@ mod job;
 pub mod library;
 mod outsourced;
 pub mod plan;
+pub mod protocols;
 pub mod scheme;
 mod session;
 mod stock;

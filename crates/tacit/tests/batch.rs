@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use tacit::garble::SchemeId;
-use tacit::plan::ThreatModel;
+use tacit::protocols::ThreatModel;
 use tacit::{
     BatchPreparation, Category, ComponentDigest, Error, Function, Identity, Job, Listener, Outcome,
     PreparedBatch, Role, Session, Settings, Stocks, Type, Value, library,

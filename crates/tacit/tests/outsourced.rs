@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tacit::plan::ThreatModel;
+use tacit::protocols::ThreatModel;
 use tacit::{
     Category, ChainStatus, ChainVersion, Error, Fingerprint, Function, Identity, Listener, Outcome,
     OutsourcedJob, OutsourcedParameters, Session, Settings, StockError, Stocks, library,

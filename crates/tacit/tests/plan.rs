@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use tacit::garble::{Assumption, SchemeId};
-use tacit::plan::{Alternative, Calibration, InStock, Plan, PlannedProtocol, Planner, ThreatModel};
+use tacit::plan::{Alternative, Calibration, InStock, Plan, Planner};
+use tacit::protocols::{Protocol, ThreatModel};
 use tacit::{
     BatchPreparation, Category, Cost, Error, Function, FunctionBuilder, Identity, Job, Listener,
     Phase, Preparation, Recipient, Role, Session, Settings, Stocks, Value, library,
@@ -61,7 +62,7 @@ fn job<'f>(function: &'f Function, role: Role, scheme: SchemeId) -> Job<'f> {
 }
 
 /// The evaluator's cost of a session's second run, which has neither base OTs nor leases in it.
-fn second_run(function: &Function, scheme: SchemeId, protocol: PlannedProtocol) -> Cost {
+fn second_run(function: &Function, scheme: SchemeId, protocol: Protocol) -> Cost {
     let folders = [(); 2].map(|()| TempDir::new().expect("a folder"));
     let stocks = folders
         .each_ref()
@@ -69,7 +70,7 @@ fn second_run(function: &Function, scheme: SchemeId, protocol: PlannedProtocol) 
     let [ours, theirs] = stocks.map(|stocks| stocks.expect("a folder"));
     let (mut a, mut b) = meet();
     let play = |session: &mut Session, role: Role, stocks: &Stocks| -> Result<Cost, Error> {
-        let prepared = protocol == PlannedProtocol::Prepared;
+        let prepared = protocol == Protocol::Prepared;
         if prepared {
             let order = Preparation::new(role)
                 .scheme(scheme)
@@ -151,7 +152,7 @@ fn bytes_are_those_of_runs() {
                 let (early, late) = (traffic.garbler_early_bytes, traffic.garbler_late_bytes);
                 let back = traffic.evaluator_bytes;
                 let (planned, found) = match one.protocol {
-                    PlannedProtocol::Prepared => {
+                    Protocol::Prepared => {
                         let (before, _) = bytes(Phase::Preparation);
                         ([early, late, back], [before, received, sent])
                     }
@@ -188,13 +189,13 @@ fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
         all.filter(move |one| one.protocol == protocol)
     };
     // Half-gates by either hash; and three-halves.
-    assert_eq!(by(PlannedProtocol::Authenticated).count(), 2);
-    assert_eq!(by(PlannedProtocol::Batch).count(), 3);
+    assert_eq!(by(Protocol::Authenticated).count(), 2);
+    assert_eq!(by(Protocol::Batch).count(), 3);
     assert_eq!(plan.alternatives.len(), 5);
-    assert_eq!(plan.choice().protocol, PlannedProtocol::Batch);
+    assert_eq!(plan.choice().protocol, Protocol::Batch);
     let mut empty = asked().stock(InStock::default());
     let empty = empty.plan_uncut(function.clone()).expect("a plan");
-    assert_eq!(empty.choice().protocol, PlannedProtocol::Authenticated);
+    assert_eq!(empty.choice().protocol, Protocol::Authenticated);
     assert!(empty.choice().can_run_now());
 
     let folders = [(); 2].map(|()| TempDir::new().expect("a folder"));
@@ -226,7 +227,7 @@ fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
         garbler.join().expect("no panic").expect("runs");
         evaluator
     });
-    let protocols = [PlannedProtocol::Batch, PlannedProtocol::Authenticated];
+    let protocols = [Protocol::Batch, Protocol::Authenticated];
     for (cost, protocol) in costs.iter().zip(protocols) {
         let online = cost.phases.iter().find(|cost| cost.phase == Phase::Run);
         let online = online.expect("an online phase").traffic;
@@ -275,7 +276,7 @@ fn the_choice_is_made_from_what_is_in_stock() {
         "levenshtein",
         &lengths,
     );
-    assert_eq!(empty.choice().protocol, PlannedProtocol::Direct);
+    assert_eq!(empty.choice().protocol, Protocol::Direct);
     let better = empty.better().expect("a faster one, once prepared");
     assert_eq!(better.function.name(), "edit-distance");
 
@@ -316,5 +317,5 @@ fn the_choice_is_made_from_what_is_in_stock() {
     assert_eq!(small.and_then(|one| one.runs_in_stock), Some(2));
     // Lengths the other way round have as many tiles, and another distance, which is not there.
     let turned = plan(&mut planner, "levenshtein", &[("n", 32), ("m", 24)]);
-    assert_eq!(turned.choice().protocol, PlannedProtocol::Direct);
+    assert_eq!(turned.choice().protocol, Protocol::Direct);
 }

@@ -1,8 +1,7 @@
 //! The conformance suite of protocols: one function gives the same result under each of them.
 //!
 //! [`conformance`] runs a function between two sessions of this process by every protocol of two
-//! parties, and compares what each party gets with the function in the clear. A protocol that is
-//! added joins [`WAYS`].
+//! parties, and compares what each party gets with the function in the clear.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use tacit::garble::SchemeId;
-use tacit::plan::ThreatModel;
+use tacit::protocols::Protocol;
 use tacit::{
     BatchPreparation, Error, Fingerprint, Function, Job, Outcome, Preparation, Role, Session, Side,
     Stocks, Value,
@@ -24,30 +23,12 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// Most bytes of a stock.
 const STOCK_BYTES: u64 = 1 << 30;
 
-/// A protocol as it is used: what is prepared first, and the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Garbled and sent on the spot.
-    Direct,
-    /// From components in stock.
-    Prepared,
-    /// From a checked execution in stock.
-    Batch,
-    /// With authenticated tables, from nothing.
-    Authenticated,
-}
-
-/// Every protocol.
-pub const WAYS: [Way; 4] = [Way::Direct, Way::Prepared, Way::Batch, Way::Authenticated];
-
-impl Way {
-    /// Schemes that it runs under, one of each layout of tables; of `authenticated`, which has its
-    /// own, each hash.
-    const fn schemes(self) -> [SchemeId; 2] {
-        match self {
-            Self::Authenticated => [SchemeId::HALF_GATES_TWO_CALL, SchemeId::HALF_GATES_REKEYED],
-            _ => [SchemeId::HALF_GATES_TWO_CALL, SchemeId::THREE_HALVES],
-        }
+/// Schemes that a protocol runs under here, one of each layout of tables; of `authenticated`, which
+/// has its own, each hash.
+const fn schemes(protocol: Protocol) -> [SchemeId; 2] {
+    match protocol {
+        Protocol::Authenticated => [SchemeId::HALF_GATES_TWO_CALL, SchemeId::HALF_GATES_REKEYED],
+        _ => [SchemeId::HALF_GATES_TWO_CALL, SchemeId::THREE_HALVES],
     }
 }
 
@@ -63,16 +44,17 @@ pub fn conformance(
     folder: &Path,
 ) -> BTreeMap<String, Value> {
     let expected = in_the_clear(function, inputs);
-    for way in WAYS {
-        for scheme in way.schemes() {
-            let about = format!("{} by {way:?} under {scheme}", function.name());
+    for protocol in Protocol::between_two() {
+        for scheme in schemes(protocol) {
+            let name = protocol.name();
+            let about = format!("{} by {name} under {scheme}", function.name());
             let party = |role: Role, channel| {
-                let folder = folder.join(format!("{way:?}-{}", role.name()));
+                let folder = folder.join(format!("{name}-{}", role.name()));
                 Party {
                     function,
                     inputs,
                     role,
-                    way,
+                    protocol,
                     scheme,
                 }
                 .play(channel, &folder)
@@ -88,7 +70,7 @@ pub fn conformance(
             });
             for (role, outcome) in outcomes {
                 let outcome = outcome.unwrap_or_else(|error| panic!("{about}: {error}"));
-                check(function, role, way, &outcome, &expected, &about);
+                check(function, role, protocol, &outcome, &expected, &about);
             }
         }
     }
@@ -116,7 +98,7 @@ fn in_the_clear(function: &Function, inputs: &[(&str, Value)]) -> BTreeMap<Strin
 fn check(
     function: &Function,
     role: Role,
-    way: Way,
+    protocol: Protocol,
     outcome: &Outcome,
     expected: &BTreeMap<String, Value>,
     about: &str,
@@ -128,11 +110,7 @@ fn check(
         let due = due.then(|| expected[name].to_text());
         assert_eq!(found, due, "{about}: {name} at the {}", role.name());
     }
-    let model = match way {
-        Way::Direct | Way::Prepared => ThreatModel::SemiHonest,
-        Way::Batch | Way::Authenticated => ThreatModel::Malicious,
-    };
-    assert_eq!(outcome.threat_model, model, "{about}");
+    assert_eq!(outcome.threat_model, protocol.threat_model(), "{about}");
 }
 
 fn fingerprint(role: Role) -> Fingerprint {
@@ -154,7 +132,7 @@ struct Party<'a> {
     function: &'a Function,
     inputs: &'a [(&'a str, Value)],
     role: Role,
-    way: Way,
+    protocol: Protocol,
     scheme: SchemeId,
 }
 
@@ -168,21 +146,24 @@ impl Party<'_> {
         let stocks = Stocks::open(folder, STOCK_BYTES)?;
         let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
         let mut job = Job::new(function, role).scheme(self.scheme);
-        match self.way {
-            Way::Direct => {}
-            Way::Authenticated => {
+        match self.protocol {
+            Protocol::Direct => {}
+            Protocol::Authenticated => {
                 job = job.authenticated();
             }
-            Way::Prepared => {
+            Protocol::Prepared => {
                 let order = Preparation::new(role).scheme(self.scheme);
                 order.enough_for(function, 1)?.run(&mut session, &stocks)?;
                 job = job.prepared(&stocks);
             }
-            Way::Batch => {
+            Protocol::Batch => {
                 let order = BatchPreparation::new(role, function, 1).scheme(self.scheme);
                 let order = order.statistical_security_bits(SECURITY_BITS);
                 order.run(&mut session, &stocks)?;
                 job = job.batch(&stocks).statistical_security_bits(SECURITY_BITS);
+            }
+            Protocol::Outsourced => {
+                return Err(Error::ApiMisuse("the suite is of protocols between two"));
             }
         }
         let owned = function.inputs().iter().filter(|input| input.owner == role);

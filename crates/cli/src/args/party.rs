@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use tacit::plan::ThreatModel;
+use tacit::protocols::Protocol;
 use tacit::{BaseOt, OtExtension, Role};
 
 use super::text::{base_ot, duration, ot_extension};
@@ -27,44 +28,10 @@ impl From<RoleArg> for Role {
     }
 }
 
-/// A protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProtocolArg {
-    /// Garbles, sends and evaluates when inputs are there
-    Direct,
-    /// Links what `tacit prepare` has put in stock: one round trip; what is missing is garbled on
-    /// the spot
-    Prepared,
-    /// Runs an execution that `tacit prepare --protocol batch` has put in stock, secure against a
-    /// malicious party: four short messages. Without one it does not run
-    Batch,
-    /// Runs any function once, from nothing, secure against a malicious party
-    Authenticated,
-    /// Three parties: a cloud does the evaluator's work, and values can stay between runs; secure
-    /// against malicious parties that do not work together
-    Outsourced,
-}
-
-impl ProtocolArg {
-    /// Its name in the literature and on the wire.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::Prepared => "prepared",
-            Self::Batch => "batch",
-            Self::Authenticated => "authenticated",
-            Self::Outsourced => "outsourced",
-        }
-    }
-
-    /// What it protects against.
-    pub(crate) fn threat_model(self) -> ThreatModel {
-        match self {
-            Self::Direct | Self::Prepared => ThreatModel::SemiHonest,
-            Self::Batch | Self::Authenticated => ThreatModel::Malicious,
-            Self::Outsourced => ThreatModel::MaliciousNonColluding,
-        }
-    }
+/// Takes a protocol by its name; help lists them all.
+pub(super) fn protocols() -> impl TypedValueParser<Value = Protocol> {
+    let values = Protocol::ALL.map(|one| PossibleValue::new(one.name()).help(one.summary()));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Protocol>())
 }
 
 /// How this party meets its peer.

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use tacit::ChainVersion;
-use tacit::plan::ThreatModel;
+use tacit::protocols::{Protocol, ThreatModel};
 
+use super::party::protocols;
 use super::text::{duration, pair, threads};
-use super::{FunctionArgs, MeetArgs, ProtocolArg, StockArgs};
+use super::{FunctionArgs, MeetArgs, StockArgs};
 
 pub(super) const EXAMPLES: &str = "\
 Examples, with a party that `tacit pair` has made known:
@@ -96,8 +97,8 @@ pub(crate) struct RunArgs {
     /// The protocol; all parties name the same. direct unless given; with --security malicious
     /// batch where a checked execution is in stock, else authenticated; outsourced with --security
     /// malicious-non-colluding
-    #[arg(long, value_enum)]
-    pub(crate) protocol: Option<ProtocolArg>,
+    #[arg(long, value_parser = protocols())]
+    pub(crate) protocol: Option<Protocol>,
     /// The threat model that the protocol must withstand: semi-honest, malicious, or
     /// malicious-non-colluding of three parties; one that does not is refused
     #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]

@@ -1,7 +1,8 @@
 //! The commands that carry a plan out: they can be pasted as they are.
 
 use tacit::Role;
-use tacit::plan::{Alternative, PlannedProtocol};
+use tacit::plan::Alternative;
+use tacit::protocols::Protocol;
 use tacit::scheme::default_scheme;
 
 use super::PlanArgs;
@@ -25,7 +26,7 @@ impl<'a> Commands<'a> {
         }
         let mut words = vec!["tacit".to_owned(), "prepare".to_owned()];
         words.extend(self.function());
-        if self.of.protocol == PlannedProtocol::Batch {
+        if self.of.protocol == Protocol::Batch {
             words.extend(["--protocol".to_owned(), "batch".to_owned()]);
         }
         words.extend(["--runs".to_owned(), self.args.runs.to_string()]);
@@ -37,7 +38,7 @@ impl<'a> Commands<'a> {
     pub(super) fn run(&self, role: Role) -> String {
         let mut words = vec!["tacit".to_owned(), "run".to_owned()];
         words.extend(self.function());
-        if self.of.protocol != PlannedProtocol::Direct {
+        if self.of.protocol != Protocol::Direct {
             let name = self.of.protocol.name().to_owned();
             words.extend(["--protocol".to_owned(), name]);
         }

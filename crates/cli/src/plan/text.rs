@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use tacit::garble::Assumption;
-use tacit::plan::{Alternative, PlannedProtocol};
+use tacit::plan::Alternative;
+use tacit::protocols::Protocol;
 
 use super::Told;
 use super::commands::Commands;
@@ -144,7 +145,7 @@ impl Told<'_> {
             choice.rung.assumption,
             choice.rung.security_bits
         )];
-        if choice.protocol == PlannedProtocol::Batch {
+        if choice.protocol == Protocol::Batch {
             reasons.push(format!(
                 "a run takes {} round trips; what it sends does not grow with the circuit",
                 choice.online_round_trips
@@ -176,7 +177,7 @@ impl Told<'_> {
                 ),
             });
         }
-        if choice.protocol == PlannedProtocol::Prepared {
+        if choice.protocol == Protocol::Prepared {
             reasons.push(format!(
                 "without overlap, the floor is {} ms where the garbler knows the function beforehand, \
                  and {} where it does not",
@@ -186,7 +187,7 @@ impl Told<'_> {
         }
         if let Some(cut) = &choice.cut
             && !cut.serves_other_sizes
-            && choice.protocol == PlannedProtocol::Prepared
+            && choice.protocol == Protocol::Prepared
         {
             let serves =
                 |one: &Alternative| one.cut.as_ref().is_some_and(|cut| cut.serves_other_sizes);

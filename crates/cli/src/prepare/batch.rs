@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tacit::garble::Rung;
-use tacit::plan::ThreatModel;
+use tacit::protocols::{DEFAULT_SECURITY_BITS, ThreatModel};
 use tacit::{BatchPlan, BatchPreparation, Error, Function, PreparedBatch, Role, Session, Stocks};
 
 use super::{Told, check_room, took};
@@ -49,7 +49,7 @@ impl WantedBatch {
         }
         let function = function::find(name, &args.choice)?.function(&args.choice)?;
         let rung = run::scheme(args.scheme.as_deref(), Some(&function))?;
-        let security_bits = args.security_bits.unwrap_or(run::SECURITY_BITS);
+        let security_bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
         let role = args.role.into();
         let (plan, table_bytes) = {
             let order = BatchPreparation::new(role, &function, args.runs)

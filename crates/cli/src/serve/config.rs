@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value as Json, json};
+use tacit::protocols::{Protocol, UnknownProtocol};
 use tacit_serve::Rate;
 
 use crate::args::RoleArg;
@@ -108,7 +109,7 @@ pub(crate) struct Served {
     pub(crate) bit_order: Option<String>,
     /// `direct`, `prepared`, `batch` or several; a server of three has `outsourced` alone.
     #[serde(default)]
-    pub(crate) protocols: Option<Vec<ProtocolName>>,
+    pub(crate) protocols: Option<Vec<NamedProtocol>>,
     /// s of runs by `batch`; k of runs of three.
     #[serde(default)]
     pub(crate) security_bits: Option<u8>,
@@ -166,7 +167,7 @@ pub(crate) struct Stocked {
     pub(crate) bit_order: Option<String>,
     /// For which protocol: `prepared` if not given, or `batch`.
     #[serde(default)]
-    pub(crate) protocol: Option<ProtocolName>,
+    pub(crate) protocol: Option<NamedProtocol>,
     /// s of executions for `batch`.
     #[serde(default)]
     pub(crate) security_bits: Option<u8>,
@@ -260,18 +261,15 @@ impl ServedRole {
 
 /// A protocol by its name.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum ProtocolName {
-    /// Garble now.
-    Direct,
-    /// Take from the stock.
-    Prepared,
-    /// Take a checked execution from the stock.
-    Batch,
-    /// Run any function against a malicious party.
-    Authenticated,
-    /// Work for thin clients with another server.
-    Outsourced,
+#[serde(try_from = "String")]
+pub(crate) struct NamedProtocol(pub(crate) Protocol);
+
+impl TryFrom<String> for NamedProtocol {
+    type Error = UnknownProtocol;
+
+    fn try_from(name: String) -> Result<Self, UnknownProtocol> {
+        name.parse().map(Self)
+    }
 }
 
 fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tacit::formats::BitOrder;
+use tacit::protocols::{DEFAULT_SECURITY_BITS, Protocol, StockUse};
 use tacit::{Fingerprint, Function, ProtocolId, Role};
 use tacit_serve::inputs::{FromCommand, FromFile, NoInputs};
 use tacit_serve::policy::MAX_FUNCTIONS;
 use tacit_serve::results::{Dropped, ToCommand, ToFile};
 use tacit_serve::{Inputs, Level, Limits, Offer, Peer, Policy, Results};
 
-use super::config::{Parameter, ProtocolName, Serve, Served, ServedRole, Stocked};
+use super::config::{Parameter, Serve, Served, ServedRole, Stocked};
 use super::three;
 use crate::args::FunctionArgs;
 use crate::config::Config;
@@ -22,8 +23,6 @@ use crate::{run, typed};
 /// Longest time of a command for inputs or results, and of a run, unless told otherwise.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
 const RUN_TIME: Duration = Duration::from_secs(600);
-/// s of `batch` and k of `outsourced`, unless told otherwise.
-pub(super) const SECURITY_BITS: u8 = 40;
 
 /// What the configuration says.
 ///
@@ -132,7 +131,7 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         role,
         protocols: protocols(served, outsourced.is_some())?,
         outsourced,
-        statistical_security_bits: served.security_bits.unwrap_or(SECURITY_BITS),
+        statistical_security_bits: served.security_bits.unwrap_or(DEFAULT_SECURITY_BITS),
         scheme,
         peers,
         inputs: inputs(served, role, &functions)?,
@@ -149,18 +148,19 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
 /// The protocols by which a function is run.
 fn protocols(served: &Served, is_of_three: bool) -> Result<Vec<ProtocolId>, Failure> {
     let usual = match is_of_three {
-        true => ProtocolName::Outsourced,
-        false => ProtocolName::Direct,
+        true => Protocol::Outsourced,
+        false => Protocol::Direct,
     };
-    let usual = [usual];
-    let named = served.protocols.as_deref().unwrap_or(&usual);
-    if named.is_empty() {
+    let ids: Vec<_> = match &served.protocols {
+        None => vec![usual.wire_id()],
+        Some(named) => named.iter().map(|named| named.0.wire_id()).collect(),
+    };
+    if ids.is_empty() {
         return Err(wrong(
             "protocols",
             "there is none; write direct, prepared, batch, authenticated or several of them",
         ));
     }
-    let ids: Vec<_> = named.iter().map(id).collect();
     let fits = |id: &ProtocolId| (*id == ProtocolId::Outsourced) == is_of_three;
     match ids.iter().all(fits) {
         true => Ok(ids),
@@ -168,16 +168,6 @@ fn protocols(served: &Served, is_of_three: bool) -> Result<Vec<ProtocolId>, Fail
             "protocols",
             "outsourced is for role = \"generator\" and \"cloud\", which run nothing else",
         )),
-    }
-}
-
-fn id(protocol: &ProtocolName) -> ProtocolId {
-    match protocol {
-        ProtocolName::Direct => ProtocolId::Direct,
-        ProtocolName::Prepared => ProtocolId::Prepared,
-        ProtocolName::Batch => ProtocolId::Batch,
-        ProtocolName::Authenticated => ProtocolId::Authenticated,
-        ProtocolName::Outsourced => ProtocolId::Outsourced,
     }
 }
 
@@ -331,17 +321,16 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
     let order = stocked.bit_order.as_deref();
     let function = Arc::new(instance(&stocked.function, params.collect(), ports, order)?);
     let rung = run::scheme(stocked.scheme.as_deref(), Some(&function))?;
-    let security_bits = match (stocked.protocol, stocked.security_bits) {
-        (Some(ProtocolName::Batch), bits) => Some(bits.unwrap_or(SECURITY_BITS)),
-        (
-            Some(ProtocolName::Direct | ProtocolName::Authenticated | ProtocolName::Outsourced),
-            _,
-        ) => {
+    let stock_use = stocked.protocol.map(|named| named.0.stock_use());
+    let stock_use = stock_use.unwrap_or(StockUse::Components);
+    let security_bits = match (stock_use, stocked.security_bits) {
+        (StockUse::Executions, bits) => Some(bits.unwrap_or(DEFAULT_SECURITY_BITS)),
+        (StockUse::Nothing, _) => {
             let what = "it takes nothing from the stock; write prepared or batch";
             return Err(wrong("protocol", what));
         }
-        (Some(ProtocolName::Prepared) | None, None) => None,
-        (Some(ProtocolName::Prepared) | None, Some(_)) => {
+        (StockUse::Components, None) => None,
+        (StockUse::Components, Some(_)) => {
             let what = "prepared has none; write protocol = \"batch\", or leave it out";
             return Err(wrong("security_bits", what));
         }

@@ -2,10 +2,11 @@
 
 use std::num::NonZeroUsize;
 
+use tacit::protocols::DEFAULT_SECURITY_BITS;
 use tacit_serve::{Outsourced, Server};
 
 use super::config::{Served, ServedRole};
-use super::policy::{SECURITY_BITS, peers, wrong};
+use super::policy::{peers, wrong};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::outsourced::{COPIES, parameters};
@@ -49,7 +50,7 @@ pub(super) fn servers(config: &Config, served: &Served) -> Result<Option<Outsour
         return Err(wrong("other_server", "it is none of [peers]"));
     };
     let copies = served.copies.unwrap_or(COPIES);
-    let bits = served.security_bits.unwrap_or(SECURITY_BITS);
+    let bits = served.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
     let allow = (
         "insecure_for_measurements = true",
         served.insecure_for_measurements,

@@ -34,7 +34,7 @@ pub use tacit_protocol::outsourced::{
 };
 
 use crate::cost::{Cost, PhaseCost, peak_memory_bytes};
-use crate::plan::ThreatModel;
+use crate::protocols::ThreatModel;
 use crate::scheme::default_scheme;
 use crate::session::{OtNeed, Terms};
 use crate::{Error, Fingerprint, Job, OtExtension, Outcome, Stocks};

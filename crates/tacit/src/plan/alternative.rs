@@ -14,8 +14,9 @@ use tacit_protocol::{direct, prepared};
 
 use super::course::{Course, Way, Work};
 use super::rehearsal::Handling;
-use super::{Calibration, InStock, PlannedProtocol};
+use super::{Calibration, InStock};
 use crate::library::Cut;
+use crate::protocols::Protocol;
 use crate::session::OtNeed;
 use crate::{Error, OtExtension, TimeEstimate};
 
@@ -26,7 +27,7 @@ const OT_BYTES: u64 = 16;
 #[derive(Clone, Debug)]
 pub struct Alternative {
     /// The protocol.
-    pub protocol: PlannedProtocol,
+    pub protocol: Protocol,
     /// The garbling scheme.
     pub rung: &'static Rung,
     /// How the function's problem is cut; nothing for a function that is in no library.
@@ -114,7 +115,7 @@ impl Candidate {
     /// The protocol cannot run the function.
     pub(super) fn alternative(
         &self,
-        protocol: PlannedProtocol,
+        protocol: Protocol,
         rung: &'static Rung,
         (way, calibration): (&Way, &mut Calibration),
         stock: Option<&InStock>,
@@ -143,12 +144,12 @@ impl Candidate {
             walking,
         };
         let work = match protocol {
-            PlannedProtocol::Direct => costs.direct(),
+            Protocol::Direct => costs.direct(),
             _ => costs.prepared(&outline, &calibration.handling(rung.id)?),
         };
         let course = Course::of(&outline, &work, way);
         let needs = match protocol {
-            PlannedProtocol::Direct => Vec::new(),
+            Protocol::Direct => Vec::new(),
             _ => needs(function, rung, stock),
         };
         Ok(Alternative {
@@ -163,11 +164,11 @@ impl Candidate {
             },
             times: costs.planned(protocol, (&outline, &work), &course, way),
             offline: match protocol {
-                PlannedProtocol::Direct => Offline::default(),
+                Protocol::Direct => Offline::default(),
                 _ => costs.offline(rung, way),
             },
             runs_in_stock: match protocol {
-                PlannedProtocol::Direct => None,
+                Protocol::Direct => None,
                 _ => runs_in_stock(&needs),
             },
             needs,
@@ -178,7 +179,7 @@ impl Candidate {
 
 /// A protocol's outline of a function once the scheme is a type.
 struct Sketch<'f> {
-    protocol: PlannedProtocol,
+    protocol: Protocol,
     function: &'f Function,
     /// That of a session over this link which is not told another.
     extension: OtExtension,
@@ -189,7 +190,7 @@ impl SchemeVisitor for Sketch<'_> {
 
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
         Ok(match self.protocol {
-            PlannedProtocol::Direct => direct::outline(scheme, self.function, self.extension)?,
+            Protocol::Direct => direct::outline(scheme, self.function, self.extension)?,
             _ => prepared::outline(scheme, self.function)?,
         })
     }
@@ -261,7 +262,7 @@ impl Costs<'_> {
 
     fn planned(
         &self,
-        protocol: PlannedProtocol,
+        protocol: Protocol,
         (outline, work): (&Outline, &Work),
         course: &Course,
         way: &Way,
@@ -284,7 +285,7 @@ impl Costs<'_> {
         let early = way.going_in(outline.early_bytes());
         let late = way.going_in(outline.late_bytes());
         let before = match protocol {
-            PlannedProtocol::Direct => round_trip,
+            Protocol::Direct => round_trip,
             // The garbler garbles a run's instances again before it links them.
             _ => 2.0 * round_trip + early + self.all_calls(|time| time.garbler),
         };

@@ -17,9 +17,8 @@ use tacit_protocol::batch::{Batch, Plan};
 use super::alternative::{Candidate, Costs, runs_in_stock, seconds};
 use super::calibration::HashTimes;
 use super::course::{Course, Way};
-use super::{
-    Alternative, Calibration, InStock, Need, Offline, PlannedProtocol, PlannedTimes, PlannedTraffic,
-};
+use super::{Alternative, Calibration, InStock, Need, Offline, PlannedTimes, PlannedTraffic};
+use crate::protocols::Protocol;
 use crate::stock::{BatchVisitor, NAME_BYTES, with_batch_scheme};
 use crate::{BatchPreparation, Error};
 
@@ -54,7 +53,7 @@ impl Candidate {
             in_stock: stock.map(|stock| stock.executions(rung.id, function)),
         }];
         Ok(Alternative {
-            protocol: PlannedProtocol::Batch,
+            protocol: Protocol::Batch,
             rung,
             cut: self.cut.clone(),
             function: Arc::clone(&self.function),

@@ -21,11 +21,11 @@ use zeroize::Zeroizing;
 
 use super::alternative::{Candidate, seconds};
 use super::course::Way;
-use super::{Alternative, Calibration, Offline, PlannedProtocol, PlannedTimes, PlannedTraffic};
+use super::{Alternative, Calibration, Offline, PlannedTimes, PlannedTraffic};
 use crate::Error;
 use crate::authenticated::construction;
+use crate::protocols::{DEFAULT_SECURITY_BITS, Protocol};
 use crate::session::OtNeed;
-use crate::stock::DEFAULT_SECURITY_BITS;
 
 impl Candidate {
     /// This candidate by `authenticated` under the scheme of `rung`.
@@ -54,7 +54,7 @@ impl Candidate {
         let online = trips + sending.max(work);
         let floor = trips + sending;
         Ok(Alternative {
-            protocol: PlannedProtocol::Authenticated,
+            protocol: Protocol::Authenticated,
             rung,
             cut: self.cut.clone(),
             function: Arc::clone(&self.function),

@@ -18,7 +18,6 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `offer` | the protocols, and what each protects against |
 //! | `alternative` | one protocol, scheme and cut: bytes, times, what it needs |
 //! | `checked` | the same of `batch` |
 //! | `from_nothing` | the same of `authenticated` |
@@ -35,7 +34,6 @@ mod calibration;
 mod checked;
 mod course;
 mod from_nothing;
-mod offer;
 mod rehearsal;
 
 use std::collections::BTreeMap;
@@ -51,13 +49,13 @@ pub use alternative::{Alternative, Need, Offline, PlannedTimes, PlannedTraffic};
 pub use calibration::Calibration;
 pub use course::Overhead;
 use course::Way;
-pub use offer::{PlannedProtocol, ThreatModel, UnknownThreatModel};
 
 use crate::Error;
 use crate::StockSummary;
 use crate::library::SizedProblem;
+use crate::protocols::{DEFAULT_SECURITY_BITS, Protocol, ThreatModel};
 use crate::scheme::best_scheme;
-use crate::stock::{DEFAULT_SECURITY_BITS, family, kind_of};
+use crate::stock::{family, kind_of};
 
 /// Predictions that are nearer to each other than this share are taken as equal.
 const TOLERANCE: f64 = 0.01;
@@ -237,7 +235,7 @@ impl Planner {
     }
 
     fn choose(&mut self, candidates: &[Candidate]) -> Result<Plan, Error> {
-        let protocols = PlannedProtocol::against(self.threat_model);
+        let protocols = Protocol::against(self.threat_model);
         if protocols.is_empty() {
             return Err(no_protocol(self.threat_model));
         }
@@ -250,10 +248,8 @@ impl Planner {
                     let machine = (&way, &mut self.calibration);
                     let stock = self.stock.as_ref();
                     let found = match protocol {
-                        PlannedProtocol::Batch => {
-                            candidate.checked(rung, machine, self.runs, stock)
-                        }
-                        PlannedProtocol::Authenticated => candidate.authenticated(rung, machine),
+                        Protocol::Batch => candidate.checked(rung, machine, self.runs, stock),
+                        Protocol::Authenticated => candidate.authenticated(rung, machine),
                         _ => candidate.alternative(*protocol, rung, machine, stock),
                     };
                     match found {
@@ -308,7 +304,7 @@ fn is_of_scheme(error: &Error) -> bool {
 }
 
 fn no_protocol(asked: ThreatModel) -> Error {
-    let known = PlannedProtocol::ALL.map(|protocol| {
+    let known = Protocol::between_two().map(|protocol| {
         format!(
             "{} is for {} ones",
             protocol.name(),
@@ -317,7 +313,7 @@ fn no_protocol(asked: ThreatModel) -> Error {
     });
     Error::NoProtocol {
         asked: asked.to_string(),
-        known: known.join(", "),
+        known: known.collect::<Vec<_>>().join(", "),
     }
 }
 

@@ -35,8 +35,7 @@ use crate::Error;
 
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, PreparedBatch};
 pub(crate) use batch::{
-    BatchOutcome, BatchRun, BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, check_scheme, family,
-    with_batch_scheme,
+    BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, family, with_batch_scheme,
 };
 pub use chains::KeptChain;
 pub use contents::{StockName, StockSummary, StockedKind};

@@ -37,9 +37,6 @@ pub use prepare::{BatchPreparation, PreparedBatch};
 pub(crate) use run::{BatchOutcome, BatchRun};
 pub use tacit_protocol::batch::{Bound as BatchBound, Plan as BatchPlan};
 
-/// The statistical security parameter, unless asked otherwise.
-pub(crate) const DEFAULT_SECURITY_BITS: u8 = 40;
-
 /// Bytes of a batch's name.
 pub(crate) const NAME_BYTES: usize = 16;
 

@@ -21,10 +21,10 @@ use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, Refill};
 use tacit_stock::{LotWriter, Span, Tried};
 
 use super::{
-    BatchVisitor, DEFAULT_SECURITY_BITS, NAME_BYTES, header, kind_of, kinds_in_stock, name_of,
-    shape, with_batch_scheme,
+    BatchVisitor, NAME_BYTES, header, kind_of, kinds_in_stock, name_of, shape, with_batch_scheme,
 };
 use crate::driver::drive;
+use crate::protocols::DEFAULT_SECURITY_BITS;
 use crate::scheme::default_scheme;
 use crate::session::OtNeed;
 use crate::stock::OpenedStock;

@@ -1,0 +1,322 @@
+//! The protocols, each a row of one table: what it withstands, who takes part, what it uses up.
+//!
+//! A protocol that is added gets a variant of [`Protocol`] and a row of the table, from which the
+//! command line, the service, Python, the planner and the conformance suite have it.
+
+use core::fmt;
+use core::str::FromStr;
+
+use tacit_protocol::session::ProtocolId;
+
+/// s, the statistical security parameter, where nobody names one.
+pub const DEFAULT_SECURITY_BITS: u8 = 40;
+
+/// What parties may do, as the literature names it. None of them stands in for another: the last
+/// two are stronger than the first and neither is the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThreatModel {
+    /// Both parties follow the protocol and study what they see.
+    SemiHonest,
+    /// One of two parties does what it likes.
+    Malicious,
+    /// Three parties, of which those that do what they like do not work together.
+    MaliciousNonColluding,
+}
+
+/// Text that names no threat model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{found}` names no threat model; known are semi-honest, malicious and malicious-non-colluding"
+)]
+pub struct UnknownThreatModel {
+    /// The text, cut to its first 64 characters.
+    pub found: String,
+}
+
+impl ThreatModel {
+    /// Every threat model, the weakest first.
+    pub const ALL: [Self; 3] = [
+        Self::SemiHonest,
+        Self::Malicious,
+        Self::MaliciousNonColluding,
+    ];
+
+    /// Whether what protects under this model protects under `asked` as well.
+    #[must_use]
+    pub fn covers(self, asked: Self) -> bool {
+        self == asked || (asked == Self::SemiHonest && self == Self::Malicious)
+    }
+}
+
+impl fmt::Display for ThreatModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SemiHonest => "semi-honest",
+            Self::Malicious => "malicious",
+            Self::MaliciousNonColluding => "malicious-non-colluding",
+        })
+    }
+}
+
+impl FromStr for ThreatModel {
+    type Err = UnknownThreatModel;
+
+    fn from_str(text: &str) -> Result<Self, UnknownThreatModel> {
+        let known = Self::ALL.into_iter().find(|one| one.to_string() == text);
+        known.ok_or_else(|| UnknownThreatModel {
+            found: text.chars().take(64).collect(),
+        })
+    }
+}
+
+/// A way to run a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Garble, stream and evaluate now.
+    Direct,
+    /// Link what was garbled before.
+    Prepared,
+    /// Run what was prepared and checked with many others.
+    Batch,
+    /// Make and check everything now.
+    Authenticated,
+    /// Have a cloud do the evaluator's work, and keep values.
+    Outsourced,
+}
+
+/// Text that names no protocol.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{found}` names no protocol; known are direct, prepared, batch, authenticated and outsourced"
+)]
+pub struct UnknownProtocol {
+    /// The text, cut to its first 64 characters.
+    pub found: String,
+}
+
+/// What a run takes from the stock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StockUse {
+    /// Nothing.
+    Nothing,
+    /// Garbled components and OTs; what is missing is made on the spot.
+    Components,
+    /// A checked execution, without which it does not run.
+    Executions,
+}
+
+/// A row of the table.
+struct Row {
+    id: ProtocolId,
+    threat_model: ThreatModel,
+    parties: u8,
+    stock: StockUse,
+    summary: &'static str,
+}
+
+/// The table, in the order of the variants.
+const TABLE: [Row; 5] = [
+    Row {
+        id: ProtocolId::Direct,
+        threat_model: ThreatModel::SemiHonest,
+        parties: 2,
+        stock: StockUse::Nothing,
+        summary: "Garbles, sends and evaluates when inputs are there",
+    },
+    Row {
+        id: ProtocolId::Prepared,
+        threat_model: ThreatModel::SemiHonest,
+        parties: 2,
+        stock: StockUse::Components,
+        summary: "Links what `tacit prepare` has put in stock: one round trip; what is missing is \
+                  garbled on the spot",
+    },
+    Row {
+        id: ProtocolId::Batch,
+        threat_model: ThreatModel::Malicious,
+        parties: 2,
+        stock: StockUse::Executions,
+        summary: "Runs an execution that `tacit prepare --protocol batch` has put in stock, secure \
+                  against a malicious party: four short messages. Without one it does not run",
+    },
+    Row {
+        id: ProtocolId::Authenticated,
+        threat_model: ThreatModel::Malicious,
+        parties: 2,
+        stock: StockUse::Nothing,
+        summary: "Runs any function once, from nothing, secure against a malicious party",
+    },
+    Row {
+        id: ProtocolId::Outsourced,
+        threat_model: ThreatModel::MaliciousNonColluding,
+        parties: 3,
+        stock: StockUse::Nothing,
+        summary: "Three parties: a cloud does the evaluator's work, and values can stay between \
+                  runs; secure against malicious parties that do not work together",
+    },
+];
+
+impl Protocol {
+    /// Every protocol.
+    pub const ALL: [Self; 5] = [
+        Self::Direct,
+        Self::Prepared,
+        Self::Batch,
+        Self::Authenticated,
+        Self::Outsourced,
+    ];
+
+    const fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
+
+    /// Those between two parties.
+    pub fn between_two() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|one| one.row().parties == 2)
+    }
+
+    /// Its name, as on the command line and in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().id.name()
+    }
+
+    /// What it does, for help.
+    #[must_use]
+    pub fn summary(self) -> &'static str {
+        self.row().summary
+    }
+
+    /// What proposals call it.
+    #[must_use]
+    pub fn wire_id(self) -> ProtocolId {
+        self.row().id
+    }
+
+    /// What it withstands.
+    #[must_use]
+    pub fn threat_model(self) -> ThreatModel {
+        self.row().threat_model
+    }
+
+    /// What a run takes from the stock.
+    #[must_use]
+    pub fn stock_use(self) -> StockUse {
+        self.row().stock
+    }
+
+    /// Whether it takes nothing from the stock.
+    #[must_use]
+    pub fn is_from_nothing(self) -> bool {
+        self.stock_use() == StockUse::Nothing
+    }
+
+    /// Whether it has a statistical security parameter.
+    #[must_use]
+    pub fn has_security_bits(self) -> bool {
+        self.threat_model() != ThreatModel::SemiHonest
+    }
+
+    /// The protocol of a run that names none and must withstand `asked`. Under `malicious` it is
+    /// `batch` where a checked execution is in stock, else `authenticated`. Both parties hold their
+    /// halves of what is in stock, so both choose alike.
+    ///
+    /// # Errors
+    ///
+    /// Those of `has_checked_execution`, which is called under `malicious` alone.
+    pub fn by_default<E>(
+        asked: ThreatModel,
+        has_checked_execution: impl FnOnce() -> Result<bool, E>,
+    ) -> Result<Self, E> {
+        Ok(match asked {
+            ThreatModel::SemiHonest => Self::Direct,
+            ThreatModel::Malicious if has_checked_execution()? => Self::Batch,
+            ThreatModel::Malicious => Self::Authenticated,
+            ThreatModel::MaliciousNonColluding => Self::Outsourced,
+        })
+    }
+
+    /// Those between two parties to choose from where `asked` is asked for: the ones that protect
+    /// under just this model, else those that protect under a stronger one, which cost more in
+    /// everything.
+    pub(crate) fn against(asked: ThreatModel) -> Vec<Self> {
+        let those = |fits: &dyn Fn(ThreatModel) -> bool| {
+            let all = Self::between_two();
+            all.filter(|one| fits(one.threat_model()))
+                .collect::<Vec<_>>()
+        };
+        match those(&|model| model == asked) {
+            none if none.is_empty() => those(&|model| model.covers(asked)),
+            some => some,
+        }
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = UnknownProtocol;
+
+    fn from_str(text: &str) -> Result<Self, UnknownProtocol> {
+        let known = Self::ALL.into_iter().find(|one| one.name() == text);
+        known.ok_or_else(|| UnknownProtocol {
+            found: text.chars().take(64).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_protocol_stands_in_for_a_stronger_one() {
+        use ThreatModel::{Malicious, MaliciousNonColluding, SemiHonest};
+        assert!(Malicious.covers(SemiHonest) && SemiHonest.covers(SemiHonest));
+        for (has, asked) in [
+            (SemiHonest, Malicious),
+            (SemiHonest, MaliciousNonColluding),
+            (Malicious, MaliciousNonColluding),
+            (MaliciousNonColluding, Malicious),
+        ] {
+            assert!(!has.covers(asked), "{has} for {asked}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_is_not_exceeded_where_it_need_not_be() {
+        use Protocol::{Authenticated, Batch, Direct, Prepared};
+        let against = Protocol::against;
+        assert_eq!(against(ThreatModel::SemiHonest), [Direct, Prepared]);
+        assert_eq!(against(ThreatModel::Malicious), [Batch, Authenticated]);
+        assert_eq!(against(ThreatModel::MaliciousNonColluding), []);
+    }
+
+    #[test]
+    fn a_threat_model_leads_to_a_protocol_that_withstands_it() {
+        for asked in ThreatModel::ALL {
+            for has_checked in [false, true] {
+                let found = Protocol::by_default(asked, || Ok::<_, ()>(has_checked));
+                assert_eq!(found.expect("no error").threat_model(), asked);
+            }
+        }
+    }
+
+    #[test]
+    fn the_table_has_a_row_for_each_protocol() {
+        for (number, protocol) in Protocol::ALL.into_iter().enumerate() {
+            assert_eq!(protocol as usize, number);
+            assert_eq!(protocol.name(), protocol.wire_id().name());
+        }
+    }
+
+    #[test]
+    fn names_go_round() {
+        for protocol in Protocol::ALL {
+            assert_eq!(protocol.name().parse(), Ok(protocol));
+        }
+        for model in ThreatModel::ALL {
+            assert_eq!(model.to_string().parse(), Ok(model));
+        }
+        let error = "hope".parse::<ThreatModel>().unwrap_err();
+        assert!(error.to_string().contains("hope"), "{error}");
+    }
+}
