@@ -201,7 +201,7 @@ fn the_hash_that_suits_the_function_is_named() {
             ["lone_ands", "other_ands"].map(|kind| json["shape"][kind].as_u64().unwrap());
         assert_eq!(lone + others, ands, "{function}");
         let told = tacit(folder.path(), &["inspect", function]);
-        let line = format!("`direct` takes {expected} unless told otherwise");
+        let line = format!("a run takes {expected} unless told otherwise");
         assert!(told.succeeded().contains(&line), "{told:?}");
     }
 }

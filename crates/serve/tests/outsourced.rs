@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tacit::garble::SchemeId;
+use tacit::scheme::default_scheme;
 use tacit::{
     BaseOt, CancelHandle, Error, Fingerprint, Function, Identity, Listener, OtExtension, Outcome,
     OutsourcedJob, OutsourcedParameters, OutsourcedRole, Proposal, ProtocolId, Role, RunTicket,
@@ -224,7 +224,7 @@ impl Three {
             statistical_security_bits: SECURITY_BITS,
             base_ot: BaseOt::default(),
             ot_extension: OtExtension::default(),
-            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            scheme: default_scheme(of),
             run: 0,
             function: of.digest(),
         };

@@ -7,6 +7,7 @@ use std::thread;
 use tacit::garble::{Assumption, SchemeId};
 use tacit::plan::{Alternative, Calibration, InStock, Plan, Planner};
 use tacit::protocols::{Protocol, ThreatModel};
+use tacit::scheme::default_scheme;
 use tacit::{
     BatchPreparation, Category, Cost, Error, Function, FunctionBuilder, Identity, Job, Listener,
     Phase, Preparation, Recipient, Role, Session, Settings, Stocks, Value, library,
@@ -204,7 +205,7 @@ fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
         .map(|folder| Stocks::open(folder.path(), 1 << 30));
     let [ours, theirs] = stocks.map(|stocks| stocks.expect("a folder"));
     let (mut a, mut b) = meet();
-    let scheme = SchemeId::HALF_GATES_TWO_CALL;
+    let scheme = default_scheme(&function);
     let play = |session: &mut Session, role: Role, stocks: &Stocks| -> Result<[Cost; 2], Error> {
         BatchPreparation::new(role, &function, 1).run(session, stocks)?;
         if role == Role::Evaluator {
