@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::parser;
-use crate::program::ItemKey;
+use crate::program::{EntryKind, ItemKey};
 use crate::source::{FileId, SourceMap, Sources, Span, Symbol};
-use crate::syntax::{File, Item, ItemKind, UseItem};
+use crate::syntax::{Block, Entry, File, Ident, Item, ItemKind, UseItem};
 
 /// The standard library: modules and their texts.
 const STD: &[(&str, &str)] = &[
@@ -19,6 +19,9 @@ const STD: &[(&str, &str)] = &[
     ("score", include_str!("../std/score.tacit")),
     ("table", include_str!("../std/table.tacit")),
 ];
+
+/// The name of the `start` that a program has without writing it.
+const IMPLIED_START: &str = "start";
 
 /// Most files of a program.
 const MAX_FILES: usize = 256;
@@ -81,8 +84,48 @@ impl Loaded {
             loaded.read_used(next, sources);
             next += 1;
         }
+        loaded.imply_start();
         (0..loaded.modules.len()).for_each(|module| loaded.link(module));
         loaded
+    }
+
+    /// Adds `start start() {}` to a program whose states all have a first value, if it has runs and
+    /// no `start` of its own, so that parties can begin a chain of it.
+    fn imply_start(&mut self) {
+        let items = &mut self.modules[0].syntax.items;
+        let mut first_state = None;
+        let mut has_run = false;
+        for item in items.iter() {
+            match &item.kind {
+                ItemKind::State(state) if state.value.is_none() => return,
+                ItemKind::State(state) => first_state = first_state.or(Some(state.name.span)),
+                ItemKind::Entry(entry) if entry.kind == EntryKind::Start => return,
+                ItemKind::Entry(entry) if entry.name.as_str() == IMPLIED_START => return,
+                ItemKind::Entry(entry) => has_run |= entry.kind == EntryKind::Run,
+                _ => {}
+            }
+        }
+        let Some(span) = first_state.filter(|_| has_run) else {
+            return;
+        };
+        let body = Block {
+            statements: Vec::new(),
+            value: None,
+            is_broken: false,
+            span,
+        };
+        let entry = Entry {
+            kind: EntryKind::Start,
+            name: Ident {
+                name: Symbol::new(IMPLIED_START),
+                span,
+            },
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            body,
+        };
+        let kind = ItemKind::Entry(entry);
+        items.push(Item { kind, span });
     }
 
     /// The files, for messages.

@@ -68,12 +68,12 @@ const SMALL: &[Case] = &[
     (
         "09_order_book.tacit",
         &[("LEVELS", 5)],
-        &["order", "report"],
+        &["start", "order", "report"],
     ),
     (
         "10_friend_map.tacit",
         &[("CELLS", 4), ("ID_BITS", 3)],
-        &["get", "set"],
+        &["start", "get", "set"],
     ),
 ];
 
@@ -342,4 +342,22 @@ fn a_component_of_the_library_is_called() {
     inputs.extend(bytes("00112233445566778899aabbccddeeff"));
     let expected = bytes("69c4e0d86a7b0430d8cdb78070b4c55a");
     assert_eq!(lowered.function.evaluate(&inputs), expected);
+}
+
+/// A `start` that takes nothing, written or implied, saves each state's first value.
+#[test]
+fn a_chain_begins_without_inputs() {
+    for own in ["", "start begin() { count = 5; }\n"] {
+        let text = format!(
+            "parties alice, bob;\nstate count: u8 = 5;\nstate other: bool = true;\n{own}\
+             run next(by: u8 of alice) -> (count: u8 to bob) {{ count += by; count }}\n"
+        );
+        let program = program_of(&text);
+        let name = if own.is_empty() { "start" } else { "begin" };
+        let (_, lowered) = lower(&program, name);
+        let function = &lowered.function;
+        assert!(function.inputs().is_empty() && function.loads().is_empty());
+        let first = (0..8).map(|bit| 5 >> bit & 1 == 1).chain([true]);
+        assert_eq!(function.evaluate(&[]), first.collect::<Vec<bool>>());
+    }
 }

@@ -37,6 +37,8 @@ pub(super) enum Origin {
     Party(usize),
     Random(usize),
     State,
+    /// A run without inputs has this one, which nobody gives, as a circuit needs an input.
+    Nobody,
 }
 
 /// The type of a port on the border.
@@ -92,6 +94,14 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<Given>> {
             });
         }
     }
+    if all.is_empty() {
+        all.push(Given {
+            name: String::new(),
+            ty: "bit".to_owned(),
+            width: 1,
+            from: Origin::Nobody,
+        });
+    }
     Ok(all)
 }
 
@@ -125,6 +135,7 @@ pub(super) fn trace(
                 tracer.random = pairs.map(|(a, b)| *a ^ *b).collect();
             }
             Origin::State => tracer.states.push(bits.clone()),
+            Origin::Nobody => {}
         }
     }
     if entry.kind == EntryKind::Start {

@@ -200,7 +200,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
                 Origin::State if used[start..end].contains(&true) => {
                     self.builder.load(&given.name, &given.ty);
                 }
-                Origin::State => {
+                Origin::State | Origin::Nobody => {
                     start = end;
                     continue;
                 }
