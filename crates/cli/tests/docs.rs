@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use process::tacit;
 
-const PAGES: [&str; 22] = [
+const PAGES: [&str; 23] = [
     "README.md",
     "docs/README.md",
     "SECURITY.md",
     "docs/bench.md",
     "docs/circuits.md",
     "docs/components.md",
+    "docs/cookbook.md",
     "docs/functions.md",
     "docs/guide.md",
     "docs/coming-from.md",

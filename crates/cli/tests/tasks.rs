@@ -4,17 +4,20 @@ mod process;
 
 use std::collections::VecDeque;
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::TcpListener;
 use std::path::Path;
 
 use process::{Ended, Running};
 
-const PAGES: [&str; 1] = ["docs/README.md"];
+const PAGES: [&str; 2] = ["docs/README.md", "docs/cookbook.md"];
 
 /// Who types a command.
 #[derive(Clone, Copy, PartialEq)]
 enum Who {
     Alice,
     Bob,
+    Carol,
     Anybody,
 }
 
@@ -25,17 +28,40 @@ struct Typed {
     expected: Vec<String>,
 }
 
-/// Two people, each with a folder.
+/// Three people, each with a folder.
 struct People {
     alice: tempfile::TempDir,
     bob: tempfile::TempDir,
+    carol: tempfile::TempDir,
 }
 
 impl People {
+    fn new() -> Self {
+        let folder = || tempfile::tempdir().expect("a temporary folder");
+        Self {
+            alice: folder(),
+            bob: folder(),
+            carol: folder(),
+        }
+    }
+
     fn folder(&self, who: Who) -> &Path {
         match who {
             Who::Alice | Who::Anybody => self.alice.path(),
             Who::Bob => self.bob.path(),
+            Who::Carol => self.carol.path(),
+        }
+    }
+
+    /// Puts a file `name` into everybody's folder, or `alice/name` into hers.
+    fn write(&self, name: &str, content: &str) {
+        let (folders, name) = match name.split_once('/') {
+            Some(("alice", name)) => (vec![Who::Alice], name),
+            Some(("bob", name)) => (vec![Who::Bob], name),
+            _ => (vec![Who::Alice, Who::Bob, Who::Carol], name),
+        };
+        for who in folders {
+            fs::write(self.folder(who).join(name), content).expect("a file");
         }
     }
 
@@ -44,27 +70,30 @@ impl People {
         Running::start_open(env!("CARGO_BIN_EXE_tacit"), self.folder(typed.who), &args)
     }
 
-    /// Both type at once; one invites the other, or both do the same.
-    fn both(&self, alice: &Typed, mut bob: Typed) {
-        let mut a = self.start(alice);
-        let pairs = alice.args.starts_with(&["pair".to_owned()]);
-        if pairs {
-            let invitation = a.line();
-            for arg in &mut bob.args {
-                if arg.starts_with("tacit-invitation:") {
-                    arg.clone_from(&invitation);
-                }
+    /// The first invites the second.
+    fn pair(&self, inviting: &Typed, mut accepting: Typed) {
+        let mut a = self.start(inviting);
+        let invitation = a.line();
+        for arg in &mut accepting.args {
+            if arg.starts_with("tacit-invitation:") {
+                arg.clone_from(&invitation);
             }
         }
-        let mut b = self.start(&bob);
-        if pairs {
-            let code = |party: &mut Running| party.line_after("read this code aloud: ");
-            let (alices, bobs) = (code(&mut a), code(&mut b));
-            a.says(&(bobs + "\n"));
-            b.says(&(alices + "\n"));
+        let mut b = self.start(&accepting);
+        let code = |party: &mut Running| party.line_after("read this code aloud: ");
+        let (of_a, of_b) = (code(&mut a), code(&mut b));
+        a.says(&(of_b + "\n"));
+        b.says(&(of_a + "\n"));
+        shows(inviting, &a.end());
+        shows(&accepting, &b.end());
+    }
+
+    /// All type at once.
+    fn together(&self, all: &[Typed]) {
+        let running: Vec<Running> = all.iter().map(|typed| self.start(typed)).collect();
+        for (typed, running) in all.iter().zip(running) {
+            shows(typed, &running.end());
         }
-        shows(alice, &a.end());
-        shows(&bob, &b.end());
     }
 }
 
@@ -81,14 +110,23 @@ fn shows(typed: &Typed, ended: &Ended) {
     }
 }
 
-/// The commands of a block.
-fn commands(block: &str) -> VecDeque<Typed> {
+/// Ports for the page's 7000 and 7001, which no socket gets by chance.
+fn free_ports() -> [u16; 2] {
+    let seed = RandomState::new().build_hasher().finish();
+    let candidates = (0..1000).map(|n| 10_000 + ((seed.wrapping_add(n)) % 20_000) as u16);
+    let mut free = candidates.filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    [(); 2].map(|()| free.next().expect("a free port"))
+}
+
+/// The commands of a block, with these ports in place of the page's.
+fn commands(block: &str, ports: [u16; 2]) -> VecDeque<Typed> {
     let joined = block.replace("\\\n", " ");
     let mut commands: VecDeque<Typed> = VecDeque::new();
     for line in joined.lines() {
         let prompts = [
             ("alice$ tacit ", Who::Alice),
             ("bob$ tacit ", Who::Bob),
+            ("carol$ tacit ", Who::Carol),
             ("$ tacit ", Who::Anybody),
         ];
         let typed = prompts
@@ -97,10 +135,11 @@ fn commands(block: &str) -> VecDeque<Typed> {
         match (typed, commands.back_mut()) {
             (Some((args, who)), _) => commands.push_back(Typed {
                 who,
-                // The port of the page may be taken here.
                 args: args
+                    .replace("127.0.0.1:7000", &format!("127.0.0.1:{}", ports[0]))
+                    .replace("127.0.0.1:7001", &format!("127.0.0.1:{}", ports[1]))
                     .split_whitespace()
-                    .map(|arg| arg.replace("127.0.0.1:7000", "127.0.0.1:0"))
+                    .map(str::to_owned)
                     .collect(),
                 expected: Vec::new(),
             }),
@@ -111,18 +150,30 @@ fn commands(block: &str) -> VecDeque<Typed> {
     commands
 }
 
-fn type_all(people: &People, block: &str) -> usize {
-    let mut commands = commands(block);
+/// Types a block: each command of `$` alone, and those of several people that follow each other at
+/// once.
+fn type_all(people: &People, block: &str, ports: [u16; 2]) -> usize {
+    let mut commands = commands(block, ports);
     let count = commands.len();
-    while let Some(typed) = commands.pop_front() {
-        match typed.who {
-            Who::Anybody => shows(&typed, &people.start(&typed).end()),
-            Who::Alice => {
-                let bob = commands.pop_front().expect("Bob types, too");
-                assert!(bob.who == Who::Bob, "{:?}", bob.args);
-                people.both(&typed, bob);
+    while let Some(first) = commands.pop_front() {
+        if first.who == Who::Anybody {
+            shows(&first, &people.start(&first).end());
+            continue;
+        }
+        let mut all = vec![first];
+        while let Some(next) = commands.front() {
+            if next.who == Who::Anybody || all.iter().any(|typed| typed.who == next.who) {
+                break;
             }
-            Who::Bob => panic!("Alice types first: {:?}", typed.args),
+            all.extend(commands.pop_front());
+        }
+        if all[0].args.starts_with(&["pair".to_owned()]) {
+            let [inviting, accepting] =
+                <[Typed; 2]>::try_from(all).unwrap_or_else(|_| panic!("two pair: {block}"));
+            people.pair(&inviting, accepting);
+        } else {
+            assert!(all.len() > 1, "somebody else types, too: {block}");
+            people.together(&all);
         }
     }
     count
@@ -135,29 +186,14 @@ fn the_commands_of_the_tasks_do_what_the_pages_say() {
             .join("../..")
             .join(page);
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{page}: {error}"));
-        let folder = || tempfile::tempdir().expect("a temporary folder");
-        let people = People {
-            alice: folder(),
-            bob: folder(),
-        };
+        let (people, ports) = (People::new(), free_ports());
         let mut typed = 0;
         // Every second part is a block, which begins with what it is.
         for block in text.split("```").skip(1).step_by(2) {
             let (kind, content) = block.split_once('\n').expect("a block of lines");
             match kind.split_once(' ') {
-                // A file that both have, or one of them.
-                Some((_, file)) => {
-                    let whose = file.split_once('/');
-                    let (name, folders) = match whose {
-                        Some(("alice", name)) => (name, vec![people.folder(Who::Alice)]),
-                        Some(("bob", name)) => (name, vec![people.folder(Who::Bob)]),
-                        _ => (file, vec![people.alice.path(), people.bob.path()]),
-                    };
-                    for folder in folders {
-                        fs::write(folder.join(name), content).expect("a file");
-                    }
-                }
-                None if kind == "console" => typed += type_all(&people, content),
+                Some((_, file)) => people.write(file, content),
+                None if kind == "console" => typed += type_all(&people, content, ports),
                 None => {}
             }
         }
