@@ -14,7 +14,7 @@
 //! | `values` | the values of the ports; the run in the clear |
 //! | `function` | the lowered function with its meaning; a party's inputs, random bits among them |
 //! | `read`, `write` | values of all types from JSON and text, and as both |
-//! | `table` | values from CSV and as CSV |
+//! | `table`, `csv` | values from CSV and as CSV; its records and cells |
 //! | `meaning` | the digest of what a program means |
 //!
 //! How a value is written in JSON:
@@ -33,6 +33,7 @@
 //! quotes. Values are secret: their bits are wiped when they are dropped, and errors say where a
 //! value is and what was expected, never what it is.
 
+mod csv;
 mod function;
 mod meaning;
 mod read;

@@ -1,8 +1,8 @@
 //! Values from CSV and as CSV: the first line names the columns, and each later line is a row.
 
-use csv::{ReaderBuilder, StringRecord, Trim, WriterBuilder};
 use tacit_circuit::CircuitError;
 
+use super::csv::{self, Malformed, Records};
 use super::read::Reader;
 use super::write;
 use crate::program::{TypeId, TypeKind, TypeTable};
@@ -71,10 +71,10 @@ struct Table<'r, 't> {
     row: TypeId,
     /// What messages call the file.
     name: &'r str,
-    headers: Vec<String>,
+    /// The line of names, and a line for each row.
+    records: Records,
     /// The cells of a row in order, and the column that each is in.
     columns: Vec<(Cell, usize)>,
-    records: Vec<StringRecord>,
 }
 
 /// Reads an array or a table from the text of a CSV file that messages call `name`: all columns
@@ -93,19 +93,23 @@ pub(super) fn read<'t>(
         let found = "a CSV file, which is for arrays and tables";
         return Err(reader.error(ty, "a value", found));
     };
+    let records = Records::parse(bytes).map_err(|error| broken(reader, ty, error))?;
     let mut table = Table {
         reader,
         types,
         ty,
         row,
         name,
-        headers: Vec::new(),
+        records,
         columns: Vec::new(),
-        records: Vec::new(),
     };
-    table.parse(bytes, most)?;
     table.choose(column)?;
-    let count = table.records.len();
+    let count = table.count();
+    if count > most as usize {
+        let line = table.records.line(1 + most as usize);
+        let found = format!("more of them, from line {line} on");
+        return Err(table.error(format!("at most {most} rows"), found));
+    }
     if is_table {
         table.table(most)?;
         return Ok(0);
@@ -128,39 +132,15 @@ impl<'t> Table<'_, 't> {
         self.reader.error(self.ty, expected, found)
     }
 
-    fn parse(&mut self, bytes: &[u8], most: u32) -> Result<(), CircuitError> {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let mut csv = ReaderBuilder::new().trim(Trim::Headers).from_reader(bytes);
-        let headers = csv.headers().map_err(|error| self.broken(&error))?;
-        self.headers = headers.iter().map(str::to_owned).collect();
-        for record in csv.records() {
-            let record = record.map_err(|error| self.broken(&error))?;
-            if self.records.len() == most as usize {
-                let expected = format!("at most {most} rows");
-                let found = format!("more of them, from line {} on", line(&record));
-                return Err(self.error(expected, found));
-            }
-            self.records.push(record);
-        }
-        Ok(())
+    /// Rows.
+    fn count(&self) -> usize {
+        self.records.count().saturating_sub(1)
     }
 
-    /// What is wrong with the file as CSV, without its text.
-    fn broken(&self, error: &csv::Error) -> CircuitError {
-        let at = error.position().map_or(0, csv::Position::line);
-        let found = match error.kind() {
-            csv::ErrorKind::UnequalLengths {
-                len, expected_len, ..
-            } => {
-                format!("{len} cells in line {at} where line 1 has {expected_len}")
-            }
-            csv::ErrorKind::Utf8 { .. } => format!("bytes that are no UTF-8 in line {at}"),
-            _ => format!("something else in line {at}"),
-        };
-        self.error(
-            "CSV in UTF-8, with as many cells in each line as in the first",
-            found,
-        )
+    /// The names of the columns, if there is a line.
+    fn headers(&self) -> impl Iterator<Item = &str> {
+        let columns = 0..self.records.width();
+        columns.map(|column| self.records.cell(0, column).trim())
     }
 
     /// Finds the column of each cell of a row.
@@ -190,7 +170,7 @@ impl<'t> Table<'_, 't> {
             }
             return Ok(());
         }
-        if cells.len() != self.headers.len() {
+        if cells.len() != self.records.width() {
             let expected = match cells.len() {
                 1 => "one column, or the name of one as in table.csv:NAME".to_owned(),
                 n => format!("{n} columns"),
@@ -204,38 +184,43 @@ impl<'t> Table<'_, 't> {
 
     /// The place of the column of this name.
     fn column(&self, name: &str) -> Result<usize, CircuitError> {
-        let mut places = (0..self.headers.len()).filter(|place| self.headers[*place] == name);
+        let named = self.headers().enumerate();
+        let mut places = named.filter(|(_, header)| *header == name);
         match (places.next(), places.next()) {
-            (Some(place), None) => Ok(place),
+            (Some((place, _)), None) => Ok(place),
             (Some(_), Some(_)) => {
                 Err(self.error(format!("one column {name:?}"), "two columns of that name"))
             }
             (None, _) => {
                 let expected = format!("a column {name:?} (the first line names the columns)");
-                Err(self.error(expected, self.found_columns()))
+                let mut alike = self.headers().zip(1..);
+                let alike = alike.find(|(header, _)| header.eq_ignore_ascii_case(name));
+                let found = match alike {
+                    Some((_, place)) => format!("{name:?} in other letters in cell {place}"),
+                    None => self.found_columns(),
+                };
+                Err(self.error(expected, found))
             }
         }
     }
 
+    /// What the first line has, without a word of it: of a file without names it is a row, and
+    /// secret.
     fn found_columns(&self) -> String {
-        let shown = |name: &String| format!("{:?}", name.chars().take(64).collect::<String>());
-        let names: Vec<String> = self.headers.iter().take(16).map(shown).collect();
-        let text = match self.headers.len() {
-            0 => "no line".to_owned(),
-            1..=16 => names.join(", "),
-            n => format!("{} and {} more", names.join(", "), n - 16),
-        };
-        match &self.headers[..] {
-            [only] if only.contains([';', '\t']) => {
-                format!("{text}; cells are separated by commas")
+        let mut headers = self.headers();
+        match (headers.next(), headers.count()) {
+            (None, _) => "no line".to_owned(),
+            (Some(only), 0) if only.contains([';', '\t']) => {
+                "1 cell in line 1; cells are separated by commas".to_owned()
             }
-            _ => text,
+            (Some(_), 0) => "1 cell in line 1".to_owned(),
+            (Some(_), others) => format!("{} cells in line 1", 1 + others),
         }
     }
 
     /// A first line that is a row would be lost: where no names are compared, it must not be one.
     fn refuse_values_as_names(&self, cells: &[Cell]) -> Result<(), CircuitError> {
-        let is_value = |(cell, header): (&Cell, &String)| {
+        let is_value = |(cell, header): (&Cell, &str)| {
             let is_text = matches!(
                 self.types.kind(cell.1),
                 TypeKind::Text(_) | TypeKind::Bytes(_)
@@ -245,7 +230,7 @@ impl<'t> Table<'_, 't> {
                     .text(cell.1, header)
                     .is_ok()
         };
-        match cells.iter().zip(&self.headers).any(is_value) {
+        match cells.iter().zip(self.headers()).any(is_value) {
             false => Ok(()),
             true => {
                 let found = "a value there; put a line of names before it";
@@ -254,11 +239,10 @@ impl<'t> Table<'_, 't> {
         }
     }
 
-    fn table(mut self, most: u32) -> Result<(), CircuitError> {
-        let (row, count) = (self.row, self.records.len());
-        let records = std::mem::take(&mut self.records);
+    fn table(self, most: u32) -> Result<(), CircuitError> {
+        let (row, count) = (self.row, self.count());
         let (columns, types, name) = (&self.columns, self.types, self.name);
-        let items = |reader: &mut Reader<'t>| rows(reader, types, name, columns, &records);
+        let items = |reader: &mut Reader<'t>| rows(reader, types, name, columns, &self.records);
         self.reader.table(row, most, count, items)
     }
 
@@ -273,8 +257,16 @@ impl<'t> Table<'_, 't> {
     }
 }
 
-fn line(record: &StringRecord) -> u64 {
-    record.position().map_or(0, csv::Position::line)
+/// What is wrong with a file as CSV, without its text.
+fn broken(reader: &Reader<'_>, ty: TypeId, error: Malformed) -> CircuitError {
+    let found = match error {
+        Malformed::Cells { line, found, first } => {
+            format!("{found} cells in line {line} where line 1 has {first}")
+        }
+        Malformed::NoUtf8 { line } => format!("bytes that are no UTF-8 in line {line}"),
+    };
+    let expected = "CSV in UTF-8, with as many cells in each line as in the first";
+    reader.error(ty, expected, found)
 }
 
 fn rows(
@@ -282,33 +274,49 @@ fn rows(
     types: &TypeTable,
     name: &str,
     columns: &[(Cell, usize)],
-    records: &[StringRecord],
+    records: &Records,
 ) -> Result<(), CircuitError> {
-    for record in records {
-        let line = line(record);
+    for record in 1..records.count() {
+        let line = records.line(record);
         for ((cell, ty), column) in columns {
             reader.locate(match cell.as_str() {
                 "" => format!("{name} line {line}"),
                 cell => format!("{name} line {line} column {cell:?}"),
             });
-            let text = record.get(*column).unwrap_or_default();
-            let is_text = matches!(types.kind(*ty), TypeKind::Text(_));
-            reader.text(*ty, if is_text { text } else { text.trim() })?;
+            let text = records.cell(record, *column);
+            reader.text(
+                *ty,
+                match is_text(types, *ty) {
+                    true => csv::unmarked(text),
+                    false => text.trim(),
+                },
+            )?;
         }
     }
     Ok(())
+}
+
+fn is_text(types: &TypeTable, ty: TypeId) -> bool {
+    matches!(types.kind(ty), TypeKind::Text(_))
 }
 
 /// An array or table as CSV, whose columns are called after the port unless its rows are structs;
 /// nothing where a value is none or has no cells.
 pub(super) fn write(types: &TypeTable, ty: TypeId, port: &str, bits: &[bool]) -> Option<Vec<u8>> {
     let (names, rows) = rows_as_text(types, ty, port, bits)?;
-    let mut csv = WriterBuilder::new().from_writer(Vec::new());
-    csv.write_record(&names).ok()?;
-    for row in rows {
-        csv.write_record(&row).ok()?;
-    }
-    csv.into_inner().ok()
+    let (row, ..) = rows_of(types, ty)?;
+    let cells = cells(types, row)?;
+    let rows = rows.into_iter().map(|row| {
+        let marked = row
+            .into_iter()
+            .zip(&cells)
+            .map(|(text, (_, ty))| match is_text(types, *ty) {
+                true => csv::marked(text),
+                false => text,
+            });
+        marked.collect()
+    });
+    Some(csv::write(std::iter::once(names).chain(rows).collect()))
 }
 
 /// The names of the columns, and the cells of each row.

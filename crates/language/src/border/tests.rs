@@ -164,6 +164,14 @@ fn tables_are_read_by_the_names_of_their_columns() {
 }
 
 #[test]
+fn no_text_is_a_formula_in_a_table() {
+    let texts = with_input("[text<4>; ..2]", "of alice");
+    let value = read(&texts, &json!(["=1+1", "a=1"])).expect("a value");
+    let text = texts.csv(&value, "x").expect("a table");
+    assert_eq!(text, b"x\n'=1+1\na=1\n");
+}
+
+#[test]
 fn errors_in_tables_name_line_and_column() {
     let people = |text: &str| csv(&with_input("[Person; ..2]", "of alice"), text, None);
     let ages = |text: &str, column| csv(&with_input("[u8; 2]", "of alice"), text, column);

@@ -1,0 +1,230 @@
+//! CSV as records of cells (RFC 4180), whose bytes are wiped when they are dropped: they are a
+//! party's inputs, or its results.
+//!
+//! A text that a spreadsheet would run as a formula may come from the peer. It is written with an
+//! apostrophe before it, which a spreadsheet takes for the mark of a text, and read without it. The
+//! characters are those of OWASP's page on CSV injection.
+
+use csv_core::ReadFieldResult;
+use zeroize::{Zeroize, Zeroizing};
+
+/// What is wrong with the form of a file, in a line counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Malformed {
+    NoUtf8 {
+        line: u64,
+    },
+    Cells {
+        line: u64,
+        found: usize,
+        first: usize,
+    },
+}
+
+/// The records of a file in order, of one length.
+pub(super) struct Records {
+    /// The cells without quotes, one after another.
+    text: Zeroizing<Vec<u8>>,
+    /// Where each cell ends.
+    ends: Vec<usize>,
+    /// The line in which each record begins.
+    lines: Vec<u64>,
+}
+
+impl Records {
+    /// Reads `bytes`.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        if let Err(error) = str::from_utf8(bytes) {
+            let before = bytes[..error.valid_up_to()].iter();
+            let line = 1 + before.filter(|byte| **byte == b'\n').count() as u64;
+            return Err(Malformed::NoUtf8 { line });
+        }
+        let mut records = Self {
+            // No cell is longer than it was in the file, so that this never moves and is never full.
+            text: Zeroizing::new(vec![0; bytes.len() + 1]),
+            ends: Vec::new(),
+            lines: Vec::new(),
+        };
+        let mut reader = csv_core::Reader::new();
+        let (mut rest, mut end, mut first) = (bytes, 0, None);
+        let (mut line, mut counted, mut begins) = (1, 0, true);
+        loop {
+            if begins {
+                // Empty lines are passed over.
+                let next = rest.iter().position(|byte| !b"\r\n".contains(byte));
+                let start = bytes.len() - rest.len() + next.unwrap_or(rest.len());
+                let passed = bytes[counted..start].iter();
+                line += passed.filter(|byte| **byte == b'\n').count() as u64;
+                (counted, begins) = (start, false);
+            }
+            let (result, taken, given) = reader.read_field(rest, &mut records.text[end..]);
+            rest = &rest[taken..];
+            end += given;
+            match result {
+                // What is left is empty, and says that nothing follows.
+                ReadFieldResult::InputEmpty => {}
+                ReadFieldResult::OutputFull | ReadFieldResult::End => return Ok(records),
+                ReadFieldResult::Field { record_end } => {
+                    records.ends.push(end);
+                    if !record_end {
+                        continue;
+                    }
+                    let before = records.lines.len() * first.unwrap_or(0);
+                    let found = records.ends.len() - before;
+                    let first = *first.get_or_insert(found);
+                    if found != first {
+                        return Err(Malformed::Cells { line, found, first });
+                    }
+                    records.lines.push(line);
+                    begins = true;
+                }
+            }
+        }
+    }
+
+    /// Cells of each record.
+    pub(super) fn width(&self) -> usize {
+        self.ends.len() / self.lines.len().max(1)
+    }
+
+    /// Records.
+    pub(super) fn count(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The line in which a record begins.
+    pub(super) fn line(&self, record: usize) -> u64 {
+        self.lines[record]
+    }
+
+    /// A cell; nothing where there is none.
+    pub(super) fn cell(&self, record: usize, column: usize) -> &str {
+        let number = record * self.width() + column;
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        str::from_utf8(&self.text[start..self.ends[number]]).unwrap_or_default()
+    }
+}
+
+/// Whether a spreadsheet takes a text that begins like this for a formula.
+fn begins_formula(text: &str) -> bool {
+    let signs = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+    text.starts_with(signs)
+}
+
+/// Whether a text has the mark of a text or needs it, once the marks that it has are taken off.
+fn is_marked(text: &str) -> bool {
+    begins_formula(text.trim_start_matches('\''))
+}
+
+/// A text as a cell.
+pub(super) fn marked(mut text: String) -> String {
+    if is_marked(&text) {
+        let cell = format!("'{text}");
+        text.zeroize();
+        return cell;
+    }
+    text
+}
+
+/// The text of a cell.
+pub(super) fn unmarked(cell: &str) -> &str {
+    match cell.strip_prefix('\'') {
+        Some(text) if is_marked(text) => text,
+        _ => cell,
+    }
+}
+
+/// Writes records, which are wiped.
+pub(super) fn write(records: Vec<Vec<String>>) -> Vec<u8> {
+    let cells = records.iter().flatten();
+    // With all quotes, so that it never moves.
+    let most: usize = cells.map(|cell| 2 * cell.len() + 3).sum();
+    let mut bytes = Vec::with_capacity(most + records.len());
+    for record in records {
+        let is_alone = record.len() == 1;
+        for (place, mut cell) in record.into_iter().enumerate() {
+            if place > 0 {
+                bytes.push(b',');
+            }
+            let needs_quotes = cell.contains([',', '"', '\n', '\r']);
+            match needs_quotes || (is_alone && cell.is_empty()) {
+                true => {
+                    bytes.push(b'"');
+                    for byte in cell.bytes() {
+                        bytes.extend_from_slice(if byte == b'"' { b"\"\"" } else { &[] });
+                        bytes.extend((byte != b'"').then_some(byte));
+                    }
+                    bytes.push(b'"');
+                }
+                false => bytes.extend_from_slice(cell.as_bytes()),
+            }
+            cell.zeroize();
+        }
+        bytes.push(b'\n');
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(bytes: &[u8]) -> Result<Vec<Vec<String>>, Malformed> {
+        let records = Records::parse(bytes)?;
+        let cell = |record, column| records.cell(record, column).to_owned();
+        let record = |record| {
+            (0..records.width())
+                .map(|column| cell(record, column))
+                .collect()
+        };
+        Ok((0..records.count()).map(record).collect())
+    }
+
+    #[test]
+    fn records_are_read_as_they_were_written() {
+        let records = [
+            ["a", "b,c", "\"d\""],
+            ["", "é\ne", "\r"],
+            [" f ", "'", "\"\"\""],
+        ];
+        let records = records
+            .map(|record| record.map(str::to_owned).to_vec())
+            .to_vec();
+        assert_eq!(cells(&write(records.clone())), Ok(records));
+        let alone = vec![vec![String::new()], vec!["x".to_owned()]];
+        assert_eq!(write(alone.clone()), b"\"\"\nx\n");
+        assert_eq!(cells(&write(alone.clone())), Ok(alone));
+    }
+
+    #[test]
+    fn lines_are_counted_as_people_count_them() {
+        let records = Records::parse(b"\xef\xbb\xbfa,b\r\n\"c\nd\",e\r\nf,g").expect("records");
+        let lines: Vec<_> = (0..3).map(|record| records.line(record)).collect();
+        assert_eq!((lines, records.cell(2, 1)), (vec![1, 2, 4], "g"));
+        assert_eq!(cells(b""), Ok(vec![]));
+        let odd = Malformed::Cells {
+            line: 3,
+            found: 1,
+            first: 2,
+        };
+        assert_eq!(cells(b"a,b\nc,d\ne\nf,g"), Err(odd));
+        assert_eq!(cells(b"a\nb\xff"), Err(Malformed::NoUtf8 { line: 2 }));
+    }
+
+    /// A spreadsheet runs no text of the peer's, and what was written is read back.
+    #[test]
+    fn no_cell_is_a_formula() {
+        for text in [
+            "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "'=1", "''-x",
+        ] {
+            let cell = marked(text.to_owned());
+            assert!(cell.starts_with('\'') && cell != text, "{text:?}");
+            assert_eq!(unmarked(&cell), text);
+        }
+        for text in ["", "a=1", " =1", "'", "'quoted'", "O'Neill", "1-2", "''"] {
+            assert_eq!(marked(text.to_owned()), text);
+            assert_eq!(unmarked(text), text);
+        }
+    }
+}
