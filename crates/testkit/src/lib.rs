@@ -4,6 +4,7 @@
 pub mod disassembly;
 pub mod fuzz;
 pub mod garbling;
+pub mod link;
 pub mod process;
 pub mod protocols;
 pub mod sessions;
