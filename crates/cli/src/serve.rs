@@ -43,6 +43,8 @@ struct Wanted {
     fixed: Fixed,
     policy: Policy,
     stop: Duration,
+    /// What is not wrong and should be thought over all the same: told by `--check`.
+    warnings: Vec<String>,
 }
 
 #[derive(PartialEq, Eq)]
@@ -72,6 +74,7 @@ impl Fixed {
 }
 
 impl Wanted {
+    /// Reads and checks the configuration, the same at the start, at a reload and by `--check`.
     fn read(args: &ServeArgs, path: Option<&Path>) -> Result<Self, Failure> {
         let config = Config::load(path)?;
         let Some(serve) = &config.serve else {
@@ -89,16 +92,19 @@ impl Wanted {
             let said = given.as_ref().or(found.as_ref());
             said.map_or_else(|| usual.to_owned(), Clone::clone)
         };
+        let fixed = Fixed {
+            listen: said(&args.listen, &serve.listen, LISTEN),
+            origins: serve.origins.clone(),
+            metrics: said(&args.metrics, &serve.metrics, METRICS),
+            identity: party::identity_path(args.identity.as_ref(), &config)?,
+            stock: args.stock.stock.clone().or(config.stock.folder.clone()),
+            stock_bytes: stock::limit_bytes(&config),
+        };
+        let policy = policy::policy(&config, serve)?;
         Ok(Self {
-            fixed: Fixed {
-                listen: said(&args.listen, &serve.listen, LISTEN),
-                origins: serve.origins.clone(),
-                metrics: said(&args.metrics, &serve.metrics, METRICS),
-                identity: party::identity_path(args.identity.as_ref(), &config)?,
-                stock: args.stock.stock.clone().or(config.stock.folder.clone()),
-                stock_bytes: stock::limit_bytes(&config),
-            },
-            policy: policy::policy(&config, serve)?,
+            warnings: check::check(&fixed, &policy)?,
+            fixed,
+            policy,
             stop: serve.stop.unwrap_or(STOP_TIME),
         })
     }
@@ -113,34 +119,7 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
     let wanted = Wanted::read(args, config)?;
     let identity = Identity::load(&wanted.fixed.identity).map_err(Error::from)?;
     if args.check {
-        let functions: usize = wanted
-            .policy
-            .offers()
-            .iter()
-            .map(|offer| offer.functions.len())
-            .sum();
-        let warnings = check::check(&wanted)?;
-        let (peers, levels) = (wanted.policy.peers().len(), wanted.policy.levels().len());
-        if args.json {
-            let json = json!({
-                "version": JSON_VERSION,
-                "peers": peers,
-                "functions": functions,
-                "levels": levels,
-                "warnings": warnings,
-            });
-            return crate::print(pretty(&json).as_bytes());
-        }
-        for warning in warnings {
-            eprintln!("tacit: warning: {warning}");
-        }
-        let counts = [
-            counted(peers, "peer"),
-            counted(functions, "function"),
-            counted(levels, "level"),
-        ];
-        let text = format!("{} of stock\n", counts.join(", "));
-        return crate::print(text.as_bytes());
+        return told(&wanted, args.json);
     }
     let signals = signals()?;
     let stocks = stock::open(args.stock.stock.as_deref(), &Config::load(config)?)?;
@@ -159,6 +138,7 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
         fixed,
         policy,
         mut stop,
+        ..
     } = wanted;
     let service = Service::start(identity, listener, Some(stocks), policy, observer)?;
     let _metrics = match fixed.metrics.as_str() {
@@ -200,6 +180,33 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
     });
     service.stop(stop);
     Ok(())
+}
+
+/// Tells what `--check` found.
+fn told(wanted: &Wanted, as_json: bool) -> Result<(), Failure> {
+    let offers = wanted.policy.offers().iter();
+    let functions: usize = offers.map(|offer| offer.functions.len()).sum();
+    let (peers, levels) = (wanted.policy.peers().len(), wanted.policy.levels().len());
+    if as_json {
+        let json = json!({
+            "version": JSON_VERSION,
+            "peers": peers,
+            "functions": functions,
+            "levels": levels,
+            "warnings": wanted.warnings,
+        });
+        return crate::print(pretty(&json).as_bytes());
+    }
+    for warning in &wanted.warnings {
+        eprintln!("tacit: warning: {warning}");
+    }
+    let counts = [
+        counted(peers, "peer"),
+        counted(functions, "function"),
+        counted(levels, "level"),
+    ];
+    let text = format!("{} of stock\n", counts.join(", "));
+    crate::print(text.as_bytes())
 }
 
 /// A number of things, one or many.

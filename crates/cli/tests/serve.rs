@@ -62,6 +62,7 @@ fn a_wrong_configuration_is_not_taken_and_a_right_one_is() {
     let parties = Parties::new();
     let good = config(&parties, MILLIONAIRES);
     let (mut service, address, metrics) = start(&parties, &good, &[]);
+    parties.file("no-a.json", "{}");
     assert_eq!(
         richer(&parties, &address, "7").succeeded(),
         "a_is_richer = 1\n"
@@ -80,6 +81,8 @@ fn a_wrong_configuration_is_not_taken_and_a_right_one_is() {
             good.replace("in.json\"", "in.json\"\npeers = [\"carol\"]"),
             "carol",
         ),
+        (good.replace("in.json", "no-a.json"), "a is missing"),
+        (good.replace("in.json", "absent.json"), "absent.json"),
     ] {
         parties.file("alice.toml", &wrong);
         service.signal("HUP");
@@ -96,7 +99,7 @@ fn a_wrong_configuration_is_not_taken_and_a_right_one_is() {
     let arguments = ["serve", "--config", "alice.toml", "--metrics", &metrics];
     tacit(parties.folder(), &arguments).failed(6, &[&metrics, "for metrics", "another program"]);
     let counted = get(&metrics, "/metrics");
-    let runs = r#"tacit_runs_total{offer="millionaires",protocol="direct",outcome="done"} 7"#;
+    let runs = r#"tacit_runs_total{offer="millionaires",protocol="direct",outcome="done"} 9"#;
     assert!(counted.contains(runs), "{counted}");
     service.signal("TERM");
     service.end().succeeded();
@@ -216,12 +219,16 @@ fn configuration_as_json(parties: &Parties) {
 fn what_a_configuration_lacks_is_told_before_anything_starts() {
     let parties = Parties::new();
     parties.file("in.json", INPUTS);
+    let serve = ["serve", "--config", "alice.toml"];
     let check = |text: &str| {
         parties.file("alice.toml", text);
-        tacit(
-            parties.folder(),
-            &["serve", "--config", "alice.toml", "--check"],
-        )
+        let checked = tacit(parties.folder(), &[&serve[..], &["--check"]].concat());
+        if checked.code != 0 {
+            let started = tacit(parties.folder(), &serve);
+            assert_eq!(started.code, checked.code, "{started:?}");
+            assert_eq!(started.stderr, checked.stderr, "as at the start");
+        }
+        checked
     };
     let good = config(&parties, MILLIONAIRES);
     assert_eq!(
@@ -275,6 +282,35 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
     check(&nowhere).failed(3, &["results", "folder is not there"]);
     let absent = ["serve", "--config", "absent.toml", "--check"];
     tacit(parties.folder(), &absent).failed(2, &["absent.toml is not there", "--config FILE"]);
+}
+
+/// A server of three has no less than 40 bits against a malicious party, but by the option that says
+/// what that is for: neither at the start nor in a check.
+#[test]
+fn a_server_of_three_keeps_the_floor() {
+    let parties = Parties::new();
+    let served = |fields: &str| {
+        let function = format!(
+            "[[serve.function]]\nfunction = \"friend-map-start\"\nrole = \"generator\"\n\
+             other_server = \"bob\"\nchain = \"friends\"\npeers = []\n{fields}"
+        );
+        parties.file("alice.toml", &config(&parties, &function));
+        let serve = ["serve", "--config", "alice.toml"];
+        tacit(parties.folder(), &[&serve[..], &["--check"]].concat())
+    };
+    served("").succeeded();
+    for few in ["copies = 5\n", "copies = 120\n", "security_bits = 38\n"] {
+        let told = [
+            "copies",
+            "of statistical security",
+            "insecure_for_measurements = true",
+        ];
+        served(few).failed(2, &told);
+        tacit(parties.folder(), &["serve", "--config", "alice.toml"]).failed(2, &told);
+        served(&format!("{few}insecure_for_measurements = true\n")).succeeded();
+    }
+    // One circuit is for parties that follow the protocol, and says so.
+    served("copies = 1\n").succeeded();
 }
 
 /// The page's blocks of code, in order: language and text.

@@ -1,4 +1,5 @@
-//! `tacit serve --check`: what would fail at the start, or at night when a peer asks.
+//! What would fail at night when a peer asks: looked at before the service starts, before it takes
+//! another configuration, and by `--check` alone.
 //!
 //! Files for inputs are read against every function that takes them, addresses are looked up, and
 //! the folders of results looked for. Commands are not run.
@@ -9,29 +10,28 @@ use tacit::Fingerprint;
 use tacit_serve::Policy;
 use tacit_serve::inputs::Asked;
 
-use super::Wanted;
+use super::Fixed;
 use crate::failure::Failure;
 
-/// Checks what `wanted` names beyond the configuration itself; what is not wrong and should be
-/// thought over all the same.
+/// Checks what the configuration names; what is not wrong and should be thought over all the same.
 ///
 /// # Errors
 ///
 /// The first thing that would fail.
-pub(super) fn check(wanted: &Wanted) -> Result<Vec<String>, Failure> {
-    addresses("listen", &wanted.fixed.listen)?;
+pub(super) fn check(fixed: &Fixed, policy: &Policy) -> Result<Vec<String>, Failure> {
+    addresses("listen", &fixed.listen)?;
     let mut warnings = Vec::new();
-    if !wanted.fixed.metrics.is_empty() {
-        let metrics = addresses("metrics", &wanted.fixed.metrics)?;
+    if !fixed.metrics.is_empty() {
+        let metrics = addresses("metrics", &fixed.metrics)?;
         if metrics.iter().any(|address| !address.ip().is_loopback()) {
             warnings.push(format!(
                 "metrics = {:?} is open to other machines, and tells them who the peers are and \
                  how often they come; 127.0.0.1 is not",
-                wanted.fixed.metrics
+                fixed.metrics
             ));
         }
     }
-    sources(&wanted.policy)?;
+    sources(policy)?;
     Ok(warnings)
 }
 
