@@ -5,12 +5,14 @@
 //! learn whether it succeeds, and taken off when it has ended well at this party. So whatever ends
 //! it in between counts: an abort, a lost connection, a crash. The count is of a peer, a role and a
 //! protocol, not of a scheme or function, of which a peer may choose others for another try.
-//! Nothing but an operator clears it.
+//! Nothing but an operator clears it, which is counted as well: a try that was under way then is no
+//! longer in the count, and takes nothing off when it ends well.
 //!
 //! The records are an index of their own, `batches.index` in the folder of the stocks, which every
 //! process of this party shares. A key is this party, the peer (32 bytes each), the role (1) and,
-//! but for batches, the protocol (1); its value is the tries, the cheats (8 each, little-endian)
-//! and 8 bytes of SHA-256 over key and both.
+//! but for batches, the protocol (1); its value is the tries, the cheats, how often they were cleared
+//! (8 each, little-endian) and 8 bytes of SHA-256 over key and all of these. A value without the
+//! third number was never cleared.
 
 use std::path::Path;
 
@@ -21,7 +23,6 @@ use crate::{PeerId, Role, StockError, Stocks};
 const FILE_NAME: &str = "batches.index";
 
 const CHECKSUM_BYTES: usize = 8;
-const VALUE_BYTES: usize = 16 + CHECKSUM_BYTES;
 
 /// A protocol whose tries are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,20 +80,49 @@ pub struct TryRecord {
     pub unfinished: u64,
     /// Tries in which the peer was caught, or caught this party.
     pub cheats: u64,
+    /// How often an operator has cleared both.
+    pub clearings: u64,
 }
 
 impl TryRecord {
+    /// Whether there is nothing that an operator would clear.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.unfinished == 0 && self.cheats == 0
+    }
+
+    /// Forgets tries and cheats; what there was.
+    pub fn clear(&mut self) -> Self {
+        let before = *self;
+        *self = Self {
+            clearings: self.clearings.saturating_add(1),
+            ..Self::default()
+        };
+        before
+    }
+
     fn parse(key: &[u8], value: &[u8]) -> Option<Self> {
-        let value: &[u8; VALUE_BYTES] = value.try_into().ok()?;
         let (fields, sum) = value.split_last_chunk::<CHECKSUM_BYTES>()?;
-        let (numbers, _) = fields.as_chunks::<8>();
-        let [unfinished, cheats] = [0, 1].map(|at| u64::from_le_bytes(numbers[at]));
-        let record = Self { unfinished, cheats };
+        let (numbers, []) = fields.as_chunks::<8>() else {
+            return None;
+        };
+        let number = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+        let (unfinished, cheats, clearings) = match numbers {
+            [unfinished, cheats] => (unfinished, cheats, &[0; 8]),
+            [unfinished, cheats, clearings] => (unfinished, cheats, clearings),
+            _ => return None,
+        };
+        let record = Self {
+            unfinished: number(unfinished),
+            cheats: number(cheats),
+            clearings: number(clearings),
+        };
         (checksum(key, fields) == *sum).then_some(record)
     }
 
     fn to_bytes(self, key: &[u8]) -> Vec<u8> {
-        let fields = [self.unfinished.to_le_bytes(), self.cheats.to_le_bytes()].concat();
+        let numbers = [self.unfinished, self.cheats, self.clearings];
+        let fields = numbers.map(u64::to_le_bytes).concat();
         let sum = checksum(key, &fields);
         [&fields[..], &sum].concat()
     }
@@ -161,7 +191,7 @@ impl Stocks {
             }
             Ok(())
         })?;
-        records.retain(|(_, record)| *record != TryRecord::default());
+        records.retain(|(_, record)| !record.is_empty());
         Ok(records)
     }
 }
@@ -179,6 +209,26 @@ fn damaged(path: &Path) -> StockError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn records_of_before_there_were_clearings_are_read() {
+        let (key, record) = (
+            [7; 65],
+            TryRecord {
+                unfinished: 3,
+                cheats: 1,
+                clearings: 0,
+            },
+        );
+        let fields = [3_u64, 1].map(u64::to_le_bytes).concat();
+        let old = [&fields[..], &checksum(&key, &fields)].concat();
+        assert_eq!(TryRecord::parse(&key, &old), Some(record));
+        let new = record.to_bytes(&key);
+        assert_eq!(TryRecord::parse(&key, &new), Some(record));
+        for wrong in [&old[1..], &new[8..], &old[..16]] {
+            assert_eq!(TryRecord::parse(&key, wrong), None);
+        }
+    }
 
     #[test]
     fn keys_say_whose_tries_they_are_and_of_what() {

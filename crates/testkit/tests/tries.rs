@@ -1,19 +1,23 @@
 //! What stays on the disks when a peer of `batch` leaves after the cut, or one of `authenticated`
 //! in a run, or when either is caught: over the whole stack, each time by sessions that begin anew.
 
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use tacit::garble::SchemeId;
 use tacit::{
     BatchPreparation, Category, Error, Fingerprint, Function, Job, Outcome, PreparedBatch, Role,
     SecurityScope, Session, Side, Stocks, Tried, TryName, TryRecord, charge_bits, library,
 };
-use tacit_net::memory;
+use tacit_net::{Transport, memory};
 use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{Folders, channel};
-use tacit_testkit::tamper::{Fault, TamperingSink};
+use tacit_testkit::tamper::{Fault, Play, Sent, TamperingSink};
 
 const TIMEOUT: Duration = Duration::from_millis(2500);
+/// Of links on which nobody falls silent.
+const PATIENCE: Duration = Duration::from_secs(60);
 const SECURITY_BITS: u8 = 2;
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
@@ -53,15 +57,32 @@ fn meet<T: Send>(
     lie: Option<(Role, Kind, Fault)>,
     work: impl Fn(Role, &mut Session, &Stocks) -> Result<T, Error> + Sync,
 ) -> [Result<T, Error>; 2] {
+    meet_over(folders, TIMEOUT, faulty(lie), work)
+}
+
+/// The ends of a link on which the liar's first message of a kind has a fault.
+fn faulty(lie: Option<(Role, Kind, Fault)>) -> impl Fn(Role, Transport) -> Transport {
+    move |role, transport| match lie {
+        Some((liar, kind, fault)) if liar == role => {
+            transport.map_sink(|inner| Box::new(TamperingSink::on_first(inner, kind.byte(), fault)))
+        }
+        _ => transport,
+    }
+}
+
+/// Both parties' `work` over a new link, where `below` stands under each party's end and no wait
+/// lasts longer than `timeout`.
+fn meet_over<T: Send>(
+    folders: &Folders,
+    timeout: Duration,
+    below: impl Fn(Role, Transport) -> Transport,
+    work: impl Fn(Role, &mut Session, &Stocks) -> Result<T, Error> + Sync,
+) -> [Result<T, Error>; 2] {
     let (one, other) = memory::raw_pair(memory::PIPE_BYTES);
     let transports = [one, other].map(|end| end.into_transport());
     let ends = ROLES.into_iter().zip(transports).map(|(role, transport)| {
-        let transport = match lie {
-            Some((liar, kind, fault)) if liar == role => transport
-                .map_sink(|inner| Box::new(TamperingSink::on_first(inner, kind.byte(), fault))),
-            _ => transport,
-        };
-        (role, channel(transport, fingerprint(role.other()), TIMEOUT))
+        let peer = fingerprint(role.other());
+        (role, channel(below(role, transport), peer, timeout))
     });
     let work = &work;
     thread::scope(|scope| {
@@ -155,6 +176,56 @@ fn a_garbler_that_leaves_after_the_cut_pays_for_each_try() {
     let [_, evaluator] = both(prepare(&folders, None, 3));
     let plan = evaluator.plan.expect("a plan");
     assert_eq!(plan.statistical_security_bits(), SECURITY_BITS);
+}
+
+/// A batch that is planned while another of the same peer is under way is planned as the later of two
+/// tries: a garbler gains nothing by trying side by side, here under two schemes.
+#[test]
+fn batches_that_are_prepared_side_by_side_are_charged_one_after_the_other() {
+    let folders = Arc::new(Folders::empty());
+    let order = |folders: &Folders, scheme, below: &dyn Fn(Role, Transport) -> Transport| {
+        let function = function();
+        let made = meet_over(folders, PATIENCE, below, |role, session, stocks| {
+            BatchPreparation::new(role, &function, 1)
+                .statistical_security_bits(SECURITY_BITS)
+                .scheme(scheme)
+                .run(session, stocks)
+        });
+        let plans = both(made).map(|made| made.plan.expect("a plan"));
+        plans.map(|plan| plan.statistical_security_bits())
+    };
+    let inner = Arc::new(Mutex::new(None));
+    let (at, found) = (Arc::clone(&folders), Arc::clone(&inner));
+    // The first is planned, and its check set not yet opened.
+    let play: Play = Box::new(move |kind, _| {
+        let mut found = found.lock().expect("no panic");
+        if kind == Kind::CircuitDigests.byte() && found.is_none() {
+            *found = Some(order(&at, SchemeId::THREE_HALVES, &faulty(None)));
+        }
+        Sent::AsIs
+    });
+    let play = Mutex::new(Some(play));
+    let outer = order(
+        &folders,
+        SchemeId::HALF_GATES_TWO_CALL,
+        &|role, transport| match role {
+            Role::Evaluator => transport,
+            Role::Garbler => {
+                let play = play.lock().expect("no panic").take().expect("one link");
+                transport.map_sink(|inner| Box::new(TamperingSink::playing(inner, play)))
+            }
+        },
+    );
+    let second = SECURITY_BITS + charge_bits(Tried::Batches, 1);
+    assert_eq!(outer, [SECURITY_BITS; 2]);
+    assert_eq!(*inner.lock().expect("no panic"), Some([second; 2]));
+    for role in ROLES {
+        assert_eq!(
+            record(&folders, role),
+            TryRecord::default(),
+            "both ended well"
+        );
+    }
 }
 
 /// A cheat in a run takes its whole batch from both parties, and both disks say so when the peer
@@ -335,6 +406,33 @@ fn a_session_is_a_try_until_it_ends_well() {
     });
     both(ended);
     assert_eq!(ROLES.map(|role| unfinished(&folders, role)), [0, 0]);
+}
+
+/// A session that was open when the operator cleared the tries takes nothing off that was counted
+/// since, when it ends well: a peer would keep one open and try for nothing.
+#[test]
+fn a_session_that_was_cleared_takes_no_later_try_off() {
+    let folders = Folders::empty();
+    let function = function();
+    let run = |role, session: &mut Session, stocks: &Stocks| {
+        let job = job(&function, role, 40).authenticated_counted(stocks);
+        job.run(session)
+    };
+    let ended = meet_over(&folders, PATIENCE, faulty(None), |role, session, stocks| {
+        run(role, session, stocks)?;
+        if role == Role::Evaluator {
+            let name = name(role, Tried::Authenticated);
+            let cleared = stocks.clear_tries(&name).expect("a record");
+            assert_eq!(cleared.unfinished, 1);
+            let lie = Some((Role::Garbler, Kind::GateProof, Fault::CloseBefore));
+            let [_, evaluator] = meet_over(&folders, PATIENCE, faulty(lie), run);
+            assert!(evaluator.is_err());
+            assert_eq!(unfinished(&folders, role), 1);
+        }
+        Ok(())
+    });
+    both(ended);
+    assert_eq!(unfinished(&folders, Role::Evaluator), 1);
 }
 
 /// Too many tries are refused before anything is sent that rests on a secret, until the operator

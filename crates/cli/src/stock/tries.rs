@@ -28,7 +28,9 @@ pub(super) fn records(
 
 /// What is told of a record.
 pub(super) fn told((name, record): &(TryName, TryRecord), config: &Config) -> Told {
-    let TryRecord { unfinished, cheats } = *record;
+    let TryRecord {
+        unfinished, cheats, ..
+    } = *record;
     let charge = charge_bits(name.tried, unfinished);
     let (what, ended, next) = match name.tried {
         Tried::Batches => (

@@ -123,7 +123,7 @@ impl Stocks {
     /// The record cannot be written, or is damaged.
     pub fn clear_tries(&self, name: &TryName) -> Result<TryRecord, Error> {
         let mut before = TryRecord::default();
-        self.note_of_tries(name, |record| before = std::mem::take(record))?;
+        self.note_of_tries(name, |record| before = record.clear())?;
         Ok(before)
     }
 
@@ -144,6 +144,8 @@ pub(crate) struct CountedTry {
     name: TryName,
     /// Tries that were unfinished when it began.
     pub(crate) before: u64,
+    /// How often they had been cleared by then.
+    clearings: u64,
 }
 
 impl CountedTry {
@@ -160,17 +162,20 @@ impl CountedTry {
             stocks: stocks.clone(),
             name,
             before: record.unfinished.saturating_sub(1),
+            clearings: record.clearings,
         })
     }
 
-    /// Takes the try off, which has ended well.
+    /// Takes the try off, which has ended well, unless it was cleared with others meanwhile.
     ///
     /// # Errors
     ///
     /// Those of [`begin`](Self::begin); the try then stays counted.
     pub(crate) fn finish(self) -> Result<(), Error> {
         let noted = self.stocks.note_of_tries(&self.name, |record| {
-            record.unfinished = record.unfinished.saturating_sub(1);
+            if record.clearings == self.clearings {
+                record.unfinished = record.unfinished.saturating_sub(1);
+            }
         });
         noted.map(drop)
     }
@@ -185,6 +190,42 @@ impl CountedTry {
             true => note_cheat(&self.stocks, &self.name),
             false => Ok(()),
         }
+    }
+}
+
+/// A try that is counted before it begins, so that others that are planned meanwhile are charged for
+/// it. It is taken off where it is dropped and has not begun: the peer has learnt nothing.
+#[must_use]
+pub(crate) struct PlannedTry {
+    /// Tries that were unfinished when it was planned.
+    pub(crate) before: u64,
+    counted: Option<CountedTry>,
+}
+
+impl PlannedTry {
+    /// Counts a try, durably.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CountedTry::begin`].
+    pub(crate) fn new(stocks: &Stocks, name: TryName) -> Result<Self, Error> {
+        let counted = CountedTry::begin(stocks, name)?;
+        Ok(Self {
+            before: counted.before,
+            counted: Some(counted),
+        })
+    }
+
+    /// Begins it: it stays counted until it has ended well.
+    pub(crate) fn begin(mut self) -> Option<CountedTry> {
+        self.counted.take()
+    }
+}
+
+impl Drop for PlannedTry {
+    fn drop(&mut self) {
+        // A try that cannot be taken off stays, which costs security bits and loses none.
+        let _ = self.counted.take().map(CountedTry::finish);
     }
 }
 

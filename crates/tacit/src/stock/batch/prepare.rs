@@ -28,7 +28,7 @@ use crate::protocols::DEFAULT_SECURITY_BITS;
 use crate::scheme::default_scheme;
 use crate::session::OtNeed;
 use crate::stock::OpenedStock;
-use crate::stock::tries::{self, CountedTry, TryName};
+use crate::stock::tries::{self, CountedTry, PlannedTry, TryName};
 use crate::{Error, OtExtension, Session, Stocks};
 
 /// An order for checked executions of one function: both parties give the same, each in its role.
@@ -279,7 +279,7 @@ impl BatchVisitor for Fill<'_, '_> {
             return Ok((0, there, None));
         }
         let name = TryName::in_session(session, opened.role, Tried::Batches)?;
-        let charged = charged(session, opened, &name, security_bits)?;
+        let (planned, charged) = charged(session, opened, name, security_bits)?;
         let plan = Plan::cheapest(function, missing, charged)?;
         let batch = Batch::new(scheme, function, plan, &tag)?;
         let kind = kind_of(function, security_bits, &plan)?;
@@ -291,8 +291,7 @@ impl BatchVisitor for Fill<'_, '_> {
         };
         let lot = preparation.begin_lot(kind, shape(opened.role, &batch)?, span)?;
         let counting = Counting {
-            stocks: &opened.stocks,
-            name,
+            planned: Cell::new(Some(planned)),
             tried: Cell::new(None),
         };
         make(session, order, &tag, &batch, (&lot, &counting))?;
@@ -303,30 +302,37 @@ impl BatchVisitor for Fill<'_, '_> {
     }
 }
 
-/// Agrees on the s at which a batch is planned that both have ordered at `bits`: the evaluator, whom
-/// tries threaten, says it.
+/// Counts a try, and agrees on the s at which a batch is planned that both have ordered at `bits`: the
+/// evaluator, whom tries threaten, says it.
 fn charged(
     session: &mut Session,
     opened: &OpenedStock,
-    name: &TryName,
+    name: TryName,
     bits: u8,
-) -> Result<u8, Error> {
-    match opened.role {
+) -> Result<(PlannedTry, u8), Error> {
+    let planned = PlannedTry::new(&opened.stocks, name)?;
+    let charged = match opened.role {
         Role::Evaluator => {
-            let record = opened.stocks.try_record(name)?;
-            let charged = tries::charged(bits, name.tried, record.unfinished)?;
+            let charged = tries::charged(bits, name.tried, planned.before)?;
             tries::tell(session, charged)?;
-            Ok(charged)
+            charged
         }
-        Role::Garbler => tries::hear(session, bits),
-    }
+        Role::Garbler => tries::hear(session, bits)?,
+    };
+    Ok((planned, charged))
 }
 
 /// The count of a batch, which begins when its check set is about to be opened.
-struct Counting<'a> {
-    stocks: &'a Stocks,
-    name: TryName,
+struct Counting {
+    planned: Cell<Option<PlannedTry>>,
     tried: Cell<Option<CountedTry>>,
+}
+
+impl Counting {
+    fn begin(&self) {
+        let planned = self.planned.take();
+        self.tried.set(planned.and_then(PlannedTry::begin));
+    }
 }
 
 /// Makes and checks all of `batch` into `lot`.
@@ -335,7 +341,7 @@ fn make<S: Scheme<Wire = Block>>(
     order: &mut BatchPreparation<'_>,
     tag: &RunTag,
     batch: &Batch<'_, S>,
-    (lot, counting): (&LotWriter, &Counting<'_>),
+    (lot, counting): (&LotWriter, &Counting),
 ) -> Result<(), Error> {
     let (threads, watch) = (order.threads.get(), &mut order.watch);
     let mut rng = UnwrapErr(getrandom::SysRng);
@@ -381,9 +387,9 @@ fn make<S: Scheme<Wire = Block>>(
 /// Puts executions into a lot.
 struct Keeper<'a> {
     lot: &'a LotWriter,
-    counting: &'a Counting<'a>,
+    counting: &'a Counting,
     header: Vec<u8>,
-    /// What the stock says where it cannot keep one, or not count a try.
+    /// What the stock says where it cannot keep one.
     failed: &'a Cell<Option<Error>>,
 }
 
@@ -397,25 +403,9 @@ impl Keeper<'_> {
         let number = self.lot.span().first + u64::from(number);
         let tables = [&self.header, published].concat();
         let put = self.lot.put(number, secret, &tables);
-        self.told(put.map_err(Error::from))
-    }
-
-    /// Counts a try.
-    fn count(&self) -> Result<(), tacit_protocol::Error> {
-        let Counting {
-            stocks,
-            name,
-            tried,
-        } = self.counting;
-        let counted = CountedTry::begin(stocks, *name);
-        self.told(counted.map(|counted| tried.set(Some(counted))))
-    }
-
-    /// Notes an error for people, and ends the party with it.
-    fn told(&self, done: Result<(), Error>) -> Result<(), tacit_protocol::Error> {
-        done.map_err(|error| {
+        put.map_err(|error| {
             let text = error.to_string();
-            self.failed.set(Some(error));
+            self.failed.set(Some(error.into()));
             tacit_protocol::Error::Material(text)
         })
     }
@@ -423,7 +413,8 @@ impl Keeper<'_> {
 
 impl Circuits<GarblerExecution> for Keeper<'_> {
     fn begin(&mut self) -> Result<(), tacit_protocol::Error> {
-        self.count()
+        self.counting.begin();
+        Ok(())
     }
 
     fn keep(
@@ -437,7 +428,8 @@ impl Circuits<GarblerExecution> for Keeper<'_> {
 
 impl Circuits<EvaluatorExecution> for Keeper<'_> {
     fn begin(&mut self) -> Result<(), tacit_protocol::Error> {
-        self.count()
+        self.counting.begin();
+        Ok(())
     }
 
     fn keep(
