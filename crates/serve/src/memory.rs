@@ -7,10 +7,14 @@
 //! | a source of silent OTs: secret, next round, a batch | 64 MiB | a session |
 //! | OTs that a source has made and that wait to be taken | 32 each | a session |
 //!
-//! `authenticated` has a source in each direction, and sources of its own in each role. Peers get silent OTs only where this party's
-//! configuration names them. Preparations are bounded by their own number.
+//! `authenticated` has a source in each direction, and sources of its own in each role. Peers get
+//! silent OTs only where this party's configuration names them. Preparations are bounded by their own
+//! number. All peers together have a bound, and each has a share of it, so that none keeps the others
+//! out.
 
 use tacit::{Function, OtExtension, ProtocolId, Role};
+
+use crate::policy::{Error, Limits, Offer};
 
 const MIB: u64 = 1 << 20;
 const LOT_BYTES: u64 = 180 * MIB;
@@ -18,6 +22,62 @@ const SOURCE_BYTES: u64 = 64 * MIB;
 const OT_BYTES: u64 = 32;
 /// OTs of a lot in one direction, at most: three for each of 1.2 million leaky ANDs, and masks.
 const LOT_OTS: u64 = 4_000_000;
+
+/// The share of a peer, unless told otherwise or a run takes more.
+const SHARES: u64 = 4;
+
+/// What runs may take in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// All together.
+    pub(crate) all: u64,
+    /// Those of one peer.
+    pub(crate) per_peer: u64,
+}
+
+impl Memory {
+    /// As `limits` say where OTs are made by `extension`.
+    ///
+    /// # Errors
+    ///
+    /// A run takes more, so that it could never be run, or a peer may have more than all together.
+    pub(crate) fn of(
+        limits: &Limits,
+        offers: &[Offer],
+        extension: OtExtension,
+    ) -> Result<Self, Error> {
+        let runs = offers.iter().flat_map(|offer| {
+            let of = |function, protocol| Need::of(function, protocol, offer.role, extension);
+            let functions = offer.functions.iter().flat_map(move |function| {
+                let protocols = offer.protocols.iter();
+                protocols.map(move |protocol| (of(function, *protocol).mib(), *protocol))
+            });
+            functions.map(|(mib, protocol)| (mib, format!("{} by {protocol}", offer.name)))
+        });
+        let (largest, what) = runs.max_by_key(|run| run.0).unwrap_or_default();
+        let all = limits.memory_mib;
+        let per_peer = limits.memory_mib_per_peer;
+        let of_peer = per_peer.unwrap_or_else(|| (all / SHARES).max(largest).min(all));
+        for (field, found) in [("memory_mib", all), ("memory_mib_per_peer", of_peer)] {
+            if found < largest {
+                return Err(Error::OutOfBounds {
+                    what: field.to_owned(),
+                    found: found.to_string(),
+                    expected: format!("at least {largest}, for {what}"),
+                });
+            }
+        }
+        if of_peer > all {
+            return Err(Error::OutOfBounds {
+                what: "memory_mib_per_peer".to_owned(),
+                found: of_peer.to_string(),
+                expected: format!("at most memory_mib, {all}"),
+            });
+        }
+        let [all, per_peer] = [all, of_peer].map(|mib| mib.saturating_mul(MIB));
+        Ok(Self { all, per_peer })
+    }
+}
 
 /// Memory that a run takes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

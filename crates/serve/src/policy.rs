@@ -13,7 +13,7 @@ use tacit::{
 };
 
 use crate::inputs::Inputs;
-use crate::memory::Need;
+use crate::memory::Memory;
 use crate::outsourced::{self, Outsourced};
 use crate::rate::Rate;
 use crate::results::Results;
@@ -99,6 +99,9 @@ pub struct Limits {
     pub refusals: Rate,
     /// MiB that lots of `authenticated` and silent OTs of all runs take together.
     pub memory_mib: u64,
+    /// MiB of these for the runs of one peer; a quarter if `None`, or what the largest run takes
+    /// where that is more. The other server of a run of three is not bounded by it.
+    pub memory_mib_per_peer: Option<u64>,
     /// For TLS and the greeting.
     pub handshake: Duration,
     /// Between two runs of a session.
@@ -125,6 +128,7 @@ impl Default for Limits {
             arrivals: Rate::per_minute(600),
             refusals: Rate::per_minute(20),
             memory_mib: 4096,
+            memory_mib_per_peer: None,
             handshake: Duration::from_secs(10),
             idle: Duration::from_secs(60),
             meeting: Duration::from_secs(60),
@@ -211,6 +215,7 @@ pub struct Policy {
     limits: Limits,
     base_ot: Option<BaseOt>,
     ot_extension: Option<OtExtension>,
+    memory: Memory,
     /// Offers and the place of the function in them, by function.
     by_function: HashMap<Digest, Vec<OfferedFunction>>,
     /// Levels and numbers of runs, by what is ordered.
@@ -265,7 +270,7 @@ impl Policy {
         outsourced::check(&peers, &offers)?;
         let by_function = index_offers(&offers)?;
         let by_order = index_levels(&levels)?;
-        check_memory(&limits, &offers, OtExtension::default())?;
+        let memory = Memory::of(&limits, &offers, OtExtension::default())?;
         Ok(Self {
             peers,
             offers,
@@ -273,6 +278,7 @@ impl Policy {
             limits,
             base_ot,
             ot_extension: None,
+            memory,
             by_function,
             by_order,
         })
@@ -286,7 +292,8 @@ impl Policy {
     ///
     /// A run takes more memory than all may together.
     pub fn ot_extension(mut self, extension: Option<OtExtension>) -> Result<Self, Error> {
-        check_memory(&self.limits, &self.offers, extension.unwrap_or_default())?;
+        let used = extension.unwrap_or_default();
+        self.memory = Memory::of(&self.limits, &self.offers, used)?;
         self.ot_extension = extension;
         Ok(self)
     }
@@ -322,6 +329,12 @@ impl Policy {
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// What runs may take of memory: together, and those of this peer.
+    pub(crate) fn memory(&self, peer: &Fingerprint) -> [u64; 2] {
+        let Memory { all, per_peer } = self.memory;
+        [all, if self.is_server(peer) { all } else { per_peer }]
     }
 
     /// Who this is, if it may connect.
@@ -581,27 +594,6 @@ fn check_limits(limits: &Limits) -> Result<(), Error> {
                 found: found.to_string(),
                 expected: format!("1 to {most}"),
             });
-        }
-    }
-    Ok(())
-}
-
-/// Checks that each run fits into the memory that all may take together: it could never be run.
-fn check_memory(limits: &Limits, offers: &[Offer], extension: OtExtension) -> Result<(), Error> {
-    for offer in offers {
-        for (function, protocol) in offer
-            .functions
-            .iter()
-            .flat_map(|function| offer.protocols.iter().map(move |name| (function, name)))
-        {
-            let needed = Need::of(function, *protocol, offer.role, extension).mib();
-            if needed > limits.memory_mib {
-                return Err(Error::OutOfBounds {
-                    what: "memory_mib".to_owned(),
-                    found: limits.memory_mib.to_string(),
-                    expected: format!("at least {needed}, for {} by {protocol}", offer.name),
-                });
-            }
         }
     }
     Ok(())

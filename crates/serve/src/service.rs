@@ -595,26 +595,35 @@ impl Seat {
         true
     }
 
-    /// Counts the memory of the next run for this session, unless all sessions together would then
-    /// take more than `most` bytes.
-    pub(crate) fn hold(&self, need: Need, most: u64) -> bool {
+    /// Counts the memory of the next run for this session, unless all sessions together, or those of
+    /// its peer, would then take more than these bytes.
+    ///
+    /// # Errors
+    ///
+    /// The bound that is in the way.
+    pub(crate) fn hold(&self, need: Need, [all, per_peer]: [u64; 2]) -> Result<(), &'static str> {
         let mut state = self.shared.state();
         let Some(own) = state.sessions.get(&self.number) else {
-            return false;
+            return Err("an ended session");
         };
         let own = own.memory.with(need);
-        let others = state
-            .sessions
-            .iter()
-            .filter(|(number, _)| **number != self.number);
-        let others = others.map(|(_, session)| session.memory.bytes());
-        if others.fold(own.bytes(), u64::saturating_add) > most {
-            return false;
+        let held = |of_all: bool| {
+            let others = state.sessions.iter();
+            let others = others.filter(|(number, _)| **number != self.number);
+            let others = others.filter(|(_, session)| of_all || session.peer == self.peer);
+            let bytes = others.map(|(_, session)| session.memory.bytes());
+            bytes.fold(own.bytes(), u64::saturating_add)
+        };
+        if held(false) > per_peer {
+            return Err("memory_mib_per_peer");
+        }
+        if held(true) > all {
+            return Err("memory_mib");
         }
         if let Some(session) = state.sessions.get_mut(&self.number) {
             session.memory = own;
         }
-        true
+        Ok(())
     }
 
     /// Marks the run as ended; whether the session may go on.

@@ -119,16 +119,9 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
     let turn = match asked.protocol {
         ProtocolId::Prepare => prepare(seat, &policy, session, &asked),
         _ => match policy.run(&seat.peer, &asked) {
-            Ok(granted) => match &granted.offer.outsourced {
-                _ if !has_memory(seat, &policy, &granted, &asked) => {
-                    busy(seat, "run", "as much memory is in use as memory_mib allows")
-                }
-                Some(servers) if servers.is_cloud(&seat.peer) => match seat.begin() {
-                    true => Turn::Lend,
-                    false => busy(seat, "run", "the service is about to stop"),
-                },
-                Some(servers) => outsourced::run(seat, &granted, servers, session, &asked),
-                None => run(seat, &granted, session, &asked),
+            Ok(granted) => match no_memory(seat, &policy, &granted, &asked) {
+                Some(why) => busy(seat, "run", &why),
+                None => granted_run(seat, &granted, session, &asked),
             },
             Err(denied) => deny(seat, denied, "run", &asked),
         },
@@ -142,12 +135,34 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
     }
 }
 
-/// Counts the memory of a run, if there is so much left.
-fn has_memory(seat: &Seat, policy: &Policy, granted: &Granted<'_>, asked: &Proposal) -> bool {
+/// A run that the peer may have.
+fn granted_run(
+    seat: &Seat,
+    granted: &Granted<'_>,
+    session: &mut Session,
+    asked: &Proposal,
+) -> Turn {
+    match &granted.offer.outsourced {
+        Some(servers) if servers.is_cloud(&seat.peer) => match seat.begin() {
+            true => Turn::Lend,
+            false => busy(seat, "run", "the service is about to stop"),
+        },
+        Some(servers) => outsourced::run(seat, granted, servers, session, asked),
+        None => run(seat, granted, session, asked),
+    }
+}
+
+/// Counts the memory of a run, if there is so much left; else why not.
+fn no_memory(
+    seat: &Seat,
+    policy: &Policy,
+    granted: &Granted<'_>,
+    asked: &Proposal,
+) -> Option<String> {
     let role = granted.offer.role;
     let need = Need::of(granted.function, asked.protocol, role, asked.ot_extension);
-    let most = policy.limits().memory_mib.saturating_mul(1 << 20);
-    seat.hold(need, most)
+    let bound = seat.hold(need, policy.memory(&seat.peer)).err()?;
+    Some(format!("as much memory is in use as {bound} allows"))
 }
 
 fn deny(seat: &Seat, denied: Denied, what: &'static str, asked: &Proposal) -> Turn {

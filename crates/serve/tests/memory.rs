@@ -57,6 +57,74 @@ fn what_could_never_run_is_refused_at_the_start() {
 }
 
 #[test]
+fn a_peers_share_is_no_less_than_a_run_and_no_more_than_all() {
+    let scene = Scene::new(1);
+    let policy = |per_peer| {
+        let limits = Limits {
+            memory_mib_per_peer: Some(per_peer),
+            ..limits(400)
+        };
+        Policy::new(
+            scene.peer_list(),
+            vec![authenticated(&scene)],
+            vec![],
+            limits,
+            None,
+        )
+    };
+    for (per_peer, word) in [(179, "at least 180"), (401, "at most memory_mib, 400")] {
+        let refused = policy(per_peer).err().expect("no share").to_string();
+        let named = format!("memory_mib_per_peer: {per_peer}");
+        assert!(
+            refused.contains(&named) && refused.contains(word),
+            "{refused}"
+        );
+    }
+    for per_peer in [180, 400] {
+        assert!(policy(per_peer).is_ok(), "{per_peer}");
+    }
+}
+
+/// A peer that has as many sessions as it may takes its share of the memory, and others have theirs.
+#[test]
+fn no_peer_holds_the_memory_of_all() {
+    let scene = Scene::new(2);
+    let (go_on, held) = mpsc::channel::<()>();
+    let (tells, begun) = mpsc::channel::<()>();
+    let (held, tells) = (Mutex::new(held), Mutex::new(tells));
+    let greedy = scene.fingerprint(0);
+    let offer = Offer {
+        // Runs of the one peer go on for as long as the test likes.
+        inputs: Arc::new(FromProgram(move |asked: &tacit_serve::Asked<'_>| {
+            if asked.peer == greedy {
+                tells.lock().unwrap().send(()).unwrap();
+                held.lock().unwrap().recv().unwrap();
+            }
+            Ok([("a".to_owned(), Value::from(A))].into())
+        })),
+        ..authenticated(&scene)
+    };
+    // Room for two lots, and a share of one.
+    let service = scene.start(scene.policy(vec![offer], vec![], limits(360)));
+    let run = |peer| {
+        let mut session = scene.session(&service, peer)?;
+        let function = millionaires(8);
+        let job = Job::new(&function, Role::Evaluator).authenticated();
+        let outcome = job.input("b", 40_u32).run(&mut session)?;
+        Ok::<_, Error>(outcome.outputs["a_is_richer"].to_text())
+    };
+    thread::scope(|scope| {
+        let first = scope.spawn(|| run(0));
+        begun.recv().unwrap();
+        assert!(is_busy(run(0)), "a second lot is the other peer's");
+        scene.refused("run", "memory_mib_per_peer");
+        assert_eq!(run(1).unwrap(), "1");
+        go_on.send(()).unwrap();
+        assert_eq!(first.join().unwrap().unwrap(), "1");
+    });
+}
+
+#[test]
 fn a_run_waits_outside_while_others_hold_the_memory() {
     let scene = Scene::new(2);
     let (go_on, held) = mpsc::channel::<()>();

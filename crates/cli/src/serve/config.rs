@@ -36,6 +36,8 @@ pub(crate) struct Serve {
     pub(crate) refusals: Option<Rate>,
     /// MiB of lots of `authenticated` and of silent OTs, of all runs together.
     pub(crate) memory_mib: Option<u64>,
+    /// MiB of these for the runs of one peer.
+    pub(crate) memory_mib_per_peer: Option<u64>,
     /// For TLS and the greeting.
     #[serde(deserialize_with = "time")]
     pub(crate) handshake: Option<Duration>,

@@ -85,6 +85,7 @@ fn limits(config: &Config, serve: &Serve) -> Limits {
         arrivals: serve.arrivals.unwrap_or(usual.arrivals),
         refusals: serve.refusals.unwrap_or(usual.refusals),
         memory_mib: serve.memory_mib.unwrap_or(usual.memory_mib),
+        memory_mib_per_peer: serve.memory_mib_per_peer,
         handshake: serve.handshake.unwrap_or(usual.handshake),
         idle: serve.idle.unwrap_or(usual.idle),
         meeting: serve.meeting.unwrap_or(usual.meeting),
