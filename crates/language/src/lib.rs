@@ -68,7 +68,7 @@ mod test;
 
 pub use border::{BorderError, PortValue, Signature, TypedFunction, acts_on_a_terminal};
 pub use diagnostic::Diagnostic;
-pub use elaborate::ParamValues;
+pub use elaborate::{ParamValues, most_like};
 pub use folder::{ProgramFolder, read_source};
 pub use format::format;
 pub use interpret::Outcome;

@@ -279,7 +279,8 @@ impl<'a> Elaborator<'a> {
 }
 
 /// The known name that `name` is most like, if one is like it.
-pub(crate) fn most_like<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
+#[must_use]
+pub fn most_like<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
     let distances = known.map(|other| (distance(name, other), other));
     let nearest = distances.min()?;
     let is_like = nearest.0 <= 1.max(name.len() / 3) && nearest.0 < name.len();

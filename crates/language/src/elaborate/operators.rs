@@ -311,6 +311,12 @@ impl<'a> Elaborator<'a> {
             let folded = operators::binary(types, of.operator, ty, a, b);
             return Ok(Term::constant(folded, result, of.span));
         }
+        if matches!(of.operator, B::Divide | B::Remainder)
+            && right.as_constant() == Some(&self.program.types.zero(ty))
+        {
+            let error = Diagnostic::new(of.span, "a division by 0").label("has no result");
+            return self.fail(error.related(of.spans.1, "is always 0"));
+        }
         let kind = ExpressionKind::Binary(of.operator, Box::new(left), Box::new(right));
         Ok(Term::Value(Expression {
             kind,
