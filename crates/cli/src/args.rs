@@ -33,7 +33,7 @@ pub(crate) use inspect::InspectArgs;
 pub(crate) use keygen::KeygenArgs;
 pub(crate) use language::{EvalArgs, FmtArgs, ProgramArgs};
 pub(crate) use pair::{AcceptArgs, InviteArgs, PairArgs, PairCommand};
-pub(crate) use party::{MeetArgs, RoleArg, StockArgs};
+pub(crate) use party::{MeetArgs, PartyArgs, RoleArg, StockArgs};
 pub(crate) use prepare::{Counted, PrepareArgs, PrepareFor};
 pub(crate) use relay::RelayArgs;
 pub(crate) use run::{RunArgs, RunRoleArg};
@@ -110,7 +110,7 @@ pub(crate) enum Command {
     #[command(after_help = crate::plan::EXAMPLES)]
     Plan(Box<PlanArgs>),
     /// Run a function with a peer, each party on its own private inputs
-    #[command(after_help = run::EXAMPLES)]
+    #[command(after_help = run::SHORT_EXAMPLES, after_long_help = run::EXAMPLES)]
     Run(Box<RunArgs>),
     /// Garble components with a peer before function and inputs are known, and keep them
     #[command(after_help = prepare::EXAMPLES)]

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use tacit::formats::{BitOrder, Import, read_bristol_file};
 use tacit::{Circuit, CircuitError, Function, FunctionError, FunctionFamily, Type, library};
-use tacit_language::TypedFunction;
+use tacit_language::{TypedFunction, most_like};
 
 use crate::args::FunctionArgs;
 use crate::failure::Failure;
@@ -62,9 +62,12 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
     }
     let path = Path::new(name);
     if !path.is_file() && !looks_like_a_path(name) {
+        let components = library::list().iter().map(|entry| entry.name);
+        let meant = most_like(name, components.chain(library::shipped::names()));
+        let meant = meant.map_or(String::new(), |meant| format!(" Did you mean {meant}?"));
         return Err(Failure::Input(format!(
-            "{name} is neither a file nor a function of the library; `tacit inspect --list` lists \
-             the library"
+            "{name} is neither a file nor a function of the library.{meant} `tacit inspect --list` \
+             lists the library"
         )));
     }
     if is_program(path) {

@@ -196,7 +196,16 @@ fn accept(args: &AcceptArgs, config: Option<&Path>) -> Result<(), Failure> {
         ));
     }
     let ledger = own.ledger()?;
-    eprintln!("connecting to {}", invitation.address());
+    let (name, address) = (&args.name, invitation.address());
+    let place = match invitation.way() {
+        Way::Direct => format!("at {address}"),
+        Way::Relay => format!("by the relay at {address}"),
+    };
+    eprintln!(
+        "waiting for {name} {place}, for {} s at most: `tacit pair invite`, which printed the \
+         invitation, has to be running there",
+        own.settings.connect_timeout.as_secs()
+    );
     let met = pairing::accept(&invitation, &ledger, &own.identity, &own.settings);
     let paired = compare(met.map_err(tacit::Error::from)?, &args.name, &own.cancel)?;
     let peer = NewPeer {

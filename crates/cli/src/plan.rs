@@ -13,7 +13,7 @@ use tacit::plan::{Alternative, InStock, Plan, Planner};
 use tacit::protocols::ThreatModel;
 use tacit::{Function, Link, Role};
 
-use crate::args::{FunctionArgs, RoleArg};
+use crate::args::{FunctionArgs, PartyArgs};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::function::{self, Found, Origin};
@@ -46,8 +46,9 @@ round trips. The times of a plan assume no loss, no slow start and no other traf
 /// Arguments of `tacit plan`.
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
-    /// A name from the library, a function file (JSON), or a circuit file (Bristol Fashion or the
-    /// old Bristol format). Of a function of the library all cuts of its problem are compared
+    /// A program of the language (`.tacit`), a name from the library, a function file (JSON), or a
+    /// circuit file (Bristol Fashion or the old Bristol format). Of a function of the library all
+    /// cuts of its problem are compared
     pub(crate) function: String,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
@@ -62,9 +63,8 @@ pub(crate) struct PlanArgs {
     /// tacit/stock in your data folder
     #[arg(long, value_name = "DIR")]
     pub(crate) stock: Option<PathBuf>,
-    /// Print the commands of this role alone
-    #[arg(long, value_enum)]
-    pub(crate) role: Option<RoleArg>,
+    #[command(flatten)]
+    pub(crate) who: PartyArgs,
     /// What parties may do: semi-honest, malicious or malicious-non-colluding. No weaker protocol
     /// is ever chosen
     #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
@@ -109,7 +109,7 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
     if let Some(name) = &args.scheme {
         planner = planner.scheme(run::scheme(Some(name), Some(&subject.function))?.id);
     }
-    let in_stock = in_stock(args, &config)?;
+    let in_stock = in_stock(args, subject.role, &config)?;
     let looked = in_stock.is_some();
     if let Some(in_stock) = in_stock {
         planner = planner.stock(in_stock);
@@ -122,6 +122,7 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
     let overhead = planner.calibration().overhead;
     let told = Told {
         args,
+        role: subject.role,
         link,
         overhead_ms: 1e3 * overhead.exchange.as_secs_f64(),
         looked,
@@ -136,6 +137,8 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
 /// What is told of a plan.
 struct Told<'a> {
     args: &'a PlanArgs,
+    /// Whose commands are printed; both parties' if nothing says so.
+    role: Option<Role>,
     link: Link,
     /// What this machine adds to a round trip.
     overhead_ms: f64,
@@ -150,6 +153,8 @@ struct Subject {
     /// The library's name and the parameters, where it may be cut otherwise: a function with other
     /// owners or recipients than the library gives has no other cuts.
     library: Option<(String, BTreeMap<String, u64>)>,
+    /// This party's role, if it is said.
+    role: Option<Role>,
 }
 
 impl Subject {
@@ -165,8 +170,14 @@ impl Subject {
             true => Some((args.function.clone(), function::parameters(&args.choice)?)),
             false => None,
         };
-        let function = found.function(&args.choice)?;
-        Ok(Self { function, library })
+        let runnable = found.runnable(&args.choice)?;
+        let named = args.who.party.as_deref();
+        let named = named.map(|party| run::role_of(party, runnable.typed()));
+        Ok(Self {
+            role: named.transpose()?.or(args.who.role.map(Role::from)),
+            function: runnable.function().clone(),
+            library,
+        })
     }
 }
 
@@ -183,7 +194,11 @@ fn link(args: &PlanArgs, config: &Config) -> Result<Link, Failure> {
 }
 
 /// What is in stock with the peer, if it is to be looked at.
-fn in_stock(args: &PlanArgs, config: &Config) -> Result<Option<InStock>, Failure> {
+fn in_stock(
+    args: &PlanArgs,
+    role: Option<Role>,
+    config: &Config,
+) -> Result<Option<InStock>, Failure> {
     if args.peer.is_none() && args.stock.is_none() {
         return Ok(None);
     }
@@ -193,8 +208,8 @@ fn in_stock(args: &PlanArgs, config: &Config) -> Result<Option<InStock>, Failure
         let peer = party::fingerprint("--peer", peer, config)?;
         names.retain(|name| name.peer == peer);
     }
-    if let Some(role) = args.role {
-        names.retain(|name| name.role == Role::from(role));
+    if let Some(role) = role {
+        names.retain(|name| name.role == role);
     }
     if names.iter().any(|name| name.peer != names[0].peer) {
         return Err(Failure::Usage(
@@ -215,7 +230,7 @@ impl Told<'_> {
         };
         let next = plan.better().unwrap_or(plan.choice());
         let commands = |of: &Alternative| {
-            let commands = Commands::new(self.args, of);
+            let commands = Commands::new(self.args, self.role, of);
             let mut object = json!({});
             for role in self.roles() {
                 object[role.name()] = json!({
@@ -248,8 +263,8 @@ impl Told<'_> {
 
     /// The roles whose commands are wanted.
     fn roles(&self) -> Vec<Role> {
-        match self.args.role {
-            Some(role) => vec![role.into()],
+        match self.role {
+            Some(role) => vec![role],
             None => vec![Role::Garbler, Role::Evaluator],
         }
     }

@@ -23,6 +23,7 @@ use crate::log::Log;
 use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
+use crate::typed::Runnable;
 use crate::{cancel, function, run, stock};
 
 use batch::WantedBatch;
@@ -42,8 +43,8 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let mut party = Party::new(&args.meet, false, &config)?;
     let stocks = stock::open(args.stock.stock.as_deref(), &config)?;
     let order = match args.protocol {
-        PrepareFor::Prepared => Order::components(args)?,
-        PrepareFor::Batch => Order::Batch(Box::new(WantedBatch::new(args)?)),
+        PrepareFor::Prepared => Order::components(args, &config)?,
+        PrepareFor::Batch => Order::Batch(Box::new(WantedBatch::new(args, &config)?)),
     };
     if let Err(failure) = order.check_room(stock::limit_bytes(&config)) {
         // The other party may be there, and would wait for nothing.
@@ -109,7 +110,7 @@ enum Order {
 
 impl Order {
     /// Components and OTs.
-    fn components(args: &PrepareArgs) -> Result<Self, Failure> {
+    fn components(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
         if args.security_bits.is_some() {
             return Err(Failure::Usage(
                 "--security-bits is the statistical security of batch; give --protocol batch as \
@@ -117,7 +118,7 @@ impl Order {
                     .to_owned(),
             ));
         }
-        Ok(Self::Components(Box::new(Wanted::new(args)?)))
+        Ok(Self::Components(Box::new(Wanted::new(args, config)?)))
     }
 
     /// Refuses an order that fits into no stock.
@@ -170,18 +171,16 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn new(args: &PrepareArgs) -> Result<Self, Failure> {
-        let function = match &args.function {
-            None => None,
-            Some(name) => {
-                let function = function::find(name, &args.choice)?.function(&args.choice)?;
-                Some((function, args.runs))
-            }
-        };
+    fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
+        let found = args.function.as_ref();
+        let found = found.map(|name| function::find(name, &args.choice)?.runnable(&args.choice));
+        let runnable = found.transpose()?;
+        let role = role(args, runnable.as_ref(), config)?;
+        let function = runnable.map(|runnable| (runnable.function().clone(), args.runs));
         let components = args.components.iter().map(component);
         let rung = run::scheme(args.scheme.as_deref(), function.as_ref().map(|(f, _)| f))?;
         Ok(Self {
-            role: args.role.into(),
+            role,
             rung,
             function,
             components: components.collect::<Result<_, _>>()?,
@@ -291,6 +290,16 @@ impl Wanted {
             "ot_extension": prepared.ot_extension.map(|extension| extension.to_string()),
         })
     }
+}
+
+/// This party's role in the runs that are prepared for.
+fn role(args: &PrepareArgs, runnable: Option<&Runnable>, config: &Config) -> Result<Role, Failure> {
+    let who = run::Who {
+        party: args.who.party.as_deref(),
+        role: args.who.role.map(Role::from),
+        peer: args.meet.peer.as_deref(),
+    };
+    who.role_in(runnable, config)
 }
 
 /// Refuses `bytes` of tables, which the evaluator keeps, where they are more than a stock takes.

@@ -8,6 +8,7 @@ use tacit::scheme::{best_scheme, default_scheme};
 use tacit::{
     AbortReason, BatchPreparation, Cost, Function, Job, Role, SecurityScope, StockName, Stocks,
 };
+use tacit_language::TypedFunction;
 
 use crate::args::{RunArgs, RunRoleArg};
 use crate::config::Config;
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     refuse_for_two(args, protocol)?;
     let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
     let runnable = function::find(&args.function, &args.choice)?.runnable(&args.choice)?;
-    let role = role(args, &runnable, &config)?;
+    let role = who(args).role_in(Some(&runnable), &config)?;
     let function = runnable.function();
     if function.has_saved_values() {
         return Err(Failure::Usage(format!(
@@ -330,17 +331,44 @@ fn refuse_for_two(args: &RunArgs, protocol: Protocol) -> Result<(), Failure> {
     Ok(())
 }
 
-/// This party's role between two: as given, or as the configuration has it for the peer.
-fn role(args: &RunArgs, runnable: &Runnable, config: &Config) -> Result<Role, Failure> {
-    if let Some(party) = &args.party {
-        return role_of(party, runnable);
+fn who(args: &RunArgs) -> Who<'_> {
+    Who {
+        party: args.party.as_deref(),
+        role: args.role.map(|role| match role {
+            RunRoleArg::Garbler | RunRoleArg::Generator => Role::Garbler,
+            RunRoleArg::Evaluator | RunRoleArg::Cloud => Role::Evaluator,
+        }),
+        peer: args.meet.peer.as_deref(),
     }
-    let known = || config.peer(args.meet.peer.as_deref()?)?.role;
-    match args.role {
-        Some(RunRoleArg::Garbler | RunRoleArg::Generator) => Ok(Role::Garbler),
-        Some(RunRoleArg::Evaluator | RunRoleArg::Cloud) => Ok(Role::Evaluator),
-        None => known().ok_or_else(|| {
-            let names = match runnable.typed() {
+}
+
+/// What says which of two parties this is.
+pub(crate) struct Who<'a> {
+    /// Its name in a program.
+    pub(crate) party: Option<&'a str>,
+    pub(crate) role: Option<Role>,
+    /// The peer, for which the configuration may know it.
+    pub(crate) peer: Option<&'a str>,
+}
+
+impl Who<'_> {
+    /// This party's role: as given, or as the configuration has it for the peer.
+    ///
+    /// # Errors
+    ///
+    /// Nothing says it, or a program has no party of that name.
+    pub(crate) fn role_in(
+        &self,
+        runnable: Option<&Runnable>,
+        config: &Config,
+    ) -> Result<Role, Failure> {
+        let typed = runnable.and_then(Runnable::typed);
+        if let Some(party) = self.party {
+            return role_of(party, typed);
+        }
+        let known = || config.peer(self.peer?)?.role;
+        self.role.or_else(known).ok_or_else(|| {
+            let names = match typed {
                 None => "one gives --role garbler and the other --role evaluator".to_owned(),
                 Some(typed) => {
                     let parties = typed.signature().parties();
@@ -352,13 +380,17 @@ fn role(args: &RunArgs, runnable: &Runnable, config: &Config) -> Result<Role, Fa
                 "nothing says which role this party plays; {names}, or both pair once, by \
                  `tacit pair`"
             ))
-        }),
+        })
     }
 }
 
 /// The role of a party of a program.
-fn role_of(party: &str, runnable: &Runnable) -> Result<Role, Failure> {
-    let Some(typed) = runnable.typed() else {
+///
+/// # Errors
+///
+/// It is no program, or has no party of that name.
+pub(crate) fn role_of(party: &str, typed: Option<&TypedFunction>) -> Result<Role, Failure> {
+    let Some(typed) = typed else {
         return Err(Failure::Usage(format!(
             "--as {party}: only programs of the language have parties with names; give --role \
              garbler or evaluator"

@@ -203,6 +203,7 @@ fn functions_that_are_not_there() {
     let parties = Parties::new();
     let cases: &[(&[&str], &[&str])] = &[
         (&["rot13"], &["rot13", "tacit inspect --list"]),
+        (&["milionaires"], &["Did you mean millionaires?"]),
         (&["absent.txt"], &["absent.txt"]),
         (&["sha-256"], &["bytes"]),
         (&["sha-256", "--param", "bytes=0"], &["bytes", "from 1"]),

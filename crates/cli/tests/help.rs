@@ -65,6 +65,31 @@ fn every_command_teaches() {
     );
 }
 
+/// `run -h` is what most runs need, by task and on one screen; `--help` has everything.
+#[test]
+fn short_help_fits_on_a_screen() {
+    let folder = tempfile::tempdir().unwrap();
+    let [short, long] = ["-h", "--help"].map(|flag| tacit(folder.path(), &["run", flag]));
+    let lines = short.succeeded().lines().count();
+    assert!(lines <= 60, "{lines} lines:\n{}", short.stdout);
+    for heading in [
+        "What the function is:",
+        "Which party this is, and how to meet the other:",
+        "Inputs and results:",
+        "How it is run:",
+    ] {
+        assert!(
+            short.stdout.contains(heading),
+            "{heading}:\n{}",
+            short.stdout
+        );
+    }
+    for rare in ["--copies", "--plain-loopback", "--bit-order", "--repeat"] {
+        assert!(!short.stdout.contains(rare), "{rare}:\n{}", short.stdout);
+        assert!(long.succeeded().contains(rare), "{rare}:\n{}", long.stdout);
+    }
+}
+
 #[test]
 fn completions_and_man_pages() {
     let folder = tempfile::tempdir().unwrap();

@@ -126,6 +126,21 @@ fn an_invitation_that_was_used_or_changed_is_refused_and_it_says_which() {
 }
 
 #[test]
+fn who_waits_in_vain_is_told_at_once_for_what() {
+    let pair = Pair::new();
+    let (alice, invitation) = pair.invite(&[]);
+    drop(alice);
+    let mut bob = pair.accept(&invitation);
+    let told = bob.line_after("waiting for alice at 127.0.0.1:");
+    assert!(
+        told.contains("`tacit pair invite`") && told.contains("60 s"),
+        "{told}"
+    );
+    bob.interrupt();
+    assert_eq!(bob.end().code, 130);
+}
+
+#[test]
 fn who_comes_late_is_told() {
     let pair = Pair::new();
     let (alice, invitation) = pair.invite(&["--valid", "1s"]);

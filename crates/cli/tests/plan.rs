@@ -27,6 +27,44 @@ fn both(parties: &Parties, commands: &Json, what: &str, stock: bool) -> [Ended; 
     parties.act(&alice, &bob)
 }
 
+/// A program's party stands for its role in what is planned and prepared, as in a run.
+#[test]
+fn parties_of_programs_are_named_as_in_a_run() {
+    let parties = Parties::new();
+    let program = "parties seller, buyer;\nmain(a: u8 of seller, b: u8 of buyer) -> (sale: bool to \
+                   both) { a <= b }\n";
+    parties.file("sale.tacit", program);
+    let plan = |who: &str| {
+        tacit(
+            parties.folder(),
+            &[&["plan", "sale.tacit"], &LINK[..], &["--as", who, "--json"]].concat(),
+        )
+    };
+    let commands = plan("seller").json()["commands"].clone();
+    assert!(
+        commands["garbler"].is_object() && commands["evaluator"].is_null(),
+        "{commands}"
+    );
+    plan("bidder").failed(2, &["--as", "bidder"]);
+    let order = ["prepare", "sale.tacit", "--runs", "2", "--as"];
+    for ended in parties.act(
+        &[&order[..], &["seller", "--stock", "a"]].concat(),
+        &[&order[..], &["buyer", "--stock", "b"]].concat(),
+    ) {
+        ended.succeeded();
+    }
+    let nobody = [
+        "prepare",
+        "sale.tacit",
+        "--connect",
+        "127.0.0.1:9",
+        "--identity",
+        "bob.key",
+    ];
+    let nobody = [&nobody[..], &["--peer", parties.fingerprints()[0]]].concat();
+    tacit(parties.folder(), &nobody).failed(2, &["--as seller or --as buyer"]);
+}
+
 #[test]
 fn what_is_printed_can_be_pasted_and_works() {
     let parties = Parties::new();

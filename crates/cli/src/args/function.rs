@@ -7,31 +7,33 @@ use super::text::pair;
 
 /// Which function: from the library or from a file.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "What the function is")]
 pub(crate) struct FunctionArgs {
-    /// A parameter of a function; `tacit inspect --list` shows those of the library
+    /// A parameter of the function; `tacit inspect` shows them
     #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
     pub(crate) params: Vec<(String, String)>,
     /// Whose an input is: garbler or evaluator
     #[arg(long = "owner", value_name = "INPUT=PARTY", value_delimiter = ',', value_parser = pair)]
+    #[arg(hide_short_help = true)]
     pub(crate) owners: Vec<(String, String)>,
     /// Who gets a result: garbler, evaluator or both
     #[arg(long = "result", value_name = "RESULT=WHO", value_delimiter = ',', value_parser = pair)]
+    #[arg(hide_short_help = true)]
     pub(crate) results: Vec<(String, String)>,
     /// Read a port of a circuit file as this type, of the same width: in0=bytes[16], in1=u64. Both
     /// parties say the same
-    #[arg(long = "type", value_name = "PORT=TYPE", value_parser = pair)]
+    #[arg(long = "type", value_name = "PORT=TYPE", value_parser = pair, hide_short_help = true)]
     pub(crate) types: Vec<(String, String)>,
-    /// A public input of a program of the language, which both parties give the same: a value or
-    /// `@FILE`
+    /// A public input of a program, the same at both parties: a value or `@FILE`
     #[arg(long = "public", value_name = "NAME=VALUE")]
     pub(crate) public: Vec<String>,
     /// Which run of a program of the language; `main` unless given
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) entry: Option<String>,
     /// How a circuit file numbers the bits of its values, seen from Tacit's numbering: as-given,
     /// reversed-bytes, reversed-bits or reversed. Public Bristol Fashion files of ciphers and
     /// hashes have reversed-bytes, which is the default; those of arithmetic have as-given
-    #[arg(long, value_name = "ORDER")]
+    #[arg(long, value_name = "ORDER", hide_short_help = true)]
     pub(crate) bit_order: Option<BitOrder>,
 }
 

@@ -10,6 +10,9 @@ use tacit::{BaseOt, OtExtension, Role};
 
 use super::text::{base_ot, duration, ot_extension};
 
+/// The heading of options that say who meets whom.
+pub(super) const MEETING: &str = "Which party this is, and how to meet the other";
+
 /// A party's role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RoleArg {
@@ -28,6 +31,18 @@ impl From<RoleArg> for Role {
     }
 }
 
+/// Which of two parties this is.
+#[derive(Debug, Args)]
+pub(crate) struct PartyArgs {
+    /// The role that this party plays in the runs: garbler or evaluator; without it, the one that
+    /// tacit.toml has for the peer
+    #[arg(long, value_enum)]
+    pub(crate) role: Option<RoleArg>,
+    /// Which party of a program of the language this is, by its name there, in place of --role
+    #[arg(long = "as", value_name = "PARTY", conflicts_with = "role")]
+    pub(crate) party: Option<String>,
+}
+
 /// Takes a protocol by its name; help lists them all.
 pub(super) fn protocols() -> impl TypedValueParser<Value = Protocol> {
     let values = Protocol::ALL.map(|one| PossibleValue::new(one.name()).help(one.summary()));
@@ -36,32 +51,36 @@ pub(super) fn protocols() -> impl TypedValueParser<Value = Protocol> {
 
 /// How this party meets its peer.
 #[derive(Debug, Args)]
+#[command(next_help_heading = MEETING)]
 pub(crate) struct MeetArgs {
-    /// Wait for the peer at this address; port 0 takes a free one and tells it. Without it and
-    /// --connect, as tacit.toml says of the peer
+    /// Wait for the peer at this address
+    ///
+    /// Port 0 takes a free one and tells it. Without it and --connect, as tacit.toml says of the peer.
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "connect")]
     pub(crate) listen: Option<String>,
     /// Connect to the peer at this address
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) connect: Option<String>,
-    /// This party's identity, from `tacit keygen`; without it, the one in tacit.toml or
-    /// identity.key beside it
+    /// This party's identity, from `tacit keygen`
+    ///
+    /// Without it, the one in tacit.toml or identity.key next to it.
     #[arg(long, value_name = "FILE")]
     pub(crate) identity: Option<PathBuf>,
-    /// The peer's name in tacit.toml, which also says how to meet it, or its fingerprint
+    /// The peer: its name in tacit.toml, which says how to meet it, or its fingerprint
     #[arg(long, visible_alias = "with", value_name = "NAME|FINGERPRINT")]
     pub(crate) peer: Option<String>,
     /// On what the session's oblivious transfer rests: ristretto255, which is the default, or
     /// ml-kem-768 against quantum computers; both parties name the same
-    #[arg(long, value_name = "NAME", value_parser = base_ot)]
+    #[arg(long, value_name = "NAME", value_parser = base_ot, hide_short_help = true)]
     pub(crate) base_ot: Option<BaseOt>,
     /// How oblivious transfers are made: softspoken-2, softspoken-4 or softspoken-8, each with
     /// fewer bytes and more work, or silent, which rests on LPN; without it the party that connects
     /// takes softspoken-2, or what the link in tacit.toml says, and the other follows
-    #[arg(long, value_name = "NAME", value_parser = ot_extension)]
+    #[arg(long, value_name = "NAME", value_parser = ot_extension, hide_short_help = true)]
     pub(crate) ot_extension: Option<OtExtension>,
-    /// Longest wait for the peer, for each message and for the connection, such as 30s or 500ms;
-    /// without it 60s for the peer to be there and 30s for a message
+    /// Longest wait for the peer, and for each message, such as 30s
+    ///
+    /// Without it 60s for the peer to be there and 30s for a message.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
 }
@@ -71,6 +90,6 @@ pub(crate) struct MeetArgs {
 pub(crate) struct StockArgs {
     /// The folder of this party's stocks; without it the one in tacit.toml, or tacit/stock in your
     /// data folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub(crate) stock: Option<PathBuf>,
 }

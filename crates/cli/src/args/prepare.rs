@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, ValueEnum};
 
 use super::text::{duration, pair, threads};
-use super::{FunctionArgs, MeetArgs, RoleArg, StockArgs};
+use super::{FunctionArgs, MeetArgs, PartyArgs, StockArgs};
 
 pub(super) const EXAMPLES: &str = "\
 Examples, one line in each of two terminals:
@@ -31,8 +31,8 @@ or in which a check fails, is dropped at both parties, and the next attempt begi
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("wanted").required(true).multiple(true).args(["function", "components", "ots"]))]
 pub(crate) struct PrepareArgs {
-    /// Prepare for this function: a name from the library, a function file (JSON), or a circuit
-    /// file (Bristol Fashion or the old Bristol format)
+    /// Prepare for this function: a program of the language (`.tacit`), a name from the library, a
+    /// function file (JSON), or a circuit file (Bristol Fashion or the old Bristol format)
     pub(crate) function: Option<String>,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
@@ -55,9 +55,8 @@ pub(crate) struct PrepareArgs {
     /// So many oblivious transfers beside, rounded up: one for each input bit of the evaluator
     #[arg(long, value_name = "N")]
     pub(crate) ots: Option<u64>,
-    /// The role that this party will play in the runs; the other party plays the other
-    #[arg(long, value_enum)]
-    pub(crate) role: RoleArg,
+    #[command(flatten)]
+    pub(crate) who: PartyArgs,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
     /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`

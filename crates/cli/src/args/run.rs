@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use tacit::ChainVersion;
 use tacit::protocols::{Protocol, ThreatModel};
 
-use super::party::protocols;
+use super::party::{MEETING, protocols};
 use super::text::{duration, pair, threads};
 use super::{FunctionArgs, MeetArgs, StockArgs};
 
@@ -59,76 +59,103 @@ any protocol that promises less
 
 `tacit inspect` says what a scheme rests on.";
 
+/// What `-h` ends with.
+pub(super) const SHORT_EXAMPLES: &str = "\
+Examples, with a party that `tacit pair` has made known:
+  tacit run millionaires --with bob --input a=41
+  tacit run millionaires --with alice --input b=40
+  tacit run pay.tacit --as acme --with globex --input staff=@staff.csv
+
+`tacit run --help` has all options, among them those for three parties, and more examples.";
+
+const VALUES: &str = "Inputs and results";
+const HOW: &str = "How it is run";
+const OF_THREE: &str = "Three parties, under --protocol outsourced";
+
 /// Arguments of `tacit run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// A program of the language (`.tacit`), a name from the library, a function file (JSON), or a
-    /// circuit file (Bristol Fashion or the old Bristol format)
+    /// A program (`.tacit`), a name from the library, a function file or a circuit file
+    ///
+    /// A function file is JSON; a circuit file has Bristol Fashion or the old Bristol format.
     pub(crate) function: String,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
-    /// Which role this party plays: garbler or evaluator; under outsourced generator, evaluator or
-    /// cloud. Without it, the one that tacit.toml has for the peer
-    #[arg(long, value_enum)]
+    /// Which role this party plays
+    ///
+    /// Garbler or evaluator; under outsourced generator, evaluator or cloud. Without it, the one that
+    /// tacit.toml has for the peer.
+    #[arg(long, value_enum, help_heading = MEETING)]
     pub(crate) role: Option<RunRoleArg>,
-    /// Which party of a program of the language this is, by its name there, in place of --role
-    #[arg(long = "as", value_name = "PARTY", conflicts_with = "role")]
+    /// Which party of a program this is, by its name there, in place of --role
+    #[arg(long = "as", value_name = "PARTY", conflicts_with = "role", help_heading = MEETING)]
     pub(crate) party: Option<String>,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
     #[command(flatten)]
     pub(crate) outsourced: OutsourcedArgs,
-    /// An input of this party: a value, `@FILE`, or `-` for standard input; of a program also
-    /// `@FILE.csv`, and `@FILE.csv:COLUMN` for one column. Values in arguments show in the list of
-    /// processes
-    #[arg(long = "input", value_name = "NAME=VALUE")]
+    /// An input of this party: a value, `@FILE`, `@FILE.csv`, or `-` for standard input
+    ///
+    /// Of a program also `@FILE.csv`, and `@FILE.csv:COLUMN` for one column. Values in arguments show
+    /// in the list of processes.
+    #[arg(long = "input", value_name = "NAME=VALUE", help_heading = VALUES)]
     pub(crate) inputs: Vec<String>,
-    /// This party's inputs as a JSON object of names and values; `-` for standard input
-    #[arg(long, value_name = "FILE")]
+    /// This party's inputs as a JSON object; `-` for standard input
+    #[arg(long, value_name = "FILE", help_heading = VALUES)]
     pub(crate) input_file: Option<PathBuf>,
-    /// Write a result of a program that is an array or a table into this new file, as CSV
+    /// Write an array or a table of a program's results into this new file
     #[arg(long = "output", value_name = "NAME=FILE.csv", value_parser = pair)]
+    #[arg(help_heading = VALUES)]
     pub(crate) outputs: Vec<(String, String)>,
     /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`
     /// lists both. Unless given, half-gates with the hash that suits the function; both parties
     /// name the same
     #[arg(long, visible_alias = "assumption", value_name = "NAME")]
+    #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) scheme: Option<String>,
-    /// The protocol; all parties name the same. direct unless given; with --security malicious
-    /// batch where a checked execution is in stock, else authenticated; outsourced with --security
-    /// malicious-non-colluding
-    #[arg(long, value_parser = protocols())]
+    /// The protocol; all parties name the same
+    ///
+    /// direct unless given; with --security malicious batch where a checked execution is in stock,
+    /// else authenticated; outsourced with --security malicious-non-colluding.
+    #[arg(long, value_parser = protocols(), help_heading = HOW)]
     pub(crate) protocol: Option<Protocol>,
-    /// The threat model that the protocol must withstand: semi-honest, malicious, or
-    /// malicious-non-colluding of three parties; one that does not is refused
+    /// What the protocol must withstand: semi-honest or malicious parties
+    ///
+    /// semi-honest, malicious, or malicious-non-colluding of three parties; a protocol that does not
+    /// is refused.
     #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
+    #[arg(help_heading = HOW)]
     pub(crate) security: ThreatModel,
     /// Under authenticated: the statistical security, 40 to 64. Under batch: take executions that
     /// were prepared with it. Under outsourced: that of its checks of inputs. 40 unless given
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
+    #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) security_bits: Option<u8>,
     /// Under batch and outsourced: work on so many threads
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
+    #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) threads: NonZeroUsize,
     #[command(flatten)]
     pub(crate) stock: StockArgs,
     /// Longest time for each run, from its first message to its result, such as 10m; without it
     /// only the waits are bounded, each by itself
     #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) time_limit: Option<Duration>,
     /// Run so many times over one connection, on the same inputs, to measure; both parties say the
     /// same
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = HOW, hide_short_help = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) repeat: u32,
     /// Print what it took: time, bytes, rounds, memory
-    #[arg(long)]
+    #[arg(long, help_heading = VALUES)]
     pub(crate) cost: bool,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = VALUES)]
     pub(crate) json: bool,
     /// No TLS and no identities, on loopback addresses only: for measurements
     #[arg(long, conflicts_with_all = ["identity", "peer", "stock"])]
+    #[arg(help_heading = MEETING, hide_short_help = true)]
     pub(crate) plain_loopback: bool,
 }
 
@@ -147,46 +174,47 @@ pub(crate) enum RunRoleArg {
 
 /// Who and where the others are under `outsourced`.
 #[derive(Debug, Args)]
+#[command(next_help_heading = OF_THREE)]
 pub(crate) struct OutsourcedArgs {
     /// Under outsourced: the generator's fingerprint, or its name in tacit.toml
-    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    #[arg(long, hide_short_help = true, value_name = "FINGERPRINT|NAME")]
     pub(crate) generator: Option<String>,
     /// Under outsourced: the evaluator's fingerprint, or its name in tacit.toml
-    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    #[arg(long, hide_short_help = true, value_name = "FINGERPRINT|NAME")]
     pub(crate) evaluator: Option<String>,
     /// Under outsourced: the cloud's fingerprint, or its name in tacit.toml
-    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    #[arg(long, hide_short_help = true, value_name = "FINGERPRINT|NAME")]
     pub(crate) cloud: Option<String>,
     /// Under outsourced: where the generator listens; without it, the address in tacit.toml
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, hide_short_help = true, value_name = "HOST:PORT")]
     pub(crate) generator_at: Option<String>,
     /// Under outsourced: where the cloud listens; without it, the address in tacit.toml
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, hide_short_help = true, value_name = "HOST:PORT")]
     pub(crate) cloud_at: Option<String>,
     /// Under outsourced: so many circuits, of which the cloud evaluates two fifths and checks the
     /// others; 256 unless given, and 1 for parties that follow the protocol. All three name the
     /// same
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) copies: Option<u32>,
     /// Under outsourced: allow fewer circuits or --security-bits than give 40 bits of statistical
     /// security. For measurements: whoever cheats may succeed
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) insecure_for_measurements: bool,
     /// Under outsourced, at generator and cloud: keep values in the chain of this name; both name
     /// the same. A run that saves values and loads none begins it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub(crate) chain: Option<String>,
     /// Under outsourced, at generator and cloud: who else may use the values of a chain that this
     /// run begins, besides its evaluator; once for each, the same at both. `tacit stock allow` adds
     /// more later
-    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    #[arg(long, hide_short_help = true, value_name = "FINGERPRINT|NAME")]
     pub(crate) allow: Vec<String>,
     /// Under outsourced, at generator and cloud: let a function that saves a value without loading it
     /// discard the one that the chain keeps
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) replace: bool,
     /// Under outsourced, at the evaluator: run only if both servers go on from this chain at this
     /// version or a later one, as an earlier run printed it
-    #[arg(long, value_name = "CHAIN:VERSION")]
+    #[arg(long, hide_short_help = true, value_name = "CHAIN:VERSION")]
     pub(crate) pin: Option<ChainVersion>,
 }

@@ -11,12 +11,14 @@ use crate::shell;
 /// The commands of one alternative.
 pub(super) struct Commands<'a> {
     args: &'a PlanArgs,
+    /// This party's role, if it is said.
+    own: Option<Role>,
     of: &'a Alternative,
 }
 
 impl<'a> Commands<'a> {
-    pub(super) fn new(args: &'a PlanArgs, of: &'a Alternative) -> Self {
-        Self { args, of }
+    pub(super) fn new(args: &'a PlanArgs, own: Option<Role>, of: &'a Alternative) -> Self {
+        Self { args, own, of }
     }
 
     /// What prepares for the runs that were asked for; nothing where nothing is to be prepared.
@@ -83,7 +85,7 @@ impl<'a> Commands<'a> {
     /// The role, and for this party what it told of its peer and its stock.
     fn party(&self, role: Role) -> Vec<String> {
         let mut words = vec!["--role".to_owned(), role.name().to_owned()];
-        if self.args.role.map(Role::from) == Some(role) {
+        if self.own == Some(role) {
             if let Some(peer) = &self.args.peer {
                 words.extend(["--peer".to_owned(), peer.clone()]);
             }

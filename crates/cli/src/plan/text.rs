@@ -230,7 +230,7 @@ impl Told<'_> {
             for need in &shown.needs {
                 let _ = writeln!(text, "  # {} of {} a run", need.count, need.name);
             }
-            let commands = Commands::new(self.args, shown);
+            let commands = Commands::new(self.args, self.role, shown);
             for role in self.roles() {
                 let _ = writeln!(text, "  {}", commands.prepare(role).unwrap_or_default());
             }
@@ -242,7 +242,7 @@ impl Told<'_> {
         }
         for (one, when) in runs {
             let _ = writeln!(text, "\n{when}, each input in a file of its name:\n");
-            let commands = Commands::new(self.args, one);
+            let commands = Commands::new(self.args, self.role, one);
             for role in self.roles() {
                 let _ = writeln!(text, "  {}", commands.run(role));
             }

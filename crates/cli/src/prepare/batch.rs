@@ -9,6 +9,7 @@ use tacit::{BatchPlan, BatchPreparation, Error, Function, PreparedBatch, Role, S
 
 use super::{Told, check_room, took};
 use crate::args::PrepareArgs;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::report::{JSON_VERSION, security, shown_bytes};
@@ -32,7 +33,7 @@ pub(super) struct WantedBatch {
 
 impl WantedBatch {
     /// What the arguments ask for, if `batch` can do it.
-    pub(super) fn new(args: &PrepareArgs) -> Result<Self, Failure> {
+    pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
         let (Some(name), [], None) = (&args.function, &args.components[..], args.ots) else {
             return Err(Failure::Usage(
                 "a batch is of one function, and --component and --ots are not part of it; give \
@@ -47,10 +48,11 @@ impl WantedBatch {
                 args.runs
             )));
         }
-        let function = function::find(name, &args.choice)?.function(&args.choice)?;
+        let runnable = function::find(name, &args.choice)?.runnable(&args.choice)?;
+        let role = super::role(args, Some(&runnable), config)?;
+        let function = runnable.function().clone();
         let rung = run::scheme(args.scheme.as_deref(), Some(&function))?;
         let security_bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
-        let role = args.role.into();
         let (plan, table_bytes) = {
             let order = BatchPreparation::new(role, &function, args.runs)
                 .statistical_security_bits(security_bits)
