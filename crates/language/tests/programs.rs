@@ -31,7 +31,7 @@ fn load(path: &Path) -> Loaded {
 
 #[test]
 fn all_programs_are_right() {
-    assert_eq!(programs().len(), 13);
+    assert_eq!(programs().len(), 19);
     for path in programs() {
         let loaded = load(&path);
         let errors = loaded.check(&ParamValues::new());

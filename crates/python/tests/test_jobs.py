@@ -121,6 +121,12 @@ def test_each_job_says_its_cost() -> None:
         tacit.jobs.intersection(rows=16),
         tacit.jobs.group_sums(["a", "b"], rows=4, amounts=4),
         tacit.jobs.score(3),
+        tacit.jobs.mean_variance(rows=4),
+        tacit.jobs.histogram([0, 1], rows=4),
+        tacit.jobs.quantiles(rows=4),
+        tacit.jobs.correlation(rows=4),
+        tacit.jobs.auction(2),
+        tacit.jobs.decision_tree(2, 3),
     ):
         assert {row["protocol"] for row in job.cost()} == {"direct", "prepared"}
         assert "parties" in job.program

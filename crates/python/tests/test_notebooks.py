@@ -16,7 +16,7 @@ NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    NotebookClient(notebook, timeout=100, kernel_name="python3").execute(cwd=str(tmp_path))
+    NotebookClient(notebook, timeout=600, kernel_name="python3").execute(cwd=str(tmp_path))
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert any("text/html" in output.get("data", {}) for output in outputs)
     assert not any(output.get("name") == "stderr" for output in outputs)

@@ -1,0 +1,128 @@
+"""What all jobs have: a program with its numbers, and results by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+from .._function import Function, function
+from .._session import Outcome
+from .._table import Table
+from ..errors import InputError, PeerMisbehaved, UsageError
+
+
+class Job:
+    """A program of the package with its numbers."""
+
+    def __init__(
+        self, name: str, params: Mapping[str, Any], public: Mapping[str, Any] | None = None
+    ) -> None:
+        self.program = (files(__package__) / f"{name}.tacit").read_text()
+        """The source, which both parties can read before they agree."""
+        self.function: Function = function(self.program, public=public, **params)
+        self._params = params
+
+    def cost(self, link: str = "500us,1gbit", **options: Any) -> Table:
+        """What a run costs; see `tacit.Function.cost`."""
+        return self.function.cost(link, **options)
+
+    def _party(self, party: str) -> str:
+        if party not in self.function.parties:
+            known = " or ".join(map(repr, self.function.parties))
+            raise UsageError(f"party is {party!r}; give {known}")
+        return party
+
+    def _column(self, frame: Any, name: str) -> list[Any]:
+        try:
+            column = frame[name]
+        except Exception:
+            raise InputError(f"the frame has no column {name!r}") from None
+        for method in ("tolist", "to_list"):
+            if hasattr(column, method):
+                return list(getattr(column, method)())
+        return list(column)
+
+    def _numbers(self, values: Iterable[Any], name: str, decimals: int) -> list[int]:
+        """The values, of which `name` is for messages, times 10 to `decimals`, as integers."""
+        least = -(2 ** (self._params["BITS"] - 1))
+        numbers = [_scaled(name, value, decimals) for value in values]
+        for number in numbers:
+            if not least <= number < -least:
+                raise InputError(
+                    f"{name} has a value beyond {self._params['BITS']} bits at {decimals} "
+                    "decimals; give both parties fewer decimals or more value_bits"
+                )
+        return numbers
+
+    def _fits(self, rows: Sequence[Any], name: str) -> None:
+        if len(rows) > self._params["ROWS"]:
+            raise InputError(
+                f"{name} has {len(rows)} rows and the job takes {self._params['ROWS']}; give both "
+                "parties more rows"
+            )
+
+    def _ids(self, frame: Any, name: str, *, distinct: bool) -> list[int]:
+        """Ids as numbers above 0: an integer plus one, or the bytes of a text behind a 1."""
+        bits = self._params["ID_BITS"]
+        ids = [_number(name, id) for id in self._column(frame, name)]
+        widest = max(ids, default=0).bit_length()
+        if widest > bits:
+            raise InputError(
+                f"{name} has an id of {widest} bits and the job takes {bits}; give both parties "
+                f"id_bits={8 * -(-widest // 8)}"
+            )
+        if distinct and len(set(ids)) < len(ids):
+            raise InputError(f"{name} has an id more than once; add such rows up before")
+        return ids
+
+
+class Result(Mapping[str, Any]):
+    """The results of a job by name, and the `outcome` of the run."""
+
+    def __init__(self, values: Mapping[str, Any], outcome: Outcome) -> None:
+        self._values = dict(values)
+        self.outcome = outcome
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        lines = [f"{name} = {value!r}" for name, value in self.items()]
+        return "\n".join([*lines, f"({self.outcome._secure()})"])
+
+
+def _number(column: str, id: object) -> int:
+    if isinstance(id, str):
+        return int.from_bytes(b"\1" + id.encode(), "big")
+    if isinstance(id, int) and not isinstance(id, bool) and id >= 0:
+        return id + 1
+    raise InputError(
+        f"{column} has an id of the class {type(id).__name__}; ids are texts, or integers from 0"
+    )
+
+
+def _scaled(column: str, value: Any, decimals: int) -> int:
+    try:
+        is_number = not isinstance(value, (str, bytes)) and math.isfinite(value)
+    except (TypeError, ValueError):
+        is_number = False
+    if not is_number:
+        raise InputError(f"{column} has {value!r}, which is no number; drop such rows, or fill them")
+    return int(round(value * 10**decimals))
+
+
+def sound(outcome: Outcome) -> Outcome:
+    if not outcome["sound"]:
+        raise PeerMisbehaved(
+            "the other party gave ids that are not distinct or not in their order, which this "
+            "package never does; nothing was computed"
+        )
+    return outcome

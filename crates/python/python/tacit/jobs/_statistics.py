@@ -1,0 +1,212 @@
+"""Statistics of columns of which each party has a part, or one of two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from .._session import Outcome, Session
+from ..errors import InputError, UsageError
+from ._job import Job, Result, sound
+
+
+class _OfColumn(Job):
+    """A job over one column, of which each party has some rows."""
+
+    def __init__(
+        self,
+        name: str,
+        decimals: int,
+        params: Mapping[str, int],
+        public: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(name, params, public)
+        self._decimals = decimals
+
+    def _values(self, frame: Any, column: str) -> list[int]:
+        values = self._column(frame, column)
+        self._fits(values, column)
+        return self._numbers(values, column, self._decimals)
+
+    def _run_columns(
+        self, session: Session, frame: Any, party: str, column: str, options: dict[str, Any]
+    ) -> Outcome:
+        name = "a" if self._party(party) == "left" else "b"
+        inputs = {name: self._values(frame, column)}
+        return session.run(self.function, inputs, **options)
+
+
+class MeanVariance(_OfColumn):
+    """Mean and variance of a column, of which each party has some rows."""
+
+    def run(
+        self, session: Session, frame: Any, *, party: str, column: str, **options: Any
+    ) -> Result:
+        """Runs the job as `party`, `left` or `right`. Both learn `count`, `mean` and `variance` (of
+        a sample, as pandas computes it), or None for each if there are fewer than `at_least`."""
+        outcome = self._run_columns(session, frame, party, column, options)
+        count, total, squares = (outcome[name] for name in ("count", "sum", "squares"))
+        if not count:
+            return Result({"count": None, "mean": None, "variance": None}, outcome)
+        mean, variance = _moments(count, total, squares, self._decimals)
+        return Result({"count": count, "mean": mean, "variance": variance}, outcome)
+
+
+class Histogram(_OfColumn):
+    """How many values lie in each bin, of a column of which each party has some rows."""
+
+    def __init__(
+        self, edges: Sequence[float], decimals: int, params: Mapping[str, int]
+    ) -> None:
+        scaled = [round(edge * 10**decimals) for edge in edges]
+        if any(a >= b for a, b in zip(scaled, scaled[1:])):
+            raise UsageError(f"edges {list(edges)} are not in ascending order")
+        params = {"EDGES": len(scaled), **params}
+        super().__init__("histogram", decimals, params, {"edges": scaled})
+        self.edges = list(edges)
+
+    def run(
+        self, session: Session, frame: Any, *, party: str, column: str, **options: Any
+    ) -> Result:
+        """Runs the job as `party`, `left` or `right`. Both learn `counts`: of values below the
+        first edge, from each edge up to the next, and from the last edge on; a bin of fewer than
+        `at_least` values has 0."""
+        outcome = self._run_columns(session, frame, party, column, options)
+        return Result({"counts": [int(count) for count in outcome["counts"]]}, outcome)
+
+
+class Quantiles(_OfColumn):
+    """Quantiles of a column, of which each party has some rows."""
+
+    def __init__(
+        self, percents: Sequence[int], decimals: int, params: Mapping[str, int]
+    ) -> None:
+        if any(not 0 <= percent <= 100 for percent in percents):
+            raise UsageError(f"percents {list(percents)} are not all from 0 to 100")
+        params = {"QUANTILES": len(percents), **params}
+        super().__init__("quantiles", decimals, params, {"percents": list(percents)})
+        self.percents = list(percents)
+
+    def run(
+        self, session: Session, frame: Any, *, party: str, column: str, **options: Any
+    ) -> Result:
+        """Runs the job as `party`, `left` or `right`. Both learn `count`, and `quantiles` by
+        percent: of n values in order the one at place (n - 1) percent / 100, rounded down. Fewer
+        than `at_least` values have None."""
+        values = sorted(self._values(frame, column))
+        rows = [{"missing": False, "value": value} for value in values]
+        rows += [{"missing": True, "value": 0}] * (self._params["ROWS"] - len(rows))
+        name = "a" if self._party(party) == "left" else "b"
+        outcome = sound(session.run(self.function, {name: rows}, **options))
+        scale = 10**self._decimals
+        found = [int(v) / scale if outcome["count"] else None for v in outcome["values"]]
+        quantiles = dict(zip(self.percents, found))
+        return Result({"count": outcome["count"] or None, "quantiles": quantiles}, outcome)
+
+
+class Correlation(_OfColumn):
+    """The correlation of two columns, one of each party, over the ids that both have."""
+
+    def run(
+        self, session: Session, frame: Any, *, party: str, id: str, column: str, **options: Any
+    ) -> Result:
+        """Runs the job as `party`: both have `id`, each once, and a number in `column`. Both learn
+        `count`, and the means, variances, covariance and correlation of the two columns over the
+        ids in common, or None if these are fewer than `at_least`."""
+        rows = {"id": self._ids(frame, id, distinct=True), "value": self._values(frame, column)}
+        name = "a" if self._party(party) == "left" else "b"
+        outcome = sound(session.run(self.function, {name: rows}, **options))
+        sums = outcome["sums"]
+        n = sums["count"]
+        names = ("count", "means", "variances", "covariance", "correlation")
+        if not n:
+            return Result(dict.fromkeys(names), outcome)
+        x = _moments(n, sums["x"], sums["xx"], self._decimals)
+        y = _moments(n, sums["y"], sums["yy"], self._decimals)
+        values: dict[str, Any] = {
+            "count": n,
+            "means": (x[0], y[0]),
+            "variances": (x[1], y[1]),
+            "covariance": None,
+            "correlation": None,
+        }
+        if n > 1:
+            product = n * sums["xy"] - sums["x"] * sums["y"]
+            values["covariance"] = float(Fraction(product, n * (n - 1) * 100**self._decimals))
+            spread = (n * sums["xx"] - sums["x"] ** 2) * (n * sums["yy"] - sums["y"] ** 2)
+            values["correlation"] = product / math.sqrt(spread) if spread else None
+        return Result(values, outcome)
+
+
+def mean_variance(
+    rows: int = 1024, *, decimals: int = 2, value_bits: int = 32, at_least: int = 5
+) -> MeanVariance:
+    """Mean and variance of a column of up to `rows` rows a party.
+
+    Values are rounded to `decimals`, and times 10 to that they have `value_bits`, the sign among
+    them. Both parties also learn how many rows the other has: the count less their own.
+    """
+    params = {"ROWS": rows, "BITS": value_bits, "AT_LEAST": at_least}
+    return MeanVariance("statistics", decimals, params)
+
+
+def histogram(
+    edges: Sequence[float],
+    rows: int = 1024,
+    *,
+    decimals: int = 2,
+    value_bits: int = 32,
+    at_least: int = 5,
+) -> Histogram:
+    """How many values lie between `edges`, of a column of up to `rows` rows a party.
+
+    Numbers are as for `mean_variance`.
+    """
+    params = {"ROWS": rows, "BITS": value_bits, "AT_LEAST": at_least}
+    return Histogram(edges, decimals, params)
+
+
+def quantiles(
+    percents: Sequence[int] = (25, 50, 75),
+    rows: int = 1024,
+    *,
+    decimals: int = 2,
+    value_bits: int = 32,
+    at_least: int = 5,
+) -> Quantiles:
+    """Quantiles of a column of up to `rows` rows a party, such as quartiles and the median.
+
+    Numbers are as for `mean_variance`. A quantile is somebody's value, and both learn it.
+    """
+    params = {"ROWS": rows, "BITS": value_bits, "AT_LEAST": at_least}
+    return Quantiles(percents, decimals, params)
+
+
+def correlation(
+    rows: int = 1024,
+    *,
+    id_bits: int = 64,
+    decimals: int = 2,
+    value_bits: int = 32,
+    at_least: int = 5,
+) -> Correlation:
+    """The correlation of a column of each party, over ids in common, of up to `rows` rows a party.
+
+    Ids are as for `intersection`, numbers as for `mean_variance`.
+    """
+    params = {"ROWS": rows, "ID_BITS": id_bits, "BITS": value_bits, "AT_LEAST": at_least}
+    return Correlation("correlation", decimals, params)
+
+
+def _moments(
+    count: int, total: int, squares: int, decimals: int
+) -> tuple[float, float | None]:
+    """Mean and variance of a sample of scaled numbers, computed exactly and rounded once."""
+    scale = 10**decimals
+    mean = float(Fraction(total, count * scale))
+    if count < 2:
+        return mean, None
+    spread = count * squares - total * total
+    return mean, float(Fraction(spread, count * (count - 1) * scale * scale))
