@@ -6,16 +6,19 @@
 //! z ⊕ z' ⊕ (y ⊕ y')x' are a triple again. The MACs of all that a lot opens are compared, as one
 //! digest each way, before a triple can be had.
 
-use tacit_kernels::Prg;
+use std::ops::Range;
+
+use tacit_kernels::{Prg, Simd};
+use zeroize::Zeroizing;
 
 use super::caught::Caught;
+use super::columns::{ExpectedMacs, Pass, Sum, chunks, each_row, masks, scratch};
 use super::epoch::Epoch;
-use super::gates::public;
-use super::leaky::{LeakyShares, pack};
+use super::leaky::{LeakyShares, push_lsbs};
 use super::oracle::{DIGEST_BYTES, Digest, Domain, compare};
 use super::parameters::LotSize;
-use super::share::{Share, Shares};
-use crate::malicious::bits::{bytes_for, unused_are_clear};
+use super::share::Shares;
+use crate::malicious::bits::{BitWriter, bytes_for, unused_are_clear};
 use crate::malicious::shuffle::below;
 use crate::message::{Kind, exactly};
 use crate::{Error, Misbehaviour};
@@ -43,10 +46,26 @@ pub(super) struct Triples {
 /// A lot that has its shifts, and this party's openings.
 pub(super) struct Bucketed {
     lot: CheckedLot,
+    buckets: Buckets,
+    /// This party's bits of the openings.
+    own: Zeroizing<Vec<u8>>,
+}
+
+/// Which items a bucket has.
+struct Buckets {
+    triples: usize,
     /// Where each layer but the first begins.
     shifts: Vec<usize>,
-    /// This party's bits of the openings.
-    own: Vec<u8>,
+}
+
+/// Openings whose items follow each other.
+struct Piece {
+    /// Where they are in what is asked for.
+    at: Range<usize>,
+    /// Their items of the first layer.
+    first: Range<usize>,
+    /// Their other items.
+    item: Range<usize>,
 }
 
 impl CheckedLot {
@@ -66,17 +85,28 @@ impl CheckedLot {
         let mut prg = Prg::from_seed(coin);
         let LotSize { triples, layers } = self.size;
         let shift = |_| below(&mut prg, triples as u64) as usize;
-        let shifts: Vec<usize> = (1..layers).map(shift).collect();
+        let buckets = Buckets {
+            triples,
+            shifts: (1..layers).map(shift).collect(),
+        };
         let mut macs = epoch.oracle(Domain::BucketMacs, Some(epoch.role()), self.number);
-        let opened = sums(&self.shares.y, self.size, &shifts).map(|sum| {
-            macs.add(sum.mac);
-            sum.bit()
-        });
-        let own = pack(opened);
+        let mut bits = BitWriter::with_capacity(self.openings());
+        let [mut sums] = scratch();
+        for range in chunks(self.openings()) {
+            let sums = &mut sums[..range.len()];
+            for piece in buckets.pieces(range) {
+                let y = &self.shares.y.macs;
+                let inputs = [&y[piece.first.clone()], &y[piece.item.clone()]];
+                each_row(Sum, inputs, [&mut sums[piece.at.clone()]]);
+            }
+            push_lsbs(&mut bits, sums);
+            macs.add_blocks(sums);
+        }
+        let own = bits.take();
         message.extend_from_slice(&own);
         message.extend_from_slice(&macs.finish());
         let lot = self;
-        Bucketed { lot, shifts, own }
+        Bucketed { lot, buckets, own }
     }
 }
 
@@ -87,50 +117,109 @@ impl Bucketed {
     ///
     /// The openings are malformed, or their MACs are not those of the bits that were opened.
     pub(super) fn triples(self, epoch: &Epoch, others: &[u8]) -> Result<Triples, Error> {
-        let Self { lot, shifts, own } = self;
         let kind = Kind::TripleOpenings;
-        exactly(kind, others, lot.opening_bytes())?;
-        let (others, digest) = others.split_at(bytes_for(lot.openings()));
-        if !unused_are_clear(others, lot.openings()) {
+        exactly(kind, others, self.lot.opening_bytes())?;
+        let (others, digest) = others.split_at(bytes_for(self.lot.openings()));
+        if !unused_are_clear(others, self.lot.openings()) {
             let field = "padding";
             return Err(Misbehaviour::InvalidField { kind, field }.into());
         }
+        compare(&self.expected(epoch, others), digest, Caught::Buckets)?;
+        Ok(self.combined(others))
+    }
+
+    /// The digest of the MACs that the other party must have of its bits.
+    fn expected(&self, epoch: &Epoch, others: &[u8]) -> Digest {
         let role = epoch.role().other();
-        let mut macs = epoch.oracle(Domain::BucketMacs, Some(role), lot.number);
-        for (i, sum) in sums(&lot.shares.y, lot.size, &shifts).enumerate() {
-            macs.add(sum.others_mac(public(others, i), epoch.delta()));
+        let mut macs = epoch.oracle(Domain::BucketMacs, Some(role), self.lot.number);
+        let [mut bits, mut sums] = scratch();
+        for range in chunks(self.lot.openings()) {
+            let (bits, sums) = (&mut bits[..range.len()], &mut sums[..range.len()]);
+            masks(others, range.start, bits);
+            for piece in self.buckets.pieces(range) {
+                let keys = &self.lot.shares.y.keys;
+                let inputs = [
+                    &bits[piece.at.clone()],
+                    &keys[piece.first.clone()],
+                    &keys[piece.item.clone()],
+                ];
+                let pass = ExpectedMacs(epoch.delta());
+                each_row(pass, inputs, [&mut sums[piece.at.clone()]]);
+            }
+            macs.add_blocks(sums);
         }
-        compare(&macs.finish(), digest, Caught::Buckets)?;
+        macs.finish()
+    }
+
+    /// The triples: to each item of the first layer the others of its bucket are added.
+    fn combined(self, others: &[u8]) -> Triples {
+        let Self { lot, buckets, own } = self;
+        let opened: Vec<u8> = own.iter().zip(others).map(|(a, b)| a ^ b).collect();
+        let number = lot.number;
         let LotSize { triples, .. } = lot.size;
+        let count = lot.openings();
         let LeakyShares { mut x, y, mut z } = lot.shares;
-        for (layer, shift) in shifts.into_iter().enumerate() {
-            let first = (layer + 1) * triples;
-            let items = (first + shift..first + triples).chain(first..first + shift);
-            for (i, item) in items.enumerate() {
-                let opened = layer * triples + i;
-                let difference = public(&own, opened) ^ public(others, opened);
-                let added = x.at(item);
-                x.set(i, x.at(i) ^ added);
-                z.set(i, z.at(i) ^ z.at(item) ^ added.times(difference));
+        let [mut bits] = scratch();
+        for range in chunks(count) {
+            masks(&opened, range.start, &mut bits[..range.len()]);
+            for piece in buckets.pieces(range) {
+                let bits = &bits[piece.at.clone()];
+                let of_both = [(&mut x.macs, &mut z.macs), (&mut x.keys, &mut z.keys)];
+                for (x, z) in of_both {
+                    let (x, x_items) = x.split_at_mut(triples);
+                    let (z, z_items) = z.split_at_mut(triples);
+                    let item = piece.item.start - triples..piece.item.end - triples;
+                    let items = [bits, &x_items[item.clone()], &z_items[item]];
+                    let first = piece.first.clone();
+                    each_row(AddItem, items, [&mut x[first.clone()], &mut z[first]]);
+                }
             }
         }
-        Ok(Triples {
-            number: lot.number,
+        Triples {
+            number,
             x: x.into_first(triples),
             y: y.into_first(triples),
             z: z.into_first(triples),
             masks: lot.masks,
+        }
+    }
+}
+
+impl Buckets {
+    /// The openings of `range`, cut where either of their two items is not followed by the next one:
+    /// opening `layer · n + i` is of item i of the first layer and of that of the bucket's.
+    fn pieces(&self, range: Range<usize>) -> impl Iterator<Item = Piece> {
+        let Self { triples, shifts } = self;
+        let mut opening = range.start;
+        std::iter::from_fn(move || {
+            let (layer, first) = (opening / triples, opening % triples);
+            let shift = shifts.get(layer).filter(|_| opening < range.end)?;
+            let turned = (first + shift) % triples;
+            let left = range.end - opening;
+            let count = left.min(triples - first.max(turned));
+            let (at, item) = (opening - range.start, (layer + 1) * triples + turned);
+            opening += count;
+            Some(Piece {
+                at: at..at + count,
+                first: first..first + count,
+                item: item..item + count,
+            })
         })
     }
 }
 
-/// What is opened, layer after layer: y of the first layer plus y of the bucket's item.
-fn sums(y: &Shares, size: LotSize, shifts: &[usize]) -> impl Iterator<Item = Share> {
-    let triples = size.triples;
-    (1..).zip(shifts).flat_map(move |(layer, shift)| {
-        let first = layer * triples;
-        let items = y.range(first + shift..first + triples);
-        let items = items.chain(y.range(first..first + shift));
-        y.range(0..triples).zip(items).map(|(a, b)| a ^ b)
-    })
+/// From the opened bit and an item of the bucket, x' and z': x ⊕ x' and z ⊕ z' ⊕ bit·x'.
+struct AddItem;
+
+impl Pass<3, 2> for AddItem {
+    #[inline(always)]
+    fn row<S: Simd>(
+        &self,
+        simd: S,
+        [bit, x_item, z_item]: [S::Vector; 3],
+        [x, z]: &mut [S::Vector; 2],
+    ) {
+        *x = simd.xor(*x, x_item);
+        *z = simd.xor(simd.xor(*z, z_item), simd.and(x_item, bit));
+    }
 }

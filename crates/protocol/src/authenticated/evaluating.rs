@@ -7,18 +7,17 @@
 //! is L_o ⊕ Λ_oΔ_A: the notation is that of [`garbling`](super::garbling). **Cost** of an AND: two
 //! hashes.
 
-use subtle::Choice;
 use tacit_circuit::Outputs as Results;
 use tacit_kernels::{Block, TweakableHash};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
+use super::columns::mask;
 use super::gates::OpenGates;
-use super::leaky::{pack, zero_blocks};
+use super::leaky::zero_blocks;
 use super::oracle::Oracle;
-use super::share::Share;
 use super::walk::{Ands, Rules, Stop, Walk};
-use crate::malicious::bits::{bit, unused_are_clear};
+use crate::malicious::bits::{BitWriter, bit, unused_are_clear};
 use crate::message::Kind;
 use crate::{Error, Misbehaviour};
 
@@ -32,43 +31,42 @@ pub(super) const LABEL_RULES: Rules<Block> = Rules {
 pub(super) struct Evaluating<'f> {
     walk: Walk<'f, Block>,
     hash: TweakableHash,
-    delta: Zeroizing<Block>,
-    one: Zeroizing<Share>,
     /// Gates of the lot that are evaluated.
     gate: usize,
-    /// Their masked values.
-    masked: Vec<Choice>,
+    /// Their output labels.
+    labels: Outputs,
+    /// Masked values of their inputs and outputs.
+    masked: [BitWriter; 3],
     /// Tables of the message that is worked on, their select bits, and the gate that it begins
     /// with.
     tables: Vec<[u8; Block::BYTES]>,
     selects: Vec<u8>,
     first: usize,
-    labels: Oracle,
-    zeros: Oracle,
+    /// Of labels and of ⟨0⟩.
+    digests: [Oracle; 2],
     scratch: [Outputs; 2],
 }
 
 impl<'f> Evaluating<'f> {
-    pub(super) fn new(
-        walk: Walk<'f, Block>,
-        hash: TweakableHash,
-        (delta, one): (Block, Share),
-        [labels, zeros]: [Oracle; 2],
-    ) -> Self {
+    pub(super) fn new(walk: Walk<'f, Block>, hash: TweakableHash, digests: [Oracle; 2]) -> Self {
         Self {
             walk,
             hash,
-            delta: delta.into(),
-            one: one.into(),
             gate: 0,
-            masked: Vec::new(),
+            labels: Outputs::default(),
+            masked: Default::default(),
             tables: Vec::new(),
             selects: Vec::new(),
             first: 0,
-            labels,
-            zeros,
+            digests,
             scratch: Default::default(),
         }
+    }
+
+    /// Begins a lot of so many gates.
+    pub(super) fn begin(&mut self, gates: usize) {
+        (self.gate, self.first) = (0, 0);
+        self.labels = zero_blocks(gates);
     }
 
     /// Takes the tables of the next `count` gates.
@@ -119,33 +117,34 @@ impl<'f> Evaluating<'f> {
         for i in 0..count {
             let gate = self.gate + i;
             let inputs = self.walk.inputs(ands, i);
-            let [first, second] = inputs.map(Block::lsb);
             let at = gate - self.first;
+            let bits = inputs.map(lsb);
             let tables = [2 * at, 2 * at + 1].map(|t| Block::from_bytes(self.tables[t]));
-            let select = Choice::from(u8::from(bit(&self.selects, at)));
-            let parts = gates.evaluators_parts(gate);
+            let select = Block::from_u128(u128::from(bit(&self.selects, at)));
+            let parts = gates.table_parts(gate);
             let label = a[i]
-                ^ (tables[0] ^ parts[1]).and_bit(first)
+                ^ (tables[0] ^ parts[1]) & mask(bits[0])
                 ^ b[i]
-                ^ (tables[1] ^ parts[0] ^ inputs[0]).and_bit(second)
-                ^ parts[2];
-            let output = label.lsb() ^ select;
-            a[i] = label.with_lsb(output);
-            self.masked.push(output);
-            self.labels.add(a[i]);
-            let zero = gates.zero(gate, [first, second, output], *self.one);
-            self.zeros.add(zero.others_mac(zero.bit(), *self.delta));
+                ^ (tables[1] ^ parts[0] ^ inputs[0]) & mask(bits[1])
+                ^ parts[2]
+                ^ select;
+            self.labels[gate] = label;
+            let told = [bits[0], bits[1], lsb(label)];
+            for (column, bit) in self.masked.iter_mut().zip(told) {
+                column.push(bit);
+            }
         }
-        let labels = &*a;
-        self.walk.pass(ands, |i| labels[i]);
+        let (labels, gate) = (&self.labels, self.gate);
+        self.walk.pass(ands, |i| labels[gate + i]);
         self.gate += count;
     }
 
     /// Ends a lot: the masked values of its gates, packed.
-    pub(super) fn end_lot(&mut self) -> Vec<u8> {
-        (self.gate, self.first) = (0, 0);
-        self.tables.clear();
-        pack(self.masked.drain(..))
+    pub(super) fn end_lot(&mut self, gates: &OpenGates) -> Zeroizing<Vec<u8>> {
+        let [first, second, output] = self.masked.each_mut().map(BitWriter::take);
+        let masked = [&first, &second, &output].map(|bits| &bits[..]);
+        gates.prove(masked, &self.labels, Block::ZERO, &mut self.digests);
+        output
     }
 
     /// Walks on to the function's end; whether it has come.
@@ -155,6 +154,11 @@ impl<'f> Evaluating<'f> {
 
     /// The hashes of labels and of ⟨0⟩, and the labels of the outputs.
     pub(super) fn finish(self) -> ([Oracle; 2], Results<'f, Block>) {
-        ([self.labels, self.zeros], self.walk.outputs())
+        (self.digests, self.walk.outputs())
     }
+}
+
+/// Bit 0.
+fn lsb(block: Block) -> u64 {
+    block.to_u128() as u64 & 1
 }

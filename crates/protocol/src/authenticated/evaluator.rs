@@ -241,20 +241,22 @@ impl<'f> Lot<'f, ClosedGates> {
         )?;
         let oracles = terms.proof_oracles(epoch, self.running.run);
         let hash = terms.hash(epoch, self.running.run);
-        let own = (epoch.delta(), epoch.one());
-        let evaluating = Evaluating::new(walk, hash, own, oracles);
+        let evaluating = Evaluating::new(walk, hash, oracles);
         self.running.labels = Labels::There(Box::new(evaluating));
         Ok(())
     }
 
     /// Checks the garbler's openings of the gates.
     fn check(self, payload: &[u8]) -> Result<Lot<'f, OpenGates>, Error> {
-        Ok(Lot {
+        let count = self.gates.count();
+        let mut lot = Lot {
             gates: self.gates.check(&self.epoch, payload)?,
             epoch: self.epoch,
             rng: self.rng,
             running: self.running,
-        })
+        };
+        lot.running.evaluating()?.begin(count);
+        Ok(lot)
     }
 }
 
@@ -352,7 +354,10 @@ impl<'f> Evaluator<'f> {
                 }
             }
             Stage::SendingValues(mut lot) => {
-                *message = lot.running.evaluating()?.end_lot();
+                let Lot { running, gates, .. } = &mut *lot;
+                let values = running.evaluating()?.end_lot(gates);
+                message.clear();
+                message.extend_from_slice(&values);
                 let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedValues));
                 (self.evaluated(*lot), action)
             }

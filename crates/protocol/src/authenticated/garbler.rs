@@ -239,7 +239,7 @@ impl<'f> Beginning<'f> {
             run,
             masks,
             garbling: Garbling::new(garbling, terms.hash(epoch, run), delta),
-            proof: Proof::new(proof, delta, epoch.one(), oracles),
+            proof: Proof::new(proof, delta, oracles),
             inputs,
         };
         Ok(running.with(made))
@@ -275,7 +275,6 @@ impl<'f> Lot<'f, ClosedGates> {
             labels: self.labels,
         };
         lot.running.garbling.begin(count);
-        lot.running.proof.begin();
         Ok(lot)
     }
 }

@@ -20,11 +20,13 @@ use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
 use super::gates::OpenGates;
-use super::leaky::{pack, zero_blocks};
+use super::leaky::zero_blocks;
 use super::oracle::Oracle;
-use super::share::Share;
 use super::walk::{Rules, Stop, Walk};
-use crate::malicious::bits::{bit, bytes_for};
+use crate::malicious::bits::{BitWriter, bit, bytes_for};
+
+/// All bits but bit 0.
+pub(super) const WITHOUT_LSB: Block = Block::from_u128(!1);
 
 /// Bytes of a message with the tables of so many gates.
 pub(super) const fn frame_bytes(gates: usize) -> usize {
@@ -50,7 +52,9 @@ pub(super) struct Garbling<'f> {
     labels: Outputs,
     /// The tables of the message that was begun, and the select bits.
     tables: Vec<u8>,
-    selects: Vec<Choice>,
+    selects: BitWriter,
+    /// How many gates it has.
+    framed: usize,
     scratch: [Outputs; 4],
 }
 
@@ -63,7 +67,8 @@ impl<'f> Garbling<'f> {
             gate: 0,
             labels: Outputs::default(),
             tables: Vec::new(),
-            selects: Vec::new(),
+            selects: BitWriter::default(),
+            framed: 0,
             scratch: Default::default(),
         }
     }
@@ -82,7 +87,7 @@ impl<'f> Garbling<'f> {
     /// Garbles until so many gates are in a message, which then is `message`; whether that has
     /// come.
     pub(super) fn frame(&mut self, gates: &OpenGates, count: usize, message: &mut Vec<u8>) -> bool {
-        while self.selects.len() < count {
+        while self.framed < count {
             match self.walk.next() {
                 Stop::Ands(ands) => {
                     for half in self
@@ -98,7 +103,8 @@ impl<'f> Garbling<'f> {
                 Stop::End => break,
             }
         }
-        self.tables.extend_from_slice(&pack(self.selects.drain(..)));
+        self.tables.extend_from_slice(&self.selects.take());
+        self.framed = 0;
         std::mem::swap(&mut self.tables, message);
         self.tables.clear();
         true
@@ -114,15 +120,16 @@ impl<'f> Garbling<'f> {
         self.hash.hash_both(ands.tweak(1), *self.delta, b0, b1);
         for i in 0..count {
             let [label, _] = self.walk.inputs(ands, i);
-            let [first, second, output] = gates.garblers_parts(self.gate + i, *self.delta);
+            let [first, second, output] = gates.table_parts(self.gate + i);
             let tables = [a0[i] ^ a1[i] ^ second, b0[i] ^ b1[i] ^ first ^ label];
             for table in tables {
                 self.tables.extend_from_slice(&table.to_bytes());
             }
             let zero = a0[i] ^ b0[i] ^ output;
-            self.selects.push(zero.lsb());
-            self.labels[self.gate + i] = zero.with_lsb(Choice::from(0));
+            self.selects.push(zero.to_u128() as u64 & 1);
+            self.labels[self.gate + i] = zero & WITHOUT_LSB;
         }
+        self.framed += count;
         let (labels, gate) = (&self.labels, self.gate);
         self.walk.pass(ands, |i| labels[gate + i]);
         self.gate += count;
@@ -139,27 +146,22 @@ impl<'f> Garbling<'f> {
 pub(super) struct Proof<'f> {
     walk: Walk<'f, bool>,
     delta: Zeroizing<Block>,
-    one: Zeroizing<Share>,
     /// Gates of the lot that are behind.
     gate: usize,
-    labels: Oracle,
-    zeros: Oracle,
+    /// Masked values of their inputs.
+    inputs: [BitWriter; 2],
+    /// Of labels and of ⟨0⟩.
+    digests: [Oracle; 2],
 }
 
 impl<'f> Proof<'f> {
-    pub(super) fn new(
-        walk: Walk<'f, bool>,
-        delta: Block,
-        one: Share,
-        [labels, zeros]: [Oracle; 2],
-    ) -> Self {
+    pub(super) fn new(walk: Walk<'f, bool>, delta: Block, digests: [Oracle; 2]) -> Self {
         Self {
             walk,
             delta: delta.into(),
-            one: one.into(),
             gate: 0,
-            labels,
-            zeros,
+            inputs: Default::default(),
+            digests,
         }
     }
 
@@ -168,11 +170,6 @@ impl<'f> Proof<'f> {
         constant: true,
         negation: false,
     };
-
-    /// Begins a lot.
-    pub(super) fn begin(&mut self) {
-        self.gate = 0;
-    }
 
     /// Takes up the gates of a lot with their labels and the masked values that the evaluator
     /// told, and, after the last, walks to the function's end. Whether that is done.
@@ -191,30 +188,28 @@ impl<'f> Proof<'f> {
             };
             let first_gate = self.gate;
             for i in 0..ands.count() {
-                let gate = first_gate + i;
-                let [first, second] = self.walk.inputs(ands, i).map(choice);
-                let output = choice(bit(told, gate));
-                self.labels.add(labels[gate] ^ self.delta.and_bit(output));
-                let zero = gates.zero(gate, [first, second, output], *self.one);
-                self.zeros.add(zero.mac);
+                let inputs = self.walk.inputs(ands, i);
+                for (bits, input) in self.inputs.iter_mut().zip(inputs) {
+                    bits.push(u64::from(input));
+                }
             }
             self.walk.pass(ands, |i| bit(told, first_gate + i));
             self.gate += ands.count();
         }
+        let [first, second] = self.inputs.each_mut().map(BitWriter::take);
+        let masked = [&first, &second, told];
+        gates.prove(masked, labels, *self.delta, &mut self.digests);
+        self.gate = 0;
         true
     }
 
     /// The hashes of labels and of ⟨0⟩, and the masked values of the outputs.
     pub(super) fn finish(self) -> ([Oracle; 2], Results<'f, bool>) {
-        ([self.labels, self.zeros], self.walk.outputs())
+        (self.digests, self.walk.outputs())
     }
-}
-
-fn choice(bit: bool) -> Choice {
-    Choice::from(u8::from(bit))
 }
 
 /// The active label of an input with this masked value.
 pub(super) fn input_label(labels: &mut tacit_kernels::Prg, masked: bool) -> Block {
-    labels.next_block().with_lsb(choice(masked))
+    labels.next_block().with_lsb(Choice::from(u8::from(masked)))
 }

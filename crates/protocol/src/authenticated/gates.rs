@@ -10,16 +10,20 @@
 //! which would open it anyway. *A constant* has the mask 0.
 
 use subtle::Choice;
-use tacit_kernels::Block;
+use tacit_circuit::Role;
+use tacit_kernels::{Block, Simd};
+use tacit_ot::Outputs;
+use zeroize::Zeroizing;
 
 use super::bucket::Triples;
 use super::caught::Caught;
+use super::columns::{ExpectedMacs, Pass, Sum, chunks, each_row, masks, scratch};
 use super::epoch::Epoch;
-use super::leaky::pack;
-use super::oracle::{DIGEST_BYTES, Domain, compare};
+use super::leaky::push_lsbs;
+use super::oracle::{DIGEST_BYTES, Digest, Domain, Oracle, compare};
 use super::share::{Share, Shares};
 use super::walk::{Stop, Walk};
-use crate::malicious::bits::{bit, bytes_for, unused_are_clear};
+use crate::malicious::bits::{BitWriter, bit, bytes_for, unused_are_clear};
 use crate::message::{Kind, exactly};
 use crate::{Error, Misbehaviour};
 
@@ -45,15 +49,16 @@ pub(super) struct ClosedGates {
     second: Shares,
 }
 
-/// Gates that opened right.
+/// Gates that opened right: of each ⟨λ_i⟩, ⟨λ_j⟩ and ⟨λ_i λ_j ⊕ λ_o⟩. Of a half, one part goes into
+/// tables and labels, and the other into the proof.
 #[derive(Default)]
 pub(super) struct OpenGates {
-    /// ⟨λ_i⟩ of each gate.
-    pub(super) first: Shares,
-    /// ⟨λ_j⟩ of each gate.
-    pub(super) second: Shares,
-    /// ⟨λ_i λ_j ⊕ λ_o⟩ of each gate.
-    pub(super) output: Shares,
+    /// This party's part of λΔ_A: K ⊕ aΔ_A at the garbler, the MAC at the evaluator.
+    tables: [Outputs; 3],
+    /// What must sum to the garbler's MAC of ⟨0⟩: MACs at the garbler, K ⊕ bΔ_B at the evaluator.
+    proof: [Outputs; 3],
+    /// The same of a public 1.
+    one: Zeroizing<Block>,
     /// AND gates of each message with tables.
     pub(super) frames: Vec<u32>,
 }
@@ -152,19 +157,10 @@ impl ClosedGates {
         opening_bytes(self.count())
     }
 
-    /// What is opened: ⟨e⟩ of each gate, and ⟨f⟩ of each.
-    fn sums(&self) -> [impl Iterator<Item = Share> + '_; 2] {
-        let Self {
-            triples: Triples { x, y, .. },
-            first,
-            second,
-            ..
-        } = self;
-        let count = self.count();
-        [(first, x), (second, y)].map(|(masks, inputs)| {
-            let both = masks.range(0..count).zip(inputs.range(0..count));
-            both.map(|(mask, input)| mask ^ input)
-        })
+    /// The masks and the triples' inputs that are opened together: ⟨e⟩ is λ_i ⊕ x, and ⟨f⟩ λ_j ⊕ y.
+    fn opened(&self) -> [[&Shares; 2]; 2] {
+        let Triples { x, y, .. } = &self.triples;
+        [[&self.first, x], [&self.second, y]]
     }
 
     /// Writes this party's openings: bits of e, bits of f, and a digest of their MACs.
@@ -174,12 +170,17 @@ impl ClosedGates {
         if self.count() == 0 {
             return;
         }
-        for sums in self.sums() {
-            let bits = sums.map(|sum| {
-                macs.add(sum.mac);
-                sum.bit()
-            });
-            message.extend_from_slice(&pack(bits));
+        let mut bits = BitWriter::with_capacity(self.count());
+        let [mut sums] = scratch();
+        for shares in self.opened() {
+            for range in chunks(self.count()) {
+                let sums = &mut sums[..range.len()];
+                let inputs = shares.map(|shares| &shares.macs[range.clone()]);
+                each_row(Sum, inputs, [sums]);
+                push_lsbs(&mut bits, sums);
+                macs.add_blocks(sums);
+            }
+            message.extend_from_slice(&bits.take());
         }
         message.extend_from_slice(&macs.finish());
     }
@@ -204,60 +205,191 @@ impl ClosedGates {
             let field = "padding";
             return Err(Misbehaviour::InvalidField { kind, field }.into());
         }
+        let expected = self.expected(epoch, [others_e, others_f]);
+        compare(&expected, digest, Caught::Gates)?;
+        Ok(self.products(epoch, [others_e, others_f]))
+    }
+
+    /// The digest of the MACs that the other party must have of its bits.
+    fn expected(&self, epoch: &Epoch, others: [&[u8]; 2]) -> Digest {
         let role = epoch.role().other();
         let mut macs = epoch.oracle(Domain::GateMacs, Some(role), self.triples.number);
-        for (sums, bits) in self.sums().into_iter().zip([others_e, others_f]) {
-            for (i, sum) in sums.enumerate() {
-                macs.add(sum.others_mac(public(bits, i), epoch.delta()));
+        let [mut bits, mut sums] = scratch();
+        for ([mask, input], others) in self.opened().into_iter().zip(others) {
+            for range in chunks(self.count()) {
+                let (bits, sums) = (&mut bits[..range.len()], &mut sums[..range.len()]);
+                masks(others, range.start, bits);
+                let inputs = [bits, &mask.keys[range.clone()], &input.keys[range]];
+                each_row(ExpectedMacs(epoch.delta()), inputs, [sums]);
+                macs.add_blocks(sums);
             }
         }
-        compare(&macs.finish(), digest, Caught::Gates)?;
+        macs.finish()
+    }
+
+    /// The gates, with the other party's bits of e and f.
+    fn products(self, epoch: &Epoch, others: [&[u8]; 2]) -> OpenGates {
         let Self {
             triples,
             extent: Extent { count, frames, .. },
-            first,
-            second,
+            mut first,
+            mut second,
         } = self;
-        let Triples { x, y, z, masks, .. } = triples;
-        let (mut output, one) = (z, epoch.one());
-        for i in 0..count {
-            let e = (first.at(i) ^ x.at(i)).bit() ^ public(others_e, i);
-            let f = (second.at(i) ^ y.at(i)).bit() ^ public(others_f, i);
-            let product = output.at(i) ^ x.at(i).times(f) ^ y.at(i).times(e) ^ one.times(e & f);
-            output.set(i, product ^ masks.at(i));
+        let Triples {
+            x,
+            y,
+            z: mut output,
+            masks: output_masks,
+            ..
+        } = triples;
+        let multiply = Multiply { one: epoch.one() };
+        let [mut e, mut f] = scratch();
+        for range in chunks(count) {
+            let [e, f] = [&mut e[..range.len()], &mut f[..range.len()]];
+            masks(others[0], range.start, e);
+            masks(others[1], range.start, f);
+            let [first_macs, first_keys] = first.columns_mut(range.clone());
+            let [second_macs, second_keys] = second.columns_mut(range.clone());
+            let [x_macs, x_keys] = x.columns(range.clone());
+            let [y_macs, y_keys] = y.columns(range.clone());
+            let [mask_macs, mask_keys] = output_masks.columns(range.clone());
+            let [macs, keys] = output.columns_mut(range);
+            each_row(AddLsb, [first_macs, x_macs], [e]);
+            each_row(AddLsb, [second_macs, y_macs], [f]);
+            let inputs = [e, f, x_macs, x_keys, y_macs, y_keys, mask_macs, mask_keys];
+            each_row(&multiply, inputs, [macs, keys]);
+            for (macs, keys) in [
+                (first_macs, first_keys),
+                (second_macs, second_keys),
+                (macs, keys),
+            ] {
+                each_row(AddBit(epoch.delta()), [macs], [keys]);
+            }
         }
-        Ok(OpenGates {
-            first,
-            second,
-            output,
+        let [macs, keys] = [
+            [first.macs, second.macs, output.macs],
+            [first.keys, second.keys, output.keys],
+        ];
+        let (tables, proof, one) = match epoch.role() {
+            Role::Garbler => (keys, macs, epoch.one().mac),
+            Role::Evaluator => (macs, keys, epoch.one().key),
+        };
+        OpenGates {
+            tables,
+            proof,
+            one: one.into(),
             frames,
-        })
+        }
+    }
+}
+
+/// Adds bit 0 of the sum of two blocks to a mask.
+struct AddLsb;
+
+impl Pass<2, 1> for AddLsb {
+    #[inline(always)]
+    fn row<S: Simd>(&self, simd: S, [a, b]: [S::Vector; 2], [mask]: &mut [S::Vector; 1]) {
+        *mask = simd.xor(*mask, simd.lsb_mask(simd.xor(a, b)));
+    }
+}
+
+/// Adds bit·Δ to the keys of MACs that authenticate the bit.
+struct AddBit(Block);
+
+impl Pass<1, 1> for AddBit {
+    #[inline(always)]
+    fn row<S: Simd>(&self, simd: S, [mac]: [S::Vector; 1], [key]: &mut [S::Vector; 1]) {
+        *key = simd.xor(*key, simd.and(simd.lsb_mask(mac), simd.splat(self.0)));
+    }
+}
+
+/// From e, f and this party's halves of x, y and a mask: adds f·x ⊕ e·y ⊕ ef and the mask to z.
+struct Multiply {
+    one: Share,
+}
+
+impl Pass<8, 2> for &Multiply {
+    #[inline(always)]
+    fn row<S: Simd>(
+        &self,
+        simd: S,
+        [e, f, x_mac, x_key, y_mac, y_key, mask_mac, mask_key]: [S::Vector; 8],
+        [mac, key]: &mut [S::Vector; 2],
+    ) {
+        let both = simd.and(e, f);
+        let halves = [
+            (mac, x_mac, y_mac, mask_mac, self.one.mac),
+            (key, x_key, y_key, mask_key, self.one.key),
+        ];
+        for (output, x, y, mask, one) in halves {
+            let products = simd.xor(simd.and(x, f), simd.and(y, e));
+            let public = simd.and(both, simd.splat(one));
+            let added = simd.xor(simd.xor(products, public), mask);
+            *output = simd.xor(*output, added);
+        }
     }
 }
 
 impl OpenGates {
-    /// What a garbler adds to a gate's table, and to its output.
+    /// What this party adds to a gate's table, and to its output.
     #[inline(always)]
-    pub(super) fn garblers_parts(&self, gate: usize, delta: Block) -> [Block; 3] {
-        let all = [&self.first, &self.second, &self.output];
-        all.map(|shares| shares.at(gate).garblers_part(delta))
+    pub(super) fn table_parts(&self, gate: usize) -> [Block; 3] {
+        [0, 1, 2].map(|i| self.tables[i][gate])
     }
 
-    /// What an evaluator adds to them.
-    #[inline(always)]
-    pub(super) fn evaluators_parts(&self, gate: usize) -> [Block; 3] {
-        [&self.first, &self.second, &self.output].map(|shares| shares.macs[gate])
+    /// Takes in the labels that gates have with masked values `told`, whose `labels` are those of 0
+    /// under an offset, and the garbler's MACs of ⟨0⟩: of
+    /// Λ_iΛ_j ⊕ Λ_iλ_j ⊕ Λ_jλ_i ⊕ λ_iλ_j ⊕ Λ_o ⊕ λ_o. Masked values are those of i, of j and of o.
+    pub(super) fn prove(
+        &self,
+        masked: [&[u8]; 3],
+        labels: &[Block],
+        offset: Block,
+        [label_digest, zero_digest]: &mut [Oracle; 2],
+    ) {
+        let [mut first, mut second, mut output, mut sums] = scratch();
+        for range in chunks(labels.len()) {
+            let rows = range.len();
+            let [i, j, o] = [&mut first, &mut second, &mut output].map(|mask| &mut mask[..rows]);
+            for (bits, into) in masked.into_iter().zip([&mut *i, &mut *j, &mut *o]) {
+                masks(bits, range.start, into);
+            }
+            let sums = &mut sums[..rows];
+            sums.copy_from_slice(&labels[range.clone()]);
+            each_row(AddOffset(offset), [o], [sums]);
+            label_digest.add_blocks(sums);
+            let [x, y, z] = [0, 1, 2].map(|i| &self.proof[i][range.clone()]);
+            each_row(Zero(*self.one), [i, j, o, x, y, z], [sums]);
+            zero_digest.add_blocks(sums);
+        }
     }
+}
 
-    /// This party's half of ⟨0⟩ of a gate whose inputs and output have these masked values:
-    /// Λ_iΛ_j ⊕ Λ_iλ_j ⊕ Λ_jλ_i ⊕ λ_iλ_j ⊕ Λ_o ⊕ λ_o.
+/// Adds an offset where the mask says so.
+struct AddOffset(Block);
+
+impl Pass<1, 1> for AddOffset {
     #[inline(always)]
-    pub(super) fn zero(&self, gate: usize, masked: [Choice; 3], one: Share) -> Share {
-        let [first, second, output] = masked;
-        self.output.at(gate)
-            ^ self.second.at(gate).times(first)
-            ^ self.first.at(gate).times(second)
-            ^ one.times(first & second ^ output)
+    fn row<S: Simd>(&self, simd: S, [mask]: [S::Vector; 1], [block]: &mut [S::Vector; 1]) {
+        *block = simd.xor(*block, simd.and(mask, simd.splat(self.0)));
+    }
+}
+
+/// ⟨0⟩ from masked values Λ_i, Λ_j, Λ_o and the parts of a gate.
+struct Zero(Block);
+
+impl Pass<6, 1> for Zero {
+    #[inline(always)]
+    fn row<S: Simd>(
+        &self,
+        simd: S,
+        [i, j, o, first, second, output]: [S::Vector; 6],
+        [zero]: &mut [S::Vector; 1],
+    ) {
+        let products = simd.xor(simd.and(first, j), simd.and(second, i));
+        let public = simd.xor(simd.and(i, j), o);
+        let public = simd.and(public, simd.splat(self.0));
+        *zero = simd.xor(simd.xor(output, products), public);
     }
 }
 

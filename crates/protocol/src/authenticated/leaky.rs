@@ -18,14 +18,14 @@
 
 use std::ops::Range;
 
-use subtle::Choice;
 use tacit_circuit::Role;
-use tacit_kernels::{Block, Tweak, TweakableHash, Use};
+use tacit_kernels::{Block, Simd, Tweak, TweakableHash, Use};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
+use super::columns::{Pass, chunks, each_row, masks, scratch};
 use super::share::{Share, Shares};
-use crate::malicious::bits::bit;
+use crate::malicious::bits::BitWriter;
 
 /// Leaky ANDs of a message.
 pub(super) const CHUNK: usize = 4096;
@@ -69,28 +69,38 @@ impl LeakyKeys {
         sums.copy_from_slice(&shares.x.keys[range.clone()]);
         let first = self.tweak(range.start, self.role);
         self.hash.hash_both(first, *self.delta, sums, blocks);
-        let outputs = shares.y.range(range.clone()).zip(shares.z.range(range));
-        for ((block, sum), (y, z)) in blocks.iter_mut().zip(sums).zip(outputs) {
-            *block ^= *sum ^ y.part_of_both(*self.delta);
-            *sum ^= z.part_of_both(*self.delta);
-        }
+        let [y, z] = [&shares.y, &shares.z].map(|shares| shares.columns(range.clone()));
+        let inputs = [y[0], y[1], z[0], z[1]];
+        each_row(AddOwnParts(*self.delta), inputs, [blocks, sums]);
     }
 
-    /// Adds to `sums` what comes of the other party's blocks.
+    /// Adds to `sums` what follows from the other party's blocks, whose bytes these are.
     pub(super) fn add_blocks(
         &self,
         shares: &LeakyShares,
         range: Range<usize>,
-        others: impl Iterator<Item = Block>,
+        others: &[u8],
         sums: &mut [Block],
     ) {
         let macs = &shares.x.macs[range.clone()];
         let mut hashes = Zeroizing::new(macs.to_vec());
         let first = self.tweak(range.start, self.role.other());
         self.hash.hash(first, &mut hashes);
-        let inputs = macs.iter().zip(shares.y.range(range)).zip(hashes.iter());
-        for ((sum, other), ((x, y), hash)) in sums.iter_mut().zip(others).zip(inputs) {
-            *sum ^= *hash ^ (other ^ y.part_of_both(*self.delta)).and_bit(x.lsb());
+        let [mut received] = scratch();
+        for rows in chunks(range.len()) {
+            let bytes = others[rows.start * Block::BYTES..].as_chunks().0;
+            for (block, bytes) in received.iter_mut().zip(bytes) {
+                *block = Block::from_bytes(*bytes);
+            }
+            let [y_macs, y_keys] = shares.y.columns(offset(&rows, range.start));
+            let inputs = [
+                &macs[rows.clone()],
+                &hashes[rows.clone()],
+                &received,
+                y_macs,
+                y_keys,
+            ];
+            each_row(AddOthersBlocks(*self.delta), inputs, [&mut sums[rows]]);
         }
     }
 
@@ -103,48 +113,115 @@ impl LeakyKeys {
         sums: &mut [Block],
         others: &[u8],
     ) {
-        for (i, (sum, (mac, key))) in sums.iter_mut().zip(z.range_mut(range)).enumerate() {
-            let turn = second_bit(*sum) ^ Choice::from(u8::from(bit(others, i)));
-            *sum ^= self.delta.and_bit(turn);
-            let one = self.one.times(turn);
-            *mac ^= one.mac;
-            *key ^= one.key;
+        let turn = Turn {
+            delta: *self.delta,
+            one: *self.one,
+        };
+        let [mut bits] = scratch();
+        for rows in chunks(range.len()) {
+            let bits = &mut bits[..rows.len()];
+            masks(others, rows.start, bits);
+            let [macs, keys] = z.columns_mut(offset(&rows, range.start));
+            each_row(&turn, [bits], [&mut sums[rows], macs, keys]);
         }
     }
 }
 
-/// Bit 1, which shows d.
-fn second_bit(sum: Block) -> Choice {
-    Choice::from((sum.to_u128() >> 1) as u8 & 1)
+/// `rows` of what begins with number `first`.
+fn offset(rows: &Range<usize>, first: usize) -> Range<usize> {
+    first + rows.start..first + rows.end
 }
 
-/// Bit 1 of each S, packed.
-pub(super) fn correction_bits(sums: &[Block]) -> Vec<u8> {
-    pack(sums.iter().map(|sum| second_bit(*sum)))
-}
+/// From MACs and keys of y and z, and both hashes of this party's keys: its block, and its S as far
+/// as it goes.
+struct AddOwnParts(Block);
 
-/// Bits, eight a byte, least significant first.
-pub(super) fn pack(bits: impl Iterator<Item = Choice>) -> Vec<u8> {
-    let mut packed = Vec::with_capacity(bits.size_hint().0.div_ceil(8));
-    let (mut byte, mut filled) = (0, 0);
-    for bit in bits {
-        byte |= bit.unwrap_u8() << filled;
-        filled += 1;
-        if filled == 8 {
-            packed.push(std::mem::take(&mut byte));
-            filled = 0;
-        }
+impl Pass<4, 2> for AddOwnParts {
+    #[inline(always)]
+    fn row<S: Simd>(
+        &self,
+        simd: S,
+        [y_mac, y_key, z_mac, z_key]: [S::Vector; 4],
+        [block, sum]: &mut [S::Vector; 2],
+    ) {
+        let delta = simd.splat(self.0);
+        let y = part_of_both(simd, y_mac, y_key, delta);
+        *block = simd.xor(simd.xor(*block, *sum), y);
+        *sum = simd.xor(*sum, part_of_both(simd, z_mac, z_key, delta));
     }
-    if filled > 0 {
-        packed.push(byte);
-    }
-    packed
 }
 
-/// The blocks of `bytes`.
-pub(super) fn blocks_of(bytes: &[u8]) -> impl Iterator<Item = Block> {
-    let (blocks, _) = bytes.as_chunks();
-    blocks.iter().map(|bytes| Block::from_bytes(*bytes))
+/// From the MAC of x and its hash, the other party's block, and MACs and keys of y: the rest of S.
+struct AddOthersBlocks(Block);
+
+impl Pass<5, 1> for AddOthersBlocks {
+    #[inline(always)]
+    fn row<S: Simd>(
+        &self,
+        simd: S,
+        [x_mac, hash, others, y_mac, y_key]: [S::Vector; 5],
+        [sum]: &mut [S::Vector; 1],
+    ) {
+        let y = part_of_both(simd, y_mac, y_key, simd.splat(self.0));
+        let added = simd.and(simd.xor(others, y), simd.lsb_mask(x_mac));
+        *sum = simd.xor(simd.xor(*sum, hash), added);
+    }
+}
+
+/// From the other party's bit: turns S, and this party's half of z.
+struct Turn {
+    delta: Block,
+    one: Share,
+}
+
+impl Pass<1, 3> for &Turn {
+    #[inline(always)]
+    fn row<S: Simd>(
+        &self,
+        simd: S,
+        [others]: [S::Vector; 1],
+        [sum, mac, key]: &mut [S::Vector; 3],
+    ) {
+        let own = simd.lsb_mask(simd.shift_down::<1>(*sum));
+        let turn = simd.xor(own, others);
+        let Share {
+            mac: one,
+            key: one_key,
+        } = self.one;
+        *sum = simd.xor(*sum, simd.and(turn, simd.splat(self.delta)));
+        *mac = simd.xor(*mac, simd.and(turn, simd.splat(one)));
+        *key = simd.xor(*key, simd.and(turn, simd.splat(one_key)));
+    }
+}
+
+/// This party's part of vΔ, with its own Δ; both parts sum to v(Δ_A ⊕ Δ_B): K ⊕ M ⊕ bit·Δ.
+#[inline(always)]
+fn part_of_both<S: Simd>(simd: S, mac: S::Vector, key: S::Vector, delta: S::Vector) -> S::Vector {
+    let bit = simd.and(simd.lsb_mask(mac), delta);
+    simd.xor(simd.xor(mac, key), bit)
+}
+
+/// Bit 1 of each S, which shows d, packed.
+pub(super) fn correction_bits(sums: &[Block]) -> Zeroizing<Vec<u8>> {
+    let mut bits = BitWriter::with_capacity(sums.len());
+    push_bits::<1>(&mut bits, sums);
+    bits.take()
+}
+
+/// Adds bit 0 of each block.
+pub(super) fn push_lsbs(bits: &mut BitWriter, blocks: &[Block]) {
+    push_bits::<0>(bits, blocks);
+}
+
+/// Adds bit `BIT` of each block.
+fn push_bits<const BIT: u32>(bits: &mut BitWriter, blocks: &[Block]) {
+    for blocks in blocks.chunks(64) {
+        let bit = |block: &Block| block.to_u128() as u64 >> BIT & 1;
+        let word = (0..)
+            .zip(blocks)
+            .fold(0, |word, (i, block)| word | bit(block) << i);
+        bits.push_word(word, blocks.len() as u32);
+    }
 }
 
 /// Appends the bytes of `blocks`.

@@ -25,7 +25,7 @@
 //! |---|---|
 //! | `parameters` | s, and how many leaky ANDs make a triple |
 //! | `epoch` | both Δ, the OTs under them, numbers that nothing has twice |
-//! | `share` | shares of bits with MACs |
+//! | `share`, `columns` | shares of bits with MACs, and passes over many of them |
 //! | `leaky`, `bucket`, `lot` | leaky ANDs, triples of them, the messages that make a lot |
 //! | `walk` | a function batch by batch, whatever its wires carry |
 //! | `gates` | masks of wires and the openings of gates |
@@ -40,6 +40,7 @@
 
 mod bucket;
 mod caught;
+mod columns;
 mod epoch;
 mod evaluating;
 mod evaluator;

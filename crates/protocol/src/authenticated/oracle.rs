@@ -89,6 +89,11 @@ impl Oracle {
         }
     }
 
+    /// Takes in blocks.
+    pub(super) fn add_blocks(&mut self, blocks: &[Block]) {
+        blocks.iter().for_each(|block| self.add(*block));
+    }
+
     /// Takes in bytes.
     pub(super) fn add_bytes(&mut self, bytes: &[u8]) {
         self.flush();

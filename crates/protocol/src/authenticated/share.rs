@@ -42,31 +42,10 @@ impl BitXorAssign for Share {
 }
 
 impl Share {
-    /// This half of ⟨bit · v⟩, for a public bit.
-    #[inline(always)]
-    pub(super) fn times(self, bit: Choice) -> Self {
-        Self {
-            mac: self.mac.and_bit(bit),
-            key: self.key.and_bit(bit),
-        }
-    }
-
     /// This party's bit.
     #[inline(always)]
     pub(super) fn bit(self) -> Choice {
         self.mac.lsb()
-    }
-
-    /// This party's part of vΔ, with its own Δ; both parts sum to v(Δ_A ⊕ Δ_B): K ⊕ M ⊕ bit·Δ.
-    #[inline(always)]
-    pub(super) fn part_of_both(self, delta: Block) -> Block {
-        self.key ^ self.mac ^ delta.and_bit(self.bit())
-    }
-
-    /// The garbler's part of vΔ_A; the evaluator's is its MAC.
-    #[inline(always)]
-    pub(super) fn garblers_part(self, delta: Block) -> Block {
-        self.key ^ delta.and_bit(self.bit())
     }
 
     /// The MAC that the other party must have if its bit is this one.
@@ -110,22 +89,14 @@ impl Shares {
         (self.macs[i], self.keys[i]) = (share.mac, share.key);
     }
 
-    /// Those of `range`, in order.
-    pub(super) fn range(&self, range: Range<usize>) -> impl Iterator<Item = Share> {
-        let both = self.macs[range.clone()].iter().zip(&self.keys[range]);
-        both.map(|(mac, key)| Share {
-            mac: *mac,
-            key: *key,
-        })
+    /// MACs and keys of those of `range`.
+    pub(super) fn columns(&self, range: Range<usize>) -> [&[Block]; 2] {
+        [&self.macs[range.clone()], &self.keys[range]]
     }
 
-    /// Those of `range`, to be written.
-    pub(super) fn range_mut(
-        &mut self,
-        range: Range<usize>,
-    ) -> impl Iterator<Item = (&mut Block, &mut Block)> {
-        let macs = self.macs[range.clone()].iter_mut();
-        macs.zip(&mut self.keys[range])
+    /// MACs and keys of those of `range`, to be changed.
+    pub(super) fn columns_mut(&mut self, range: Range<usize>) -> [&mut [Block]; 2] {
+        [&mut self.macs[range.clone()], &mut self.keys[range]]
     }
 
     /// The first `count`, in memory of their own.

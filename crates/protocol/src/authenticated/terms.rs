@@ -8,13 +8,12 @@ use zeroize::Zeroizing;
 use super::caught::Caught;
 use super::epoch::Epoch;
 use super::gates::public;
-use super::leaky::pack;
 use super::lot::InputCounts;
 use super::oracle::{DIGEST_BYTES, Domain, Oracle, compare};
 use super::parameters::{LotSize, SecurityBits};
 use super::share::Share;
 use super::walk::{Rules, Walk};
-use crate::malicious::bits::{bytes_for, unused_are_clear};
+use crate::malicious::bits::{BitWriter, bytes_for, unused_are_clear};
 use crate::message::{Kind, exactly};
 use crate::session::RunTag;
 use crate::{Error, Misbehaviour};
@@ -154,7 +153,11 @@ pub(super) fn mask_inputs(inputs: &[bool], masks: &Outputs) -> Zeroizing<Vec<boo
 /// Appends this party's bits of the masks of results, and a digest of their MACs.
 pub(super) fn open_results(mut macs: Oracle, masks: &[Share], message: &mut Vec<u8>) {
     masks.iter().for_each(|mask| macs.add(mask.mac));
-    message.extend_from_slice(&pack(masks.iter().map(|mask| mask.bit())));
+    let mut bits = BitWriter::with_capacity(masks.len());
+    masks
+        .iter()
+        .for_each(|mask| bits.push(mask.bit().unwrap_u8().into()));
+    message.extend_from_slice(&bits.take());
     message.extend_from_slice(&macs.finish());
 }
 

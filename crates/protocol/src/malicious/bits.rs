@@ -54,9 +54,70 @@ pub(crate) fn differ(a: &[u8], b: &[u8]) -> bool {
     a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) != 0
 }
 
+/// Bits that are added one by one or by the word.
+#[derive(Default)]
+pub(crate) struct BitWriter {
+    bytes: Zeroizing<Vec<u8>>,
+    /// The next bytes, as far as they are there.
+    word: u64,
+    filled: u32,
+}
+
+impl BitWriter {
+    /// None yet, with room for so many.
+    pub(crate) fn with_capacity(bits: usize) -> Self {
+        Self {
+            bytes: Zeroizing::new(Vec::with_capacity(bits.div_ceil(64) * 8)),
+            ..Self::default()
+        }
+    }
+
+    /// Adds bit 0 of `bit`; the others are zero.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, bit: u64) {
+        self.push_word(bit, 1);
+    }
+
+    /// Adds the first `count` bits of `word`, up to 64; the others are zero.
+    #[inline(always)]
+    pub(crate) fn push_word(&mut self, word: u64, count: u32) {
+        self.word |= word << self.filled;
+        self.filled += count;
+        if self.filled >= 64 {
+            self.bytes.extend_from_slice(&self.word.to_le_bytes());
+            self.filled -= 64;
+            self.word = word.checked_shr(count - self.filled).unwrap_or(0);
+        }
+    }
+
+    /// The bits' bytes, unused bits zero. None are left.
+    pub(crate) fn take(&mut self) -> Zeroizing<Vec<u8>> {
+        let last = self.word.to_le_bytes();
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.extend_from_slice(&last[..bytes_for(self.filled as usize)]);
+        (self.word, self.filled) = (0, 0);
+        bytes
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bits_are_written_by_the_word() {
+        let words = [u64::MAX, 0x0123_4567_89ab_cdef, 1, 0];
+        let (mut writer, mut expected) = (BitWriter::with_capacity(100), Vec::new());
+        for count in (1..=64).chain([64, 64, 3, 61, 64]) {
+            let word = words[count as usize % 4] & u64::MAX >> (64 - count);
+            writer.push_word(word, count);
+            expected.extend((0..count).map(|i| word >> i & 1 == 1));
+        }
+        assert_eq!(*writer.take(), pack(&expected));
+        writer.push(1);
+        assert_eq!(*writer.take(), [1]);
+        assert!(writer.take().is_empty());
+    }
 
     #[test]
     fn bits_are_packed_and_unpacked() {

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::super::bucket::{CheckedLot, Triples};
 use super::super::caught::Caught;
 use super::super::epoch::Epoch;
-use super::super::leaky::{append_blocks, blocks_of, correction_bits, zero_blocks};
+use super::super::leaky::{append_blocks, correction_bits, zero_blocks};
 use super::super::oracle::{DIGEST_BYTES, Digest, Domain, Oracle, compare};
 use super::super::parameters::LotSize;
 use super::{
@@ -133,10 +133,10 @@ impl Leaky {
             return Err(Misbehaviour::InvalidField { kind, field }.into());
         }
         let (keys, sums) = (&self.lot.keys, &mut self.sums[range.clone()]);
-        keys.add_blocks(&self.lot.shares, range.clone(), blocks_of(blocks), sums);
+        keys.add_blocks(&self.lot.shares, range.clone(), blocks, sums);
         self.bits.extend_from_slice(&correction_bits(sums));
         keys.correct(&mut self.lot.shares.z, range.clone(), sums, bits);
-        sums.iter().for_each(|sum| self.digest.add(*sum));
+        self.digest.add_blocks(sums);
         Ok(range.end)
     }
 

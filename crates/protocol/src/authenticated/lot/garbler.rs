@@ -8,7 +8,7 @@ use tacit_ot::Outputs;
 use super::super::bucket::{Bucketed, CheckedLot};
 use super::super::caught::Caught;
 use super::super::epoch::Epoch;
-use super::super::leaky::{append_blocks, blocks_of, correction_bits, zero_blocks};
+use super::super::leaky::{append_blocks, correction_bits, zero_blocks};
 use super::super::oracle::{DIGEST_BYTES, Digest, Domain, compare};
 use super::super::parameters::LotSize;
 use super::{
@@ -117,7 +117,7 @@ impl Leaky {
         );
         let (keys, shares) = (&self.lot.keys, &self.lot.shares);
         keys.blocks(shares, range.clone(), blocks, sums);
-        keys.add_blocks(shares, range.clone(), blocks_of(payload), sums);
+        keys.add_blocks(shares, range.clone(), payload, sums);
         Ok(range.end)
     }
 
@@ -156,7 +156,7 @@ impl Leaky {
                 sums,
                 &bits[first / 8..],
             );
-            sums.iter().for_each(|sum| digest.add(*sum));
+            digest.add_blocks(sums);
             first = range.end;
         }
         let commitment = array(kind, commitment)?;

@@ -1,0 +1,167 @@
+//! Passes over columns: the blocks of many shares, worked on in vectors.
+//!
+//! A bit that decides is a mask here, a block of all ones or all zeros, so that no pass branches on
+//! one. A [`subtle::Choice`] would take a call for each bit.
+
+use std::ops::Range;
+
+use tacit_kernels::{Block, Cpu, Kernel, Simd};
+use tacit_ot::Outputs;
+
+use super::leaky::zero_blocks;
+
+/// Rows that one pass after the other works on, so that they stay in the first-level cache. Whole
+/// bytes of bits.
+pub(super) const ROWS: usize = 512;
+
+/// Lanes of the widest vector.
+const MAX_LANES: usize = 4;
+
+/// What is done with each row of `I` columns that are read and `O` that are changed.
+pub(super) trait Pass<const I: usize, const O: usize> {
+    /// One row in each lane. Must be `#[inline(always)]`.
+    fn row<S: Simd>(&self, simd: S, inputs: [S::Vector; I], outputs: &mut [S::Vector; O]);
+}
+
+/// Does `pass` with each row. All columns are as long as those that are changed.
+pub(super) fn each_row<P: Pass<I, O>, const I: usize, const O: usize>(
+    pass: P,
+    inputs: [&[Block]; I],
+    outputs: [&mut [Block]; O],
+) {
+    let rows = outputs[0].len();
+    let inputs = inputs.map(|column| &column[..rows]);
+    let outputs = outputs.map(|column| &mut column[..rows]);
+    Cpu::detect().dispatch(EachRow {
+        pass,
+        inputs,
+        outputs,
+    });
+}
+
+struct EachRow<'a, P, const I: usize, const O: usize> {
+    pass: P,
+    inputs: [&'a [Block]; I],
+    outputs: [&'a mut [Block]; O],
+}
+
+impl<P: Pass<I, O>, const I: usize, const O: usize> Kernel for EachRow<'_, P, I, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(mut self, simd: S) {
+        let rows = self.outputs[0].len();
+        let whole = rows - rows % S::LANES;
+        let zero = simd.splat(Block::ZERO);
+        for at in (0..whole).step_by(S::LANES) {
+            let (mut inputs, mut outputs) = ([zero; I], [zero; O]);
+            for (vector, column) in inputs.iter_mut().zip(&self.inputs) {
+                *vector = simd.load(&column[at..]);
+            }
+            for (vector, column) in outputs.iter_mut().zip(&self.outputs) {
+                *vector = simd.load(&column[at..]);
+            }
+            self.pass.row(simd, inputs, &mut outputs);
+            for (vector, column) in outputs.into_iter().zip(&mut self.outputs) {
+                simd.store(vector, &mut column[at..]);
+            }
+        }
+        if whole < rows {
+            let (mut inputs, mut outputs) = ([zero; I], [zero; O]);
+            let padded = |column: &[Block]| {
+                let mut lanes = [Block::ZERO; MAX_LANES];
+                lanes[..rows - whole].copy_from_slice(&column[whole..]);
+                lanes
+            };
+            for (vector, column) in inputs.iter_mut().zip(&self.inputs) {
+                *vector = simd.load(&padded(column));
+            }
+            for (vector, column) in outputs.iter_mut().zip(&self.outputs) {
+                *vector = simd.load(&padded(column));
+            }
+            self.pass.row(simd, inputs, &mut outputs);
+            for (vector, column) in outputs.into_iter().zip(&mut self.outputs) {
+                let mut lanes = [Block::ZERO; MAX_LANES];
+                simd.store(vector, &mut lanes);
+                column[whole..].copy_from_slice(&lanes[..rows - whole]);
+            }
+        }
+    }
+}
+
+/// Writes the sum of two columns.
+pub(super) struct Sum;
+
+impl Pass<2, 1> for Sum {
+    #[inline(always)]
+    fn row<S: Simd>(&self, simd: S, [a, b]: [S::Vector; 2], sum: &mut [S::Vector; 1]) {
+        sum[0] = simd.xor(a, b);
+    }
+}
+
+/// Writes the MACs that the other party must have of sums of two shares, from its opened bits and
+/// this party's keys: K ⊕ K' ⊕ bit·Δ.
+pub(super) struct ExpectedMacs(pub(super) Block);
+
+impl Pass<3, 1> for ExpectedMacs {
+    #[inline(always)]
+    fn row<S: Simd>(&self, simd: S, [bit, a, b]: [S::Vector; 3], mac: &mut [S::Vector; 1]) {
+        let delta = simd.and(bit, simd.splat(self.0));
+        mac[0] = simd.xor(simd.xor(a, b), delta);
+    }
+}
+
+/// The rows below `count`, some at a time.
+pub(super) fn chunks(count: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..count)
+        .step_by(ROWS)
+        .map(move |first| first..count.min(first + ROWS))
+}
+
+/// Columns to work in, which are wiped when dropped.
+pub(super) fn scratch<const N: usize>() -> [Outputs; N] {
+    std::array::from_fn(|_| zero_blocks(ROWS))
+}
+
+/// A mask for bit 0 of `word`.
+#[inline(always)]
+pub(super) fn mask(word: u64) -> Block {
+    let half = u128::from((word & 1).wrapping_neg());
+    Block::from_u128(half | half << 64)
+}
+
+/// Writes bits from `first` on as masks.
+pub(super) fn masks(bits: &[u8], first: usize, into: &mut [Block]) {
+    for (i, into) in (first..).zip(into) {
+        *into = mask(u64::from(bits[i / 8] >> (i % 8)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tacit_kernels::Prg;
+
+    #[test]
+    fn passes_take_every_row_of_any_length() {
+        for rows in [0, 1, 3, 4, 5, 8, 511, 513] {
+            let mut blocks = vec![Block::ZERO; 3 * rows + 1];
+            Prg::new(Block::from_u128(rows as u128)).fill_blocks(&mut blocks);
+            let (a, rest) = blocks.split_at(rows);
+            let (b, bits) = rest.split_at(rows);
+            let delta = Block::from_u128(0b101 << 60 | 1);
+            let packed = bits.iter().flat_map(|block| block.to_bytes());
+            let packed: Vec<u8> = packed.collect();
+            let mut bit = vec![Block::ZERO; rows];
+            masks(&packed, 3, &mut bit);
+            let mut found = vec![Block::ONES; rows];
+            each_row(ExpectedMacs(delta), [&bit, a, b], [&mut found]);
+            for i in 0..rows {
+                let is_one = packed[(i + 3) / 8] >> ((i + 3) % 8) & 1 == 1;
+                let expected = a[i] ^ b[i] ^ if is_one { delta } else { Block::ZERO };
+                assert_eq!(found[i], expected, "row {i} of {rows}");
+            }
+        }
+        assert_eq!(chunks(2 * ROWS + 1).last(), Some(2 * ROWS..2 * ROWS + 1));
+    }
+}
