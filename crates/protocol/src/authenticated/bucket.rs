@@ -51,6 +51,14 @@ pub(super) struct Bucketed {
     own: Zeroizing<Vec<u8>>,
 }
 
+/// A lot whose buckets opened right. Only the check of openings makes one.
+pub(super) struct OpenBuckets {
+    lot: CheckedLot,
+    buckets: Buckets,
+    /// What both opened.
+    opened: Vec<u8>,
+}
+
 /// Which items a bucket has.
 struct Buckets {
     triples: usize,
@@ -111,12 +119,12 @@ impl CheckedLot {
 }
 
 impl Bucketed {
-    /// The triples, from the other party's openings.
+    /// The lot with the other party's openings.
     ///
     /// # Errors
     ///
     /// The openings are malformed, or their MACs are not those of the bits that were opened.
-    pub(super) fn triples(self, epoch: &Epoch, others: &[u8]) -> Result<Triples, Error> {
+    pub(super) fn check(self, epoch: &Epoch, others: &[u8]) -> Result<OpenBuckets, Error> {
         let kind = Kind::TripleOpenings;
         exactly(kind, others, self.lot.opening_bytes())?;
         let (others, digest) = others.split_at(bytes_for(self.lot.openings()));
@@ -125,7 +133,13 @@ impl Bucketed {
             return Err(Misbehaviour::InvalidField { kind, field }.into());
         }
         compare(&self.expected(epoch, others), digest, Caught::Buckets)?;
-        Ok(self.combined(others))
+        let opened = self.own.iter().zip(others).map(|(a, b)| a ^ b).collect();
+        let Self { lot, buckets, .. } = self;
+        Ok(OpenBuckets {
+            lot,
+            buckets,
+            opened,
+        })
     }
 
     /// The digest of the MACs that the other party must have of its bits.
@@ -150,11 +164,16 @@ impl Bucketed {
         }
         macs.finish()
     }
+}
 
+impl OpenBuckets {
     /// The triples: to each item of the first layer the others of its bucket are added.
-    fn combined(self, others: &[u8]) -> Triples {
-        let Self { lot, buckets, own } = self;
-        let opened: Vec<u8> = own.iter().zip(others).map(|(a, b)| a ^ b).collect();
+    pub(super) fn triples(self) -> Triples {
+        let Self {
+            lot,
+            buckets,
+            opened,
+        } = self;
         let number = lot.number;
         let LotSize { triples, .. } = lot.size;
         let count = lot.openings();

@@ -37,6 +37,8 @@ pub(super) struct Evaluating<'f> {
     labels: Outputs,
     /// Masked values of their inputs and outputs.
     masked: [BitWriter; 3],
+    /// The same of the lot that was ended last.
+    told: [Zeroizing<Vec<u8>>; 3],
     /// Tables of the message that is worked on, their select bits, and the gate that it begins
     /// with.
     tables: Vec<[u8; Block::BYTES]>,
@@ -55,6 +57,7 @@ impl<'f> Evaluating<'f> {
             gate: 0,
             labels: Outputs::default(),
             masked: Default::default(),
+            told: Default::default(),
             tables: Vec::new(),
             selects: Vec::new(),
             first: 0,
@@ -140,11 +143,15 @@ impl<'f> Evaluating<'f> {
     }
 
     /// Ends a lot: the masked values of its gates, packed.
-    pub(super) fn end_lot(&mut self, gates: &OpenGates) -> Zeroizing<Vec<u8>> {
-        let [first, second, output] = self.masked.each_mut().map(BitWriter::take);
-        let masked = [&first, &second, &output].map(|bits| &bits[..]);
+    pub(super) fn end_lot(&mut self) -> &[u8] {
+        self.told = self.masked.each_mut().map(BitWriter::take);
+        &self.told[2]
+    }
+
+    /// Takes the labels of the lot that was ended, and ⟨0⟩ of its gates, into the digests.
+    pub(super) fn fold(&mut self, gates: &OpenGates) {
+        let masked = self.told.each_ref().map(|bits| &bits[..]);
         gates.prove(masked, &self.labels, Block::ZERO, &mut self.digests);
-        output
     }
 
     /// Walks on to the function's end; whether it has come.

@@ -40,6 +40,9 @@ enum Stage<'f> {
     AwaitingTables(Box<Lot<'f, OpenGates>>, usize),
     Evaluating(Box<Lot<'f, OpenGates>>, usize),
     SendingValues(Box<Lot<'f, OpenGates>>),
+    /// The garbler works on the values: they are not to wait for what follows.
+    Flushing(Box<Lot<'f, OpenGates>>),
+    Folding(Box<Lot<'f, OpenGates>>),
     SendingLabels(Box<Lot<'f, OpenGates>>),
     AwaitingProof(Box<Ended<'f>>),
     SendingResult(Box<Opening<'f>>, Zeroizing<Vec<bool>>),
@@ -250,7 +253,7 @@ impl<'f> Lot<'f, ClosedGates> {
     fn check(self, payload: &[u8]) -> Result<Lot<'f, OpenGates>, Error> {
         let count = self.gates.count();
         let mut lot = Lot {
-            gates: self.gates.check(&self.epoch, payload)?,
+            gates: self.gates.check(&self.epoch, payload)?.open(&self.epoch),
             epoch: self.epoch,
             rng: self.rng,
             running: self.running,
@@ -354,12 +357,16 @@ impl<'f> Evaluator<'f> {
                 }
             }
             Stage::SendingValues(mut lot) => {
-                let Lot { running, gates, .. } = &mut *lot;
-                let values = running.evaluating()?.end_lot(gates);
                 message.clear();
-                message.extend_from_slice(&values);
+                message.extend_from_slice(&lot.running.evaluating()?.end_lot());
                 let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedValues));
-                (self.evaluated(*lot), action)
+                (Stage::Flushing(lot), action)
+            }
+            Stage::Flushing(lot) => (Stage::Folding(lot), Some(Action::Continue)),
+            Stage::Folding(mut lot) => {
+                let Lot { running, gates, .. } = &mut *lot;
+                running.evaluating()?.fold(gates);
+                (self.evaluated(*lot), None)
             }
             stage => return self.step_to_end(stage, message),
         })

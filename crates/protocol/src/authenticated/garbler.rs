@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::caught::Caught;
 use super::epoch::Epoch;
 use super::garbling::{Garbling, Proof, frame_bytes, input_label, label_rules};
-use super::gates::{ClosedGates, OpenGates};
+use super::gates::{CheckedGates, ClosedGates, OpenGates};
 use super::lot::{Made, MakingGarbler, receive};
 use super::oracle::{DIGEST_BYTES, Domain};
 use super::share::Share;
@@ -35,8 +35,11 @@ enum Stage<'f> {
     AwaitingInputs(Box<Beginning<'f>>),
     Masking(Box<Lot<'f, ClosedGates>>),
     AwaitingGates(Box<Lot<'f, ClosedGates>>),
-    SendingInputs(Box<Lot<'f, OpenGates>>),
-    SendingGates(Box<Lot<'f, OpenGates>>),
+    SendingInputs(Box<Lot<'f, CheckedGates>>),
+    SendingGates(Box<Lot<'f, CheckedGates>>),
+    /// The evaluator works on the openings: they are not to wait for the first table.
+    Flushing(Box<Lot<'f, CheckedGates>>),
+    Opening(Box<Lot<'f, CheckedGates>>),
     Garbling(Box<Lot<'f, OpenGates>>, usize),
     AwaitingValues(Box<Lot<'f, OpenGates>>),
     Proving(Box<Lot<'f, OpenGates>>, Vec<u8>),
@@ -260,20 +263,35 @@ impl<'f> Running<'f> {
     }
 }
 
-impl<'f> Lot<'f, ClosedGates> {
-    /// Opens the gates, against the evaluator's openings.
-    fn open(self, payload: &[u8]) -> Result<Lot<'f, OpenGates>, Error> {
-        let mut opening = Vec::new();
-        self.gates.open(&self.epoch, &mut opening);
-        let count = self.gates.count();
-        let mut lot = Lot {
-            gates: self.gates.check(&self.epoch, payload)?,
+impl<'f, G> Lot<'f, G> {
+    /// The lot with other gates.
+    fn with<H>(
+        self,
+        gates: impl FnOnce(G, &Epoch) -> Result<H, Error>,
+    ) -> Result<Lot<'f, H>, Error> {
+        Ok(Lot {
+            gates: gates(self.gates, &self.epoch)?,
             epoch: self.epoch,
             rng: self.rng,
             running: self.running,
-            opening,
+            opening: self.opening,
             labels: self.labels,
-        };
+        })
+    }
+}
+
+impl<'f> Lot<'f, ClosedGates> {
+    /// Checks the evaluator's openings of the gates.
+    fn check(self, payload: &[u8]) -> Result<Lot<'f, CheckedGates>, Error> {
+        self.with(|gates, epoch| gates.check(epoch, payload))
+    }
+}
+
+impl<'f> Lot<'f, CheckedGates> {
+    /// Opens the gates.
+    fn open(self) -> Result<Lot<'f, OpenGates>, Error> {
+        let count = self.gates.count();
+        let mut lot = self.with(|gates, epoch| Ok(gates.open(epoch)))?;
         lot.running.garbling.begin(count);
         Ok(lot)
     }
@@ -318,8 +336,9 @@ impl<'f> Garbler<'f> {
                 false => (Stage::Masking(lot), Some(Action::Continue)),
                 true => {
                     self.done_ands += lot.gates.count() as u64;
+                    lot.gates.open(&lot.epoch, &mut lot.opening);
                     match lot.gates.count() {
-                        0 => (Stage::SendingInputs(Box::new(lot.open(&[])?)), None),
+                        0 => (Stage::SendingInputs(Box::new(lot.check(&[])?)), None),
                         _ => (Stage::AwaitingGates(lot), None),
                     }
                 }
@@ -347,8 +366,10 @@ impl<'f> Garbler<'f> {
             Stage::SendingGates(mut lot) => {
                 *message = mem::take(&mut lot.opening);
                 let action = (!message.is_empty()).then_some(Action::Send(Kind::GateOpenings));
-                (Stage::Garbling(lot, 0), action)
+                (Stage::Flushing(lot), action)
             }
+            Stage::Flushing(lot) => (Stage::Opening(lot), Some(Action::Continue)),
+            Stage::Opening(lot) => (Stage::Garbling(Box::new(lot.open()?), 0), None),
             Stage::Garbling(mut lot, frame) => match lot.gates.frames.get(frame) {
                 None if !lot.running.masks.has_ended() || lot.running.garbling.walk_to_end() => {
                     lot.labels = lot.running.garbling.take_labels();
@@ -439,7 +460,7 @@ impl Party for Garbler<'_> {
             Stage::AwaitingInputs(beginning) => {
                 Stage::Masking(Box::new(beginning.begin(&self.terms, payload)?))
             }
-            Stage::AwaitingGates(lot) => Stage::SendingInputs(Box::new(lot.open(payload)?)),
+            Stage::AwaitingGates(lot) => Stage::SendingInputs(Box::new(lot.check(payload)?)),
             Stage::AwaitingValues(lot) => {
                 let (kind, count) = (Kind::MaskedValues, lot.labels.len());
                 exactly(kind, payload, bytes_for(count))?;

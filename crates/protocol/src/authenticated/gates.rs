@@ -3,7 +3,7 @@
 //! Every input and every AND gate's output has a random mask ⟨λ⟩; XOR adds masks, and a negation
 //! adds a public 1. A gate with input masks λ_i and λ_j and a triple opens e = λ_i ⊕ x and f = λ_j ⊕ y, which
 //! gives ⟨λ_i λ_j⟩ = z ⊕ f·x ⊕ e·y ⊕ ef. The gates of a lot open together. A party's tables, and what
-//! it finds with those of the other, rest on openings whose MACs it has checked: [`OpenGates`] is
+//! it finds with those of the other, rest on openings whose MACs it has checked: [`CheckedGates`] are
 //! made by that check alone.
 //!
 //! *An input's mask* is its owner's alone: a bit with a MAC, without a share of the other party,
@@ -48,6 +48,10 @@ pub(super) struct ClosedGates {
     first: Shares,
     second: Shares,
 }
+
+/// Gates whose openings have the right MACs, with the other party's bits of e and f. Only the check
+/// makes them.
+pub(super) struct CheckedGates(ClosedGates, [Vec<u8>; 2]);
 
 /// Gates that opened right: of each ⟨λ_i⟩, ⟨λ_j⟩ and ⟨λ_i λ_j ⊕ λ_o⟩. Of a half, one part goes into
 /// tables and labels, and the other into the proof.
@@ -190,11 +194,11 @@ impl ClosedGates {
     /// # Errors
     ///
     /// They are malformed, or their MACs are not those of the bits that were opened.
-    pub(super) fn check(self, epoch: &Epoch, others: &[u8]) -> Result<OpenGates, Error> {
+    pub(super) fn check(self, epoch: &Epoch, others: &[u8]) -> Result<CheckedGates, Error> {
         let (kind, bytes) = (Kind::GateOpenings, bytes_for(self.count()));
         exactly(kind, others, self.opening_bytes())?;
         if self.count() == 0 {
-            return Ok(OpenGates::default());
+            return Ok(CheckedGates(self, Default::default()));
         }
         let (opened, digest) = others.split_at(2 * bytes);
         let (others_e, others_f) = opened.split_at(bytes);
@@ -207,7 +211,8 @@ impl ClosedGates {
         }
         let expected = self.expected(epoch, [others_e, others_f]);
         compare(&expected, digest, Caught::Gates)?;
-        Ok(self.products(epoch, [others_e, others_f]))
+        let others = [others_e, others_f].map(<[u8]>::to_vec);
+        Ok(CheckedGates(self, others))
     }
 
     /// The digest of the MACs that the other party must have of its bits.
@@ -226,15 +231,23 @@ impl ClosedGates {
         }
         macs.finish()
     }
+}
 
-    /// The gates, with the other party's bits of e and f.
-    fn products(self, epoch: &Epoch, others: [&[u8]; 2]) -> OpenGates {
-        let Self {
+impl CheckedGates {
+    /// How many gates there are.
+    pub(super) fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    /// The gates.
+    pub(super) fn open(self, epoch: &Epoch) -> OpenGates {
+        let Self(gates, others) = self;
+        let ClosedGates {
             triples,
             extent: Extent { count, frames, .. },
             mut first,
             mut second,
-        } = self;
+        } = gates;
         let Triples {
             x,
             y,
@@ -246,8 +259,8 @@ impl ClosedGates {
         let [mut e, mut f] = scratch();
         for range in chunks(count) {
             let [e, f] = [&mut e[..range.len()], &mut f[..range.len()]];
-            masks(others[0], range.start, e);
-            masks(others[1], range.start, f);
+            masks(&others[0], range.start, e);
+            masks(&others[1], range.start, f);
             let [first_macs, first_keys] = first.columns_mut(range.clone());
             let [second_macs, second_keys] = second.columns_mut(range.clone());
             let [x_macs, x_keys] = x.columns(range.clone());

@@ -6,7 +6,7 @@ use tacit_kernels::{Block, Prg};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
-use super::super::bucket::{CheckedLot, Triples};
+use super::super::bucket::{CheckedLot, OpenBuckets};
 use super::super::caught::Caught;
 use super::super::epoch::Epoch;
 use super::super::leaky::{append_blocks, correction_bits, zero_blocks};
@@ -34,7 +34,10 @@ enum Stage {
     AwaitingDigest(Box<Committed>),
     SendingOpening(Box<Tossing>),
     AwaitingBuckets(Box<Tossing>),
-    SendingBuckets(Box<(Context, Triples)>, Vec<u8>),
+    SendingBuckets(Box<(Context, OpenBuckets)>, Vec<u8>),
+    /// The other party works on this one's openings: they are not to wait for the triples.
+    Flushing(Box<(Context, OpenBuckets)>),
+    Combining(Box<(Context, OpenBuckets)>),
     Done(Box<Made>),
     Spent,
 }
@@ -185,7 +188,7 @@ impl Tossing {
         message.extend_from_slice(&self.coin);
     }
 
-    /// Takes the garbler's coin and openings, and gives the triples with this party's openings.
+    /// Checks the garbler's coin and openings, and gives this party's openings.
     fn receive(self, payload: &[u8]) -> Result<Stage, Error> {
         let kind = Kind::TripleOpenings;
         exactly(kind, payload, DIGEST_BYTES + self.lot.opening_bytes())?;
@@ -198,11 +201,9 @@ impl Tossing {
         let opened = self
             .lot
             .open(epoch, &coin(&garblers, &self.coin), &mut message);
-        let triples = opened.triples(epoch, openings)?;
-        Ok(Stage::SendingBuckets(
-            Box::new((self.context, triples)),
-            message,
-        ))
+        let opened = opened.check(epoch, openings)?;
+        let opened = Box::new((self.context, opened));
+        Ok(Stage::SendingBuckets(opened, message))
     }
 }
 
@@ -265,11 +266,16 @@ impl Stage {
                 let action = receive(Kind::TripleOpenings, bytes);
                 (Stage::AwaitingBuckets(lot), action)
             }
-            Stage::SendingBuckets(made, openings) => {
+            Stage::SendingBuckets(opened, openings) => {
                 *message = openings;
-                let (context, triples) = *made;
-                let made = Box::new(context.made(triples));
-                (Stage::Done(made), Some(Action::Send(Kind::TripleOpenings)))
+                let action = Action::Send(Kind::TripleOpenings);
+                (Stage::Flushing(opened), Some(action))
+            }
+            Stage::Flushing(opened) => (Stage::Combining(opened), Some(Action::Continue)),
+            Stage::Combining(opened) => {
+                let (context, opened) = *opened;
+                let made = Box::new(context.made(opened.triples()));
+                (Stage::Done(made), None)
             }
             Stage::Done(made) => (Stage::Done(made), Some(Action::Done)),
             _ => return Err(FAILED),

@@ -216,8 +216,8 @@ impl Tossed {
 
 impl Opened {
     fn receive(self, payload: &[u8]) -> Result<Made, Error> {
-        let triples = self.lot.triples(&self.context.epoch, payload)?;
-        Ok(self.context.made(triples))
+        let opened = self.lot.check(&self.context.epoch, payload)?;
+        Ok(self.context.made(opened.triples()))
     }
 }
 
