@@ -4,7 +4,7 @@
 //! Wang, Ranellucci and Katz (CCS 2017), section 4, with the shifts of [`parameters`](super::parameters).
 //! In a bucket y ⊕ y' is opened for each further layer; then x ⊕ x', y and
 //! z ⊕ z' ⊕ (y ⊕ y')x' are a triple again. The MACs of all that a lot opens are compared, as one
-//! digest each way, before a triple can be had.
+//! fold each way, before a triple can be had.
 
 use std::ops::Range;
 
@@ -12,10 +12,11 @@ use tacit_kernels::{Prg, Simd};
 use zeroize::Zeroizing;
 
 use super::caught::Caught;
-use super::columns::{ExpectedMacs, Pass, Sum, chunks, each_row, masks, scratch};
+use super::columns::{ExpectedMacs, Pass, Sum, bit_bytes, chunks, each_row, masks, scratch};
 use super::epoch::Epoch;
+use super::fold::{FOLD_BYTES, Fold};
 use super::leaky::{LeakyShares, push_lsbs};
-use super::oracle::{DIGEST_BYTES, Digest, Domain, compare};
+use super::oracle::{Digest, Domain, compare};
 use super::parameters::LotSize;
 use super::share::Shares;
 use crate::malicious::bits::{BitWriter, bytes_for, unused_are_clear};
@@ -84,7 +85,7 @@ impl CheckedLot {
 
     /// The length of a party's openings with their digest, in bytes.
     pub(super) fn opening_bytes(&self) -> usize {
-        bytes_for(self.openings()) + DIGEST_BYTES
+        bytes_for(self.openings()) + FOLD_BYTES
     }
 
     /// Turns the layers by a coin that both tossed after the check, and appends this party's
@@ -97,8 +98,9 @@ impl CheckedLot {
             triples,
             shifts: (1..layers).map(shift).collect(),
         };
-        let mut macs = epoch.oracle(Domain::BucketMacs, Some(epoch.role()), self.number);
-        let mut bits = BitWriter::with_capacity(self.openings());
+        let macs = epoch.oracle(Domain::BucketMacs, Some(epoch.role()), self.number);
+        let (mut macs, mut bits) = (Fold::new(macs), BitWriter::default());
+        let mut own = Zeroizing::new(Vec::with_capacity(bytes_for(self.openings())));
         let [mut sums] = scratch();
         for range in chunks(self.openings()) {
             let sums = &mut sums[..range.len()];
@@ -108,11 +110,12 @@ impl CheckedLot {
                 each_row(Sum, inputs, [&mut sums[piece.at.clone()]]);
             }
             push_lsbs(&mut bits, sums);
-            macs.add_blocks(sums);
+            let bits = bits.take();
+            macs.add(&[&bits], [sums]);
+            own.extend_from_slice(&bits);
         }
-        let own = bits.take();
         message.extend_from_slice(&own);
-        message.extend_from_slice(&macs.finish());
+        message.extend_from_slice(&macs.finish()[0]);
         let lot = self;
         Bucketed { lot, buckets, own }
     }
@@ -142,12 +145,13 @@ impl Bucketed {
         })
     }
 
-    /// The digest of the MACs that the other party must have of its bits.
-    fn expected(&self, epoch: &Epoch, others: &[u8]) -> Digest {
+    /// The fold of the MACs that the other party must have of its bits.
+    fn expected(&self, epoch: &Epoch, others: &[u8]) -> [u8; FOLD_BYTES] {
         let role = epoch.role().other();
-        let mut macs = epoch.oracle(Domain::BucketMacs, Some(role), self.lot.number);
+        let mut macs = Fold::new(epoch.oracle(Domain::BucketMacs, Some(role), self.lot.number));
         let [mut bits, mut sums] = scratch();
         for range in chunks(self.lot.openings()) {
+            let opened = &others[bit_bytes(&range)];
             let (bits, sums) = (&mut bits[..range.len()], &mut sums[..range.len()]);
             masks(others, range.start, bits);
             for piece in self.buckets.pieces(range) {
@@ -160,9 +164,10 @@ impl Bucketed {
                 let pass = ExpectedMacs(epoch.delta());
                 each_row(pass, inputs, [&mut sums[piece.at.clone()]]);
             }
-            macs.add_blocks(sums);
+            macs.add(&[opened], [sums]);
         }
-        macs.finish()
+        let [macs] = macs.finish();
+        macs
     }
 }
 

@@ -9,6 +9,7 @@ use tacit_kernels::{Block, Cpu, Kernel, Simd};
 use tacit_ot::Outputs;
 
 use super::leaky::zero_blocks;
+use crate::malicious::bits::bytes_for;
 
 /// Rows that one pass after the other works on, so that they stay in the first-level cache. Whole
 /// bytes of bits.
@@ -116,6 +117,11 @@ pub(super) fn chunks(count: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count)
         .step_by(ROWS)
         .map(move |first| first..count.min(first + ROWS))
+}
+
+/// The bytes with the bits of some rows, which begin a byte.
+pub(super) fn bit_bytes(rows: &Range<usize>) -> Range<usize> {
+    rows.start / 8..bytes_for(rows.end)
 }
 
 /// Columns to work in, which are wiped when dropped.

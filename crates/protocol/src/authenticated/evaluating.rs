@@ -13,9 +13,9 @@ use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
 use super::columns::mask;
+use super::fold::{FOLD_BYTES, Fold};
 use super::gates::OpenGates;
 use super::leaky::zero_blocks;
-use super::oracle::Oracle;
 use super::walk::{Ands, Rules, Stop, Walk};
 use crate::malicious::bits::{BitWriter, bit, unused_are_clear};
 use crate::message::Kind;
@@ -45,12 +45,12 @@ pub(super) struct Evaluating<'f> {
     selects: Vec<u8>,
     first: usize,
     /// Of labels and of ⟨0⟩.
-    digests: [Oracle; 2],
+    proof: Fold<2>,
     scratch: [Outputs; 2],
 }
 
 impl<'f> Evaluating<'f> {
-    pub(super) fn new(walk: Walk<'f, Block>, hash: TweakableHash, digests: [Oracle; 2]) -> Self {
+    pub(super) fn new(walk: Walk<'f, Block>, hash: TweakableHash, proof: Fold<2>) -> Self {
         Self {
             walk,
             hash,
@@ -61,7 +61,7 @@ impl<'f> Evaluating<'f> {
             tables: Vec::new(),
             selects: Vec::new(),
             first: 0,
-            digests,
+            proof,
             scratch: Default::default(),
         }
     }
@@ -148,10 +148,10 @@ impl<'f> Evaluating<'f> {
         &self.told[2]
     }
 
-    /// Takes the labels of the lot that was ended, and ⟨0⟩ of its gates, into the digests.
+    /// Takes the labels of the lot that was ended, and ⟨0⟩ of its gates, into the folds.
     pub(super) fn fold(&mut self, gates: &OpenGates) {
         let masked = self.told.each_ref().map(|bits| &bits[..]);
-        gates.prove(masked, &self.labels, Block::ZERO, &mut self.digests);
+        gates.prove(masked, &self.labels, Block::ZERO, &mut self.proof);
     }
 
     /// Walks on to the function's end; whether it has come.
@@ -159,9 +159,9 @@ impl<'f> Evaluating<'f> {
         !matches!(self.walk.next(), Stop::Pause)
     }
 
-    /// The hashes of labels and of ⟨0⟩, and the labels of the outputs.
-    pub(super) fn finish(self) -> ([Oracle; 2], Results<'f, Block>) {
-        (self.digests, self.walk.outputs())
+    /// The folds of labels and of ⟨0⟩, and the labels of the outputs.
+    pub(super) fn finish(self) -> ([[u8; FOLD_BYTES]; 2], Results<'f, Block>) {
+        (self.proof.finish(), self.walk.outputs())
     }
 }
 

@@ -9,10 +9,11 @@ use zeroize::Zeroizing;
 use super::caught::Caught;
 use super::epoch::Epoch;
 use super::evaluating::{Evaluating, LABEL_RULES};
+use super::fold::FOLD_BYTES;
 use super::garbling::{frame_bytes, input_label};
 use super::gates::{ClosedGates, OpenGates};
 use super::lot::{Made, MakingEvaluator, receive};
-use super::oracle::{DIGEST_BYTES, Domain, Oracle};
+use super::oracle::{Domain, Oracle, compare};
 use super::share::Share;
 use super::terms::{
     FAILED, NOT_ASKED, NOT_DONE, Terms, mask_inputs, open_results, result_bytes, results,
@@ -85,7 +86,7 @@ struct Lot<'f, G> {
 struct Ended<'f> {
     opening: Opening<'f>,
     /// What the garbler's proof must be.
-    zeros: Oracle,
+    zeros: [u8; FOLD_BYTES],
     labels: Results<'f, Block>,
 }
 
@@ -179,13 +180,13 @@ impl<'f> Evaluator<'f> {
     fn take_proof(&self, ended: Ended<'f>, payload: &[u8]) -> Result<Stage<'f>, Error> {
         let (kind, role) = (Kind::GateProof, Role::Evaluator);
         exactly(kind, payload, self.proof_bytes())?;
-        let (proof, masks) = payload.split_at(DIGEST_BYTES);
+        let (proof, masks) = payload.split_at(FOLD_BYTES);
         let Ended {
             opening,
             zeros,
             labels,
         } = ended;
-        zeros.check(proof, Caught::GateProof)?;
+        compare(&zeros, proof, Caught::GateProof)?;
         let macs = self.result_oracle(&opening, Role::Garbler);
         let own = opening.masks.of(role);
         let masked = labels.of(role);
@@ -198,7 +199,7 @@ impl<'f> Evaluator<'f> {
     }
 
     fn proof_bytes(&self) -> usize {
-        DIGEST_BYTES + result_bytes(self.terms.function.output_bits(Role::Evaluator))
+        FOLD_BYTES + result_bytes(self.terms.function.output_bits(Role::Evaluator))
     }
 }
 
@@ -242,9 +243,9 @@ impl<'f> Lot<'f, ClosedGates> {
             [&masked[..], &others[..]],
             |bit| input_label(&mut labels, bit),
         )?;
-        let oracles = terms.proof_oracles(epoch, self.running.run);
+        let fold = terms.proof_fold(epoch, self.running.run);
         let hash = terms.hash(epoch, self.running.run);
-        let evaluating = Evaluating::new(walk, hash, oracles);
+        let evaluating = Evaluating::new(walk, hash, fold);
         self.running.labels = Labels::There(Box::new(evaluating));
         Ok(())
     }
@@ -272,7 +273,7 @@ impl<'f> Lot<'f, OpenGates> {
         };
         let ([labels, zeros], outputs) = evaluating.finish();
         message.clear();
-        message.extend_from_slice(&labels.finish());
+        message.extend_from_slice(&labels);
         let opening = Opening {
             epoch: self.epoch,
             run,

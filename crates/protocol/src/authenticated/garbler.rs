@@ -9,10 +9,11 @@ use zeroize::Zeroizing;
 
 use super::caught::Caught;
 use super::epoch::Epoch;
+use super::fold::FOLD_BYTES;
 use super::garbling::{Garbling, Proof, frame_bytes, input_label, label_rules};
 use super::gates::{CheckedGates, ClosedGates, OpenGates};
 use super::lot::{Made, MakingGarbler, receive};
-use super::oracle::{DIGEST_BYTES, Domain};
+use super::oracle::{Domain, compare};
 use super::share::Share;
 use super::terms::{
     FAILED, NOT_ASKED, NOT_DONE, Terms, mask_inputs, open_results, result_bytes, results,
@@ -99,7 +100,7 @@ struct Proven<'f> {
 struct Ended<'f> {
     epoch: Epoch,
     run: u64,
-    zeros: [u8; DIGEST_BYTES],
+    zeros: [u8; FOLD_BYTES],
     masks: Results<'f, Share>,
     masked: Results<'f, bool>,
 }
@@ -235,14 +236,14 @@ impl<'f> Beginning<'f> {
         };
         let garbling = terms.walk(role, label_rules(delta), both, zero)?;
         let proof = terms.walk(role, Proof::RULES, both, |bit| bit)?;
-        let oracles = terms.proof_oracles(epoch, run);
+        let fold = terms.proof_fold(epoch, run);
         let mut inputs = seed.to_bytes().to_vec();
         inputs.extend_from_slice(&pack(&masked));
         let running = Running {
             run,
             masks,
             garbling: Garbling::new(garbling, terms.hash(epoch, run), delta),
-            proof: Proof::new(proof, delta, oracles),
+            proof: Proof::new(proof, delta, fold),
             inputs,
         };
         Ok(running.with(made))
@@ -303,16 +304,16 @@ impl<'f> Proven<'f> {
     /// **Why before the proof leaves**: an evaluator that flips one value would read from the proof
     /// the other input of the next AND gate.
     fn check(self, payload: &[u8]) -> Result<Ended<'f>, Error> {
-        exactly(Kind::LabelDigest, payload, DIGEST_BYTES)?;
+        exactly(Kind::LabelDigest, payload, FOLD_BYTES)?;
         let Running {
             run, masks, proof, ..
         } = self.running;
         let ([labels, zeros], masked) = proof.finish();
-        labels.check(payload, Caught::MaskedValues)?;
+        compare(&labels, payload, Caught::MaskedValues)?;
         Ok(Ended {
             epoch: self.epoch,
             run,
-            zeros: zeros.finish(),
+            zeros,
             masks: masks.outputs(),
             masked,
         })
@@ -417,7 +418,7 @@ impl<'f> Garbler<'f> {
     fn step_to_end(&self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
         Ok(match stage {
             Stage::AwaitingLabels(proven) => {
-                let action = receive(Kind::LabelDigest, DIGEST_BYTES);
+                let action = receive(Kind::LabelDigest, FOLD_BYTES);
                 (Stage::AwaitingLabels(proven), action)
             }
             Stage::SendingProof(ended) => {

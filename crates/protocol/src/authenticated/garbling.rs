@@ -19,9 +19,9 @@ use tacit_kernels::{Block, TweakableHash};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
+use super::fold::{FOLD_BYTES, Fold};
 use super::gates::OpenGates;
 use super::leaky::zero_blocks;
-use super::oracle::Oracle;
 use super::walk::{Rules, Stop, Walk};
 use crate::malicious::bits::{BitWriter, bit, bytes_for};
 
@@ -151,17 +151,17 @@ pub(super) struct Proof<'f> {
     /// Masked values of their inputs.
     inputs: [BitWriter; 2],
     /// Of labels and of ⟨0⟩.
-    digests: [Oracle; 2],
+    fold: Fold<2>,
 }
 
 impl<'f> Proof<'f> {
-    pub(super) fn new(walk: Walk<'f, bool>, delta: Block, digests: [Oracle; 2]) -> Self {
+    pub(super) fn new(walk: Walk<'f, bool>, delta: Block, fold: Fold<2>) -> Self {
         Self {
             walk,
             delta: delta.into(),
             gate: 0,
             inputs: Default::default(),
-            digests,
+            fold,
         }
     }
 
@@ -198,14 +198,14 @@ impl<'f> Proof<'f> {
         }
         let [first, second] = self.inputs.each_mut().map(BitWriter::take);
         let masked = [&first, &second, told];
-        gates.prove(masked, labels, *self.delta, &mut self.digests);
+        gates.prove(masked, labels, *self.delta, &mut self.fold);
         self.gate = 0;
         true
     }
 
-    /// The hashes of labels and of ⟨0⟩, and the masked values of the outputs.
-    pub(super) fn finish(self) -> ([Oracle; 2], Results<'f, bool>) {
-        (self.digests, self.walk.outputs())
+    /// The folds of labels and of ⟨0⟩, and the masked values of the outputs.
+    pub(super) fn finish(self) -> ([[u8; FOLD_BYTES]; 2], Results<'f, bool>) {
+        (self.fold.finish(), self.walk.outputs())
     }
 }
 

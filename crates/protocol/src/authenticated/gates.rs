@@ -17,10 +17,11 @@ use zeroize::Zeroizing;
 
 use super::bucket::Triples;
 use super::caught::Caught;
-use super::columns::{ExpectedMacs, Pass, Sum, chunks, each_row, masks, scratch};
+use super::columns::{ExpectedMacs, Pass, Sum, bit_bytes, chunks, each_row, masks, scratch};
 use super::epoch::Epoch;
+use super::fold::{FOLD_BYTES, Fold};
 use super::leaky::push_lsbs;
-use super::oracle::{DIGEST_BYTES, Digest, Domain, Oracle, compare};
+use super::oracle::{Domain, compare};
 use super::share::{Share, Shares};
 use super::walk::{Stop, Walk};
 use crate::malicious::bits::{BitWriter, bit, bytes_for, unused_are_clear};
@@ -113,7 +114,7 @@ impl Extent {
 pub(super) const fn opening_bytes(gates: usize) -> usize {
     match gates {
         0 => 0,
-        gates => 2 * bytes_for(gates) + DIGEST_BYTES,
+        gates => 2 * bytes_for(gates) + FOLD_BYTES,
     }
 }
 
@@ -167,14 +168,14 @@ impl ClosedGates {
         [[&self.first, x], [&self.second, y]]
     }
 
-    /// Writes this party's openings: bits of e, bits of f, and a digest of their MACs.
+    /// Writes this party's openings: bits of e, bits of f, and a fold of their MACs.
     pub(super) fn open(&self, epoch: &Epoch, message: &mut Vec<u8>) {
-        let mut macs = epoch.oracle(Domain::GateMacs, Some(epoch.role()), self.triples.number);
+        let macs = epoch.oracle(Domain::GateMacs, Some(epoch.role()), self.triples.number);
         message.clear();
         if self.count() == 0 {
             return;
         }
-        let mut bits = BitWriter::with_capacity(self.count());
+        let (mut macs, mut bits) = (Fold::new(macs), BitWriter::default());
         let [mut sums] = scratch();
         for shares in self.opened() {
             for range in chunks(self.count()) {
@@ -182,11 +183,12 @@ impl ClosedGates {
                 let inputs = shares.map(|shares| &shares.macs[range.clone()]);
                 each_row(Sum, inputs, [sums]);
                 push_lsbs(&mut bits, sums);
-                macs.add_blocks(sums);
+                let bits = bits.take();
+                macs.add(&[&bits], [sums]);
+                message.extend_from_slice(&bits);
             }
-            message.extend_from_slice(&bits.take());
         }
-        message.extend_from_slice(&macs.finish());
+        message.extend_from_slice(&macs.finish()[0]);
     }
 
     /// Takes the other party's openings.
@@ -215,21 +217,23 @@ impl ClosedGates {
         Ok(CheckedGates(self, others))
     }
 
-    /// The digest of the MACs that the other party must have of its bits.
-    fn expected(&self, epoch: &Epoch, others: [&[u8]; 2]) -> Digest {
+    /// The fold of the MACs that the other party must have of its bits.
+    fn expected(&self, epoch: &Epoch, others: [&[u8]; 2]) -> [u8; FOLD_BYTES] {
         let role = epoch.role().other();
-        let mut macs = epoch.oracle(Domain::GateMacs, Some(role), self.triples.number);
+        let mut macs = Fold::new(epoch.oracle(Domain::GateMacs, Some(role), self.triples.number));
         let [mut bits, mut sums] = scratch();
         for ([mask, input], others) in self.opened().into_iter().zip(others) {
             for range in chunks(self.count()) {
+                let opened = &others[bit_bytes(&range)];
                 let (bits, sums) = (&mut bits[..range.len()], &mut sums[..range.len()]);
                 masks(others, range.start, bits);
                 let inputs = [bits, &mask.keys[range.clone()], &input.keys[range]];
                 each_row(ExpectedMacs(epoch.delta()), inputs, [sums]);
-                macs.add_blocks(sums);
+                macs.add(&[opened], [sums]);
             }
         }
-        macs.finish()
+        let [macs] = macs.finish();
+        macs
     }
 }
 
@@ -358,22 +362,21 @@ impl OpenGates {
         masked: [&[u8]; 3],
         labels: &[Block],
         offset: Block,
-        [label_digest, zero_digest]: &mut [Oracle; 2],
+        fold: &mut Fold<2>,
     ) {
-        let [mut first, mut second, mut output, mut sums] = scratch();
+        let [mut first, mut second, mut output, mut active, mut zeros] = scratch();
         for range in chunks(labels.len()) {
             let rows = range.len();
             let [i, j, o] = [&mut first, &mut second, &mut output].map(|mask| &mut mask[..rows]);
             for (bits, into) in masked.into_iter().zip([&mut *i, &mut *j, &mut *o]) {
                 masks(bits, range.start, into);
             }
-            let sums = &mut sums[..rows];
-            sums.copy_from_slice(&labels[range.clone()]);
-            each_row(AddOffset(offset), [o], [sums]);
-            label_digest.add_blocks(sums);
+            let [active, zeros] = [&mut active, &mut zeros].map(|column| &mut column[..rows]);
+            active.copy_from_slice(&labels[range.clone()]);
+            each_row(AddOffset(offset), [o], [active]);
             let [x, y, z] = [0, 1, 2].map(|i| &self.proof[i][range.clone()]);
-            each_row(Zero(*self.one), [i, j, o, x, y, z], [sums]);
-            zero_digest.add_blocks(sums);
+            each_row(Zero(*self.one), [i, j, o, x, y, z], [zeros]);
+            fold.add(&[&masked[2][bit_bytes(&range)]], [active, zeros]);
         }
     }
 }

@@ -32,7 +32,7 @@
 //! | `garbling`, `evaluating` | the formulas of a gate at both parties |
 //! | `garbler`, `evaluator`, `terms` | the states of a run |
 //! | `outline` | what a run sends, without running it |
-//! | `oracle`, `caught` | every hash, and what a cheating peer is caught at |
+//! | `oracle`, `fold`, `caught` | every hash, sums of MACs, and what a cheating peer is caught at |
 //!
 //! **Memory** is bounded by a lot, of at most 1.2 million leaky ANDs, whatever the function's
 //! size: about 180 MB a party at most. **Only one way is full at a time**, so that no link stands
@@ -44,6 +44,7 @@ mod columns;
 mod epoch;
 mod evaluating;
 mod evaluator;
+mod fold;
 mod garbler;
 mod garbling;
 mod gates;

@@ -36,14 +36,12 @@ pub(super) enum Domain {
     EqualityCommitment = 5,
     /// The commitment to a share of a coin.
     CoinCommitment = 6,
-    /// MACs of a lot's bucket openings.
+    /// Coefficients for MACs of a lot's bucket openings.
     BucketMacs = 7,
-    /// MACs of a lot's gate openings.
+    /// Coefficients for MACs of a lot's gate openings.
     GateMacs = 8,
-    /// Labels of a run's AND gates.
-    Labels = 9,
-    /// The garbler's MACs of ⟨0⟩ of a run's AND gates.
-    Zeros = 10,
+    /// Coefficients for labels of a run's AND gates, and for the garbler's MACs of ⟨0⟩ of them.
+    Proof = 9,
     /// MACs of the masks of a run's results.
     ResultMacs = 11,
 }
@@ -105,18 +103,15 @@ impl Oracle {
         self.buffer.clear();
     }
 
-    pub(super) fn finish(mut self) -> Digest {
+    /// The hash of what was taken in so far.
+    pub(super) fn so_far(&mut self) -> Digest {
         self.flush();
         self.hash.finalize().into()
     }
 
-    /// Passes if `found` is this digest.
-    ///
-    /// # Errors
-    ///
-    /// `caught`, where it is not.
-    pub(super) fn check(self, found: &[u8], caught: Caught) -> Result<(), Error> {
-        compare(&self.finish(), found, caught)
+    pub(super) fn finish(mut self) -> Digest {
+        self.flush();
+        self.hash.finalize().into()
     }
 }
 

@@ -5,6 +5,7 @@ use tacit_kernels::Block;
 use tacit_ot::Security;
 use tacit_ot::source::Extension;
 
+use super::fold::FOLD_BYTES;
 use super::garbling::{Proof, frame_bytes};
 use super::gates::{Extent, opening_bytes};
 use super::leaky::CHUNK;
@@ -83,7 +84,7 @@ impl Outline {
             self.send(garbler, now * Block::BYTES + bytes_for(now));
             left -= now;
         }
-        let openings = bytes_for(size.triples * (size.layers - 1)) + DIGEST_BYTES;
+        let openings = bytes_for(size.triples * (size.layers - 1)) + FOLD_BYTES;
         self.send(evaluator, bytes_for(leaky) + DIGEST_BYTES);
         self.send(garbler, 2 * DIGEST_BYTES);
         self.send(evaluator, 2 * DIGEST_BYTES);
@@ -151,10 +152,10 @@ pub fn outline(
         }
     }
     let results = |role| function.output_bits(role);
-    outline.send(Role::Evaluator, DIGEST_BYTES);
+    outline.send(Role::Evaluator, FOLD_BYTES);
     outline.send(
         Role::Garbler,
-        DIGEST_BYTES + result_bytes(results(Role::Evaluator)),
+        FOLD_BYTES + result_bytes(results(Role::Evaluator)),
     );
     outline.trips += 1;
     if results(Role::Garbler) > 0 {

@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use super::caught::Caught;
 use super::epoch::Epoch;
+use super::fold::Fold;
 use super::gates::public;
 use super::lot::InputCounts;
 use super::oracle::{DIGEST_BYTES, Domain, Oracle, compare};
@@ -79,11 +80,9 @@ impl<'f> Terms<'f> {
         oracle
     }
 
-    /// The hashes of the evaluator's labels and of the garbler's ⟨0⟩.
-    pub(super) fn proof_oracles(&self, epoch: &Epoch, run: u64) -> [Oracle; 2] {
-        let labels = (Domain::Labels, Some(Role::Evaluator));
-        let zeros = (Domain::Zeros, Some(Role::Garbler));
-        [labels, zeros].map(|(domain, from)| self.oracle(epoch, domain, from, run))
+    /// The folds of the evaluator's labels and of the garbler's ⟨0⟩.
+    pub(super) fn proof_fold(&self, epoch: &Epoch, run: u64) -> Fold<2> {
+        Fold::new(self.oracle(epoch, Domain::Proof, None, run))
     }
 
     /// The walk over shares of masks: each input's is its owner's.

@@ -42,7 +42,7 @@ fn garbling_wrong() -> (Option<Error>, bool) {
                     garbler.stage = Stage::SendingProof(Box::new(Ended {
                         epoch,
                         run,
-                        zeros: zeros.finish(),
+                        zeros,
                         masks: masks.outputs(),
                         masked,
                     }));

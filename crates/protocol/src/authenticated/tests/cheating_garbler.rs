@@ -153,7 +153,7 @@ fn a_wrong_proof_and_a_lie_about_a_result_are_found() {
         |_| Ok(Recipient::Both),
     )
     .unwrap();
-    for (bit, caught) in [(3, Caught::GateProof), (8 * 32, Caught::Results)] {
+    for (bit, caught) in [(3, Caught::GateProof), (8 * 16, Caught::Results)] {
         let lie = &mut lie(Kind::GateProof, bit);
         let (ended, sent) = changed_run(terms(&function, 40), [&[], &[true; 4]], epochs(), lie);
         assert_eq!(ended.map(|_| ()), Err((Role::Evaluator, cheated(caught))));

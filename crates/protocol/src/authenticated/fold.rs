@@ -1,0 +1,120 @@
+//! Folds: what proves bits that were opened, a sum of their MACs under coefficients that follow from
+//! the bits.
+//!
+//! Σ χ_i M_i over GF(2^128). The coefficients of some rows come from a random oracle on all bits up to
+//! theirs. A party that opens other bits than it holds, or has other MACs, has each of them wrong by
+//! e_i Δ for a bit e_i, with Δ unknown to it; so its sum is wrong by Δ · Σ χ_i e_i. Of the last rows
+//! with some e_i = 1 the coefficients are fresh once the bits are chosen, so that Σ χ_i e_i is 0 with
+//! probability 2^-128 for each choice of bits that it tries; else it has to guess Δ. A sum tells
+//! nothing: whoever checks it knows the MACs that these bits must have.
+
+use tacit_kernels::{Block, Cpu, Gf128Sum, Prg, inner_products};
+use tacit_ot::Outputs;
+use zeroize::Zeroizing;
+
+use super::columns::ROWS;
+use super::leaky::zero_blocks;
+use super::oracle::Oracle;
+
+/// Size of a fold, in bytes.
+pub(super) const FOLD_BYTES: usize = Block::BYTES;
+
+/// Sums of `N` columns of MACs under the same coefficients.
+pub(super) struct Fold<const N: usize> {
+    cpu: Cpu,
+    bits: Oracle,
+    coefficients: Outputs,
+    sums: Zeroizing<[Gf128Sum; N]>,
+}
+
+impl<const N: usize> Fold<N> {
+    /// The fold whose coefficients `oracle` gives.
+    pub(super) fn new(oracle: Oracle) -> Self {
+        Self {
+            cpu: Cpu::detect(),
+            bits: oracle,
+            coefficients: zero_blocks(ROWS),
+            sums: Zeroizing::new([Gf128Sum::default(); N]),
+        }
+    }
+
+    /// Takes in bits that are opened, and then the MACs of up to [`ROWS`] rows.
+    pub(super) fn add(&mut self, bits: &[&[u8]], macs: [&[Block]; N]) {
+        bits.iter().for_each(|bits| self.bits.add_bytes(bits));
+        let coefficients = &mut self.coefficients[..macs[0].len()];
+        Prg::from_seed(&self.bits.so_far()).fill_blocks(coefficients);
+        for (sum, macs) in self.sums.iter_mut().zip(macs) {
+            inner_products(self.cpu, coefficients, macs, std::slice::from_mut(sum));
+        }
+    }
+
+    /// The sums.
+    pub(super) fn finish(self) -> [[u8; FOLD_BYTES]; N] {
+        self.sums.map(|sum| sum.reduce().to_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::authenticated::columns::{ExpectedMacs, each_row, masks};
+    use crate::authenticated::oracle::Domain;
+
+    const ROWS_OPENED: usize = 160;
+
+    fn fold(bits: &[u8], macs: &[Block]) -> (Outputs, [u8; FOLD_BYTES]) {
+        let mut fold = Fold::new(Oracle::new(&[7; 32], Domain::GateMacs, None, 3));
+        fold.add(&[bits], [macs]);
+        let coefficients = Outputs::new(fold.coefficients.to_vec());
+        (coefficients, fold.finish()[0])
+    }
+
+    /// The MACs of these bits under `keys`.
+    fn macs(keys: &[Block], bits: &[u8], delta: Block) -> Vec<Block> {
+        let (mut is_one, mut macs) = (keys.to_vec(), keys.to_vec());
+        masks(bits, 0, &mut is_one);
+        let zeros = vec![Block::ZERO; keys.len()];
+        each_row(ExpectedMacs(delta), [&is_one, keys, &zeros], [&mut macs]);
+        macs
+    }
+
+    /// Bits whose coefficients sum to zero, by elimination.
+    fn cancelling(coefficients: &[Block]) -> Vec<u8> {
+        let mut basis: Vec<(u128, Vec<u8>)> = Vec::new();
+        for (i, coefficient) in coefficients.iter().enumerate() {
+            let mut rest = coefficient.to_u128();
+            let mut bits = vec![0; ROWS_OPENED / 8];
+            bits[i / 8] |= 1 << (i % 8);
+            for (vector, of) in &basis {
+                if rest ^ vector < rest {
+                    rest ^= vector;
+                    bits.iter_mut().zip(of).for_each(|(a, b)| *a ^= b);
+                }
+            }
+            if rest == 0 {
+                return bits;
+            }
+            basis.push((rest, bits));
+            basis.sort_by_key(|(vector, _)| std::cmp::Reverse(*vector));
+        }
+        panic!("more blocks than bits of a block");
+    }
+
+    /// A party that knew the coefficients before it chose its bits would open others than it holds
+    /// whose coefficients sum to zero, and its sum would be right.
+    #[test]
+    fn bits_chosen_by_their_coefficients_do_not_pass() {
+        let mut prg = Prg::new(Block::from_u128(21));
+        let mut keys = vec![Block::ZERO; ROWS_OPENED];
+        prg.fill_blocks(&mut keys);
+        let (held, delta) = (vec![0x5a; ROWS_OPENED / 8], prg.next_block());
+        let own = macs(&keys, &held, delta);
+        let (coefficients, sum) = fold(&held, &own);
+        assert_eq!(fold(&held, &macs(&keys, &held, delta)).1, sum);
+        let turned = cancelling(&coefficients);
+        assert!(turned.iter().any(|byte| *byte != 0));
+        let opened: Vec<u8> = held.iter().zip(&turned).map(|(a, b)| a ^ b).collect();
+        let expected = fold(&opened, &macs(&keys, &opened, delta)).1;
+        assert_ne!(fold(&opened, &own).1, expected);
+    }
+}
