@@ -45,9 +45,9 @@ fn transcripts_are_those_of_the_vectors() {
     ];
     let found = runs.map(|(name, bits, construction)| transcript(name, bits, construction));
     let expected = [
-        "ddd09b2661cc83d1e40fe1ce27605d642173d09e474f96ac0aa201b50bac0050",
-        "7c4d1574ba555b7f3a22b7e40cfaf668cb6c694646d8d342c224b403ff027b33",
-        "2cde7e7fa013ab010449ce9c8724537ef387178a403ae93169fe44b211532d67",
+        "dd40c85d206b3d6315bbd25387477cb7d2dcdd8fc26225199f3c2b171a3446e7",
+        "91b13e686134a6042c9212382faca71d82f21bcad059c87d6e6e2fe85e07c7e3",
+        "481aedd307656b58edaa211a6abfec9a19bcf8f48a146e3883d0344e007cd7bc",
     ];
     assert_eq!(found, expected);
 }
