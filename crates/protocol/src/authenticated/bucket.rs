@@ -182,7 +182,11 @@ impl OpenBuckets {
         let number = lot.number;
         let LotSize { triples, .. } = lot.size;
         let count = lot.openings();
-        let LeakyShares { mut x, y, mut z } = lot.shares;
+        let LeakyShares {
+            mut x,
+            mut y,
+            mut z,
+        } = lot.shares;
         let [mut bits] = scratch();
         for range in chunks(count) {
             masks(&opened, range.start, &mut bits[..range.len()]);
@@ -199,12 +203,16 @@ impl OpenBuckets {
                 }
             }
         }
+        let masks = lot.masks;
+        for shares in [&mut x, &mut y, &mut z] {
+            shares.truncate(triples);
+        }
         Triples {
             number,
-            x: x.into_first(triples),
-            y: y.into_first(triples),
-            z: z.into_first(triples),
-            masks: lot.masks,
+            x,
+            y,
+            z,
+            masks,
         }
     }
 }

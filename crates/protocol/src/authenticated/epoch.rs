@@ -12,6 +12,7 @@ use tacit_kernels::{Block, Construction, TweakableHash};
 use tacit_ot::{Delta, Security};
 use zeroize::{Zeroize, Zeroizing};
 
+use super::buffers::Buffers;
 use super::oracle::{Digest, Domain, Oracle, first_block};
 use super::share::Share;
 use crate::Error;
@@ -32,6 +33,8 @@ pub struct Epoch {
     lots: u64,
     /// Runs so far.
     runs: u64,
+    /// Memory of a run's lots; empty between runs.
+    pub(super) buffers: Buffers,
 }
 
 impl Epoch {
@@ -175,6 +178,7 @@ impl EpochSetup {
             sender,
             lots: 0,
             runs: 0,
+            buffers: Buffers::default(),
         })
     }
 
@@ -224,6 +228,7 @@ pub(super) fn dealt(
         receiver,
         lots: 0,
         runs: 0,
+        buffers: Buffers::default(),
     };
     [
         epoch(Role::Garbler, a_sends, a_receives),

@@ -12,6 +12,7 @@ use tacit_kernels::{Block, TweakableHash};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
+use super::buffers::Buffers;
 use super::columns::mask;
 use super::fold::{FOLD_BYTES, Fold};
 use super::gates::OpenGates;
@@ -66,10 +67,10 @@ impl<'f> Evaluating<'f> {
         }
     }
 
-    /// Begins a lot of so many gates.
-    pub(super) fn begin(&mut self, gates: usize) {
+    /// Begins a lot; `labels` is for those of its gates' outputs.
+    pub(super) fn begin(&mut self, labels: Outputs) {
         (self.gate, self.first) = (0, 0);
-        self.labels = zero_blocks(gates);
+        self.labels = labels;
     }
 
     /// Takes the tables of the next `count` gates.
@@ -149,9 +150,11 @@ impl<'f> Evaluating<'f> {
     }
 
     /// Takes the labels of the lot that was ended, and ⟨0⟩ of its gates, into the folds.
-    pub(super) fn fold(&mut self, gates: &OpenGates) {
+    /// Gives back their memory.
+    pub(super) fn fold(&mut self, gates: OpenGates, buffers: &mut Buffers) {
         let masked = self.told.each_ref().map(|bits| &bits[..]);
         gates.prove(masked, &self.labels, Block::ZERO, &mut self.proof);
+        gates.give_back(std::mem::take(&mut self.labels), buffers);
     }
 
     /// Walks on to the function's end; whether it has come.

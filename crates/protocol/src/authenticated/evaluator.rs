@@ -6,6 +6,7 @@ use tacit_circuit::{Outputs as Results, Role};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
+use super::buffers::Buffers;
 use super::caught::Caught;
 use super::epoch::Epoch;
 use super::evaluating::{Evaluating, LABEL_RULES};
@@ -44,7 +45,7 @@ enum Stage<'f> {
     /// The garbler works on the values: they are not to wait for what follows.
     Flushing(Box<Lot<'f, OpenGates>>),
     Folding(Box<Lot<'f, OpenGates>>),
-    SendingLabels(Box<Lot<'f, OpenGates>>),
+    SendingLabels(Box<Evaluated<'f>>),
     AwaitingProof(Box<Ended<'f>>),
     SendingResult(Box<Opening<'f>>, Zeroizing<Vec<bool>>),
     Done(Box<Epoch>, Zeroizing<Vec<bool>>),
@@ -83,6 +84,12 @@ struct Lot<'f, G> {
 }
 
 /// A run all of whose gates are evaluated.
+struct Evaluated<'f> {
+    epoch: Epoch,
+    running: Running<'f>,
+}
+
+/// A run whose labels the garbler compares.
 struct Ended<'f> {
     opening: Opening<'f>,
     /// What the garbler's proof must be.
@@ -153,21 +160,24 @@ impl<'f> Evaluator<'f> {
     }
 
     /// The stage after a lot's gates are evaluated.
-    fn evaluated(&self, lot: Lot<'f, OpenGates>) -> Stage<'f> {
-        if lot.running.masks.has_ended() {
-            return Stage::SendingLabels(Box::new(lot));
-        }
+    fn evaluated(&self, lot: Lot<'f, OpenGates>) -> Result<Stage<'f>, Error> {
         let Lot {
-            epoch,
+            mut epoch,
             rng,
-            running,
-            ..
+            mut running,
+            gates,
         } = lot;
+        running.evaluating()?.fold(gates, &mut epoch.buffers);
+        if running.masks.has_ended() {
+            epoch.buffers = Buffers::default();
+            return Ok(Stage::SendingLabels(Box::new(Evaluated { epoch, running })));
+        }
         let size = self
             .terms
             .lot(self.terms.function.and_gates() - self.done_ands);
         let making = MakingEvaluator::new(epoch, size, Default::default(), rng);
-        Stage::Making(Box::new(making), Before::Later(Box::new(running)))
+        let before = Before::Later(Box::new(running));
+        Ok(Stage::Making(Box::new(making), before))
     }
 
     fn result_oracle(&self, opening: &Opening<'_>, from: Role) -> Oracle {
@@ -205,12 +215,12 @@ impl<'f> Evaluator<'f> {
 
 impl<'f> Running<'f> {
     /// The run with a lot that was made for it.
-    fn with(self, made: Made) -> Lot<'f, ClosedGates> {
+    fn with(self, mut made: Made) -> Lot<'f, ClosedGates> {
         Lot {
+            gates: ClosedGates::new(made.triples, &mut made.epoch.buffers),
             epoch: made.epoch,
             rng: made.rng,
             running: self,
-            gates: ClosedGates::new(made.triples),
         }
     }
 
@@ -251,21 +261,22 @@ impl<'f> Lot<'f, ClosedGates> {
     }
 
     /// Checks the garbler's openings of the gates.
-    fn check(self, payload: &[u8]) -> Result<Lot<'f, OpenGates>, Error> {
-        let count = self.gates.count();
+    fn check(mut self, payload: &[u8]) -> Result<Lot<'f, OpenGates>, Error> {
+        let labels = self.epoch.buffers.take(self.gates.count());
+        let gates = self.gates.check(&self.epoch, payload)?;
         let mut lot = Lot {
-            gates: self.gates.check(&self.epoch, payload)?.open(&self.epoch),
+            gates: gates.open(&mut self.epoch),
             epoch: self.epoch,
             rng: self.rng,
             running: self.running,
         };
-        lot.running.evaluating()?.begin(count);
+        lot.running.evaluating()?.begin(labels);
         Ok(lot)
     }
 }
 
-impl<'f> Lot<'f, OpenGates> {
-    /// Writes the hash of the labels of all gates.
+impl<'f> Evaluated<'f> {
+    /// Writes the fold of the labels of all gates.
     fn end(self, message: &mut Vec<u8>) -> Result<Ended<'f>, Error> {
         let Running { run, masks, labels } = self.running;
         let Labels::There(evaluating) = labels else {
@@ -359,16 +370,12 @@ impl<'f> Evaluator<'f> {
             }
             Stage::SendingValues(mut lot) => {
                 message.clear();
-                message.extend_from_slice(&lot.running.evaluating()?.end_lot());
+                message.extend_from_slice(lot.running.evaluating()?.end_lot());
                 let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedValues));
                 (Stage::Flushing(lot), action)
             }
             Stage::Flushing(lot) => (Stage::Folding(lot), Some(Action::Continue)),
-            Stage::Folding(mut lot) => {
-                let Lot { running, gates, .. } = &mut *lot;
-                running.evaluating()?.fold(gates);
-                (self.evaluated(*lot), None)
-            }
+            Stage::Folding(lot) => (self.evaluated(*lot)?, None),
             stage => return self.step_to_end(stage, message),
         })
     }

@@ -7,6 +7,7 @@ use tacit_kernels::Prg;
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
+use super::buffers::Buffers;
 use super::caught::Caught;
 use super::epoch::Epoch;
 use super::fold::FOLD_BYTES;
@@ -166,12 +167,16 @@ impl<'f> Garbler<'f> {
     /// The stage after a lot's gates are proven.
     fn proven(&self, lot: Lot<'f, OpenGates>) -> Stage<'f> {
         let Lot {
-            epoch,
+            mut epoch,
             rng,
             running,
+            gates,
+            labels,
             ..
         } = lot;
+        gates.give_back(labels, &mut epoch.buffers);
         if running.masks.has_ended() {
+            epoch.buffers = Buffers::default();
             return Stage::AwaitingLabels(Box::new(Proven { epoch, running }));
         }
         let size = self
@@ -252,12 +257,12 @@ impl<'f> Beginning<'f> {
 
 impl<'f> Running<'f> {
     /// The run with a lot that was made for it.
-    fn with(self, made: Made) -> Lot<'f, ClosedGates> {
+    fn with(self, mut made: Made) -> Lot<'f, ClosedGates> {
         Lot {
+            gates: ClosedGates::new(made.triples, &mut made.epoch.buffers),
             epoch: made.epoch,
             rng: made.rng,
             running: self,
-            gates: ClosedGates::new(made.triples),
             opening: Vec::new(),
             labels: Outputs::default(),
         }
@@ -267,11 +272,11 @@ impl<'f> Running<'f> {
 impl<'f, G> Lot<'f, G> {
     /// The lot with other gates.
     fn with<H>(
-        self,
-        gates: impl FnOnce(G, &Epoch) -> Result<H, Error>,
+        mut self,
+        gates: impl FnOnce(G, &mut Epoch) -> Result<H, Error>,
     ) -> Result<Lot<'f, H>, Error> {
         Ok(Lot {
-            gates: gates(self.gates, &self.epoch)?,
+            gates: gates(self.gates, &mut self.epoch)?,
             epoch: self.epoch,
             rng: self.rng,
             running: self.running,
@@ -293,7 +298,8 @@ impl<'f> Lot<'f, CheckedGates> {
     fn open(self) -> Result<Lot<'f, OpenGates>, Error> {
         let count = self.gates.count();
         let mut lot = self.with(|gates, epoch| Ok(gates.open(epoch)))?;
-        lot.running.garbling.begin(count);
+        let labels = lot.epoch.buffers.take(count);
+        lot.running.garbling.begin(labels);
         Ok(lot)
     }
 }

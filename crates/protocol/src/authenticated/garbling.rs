@@ -73,10 +73,10 @@ impl<'f> Garbling<'f> {
         }
     }
 
-    /// Begins a lot of so many gates.
-    pub(super) fn begin(&mut self, gates: usize) {
+    /// Begins a lot; `labels` is for those of its gates' outputs.
+    pub(super) fn begin(&mut self, labels: Outputs) {
         self.gate = 0;
-        self.labels = zero_blocks(gates);
+        self.labels = labels;
     }
 
     /// The output labels of the lot's gates.

@@ -16,6 +16,7 @@ use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
 use super::bucket::Triples;
+use super::buffers::Buffers;
 use super::caught::Caught;
 use super::columns::{ExpectedMacs, Pass, Sum, bit_bytes, chunks, each_row, masks, scratch};
 use super::epoch::Epoch;
@@ -120,13 +121,13 @@ pub(super) const fn opening_bytes(gates: usize) -> usize {
 
 impl ClosedGates {
     /// None yet, for as many as there are triples.
-    pub(super) fn new(triples: Triples) -> Self {
+    pub(super) fn new(triples: Triples, buffers: &mut Buffers) -> Self {
         let most = triples.x.len();
         Self {
             triples,
             extent: Extent::new(most),
-            first: Shares::zeros(most),
-            second: Shares::zeros(most),
+            first: buffers.take_shares(most),
+            second: buffers.take_shares(most),
         }
     }
 
@@ -244,7 +245,7 @@ impl CheckedGates {
     }
 
     /// The gates.
-    pub(super) fn open(self, epoch: &Epoch) -> OpenGates {
+    pub(super) fn open(self, epoch: &mut Epoch) -> OpenGates {
         let Self(gates, others) = self;
         let ClosedGates {
             triples,
@@ -282,6 +283,9 @@ impl CheckedGates {
             ] {
                 each_row(AddBit(epoch.delta()), [macs], [keys]);
             }
+        }
+        for shares in [x, y, output_masks] {
+            epoch.buffers.give([shares.macs, shares.keys]);
         }
         let [macs, keys] = [
             [first.macs, second.macs, output.macs],
@@ -348,6 +352,12 @@ impl Pass<8, 2> for &Multiply {
 }
 
 impl OpenGates {
+    /// Gives back the memory of the gates and of their labels.
+    pub(super) fn give_back(self, labels: Outputs, buffers: &mut Buffers) {
+        let columns = self.tables.into_iter().chain(self.proof);
+        buffers.give(columns.chain([labels]));
+    }
+
     /// What this party adds to a gate's table, and to its output.
     #[inline(always)]
     pub(super) fn table_parts(&self, gate: usize) -> [Block; 3] {

@@ -16,7 +16,7 @@
 //!   ── tables, in frames of some 64 KiB ─────────────────────────▶
 //!   ◀── masked values of the lot's gates ─────────────────────────
 //!       … and again, as long as there are gates …
-//!   ◀── digest of the labels of all gates ────────────────────────
+//!   ◀── fold of the labels of all gates ──────────────────────────
 //!   ── proof of all gates, masks of the evaluator's results ─────▶
 //!   ◀── masks of the garbler's results ───────────────────────────  if it has any
 //! ```
@@ -25,7 +25,7 @@
 //! |---|---|
 //! | `parameters` | s, and how many leaky ANDs make a triple |
 //! | `epoch` | both Δ, the OTs under them, numbers that nothing has twice |
-//! | `share`, `columns` | shares of bits with MACs, and passes over many of them |
+//! | `share`, `columns`, `buffers` | shares of bits with MACs, passes over many, their memory |
 //! | `leaky`, `bucket`, `lot` | leaky ANDs, triples of them, the messages that make a lot |
 //! | `walk` | a function batch by batch, whatever its wires carry |
 //! | `gates` | masks of wires and the openings of gates |
@@ -39,6 +39,7 @@
 //! still with both parties writing.
 
 mod bucket;
+mod buffers;
 mod caught;
 mod columns;
 mod epoch;

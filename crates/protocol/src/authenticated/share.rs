@@ -10,7 +10,7 @@ use std::ops::{BitXor, BitXorAssign, Range};
 use subtle::Choice;
 use tacit_kernels::Block;
 use tacit_ot::Outputs;
-use zeroize::{DefaultIsZeroes, Zeroizing};
+use zeroize::DefaultIsZeroes;
 
 /// One party's half of ⟨v⟩. The half of ⟨0⟩ with no secrets is the default. Secret.
 #[derive(Clone, Copy, Default)]
@@ -63,15 +63,6 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Room for so many, all zero.
-    pub(super) fn zeros(count: usize) -> Self {
-        let zeros = || Zeroizing::new(vec![Block::ZERO; count]);
-        Self {
-            macs: zeros(),
-            keys: zeros(),
-        }
-    }
-
     pub(super) fn len(&self) -> usize {
         self.macs.len()
     }
@@ -99,12 +90,9 @@ impl Shares {
         [&mut self.macs[range.clone()], &mut self.keys[range]]
     }
 
-    /// The first `count`, in memory of their own.
-    pub(super) fn into_first(self, count: usize) -> Self {
-        let first = |blocks: &[Block]| Zeroizing::new(blocks[..count].to_vec());
-        Self {
-            macs: first(&self.macs),
-            keys: first(&self.keys),
-        }
+    /// Drops all but the first `count`.
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.macs.truncate(count);
+        self.keys.truncate(count);
     }
 }

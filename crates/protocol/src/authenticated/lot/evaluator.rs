@@ -98,10 +98,10 @@ impl MakingEvaluator {
 }
 
 impl Leaky {
-    fn new(lot: Unchecked) -> Self {
+    fn new(mut lot: Unchecked) -> Self {
         let count = lot.size.leaky_ands();
         Self {
-            sums: zero_blocks(count),
+            sums: lot.context.epoch.buffers.take(count),
             digest: lot.context.epoch.oracle(Domain::Equality, None, lot.number),
             bits: Vec::with_capacity(bytes_for(count)),
             lot,
@@ -149,8 +149,9 @@ impl Leaky {
             mut lot,
             digest,
             bits,
-            ..
+            sums,
         } = self;
+        lot.context.epoch.buffers.give([sums]);
         let digest = digest.finish();
         let salt = random(&mut lot.context.rng);
         message.clear();

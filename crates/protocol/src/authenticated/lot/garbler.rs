@@ -8,7 +8,7 @@ use tacit_ot::Outputs;
 use super::super::bucket::{Bucketed, CheckedLot};
 use super::super::caught::Caught;
 use super::super::epoch::Epoch;
-use super::super::leaky::{append_blocks, correction_bits, zero_blocks};
+use super::super::leaky::{append_blocks, correction_bits};
 use super::super::oracle::{DIGEST_BYTES, Digest, Domain, compare};
 use super::super::parameters::LotSize;
 use super::{
@@ -98,12 +98,13 @@ impl MakingGarbler {
 }
 
 impl Leaky {
-    fn new(lot: Unchecked) -> Self {
+    fn new(mut lot: Unchecked) -> Self {
         let count = lot.size.leaky_ands();
+        let buffers = &mut lot.context.epoch.buffers;
         Self {
+            blocks: buffers.take(count),
+            sums: buffers.take(count),
             lot,
-            blocks: zero_blocks(count),
-            sums: zero_blocks(count),
         }
     }
 
@@ -161,6 +162,8 @@ impl Leaky {
         }
         let commitment = array(kind, commitment)?;
         let coin = *random(&mut self.lot.context.rng);
+        let columns = [self.sums, self.blocks];
+        self.lot.context.epoch.buffers.give(columns);
         Ok(Compared {
             lot: self.lot,
             digest: digest.finish(),
@@ -255,8 +258,7 @@ impl Stage {
                 }
                 None => (Stage::AwaitingBits(lot), None),
             },
-            Stage::AwaitingBits(mut lot) => {
-                lot.blocks = Outputs::default();
+            Stage::AwaitingBits(lot) => {
                 let action = receive(Kind::LeakyBits, lot.bits_bytes());
                 (Stage::AwaitingBits(lot), action)
             }

@@ -107,12 +107,13 @@ impl Unchecked {
             one: epoch.one().into(),
             hash,
         };
-        let leaky = || Shares::zeros(size.leaky_ands());
+        let mut leaky = || epoch.buffers.take_shares(size.leaky_ands());
         let shares = LeakyShares {
             x: leaky(),
             y: leaky(),
             z: leaky(),
         };
+        let masks = epoch.buffers.take_shares(size.triples);
         Self {
             context: Context {
                 epoch,
@@ -124,7 +125,7 @@ impl Unchecked {
             size,
             keys,
             shares,
-            masks: Shares::zeros(size.triples),
+            masks,
         }
     }
 

@@ -4,9 +4,9 @@ use tacit_circuit::Role;
 use tacit_kernels::Prg;
 
 use super::*;
+use crate::authenticated::buffers::Buffers;
 use crate::authenticated::epoch::{EpochTags, dealt, fresh_deltas};
 use crate::authenticated::lot::MakingEvaluator;
-use crate::authenticated::share::Shares;
 use crate::batch::tests::session;
 
 /// What the garbler adds to its first block; bit 1, which shows d, stays.
@@ -63,7 +63,7 @@ fn candidates(lot: &Leaky, payload: &[u8]) -> [Digest; 2] {
     [0, ADDED].map(|added| {
         let Unchecked { context, keys, .. } = &lot.lot;
         let mut sums = lot.sums.clone();
-        let mut unused = Shares::zeros(sums.len());
+        let mut unused = Buffers::default().take_shares(sums.len());
         let all = 0..sums.len();
         keys.correct(&mut unused, all, &mut sums, payload);
         sums[0] ^= Block::from_u128(added);
