@@ -1,5 +1,5 @@
-//! What a large circuit file takes: seconds and memory to parse, to digest and to compile, and how
-//! many labels well-known circuits keep at once.
+//! What a large circuit file takes: seconds and memory to parse, to digest and to compile; what
+//! well-known circuits take to build and to compile, and how many labels they keep at once.
 //!
 //! `cargo bench -p tacit-circuit --bench import -- 10000000` writes a file of so many AND gates,
 //! AES-128 under one key again and again, and reads it. The argument may be left out. Prints a
@@ -34,9 +34,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("sha-256-compress", vec![]),
         ("sha-512-compress", vec![]),
         ("matrix-product", vec![("n", 8), ("bits", 32)]),
+        ("matrix-product", vec![("n", 12), ("bits", 64)]),
         ("min-cut-250k-synthetic", vec![]),
     ] {
+        let begun = Instant::now();
         let circuit = component(name, &parameters)?;
+        record("build", begun, &format!(",\"circuit\":\"{name}\""));
         let begun = Instant::now();
         let program = Program::compile(&circuit);
         record(

@@ -108,12 +108,11 @@ impl PackedNode {
         Self(words)
     }
 
-    /// A well-mixed hash of the node, for structural hashing (a multiplication by a large odd
-    /// constant, the golden ratio's, and its upper bits).
-    pub(crate) fn hash(self) -> u32 {
+    /// A hash of the node, for structural hashing, whose upper half is well mixed (a multiplication by
+    /// a large odd constant, the golden ratio's).
+    pub(crate) fn hash(self) -> u64 {
         let word = u64::from(self.0[0]) << 32 | u64::from(self.0[1]);
-        let mixed = (word ^ word >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> 32) as u32
+        (word ^ word >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
 
