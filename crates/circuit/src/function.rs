@@ -283,33 +283,6 @@ impl Function {
         &self.name
     }
 
-    /// In a line its name, parameters, inputs with their owners and results with their recipients:
-    /// what people compare when two parties' functions differ.
-    #[must_use]
-    pub fn summary(&self) -> String {
-        let mut text = self.name.clone();
-        for (name, value) in &self.parameters {
-            text += &format!(" {name}={value}");
-        }
-        let inputs = self
-            .inputs
-            .iter()
-            .map(|input| (&input.port, input.owner.name()));
-        let loads = self.loads.iter().map(|port| (port, "saved"));
-        let inputs: Vec<String> = inputs
-            .chain(loads)
-            .map(|(port, owner)| format!("{} {} of {owner}", port.name, port.ty))
-            .collect();
-        let outputs = self.outputs.iter();
-        let outputs = outputs.map(|output| (&output.port, output.recipient.name()));
-        let saves = self.saves.iter().map(|port| (port, "saved"));
-        let outputs: Vec<String> = outputs
-            .chain(saves)
-            .map(|(port, to)| format!("{} {} to {to}", port.name, port.ty))
-            .collect();
-        format!("{text} ({} -> {})", inputs.join(", "), outputs.join(", "))
-    }
-
     /// Its parameters and their values, in order.
     #[must_use]
     pub fn parameters(&self) -> &[(String, u64)] {

@@ -51,14 +51,16 @@ pub enum Error {
     PeerIncompatible(#[from] Incompatibility),
     /// The peer wants another function than this party was told to run.
     #[error(
-        "the peer is incompatible: it wants the function {theirs}, and \
-         this party {ours}, which is {summary}; give \
-         both sides the same function or file and the same --param, --public, --owner, --result, \
-         --type and --bit-order, and compare this line, or what `tacit inspect` prints, on each"
+        "the peer is incompatible: it wants another function, {}…, and this party {}…, {name}\n\
+         compare the lines of `tacit inspect` at both, and give both the same file, --param, \
+         --public, --owner, --result, --type and --bit-order",
+        short(theirs),
+        short(ours)
     )]
     OtherFunction {
-        /// This party's function with its parameters and ports.
-        summary: String,
+        /// The name of this party's function, its parameters, and of a program its circuits and
+        /// meaning.
+        name: String,
         /// This party's digest.
         ours: Digest,
         /// The peer's.
@@ -287,6 +289,11 @@ pub enum Category {
     Cancelled = 130,
 }
 
+/// The first digits of a digest, by which people tell two apart.
+fn short(digest: &Digest) -> String {
+    digest.to_string().chars().take(8).collect()
+}
+
 /// How an error reads that happened in the session with this party of three.
 struct OfParty<'e>(OutsourcedRole, &'e Error);
 
@@ -368,20 +375,20 @@ impl Error {
     pub(crate) fn of_function(self, function: &Function) -> Self {
         match self {
             Self::PeerIncompatible(Incompatibility::Function { ours, theirs }) => {
-                let mut summary = function.summary();
+                let mut name = function.name().to_owned();
+                for (parameter, value) in function.parameters() {
+                    name += &format!(" {parameter}={value}");
+                }
                 if let Some(meaning) = function.meaning() {
-                    let bits = function.digest_of_bits();
-                    summary += &format!(
-                        " with the circuits {bits} and the meaning {meaning} (the same circuits with \
-                         another meaning, such as other names or variants in another order, do not \
-                         run together)"
+                    let circuits = function.digest_of_bits();
+                    name += &format!(
+                        ", with circuits {}… and meaning {}… (another meaning alone differs, too: \
+                         names, or the order of variants)",
+                        short(&circuits),
+                        short(&meaning)
                     );
                 }
-                Self::OtherFunction {
-                    summary,
-                    ours,
-                    theirs,
-                }
+                Self::OtherFunction { name, ours, theirs }
             }
             other => other,
         }
