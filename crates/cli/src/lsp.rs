@@ -105,10 +105,10 @@ impl Document {
                 continue;
             };
             let cost = cost_of_line(map, &costs, position.line as usize + 1);
-            if let Some((and_gates, link_bits)) = cost {
+            if let Some(cost) = cost {
                 text += &format!(
-                    "\n{name}: this line costs {and_gates} AND gates, and {link_bits} bits go into \
-                     components\n"
+                    "\n{name}: this line costs {} AND gates, and {} bits go into components\n",
+                    cost.and_gates, cost.link_bits
                 );
             }
         }

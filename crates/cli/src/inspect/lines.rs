@@ -1,33 +1,19 @@
 //! `tacit inspect --lines` and `--folded`: what each line of a program costs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
 use tacit::scheme::default_scheme;
 use tacit_language::SourceMap;
-use tacit_language::lower::{CostFrame, LineCosts};
+use tacit_language::lower::{Line, LineCost, LineCosts};
 
 use super::write_new;
 use crate::args::InspectArgs;
 use crate::failure::Failure;
 use crate::language::{self, RunCosts};
 use crate::report::{JSON_VERSION, pretty};
-
-/// A line by its file's name and its number.
-type Line = (String, usize);
-
-/// What a line costs.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cost {
-    /// AND gates, those of the functions and components that it calls among them.
-    and_gates: u64,
-    /// AND gates of the line alone.
-    own_and_gates: u64,
-    /// Bits that go into components, as for `and_gates`.
-    link_bits: u64,
-}
 
 /// Prints what the lines of a program cost, or writes its folded stacks, or both.
 ///
@@ -67,52 +53,16 @@ fn bytes_per_and(run: &RunCosts) -> u64 {
     rung.map_or(0, |rung| u64::from(rung.cost.and.bits) / 8)
 }
 
-fn line_of(map: &SourceMap, frame: &CostFrame) -> Line {
-    let (line, _) = map.line_and_column(frame.span);
-    (map.file(frame.span.file).name.clone(), line)
+/// What a line of the program's own file costs, if it costs anything.
+pub(crate) fn cost_of_line(map: &SourceMap, costs: &LineCosts, line: usize) -> Option<LineCost> {
+    let own = &map.files()[0].name;
+    let is_it = |found: &Line| found.number == line && map.file(found.file).name == *own;
+    let mut lines = costs.by_line(map).into_iter();
+    lines.find(|(line, _)| is_it(line)).map(|(_, cost)| cost)
 }
 
-/// Costs by line, the program's own file first.
-fn by_line(map: &SourceMap, costs: &LineCosts) -> Vec<(Line, Cost)> {
-    let mut lines: BTreeMap<Line, Cost> = BTreeMap::new();
-    for stack in &costs.stacks {
-        let frames: Vec<Line> = stack.frames.iter().map(|one| line_of(map, one)).collect();
-        for line in frames.iter().collect::<BTreeSet<_>>() {
-            let cost = lines.entry(line.clone()).or_default();
-            cost.and_gates += stack.and_gates;
-            cost.link_bits += stack.link_bits;
-        }
-        if let Some(line) = frames.last() {
-            lines.entry(line.clone()).or_default().own_and_gates += stack.and_gates;
-        }
-    }
-    let costly = |cost: &Cost| cost.and_gates + cost.link_bits > 0;
-    let mut lines: Vec<(Line, Cost)> = lines.into_iter().filter(|(_, c)| costly(c)).collect();
-    let place = |name: &str| map.files().iter().position(|file| file.name == name);
-    lines.sort_by_key(|((name, line), _)| (place(name), *line));
-    lines
-}
-
-/// AND gates and bits into components of a line of the program's own file, if it has any.
-pub(crate) fn cost_of_line(map: &SourceMap, costs: &LineCosts, line: usize) -> Option<(u64, u64)> {
-    let own = (map.files()[0].name.clone(), line);
-    let lines = by_line(map, costs).into_iter();
-    let mut found = lines.filter(|(line, _)| *line == own);
-    found
-        .next()
-        .map(|(_, cost)| (cost.and_gates, cost.link_bits))
-}
-
-fn sums(costs: &LineCosts) -> (u64, u64) {
-    let stacks = costs.stacks.iter();
-    stacks.fold((0, 0), |(ands, links), stack| {
-        (ands + stack.and_gates, links + stack.link_bits)
-    })
-}
-
-fn source_line(map: &SourceMap, (name, number): &Line) -> String {
-    let file = map.files().iter().find(|file| file.name == *name);
-    let line = file.and_then(|file| file.text.lines().nth(number - 1));
+fn source_line(map: &SourceMap, line: Line) -> String {
+    let line = map.file(line.file).text.lines().nth(line.number - 1);
     let text = line.unwrap_or_default().trim_start();
     match text.chars().count() > 60 {
         true => text.chars().take(59).chain(['…']).collect(),
@@ -122,7 +72,7 @@ fn source_line(map: &SourceMap, (name, number): &Line) -> String {
 
 fn run_text(map: &SourceMap, run: &RunCosts) -> String {
     let bytes = bytes_per_and(run);
-    let (and_gates, link_bits) = sums(&run.costs);
+    let (and_gates, link_bits) = run.costs.sums();
     let mut text = format!(
         "{}: {and_gates} AND gates, {} bytes of tables, {link_bits} bits into components\n\
          {:>11} {:>11} {:>13} {:>10}  {:>5}\n",
@@ -135,10 +85,11 @@ fn run_text(map: &SourceMap, run: &RunCosts) -> String {
         "line"
     );
     let own_name = &map.files()[0].name;
-    for (line, cost) in by_line(map, &run.costs) {
-        let place = match line.0 == *own_name {
-            true => line.1.to_string(),
-            false => format!("{}:{}", line.0, line.1),
+    for (line, cost) in run.costs.by_line(map) {
+        let name = &map.file(line.file).name;
+        let place = match name == own_name {
+            true => line.number.to_string(),
+            false => format!("{name}:{}", line.number),
         };
         let _ = writeln!(
             text,
@@ -147,7 +98,7 @@ fn run_text(map: &SourceMap, run: &RunCosts) -> String {
             cost.own_and_gates,
             cost.and_gates * bytes,
             cost.link_bits,
-            source_line(map, &line)
+            source_line(map, line)
         );
     }
     text
@@ -155,12 +106,12 @@ fn run_text(map: &SourceMap, run: &RunCosts) -> String {
 
 fn run_json(map: &SourceMap, run: &RunCosts) -> Json {
     let bytes = bytes_per_and(run);
-    let (and_gates, link_bits) = sums(&run.costs);
-    let lines = by_line(map, &run.costs).into_iter();
-    let lines = lines.map(|((file, line), cost)| {
+    let (and_gates, link_bits) = run.costs.sums();
+    let lines = run.costs.by_line(map).into_iter();
+    let lines = lines.map(|(line, cost)| {
         json!({
-            "file": file,
-            "line": line,
+            "file": map.file(line.file).name,
+            "line": line.number,
             "and_gates": cost.and_gates,
             "own_and_gates": cost.own_and_gates,
             "table_bytes": cost.and_gates * bytes,
@@ -183,9 +134,10 @@ fn folded(map: &SourceMap, runs: &[RunCosts]) -> String {
         let mut sums: BTreeMap<String, u64> = BTreeMap::new();
         for stack in &run.costs.stacks {
             let frames = stack.frames.iter().map(|frame| {
-                let (file, line) = line_of(map, frame);
-                let file = file.rsplit('/').next().unwrap_or_default();
-                format!("{} {file}:{line}", frame.function)
+                let line = frame.line(map);
+                let file = map.file(line.file).name.rsplit('/').next();
+                let file = file.unwrap_or_default();
+                format!("{} {file}:{}", frame.function, line.number)
             });
             let frames: Vec<String> = frames.collect();
             *sums.entry(frames.join(";")).or_default() += stack.and_gates;

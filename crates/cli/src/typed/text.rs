@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use tacit_language::{PortValue, Signature, TypedFunction, acts_on_a_terminal};
 
 /// Most rows that are shown as text.
@@ -64,49 +64,11 @@ fn escaped_character(c: char) -> Vec<char> {
     }
 }
 
-/// A signature for a program that reads it.
+/// A program for one that reads it.
 pub(crate) fn signature_json(typed: &TypedFunction) -> Json {
-    let signature = typed.signature();
-    let inputs = signature.inputs().iter().map(|input| {
-        json!({
-            "name": input.name.as_str(),
-            "type": signature.type_name(input.ty),
-            "owner": input.owner.map_or("public", |party| signature.party_name(party)),
-            "sorted": input.sorted.is_some(),
-            "sorted_by": input.sorted.as_ref().and_then(|by| by.as_ref().map(|name| name.as_str())),
-        })
-    });
-    let results = signature.results().iter().map(|result| {
-        json!({
-            "name": result.name.as_str(),
-            "type": signature.type_name(result.ty),
-            "to": result.to.map_or("both", |party| signature.party_name(party)),
-        })
-    });
-    let params = signature.params().iter().map(|param| {
-        json!({
-            "name": param.name.as_str(),
-            "least": param.minimum.to_string(),
-            "greatest": param.maximum.to_string(),
-            "value": param.value.to_string(),
-        })
-    });
-    let party = |number| {
-        json!({
-            "name": signature.party_name(number),
-            "role": signature.role(number).name(),
-        })
-    };
-    json!({
-        "run": signature.entry().name.as_str(),
-        "documentation": signature.documentation(),
-        "meaning": typed.meaning().to_string(),
-        "parties": (0..signature.parties().count()).map(party).collect::<Vec<_>>(),
-        "params": params.collect::<Vec<_>>(),
-        "types": signature.declarations(),
-        "inputs": inputs.collect::<Vec<_>>(),
-        "results": results.collect::<Vec<_>>(),
-    })
+    let mut json = typed.signature().to_json();
+    json["meaning"] = typed.meaning().to_string().into();
+    json
 }
 
 /// A signature for a person.

@@ -7,7 +7,8 @@ use tacit_circuit::{Digest, Function, Value as Bits};
 use zeroize::Zeroizing;
 
 use super::{BorderError, PortValue, Signature};
-use crate::lower::{CircuitFiles, Lowered};
+use crate::Diagnostic;
+use crate::lower::{CircuitFiles, LineCosts, Lowered};
 use crate::program::{
     Body, EntryId, Expression, ExpressionKind, Program, Statement, StatementKind, TypeId, Value,
 };
@@ -38,41 +39,26 @@ impl TypedFunction {
         public: &BTreeMap<String, PortValue>,
         files: &dyn CircuitFiles,
     ) -> Result<Self, BorderError> {
-        let meaning = signature.meaning(files)?;
-        let program = &signature.program;
-        let mut values = Vec::new();
-        let mut agreed = Sha256::new_with_prefix(b"tacit public inputs v1\0");
-        agreed.update(meaning.0);
-        for (place, input) in signature.inputs().iter().enumerate() {
-            if input.owner.is_some() {
-                continue;
-            }
-            let value = public.get(input.name.as_str()).ok_or_else(|| {
-                BorderError::Request(format!(
-                    "the public input {:?} of type {} has no value; both parties give it the same",
-                    input.name.as_str(),
-                    signature.type_name(input.ty)
-                ))
-            })?;
-            let bytes: Vec<u8> = value.bits.iter().map(|bit| u8::from(*bit)).collect();
-            agreed.update((bytes.len() as u64).to_le_bytes());
-            agreed.update(&bytes);
-            values.push((place, program.types.value_of_bits(input.ty, &value.bits)));
-        }
-        let agreed = match values.is_empty() {
-            true => meaning,
-            false => Digest(agreed.finalize().into()),
-        };
-        let known = program.with_known_inputs(signature.id, values);
-        let lowered = known.lower(name, signature.id, files);
-        let Lowered { function, random } =
-            lowered.map_err(|error| BorderError::Program(vec![error]))?;
-        Ok(Self {
-            function: function.with_meaning(agreed),
-            signature,
-            meaning,
-            random,
-        })
+        let agreed = Agreed::new(&signature, public, files)?;
+        let lowered = agreed.program.lower(name, signature.id, files);
+        Ok(agreed.function(signature, lowered.map_err(wrong)?))
+    }
+
+    /// The same, and what each line costs.
+    ///
+    /// # Errors
+    ///
+    /// As [`TypedFunction::new`].
+    pub fn with_costs(
+        signature: Signature,
+        name: &str,
+        public: &BTreeMap<String, PortValue>,
+        files: &dyn CircuitFiles,
+    ) -> Result<(Self, LineCosts), BorderError> {
+        let agreed = Agreed::new(&signature, public, files)?;
+        let lowered = agreed.program.lower_with_costs(name, signature.id, files);
+        let (lowered, costs) = lowered.map_err(wrong)?;
+        Ok((agreed.function(signature, lowered), costs))
     }
 
     /// The ports, and how their values are written.
@@ -159,6 +145,68 @@ impl TypedFunction {
             ));
         }
         Ok(values)
+    }
+}
+
+fn wrong(error: Diagnostic) -> BorderError {
+    BorderError::Program(vec![error])
+}
+
+/// A run with values for its public inputs.
+struct Agreed {
+    /// The program in which they are constants.
+    program: Program,
+    meaning: Digest,
+    /// The digest of the meaning and the values.
+    digest: Digest,
+}
+
+impl Agreed {
+    fn new(
+        signature: &Signature,
+        public: &BTreeMap<String, PortValue>,
+        files: &dyn CircuitFiles,
+    ) -> Result<Self, BorderError> {
+        let meaning = signature.meaning(files)?;
+        let program = &signature.program;
+        let mut values = Vec::new();
+        let mut digest = Sha256::new_with_prefix(b"tacit public inputs v1\0");
+        digest.update(meaning.0);
+        for (place, input) in signature.inputs().iter().enumerate() {
+            if input.owner.is_some() {
+                continue;
+            }
+            let value = public.get(input.name.as_str()).ok_or_else(|| {
+                BorderError::Request(format!(
+                    "the public input {:?} of type {} has no value; both parties give it the same",
+                    input.name.as_str(),
+                    signature.type_name(input.ty)
+                ))
+            })?;
+            let bytes: Vec<u8> = value.bits.iter().map(|bit| u8::from(*bit)).collect();
+            digest.update((bytes.len() as u64).to_le_bytes());
+            digest.update(&bytes);
+            values.push((place, program.types.value_of_bits(input.ty, &value.bits)));
+        }
+        let digest = match values.is_empty() {
+            true => meaning,
+            false => Digest(digest.finalize().into()),
+        };
+        let program = program.with_known_inputs(signature.id, values);
+        Ok(Self {
+            program,
+            meaning,
+            digest,
+        })
+    }
+
+    fn function(&self, signature: Signature, lowered: Lowered) -> TypedFunction {
+        TypedFunction {
+            function: lowered.function.with_meaning(self.digest),
+            signature,
+            meaning: self.meaning,
+            random: lowered.random,
+        }
     }
 }
 

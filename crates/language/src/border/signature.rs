@@ -1,5 +1,6 @@
 //! The ports of a run as people know them.
 
+use serde_json::{Value as Json, json};
 use tacit_circuit::{Digest, Role};
 
 use super::{BorderError, meaning, table};
@@ -253,6 +254,48 @@ impl Signature {
             .fields(ty)
             .into_iter()
             .for_each(|field| self.declare(field, seen));
+    }
+
+    /// The run's ports, params and doc comment for a program that reads them.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        let inputs = self.inputs().iter().map(|input| {
+            let sorted_by = input.sorted.as_ref().and_then(Option::as_ref);
+            json!({
+                "name": input.name.as_str(),
+                "type": self.type_name(input.ty),
+                "owner": input.owner.map_or("public", |party| self.party_name(party)),
+                "sorted": input.sorted.is_some(),
+                "sorted_by": sorted_by.map(|name| name.as_str()),
+            })
+        });
+        let results = self.results().iter().map(|result| {
+            json!({
+                "name": result.name.as_str(),
+                "type": self.type_name(result.ty),
+                "to": result.to.map_or("both", |party| self.party_name(party)),
+            })
+        });
+        let params = self.params().iter().map(|param| {
+            json!({
+                "name": param.name.as_str(),
+                "least": param.minimum.to_string(),
+                "greatest": param.maximum.to_string(),
+                "value": param.value.to_string(),
+            })
+        });
+        let parties = (0..self.program.parties.len()).map(
+            |party| json!({ "name": self.party_name(party), "role": self.role(party).name() }),
+        );
+        json!({
+            "run": self.entry().name.as_str(),
+            "documentation": self.documentation(),
+            "parties": parties.collect::<Vec<_>>(),
+            "params": params.collect::<Vec<_>>(),
+            "types": self.declarations(),
+            "inputs": inputs.collect::<Vec<_>>(),
+            "results": results.collect::<Vec<_>>(),
+        })
     }
 
     /// The digest of what the program means, which people pin: of its types, ports and params with

@@ -5,10 +5,10 @@
 //! which site. A gate that several lines share counts for the first; gates that no result needs
 //! count for none.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::program::{FunctionId, Program};
-use crate::source::{Span, Symbol};
+use crate::source::{FileId, SourceMap, Span, Symbol};
 
 /// What a run costs, by who makes the gates. The sums are those of the function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +35,66 @@ pub struct CostFrame {
     pub function: Symbol,
     /// The expression or statement.
     pub span: Span,
+}
+
+/// A line of a file, counted from 1. Lines come in the order of the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Line {
+    /// The file.
+    pub file: FileId,
+    /// The line's number.
+    pub number: usize,
+}
+
+/// What a line costs over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineCost {
+    /// AND gates, those of the functions and components that it calls among them.
+    pub and_gates: u64,
+    /// AND gates of the line alone.
+    pub own_and_gates: u64,
+    /// Bits that go into components, as for `and_gates`.
+    pub link_bits: u64,
+}
+
+impl CostFrame {
+    /// The line that it is in.
+    #[must_use]
+    pub fn line(&self, map: &SourceMap) -> Line {
+        let (number, _) = map.line_and_column(self.span);
+        let file = self.span.file;
+        Line { file, number }
+    }
+}
+
+impl LineCosts {
+    /// AND gates and bits into components of the whole run.
+    #[must_use]
+    pub fn sums(&self) -> (u64, u64) {
+        let stacks = self.stacks.iter();
+        stacks.fold((0, 0), |(ands, links), stack| {
+            (ands + stack.and_gates, links + stack.link_bits)
+        })
+    }
+
+    /// The lines that cost anything, those of the program's own file first.
+    #[must_use]
+    pub fn by_line(&self, map: &SourceMap) -> Vec<(Line, LineCost)> {
+        let mut lines: BTreeMap<Line, LineCost> = BTreeMap::new();
+        for stack in &self.stacks {
+            let frames: Vec<Line> = stack.frames.iter().map(|one| one.line(map)).collect();
+            for line in frames.iter().collect::<BTreeSet<_>>() {
+                let cost = lines.entry(*line).or_default();
+                cost.and_gates += stack.and_gates;
+                cost.link_bits += stack.link_bits;
+            }
+            if let Some(line) = frames.last() {
+                lines.entry(*line).or_default().own_and_gates += stack.and_gates;
+            }
+        }
+        let costly = |cost: &LineCost| cost.and_gates + cost.link_bits > 0;
+        lines.into_iter().filter(|(_, cost)| costly(cost)).collect()
+    }
 }
 
 /// A place by its number.

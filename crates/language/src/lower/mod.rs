@@ -23,7 +23,7 @@ mod place;
 mod run;
 mod trace;
 
-pub use lines::{CostFrame, CostStack, LineCosts};
+pub use lines::{CostFrame, CostStack, Line, LineCost, LineCosts};
 use tacit_circuit::{Circuit, Function};
 
 use crate::diagnostic::Diagnostic;
