@@ -17,23 +17,64 @@ export interface Problem {
 }
 
 export type Role = "garbler" | "evaluator";
-export type Params = Record<string, number>;
+/** Whole numbers; those of 2^53 and above as text. */
+export type Params = Record<string, number | string>;
+/** Values as the language writes them: JSON, or text as on a command line. */
 export type Inputs = Record<string, unknown>;
 
-export interface PortOf<Party> {
-  name: string;
-  type: string;
-  party: Party;
+/** A program, and what both parties agree on. */
+export interface Program {
+  text: string;
+  params?: Params;
+  /** The values of public inputs. */
+  public?: Inputs;
+  /** Which run it is; `main`, or the only one, if left out. */
+  run?: string;
 }
 
-/** A program's `main` as a function. */
-export interface Description {
-  inputs: PortOf<Role>[];
-  outputs: PortOf<Role | "both">[];
+/** What a line costs over the whole run. */
+export interface LineCost {
+  file: string;
+  line: number;
+  /** AND gates, those of the functions that it calls among them. */
   and_gates: number;
-  xor_gates: number;
-  table_bytes: number;
-  digest: string;
+  own_and_gates: number;
+}
+
+/** A run of a program. */
+export interface Description {
+  run: string;
+  documentation: string;
+  parties: { name: string; role: Role }[];
+  params: { name: string; least: string; greatest: string; value: string }[];
+  /** Declarations of the types that ports have. */
+  types: string[];
+  /** The owner is a party's name, or `public`. */
+  inputs: {
+    name: string;
+    type: string;
+    owner: string;
+    sorted: boolean;
+    sorted_by: string | null;
+  }[];
+  /** To a party by its name, or to `both`. */
+  results: { name: string; type: string; to: string }[];
+  /** Which public input still wants a value; all that follows is there once none does. */
+  wanted?: string;
+  and_gates?: number;
+  xor_gates?: number;
+  lines?: LineCost[];
+  /** What people pin. */
+  meaning?: string;
+  digest?: string;
+}
+
+export interface Result {
+  name: string;
+  text: string;
+  value: unknown;
+  /** The rows of an array or table of structs. */
+  table: { columns: string[]; rows: string[][] } | null;
 }
 
 export interface Phase {
@@ -46,7 +87,7 @@ export interface Phase {
 
 /** What a run gave this party, and what it took. */
 export interface Outcome {
-  outputs: Record<string, string>;
+  results: Result[];
   threat_model: string;
   security_bits: number | null;
   /** For `pin` of a later run. */
@@ -59,9 +100,9 @@ export interface Outcome {
 export type Address = { url: string } | { room: string; side: Role };
 
 export interface TwoPartyOrder {
-  program: string;
-  params: Params;
-  role: Role;
+  program: Program;
+  /** This party's name in the program. */
+  party: string;
   protocol: "direct" | "authenticated";
   inputs: Inputs;
   /** PEM text of this party, and the other's fingerprint; both or none, and none between tabs alone. */
@@ -90,18 +131,30 @@ export interface Speed {
 }
 
 /** What went wrong, in words for a person. */
-export class TacitError extends Error {}
+export class TacitError extends Error {
+  /** `misbehaved` where somebody cheated or broke the protocol. */
+  kind:
+    | "usage"
+    | "input"
+    | "misbehaved"
+    | "incompatible"
+    | "network"
+    | "stock"
+    | "cancelled"
+    | "other";
+}
 
 /** Two workers: one computes, one moves bytes. Calls run one after another. */
 export class Tacit {
   constructor();
-  check(text: string, params?: Params): Promise<Problem[]>;
-  describe(text: string, params?: Params): Promise<Description>;
+  check(program: Program): Promise<Problem[]>;
+  describe(program: Program): Promise<Description>;
+  /** In the clear, with the inputs of both; what the run draws at random comes from `seed`. */
   evaluate(
-    text: string,
+    program: Program,
     inputs: Inputs,
-    params?: Params,
-  ): Promise<Record<string, { value: string; to: Role | "both" }>>;
+    seed?: number,
+  ): Promise<(Result & { to: string })[]>;
   format(text: string): Promise<string>;
   speed(milliseconds?: number): Promise<Speed>;
   /** A new identity as PEM text, which is secret. */

@@ -1,8 +1,13 @@
 // Tacit for pages: every call is a promise, and all work is in two workers.
 
-/** What went wrong, in words for a person. */
+/** What went wrong, in words for a person, and of which kind it is. */
 export class TacitError extends Error {
   name = "TacitError";
+
+  constructor(message, kind = "other") {
+    super(message);
+    this.kind = kind;
+  }
 }
 
 export class Tacit {
@@ -16,6 +21,7 @@ export class Tacit {
       throw new TacitError(
         "this page is not isolated: serve it with the headers Cross-Origin-Opener-Policy: " +
           "same-origin and Cross-Origin-Embedder-Policy: require-corp",
+        "usage",
       );
     }
     this.#start();
@@ -32,13 +38,15 @@ export class Tacit {
       const call = this.#calls.get(data.call);
       this.#calls.delete(data.call);
       if (data.error === undefined) call?.resolve(data.result);
-      else call?.reject(new TacitError(data.error));
+      else call?.reject(new TacitError(data.error.message, data.error.kind));
+      // What the engine stopped is not whole any more.
+      if (data.error && data.error.kind === undefined) this.#restart(data.error.message);
     };
     this.#compute.onerror = (event) => this.#fail(event.message ?? "the worker did not start");
   }
 
-  #fail(why) {
-    for (const call of this.#calls.values()) call.reject(new TacitError(why));
+  #fail(why, kind) {
+    for (const call of this.#calls.values()) call.reject(new TacitError(why, kind));
     this.#calls.clear();
   }
 
@@ -50,11 +58,15 @@ export class Tacit {
     });
   }
 
+  #restart(why, kind) {
+    this.close();
+    this.#fail(why, kind);
+    this.#start();
+  }
+
   /** Gives up whatever runs; calls that wait fail. */
   cancel() {
-    this.close();
-    this.#fail("cancelled");
-    this.#start();
+    this.#restart("cancelled", "cancelled");
   }
 
   /** Ends both workers. */
@@ -63,17 +75,16 @@ export class Tacit {
     this.#post.terminate();
   }
 
-  check(text, params = {}) {
-    return this.#ask("check", { text, params: JSON.stringify(params) });
+  check(program) {
+    return this.#ask("check", { program });
   }
 
-  describe(text, params = {}) {
-    return this.#ask("describe", { text, params: JSON.stringify(params) });
+  describe(program) {
+    return this.#ask("describe", { program });
   }
 
-  evaluate(text, inputs, params = {}) {
-    const given = { text, params: JSON.stringify(params), inputs: JSON.stringify(inputs) };
-    return this.#ask("evaluate", given);
+  evaluate(program, inputs, seed = 0) {
+    return this.#ask("evaluate", { program, inputs, seed });
   }
 
   format(text) {

@@ -13,9 +13,9 @@ function linked(addresses, work) {
 }
 
 const calls = {
-  check: ({ text, params }) => JSON.parse(tacit.check(text, params)),
-  describe: ({ text, params }) => JSON.parse(tacit.describe(text, params)),
-  evaluate: ({ text, params, inputs }) => JSON.parse(tacit.evaluate(text, params, inputs)),
+  check: ({ program }) => JSON.parse(tacit.check(JSON.stringify(program))),
+  describe: ({ program }) => JSON.parse(tacit.describe(JSON.stringify(program))),
+  evaluate: (order) => JSON.parse(tacit.evaluate(JSON.stringify(order))),
   format: ({ text }) => tacit.format(text),
   speed: ({ milliseconds }) => JSON.parse(tacit.speed(milliseconds)),
   generateIdentity: () => tacit.generate_identity(),
@@ -40,6 +40,8 @@ self.onmessage = async ({ data }) => {
     await ready;
     self.postMessage({ call: data.call, result: calls[data.name](data.given) });
   } catch (error) {
-    self.postMessage({ call: data.call, error: error.message });
+    // Tacit's own errors are JSON; others are the engine's.
+    const told = typeof error === "string" ? JSON.parse(error) : { message: String(error) };
+    self.postMessage({ call: data.call, error: told });
   }
 };

@@ -16,8 +16,9 @@ mod program;
 mod run;
 mod speed;
 
-use tacit::Identity;
-use wasm_bindgen::JsError;
+use serde_json::json;
+use tacit::{Category, Error, Identity};
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen]
@@ -32,41 +33,82 @@ pub fn start() {
     std::panic::set_hook(Box::new(|panic| tell(&panic.to_string())));
 }
 
-/// An error as JavaScript has it: its message.
-fn failed(error: impl ToString) -> JsError {
-    JsError::new(&error.to_string())
+/// What is wrong: in a sentence, and of which kind it is, for pages that act on it.
+#[derive(Debug)]
+struct Refused {
+    kind: &'static str,
+    message: String,
 }
 
-/// What is wrong with a program, as a JSON array; empty where it is right. `params` is a JSON object
-/// of whole numbers.
+impl From<String> for Refused {
+    fn from(message: String) -> Self {
+        let kind = "input";
+        Self { kind, message }
+    }
+}
+
+impl From<&str> for Refused {
+    fn from(message: &str) -> Self {
+        message.to_owned().into()
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        let kind = match error.category() {
+            Category::Usage => "usage",
+            Category::Input => "input",
+            Category::Peer => "misbehaved",
+            Category::Incompatible => "incompatible",
+            Category::Network => "network",
+            Category::Stock => "stock",
+            Category::Cancelled => "cancelled",
+        };
+        let message = error.to_string();
+        Self { kind, message }
+    }
+}
+
+/// An error as the worker takes it: the JSON of both its parts.
+fn failed(refused: impl Into<Refused>) -> JsValue {
+    let Refused { kind, message } = refused.into();
+    JsValue::from_str(&json!({ "kind": kind, "message": message }).to_string())
+}
+
+/// What is wrong with a program, as a JSON array; empty where it is right. `program` is JSON: see
+/// `program::Given`.
 ///
 /// # Errors
 ///
-/// `params` is something else.
+/// `program` is something else.
 #[wasm_bindgen]
-pub fn check(text: &str, params: &str) -> Result<String, JsError> {
-    program::check(text, params).map_err(failed)
+pub fn check(program: &str) -> Result<String, JsValue> {
+    let errors = program::check(program).map_err(failed)?;
+    Ok(errors.to_string())
 }
 
-/// The function of a program's `main`: its ports, owners, gates and digest, as JSON.
+/// A run of a program as JSON: its ports, and once its public inputs have values its gates, what each
+/// line costs, and its digests.
 ///
 /// # Errors
 ///
-/// The program is wrong, or its `main` cannot be run here.
+/// The program is wrong, or cannot be run here.
 #[wasm_bindgen]
-pub fn describe(text: &str, params: &str) -> Result<String, JsError> {
-    program::describe(text, params).map_err(failed)
+pub fn describe(program: &str) -> Result<String, JsValue> {
+    let described = program::describe(program).map_err(failed)?;
+    Ok(described.to_string())
 }
 
-/// The results of a program's `main` in the clear, as a JSON object of texts. `inputs` is a JSON
-/// object with each input's value.
+/// The results of a run in the clear, as a JSON array. `order` is JSON with a `program` and with
+/// `inputs`, each input's value.
 ///
 /// # Errors
 ///
 /// The program is wrong, or an input is missing or not of its type.
 #[wasm_bindgen]
-pub fn evaluate(text: &str, params: &str, inputs: &str) -> Result<String, JsError> {
-    program::evaluate(text, params, inputs).map_err(failed)
+pub fn evaluate(order: &str) -> Result<String, JsValue> {
+    let results = program::evaluate(order).map_err(failed)?;
+    Ok(results.to_string())
 }
 
 /// A program in the one format.
@@ -75,7 +117,7 @@ pub fn evaluate(text: &str, params: &str, inputs: &str) -> Result<String, JsErro
 ///
 /// It does not parse.
 #[wasm_bindgen]
-pub fn format(text: &str) -> Result<String, JsError> {
+pub fn format(text: &str) -> Result<String, JsValue> {
     program::format(text).map_err(failed)
 }
 
@@ -85,8 +127,8 @@ pub fn format(text: &str) -> Result<String, JsError> {
 ///
 /// The browser gives no randomness.
 #[wasm_bindgen]
-pub fn generate_identity() -> Result<String, JsError> {
-    let identity = Identity::generate().map_err(failed)?;
+pub fn generate_identity() -> Result<String, JsValue> {
+    let identity = Identity::generate().map_err(|error| failed(error.to_string()))?;
     Ok(String::clone(&identity.to_pem()))
 }
 
@@ -96,40 +138,41 @@ pub fn generate_identity() -> Result<String, JsError> {
 ///
 /// The text is no identity.
 #[wasm_bindgen]
-pub fn fingerprint(pem: &str) -> Result<String, JsError> {
-    let identity = Identity::from_pem(pem.as_bytes()).map_err(failed)?;
+pub fn fingerprint(pem: &str) -> Result<String, JsValue> {
+    let identity = Identity::from_pem(pem.as_bytes());
+    let identity = identity.map_err(|error| failed(error.to_string()))?;
     Ok(identity.fingerprint().to_string())
 }
 
-/// Runs a program's `main` with a peer over the link of this number, and gives results and cost as
-/// JSON. `order` is JSON: see `run::TwoParty`.
+/// Runs a program with a peer over the link of this number, and gives results and cost as JSON.
+/// `order` is JSON: see `run::two_party`.
 ///
 /// # Errors
 ///
 /// Whatever is wrong with the order, or ends the run.
 #[wasm_bindgen]
-pub fn run_two_party(link: u32, order: &str) -> Result<String, JsError> {
+pub fn run_two_party(link: u32, order: &str) -> Result<String, JsValue> {
     run::two_party(link, order).map_err(failed)
 }
 
 /// Runs a function of the library as the thin client of `outsourced`, over links to generator and
-/// cloud. `order` is JSON: see `run::Client`.
+/// cloud. `order` is JSON: see `run::client`.
 ///
 /// # Errors
 ///
 /// Whatever is wrong with the order, or ends the run.
 #[wasm_bindgen]
-pub fn run_client(generator: u32, cloud: u32, order: &str) -> Result<String, JsError> {
+pub fn run_client(generator: u32, cloud: u32, order: &str) -> Result<String, JsValue> {
     run::client(generator, cloud, order).map_err(failed)
 }
 
-/// Millions of AND gates a second that this device garbles and evaluates, as JSON, measured for
-/// about so many milliseconds each.
+/// Millions of AND gates a second that this device garbles and evaluates, as JSON. Each is measured
+/// for about this time.
 ///
 /// # Errors
 ///
-/// The browser gives no randomness.
+/// Never: the circuit is a valid one.
 #[wasm_bindgen]
-pub fn speed(milliseconds: u32) -> Result<String, JsError> {
+pub fn speed(milliseconds: u32) -> Result<String, JsValue> {
     speed::measure(milliseconds).map_err(failed)
 }

@@ -1,33 +1,151 @@
-//! A program as people type it: errors, ports, results in the clear.
+//! A program as people type it: errors, ports, costs, results in the clear. All of it is the
+//! language's own front end, which the command and the Python package have as well.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use tacit::{Function, Port, Recipient, Role, Value};
+use tacit::wipe_json;
 use tacit_language::lower::NoCircuitFiles;
-use tacit_language::program::{EntryId, EntryKind};
-use tacit_language::{Diagnostic, Loaded, NoFiles, ParamValues, SourceMap, Span};
-use zeroize::Zeroizing;
+use tacit_language::program::InputPort;
+use tacit_language::{
+    BorderError, Diagnostic, Loaded, NoFiles, ParamValues, PortValue, Signature, SourceMap, Span,
+    TypedFunction,
+};
+
+use crate::Refused;
 
 /// What a program is called in messages.
 const NAME: &str = "program.tacit";
+/// What its function is called.
+const STEM: &str = "program";
 
-/// What is wrong, in a sentence.
-pub(crate) type Refused = String;
-
-fn params(text: &str) -> Result<ParamValues, Refused> {
-    let wrong = || "params are a JSON object of whole numbers".to_owned();
-    let given: BTreeMap<String, Json> = serde_json::from_str(text).map_err(|_| wrong())?;
-    let mut params = ParamValues::new();
-    for (name, value) in given {
-        let number = value.to_string().parse().map_err(|_| wrong())?;
-        params.insert(name, number);
-    }
-    Ok(params)
+/// A program with values for its params and public inputs:
+///
+/// | member | what it is |
+/// |---|---|
+/// | `text` | the text |
+/// | `params` | a JSON object of whole numbers; may be left out |
+/// | `public` | a JSON object of the values that both parties agree on; may be left out |
+/// | `run` | which run it is; `main`, or the only one, if left out |
+pub(crate) struct Given {
+    loaded: Loaded,
+    params: ParamValues,
+    public: Json,
+    run: Option<String>,
 }
 
-fn loaded(text: &str) -> Loaded {
-    Loaded::new(NAME, text, &NoFiles)
+impl Given {
+    /// The program that `json` says.
+    pub(crate) fn new(json: &Json) -> Result<Self, Refused> {
+        let text = json["text"].as_str();
+        let text = text.ok_or("a program is a JSON object with its text")?;
+        Ok(Self {
+            loaded: Loaded::new(NAME, text, &NoFiles),
+            params: params(&json["params"])?,
+            public: json["public"].clone(),
+            run: json["run"].as_str().map(str::to_owned),
+        })
+    }
+
+    fn map(&self) -> &SourceMap {
+        self.loaded.source_map()
+    }
+
+    fn signature(&self) -> Result<Signature, BorderError> {
+        Signature::new(&self.loaded, &self.params, self.run.as_deref())
+    }
+
+    /// What both parties agree on.
+    fn public(&self, signature: &Signature) -> Result<BTreeMap<String, PortValue>, Refused> {
+        let wanted = |input: &InputPort| input.owner.is_none();
+        self.values(signature, &self.public, "public input", &wanted)
+    }
+
+    /// The function that two parties run.
+    pub(crate) fn function(&self) -> Result<TypedFunction, Refused> {
+        let signature = self.signature().map_err(|error| self.told(error))?;
+        let public = self.public(&signature)?;
+        TypedFunction::new(signature, STEM, &public, &NoCircuitFiles)
+            .map_err(|error| self.told(error))
+    }
+
+    /// The values that `given` has of the inputs that are `wanted`, which messages call `what`.
+    fn values(
+        &self,
+        signature: &Signature,
+        given: &Json,
+        what: &str,
+        wanted: &dyn Fn(&InputPort) -> bool,
+    ) -> Result<BTreeMap<String, PortValue>, Refused> {
+        let empty = serde_json::Map::new();
+        let given = match given {
+            Json::Null => &empty,
+            Json::Object(given) => given,
+            _ => return Err(format!("give each {what} by its name, in a JSON object").into()),
+        };
+        for name in given.keys() {
+            let input = signature.input(name).map_err(|error| self.told(error))?;
+            if !wanted(input) {
+                let input = signature.input_text(input);
+                return Err(format!("leave out {input}, which is no {what}").into());
+            }
+        }
+        let mut values = BTreeMap::new();
+        for input in signature.inputs().iter().filter(|input| wanted(input)) {
+            let value = match given.get(input.name.as_str()) {
+                None => {
+                    let input = signature.input_text(input);
+                    return Err(format!("give the {what} {input}").into());
+                }
+                Some(Json::String(text)) => signature.read_text(input, text),
+                Some(json) => signature.read_json(input, json),
+            };
+            let value = value.map_err(|error| self.told(error))?;
+            values.insert(input.name.to_string(), value);
+        }
+        Ok(values)
+    }
+
+    /// The values of a party's inputs.
+    pub(crate) fn inputs_of(
+        &self,
+        signature: &Signature,
+        party: usize,
+        given: &Json,
+    ) -> Result<BTreeMap<String, PortValue>, Refused> {
+        let what = format!("input of {}", signature.party_name(party));
+        let wanted = |input: &InputPort| input.owner == Some(party);
+        self.values(signature, given, &what, &wanted)
+    }
+
+    /// What is wrong, with the places of it in the program.
+    pub(crate) fn told(&self, error: BorderError) -> Refused {
+        match error {
+            BorderError::Program(errors) => {
+                let texts = errors.iter().map(|error| error.render(self.map(), false));
+                texts.collect::<Vec<_>>().join("\n\n").into()
+            }
+            other => other.to_string().into(),
+        }
+    }
+}
+
+fn params(given: &Json) -> Result<ParamValues, Refused> {
+    let wrong = || "params are a JSON object of whole numbers";
+    let mut params = ParamValues::new();
+    match given {
+        Json::Null => {}
+        Json::Object(given) => {
+            for (name, value) in given {
+                let text = value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned);
+                params.insert(name.clone(), text.trim().parse().map_err(|_| wrong())?);
+            }
+        }
+        _ => return Err(wrong().into()),
+    }
+    Ok(params)
 }
 
 /// Where a span is, in the units of JavaScript's strings.
@@ -61,138 +179,95 @@ fn error_json(map: &SourceMap, error: &Diagnostic) -> Json {
     })
 }
 
+fn parsed(text: &str) -> Result<Json, Refused> {
+    // The error's own text may quote a secret.
+    serde_json::from_str(text).map_err(|_| "the order is no JSON".into())
+}
+
 /// What is wrong with a program.
-pub(crate) fn check(text: &str, given: &str) -> Result<String, Refused> {
-    let loaded = loaded(text);
-    let errors = loaded.check(&params(given)?);
-    let map = loaded.source_map();
-    let errors: Vec<Json> = errors.iter().map(|error| error_json(map, error)).collect();
-    Ok(Json::from(errors).to_string())
+pub(crate) fn check(program: &str) -> Result<Json, Refused> {
+    let given = Given::new(&parsed(program)?)?;
+    let errors = given.loaded.check(&given.params);
+    let errors = errors.iter().map(|error| error_json(given.map(), error));
+    Ok(errors.collect())
 }
 
 /// A program in the one format.
 pub(crate) fn format(text: &str) -> Result<String, Refused> {
     tacit_language::format(NAME, text).map_err(|(map, errors)| {
         let texts = errors.iter().map(|error| error.render(&map, false));
-        texts.collect::<Vec<_>>().join("\n\n")
+        texts.collect::<Vec<_>>().join("\n\n").into()
     })
 }
 
-/// The function of a program's `main`.
-pub(crate) fn function(text: &str, given: &str) -> Result<Function, Refused> {
-    let loaded = loaded(text);
-    let rendered = |errors: &[Diagnostic]| {
-        let texts = errors
-            .iter()
-            .map(|error| error.render(loaded.source_map(), false));
-        texts.collect::<Vec<_>>().join("\n\n")
+/// The ports of a run and, once its public inputs have values, what it costs.
+pub(crate) fn describe(program: &str) -> Result<Json, Refused> {
+    let given = Given::new(&parsed(program)?)?;
+    let signature = given.signature().map_err(|error| given.told(error))?;
+    let mut described = signature.to_json();
+    let public = match given.public(&signature) {
+        Ok(public) => public,
+        Err(refused) => {
+            described["wanted"] = refused.message.into();
+            return Ok(described);
+        }
     };
-    let program = loaded
-        .program(&params(given)?)
-        .map_err(|errors| rendered(&errors))?;
-    let mut entries = program.entries.iter();
-    let main = entries
-        .position(|entry| entry.kind == EntryKind::Main)
-        .ok_or("the program has no `main`; write one to run it")?;
-    let lowered = program
-        .lower("main", EntryId(main as u32), &NoCircuitFiles)
-        .map_err(|error| rendered(&[error]))?;
-    match lowered.random.is_empty() {
-        true => Ok(lowered.function),
-        false => Err("`main` draws random bits; give them as inputs here".to_owned()),
-    }
+    let made = TypedFunction::with_costs(signature, STEM, &public, &NoCircuitFiles);
+    let (typed, costs) = made.map_err(|error| given.told(error))?;
+    let lines = costs.by_line(given.map()).into_iter().map(|(line, cost)| {
+        json!({
+            "file": given.map().file(line.file).name,
+            "line": line.number,
+            "and_gates": cost.and_gates,
+            "own_and_gates": cost.own_and_gates,
+        })
+    });
+    let function = typed.function();
+    described["meaning"] = typed.meaning().to_string().into();
+    described["digest"] = function.digest().to_string().into();
+    described["and_gates"] = function.and_gates().into();
+    described["xor_gates"] = function.xor_gates().into();
+    described["lines"] = lines.collect();
+    Ok(described)
 }
 
-fn port_json(port: &Port, party: &str) -> Json {
-    json!({ "name": port.name, "type": port.ty.to_string(), "party": party })
-}
-
-/// Ports, owners, gates and digest of a program's `main`.
-pub(crate) fn describe(text: &str, given: &str) -> Result<String, Refused> {
-    let function = function(text, given)?;
-    let inputs = function.inputs().iter();
-    let inputs: Vec<Json> = inputs
-        .map(|input| port_json(&input.port, input.owner.name()))
-        .collect();
-    let outputs = function.outputs().iter();
-    let outputs: Vec<Json> = outputs
-        .map(|output| port_json(&output.port, output.recipient.name()))
-        .collect();
-    Ok(json!({
-        "inputs": inputs,
-        "outputs": outputs,
-        "and_gates": function.and_gates(),
-        "xor_gates": function.xor_gates(),
-        "table_bytes": 32 * function.and_gates(),
-        "digest": function.digest().to_string(),
+/// A result as pages have it.
+pub(crate) fn result_json(signature: &Signature, name: &str, value: &PortValue) -> Json {
+    let rows = signature.rows(value);
+    json!({
+        "name": name,
+        "text": signature.text(value),
+        "value": signature.json(value),
+        "table": rows.map(|(columns, rows)| json!({ "columns": columns, "rows": rows })),
     })
-    .to_string())
 }
 
-/// The value of each of a function's inputs that belong to one of `roles`, from a JSON object, which
-/// has no others.
-pub(crate) fn values(
-    function: &Function,
-    roles: &[Role],
-    given: &Json,
-) -> Result<BTreeMap<String, Value>, Refused> {
-    let given = given
-        .as_object()
-        .ok_or("inputs are a JSON object of names and values")?;
-    let mut values = BTreeMap::new();
-    let wanted = function.inputs().iter();
-    for input in wanted.filter(|input| roles.contains(&input.owner)) {
-        let port = &input.port;
-        let value = match given.get(&port.name) {
-            None => Err(format!("give the input {} ({})", port.name, port.ty)),
-            Some(Json::String(text)) => port.parse_value(text).map_err(|error| error.to_string()),
-            Some(json) => port
-                .value_from_json(json)
-                .map_err(|error| error.to_string()),
-        };
-        values.insert(port.name.clone(), value?);
-    }
-    match given.keys().find(|name| !values.contains_key(*name)) {
-        Some(name) => Err(format!("there is no input {name} of this party")),
-        None => Ok(values),
-    }
+/// The results of a run in the clear, for all inputs of both parties. `order` has a `program`,
+/// `inputs`, and the `seed` of what the run draws at random.
+pub(crate) fn evaluate(order: &str) -> Result<Json, Refused> {
+    let mut order = parsed(order)?;
+    let inputs = order["inputs"].take();
+    let results = evaluated(&order, &inputs);
+    wipe_json(inputs);
+    results
 }
 
-/// Results as a JSON object of texts.
-pub(crate) fn texts(outputs: &BTreeMap<String, Value>) -> Json {
-    let texts = outputs.iter();
-    texts
-        .map(|(name, value)| (name.clone(), Json::from(value.to_text())))
-        .collect::<serde_json::Map<_, _>>()
-        .into()
-}
-
-/// The results of a program's `main` in the clear.
-pub(crate) fn evaluate(text: &str, given: &str, inputs: &str) -> Result<String, Refused> {
-    let function = function(text, given)?;
-    let inputs: Json = serde_json::from_str(inputs).map_err(|error| error.to_string())?;
-    let values = values(&function, &[Role::Garbler, Role::Evaluator], &inputs)?;
-    let mut bits = Zeroizing::new(Vec::new());
-    for input in function.inputs() {
-        bits.extend_from_slice(&values[&input.port.name].to_bits());
-    }
-    let results = Zeroizing::new(function.evaluate(&bits));
-    let mut rest = results.as_slice();
-    let mut outputs = serde_json::Map::new();
-    for output in function.outputs() {
-        let (value, after) = rest
-            .split_at_checked(output.port.ty.width())
-            .ok_or("the function gives fewer bits than its ports have")?;
-        let value = Value::from_bits(&output.port.ty, value).map_err(|error| error.to_string())?;
-        let to = match output.recipient {
-            Recipient::Both => "both",
-            other => other.name(),
-        };
-        let result = json!({ "value": value.to_text(), "to": to });
-        outputs.insert(output.port.name.clone(), result);
-        rest = after;
-    }
-    Ok(Json::from(outputs).to_string())
+fn evaluated(order: &Json, inputs: &Json) -> Result<Json, Refused> {
+    let given = Given::new(&order["program"])?;
+    let signature = given.signature().map_err(|error| given.told(error))?;
+    let mut values = given.public(&signature)?;
+    let secret = |input: &InputPort| input.owner.is_some();
+    values.extend(given.values(&signature, inputs, "input", &secret)?);
+    let seed = order["seed"].as_u64().unwrap_or(0);
+    let results = signature.evaluate(&values, seed);
+    let results = results.map_err(|error| given.told(error))?;
+    let ports = signature.results().iter().zip(&results);
+    let results = ports.map(|(port, value)| {
+        let mut json = result_json(&signature, port.name.as_str(), value);
+        json["to"] = port.to.map_or("both", |to| signature.party_name(to)).into();
+        json
+    });
+    Ok(results.collect())
 }
 
 #[cfg(test)]
@@ -202,20 +277,60 @@ mod tests {
     const RICHER: &str = "parties alice, bob;\n\n\
         main(a: u8 of alice, b: u8 of bob) -> (richer: bool to both) {\n    a > b\n}\n";
 
+    const RICH: &str = "parties alice, bob;\n\n\
+        enum Color { Red, Green }\n\n\
+        struct Car {\n    color: Color,\n    price: u16,\n}\n\n\
+        main(car: Car of alice, limit: u16 public) -> (cheap: bool to bob, paint: Color to bob) {\n    \
+        (car.price < limit, car.color)\n}\n";
+
+    fn program(text: &str, public: Json) -> Json {
+        json!({ "text": text, "public": public })
+    }
+
+    fn evaluated(program: Json, inputs: Json) -> Result<Json, Refused> {
+        evaluate(&json!({ "program": program, "inputs": inputs }).to_string())
+    }
+
     #[test]
     fn a_right_program_has_no_errors_and_is_evaluated() {
-        assert_eq!(check(RICHER, "{}").unwrap(), "[]");
-        let found = evaluate(RICHER, "{}", r#"{"a": "7", "b": 5}"#).unwrap();
-        assert_eq!(found, r#"{"richer":{"to":"both","value":"1"}}"#);
-        let described: Json = serde_json::from_str(&describe(RICHER, "{}").unwrap()).unwrap();
-        assert_eq!(described["inputs"][1]["party"], "evaluator");
+        let richer = program(RICHER, Json::Null);
+        assert_eq!(check(&richer.to_string()).unwrap(), json!([]));
+        let found = evaluated(richer.clone(), json!({ "a": "7", "b": 5 })).unwrap();
+        assert_eq!(found[0]["text"], "true");
+        assert_eq!(found[0]["to"], "both");
+        let described = describe(&richer.to_string()).unwrap();
+        assert_eq!(described["inputs"][1]["owner"], "bob");
         assert_eq!(described["and_gates"], 8);
+        let line = json!({
+            "file": NAME, "line": 4, "and_gates": 8, "own_and_gates": 8,
+        });
+        assert_eq!(described["lines"], json!([line]));
+    }
+
+    #[test]
+    fn structs_enums_and_public_values_are_those_of_the_language() {
+        let unsaid = describe(&program(RICH, Json::Null).to_string()).unwrap();
+        assert!(
+            unsaid["wanted"]
+                .as_str()
+                .unwrap()
+                .contains("limit: u16 public")
+        );
+        assert!(unsaid["lines"].is_null());
+        let agreed = program(RICH, json!({ "limit": "900" }));
+        let described = describe(&agreed.to_string()).unwrap();
+        assert_eq!(described["types"].as_array().unwrap().len(), 2);
+        assert!(described["and_gates"].as_u64().unwrap() > 0);
+        let inputs = json!({ "car": r#"{"color": "Green", "price": 899}"# });
+        let found = evaluated(agreed, inputs).unwrap();
+        assert_eq!(found[0]["value"], true);
+        assert_eq!(found[1]["text"], "Green");
     }
 
     #[test]
     fn an_error_is_placed_in_units_of_javascript() {
         let text = RICHER.replace("a > b", "// 𝔸é\n    a > c");
-        let errors: Json = serde_json::from_str(&check(&text, "{}").unwrap()).unwrap();
+        let errors = check(&program(&text, Json::Null).to_string()).unwrap();
         let units: Vec<u16> = text.encode_utf16().collect();
         let at = |end: &str| errors[0]["at"][end].as_u64().unwrap() as usize;
         let marked = String::from_utf16(&units[at("from")..at("to")]).unwrap();
@@ -225,15 +340,15 @@ mod tests {
     #[test]
     fn inputs_that_are_missing_unknown_or_wrong_are_refused() {
         for (inputs, part) in [
-            (r#"{"a": 7}"#, "give the input b"),
-            (r#"{"a": 7, "b": 5, "c": 1}"#, "no input c"),
-            (r#"{"a": 700, "b": 5}"#, "a"),
-            ("[]", "JSON object"),
-            ("{", "EOF"),
+            (json!({ "a": 7 }), "give the input b: u8 of bob"),
+            (json!({ "a": 7, "b": 5, "c": 1 }), "no input \"c\""),
+            (json!({ "a": 700, "b": 5 }), "a"),
+            (json!([]), "JSON object"),
         ] {
-            let error = evaluate(RICHER, "{}", inputs).unwrap_err();
-            assert!(error.contains(part), "{inputs}: {error}");
+            let error = evaluated(program(RICHER, Json::Null), inputs.clone()).unwrap_err();
+            assert!(error.message.contains(part), "{inputs}: {}", error.message);
         }
-        assert!(check(RICHER, r#"{"n": 1.5}"#).is_err());
+        let wrong = json!({ "text": RICHER, "params": { "n": 1.5 } });
+        assert!(check(&wrong.to_string()).is_err());
     }
 }

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tacit::{
-    ChainVersion, Channel, Error, Fingerprint, Identity, Job, Outcome, OutsourcedJob,
-    OutsourcedParameters, Role, Session, Settings, Side, Transport, library,
+    ChainVersion, Channel, Fingerprint, Function, Identity, Job, Outcome, OutsourcedJob,
+    OutsourcedParameters, Role, Session, Settings, Side, Transport, Value, library, wipe_json,
 };
 
+use crate::Refused;
 use crate::link;
-use crate::program::{self, Refused, texts};
+use crate::program::{Given, result_json};
 
 /// How long a person may take between two messages of the other tab or device.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -17,11 +18,16 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A member of an order that is a text.
 fn text<'o>(order: &'o Json, name: &str) -> Result<&'o str, Refused> {
     let member = order[name].as_str();
-    member.ok_or_else(|| format!("the order's {name:?} is missing or is no text"))
+    member.ok_or_else(|| format!("the order's {name:?} is missing or is no text").into())
 }
 
-fn order(text: &str) -> Result<Json, Refused> {
-    serde_json::from_str(text).map_err(|error| format!("the order is no JSON: {error}"))
+/// The order, and the inputs that were in it.
+fn order(text: &str) -> Result<(Json, Json), Refused> {
+    // The error's own text may quote a secret.
+    let order: Result<Json, _> = serde_json::from_str(text);
+    let mut order = order.map_err(|_| "the order is no JSON")?;
+    let inputs = order["inputs"].take();
+    Ok((order, inputs))
 }
 
 fn settings() -> Settings {
@@ -31,7 +37,7 @@ fn settings() -> Settings {
     }
 }
 
-fn outcome_json(outcome: &Outcome) -> Json {
+fn outcome_json(outcome: &Outcome, results: Json) -> Json {
     let phases = outcome.cost.phases.iter();
     let phases: Vec<Json> = phases
         .map(|phase| {
@@ -45,7 +51,7 @@ fn outcome_json(outcome: &Outcome) -> Json {
         })
         .collect();
     json!({
-        "outputs": texts(&outcome.outputs),
+        "results": results,
         "threat_model": outcome.threat_model.to_string(),
         "security_bits": outcome.statistical_security_bits,
         "chain": outcome.chain.map(|chain| chain.to_string()),
@@ -58,42 +64,69 @@ fn outcome_json(outcome: &Outcome) -> Json {
 ///
 /// | member | what it is |
 /// |---|---|
-/// | `program`, `params` | the text, and a JSON object of whole numbers |
-/// | `role` | `garbler`, who listens, or `evaluator`, who connects |
+/// | `program` | see [`Given`] |
+/// | `party` | the name of this party, as the program has it |
 /// | `protocol` | `direct` or `authenticated` |
 /// | `inputs` | a JSON object of this party's inputs |
 /// | `identity`, `peer` | this party's PEM text and the other's fingerprint; without them there is no TLS, for two tabs of one browser |
 pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refused> {
-    let order = order(text_of_order)?;
-    let function = program::function(text(&order, "program")?, &order["params"].to_string())?;
-    let (role, side) = match text(&order, "role")? {
-        "garbler" => (Role::Garbler, Side::Listening),
-        "evaluator" => (Role::Evaluator, Side::Connecting),
-        other => return Err(format!("there is no role {other:?}")),
-    };
-    let mut job = Job::new(&function, role);
+    let (order, given) = order(text_of_order)?;
+    let program = Given::new(&order["program"])?;
+    let typed = program.function()?;
+    let signature = typed.signature();
+    let party = signature.party(text(&order, "party")?);
+    let party = party.map_err(|error| program.told(error))?;
+    let values = program.inputs_of(signature, party, &given);
+    wipe_json(given);
+    let mut random = Ok(());
+    let mut draw = |bytes: &mut [u8]| random = random.and(getrandom::fill(bytes));
+    let inputs = typed.inputs(party, &values?, &mut draw);
+    let inputs = inputs.map_err(|error| program.told(error))?;
+    random.map_err(|_| "the browser gives no randomness")?;
+    let role = signature.role(party);
+    let mut job = Job::new(typed.function(), role);
     match text(&order, "protocol")? {
         "direct" => {}
         "authenticated" => job = job.authenticated(),
-        other => return Err(format!("{other:?} does not run in a browser")),
+        other => return Err(format!("{other:?} does not run in a browser").into()),
     }
-    for (name, value) in program::values(&function, &[role], &order["inputs"])? {
+    for (name, value) in inputs {
         job = job.input(&name, value);
     }
-    let transport = link::transport(link);
-    let session = match (order["identity"].as_str(), order["peer"].as_str()) {
-        (Some(identity), Some(peer)) => authenticated(transport, side, identity, peer)?,
-        _ => Session::over(Channel::over(transport), side, None).map_err(told)?,
+    let side = match role {
+        Role::Garbler => Side::Listening,
+        Role::Evaluator => Side::Connecting,
     };
-    let mut session = session;
-    let outcome = job.run(&mut session).map_err(told)?;
+    let transport = link::transport(link);
+    let mut session = match (order["identity"].as_str(), order["peer"].as_str()) {
+        (Some(identity), Some(peer)) => authenticated(transport, side, identity, peer)?,
+        _ => Session::over(Channel::over(transport), side, None)?,
+    };
+    let outcome = job.run(&mut session)?;
     // The result is here; a peer that has already left takes nothing from it.
     let _ = session.close();
-    Ok(outcome_json(&outcome).to_string())
+    let results = typed.results(&outcome.outputs);
+    let results = results.map_err(|error| program.told(error))?;
+    let results = results.iter();
+    let results = results.map(|(name, value)| result_json(signature, name, value));
+    Ok(outcome_json(&outcome, results.collect()).to_string())
 }
 
-fn told(error: Error) -> Refused {
-    error.to_string()
+/// The values of the evaluator's inputs of a function of the library.
+fn values(function: &Function, given: &Json) -> Result<Vec<(String, Value)>, Refused> {
+    let wanted = function.inputs().iter();
+    let wanted = wanted.filter(|input| input.owner == Role::Evaluator);
+    let mut values = Vec::new();
+    for port in wanted.map(|input| &input.port) {
+        let value = match &given[&port.name] {
+            Json::Null => return Err(format!("give the input {} ({})", port.name, port.ty).into()),
+            Json::String(text) => port.parse_value(text),
+            json => port.value_from_json(json),
+        };
+        let value = value.map_err(|error| error.to_string())?;
+        values.push((port.name.clone(), value));
+    }
+    Ok(values)
 }
 
 /// A session in which TLS proves both identities.
@@ -105,7 +138,8 @@ fn authenticated(
 ) -> Result<Session, Refused> {
     let identity = Identity::from_pem(identity.as_bytes()).map_err(|error| error.to_string())?;
     let peer: Fingerprint = peer.parse().map_err(|error| format!("{error}"))?;
-    Session::over_transport(transport, side, &identity, &peer, &settings()).map_err(told)
+    let session = Session::over_transport(transport, side, &identity, &peer, &settings());
+    Ok(session?)
 }
 
 /// A run of a function of the library as the thin client of `outsourced`:
@@ -119,20 +153,23 @@ fn authenticated(
 /// | `generator`, `cloud` | fingerprints of the servers |
 /// | `pin` | the chain of an earlier run, from which on this one runs; or null |
 pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<String, Refused> {
-    let order = order(text_of_order)?;
+    let (order, given) = order(text_of_order)?;
     let params = serde_json::from_value(order["params"].clone());
-    let params = params.map_err(|_| "params are a JSON object of whole numbers".to_owned())?;
-    let function = library::function(text(&order, "function")?, &params).map_err(told)?;
+    let params = params.map_err(|_| "params are a JSON object of whole numbers")?;
+    let function = library::function(text(&order, "function")?, &params)?;
     let number = |name: &str| {
         let number = order[name].as_u64();
-        number.ok_or_else(|| format!("the order's {name:?} is missing or is no whole number"))
+        let wrong = || format!("the order's {name:?} is missing or is no whole number");
+        number.ok_or_else(|| Refused::from(wrong()))
     };
     let copies = u32::try_from(number("copies")?).map_err(|error| error.to_string())?;
     let bits = u8::try_from(number("security_bits")?).map_err(|error| error.to_string())?;
     let parameters =
         OutsourcedParameters::malicious(copies, bits).map_err(|error| error.to_string())?;
     let mut job = OutsourcedJob::new(&function, parameters).patience(PATIENCE);
-    for (name, value) in program::values(&function, &[Role::Evaluator], &order["inputs"])? {
+    let values = values(&function, &given);
+    wipe_json(given);
+    for (name, value) in values? {
         job = job.input(&name, value);
     }
     if let Some(pin) = order["pin"].as_str() {
@@ -143,14 +180,24 @@ pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<
     let meet = |link, peer| {
         let transport = link::transport(link);
         authenticated(transport, Side::Connecting, identity, text(&order, peer)?)
-            .map_err(|error| format!("{peer}: {error}"))
+            .map_err(|refused| in_session_with(peer, refused))
     };
     let mut generator = meet(generator, "generator")?;
     let mut cloud = meet(cloud, "cloud")?;
-    let outcome = job.evaluate(&mut generator, &mut cloud).map_err(told)?;
+    let outcome = job.evaluate(&mut generator, &mut cloud)?;
     for session in [generator, cloud] {
         // The results are here; a server that has already left takes nothing from them.
         let _ = session.close();
     }
-    Ok(outcome_json(&outcome).to_string())
+    let outputs = outcome.outputs.iter();
+    let results = outputs.map(|(name, value)| {
+        json!({ "name": name, "text": value.to_text(), "value": value.to_json(), "table": null })
+    });
+    Ok(outcome_json(&outcome, results.collect()).to_string())
+}
+
+/// What is wrong where a session with this server is made.
+fn in_session_with(server: &str, refused: Refused) -> Refused {
+    let message = format!("in the session with the {server}: {}", refused.message);
+    Refused { message, ..refused }
 }

@@ -9,6 +9,8 @@ use tacit_garble::{Evaluator, Garbler, HalfGates, Scheme};
 use tacit_kernels::{Block, Construction, Cpu, Prg};
 use web_time::Instant;
 
+use crate::Refused;
+
 const WIDTH: u32 = 1024;
 const LAYERS: u32 = 64;
 
@@ -35,7 +37,7 @@ fn rate(program: &Program, time: Duration, mut run: impl FnMut()) -> f64 {
 }
 
 /// What this device garbles and evaluates.
-pub(crate) fn measure(milliseconds: u32) -> Result<String, String> {
+pub(crate) fn measure(milliseconds: u32) -> Result<String, Refused> {
     let time = Duration::from_millis(u64::from(milliseconds));
     let program = Program::compile(&layers()?);
     let cpu = Cpu::detect();

@@ -96,6 +96,7 @@ fn file(folder: &Path, path: &str) -> Option<(&'static str, Vec<u8>)> {
         "wasm" => "application/wasm",
         "json" => "application/json",
         "svg" => "image/svg+xml",
+        "tacit" => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
     };
     // A link that leads out of the folder is not followed.
