@@ -1,27 +1,33 @@
 // The friend finder: one square of a map that two servers hold garbled.
 import { Tacit } from "../tacit/tacit.js";
 import { forget, get, getSecret, put, putSecret } from "../tacit/keep.js";
+import { $, element, show, styled } from "../page.js";
 
-const COLUMNS = 16;
-const $ = (id) => document.getElementById(id);
-const say = (text, kind = "") => {
-  const said = document.createElement("p");
-  said.textContent = text;
-  said.className = kind;
-  $("answer").replaceChildren(said);
-};
+const KEY = "friend finder identity";
+const KEPT = "friend finder";
 
 let setting;
+let columns;
 let chosen = null;
 let me = null;
 let busy = false;
 const tacit = new Tacit();
 
-const nameOfCell = (cell) =>
-  `${String.fromCharCode(65 + (cell % COLUMNS))}${Math.floor(cell / COLUMNS) + 1}`;
+function say(kind, ...sentences) {
+  show($("answer"), ...sentences.map((sentence) => styled("p", kind, sentence)));
+}
+
+/** A square's name: a letter or two for its column, and its row. */
+function nameOfCell(cell) {
+  const column = cell % columns;
+  const letter = (place) => String.fromCharCode(65 + place);
+  const before = column < 26 ? "" : letter(Math.floor(column / 26) - 1);
+  return `${before}${letter(column % 26)}${Math.floor(cell / columns) + 1}`;
+}
+
 const nameOf = (id) => setting.people[id] ?? `number ${id}`;
 
-function buttons() {
+function showButtons() {
   $("set").disabled = busy || me === null || chosen === null;
   $("leave").disabled = busy || me === null;
   $("cancel").disabled = !busy;
@@ -30,23 +36,37 @@ function buttons() {
 
 function choose(cell) {
   const cells = $("grid").children;
-  if (chosen !== null) {
-    cells[chosen].setAttribute("aria-checked", "false");
+  for (const one of cells) {
+    one.tabIndex = -1;
+    one.setAttribute("aria-checked", "false");
   }
-  for (const one of cells) one.tabIndex = -1;
   chosen = cell;
   cells[cell].setAttribute("aria-checked", "true");
   cells[cell].tabIndex = 0;
   cells[cell].focus();
   $("chosen").textContent = `Square ${nameOfCell(cell)} is chosen.`;
-  buttons();
+  showButtons();
 }
 
-const STEPS = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -COLUMNS, ArrowDown: COLUMNS };
+/** The square that an arrow key leads to, if there is one. */
+function neighbour(cell, key) {
+  const column = cell % columns;
+  const next = {
+    ArrowLeft: column > 0 ? cell - 1 : -1,
+    ArrowRight: column < columns - 1 ? cell + 1 : -1,
+    ArrowUp: cell - columns,
+    ArrowDown: cell + columns,
+    Home: cell - column,
+    End: cell - column + columns - 1,
+  }[key];
+  return next >= 0 && next < setting.cells ? next : null;
+}
 
 function drawGrid() {
+  columns = 2 ** Math.ceil(Math.log2(setting.cells) / 2);
+  $("grid").style.setProperty("--columns", columns);
   const cells = Array.from({ length: setting.cells }, (_, cell) => {
-    const button = document.createElement("button");
+    const button = element("button");
     button.type = "button";
     button.setAttribute("role", "radio");
     button.setAttribute("aria-checked", "false");
@@ -54,14 +74,20 @@ function drawGrid() {
     button.tabIndex = cell === 0 ? 0 : -1;
     button.onclick = () => choose(cell);
     button.onkeydown = (event) => {
-      const next = cell + (STEPS[event.key] ?? NaN);
-      if (!(next >= 0 && next < setting.cells)) return;
+      const next = neighbour(cell, event.key);
+      if (next === null) return;
       event.preventDefault();
       choose(next);
     };
     return button;
   });
-  $("grid").replaceChildren(...cells);
+  show($("grid"), ...cells);
+}
+
+/** Marks the square where this person is, for as long as the page is open; null for none. */
+function markPlace(place) {
+  for (const one of $("grid").children) one.removeAttribute("aria-current");
+  if (place !== null) $("grid").children[place].setAttribute("aria-current", "location");
 }
 
 /** An invitation is in the part of the address that no server is told; it is taken out of it. */
@@ -72,27 +98,53 @@ async function takeInvitation() {
   const text = atob(invitation.replaceAll("-", "+").replaceAll("_", "/"));
   const { id, key } = JSON.parse(text);
   await tacit.fingerprint(key);
-  await putSecret("friend finder identity", key);
-  await put("friend finder", { id });
+  await putSecret(KEY, key);
+  await put(KEPT, { id });
 }
 
 async function whoAmI() {
-  const identity = await getSecret("friend finder identity");
-  const kept = await get("friend finder");
+  const identity = await getSecret(KEY);
+  const kept = await get(KEPT);
   me = identity && kept ? { identity, id: kept.id } : null;
   $("who").textContent = me
     ? `You are ${nameOf(me.id)}.`
     : "You have no invitation yet. Open the link that you were sent.";
-  buttons();
+  if (kept?.cut) say("wrong", CUT);
+  showButtons();
+}
+
+const CUT =
+  "Your last move was cut off. You learnt nothing from it, and this page cannot know whether the " +
+  "servers made it. Set your place again to be sure.";
+
+/** What to tell of an error, by its kind. */
+function failure({ kind, message }) {
+  const told = `The reason given: ${message}.`;
+  switch (kind) {
+    case "misbehaved":
+      return [
+        "A server cheated or broke the protocol. You learnt nothing from it, and this page keeps " +
+          "nothing of what it sent. Tell your friends before anybody uses this map again.",
+        told,
+      ];
+    case "cancelled":
+      return [CUT];
+    case "network":
+      return [`A server cannot be reached, or it left. ${CUT}`, told];
+    default:
+      return [`A server refused, or could not do it. ${CUT}`, told];
+  }
 }
 
 async function move(cell, done) {
   busy = true;
-  buttons();
-  const began = performance.now();
-  say("Asking both servers…");
+  showButtons();
+  const begun = performance.now();
+  say("", "Asking both servers…");
   try {
-    const kept = await get("friend finder");
+    const kept = await get(KEPT);
+    // Whoever reloads the page now learns from this that the move was cut off.
+    await put(KEPT, { ...kept, cut: true });
     const order = {
       function: "friend-map-set",
       params: { cells: setting.cells, id_bits: setting.id_bits },
@@ -106,36 +158,44 @@ async function move(cell, done) {
     };
     const [generator, cloud] = [setting.generator, setting.cloud].map(({ url }) => ({ url }));
     const found = await tacit.runClient(generator, cloud, order);
-    await put("friend finder", { ...kept, pin: found.chain });
-    const seconds = ((performance.now() - began) / 1000).toFixed(1);
-    done(Number(found.outputs.occupant), seconds);
+    await put(KEPT, { id: kept.id, pin: found.chain });
+    const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+    done(found.results.find(({ name }) => name === "occupant").value, `It took ${seconds} s.`);
   } catch (error) {
-    say(`Nothing was learnt, and nothing is kept of it: ${error.message}`, "wrong");
+    markPlace(null);
+    say("wrong", ...failure(error));
   }
   busy = false;
-  buttons();
+  showButtons();
 }
 
-$("set").onclick = () =>
-  move(chosen, (occupant, seconds) => {
-    const place = nameOfCell(chosen);
+$("set").onclick = () => {
+  const place = chosen;
+  move(place, (occupant, time) => {
+    const name = nameOfCell(place);
     if (occupant === 0 || occupant === me.id) {
-      say(`You are in ${place} now, and nobody else is. (${seconds} s)`, "right");
+      markPlace(place);
+      say("right", `You are in ${name} now, and nobody else is. ${time}`);
     } else {
-      say(`${nameOf(occupant)} is in ${place}! You did not move there. (${seconds} s)`, "right");
+      say("right", `${nameOf(occupant)} is in ${name}! You did not move there. ${time}`);
     }
   });
+};
 
 $("leave").onclick = () =>
-  move(setting.cells, (_, seconds) => say(`You left the map. (${seconds} s)`, "right"));
+  move(setting.cells, (_, time) => {
+    markPlace(null);
+    say("right", `You left the map. ${time}`);
+  });
 
 $("cancel").onclick = () => tacit.cancel();
 
 $("forget").onclick = async () => {
-  await forget("friend finder identity");
-  await forget("friend finder");
+  await forget(KEY);
+  await forget(KEPT);
+  markPlace(null);
   await whoAmI();
-  say("This device has forgotten you. The servers know your key until they are told otherwise.");
+  say("", "This device has forgotten you. The servers know your key until they are told otherwise.");
 };
 
 try {
@@ -143,6 +203,8 @@ try {
   drawGrid();
   await takeInvitation();
   await whoAmI();
+  // Without it the page works as well, but not without a network.
+  navigator.serviceWorker?.register("../service-worker.js").catch(() => {});
 } catch (error) {
   $("who").textContent = `The page could not start: ${error.message}`;
 }

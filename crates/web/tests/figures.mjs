@@ -1,0 +1,106 @@
+// What the browser does in which time, as one record in JSON; run by scripts/web figures.
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+import { browse, open, person, servePages, site, startFriendFinder, stop, stopAll } from "./scene.mjs";
+
+const RUNS = 5;
+
+/** The median, least and greatest of some numbers. */
+function spread(numbers) {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const round = (number) => Number(number.toFixed(3));
+  return {
+    median: round(sorted[sorted.length >> 1]),
+    least: round(sorted[0]),
+    greatest: round(sorted.at(-1)),
+  };
+}
+
+/** Bytes of the package, as they are and each file compressed by itself. */
+function sizes() {
+  const files = readdirSync(path.join(site, "tacit")).filter((name) => !name.endsWith(".d.ts"));
+  const bytes = files.map((name) => readFileSync(path.join(site, "tacit", name)));
+  const sum = (sizes) => sizes.reduce((sum, size) => sum + size, 0);
+  return {
+    package_bytes: sum(bytes.map((one) => one.length)),
+    package_gzip_bytes: sum(bytes.map((one) => gzipSync(one, { level: 9 }).length)),
+  };
+}
+
+/** From the address to a program that is checked and can be run, in fresh profiles. */
+async function firstUse(browser, address) {
+  const times = [];
+  for (let run = 0; run < RUNS; run++) {
+    const context = await person(browser);
+    const begun = performance.now();
+    const page = await open(context, `${address}playground/`);
+    await page.locator("#start:enabled").waitFor();
+    times.push(performance.now() - begun);
+    await context.close();
+  }
+  return spread(times);
+}
+
+async function speeds(browser, address) {
+  const context = await person(browser);
+  const page = await open(context, `${address}playground/`);
+  const found = [];
+  for (let run = 0; run < RUNS; run++) {
+    const measure = async () => {
+      const { Tacit } = await import("/tacit/tacit.js");
+      const tacit = new Tacit();
+      const found = await tacit.speed(1000);
+      tacit.close();
+      return found;
+    };
+    found.push(await page.evaluate(measure));
+  }
+  await context.close();
+  return {
+    backend: found[0].backend,
+    garble_mands_per_s: spread(found.map((one) => one.garble_mands_per_s)),
+    evaluate_mands_per_s: spread(found.map((one) => one.evaluate_mands_per_s)),
+  };
+}
+
+/** Moves on a map, from the button to the answer. */
+async function moves(browser, cells, profile) {
+  const finder = await startFriendFinder(1, { PROFILE: profile, CELLS: String(cells) });
+  const page = await open(await person(browser), finder.invitations[0]);
+  const times = [];
+  for (const square of ["A1", "B1", "C1", "D1", "E1", "F1"]) {
+    await page.getByRole("radio", { name: square, exact: true }).click();
+    const begun = performance.now();
+    await page.getByRole("button", { name: "Set my place" }).click();
+    await page.getByText(`You are in ${square} now`).waitFor();
+    times.push((performance.now() - begun) / 1000);
+  }
+  await stop(finder.script);
+  return { cells, copies: 256, seconds: spread(times) };
+}
+
+const servers = process.argv[2] ?? "dev";
+const browser = await browse();
+try {
+  const address = await servePages(site);
+  const record = {
+    cpu: os.cpus()[0].model,
+    cpus: os.cpus().length,
+    load_before: os.loadavg()[0],
+    browser: browser.version(),
+    servers,
+    commit: execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim(),
+    ...sizes(),
+    first_use_ms: await firstUse(browser, address),
+    ...(await speeds(browser, address)),
+    moves: [await moves(browser, 256, servers), await moves(browser, 2048, servers)],
+    load_after: os.loadavg()[0],
+  };
+  console.log(JSON.stringify(record, null, 2));
+} finally {
+  await browser.close();
+  await stopAll();
+}

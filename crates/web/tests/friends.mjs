@@ -1,0 +1,236 @@
+// The friend finder in Chromium: three people, each in a profile of its own, and two real servers.
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import {
+  Gate,
+  PHONE,
+  browse,
+  built,
+  isAccessible,
+  open,
+  person,
+  servePages,
+  site,
+  start,
+  startFriendFinder,
+  stop,
+  stopAll,
+  tacit,
+  until,
+} from "./scene.mjs";
+
+const PEOPLE = 3;
+/** As few as the statistical security allows, so that the tests are quick. */
+const COPIES = 128;
+const LISTENING = /listening address=\S*:(\d+)/;
+
+let browser;
+let script;
+let folder;
+let origin;
+let pages;
+/** The way to the cloud, whoever plays it. */
+let gate;
+/** The cloud's process, by its number. */
+let cloud;
+/** What the cloud sends in a run, in bytes. */
+let runBytes;
+
+const file = (name) => path.join(folder, name);
+
+before(async () => {
+  browser = await browse();
+  const scene = await startFriendFinder(PEOPLE, { PROFILE: "dev", COPIES: String(COPIES) });
+  ({ script, folder, cloud } = scene);
+  const config = JSON.parse(await readFile(file("site/friend-finder/config.json"), "utf8"));
+  gate = await Gate.to(Number(new URL(config.cloud.url).port));
+  config.cloud.url = `ws://127.0.0.1:${gate.port}`;
+  await writeFile(file("site/friend-finder/config.json"), JSON.stringify(config));
+  origin = new URL(scene.invitations[0]).origin;
+  pages = [];
+  for (const invitation of scene.invitations) {
+    pages.push(await open(await person(browser, PHONE), invitation));
+  }
+});
+
+after(async () => {
+  await browser?.close();
+  await stopAll();
+});
+
+/** Begins to set a place. */
+async function set(page, square) {
+  await page.getByRole("radio", { name: square, exact: true }).click();
+  await page.getByRole("button", { name: "Set my place" }).click();
+}
+
+/** What the page says in the end. */
+async function answer(page) {
+  await page.locator("#answer .right, #answer .wrong").first().waitFor();
+  return page.locator("#answer").innerText();
+}
+
+async function setPlace(page, square) {
+  await set(page, square);
+  return answer(page);
+}
+
+/** What this device keeps of the map. */
+const kept = (page) =>
+  page.evaluate(async () => (await import("/tacit/keep.js")).get("friend finder"));
+
+/** Runs the cloud again, in its folder. */
+async function restartCloud() {
+  const child = await start(tacit, ["serve", "--config", "cloud.toml"], LISTENING, { cwd: folder });
+  cloud = child.pid;
+  gate.target = Number(child.said[1]);
+  return child;
+}
+
+/** Whether a process has ended; its parent may not have asked yet. */
+async function hasEnded(pid) {
+  try {
+    return /^\d+ \(.*\) Z/.test(await readFile(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return true;
+  }
+}
+
+async function endCloud(signal) {
+  process.kill(cloud, signal);
+  await until(() => hasEnded(cloud), "the cloud to end");
+}
+
+test("three people find each other", async () => {
+  const [first, second, third] = pages;
+  await first.getByText("You are guest 1.").waitFor();
+  assert.doesNotMatch(first.url(), /invitation/);
+  assert.match(await setPlace(first, "C4"), /You are in C4 now, and nobody else is/);
+  assert.match(await setPlace(second, "C4"), /guest 1 is in C4! You did not move there/);
+  const earlier = gate.bytes;
+  assert.match(await setPlace(third, "D5"), /You are in D5 now, and nobody else is/);
+  runBytes = gate.bytes - earlier;
+  // Who comes back after a reload is still somebody, and the map goes on from where it was.
+  await second.reload();
+  await second.getByText("You are guest 2.").waitFor();
+  assert.match(await setPlace(second, "D5"), /guest 3 is in D5/);
+  await first.getByRole("button", { name: "Leave the map" }).click();
+  await first.getByText("You left the map.").waitFor();
+  assert.match(await setPlace(second, "C4"), /You are in C4 now, and nobody else is/);
+});
+
+test("the map is for keyboards and screen readers as well", async () => {
+  const [page] = pages;
+  const chosen = () => page.getByRole("radio", { checked: true }).getAttribute("aria-label");
+  await page.getByRole("radio", { name: "C4", exact: true }).press("ArrowRight");
+  assert.equal(await chosen(), "D4");
+  await page.keyboard.press("End");
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await chosen(), "P4");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  assert.match(await answer(page), /You are in P5 now/);
+  await isAccessible(page, "friend-finder");
+});
+
+test("a reload in mid-run is told, and the next run goes on", async () => {
+  const page = pages[2];
+  const held = gate.holdAfter(runBytes / 2);
+  await set(page, "E6");
+  await held;
+  await page.reload();
+  assert.match(await answer(page), /was cut off.*You learnt nothing/);
+  gate.release();
+  assert.match(await setPlace(page, "E6"), /You are in E6 now, and nobody else is/);
+  assert.match(await setPlace(pages[0], "E6"), /guest 3 is in E6/);
+});
+
+test("a server that is killed in mid-run is told, and the next run goes on", async () => {
+  const page = pages[2];
+  const earlier = await kept(page);
+  const held = gate.holdAfter(runBytes / 2);
+  await set(page, "F7");
+  await held;
+  await endCloud("SIGKILL");
+  gate.release();
+  const said = await answer(page);
+  assert.match(said, /cannot be reached, or it left/);
+  assert.match(said, /You learnt nothing/);
+  assert.equal((await kept(page)).pin, earlier.pin);
+  // Nobody is there now.
+  assert.match(await setPlace(page, "F7"), /cannot be reached/);
+  await isAccessible(page, "friend-finder-killed");
+  await restartCloud();
+  assert.match(await setPlace(page, "F7"), /You are in F7 now, and nobody else is/);
+});
+
+test("a cloud that lies is found out, and nothing of it is kept", async () => {
+  const [first, second] = pages;
+  const earlier = await kept(first);
+  await endCloud("SIGTERM");
+  const toml = await readFile(file("cloud.toml"), "utf8");
+  const fingerprint = (name) => new RegExp(`${name} = .*fingerprint = "([^"]+)"`).exec(toml)[1];
+  const people = ["founder", "guest-1", "guest-2", "guest-3"].map(fingerprint);
+  const order = {
+    key: file("cloud.key"),
+    stock: file("cloud-stock"),
+    generator: fingerprint("generator"),
+    at: /address = "([^"]+)"/.exec(toml)[1],
+    guest: people[1],
+    clients: people,
+    origin,
+    cells: 256,
+    id_bits: 8,
+    copies: COPIES,
+  };
+  const command = built("examples/lying_cloud");
+  const liar = await start(command, [JSON.stringify(order)], /listening at \S*:(\d+)/);
+  gate.target = Number(liar.said[1]);
+  const said = await setPlace(first, "H8");
+  assert.match(said, /A server cheated or broke the protocol/);
+  assert.match(said, /keeps nothing/);
+  assert.match(liar.told, /lied about a result/);
+  assert.equal((await kept(first)).pin, earlier.pin);
+  assert.equal(await first.locator("[aria-current]").count(), 0);
+  await isAccessible(first, "friend-finder-lie");
+  await stop(liar);
+  await restartCloud();
+  assert.match(await setPlace(second, "J9"), /You are in J9 now, and nobody else is/);
+});
+
+test("a stranger's page gets no connection to either server", async () => {
+  const stranger = await servePages(site);
+  const context = await person(browser);
+  const config = JSON.parse(await readFile(file("site/friend-finder/config.json"), "utf8"));
+  const opens = (page, url) =>
+    page.evaluate(async (url) => {
+      const socket = new WebSocket(url, "tacit");
+      const opened = await new Promise((resolve) => {
+        socket.onopen = () => resolve(true);
+        socket.onerror = () => resolve(false);
+      });
+      socket.close();
+      return opened;
+    }, url);
+  const theirs = await open(context, `${stranger}playground/`);
+  for (const { url } of [config.generator, config.cloud]) {
+    assert.equal(await opens(theirs, url), false, url);
+    assert.equal(await opens(pages[0], url), true, url);
+  }
+  const name = new URL(stranger).origin;
+  const log = () => readFile(file("generator.log"), "utf8");
+  await until(async () => (await log()).includes(name), "the log to name the origin");
+});
+
+test("without a network the page is there, and says that the servers are not", async () => {
+  const [page] = pages;
+  await page.evaluate(async () => void (await navigator.serviceWorker.ready));
+  await endCloud("SIGTERM");
+  await stop(script);
+  await page.reload();
+  await page.getByText("You are guest 1.").waitFor();
+  assert.match(await setPlace(page, "A1"), /cannot be reached/);
+});

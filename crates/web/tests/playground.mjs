@@ -1,0 +1,145 @@
+// The playground in Chromium.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { browse, isAccessible, open, person, servePages, site, stopAll } from "./scene.mjs";
+
+let address;
+let browser;
+let context;
+
+before(async () => {
+  address = `${await servePages(site)}playground/`;
+  browser = await browse();
+  context = await person(browser);
+});
+
+after(async () => {
+  await browser?.close();
+  await stopAll();
+});
+
+const AUCTION = `parties alice, bob;
+
+main(bid: u32 of alice, offer: u32 of bob) -> (alice_wins: bool to both, price: u32 to both) {
+    let wins = bid >= offer;
+    (wins, min(bid, offer))
+}
+`;
+
+const LIST = `parties shop, buyer;
+
+enum Color { Red, Green }
+
+struct Car {
+    color: Color,
+    price: u16,
+}
+
+param CARS: 1..=8 = 2;
+
+main(cars: [Car; CARS] of shop, most: u16 public, wish: Color of buyer)
+    -> (fits: [Car; CARS] to buyer, count: u4 to buyer) {
+    let mut fits = cars;
+    let mut count: u4 = 0;
+    for i in 0..CARS {
+        if cars[i].price <= most && cars[i].color == wish { count += 1; }
+        else { fits[i] = Car { color: Color::Red, price: 0 }; }
+    }
+    (fits, count)
+}
+`;
+
+/** Puts a program into the editor, and waits until its ports are shown. */
+async function type(page, text) {
+  await page.getByLabel("Text").fill(text);
+  await page.locator("#start:enabled, #ports .quiet").first().waitFor();
+}
+
+test("a program is checked as it is typed, and each line has its cost", async () => {
+  const page = await open(context, address);
+  await page.locator("#start:enabled").waitFor();
+  await page.getByLabel("Text").fill(AUCTION.replace("bid >=", "bit >="));
+  await page.locator("#problems li").waitFor();
+  assert.match(await page.locator("#problems").innerText(), /bit/);
+  assert.equal(await page.locator("#marks mark").innerText(), "bit");
+  await page.getByLabel("Text").fill(AUCTION);
+  await page.getByText("None.").waitFor();
+  await page.getByText("What each line costs").click();
+  const costs = await page.locator("details table").innerText();
+  assert.match(costs, /4\s+let wins = bid >= offer;\s+32/);
+  assert.match(await page.locator("#costs").evaluate((costs) => costs.textContent), /^\n\n\n32\n/);
+  const clear = page.locator("#clear");
+  await clear.getByLabel("bid").fill("7");
+  await clear.getByLabel("offer").fill("9");
+  await clear.getByRole("button").click();
+  await page.locator("#clear-results table").waitFor();
+  assert.match(await page.locator("#clear-results").innerText(), /price\s+7\s+both/);
+  await isAccessible(page, "playground");
+  await clear.getByLabel("offer").fill("-1");
+  await clear.getByRole("button").click();
+  assert.match(await page.locator("#clear-results .wrong").innerText(), /offer/);
+  await page.close();
+});
+
+test("params, public values, enums and structs are those of the language", async () => {
+  const page = await open(context, address);
+  await page.locator("#start:enabled").waitFor();
+  await type(page, LIST);
+  await page.getByText("give the public input most: u16 public").waitFor();
+  await page.locator("#public").getByLabel("most").fill("900");
+  await page.getByText("What each line costs").waitFor();
+  const clear = page.locator("#clear");
+  const cars = '[{"color": "Green", "price": 899}, {"color": "Green", "price": 901}]';
+  await clear.getByLabel("cars").fill(cars);
+  await clear.getByLabel("wish").fill("Green");
+  await clear.getByRole("button").click();
+  await page.locator("#clear-results table").first().waitFor();
+  const results = await page.locator("#clear-results").innerText();
+  assert.match(results, /count\s+1/);
+  assert.match(results, /Green\s+899/);
+  await isAccessible(page, "playground-rich");
+  await page.close();
+});
+
+for (const protocol of ["direct", "authenticated"]) {
+  test(`two tabs compute an auction by ${protocol}`, async () => {
+    const tabs = [];
+    for (const [party, input, value] of [
+      ["alice", "bid", "12"],
+      ["bob", "offer", "30"],
+    ]) {
+      const page = await open(context, `${address}?party=${party}`);
+      await page.locator("#start:enabled").waitFor();
+      await type(page, AUCTION);
+      await page.locator("#run-inputs").getByLabel(input).waitFor();
+      assert.equal(await page.getByLabel("You are").inputValue(), party);
+      await page.getByLabel("Secure against").selectOption(protocol);
+      await page.locator("#run").getByLabel(input).fill(value);
+      await page.getByRole("button", { name: "Run", exact: true }).click();
+      tabs.push(page);
+    }
+    for (const page of tabs) {
+      await page.locator("#run-results table, #run-results .wrong").first().waitFor();
+      const results = await page.locator("#run-results").innerText();
+      assert.match(results, /price\s+12/);
+      assert.match(results, protocol === "direct" ? /semi-honest/ : /malicious/);
+      await page.close();
+    }
+  });
+}
+
+test("a run that nobody joins is cancelled, and the page goes on", async () => {
+  const page = await open(context, address);
+  await page.locator("#start:enabled").waitFor();
+  await type(page, AUCTION);
+  await page.locator("#run-inputs").getByLabel("bid").waitFor();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByText("give the input of alice bid").waitFor();
+  await page.locator("#run-inputs").getByLabel("bid").fill("5");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByText("Waiting for the other tab").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByText("cancelled").waitFor();
+  await page.locator("#start:enabled").waitFor();
+  await page.close();
+});

@@ -1,0 +1,192 @@
+// What the tests of pages share: processes, a browser, a way to a server that can be stopped.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const target = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+export const root = process.env.TACIT_ROOT ?? path.resolve(target, "..");
+export const built = (name) => path.join(target, "debug", name);
+export const tacit = built("tacit");
+export const site = path.join(target, "web/site");
+
+/** The longest that anything may take on a machine that is busy. */
+const PATIENCE = Number(process.env.PATIENCE ?? 120_000);
+const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } };
+export const PHONE = SIZES.phone;
+
+const started = [];
+
+/** Starts a process; resolves once it has said what `ready` matches, which is then its `said`. */
+export function start(command, args, ready, { cwd = root, env = {} } = {}) {
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  started.push(child);
+  child.ended = new Promise((resolve) => child.on("exit", resolve));
+  child.told = "";
+  return new Promise((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (text) => {
+        child.told += text;
+        child.said = ready.exec(child.told);
+        if (child.said) resolve(child);
+      });
+    }
+    child.on("error", reject);
+    child.ended.then((code) => reject(new Error(`${command} ended with ${code}: ${child.told}`)));
+  });
+}
+
+export async function stop(child, signal = "SIGTERM") {
+  if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, signal);
+  await child.ended;
+}
+
+export async function stopAll() {
+  await Promise.all(started.map((child) => stop(child)));
+}
+
+/** Waits until `condition` holds. */
+export async function until(condition, what) {
+  const end = Date.now() + PATIENCE;
+  while (!(await condition())) {
+    assert.ok(Date.now() < end, `in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A friend finder for so many people: its process, its folder, and an invitation for each. */
+export async function startFriendFinder(people, env) {
+  const last = new RegExp(`guest ${people}: .*\\n`);
+  const script = await start("scripts/friend-finder", [String(people)], last, {
+    env: { BUILT: "1", GENERATOR_PORT: "0", CLOUD_PORT: "0", PAGE_PORT: "0", ...env },
+  });
+  return {
+    script,
+    folder: /keep logs in (\S+)\. /.exec(script.told)[1],
+    cloud: Number(/cloud \(process (\d+)\)/.exec(script.told)[1]),
+    invitations: [...script.told.matchAll(/guest \d: (\S+)/g)].map((match) => match[1]),
+  };
+}
+
+/** Pages of a folder, at an origin of their own. */
+export async function servePages(pages) {
+  const child = await start(built("tacit-web-tool"), ["serve", pages, "127.0.0.1:0"], /http\S+\/\n/);
+  return child.said[0].trim();
+}
+
+export const browse = () =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+
+/** A person's browser profile, in which no test waits for long. */
+export async function person(browser, viewport = SIZES.desktop) {
+  const context = await browser.newContext({ viewport });
+  context.setDefaultTimeout(PATIENCE);
+  return context;
+}
+
+export async function open(context, address) {
+  const page = await context.newPage();
+  page.on("pageerror", (error) => console.error("page:", error.message));
+  page.on("console", (line) => line.type() === "error" && console.error("console:", line.text()));
+  await page.goto(address);
+  return page;
+}
+
+/** Fails on what axe-core finds, in light and in dark; keeps pictures where PICTURES says. */
+export async function isAccessible(page, name) {
+  await page.evaluate(await readFile(axe, "utf8"));
+  const before = page.viewportSize();
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      if (process.env.PICTURES) {
+        const file = path.join(process.env.PICTURES, `${name}-${size}-${colorScheme}.png`);
+        await page.screenshot({ path: file, fullPage: true });
+      }
+      const { violations } = await page.evaluate(() => globalThis.axe.run());
+      const said = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
+      assert.deepEqual(said, [], `${name}, ${size}, ${colorScheme}`);
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize(before);
+}
+
+/** A way to the server at a port of this machine, on which nothing passes while it is held. */
+export class Gate {
+  #links = new Set();
+  #left = Infinity;
+  #reached = () => {};
+
+  static async to(port) {
+    const gate = new Gate();
+    gate.target = port;
+    gate.bytes = 0;
+    const server = createServer((near) => gate.#join(near));
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    server.unref();
+    gate.port = server.address().port;
+    return gate;
+  }
+
+  /** Holds everything once the server has sent this many bytes more; resolves when it has. */
+  holdAfter(bytes) {
+    this.#left = bytes;
+    return new Promise((resolve) => (this.#reached = resolve));
+  }
+
+  /** Lets everything pass again. */
+  release() {
+    this.#left = Infinity;
+    for (const link of this.#links) {
+      for (const socket of link) socket.resume();
+    }
+  }
+
+  #join(near) {
+    const far = connect(this.target, "127.0.0.1");
+    const link = [near, far];
+    this.#links.add(link);
+    far.on("data", (data) => {
+      this.bytes += data.length;
+      this.#left -= data.length;
+      near.write(data);
+      if (this.#left > 0) return;
+      this.#reached();
+      for (const held of this.#links) {
+        for (const socket of held) socket.pause();
+      }
+    });
+    near.on("data", (data) => far.write(data));
+    for (const [one, other] of [link, [far, near]]) {
+      one.on("error", () => {});
+      one.on("close", () => {
+        other.destroy();
+        this.#links.delete(link);
+      });
+    }
+  }
+}
