@@ -87,8 +87,8 @@ pub fn check(program: &str) -> Result<String, JsValue> {
     Ok(errors.to_string())
 }
 
-/// A run of a program as JSON: its ports, and once its public inputs have values its gates, what each
-/// line costs, and its digests.
+/// A run of a program as JSON: its ports, and once its public inputs have values its gates, what
+/// each line costs, and its digests.
 ///
 /// # Errors
 ///

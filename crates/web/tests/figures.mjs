@@ -4,13 +4,22 @@ import { readFileSync, readdirSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
-import { browse, open, person, servePages, site, startFriendFinder, stop, stopAll } from "./scene.mjs";
+import {
+  browse,
+  open,
+  person,
+  servePages,
+  site,
+  startFriendFinder,
+  stop,
+  stopAll,
+} from "./scene.mjs";
 
 const RUNS = 5;
 
 /** The median, least and greatest of some numbers. */
 function spread(numbers) {
-  const sorted = numbers.toSorted((a, b) => a - b);
+  const sorted = [...numbers].sort((a, b) => a - b);
   const round = (number) => Number(number.toFixed(3));
   return {
     median: round(sorted[sorted.length >> 1]),

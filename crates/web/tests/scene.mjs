@@ -72,7 +72,7 @@ export async function startFriendFinder(people, env) {
   });
   return {
     script,
-    folder: /keep logs in (\S+)\. /.exec(script.told)[1],
+    folder: /keep logs in (\S+)\.\s/.exec(script.told)[1],
     cloud: Number(/cloud \(process (\d+)\)/.exec(script.told)[1]),
     invitations: [...script.told.matchAll(/guest \d: (\S+)/g)].map((match) => match[1]),
   };
@@ -80,7 +80,8 @@ export async function startFriendFinder(people, env) {
 
 /** Pages of a folder, at an origin of their own. */
 export async function servePages(pages) {
-  const child = await start(built("tacit-web-tool"), ["serve", pages, "127.0.0.1:0"], /http\S+\/\n/);
+  const tool = built("tacit-web-tool");
+  const child = await start(tool, ["serve", pages, "127.0.0.1:0"], /http\S+\/\n/);
   return child.said[0].trim();
 }
 

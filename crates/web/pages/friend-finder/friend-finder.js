@@ -195,7 +195,7 @@ $("forget").onclick = async () => {
   await forget(KEPT);
   markPlace(null);
   await whoAmI();
-  say("", "This device has forgotten you. The servers know your key until they are told otherwise.");
+  say("", "This device has forgotten you. The servers know your key until they drop it.");
 };
 
 try {

@@ -48,7 +48,8 @@ export function showProblems(errors) {
 
 /** Shows what the lines cost, those of other files left out. */
 export function showCosts(lines) {
-  const costs = new Map(lines.filter(({ file }) => file === OWN_FILE).map((one) => [one.line, one]));
+  const own = lines.filter(({ file }) => file === OWN_FILE);
+  const costs = new Map(own.map((one) => [one.line, one]));
   const count = text.value.split("\n").length;
   const shown = Array.from({ length: count }, (_, line) => {
     const cost = costs.get(line + 1);

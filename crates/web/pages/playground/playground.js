@@ -263,8 +263,8 @@ $("speed").onclick = async () => {
     const found = await running.speed(500);
     const [garble, evaluate] = [found.garble_mands_per_s, found.evaluate_mands_per_s];
     const said =
-      `${garble.toFixed(1)} million AND gates a second garbled, ${evaluate.toFixed(1)} evaluated, ` +
-      `in one worker (${found.backend}).`;
+      `${garble.toFixed(1)} million AND gates a second garbled, ` +
+      `${evaluate.toFixed(1)} evaluated, in one worker (${found.backend}).`;
     show($("speed-result"), element("p", said));
   } catch (error) {
     complain($("speed-result"), error);
