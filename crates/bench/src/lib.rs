@@ -31,6 +31,7 @@
 pub mod authenticated;
 pub mod base_ot;
 pub mod batch;
+mod comparison;
 pub mod direct;
 mod error;
 pub mod kernels;

@@ -1,45 +1,49 @@
 //! Garbling schemes behind one interface; no I/O.
 #![forbid(unsafe_code)]
 
+mod assumption;
+mod catalogue;
+mod cost;
 mod decoding;
+mod flexor;
+mod free_xor;
+mod glnp;
 mod half_gates;
-pub mod hazmat;
-mod id;
-mod label_keyed;
-mod ladder;
+mod hashing;
 mod link;
 mod prf;
-mod prf_xor1_and3;
-mod prf_xor3_and3;
-mod privacy_free;
-mod program_cost;
-mod relations;
+mod prf_calls;
 mod scheme;
-mod shape;
 mod three_halves;
-mod visit;
-mod with_offsets;
-mod without_offset;
+mod walk;
 
-pub use half_gates::{HalfGates, HalfGatesEvaluator, HalfGatesGarbler};
-pub use id::{Hash, Ordering, SchemeId, SchemeName, UnknownScheme, UnknownSchemeName};
-pub use label_keyed::LabelPair;
-pub use ladder::{Assumption, Cost, GateCost, LADDER, Rung, UnknownAssumption};
-pub use prf::Prf;
-pub use prf_xor1_and3::PrfXor1And3;
-pub use prf_xor3_and3::PrfXor3And3;
-pub use privacy_free::{
-    NotAuthentic, Opening, PrivacyFree, PrivacyFreeEvaluator, PrivacyFreeGarbler, PrivacyFreeWire,
-    ValuedLabel,
+pub use assumption::{Assumption, Shape, UnknownAssumption};
+pub use catalogue::{
+    Hash, LADDER, PublicRelation, Rung, SchemeId, SchemeVisitor, UnknownScheme, UnknownSchemeName,
+    with_scheme, with_scheme_on,
 };
-pub use program_cost::ProgramCost;
-pub use relations::PublicRelation;
+pub use cost::{Cost, GateCost, ProgramCost};
+pub use flexor::{FlexOr, FlexOrEvaluator, FlexOrForm, FlexOrGarbler};
+pub use free_xor::{Ands, FreeXor, FreeXorEvaluator, FreeXorGarbler};
+pub use glnp::{Glnp, GlnpEvaluator, GlnpGarbler};
+pub use half_gates::HalfGates;
+pub use prf::{Prf, PrfXor1And3, PrfXor3And3};
+pub use prf_calls::LabelPair;
 pub use scheme::{Evaluator, Garbler, Scheme, StartPoint, WholeGarbling};
-pub use shape::Shape;
-pub use three_halves::{ThreeHalves, ThreeHalvesEvaluator, ThreeHalvesGarbler};
-pub use visit::{SchemeVisitor, with_scheme, with_scheme_on};
-pub use with_offsets::{OffsetForm, WithOffsets, WithOffsetsEvaluator, WithOffsetsGarbler};
-pub use without_offset::{WithoutOffset, WithoutOffsetEvaluator, WithoutOffsetGarbler};
+pub use three_halves::ThreeHalves;
+
+/// What a rule for AND gates is made of: for schemes with free XOR, here and in crates that compare
+/// others with them.
+pub mod rule {
+    pub use crate::free_xor::{Secrets, Segment};
+    pub use crate::hashing::{GatesInLanes, Hashing, Layout, TwoCall};
+    pub use crate::walk::{AndRule, Gates, MAX_LANES, Rows, Slots, walk};
+
+    /// Half-gates under any hash.
+    pub mod half_gates {
+        pub use crate::half_gates::{AND_BYTES, evaluate, garble};
+    }
+}
 
 /// Decoding information does not fit the labels it should decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

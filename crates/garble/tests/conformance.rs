@@ -1,12 +1,8 @@
 //! Every scheme through the conformance suite, on every backend that this CPU has.
 
 use tacit_circuit::{OrderingRule, Program};
-use tacit_garble::{
-    Assumption, LADDER, Scheme, SchemeId, SchemeVisitor, UnknownScheme, with_scheme,
-};
-use tacit_garble::{
-    HalfGates, OffsetForm, Prf, PrfXor1And3, PrfXor3And3, ThreeHalves, WithOffsets,
-};
+use tacit_garble::{FlexOr, FlexOrForm, HalfGates, Prf, PrfXor1And3, PrfXor3And3, ThreeHalves};
+use tacit_garble::{LADDER, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_kernels::{Construction, Cpu};
 use tacit_testkit::garbling::{circuits, conformance, refuses_other_labels};
 
@@ -55,27 +51,27 @@ fn prf_xor3_and3_conforms() {
     }
 }
 
-const WITH_OFFSETS: [OffsetForm; 5] = [
-    OffsetForm::RelatedKey(OrderingRule::Monotone),
-    OffsetForm::RelatedKey(OrderingRule::SafeMon1),
-    OffsetForm::RelatedKey(OrderingRule::SafeMon2),
-    OffsetForm::CircularAnd3,
-    OffsetForm::CircularHalfGates,
+const FLEXOR: [FlexOrForm; 5] = [
+    FlexOrForm::RelatedKey(OrderingRule::Monotone),
+    FlexOrForm::RelatedKey(OrderingRule::SafeMon1),
+    FlexOrForm::RelatedKey(OrderingRule::SafeMon2),
+    FlexOrForm::CircularAnd3,
+    FlexOrForm::CircularHalfGates,
 ];
 
 #[test]
-fn schemes_with_offsets_conform() {
+fn flexor_conforms() {
     for cpu in Cpu::available() {
-        for form in WITH_OFFSETS {
-            conformance(WithOffsets::on(cpu, form));
+        for form in FLEXOR {
+            conformance(FlexOr::on(cpu, form));
         }
     }
 }
 
 #[test]
-fn schemes_with_offsets_decode_no_label_but_the_garblers() {
-    for form in WITH_OFFSETS {
-        refuses_other_labels(WithOffsets::new(form));
+fn flexor_decodes_no_label_but_the_garblers() {
+    for form in FLEXOR {
+        refuses_other_labels(FlexOr::new(form));
     }
 }
 
@@ -104,7 +100,7 @@ fn every_rung_is_a_scheme_with_tables_of_the_size_it_states() {
         assert_eq!(id, rung.id);
         let cost = rung.program_cost(&program);
         assert_eq!(bytes as u64, cost.table_bytes, "{id}");
-        let translations = id.ordering.rule().map(|rule| {
+        let translations = rung.ordering.map(|rule| {
             let plan = program.ordering(rule);
             plan.translations().len() + plan.bridges().len()
         });
@@ -118,13 +114,4 @@ fn every_rung_is_a_scheme_with_tables_of_the_size_it_states() {
         let most = least + program.segments().len() - 1;
         assert!((least..=most).contains(&bytes), "{id}: {bytes} bytes");
     }
-}
-
-#[test]
-fn an_id_that_is_no_scheme_reaches_no_visitor() {
-    let mut id = Assumption::PseudorandomFunction.default_scheme();
-    id.layout = 9;
-    let program = Program::compile(&circuits::named("majority"));
-    let refused = with_scheme(id, TableBytes(&program));
-    assert_eq!(refused, Err(UnknownScheme([3, 3, 0, 9])));
 }

@@ -13,25 +13,23 @@ use std::hint::black_box;
 
 use tacit_circuit::Program;
 use tacit_garble::with_scheme;
-use tacit_garble::{Evaluator, Garbler, LADDER, PrivacyFree, Scheme, SchemeVisitor, WholeGarbling};
+use tacit_garble::{Evaluator, Garbler, LADDER, Scheme, SchemeVisitor, WholeGarbling};
 use tacit_kernels::{Block, Cpu, Numbered, Simd, SlotView};
 use tacit_testkit::disassembly::{Kernel, kernels};
-use tacit_testkit::garbling::{Garbled, Setting, circuits, privacy_free};
+use tacit_testkit::garbling::{Garbled, Setting, circuits};
 
 /// What the names of kernels begin with that must be there: if one is not found, this test has gone
 /// blind. (Kernels of several schemes that compile to the same code have the name of one of them.)
 const KERNELS: &[&str] = &[
-    "tacit_garble::half_gates::evaluator::Evaluate",
-    "tacit_garble::half_gates::garbler::Garble",
+    "tacit_garble::free_xor::evaluator::EvaluateSegment<tacit_garble::half_gates::HalfGatesAnds>",
+    "tacit_garble::free_xor::evaluator::EvaluateSegment<tacit_garble::three_halves::ThreeHalvesAnds>",
+    "tacit_garble::free_xor::garbler::GarbleSegment<tacit_garble::half_gates::HalfGatesAnds>",
+    "tacit_garble::free_xor::garbler::GarbleSegment<tacit_garble::three_halves::ThreeHalvesAnds>",
     "tacit_garble::half_gates::side_by_side::SideBySide",
-    "tacit_garble::privacy_free::evaluator::Evaluate",
-    "tacit_garble::privacy_free::garbler::Garble",
-    "tacit_garble::three_halves::evaluator::Evaluate",
-    "tacit_garble::three_halves::garbler::Garble",
-    "tacit_garble::without_offset::evaluator::Ands<",
-    "tacit_garble::without_offset::evaluator::Xors<",
-    "tacit_garble::without_offset::garbler::Ands<",
-    "tacit_garble::without_offset::garbler::Xors<",
+    "tacit_garble::glnp::evaluator::Ands<",
+    "tacit_garble::glnp::evaluator::Xors<",
+    "tacit_garble::glnp::garbler::Ands<",
+    "tacit_garble::glnp::garbler::Xors<",
     "tacit_kernels::aes::Encrypt",
     "tacit_kernels::aes::EncryptEach<1, 2>",
     "tacit_kernels::aes::EncryptEach<2, 1>",
@@ -43,8 +41,8 @@ const KERNELS: &[&str] = &[
 /// Kernels whose only bytes are those of tables, which are public: two rows have bits beside them,
 /// three halves a byte of control bits, still encrypted.
 const PUBLIC_BYTES: &[&str] = &[
-    "tacit_garble::three_halves::evaluator::Evaluate",
-    "tacit_garble::without_offset::evaluator::Ands<tacit_garble::prf::PrfGates>",
+    "tacit_garble::free_xor::evaluator::EvaluateSegment<tacit_garble::three_halves::ThreeHalvesAnds>",
+    "tacit_garble::glnp::evaluator::Ands<tacit_garble::prf::PrfGates>",
 ];
 
 const BACKENDS: [&str; 2] = ["Vaes256", "Vaes512"];
@@ -55,7 +53,6 @@ fn own_kernels() -> Option<Vec<Kernel>> {
     for rung in &LADDER {
         with_scheme(rung.id, Garbles).expect("it is on the ladder");
     }
-    garbles_privacy_free();
     for cpu in Cpu::available() {
         plant(cpu);
     }
@@ -106,20 +103,6 @@ fn garbles_side_by_side<S: Scheme>(scheme: S, program: &Program) {
     scheme.garble_side_by_side(0, program, &mut garblings);
     drop(garblings);
     black_box(tables);
-}
-
-fn garbles_privacy_free() {
-    let program = Program::compile(&circuits::named("majority"));
-    let (scheme, setting) = (PrivacyFree::new(), Setting::numbered(2));
-    let garbled = privacy_free::Garbling::new(scheme, &setting, &program);
-    let labels = garbled.labels(&[true, false, true]);
-    black_box(privacy_free::evaluate(
-        scheme,
-        &setting,
-        &program,
-        &garbled.tables,
-        &labels,
-    ));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Links between wires, under every scheme of the ladder.
 
-use tacit_garble::{Assumption, Evaluator, Garbler, LADDER, OffsetForm, Scheme, SchemeVisitor};
-use tacit_garble::{WithOffsets, with_scheme};
+use tacit_garble::{Assumption, Evaluator, FlexOrForm, Garbler, LADDER, Scheme, SchemeVisitor};
+use tacit_garble::{FlexOr, with_scheme};
 use tacit_kernels::{Block, Prg};
 
 const WIRES: usize = 67;
@@ -98,7 +98,7 @@ fn a_link_is_one_label_only_where_wires_share_an_offset() {
 #[test]
 #[should_panic(expected = "wires of garblers with different Δ are not linked")]
 fn wires_of_different_offsets_are_not_linked_by_one_label() {
-    let scheme = WithOffsets::new(OffsetForm::CircularHalfGates);
+    let scheme = FlexOr::new(FlexOrForm::CircularHalfGates);
     let [mut one, mut other] = [5, 7].map(|delta| {
         let delta = Block::from_u128(delta);
         scheme.garbler([1; 32], Block::ZERO, delta)

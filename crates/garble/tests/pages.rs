@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tacit_garble::{LADDER, PrivacyFree, SchemeId};
+use tacit_garble::{LADDER, SchemeId};
 
 fn page(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -33,12 +33,6 @@ fn pages_say_the_bits_of_the_code() {
         let (path, text) = said(rung.id);
         assert!(page(&path).contains(&text), "{path} should say `{text}`");
     }
-    let bits = PrivacyFree::SECURITY_BITS;
-    let text = format!("**Concrete security: {bits} bits**");
-    assert!(
-        page("docs/schemes/privacy-free.md").contains(&text),
-        "{text}"
-    );
     let bits = SchemeId::HALF_GATES_REKEYED
         .rung()
         .map(|rung| rung.security_bits);

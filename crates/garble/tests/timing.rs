@@ -13,8 +13,9 @@ use std::hint::black_box;
 use std::process::{Command, Output};
 
 use tacit_circuit::{Circuit, Program};
-use tacit_garble::{Evaluator, Garbler, LADDER, Scheme, SchemeVisitor, with_scheme_on};
-use tacit_garble::{PrivacyFree, PrivacyFreeWire, ValuedLabel, WholeGarbling};
+use tacit_garble::{
+    Evaluator, Garbler, LADDER, Scheme, SchemeVisitor, WholeGarbling, with_scheme_on,
+};
 use tacit_kernels::{Backend, Block, Cpu, Prg, poison};
 use tacit_testkit::garbling::circuits;
 
@@ -83,10 +84,6 @@ fn watched_schemes() {
             with_scheme_on(cpu, rung.id, Watched).expect("it is on the ladder");
             assert_eq!(poison::errors(), 0, "{} on {cpu:?}", rung.id);
         }
-        for circuit in watched_circuits() {
-            watch_privacy_free(PrivacyFree::on(cpu), &Program::compile(&circuit));
-        }
-        assert_eq!(poison::errors(), 0, "privacy-free on {cpu:?}");
     }
 }
 
@@ -221,30 +218,4 @@ fn watch_side_by_side<S: Scheme>(scheme: S, program: &Program) {
         })
         .collect();
     scheme.garble_side_by_side(1, program, &mut garblings);
-}
-
-/// Everything that privacy-free garbling does: what the evaluator knows is a secret to others.
-fn watch_privacy_free(scheme: PrivacyFree, program: &Program) {
-    let mut prg = Prg::new(Block::from_u128(4));
-    let start = prg.next_block();
-    let mut garbler = scheme.garbler(start, secret(prg.next_block()).with_lsb(1.into()));
-    let mut evaluator = scheme.evaluator(start);
-    let draw = |_| PrivacyFreeWire::new(secret(prg.next_block()));
-    let wires: Vec<_> = (0..program.inputs()).map(draw).collect();
-    let label = |(i, wire): (usize, &PrivacyFreeWire)| garbler.label(*wire, secret(i % 3 == 0));
-    let labels: Vec<ValuedLabel> = wires.iter().enumerate().map(label).collect();
-    garbler.begin(1, program, &wires);
-    evaluator.begin(1, program, &labels);
-    for segment in 0..program.segments().len() {
-        let mut tables = vec![0; scheme.table_bytes(program, segment)];
-        garbler.garble(program, segment, &mut tables);
-        poison::reveal(&tables[..]);
-        evaluator.evaluate(program, segment, &tables);
-    }
-    let (mut outputs, mut shown) = (Vec::new(), Vec::new());
-    garbler.finish(program, &mut outputs);
-    evaluator.finish(program, &mut shown);
-    let values = garbler.authenticate(0, &outputs, &shown);
-    // Whether a label is refused is no secret; what the values are, is.
-    assert!(public(values.is_ok()), "the labels are authentic");
 }

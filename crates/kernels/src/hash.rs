@@ -91,41 +91,16 @@ pub fn number_step<S: Simd>(simd: S, count: usize) -> S::Vector {
     simd.splat(Block::from_u128((count as u128) << 64))
 }
 
-/// The two-call hash of vectors, each with its tweak, π by its schedule.
-#[inline(always)]
-pub fn two_call<S: Simd, const N: usize, const M: usize>(
-    simd: S,
-    permutation: &S::Schedule,
-    tweaks: [[S::Vector; M]; N],
-    x: [[S::Vector; M]; N],
-) -> [[S::Vector; M]; N] {
-    let inner = simd.encrypt([permutation; N], x);
-    second_call(simd, permutation, tweaks, inner)
-}
-
-/// [`two_call`] with a permutation for each of `N`, whose lanes may have keys of their own.
-#[inline(always)]
-pub fn two_call_each<S: Simd, const N: usize, const M: usize>(
-    simd: S,
-    permutations: [&S::Schedule; N],
-    tweaks: [[S::Vector; M]; N],
-    x: [[S::Vector; M]; N],
-) -> [[S::Vector; M]; N] {
-    let inner = simd.encrypt(permutations, x);
-    let outer = simd.encrypt(permutations, xor_all(simd, inner, tweaks));
-    xor_all(simd, outer, inner)
-}
-
-/// [`two_call`] of vectors whose first calls, π(x), are made: what stands between them and the
-/// second keeps the CPU busy while it waits.
+/// The second call of the two-call hash, for vectors whose first calls, π(x), are made: `inner[i][..]`
+/// under π by `permutations[i]`, whose lanes may have keys of their own, with `tweaks[i][..]`.
 #[inline(always)]
 pub fn second_call<S: Simd, const N: usize, const M: usize>(
     simd: S,
-    permutation: &S::Schedule,
+    permutations: [&S::Schedule; N],
     tweaks: [[S::Vector; M]; N],
     inner: [[S::Vector; M]; N],
 ) -> [[S::Vector; M]; N] {
-    let outer = simd.encrypt([permutation; N], xor_all(simd, inner, tweaks));
+    let outer = simd.encrypt(permutations, xor_all(simd, inner, tweaks));
     xor_all(simd, outer, inner)
 }
 
@@ -335,7 +310,11 @@ fn hash_step<S: Simd, const M: usize>(
         }
     }
     let hashes = match keys.construction {
-        Construction::TwoCall => two_call(simd, keys.permutation, tweaks, x),
+        Construction::TwoCall => {
+            let permutations = [keys.permutation; VECTORS];
+            let inner = simd.encrypt(permutations, x);
+            second_call(simd, permutations, tweaks, inner)
+        }
         Construction::Rekeyed => {
             let mut round_zero = [keys.start; VECTORS];
             for (key, tweaks) in round_zero.iter_mut().zip(tweaks) {

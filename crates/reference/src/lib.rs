@@ -10,12 +10,12 @@
 
 mod aes;
 mod circuit;
+pub mod flexor;
 pub mod half_gates;
 pub mod prf;
 pub mod privacy_free;
 pub mod three_halves;
 mod tweak;
-pub mod with_offsets;
 
 pub use aes::aes_128;
 pub use circuit::{Circuit, Gate, Output, Pin};

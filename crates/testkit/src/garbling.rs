@@ -10,7 +10,6 @@
 
 pub mod circuits;
 mod garbled;
-pub mod privacy_free;
 pub mod relations;
 mod textbook;
 

@@ -1,17 +1,16 @@
-//! What is garbling and yet no scheme of the ladder: fixed-key garbling and privacy-free garbling,
-//! which no protocol takes.
+//! What is garbling and yet no scheme of the catalogue: fixed-key garbling and privacy-free
+//! garbling, which no protocol takes.
 
 use std::hint::black_box;
 
 use tacit_circuit::Program;
-use tacit_garble::hazmat::and3::{
-    FixedKeyAnd3Evaluator, FixedKeyAnd3Garbler, fixed_key_and3_table_bytes,
-};
-use tacit_garble::hazmat::{FixedKeyEvaluator, FixedKeyGarbler, fixed_key_table_bytes};
-use tacit_garble::{PrivacyFree, PrivacyFreeWire, ProgramCost, ValuedLabel};
+use tacit_garble::ProgramCost;
 use tacit_kernels::{Block, Cpu, Prg};
 
 use super::{Measured, Timing};
+use crate::comparison::{
+    Comparison, FixedKeyAnd3, FixedKeyHalfGates, Party, PrivacyFree, table_bytes,
+};
 use crate::spread::Spread;
 
 /// One of them.
@@ -42,19 +41,17 @@ impl Aside {
     /// What it costs for a program.
     pub(super) fn measured(self, program: &Program) -> Measured {
         let (assumption, table_bytes, calls) = match self {
-            Self::FixedKeyHalfGates => {
-                ("random-permutation", fixed_key_table_bytes(program), [4, 2])
-            }
+            Self::FixedKeyHalfGates => (
+                "random-permutation",
+                table_bytes(FixedKeyHalfGates, program),
+                [4, 2],
+            ),
             Self::FixedKeyAnd3 => (
                 "random-permutation",
-                fixed_key_and3_table_bytes(program),
+                table_bytes(FixedKeyAnd3, program),
                 [4, 1],
             ),
-            Self::PrivacyFree => {
-                let segments = 0..program.segments().len();
-                let bytes = |segment| PrivacyFree::new().table_bytes(program, segment);
-                ("ideal-cipher", segments.map(bytes).sum(), [4, 2])
-            }
+            Self::PrivacyFree => ("ideal-cipher", table_bytes(PrivacyFree, program), [4, 2]),
         };
         let [garbler_calls, evaluator_calls] = calls.map(|call| call * program.ands().len() as u64);
         Measured {
@@ -71,72 +68,30 @@ impl Aside {
 
     /// Times it: the garbler, then the evaluator, where each is wanted.
     pub(super) fn time(self, cpu: Cpu, timing: &Timing<'_>) -> [Option<Spread>; 2] {
-        let program = timing.program;
-        let mut prg = Prg::new(Block::ONES);
-        let (key, delta) = (prg.next_block(), prg.next_block().with_lsb(1.into()));
-        let labels: Vec<Block> = (0..program.inputs()).map(|_| prg.next_block()).collect();
-        let mut outputs = Vec::new();
         match self {
-            Self::FixedKeyHalfGates => {
-                let mut garbler = FixedKeyGarbler::new(cpu, key, delta);
-                let mut evaluator = FixedKeyEvaluator::new(cpu, key);
-                let mut tables = vec![0; fixed_key_table_bytes(program)];
-                let garbling = timing.of(0, || {
-                    outputs.clear();
-                    garbler.garble(program, &labels, black_box(&mut tables), &mut outputs);
-                });
-                let evaluating = timing.of(1, || {
-                    outputs.clear();
-                    evaluator.evaluate(program, &labels, black_box(&tables), &mut outputs);
-                });
-                [garbling, evaluating]
-            }
-            Self::FixedKeyAnd3 => {
-                let mut garbler = FixedKeyAnd3Garbler::new(cpu, key, delta);
-                let mut evaluator = FixedKeyAnd3Evaluator::new(cpu, key);
-                let mut tables = vec![0; fixed_key_and3_table_bytes(program)];
-                let garbling = timing.of(0, || {
-                    outputs.clear();
-                    garbler.garble(program, &labels, black_box(&mut tables), &mut outputs);
-                });
-                let evaluating = timing.of(1, || {
-                    outputs.clear();
-                    evaluator.evaluate(program, &labels, black_box(&tables), &mut outputs);
-                });
-                [garbling, evaluating]
-            }
-            Self::PrivacyFree => privacy_free(cpu, key, delta, &labels, timing),
+            Self::FixedKeyHalfGates => time(FixedKeyHalfGates, cpu, timing),
+            Self::FixedKeyAnd3 => time(FixedKeyAnd3, cpu, timing),
+            Self::PrivacyFree => time(PrivacyFree, cpu, timing),
         }
     }
 }
 
-fn privacy_free(
-    cpu: Cpu,
-    start: Block,
-    delta: Block,
-    labels: &[Block],
-    timing: &Timing<'_>,
-) -> [Option<Spread>; 2] {
-    let (scheme, program) = (PrivacyFree::on(cpu), timing.program);
-    let mut garbler = scheme.garbler(start, delta);
-    let mut evaluator = scheme.evaluator(start);
-    let wires: Vec<_> = labels.iter().copied().map(PrivacyFreeWire::new).collect();
-    let values = labels.iter().map(|label| ValuedLabel::new(*label, true));
-    let values: Vec<_> = values.collect();
-    let mut tables: Vec<Vec<u8>> = (0..program.segments().len())
-        .map(|segment| vec![0; scheme.table_bytes(program, segment)])
-        .collect();
+fn time<C: Comparison>(what: C, cpu: Cpu, timing: &Timing<'_>) -> [Option<Spread>; 2] {
+    let program = timing.program;
+    let mut prg = Prg::new(Block::ONES);
+    let (start, delta) = (prg.next_block(), prg.next_block().with_lsb(1.into()));
+    let labels: Vec<Block> = (0..program.inputs()).map(|_| prg.next_block()).collect();
+    let mut outputs = Vec::new();
+    let mut tables = vec![0; table_bytes(what, program)];
+    let [mut garbler, mut evaluator] = [(); 2].map(|()| Party::new(cpu, start, 0));
     let garbling = timing.of(0, || {
-        garbler.begin(0, program, &wires);
-        for (segment, tables) in tables.iter_mut().enumerate() {
-            garbler.garble(program, segment, black_box(tables));
-        }
+        outputs.clear();
+        let tables = black_box(&mut tables);
+        garbler.garble(what, delta, program, &labels, tables, &mut outputs);
     });
     let evaluating = timing.of(1, || {
-        evaluator.begin(0, program, &values);
-        for (segment, tables) in tables.iter().enumerate() {
-            evaluator.evaluate(program, segment, black_box(tables));
-        }
+        outputs.clear();
+        evaluator.evaluate(what, program, &labels, black_box(&tables), &mut outputs);
     });
     [garbling, evaluating]
 }

@@ -6,12 +6,17 @@
 //! own, and so each lane its keys. The bytes are those of one garbling after the other.
 
 use tacit_circuit::{NEGATED, Output, Program};
-use tacit_kernels::{Block, Construction, Kernel, Simd, Tweak, hash};
+use tacit_kernels::{Block, Construction, Kernel, Simd};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::hashing::{GARBLED, MAX_LANES, first_half};
-use super::{AND_BYTES, HalfGates};
+use super::{AND_BYTES, HalfGates, garble_gate};
+use crate::hashing::{Hashing, InstancesInLanes, Rekeyed, TwoCall};
+use crate::walk::MAX_LANES;
 use crate::{Garbler, WholeGarbling};
+
+/// Vectors of garblings that share a walk: of both inputs of a gate and both labels of each, eight
+/// labels are in flight.
+const GARBLED: usize = 2;
 
 /// Most garblings that share a walk: vectors enough to hide the cipher's latency.
 const MOST: usize = GARBLED * MAX_LANES;
@@ -53,7 +58,7 @@ pub(super) fn garble(
             );
         }
         let width = scheme.cpu.dispatch(SideBySide {
-            construction: scheme.construction,
+            construction: scheme.ands.construction,
             instance,
             program,
             labels,
@@ -118,14 +123,16 @@ impl Kernel for SideBySide<'_, '_> {
             let labels;
             (labels, rest) = rest.split_at_mut(width * self.program.slots());
             let group = Group {
-                instance: self.instance,
                 program: self.program,
                 labels,
                 garblings,
             };
+            let starts = group.starts(simd);
             match self.construction {
-                Construction::Rekeyed => group.walk::<S, Rekeyed<S>>(simd),
-                _ => group.walk::<S, TwoCall<S>>(simd),
+                Construction::Rekeyed => {
+                    group.walk(simd, Rekeyed::new(simd, starts, self.instance));
+                }
+                _ => group.walk(simd, TwoCall::new(simd, starts, self.instance)),
             }
         }
         width
@@ -134,28 +141,35 @@ impl Kernel for SideBySide<'_, '_> {
 
 /// As many garblings as [`GARBLED`] vectors have lanes, or fewer.
 struct Group<'a, 'b> {
-    instance: u32,
     program: &'a Program,
     labels: &'a mut [Block],
     garblings: &'a mut [WholeGarbling<'b, HalfGates>],
 }
 
 impl Group<'_, '_> {
+    /// The garblings' start points, one a lane.
     #[inline(always)]
-    fn walk<S: Simd, H: LaneHash<S>>(self, simd: S) {
+    fn starts<S: Simd>(&self, simd: S) -> [S::Vector; GARBLED] {
+        let mut starts = [Block::ZERO; MOST];
+        for (start, one) in starts.iter_mut().zip(&*self.garblings) {
+            *start = one.garbler.start;
+        }
+        load(simd, &starts)
+    }
+
+    #[inline(always)]
+    fn walk<S: Simd, H: Hashing<S>>(self, simd: S, mut hashing: H) {
         let width = GARBLED * S::LANES;
         let (program, labels) = (self.program, self.labels);
-        let mut starts = [Block::ZERO; MOST];
         // Bit 0 of Δ is set in idle lanes too, which does no more than the rest of them.
-        let mut deltas = [Block::ONES; MOST];
+        let mut deltas = Zeroizing::new([Block::ONES; MOST]);
         for (lane, one) in self.garblings.iter().enumerate() {
-            (starts[lane], deltas[lane]) = (one.garbler.start, one.garbler.delta);
+            deltas[lane] = one.garbler.delta;
             for (slot, zero) in one.inputs.iter().enumerate() {
                 labels[width * slot + lane] = *zero;
             }
         }
-        let mut hashing = H::new(simd, load(simd, &starts), self.instance);
-        let deltas = load(simd, &deltas);
+        let deltas = load(simd, &*deltas);
         let (mut xors, mut number) = (program.xors(), 0);
         for batch in program.batches() {
             let these;
@@ -174,8 +188,8 @@ impl Group<'_, '_> {
                     let zeros = load(simd, &labels[at..at + width]);
                     negated_if(simd, zeros, deltas, pin & NEGATED != 0)
                 });
-                hashing.take_up(simd, number as u64);
-                let (zeros, rows) = garble_gate(simd, &hashing, number as u64, deltas, [a, b]);
+                hashing.keys_for(simd, number as u64);
+                let (zeros, rows) = garble_gates(simd, &mut hashing, number as u64, deltas, [a, b]);
                 let out = width * gate.out as usize;
                 store(simd, zeros, &mut labels[out..out + width]);
                 for (one, row) in self.garblings.iter_mut().zip(&rows) {
@@ -218,122 +232,27 @@ fn negated_if<S: Simd>(
 
 /// Garbles one gate of all lanes: the output's labels of value 0, and the tables by lane.
 #[inline(always)]
-fn garble_gate<S: Simd, H: LaneHash<S>>(
+fn garble_gates<S: Simd, H: Hashing<S>>(
     simd: S,
-    hashing: &H,
+    hashing: &mut H,
     number: u64,
     deltas: [S::Vector; GARBLED],
     [a, b]: [[S::Vector; GARBLED]; 2],
 ) -> ([S::Vector; GARBLED], [[u8; AND_BYTES]; MOST]) {
-    let mut x = [[a[0]; 4]; GARBLED];
-    for (n, x) in x.iter_mut().enumerate() {
-        let (a, b, delta) = (a[n], b[n], deltas[n]);
-        *x = [a, simd.xor(a, delta), b, simd.xor(b, delta)];
+    let mut x = [[a[0]; 2]; 2 * GARBLED];
+    for (n, x) in x.chunks_exact_mut(2).enumerate() {
+        x[0] = [a[n], simd.xor(a[n], deltas[n])];
+        x[1] = [b[n], simd.xor(b[n], deltas[n])];
     }
-    let hashes = hashing.four(simd, number, x);
+    let hashes = hashing.hash::<InstancesInLanes, { 2 * GARBLED }, 2>(simd, number, x);
     let (mut zeros, mut rows) = (a, [[0; AND_BYTES]; MOST]);
-    for (n, [h_a0, h_a1, h_b0, h_b1]) in hashes.into_iter().enumerate() {
-        let (p_a, p_b) = (simd.lsb_mask(a[n]), simd.lsb_mask(b[n]));
-        let t_g = simd.xor(simd.xor(h_a0, h_a1), simd.and(p_b, deltas[n]));
-        let both_b = simd.xor(h_b0, h_b1);
+    for (n, hashes) in hashes.as_chunks::<2>().0.iter().enumerate() {
+        let (t_g, t_e);
+        ([t_g, t_e], zeros[n]) = garble_gate(simd, deltas[n], [a[n], b[n]], *hashes);
         let of_vector = &mut rows[n * S::LANES..(n + 1) * S::LANES];
-        simd.store_pairs(t_g, simd.xor(both_b, a[n]), of_vector.as_flattened_mut());
-        let w_g = simd.xor(h_a0, simd.and(p_a, t_g));
-        let w_e = simd.xor(h_b0, simd.and(p_b, both_b));
-        zeros[n] = simd.xor(w_g, w_e);
+        simd.store_pairs(t_g, t_e, of_vector.as_flattened_mut());
     }
     (zeros, rows)
-}
-
-/// Hashes of one gate's labels in all lanes, each lane with its start point.
-trait LaneHash<S: Simd> {
-    /// Begins at gate 0.
-    fn new(simd: S, starts: [S::Vector; GARBLED], instance: u32) -> Self;
-
-    /// Takes up the keys for gate `number`, the next.
-    fn take_up(&mut self, simd: S, number: u64);
-
-    /// Hashes of W_a^0, W_a^1, W_b^0, W_b^1.
-    fn four(&self, simd: S, number: u64, x: [[S::Vector; 4]; GARBLED])
-    -> [[S::Vector; 4]; GARBLED];
-}
-
-/// The tweaks of both halves of a gate.
-fn halves(instance: u32, number: u64) -> [Tweak; 2] {
-    let first = first_half(instance, number);
-    [first, Tweak { a: 1, ..first }]
-}
-
-struct TwoCall<S: Simd> {
-    starts: [S::Vector; GARBLED],
-    instance: u32,
-    permutations: [S::Schedule; GARBLED],
-}
-
-impl<S: Simd> LaneHash<S> for TwoCall<S> {
-    #[inline(always)]
-    fn new(simd: S, starts: [S::Vector; GARBLED], instance: u32) -> Self {
-        Self {
-            starts,
-            instance,
-            permutations: [simd.splat_schedule(&[Block::ZERO; 11]); GARBLED],
-        }
-    }
-
-    #[inline(always)]
-    fn take_up(&mut self, simd: S, number: u64) {
-        if number.is_multiple_of(1 << hash::EPOCH_BITS) {
-            let epoch = hash::epoch_key(Block::ZERO, first_half(self.instance, number));
-            let epoch = simd.splat(epoch);
-            for (permutation, start) in self.permutations.iter_mut().zip(self.starts) {
-                *permutation = simd.expand(simd.xor(start, epoch));
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn four(
-        &self,
-        simd: S,
-        number: u64,
-        x: [[S::Vector; 4]; GARBLED],
-    ) -> [[S::Vector; 4]; GARBLED] {
-        let [first, second] = halves(self.instance, number).map(|i| simd.splat(i.to_block()));
-        let tweaks = [[first, first, second, second]; GARBLED];
-        hash::two_call_each(simd, self.permutations.each_ref(), tweaks, x)
-    }
-}
-
-struct Rekeyed<S: Simd> {
-    starts: [S::Vector; GARBLED],
-    instance: u32,
-}
-
-impl<S: Simd> LaneHash<S> for Rekeyed<S> {
-    #[inline(always)]
-    fn new(_: S, starts: [S::Vector; GARBLED], instance: u32) -> Self {
-        Self { starts, instance }
-    }
-
-    #[inline(always)]
-    fn take_up(&mut self, _: S, _: u64) {}
-
-    #[inline(always)]
-    fn four(
-        &self,
-        simd: S,
-        number: u64,
-        x: [[S::Vector; 4]; GARBLED],
-    ) -> [[S::Vector; 4]; GARBLED] {
-        let [first, second] = halves(self.instance, number).map(|i| simd.splat(i.to_block()));
-        let [s, t] = self.starts;
-        let keys = [(s, first), (s, second), (t, first), (t, second)];
-        let keys = keys.map(|(start, tweak)| simd.xor(start, tweak));
-        let [[a0, a1, b0, b1], [c0, c1, d0, d1]] = x;
-        let labels = [[a0, a1], [b0, b1], [c0, c1], [d0, d1]];
-        let [[[a0, a1], [b0, b1], [c0, c1], [d0, d1]]] = hash::rekeyed(simd, [keys], [labels]);
-        [[a0, a1, b0, b1], [c0, c1, d0, d1]]
-    }
 }
 
 #[cfg(test)]

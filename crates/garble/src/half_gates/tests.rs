@@ -1,11 +1,11 @@
 use tacit_circuit::{AndGate, Batch, NEGATED, XorGate};
 use tacit_kernels::{Backend, Prg, Tweak, TweakableHash, Use};
 
-use super::evaluator::Evaluate;
-use super::garbler::Garble;
-use super::gates::{Gates, length_for};
 use super::*;
-use crate::{DecodeError, Evaluator, Garbler};
+use crate::free_xor::evaluator::EvaluateSegment;
+use crate::free_xor::garbler::GarbleSegment;
+use crate::walk::{Gates, length_for};
+use crate::{DecodeError, Evaluator, Garbler, Scheme};
 
 const CONSTRUCTIONS: [Construction; 2] = [Construction::TwoCall, Construction::Rekeyed];
 const INSTANCE: u32 = 0x0102_0304;
@@ -171,6 +171,15 @@ fn plain(values: &mut Vec<bool>, sample: &Sample) {
     );
 }
 
+fn segment<'a>(keys: &Keys, sample: &'a Sample, slots: &'a mut [Block]) -> Segment<'a> {
+    Segment {
+        start: keys.start,
+        instance: INSTANCE,
+        gates: sample.gates(),
+        slots: SlotView::new(slots),
+    }
+}
+
 #[test]
 fn every_backend_garbles_and_evaluates_as_the_paper_does() {
     let mut prg = Prg::new(Block::from_u128(1));
@@ -181,13 +190,14 @@ fn every_backend_garbles_and_evaluates_as_the_paper_does() {
             zeros.truncate(SLOTS as usize);
             for cpu in Cpu::available() {
                 let (mut slots, mut found) = (keys.zeros.clone(), vec![0; tables.len()]);
-                cpu.dispatch(Garble {
-                    construction,
-                    start: keys.start,
-                    instance: INSTANCE,
-                    delta: keys.delta,
-                    slots: &mut slots,
-                    gates: sample.gates(),
+                let ands = HalfGatesAnds { construction };
+                cpu.dispatch(GarbleSegment {
+                    ands,
+                    of: segment(&keys, &sample, &mut slots),
+                    with: Secrets {
+                        delta: keys.delta,
+                        coins: &[],
+                    },
                     tables: &mut found,
                 });
                 assert_eq!(
@@ -197,12 +207,9 @@ fn every_backend_garbles_and_evaluates_as_the_paper_does() {
                 assert_eq!(slots[..SLOTS as usize], zeros);
 
                 let mut labels = keys.active();
-                cpu.dispatch(Evaluate {
-                    construction,
-                    start: keys.start,
-                    instance: INSTANCE,
-                    slots: &mut labels,
-                    gates: sample.gates(),
+                cpu.dispatch(EvaluateSegment {
+                    ands,
+                    of: segment(&keys, &sample, &mut labels),
                     tables: &tables,
                 });
                 let mut values = keys.values.clone();
@@ -313,13 +320,14 @@ fn debug_prints_no_secret() {
     let cpu = Cpu::new(Backend::Portable).expect("it is on every CPU");
     let scheme = HalfGates::on(cpu, Construction::TwoCall);
     let garbler = scheme.garbler([7; 32], Block::ZERO, Block::ONES);
+    let scheme_only = format!("({scheme:?})");
     assert_eq!(
         format!("{garbler:?}"),
-        "HalfGatesGarbler(TwoCall, Cpu(portable))"
+        format!("FreeXorGarbler{scheme_only}")
     );
     let evaluator = scheme.evaluator(Block::ZERO);
     assert_eq!(
         format!("{evaluator:?}"),
-        "HalfGatesEvaluator(TwoCall, Cpu(portable))"
+        format!("FreeXorEvaluator{scheme_only}")
     );
 }

@@ -1,9 +1,9 @@
 //! The fast schemes against the textbook, bit for bit.
 
 use tacit_circuit::{NEGATED, OrderingRule, Output, Program, WireOrdering};
-use tacit_garble::{Hash, Ordering, Scheme, SchemeId, SchemeName};
+use tacit_garble::{Scheme, SchemeId};
 use tacit_reference::{Circuit, Garbled as Expected, Gate, Pin};
-use tacit_reference::{half_gates, prf, three_halves, with_offsets};
+use tacit_reference::{flexor, half_gates, prf, three_halves};
 
 use super::circuits::Case;
 use super::garbled::{self, Garbled, Setting};
@@ -51,12 +51,11 @@ pub(super) fn garble(
 ) -> Book {
     let mut circuit = as_reference(program, Order::Program);
     let start = setting.start.to_u128();
-    let (garbled, decoding) = match id.name {
-        SchemeName::HalfGates => {
-            let hash = match id.hash {
-                Hash::TwoCall => half_gates::Hash::TwoCall,
-                Hash::Rekeyed => half_gates::Hash::Rekeyed,
-                other => panic!("the textbook has no half-gates under {other}"),
+    let (garbled, decoding) = match id {
+        SchemeId::HALF_GATES_TWO_CALL | SchemeId::HALF_GATES_REKEYED => {
+            let hash = match id {
+                SchemeId::HALF_GATES_TWO_CALL => half_gates::Hash::TwoCall,
+                _ => half_gates::Hash::Rekeyed,
             };
             let zeros: Vec<u128> = inputs.iter().map(|labels| labels[0]).collect();
             let delta = setting.delta.to_u128();
@@ -66,11 +65,11 @@ pub(super) fn garble(
                 half_gates::decoding(hash, start, setting.first_output, &garbled.outputs);
             (garbled, decoding)
         }
-        name @ (SchemeName::Prf | SchemeName::PrfXor1And3 | SchemeName::PrfXor3And3) => {
+        SchemeId::PRF | SchemeId::PRF_XOR1_AND3 | SchemeId::PRF_XOR3_AND3 => {
             circuit = as_reference(program, Order::Levels);
-            let rows = match name {
-                SchemeName::Prf => (prf::Xor::One, prf::And::Two),
-                SchemeName::PrfXor1And3 => (prf::Xor::One, prf::And::Three),
+            let rows = match id {
+                SchemeId::PRF => (prf::Xor::One, prf::And::Two),
+                SchemeId::PRF_XOR1_AND3 => (prf::Xor::One, prf::And::Three),
                 _ => (prf::Xor::Three, prf::And::Three),
             };
             let (seed, instance) = (setting.seed, setting.instance);
@@ -79,7 +78,7 @@ pub(super) fn garble(
             let decoding = prf::decoding(start, setting.first_output, &garbled.outputs);
             (garbled, decoding)
         }
-        SchemeName::ThreeHalves => {
+        SchemeId::THREE_HALVES => {
             let zeros: Vec<u128> = inputs.iter().map(|labels| labels[0]).collect();
             let (delta, instance) = (setting.delta.to_u128(), setting.instance);
             let garbled =
@@ -88,12 +87,11 @@ pub(super) fn garble(
             let decoding = half_gates::decoding(hash, start, first, &garbled.outputs);
             (garbled, decoding)
         }
-        SchemeName::RelatedKey | SchemeName::CircularAnd3 | SchemeName::CircularHalfGates => {
-            let garbled = garble_with_offsets(id, setting, program, &circuit, inputs);
+        _ => {
+            let garbled = garble_flexor(id, setting, program, &circuit, inputs);
             let decoding = prf::decoding(start, setting.first_output, &garbled.outputs);
             (garbled, decoding)
         }
-        other => panic!("the textbook has no {other}"),
     };
     Book {
         garbled,
@@ -102,22 +100,23 @@ pub(super) fn garble(
     }
 }
 
-/// The textbook's garbling under a scheme with offsets, its tables put together as the program's
+/// The textbook's garbling under a scheme whose wires have offsets, its tables put together as the program's
 /// segments have them.
-fn garble_with_offsets(
+fn garble_flexor(
     id: SchemeId,
     setting: &Setting,
     program: &Program,
     circuit: &Circuit,
     inputs: &[[u128; 2]],
 ) -> Expected {
-    let ordering = id.ordering.rule().map(|rule| as_ordering(program, rule));
-    let two_rows = matches!(id.ordering, Ordering::SafeMon1 | Ordering::SafeMon2);
-    let garbled = with_offsets::Setting {
-        and: match id.name {
-            SchemeName::CircularHalfGates => with_offsets::And::HalfGates,
-            _ if two_rows => with_offsets::And::TwoRows,
-            _ => with_offsets::And::ThreeRows,
+    let rule = id.rung().expect("it is in the catalogue").ordering;
+    let ordering = rule.map(|rule| as_ordering(program, rule));
+    let two_rows = matches!(rule, Some(OrderingRule::SafeMon1 | OrderingRule::SafeMon2));
+    let garbled = flexor::Setting {
+        and: match id {
+            SchemeId::CIRCULAR_HALF_GATES => flexor::And::HalfGates,
+            _ if two_rows => flexor::And::TwoRows,
+            _ => flexor::And::ThreeRows,
         },
         ordering: ordering.as_ref(),
         seed: setting.seed,
@@ -145,7 +144,7 @@ fn garble_with_offsets(
 }
 
 /// The ordering of a program as the textbook takes it.
-fn as_ordering(program: &Program, rule: OrderingRule) -> with_offsets::Ordering {
+fn as_ordering(program: &Program, rule: OrderingRule) -> flexor::Ordering {
     let plan = program.ordering(rule);
     let bridges = plan.bridges().iter();
     let mut xors = vec![[None; 2]; program.xors().len()];
@@ -153,7 +152,7 @@ fn as_ordering(program: &Program, rule: OrderingRule) -> with_offsets::Ordering 
         xors[one.xor as usize][usize::from(one.side())] = Some(one.offset as usize);
     }
     let named = |offset: &u32| (*offset != WireOrdering::UNNAMED).then_some(*offset as usize);
-    with_offsets::Ordering {
+    flexor::Ordering {
         offsets: plan.offsets(),
         bridges: bridges
             .map(|bridge| (bridge.input as usize, bridge.offset as usize))

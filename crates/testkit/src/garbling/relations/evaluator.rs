@@ -2,7 +2,7 @@
 
 use core::iter;
 
-use tacit_garble::{Cost, Hash, PublicRelation};
+use tacit_garble::{Cost, Hash, PublicRelation, Rung};
 use tacit_kernels::{Aes128, Block, Cpu, Tweak, Use, hash};
 use tacit_reference::Gate;
 
@@ -46,9 +46,9 @@ impl Scene {
         self.know_what_is_sent(&mut view);
         let callers = self.callers(wires);
         for caller in &callers {
-            know_call(&mut view, self.id.hash, self.start, caller);
+            know_call(&mut view, self.rung().hash, self.start, caller);
         }
-        let public = self.id.public_relations();
+        let public = self.rung().public_relations;
         let equal_offsets = public.contains(&PublicRelation::EqualOffsets);
         let untranslated = public.contains(&PublicRelation::UntranslatedInput);
         view.hide_wires(wires, |a, b| {
@@ -56,7 +56,7 @@ impl Scene {
                 || untranslated && (self.goes_only_into(a, b) || self.goes_only_into(b, a))
         });
         for caller in &callers {
-            hide_ciphertexts(&mut view, self.id.hash, self.start, caller);
+            hide_ciphertexts(&mut view, self.rung().hash, self.start, caller);
         }
         view
     }
@@ -64,11 +64,15 @@ impl Scene {
     /// Whether the tables are of halves of labels.
     fn is_sliced(&self) -> bool {
         let row = usize::from(self.cost().and.table_bytes);
-        self.id.hash != Hash::LabelKeyed && !row.is_multiple_of(Block::BYTES)
+        self.rung().hash != Hash::Prf && !row.is_multiple_of(Block::BYTES)
+    }
+
+    fn rung(&self) -> &'static Rung {
+        self.id.rung().expect("it is in the catalogue")
     }
 
     fn cost(&self) -> Cost {
-        self.id.rung().expect("it is on the ladder").cost
+        self.rung().cost
     }
 
     /// Adds tables, links and decoding information.
@@ -88,7 +92,7 @@ impl Scene {
                     table += 1;
                 }
             }
-            if self.id.hash == Hash::LabelKeyed {
+            if self.rung().hash == Hash::Prf {
                 for (number, block) in part.decoding.as_chunks().0.iter().enumerate() {
                     view.know(Known::Decoding(number), u128::from_le_bytes(*block));
                 }
@@ -180,7 +184,7 @@ impl Scene {
 
     /// The fields a and b of the tweaks at which a gate of a kind calls, and on which of its inputs.
     fn calls(&self, usage: Use) -> Vec<([u8; 2], Input)> {
-        let keyed = self.id.hash == Hash::LabelKeyed;
+        let keyed = self.rung().hash == Hash::Prf;
         let rows = match usage {
             Use::And if keyed => 0..4,
             Use::And => {
@@ -201,7 +205,7 @@ impl Scene {
 
     /// The labels that decoding and links call on.
     fn callers_of_outputs(&self, wires: &[OpenWire], callers: &mut Vec<Caller>) {
-        let keyed = self.id.hash == Hash::LabelKeyed;
+        let keyed = self.rung().hash == Hash::Prf;
         let selects = if keyed { 0..2 } else { 0..1 };
         let mut calls = |wire: usize, usage, number| {
             callers.extend(selects.clone().map(|select| Caller {
@@ -231,7 +235,7 @@ impl Scene {
         }
         self.know_what_is_sent(&mut view);
         for caller in &self.callers(wires) {
-            know_call(&mut view, self.id.hash, self.start, caller);
+            know_call(&mut view, self.rung().hash, self.start, caller);
         }
         for (number, wire) in wires.iter().enumerate() {
             assert!(
@@ -298,7 +302,7 @@ fn know_call(view: &mut View, hash: Hash, start: Block, caller: &Caller) {
     let x = open.active();
     let point = tweak.to_block().to_u128();
     match hash {
-        Hash::LabelKeyed => {
+        Hash::Prf => {
             let cipher = Aes128::new(Cpu::detect(), Block::from_u128(x & !1));
             view.know(
                 Known::Call(wire, tweak),
@@ -314,7 +318,7 @@ fn know_call(view: &mut View, hash: Hash, start: Block, caller: &Caller) {
             let cipher = public_cipher(hash, start, tweak);
             view.know_two(wire, tweak, sigma(x), encrypt(&cipher, sigma(x)));
         }
-        other => panic!("what an evaluator calls under {other} is not known here"),
+        other => panic!("what an evaluator calls under {other:?} is not known here"),
     }
 }
 
@@ -322,7 +326,7 @@ fn know_call(view: &mut View, hash: Hash, start: Block, caller: &Caller) {
 /// call, where the key is public.
 fn hide_ciphertexts(view: &mut View, hash: Hash, start: Block, caller: &Caller) {
     let Caller { wire, open, tweak } = *caller;
-    if hash == Hash::LabelKeyed {
+    if hash == Hash::Prf {
         return;
     }
     let cipher = public_cipher(hash, start, tweak);

@@ -1,0 +1,207 @@
+//! What schemes cost: a gate, and a program: bytes of tables, cipher calls and key schedules.
+//!
+//! Under an ordering of offsets a XOR gate costs what its translations do, so that a program must
+//! be looked at as a whole.
+
+use core::iter::Sum;
+use core::ops::{Add, Mul};
+
+use tacit_circuit::Program;
+
+use crate::{PublicRelation, Rung, Scheme, SchemeVisitor, with_scheme};
+
+/// What one gate costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GateCost {
+    /// Ciphertext bits, as papers count them.
+    pub bits: u16,
+    /// Whole bytes in the tables. What [`GateCost::bits`] has beyond them is packed bit by bit at
+    /// a segment's end.
+    pub table_bytes: u8,
+    /// Cipher calls of the garbler, without those that draw its random keys.
+    pub garbler_calls: u8,
+    /// Key schedules of the garbler; 0 where a key serves many gates.
+    pub garbler_key_schedules: u8,
+    /// Cipher calls of the evaluator.
+    pub evaluator_calls: u8,
+    /// Key schedules of the evaluator; 0 where a key serves many gates.
+    pub evaluator_key_schedules: u8,
+}
+
+impl GateCost {
+    /// Of a gate that is free.
+    pub const FREE: Self = Self::of(0, 0, [0, 0], [0, 0]);
+
+    /// Of a gate with these ciphertext bits and whole bytes, and cipher calls and key schedules of
+    /// garbler and evaluator.
+    #[must_use]
+    pub const fn of(bits: u16, table_bytes: u8, calls: [u8; 2], key_schedules: [u8; 2]) -> Self {
+        let [garbler_calls, evaluator_calls] = calls;
+        let [garbler_key_schedules, evaluator_key_schedules] = key_schedules;
+        Self {
+            bits,
+            table_bytes,
+            garbler_calls,
+            garbler_key_schedules,
+            evaluator_calls,
+            evaluator_key_schedules,
+        }
+    }
+}
+
+/// A scheme's costs. Negations are free in every scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Of a XOR gate; under an ordering of offsets, of each translation that its inputs need.
+    pub xor: GateCost,
+    /// Of an AND gate.
+    pub and: GateCost,
+}
+
+impl Cost {
+    /// Of a scheme whose XOR gates are free.
+    #[must_use]
+    pub const fn free_xor(and: GateCost) -> Self {
+        let xor = GateCost::FREE;
+        Self { xor, and }
+    }
+}
+
+/// Totals over a program, or over several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgramCost {
+    /// Bytes of all tables.
+    pub table_bytes: u64,
+    /// Cipher calls of the garbler, without those that draw its random keys.
+    pub garbler_calls: u64,
+    /// Key schedules of the garbler, without keys that serve many gates.
+    pub garbler_key_schedules: u64,
+    /// Cipher calls of the evaluator.
+    pub evaluator_calls: u64,
+    /// Key schedules of the evaluator, without keys that serve many gates.
+    pub evaluator_key_schedules: u64,
+}
+
+impl Add for ProgramCost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            table_bytes: self.table_bytes + other.table_bytes,
+            garbler_calls: self.garbler_calls + other.garbler_calls,
+            garbler_key_schedules: self.garbler_key_schedules + other.garbler_key_schedules,
+            evaluator_calls: self.evaluator_calls + other.evaluator_calls,
+            evaluator_key_schedules: self.evaluator_key_schedules + other.evaluator_key_schedules,
+        }
+    }
+}
+
+impl Mul<u64> for ProgramCost {
+    type Output = Self;
+
+    /// The cost of so many calls.
+    fn mul(self, calls: u64) -> Self {
+        Self {
+            table_bytes: self.table_bytes * calls,
+            garbler_calls: self.garbler_calls * calls,
+            garbler_key_schedules: self.garbler_key_schedules * calls,
+            evaluator_calls: self.evaluator_calls * calls,
+            evaluator_key_schedules: self.evaluator_key_schedules * calls,
+        }
+    }
+}
+
+impl Sum for ProgramCost {
+    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
+        costs.fold(Self::default(), Self::add)
+    }
+}
+
+/// Bytes of a program's tables.
+struct TableBytes<'p>(&'p Program);
+
+impl SchemeVisitor for TableBytes<'_> {
+    type Output = u64;
+
+    fn visit<S: Scheme>(self, scheme: S) -> u64 {
+        let segments = 0..self.0.segments().len();
+        segments
+            .map(|segment| scheme.table_bytes(self.0, segment) as u64)
+            .sum()
+    }
+}
+
+impl Rung {
+    /// What `program` costs under this scheme. An ordering of offsets is computed on the way, and
+    /// kept with the program.
+    #[must_use]
+    pub fn program_cost(&self, program: &Program) -> ProgramCost {
+        let xors = match self.ordering {
+            None => program.xors().len(),
+            Some(rule) => {
+                let plan = program.ordering(rule);
+                plan.translations().len() + plan.bridges().len()
+            }
+        };
+        let (xors, ands) = (xors as u64, program.ands().len() as u64);
+        let (xor, and) = (self.cost.xor, self.cost.and);
+        let total = |of_xor: u8, of_and: u8| u64::from(of_xor) * xors + u64::from(of_and) * ands;
+        // A call and its key schedule are saved for each input that is not translated.
+        let saved = self.untranslated_inputs(program);
+        ProgramCost {
+            table_bytes: with_scheme(self.id, TableBytes(program))
+                .expect("a rung is a scheme of this version"),
+            garbler_calls: total(xor.garbler_calls, and.garbler_calls) - saved,
+            garbler_key_schedules: total(xor.garbler_key_schedules, and.garbler_key_schedules)
+                - saved,
+            evaluator_calls: total(xor.evaluator_calls, and.evaluator_calls),
+            evaluator_key_schedules: total(
+                xor.evaluator_key_schedules,
+                and.evaluator_key_schedules,
+            ),
+        }
+    }
+
+    /// How many of the program's XOR gates take an input as it is (procedure G′).
+    fn untranslated_inputs(&self, program: &Program) -> u64 {
+        if !self
+            .public_relations
+            .contains(&PublicRelation::UntranslatedInput)
+        {
+            return 0;
+        }
+        let levels = program.xor_levels();
+        let batches = 0..program.batches().len();
+        let of_batch = |batch| levels.levels(batch).iter();
+        let private = batches
+            .flat_map(of_batch)
+            .map(|level| u64::from(level.private));
+        private.sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SchemeId;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn an_aes_128_costs_what_the_pages_say() {
+        let circuit = tacit_circuit::library::find("aes-128", &BTreeMap::new());
+        let program = Program::compile(&circuit.expect("the library has it"));
+        let cost = |id: SchemeId| {
+            let rung = id.rung().expect("it is on the ladder");
+            let cost = rung.program_cost(&program);
+            let calls = [cost.garbler_calls, cost.evaluator_calls];
+            (cost.table_bytes, calls, cost.garbler_key_schedules)
+        };
+        assert_eq!(cost(SchemeId::PRF), (574_016, [132_684, 58_752], 107_084));
+        let monotone = cost(SchemeId::RELATED_KEY_MONOTONE);
+        assert_eq!((monotone.0, monotone.1), (395_776, [62_272, 18_336]));
+        let safemon1 = cost(SchemeId::RELATED_KEY_SAFEMON1);
+        assert_eq!((safemon1.0, safemon1.1), (499_888, [87_986, 31_193]));
+        let safemon2 = cost(SchemeId::RELATED_KEY_SAFEMON2);
+        assert_eq!((safemon2.0, safemon2.1), (467_984, [83_998, 29_199]));
+    }
+}

@@ -1,0 +1,220 @@
+//! `related-key-…` and `circular-…`: wires with offsets, and a hash keyed by labels.
+//!
+//! XOR is free among wires of one offset. These schemes differ in how many offsets there are and
+//! in what an AND gate costs; all call F(k, x) = `AES_k(x)`, k bits 1 to 127 of a label.
+//!
+//! | scheme | offsets | AND | assumption on F |
+//! |---|---|---|---|
+//! | `related-key-monotone` | one for each level | three rows | related keys, no circularity |
+//! | `related-key-safemon1`, `-safemon2` | each AND gate makes its own | two rows | the same |
+//! | `circular-and3` | Δ | three rows | related keys and circularity |
+//! | `circular-half-gates` | Δ | half-gates | the same |
+//!
+//! **Related keys**: Gueron, Lindell, Nof and Pinkas, "Fast garbling of circuits under standard
+//! assumptions" (2015), section 5, after Kolesnikov, Mohassel and Rosulek, "FleXOR" (CRYPTO 2014).
+//! The orderings are [`tacit_circuit::OrderingRule`]'s. A wire that a XOR gate needs under another
+//! offset is *translated* there in one ciphertext ([`rows`]); an input of the program that a XOR
+//! gate reads is translated as the program begins, since inputs come with any offset.
+//!
+//! **Circular**: free XOR (Kolesnikov and Schneider, ICALP 2008), with AND in three rows or as
+//! half-gates (Zahur, Rosulek and Evans, EUROCRYPT 2015).
+//!
+//! **Assumption.** Related keys: F is pseudorandom under keys that differ by secret, random
+//! offsets, of which none is encrypted under a key that has it. Circular: F hides b Δ where Δ is
+//! the difference of its keys too, in the sense of Choi, Katz, Kumaresan and Zhou ("On the
+//! security of the free-XOR technique", TCC 2012). No σ and no feed-forward is needed: who does
+//! not know the key can invert nothing.
+//!
+//! **Deviations.** (1) The two inputs of a gate have points of their own. (2) In the two-row AND
+//! the output's permute bit is not random but makes the first of the four bits t_0 zero, so that
+//! three are sent: 257 bits, not 258.
+//!
+//! **Tables** of a segment: in the first segment, a ciphertext for each bridged input; one for
+//! each translation, by gate and side; the rows of each AND gate; and for two rows a bit for each
+//! AND gate, eight a byte. A ciphertext has 16 bytes with bit 0 zero, ignored by the evaluator.
+//!
+//! **Links** are one label under the circular schemes, whose wires all have Δ, and two hashed
+//! ciphertexts under the related-key ones, whose wires do not.
+//!
+//! **Cost** of a translation: 127 bits, 2 cipher calls and key schedules for the garbler, 1 for
+//! the evaluator; of an AND: 384 bits (three rows) or 257 (two), 8 calls and 4 key schedules, and
+//! 2 and 2; as half-gates 256 bits, 4 calls and key schedules, and 2 and 2.
+//!
+//! **Concrete security**: 126 bits. No two gates share a point, and at most two unknown keys are
+//! used at one, so that work on one gate helps against no other.
+
+mod evaluator;
+mod garbler;
+mod rows;
+
+pub use evaluator::FlexOrEvaluator;
+pub use garbler::FlexOrGarbler;
+
+use tacit_circuit::{OrderingRule, Program};
+use tacit_kernels::{Block, Cpu};
+
+use crate::link::{HASHED_LINK_BYTES, OFFSET_LINK_BYTES};
+use crate::prf_calls::DECODING_BYTES;
+use crate::{LabelPair, Scheme, SchemeId, StartPoint};
+
+/// Bytes of a translation's ciphertext.
+const CIPHERTEXT_BYTES: usize = Block::BYTES;
+/// Gates that are worked on together: enough to keep the cipher busy, and the keys and points in
+/// the first-level cache.
+const TOGETHER: usize = 64;
+
+/// Which scheme with offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FlexOrForm {
+    /// `related-key-…`: offsets by an ordering.
+    RelatedKey(OrderingRule),
+    /// `circular-and3`.
+    CircularAnd3,
+    /// `circular-half-gates`.
+    CircularHalfGates,
+}
+
+/// How an AND gate is garbled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AndForm {
+    ThreeRows,
+    TwoRows,
+    HalfGates,
+}
+
+impl AndForm {
+    /// Bytes of a gate's rows.
+    const fn row_bytes(self) -> usize {
+        match self {
+            Self::ThreeRows => 3 * Block::BYTES,
+            Self::TwoRows | Self::HalfGates => 2 * Block::BYTES,
+        }
+    }
+
+    /// Bytes for the bits that so many gates have beside their rows.
+    const fn bit_bytes(self, gates: usize) -> usize {
+        match self {
+            Self::TwoRows => gates.div_ceil(8),
+            Self::ThreeRows | Self::HalfGates => 0,
+        }
+    }
+}
+
+impl FlexOrForm {
+    /// The ordering, where there is more than one offset.
+    #[must_use]
+    pub const fn rule(self) -> Option<OrderingRule> {
+        match self {
+            Self::RelatedKey(rule) => Some(rule),
+            Self::CircularAnd3 | Self::CircularHalfGates => None,
+        }
+    }
+
+    /// Whether all wires have the offset Δ.
+    const fn is_circular(self) -> bool {
+        self.rule().is_none()
+    }
+
+    const fn and(self) -> AndForm {
+        match self {
+            Self::RelatedKey(OrderingRule::Monotone) | Self::CircularAnd3 => AndForm::ThreeRows,
+            Self::RelatedKey(_) => AndForm::TwoRows,
+            Self::CircularHalfGates => AndForm::HalfGates,
+        }
+    }
+}
+
+/// A scheme with offsets. See the module's header.
+#[derive(Clone, Copy, Debug)]
+pub struct FlexOr {
+    cpu: Cpu,
+    form: FlexOrForm,
+}
+
+impl FlexOr {
+    /// The scheme, on the fastest backend that this CPU has.
+    #[must_use]
+    pub fn new(form: FlexOrForm) -> Self {
+        Self::on(Cpu::detect(), form)
+    }
+
+    /// The scheme on a given backend. All backends compute the same bits.
+    #[must_use]
+    pub const fn on(cpu: Cpu, form: FlexOrForm) -> Self {
+        Self { cpu, form }
+    }
+}
+
+/// Where the parts of a segment's tables end.
+#[derive(Clone, Copy)]
+struct Layout {
+    bridges: usize,
+    translations: usize,
+    rows: usize,
+    bits: usize,
+}
+
+impl Layout {
+    fn of(form: FlexOrForm, program: &Program, segment: usize) -> Self {
+        let ands = program.segments()[segment].ands.len();
+        let (bridges, translations) = form.rule().map_or((0, 0), |rule| {
+            let plan = program.ordering(rule);
+            let bridges = if segment == 0 {
+                plan.bridges().len()
+            } else {
+                0
+            };
+            (bridges, plan.segment_translations(segment).len())
+        });
+        Self {
+            bridges: CIPHERTEXT_BYTES * bridges,
+            translations: CIPHERTEXT_BYTES * translations,
+            rows: form.and().row_bytes() * ands,
+            bits: form.and().bit_bytes(ands),
+        }
+    }
+
+    const fn bytes(self) -> usize {
+        self.bridges + self.translations + self.rows + self.bits
+    }
+}
+
+impl Scheme for FlexOr {
+    type Wire = LabelPair;
+    type Garbler = FlexOrGarbler;
+    type Evaluator = FlexOrEvaluator;
+
+    fn id(self) -> SchemeId {
+        match self.form {
+            FlexOrForm::RelatedKey(OrderingRule::Monotone) => SchemeId::RELATED_KEY_MONOTONE,
+            FlexOrForm::RelatedKey(OrderingRule::SafeMon1) => SchemeId::RELATED_KEY_SAFEMON1,
+            FlexOrForm::RelatedKey(OrderingRule::SafeMon2) => SchemeId::RELATED_KEY_SAFEMON2,
+            FlexOrForm::CircularAnd3 => SchemeId::CIRCULAR_AND3,
+            FlexOrForm::CircularHalfGates => SchemeId::CIRCULAR_HALF_GATES,
+        }
+    }
+
+    fn table_bytes(self, program: &Program, segment: usize) -> usize {
+        Layout::of(self.form, program, segment).bytes()
+    }
+
+    fn decoding_bytes(self, outputs: usize) -> usize {
+        DECODING_BYTES * outputs
+    }
+
+    fn link_bytes(self) -> usize {
+        if self.form.is_circular() {
+            OFFSET_LINK_BYTES
+        } else {
+            HASHED_LINK_BYTES
+        }
+    }
+
+    fn garbler(self, seed: [u8; 32], start: StartPoint, delta: Block) -> FlexOrGarbler {
+        FlexOrGarbler::new(self.cpu, self.form, seed, start, delta)
+    }
+
+    fn evaluator(self, start: StartPoint) -> FlexOrEvaluator {
+        FlexOrEvaluator::new(self.cpu, self.form, start)
+    }
+}

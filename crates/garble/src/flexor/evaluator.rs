@@ -1,0 +1,259 @@
+//! The evaluator: one label of each wire.
+
+use tacit_circuit::{AndGate, NEGATED, Output, Program, Translation, WireOrdering, XorGate};
+use tacit_kernels::{Block, Cpu, Use, encrypt_each};
+use zeroize::Zeroizing;
+
+use super::garbler::BRIDGE_SIDE;
+use super::rows::{evaluate_and, follow_translation};
+use super::{AndForm, CIPHERTEXT_BYTES, FlexOrForm, Layout, TOGETHER};
+use crate::link::{follow_hashed_links, follow_offset_links};
+use crate::prf_calls::{KEY, Points, decode};
+use crate::{DecodeError, Evaluator, StartPoint};
+
+/// What a caller broke who gave tables of another size.
+const TABLES: &str = "exactly as many bytes as the segment's tables have";
+
+/// The evaluator of a scheme with offsets.
+pub struct FlexOrEvaluator {
+    cpu: Cpu,
+    form: FlexOrForm,
+    points: Points,
+    /// The segment whose turn it is.
+    segment: usize,
+    slots: Zeroizing<Vec<Block>>,
+    work: Box<Work>,
+}
+
+/// Room for what is worked on together.
+struct Work {
+    keys: Zeroizing<[Block; 2 * TOGETHER]>,
+    /// Points of F, overwritten by its values.
+    values: Zeroizing<[Block; 2 * TOGETHER]>,
+}
+
+/// A translation, wherever it stands.
+#[derive(Clone, Copy)]
+struct Step {
+    from: u32,
+    to: u32,
+    number: usize,
+    side: u8,
+    /// The place of its ciphertext.
+    place: usize,
+}
+
+impl FlexOrEvaluator {
+    pub(super) fn new(cpu: Cpu, form: FlexOrForm, start: StartPoint) -> Self {
+        Self {
+            cpu,
+            form,
+            points: Points { start, instance: 0 },
+            segment: 0,
+            slots: Zeroizing::default(),
+            work: Box::new(Work {
+                keys: Zeroizing::new([Block::ZERO; 2 * TOGETHER]),
+                values: Zeroizing::new([Block::ZERO; 2 * TOGETHER]),
+            }),
+        }
+    }
+
+    /// Follows the translations `steps`, which do not wait for each other.
+    fn translate(&mut self, steps: impl Iterator<Item = Step>, tables: &[u8]) {
+        let mut steps = steps.peekable();
+        let mut chunk = Vec::with_capacity(TOGETHER);
+        while steps.peek().is_some() {
+            chunk.clear();
+            chunk.extend(steps.by_ref().take(TOGETHER));
+            self.translate_together(&chunk, tables);
+        }
+    }
+
+    fn translate_together(&mut self, steps: &[Step], tables: &[u8]) {
+        let keys = &mut self.work.keys[..steps.len()];
+        let values = &mut self.work.values[..steps.len()];
+        for ((step, key), value) in steps.iter().zip(&mut *keys).zip(&mut *values) {
+            let label = self.slots[step.from as usize];
+            let select = label.lsb().unwrap_u8();
+            *key = label & KEY;
+            *value = self.points.at(Use::Xor, step.number, select, step.side);
+        }
+        encrypt_each(self.cpu, keys, values);
+        let tables = tables.as_chunks::<CIPHERTEXT_BYTES>().0;
+        for (step, f) in steps.iter().zip(values) {
+            let select = self.slots[step.from as usize].lsb();
+            let ciphertext = Block::from_bytes(tables[step.place]);
+            self.slots[step.to as usize] = follow_translation(*f, select, ciphertext);
+        }
+    }
+
+    /// Brings inputs to the program's offsets.
+    fn bridge(&mut self, plan: &WireOrdering, tables: &[u8]) {
+        let steps = (0..).zip(plan.bridges()).map(|(place, bridge)| Step {
+            from: bridge.input,
+            to: bridge.input,
+            number: bridge.input as usize,
+            side: BRIDGE_SIDE,
+            place,
+        });
+        self.translate(steps, tables);
+    }
+
+    /// Follows the translations of a level, into the slots from `scratch` on.
+    fn translate_level(&mut self, scratch: usize, level: &[Translation], tables: &[u8]) {
+        let steps = (scratch as u32..).zip(level).map(|(to, one)| Step {
+            from: one.slot,
+            to,
+            number: one.xor as usize,
+            side: one.side(),
+            place: one.place(),
+        });
+        self.translate(steps, tables);
+    }
+
+    fn xor_gates(&mut self, gates: &[XorGate]) {
+        for gate in gates {
+            self.slots[gate.out as usize] =
+                self.slots[gate.a as usize] ^ self.slots[gate.b as usize];
+        }
+    }
+
+    /// Evaluates AND gates that do not wait for each other, at most [`TOGETHER`] of them. The bit
+    /// of the first is bit `at` of `bits`.
+    fn evaluate_ands(
+        &mut self,
+        first: usize,
+        gates: &[AndGate],
+        rows: &[u8],
+        bits: &[u8],
+        at: usize,
+    ) {
+        let form = self.form.and();
+        let keys = &mut self.work.keys[..2 * gates.len()];
+        let values = &mut self.work.values[..2 * gates.len()];
+        let label = |slots: &[Block], pin: u32| slots[(pin & !NEGATED) as usize];
+        for (n, gate) in gates.iter().enumerate() {
+            let inputs = [gate.a, gate.b].map(|pin| label(&self.slots, pin));
+            let [a, b] = inputs.map(|label| label.lsb().unwrap_u8());
+            let row = match form {
+                AndForm::ThreeRows | AndForm::TwoRows => a << 1 | b,
+                AndForm::HalfGates => 0,
+            };
+            for (side, label) in [0, 1].into_iter().zip(inputs) {
+                keys[2 * n + usize::from(side)] = label & KEY;
+                values[2 * n + usize::from(side)] = self.points.at(Use::And, first + n, row, side);
+            }
+        }
+        encrypt_each(self.cpu, keys, values);
+        let rows = rows.chunks_exact(form.row_bytes());
+        let values = values.as_chunks().0.iter().zip(rows);
+        for ((n, gate), (f, rows)) in gates.iter().enumerate().zip(values) {
+            let inputs = [gate.a, gate.b].map(|pin| label(&self.slots, pin));
+            let bit = bits
+                .get((at + n) / 8)
+                .map_or(0, |byte| byte >> ((at + n) % 8) & 1);
+            let rows = rows.as_chunks().0;
+            self.slots[gate.out as usize] = evaluate_and(form, *f, inputs, rows, bit.into());
+        }
+    }
+}
+
+impl Evaluator for FlexOrEvaluator {
+    fn label_from_cot(&self, _index: u64, t: Block, _bit: bool) -> Block {
+        t
+    }
+
+    fn begin(&mut self, instance: u32, program: &Program, inputs: &[Block]) {
+        assert_eq!(
+            inputs.len(),
+            program.inputs(),
+            "one label for each input of the program"
+        );
+        self.points.instance = instance;
+        self.segment = 0;
+        let plan = self.form.rule().map(|rule| program.ordering(rule));
+        let length = program.slots() + plan.map_or(0, WireOrdering::scratch_slots);
+        if self.slots.len() < length {
+            // A new vector, since growing the old one would leave labels behind in memory.
+            self.slots = Zeroizing::new(vec![Block::ZERO; length]);
+        }
+        self.slots[..inputs.len()].copy_from_slice(inputs);
+    }
+
+    fn evaluate(&mut self, program: &Program, segment: usize, tables: &[u8]) {
+        assert_eq!(
+            segment, self.segment,
+            "segments are evaluated in order, each once"
+        );
+        self.segment += 1;
+        let layout = Layout::of(self.form, program, segment);
+        assert_eq!(tables.len(), layout.bytes(), "{TABLES}");
+        let (bridges, tables) = tables.split_at(layout.bridges);
+        let (ciphertexts, tables) = tables.split_at(layout.translations);
+        let (mut rows, bits) = tables.split_at(layout.rows);
+        let plan = self.form.rule().map(|rule| program.ordering(rule));
+        let mut translations = &[][..];
+        let mut xors = program.xors();
+        if let Some(plan) = plan {
+            if segment == 0 {
+                self.bridge(plan, bridges);
+            }
+            translations = &plan.translations()[plan.segment_translations(segment)];
+            xors = plan.xors();
+        }
+        let segment = &program.segments()[segment];
+        let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
+        for batch_number in segment.batches.clone() {
+            let batch = &program.batches()[batch_number];
+            let end = xor + batch.xors as usize;
+            match plan {
+                None => self.xor_gates(&xors[xor..end]),
+                Some(plan) => {
+                    for level in plan.levels(batch_number) {
+                        let these;
+                        (these, translations) = translations.split_at(level.translations as usize);
+                        self.translate_level(program.slots(), these, ciphertexts);
+                        self.xor_gates(&xors[xor..xor + level.xors as usize]);
+                        xor += level.xors as usize;
+                    }
+                }
+            }
+            xor = end;
+            let ands_end = and + batch.ands as usize;
+            while and < ands_end {
+                let next = ands_end.min(and + TOGETHER);
+                let these;
+                (these, rows) = rows.split_at(self.form.and().row_bytes() * (next - and));
+                let at = and - segment.ands.start;
+                self.evaluate_ands(and, &program.ands()[and..next], these, bits, at);
+                and = next;
+            }
+        }
+    }
+
+    fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {
+        let label = |output: &Output| match *output {
+            Output::Slot { slot, .. } => self.slots[slot as usize],
+            Output::Constant(_) => Block::ZERO,
+        };
+        outputs.extend(program.outputs().iter().map(label));
+    }
+
+    fn follow_links(&self, start: StartPoint, first: u64, labels: &mut [Block], links: &[u8]) {
+        if self.form.is_circular() {
+            follow_offset_links(labels, links);
+        } else {
+            follow_hashed_links(start, first, labels, links);
+        }
+    }
+
+    /// The values, with ⊥ where a label fits neither decoding value, or both.
+    fn decode(
+        &self,
+        first: u64,
+        labels: &[Block],
+        decoding: &[u8],
+    ) -> Result<Zeroizing<Vec<bool>>, DecodeError> {
+        decode(self.cpu, self.points, first, labels, decoding)
+    }
+}

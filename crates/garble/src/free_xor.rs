@@ -1,0 +1,166 @@
+//! What all schemes with free XOR share: wires with one global offset Δ, their links and their
+//! decoding. What is a scheme's own is its rule for AND gates.
+//!
+//! Kolesnikov and Schneider, "Improved garbled circuit: free XOR gates and applications" (ICALP
+//! 2008), with point-and-permute on bit 0 of a label. W^0 is a wire's label of value 0 and W^1 =
+//! W^0 ⊕ Δ; the label of a XOR is the sum of its inputs'. NOT is free: the garbler adds Δ, the
+//! evaluator does nothing.
+//!
+//! **Decoding**: for each output j the tags of W^0 and of W^1, 16 bytes: the first 8 bytes of
+//! H(W, (out, j)). A label with neither tag is ⊥, so that a table damaged on its way never passes
+//! for a result. (Bit 0 of W^0 alone, as in the papers, would decode any label to something.) A
+//! constant output has the label 0 for its value.
+
+pub(crate) mod evaluator;
+pub(crate) mod garbler;
+
+pub use evaluator::FreeXorEvaluator;
+pub use garbler::FreeXorGarbler;
+
+use core::fmt::Debug;
+
+use tacit_circuit::Program;
+use tacit_kernels::{Block, Construction, Cpu, Simd, SlotView, Tweak, Use};
+
+use crate::link::OFFSET_LINK_BYTES;
+use crate::walk::{Gates, Slots};
+use crate::{Scheme, SchemeId, StartPoint, WholeGarbling};
+
+/// Bytes of an output's tag for one value.
+const TAG_BYTES: usize = 8;
+
+/// Bytes of an output's decoding information.
+const OUTPUT_BYTES: usize = 2 * TAG_BYTES;
+
+/// The tweak of output number `number`, whose instance is 0: outputs are numbered across them.
+const fn output_tweak(number: u64) -> Tweak {
+    Tweak {
+        usage: Use::Out,
+        instance: 0,
+        number,
+        a: 0,
+        b: 0,
+    }
+}
+
+/// The tag of an output label with this hash.
+fn output_tag(hash: Block) -> [u8; TAG_BYTES] {
+    let mut tag = [0; TAG_BYTES];
+    tag.copy_from_slice(&hash.to_bytes()[..TAG_BYTES]);
+    tag
+}
+
+/// What a segment's garbling and evaluation begin with: the start point of its hashes, the instance,
+/// the gates, and the labels by slot.
+pub struct Segment<'a> {
+    /// The start point.
+    pub start: StartPoint,
+    /// The instance.
+    pub instance: u32,
+    /// The gates.
+    pub gates: Gates<'a>,
+    /// The labels.
+    pub slots: SlotView<'a>,
+}
+
+impl<'a> Segment<'a> {
+    /// These gates of a program whose labels are in `slots`.
+    #[must_use]
+    pub fn new(start: StartPoint, instance: u32, gates: Gates<'a>, slots: &'a mut Slots) -> Self {
+        Self {
+            start,
+            instance,
+            gates,
+            slots: SlotView::new(slots.as_mut_slice()),
+        }
+    }
+}
+
+/// The secrets by which a segment is garbled.
+#[derive(Clone, Copy)]
+pub struct Secrets<'a> {
+    /// Δ.
+    pub delta: Block,
+    /// Random blocks, from that of the segment's first AND gate on.
+    pub coins: &'a [Block],
+}
+
+/// A scheme's AND gates, where XOR is free.
+pub trait Ands: Copy + Debug + Send + Sync + 'static {
+    /// Bytes of an AND gate's table.
+    const BYTES: usize;
+    /// AND gates that share a random block of the garbler's; 0 where it needs none.
+    const GATES_A_COIN: u64;
+
+    /// The scheme's id.
+    fn id(self) -> SchemeId;
+
+    /// The hash of its outputs' labels.
+    fn construction(self) -> Construction;
+
+    /// Garbles a segment.
+    fn garble<S: Simd>(self, simd: S, of: Segment<'_>, with: Secrets<'_>, tables: &mut [u8]);
+
+    /// Evaluates a segment.
+    fn evaluate<S: Simd>(self, simd: S, of: Segment<'_>, tables: &[u8]);
+
+    /// [`Scheme::garble_side_by_side`].
+    fn garble_side_by_side(
+        scheme: FreeXor<Self>,
+        instance: u32,
+        program: &Program,
+        garblings: &mut [WholeGarbling<'_, FreeXor<Self>>],
+    ) {
+        for one in garblings {
+            one.garble(scheme, instance, program);
+        }
+    }
+}
+
+/// A scheme with free XOR and these AND gates.
+#[derive(Clone, Copy, Debug)]
+pub struct FreeXor<A> {
+    pub(crate) cpu: Cpu,
+    pub(crate) ands: A,
+}
+
+impl<A: Ands> Scheme for FreeXor<A> {
+    type Wire = Block;
+    type Garbler = FreeXorGarbler<A>;
+    type Evaluator = FreeXorEvaluator<A>;
+
+    fn id(self) -> SchemeId {
+        self.ands.id()
+    }
+
+    fn table_bytes(self, program: &Program, segment: usize) -> usize {
+        A::BYTES * program.segments()[segment].ands.len()
+    }
+
+    fn decoding_bytes(self, outputs: usize) -> usize {
+        OUTPUT_BYTES * outputs
+    }
+
+    fn link_bytes(self) -> usize {
+        OFFSET_LINK_BYTES
+    }
+
+    /// The seed is not used where the AND gates need no random blocks: a garbling is fixed by Δ, the
+    /// start point, the instance and the input wires.
+    fn garbler(self, seed: [u8; 32], start: StartPoint, delta: Block) -> FreeXorGarbler<A> {
+        FreeXorGarbler::new(self, seed, start, delta)
+    }
+
+    fn evaluator(self, start: StartPoint) -> FreeXorEvaluator<A> {
+        FreeXorEvaluator::new(self, start)
+    }
+
+    fn garble_side_by_side(
+        self,
+        instance: u32,
+        program: &Program,
+        garblings: &mut [WholeGarbling<'_, Self>],
+    ) {
+        A::garble_side_by_side(self, instance, program, garblings);
+    }
+}

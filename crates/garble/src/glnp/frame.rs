@@ -1,0 +1,318 @@
+//! A run of gates as vectors see it: labels in slots, and points at which F is called.
+
+use tacit_circuit::{AndGate, XorGate};
+use tacit_kernels::{Block, KeyedPair, Simd, SlotView, Use};
+use zeroize::Zeroize;
+
+use crate::prf_calls::{KEY, Points};
+
+/// Bit 0 of a block.
+pub(super) const ONE: Block = Block::from_u128(1);
+/// Most lanes of a vector.
+pub(super) const MAX_LANES: usize = 4;
+/// Most vectors of gates in a step.
+pub(super) const MAX_VECTORS: usize = 4;
+/// Most gates in a step.
+pub(super) const MAX_STEP: usize = MAX_LANES * MAX_VECTORS;
+
+/// The blocks zero and one.
+const BITS: [Block; 2] = [Block::ZERO, ONE];
+/// Numbers from zero, in the high half of a block.
+const NUMBERS: [Block; MAX_STEP + 1] = {
+    let mut numbers = [Block::ZERO; MAX_STEP + 1];
+    let mut i = 0;
+    while i <= MAX_STEP {
+        numbers[i] = Block::from_u128((i as u128) << 64);
+        i += 1;
+    }
+    numbers
+};
+
+/// Blocks for a program with this many slots of so many labels each: a power of two, the last slot
+/// being one that no program uses.
+pub(super) const fn blocks_for(slots: usize, labels: usize) -> usize {
+    (labels * (slots + 1)).next_power_of_two()
+}
+
+/// A gate, to be taken in steps that are always full.
+pub(super) trait Gate: Copy {
+    /// One that reads and writes `slot` alone.
+    fn idle(slot: u32) -> Self;
+}
+
+impl Gate for XorGate {
+    #[inline(always)]
+    fn idle(slot: u32) -> Self {
+        let (a, b, out) = (slot, slot, slot);
+        Self { a, b, out }
+    }
+}
+
+impl Gate for AndGate {
+    #[inline(always)]
+    fn idle(slot: u32) -> Self {
+        let (a, b, out) = (slot, slot, slot);
+        Self { a, b, out }
+    }
+}
+
+/// The slots of a program, and the points of the gates of one kind from a certain number on.
+pub struct Frame<'a, S: Simd> {
+    pub(super) simd: S,
+    /// Labels; the garbler has two blocks a slot. Flags above a slot's number fall away.
+    slots: SlotView<'a>,
+    /// The labels (the garbler's) with their round keys, where these are kept, instead of `slots`.
+    kept: Option<SlotView<'a, KeyedPair>>,
+    /// The slot that no program uses.
+    spare: u32,
+    /// The point of gate 0, row 0 and side 0 in each lane.
+    base: S::Vector,
+    /// The number of the next gate, in the high half of each lane.
+    number: S::Vector,
+}
+
+impl<'a, S: Simd> Frame<'a, S> {
+    /// A frame over `blocks`, which are as many as [`blocks_for`] says, with so many labels a slot.
+    #[inline(always)]
+    pub(super) fn new(
+        simd: S,
+        blocks: &'a mut [Block],
+        labels: usize,
+        points: Points,
+        usage: Use,
+        first: usize,
+    ) -> Self {
+        let slots = SlotView::new(blocks);
+        let spare = (slots.count() / labels - 1) as u32;
+        Self {
+            simd,
+            slots,
+            kept: None,
+            spare,
+            base: simd.splat(points.at(usage, 0, 0, 0)),
+            number: simd.splat(Block::from_u128((first as u128) << 64)),
+        }
+    }
+
+    /// The same over `kept`, if that is not empty: as many as there are slots.
+    #[inline(always)]
+    pub(super) fn keeping(mut self, kept: &'a mut [KeyedPair]) -> Self {
+        if !kept.is_empty() {
+            self.kept = Some(SlotView::new(kept));
+        }
+        self
+    }
+
+    /// The point of row 0 on `side` for the gates with these numbers; a row is added by XOR.
+    #[inline(always)]
+    pub(super) fn point(&self, row: u8, side: u8, numbers: S::Vector) -> S::Vector {
+        let place = self.simd.splat(tweak_place(row, side));
+        let base = self.simd.xor(self.base, place);
+        self.simd.xor(base, numbers)
+    }
+
+    /// The numbers of the gates of a step, where lane `l` of vector `v` is gate `place(v, l)`.
+    #[inline(always)]
+    pub(super) fn numbers<const V: usize>(
+        &self,
+        place: impl Fn(usize, usize) -> usize,
+    ) -> [S::Vector; V] {
+        // Loops and no closures over vectors here and in the kernels: what is not inlined is not
+        // compiled for the vectors' instructions.
+        let mut numbers = [self.number; V];
+        for (v, number) in numbers.iter_mut().enumerate() {
+            let offsets = self.simd.gather(&NUMBERS, |lane| place(v, lane));
+            *number = self.simd.add_halves(*number, offsets);
+        }
+        numbers
+    }
+
+    /// Both labels (the garbler's) of the slots that `slot` says lane by lane.
+    #[inline(always)]
+    pub(super) fn pair(&self, slot: impl Fn(usize) -> u32) -> [S::Vector; 2] {
+        [self.pair_label(0, &slot), self.pair_label(1, &slot)]
+    }
+
+    /// Moves on by `count` gates, of which a step has no more than [`MAX_STEP`].
+    #[inline(always)]
+    pub(super) fn advance(&mut self, count: usize) {
+        let step = self.simd.splat(NUMBERS[count]);
+        self.number = self.simd.add_halves(self.number, step);
+    }
+
+    /// The labels with `select` (the garbler's) of the slots that `slot` says lane by lane.
+    #[inline(always)]
+    fn pair_label(&self, select: usize, slot: impl Fn(usize) -> u32) -> S::Vector {
+        let index = |lane| 2 * slot(lane) as usize + select;
+        self.simd.gather(&self.slots, index)
+    }
+
+    /// The labels (the evaluator's) of the slots that `slot` says lane by lane.
+    #[inline(always)]
+    pub(super) fn label(&self, slot: impl Fn(usize) -> u32) -> S::Vector {
+        self.simd.gather(&self.slots, |lane| slot(lane) as usize)
+    }
+
+    /// These gates, and idle ones as many as a step lacks.
+    #[inline(always)]
+    pub(super) fn fill_up<G: Gate>(&self, gates: &[G]) -> [G; MAX_STEP] {
+        let mut filled = [G::idle(self.spare); MAX_STEP];
+        filled[..gates.len()].copy_from_slice(gates);
+        filled
+    }
+
+    /// The random blocks of a vector of gates; lanes beyond them have zero.
+    #[inline(always)]
+    pub(super) fn coins(&self, coins: &[Block]) -> S::Vector {
+        if coins.len() == S::LANES {
+            return self.simd.load(coins);
+        }
+        let mut padded = [Block::ZERO; MAX_LANES];
+        padded[..coins.len()].copy_from_slice(coins);
+        let vector = self.simd.load(&padded);
+        padded.zeroize();
+        vector
+    }
+
+    /// Bit 0 in the lanes for which `bit` says so. It is public.
+    #[inline(always)]
+    pub(super) fn public_bits(&self, bit: impl Fn(usize) -> bool) -> S::Vector {
+        self.simd.gather(&BITS, |lane| usize::from(bit(lane)))
+    }
+
+    /// Only bits 1 to 127.
+    #[inline(always)]
+    pub(super) fn key(&self, label: S::Vector) -> S::Vector {
+        self.simd.and(label, self.simd.splat(KEY))
+    }
+
+    /// Only bit 0.
+    #[inline(always)]
+    pub(super) fn bit(&self, label: S::Vector) -> S::Vector {
+        self.simd.and(label, self.simd.splat(ONE))
+    }
+
+    /// Bit 0 flipped.
+    #[inline(always)]
+    pub(super) fn flip(&self, label: S::Vector) -> S::Vector {
+        self.simd.xor(label, self.simd.splat(ONE))
+    }
+
+    /// Writes pairs of labels (the garbler's) to the slots that `slot` says lane by lane.
+    #[inline(always)]
+    pub(super) fn write_pair(&mut self, labels: [S::Vector; 2], slot: impl Fn(usize) -> u32) {
+        for (select, label) in labels.into_iter().enumerate() {
+            let index = |lane| 2 * slot(lane) as usize + select;
+            self.simd.scatter(label, &mut self.slots, index);
+        }
+    }
+
+    /// As [`Simd::pairs`], the labels of the slots that `slot` says lane by lane, where round keys
+    /// are kept.
+    #[inline(always)]
+    pub(super) fn kept_pairs(&self, slot: impl Fn(usize) -> u32) -> [S::Vector; 2] {
+        let kept = self.kept.as_ref().expect("round keys are kept");
+        self.simd.pairs(kept, |lane| slot(lane) as usize)
+    }
+
+    /// F of these labels at points that are pairs, too.
+    #[inline(always)]
+    pub(super) fn call_kept<const N: usize>(
+        &self,
+        slot: impl Fn(usize, usize) -> u32,
+        points: [[S::Vector; 2]; N],
+    ) -> [[S::Vector; 2]; N] {
+        let kept = self.kept.as_ref().expect("round keys are kept");
+        let slot = |n, lane| slot(n, lane) as usize;
+        self.simd.encrypt_pairs(kept, slot, points)
+    }
+
+    /// Writes two times pairs of labels to the slots that `slot` says by number and lane, and
+    /// expands them.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, labels: [[S::Vector; 2]; 2], slot: impl Fn(usize, usize) -> u32) {
+        let mut keys = labels;
+        for key in keys.as_flattened_mut() {
+            *key = self.key(*key);
+        }
+        let kept = self.kept.as_mut().expect("round keys are kept");
+        let slot = |n, lane| slot(n, lane) as usize;
+        self.simd.keep_pairs(labels, keys, kept, slot);
+    }
+
+    /// The points of rows `rows[b]` on `side` for the gates with these numbers, as pairs.
+    #[inline(always)]
+    pub(super) fn points_of_pairs(
+        &self,
+        rows: [u8; 2],
+        side: u8,
+        numbers: S::Vector,
+    ) -> [S::Vector; 2] {
+        let points = rows.map(|row| tweak_place(row, side));
+        let zero = self.simd.splat(points[0]);
+        let both = self.simd.zip([zero, self.simd.splat(points[1])]);
+        let mut numbers = self.simd.zip([numbers; 2]);
+        for (number, point) in numbers.iter_mut().zip(both) {
+            *number = self.simd.xor(self.simd.xor(self.base, point), *number);
+        }
+        numbers
+    }
+
+    /// Whether round keys are kept.
+    #[inline(always)]
+    pub(super) fn keeps(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// Writes labels (the evaluator's) to the slots that `slot` says lane by lane.
+    #[inline(always)]
+    pub(super) fn write(&mut self, label: S::Vector, slot: impl Fn(usize) -> u32) {
+        self.simd
+            .scatter(label, &mut self.slots, |lane| slot(lane) as usize);
+    }
+}
+
+/// The bits of a point that say the row and the side; fields of [`tacit_kernels::Tweak`].
+pub(super) const fn tweak_place(row: u8, side: u8) -> Block {
+    Block::from_u128((row as u128) << 8 | (side as u128) << 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use tacit_kernels::leftovers::on_own_stack;
+    use tacit_kernels::{Cpu, Kernel};
+
+    use super::*;
+
+    /// Writes the complement of what [`Frame::coins`] returns.
+    struct TakeCoins<'a>(&'a [Block], &'a mut [Block; MAX_LANES]);
+
+    impl Kernel for TakeCoins<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) {
+            let points = Points {
+                start: Block::ZERO,
+                instance: 0,
+            };
+            let mut slots = [Block::ZERO; 4];
+            let frame = Frame::new(simd, &mut slots, 1, points, Use::And, 0);
+            let coins = frame.coins(self.0);
+            simd.store(simd.xor(coins, simd.splat(Block::ONES)), self.1);
+        }
+    }
+
+    #[test]
+    fn coins_that_fill_no_vector_leave_nothing_on_the_stack() {
+        let coin = Block::from_u128(0x1234_5678_9abc_def0_0fed_cba9_8765_4321);
+        for cpu in Cpu::available().filter(|&cpu| cpu != Cpu::portable()) {
+            let mut taken = [Block::ZERO; MAX_LANES];
+            let coins = [coin];
+            let stack = on_own_stack(|| cpu.dispatch(TakeCoins(&coins, &mut taken)));
+            assert_eq!(taken[0], coin ^ Block::ONES, "{cpu:?}");
+            let found = stack.map_or(0, |stack| stack.count(&coin.to_bytes()));
+            assert_eq!(found, 0, "{cpu:?}");
+        }
+    }
+}
