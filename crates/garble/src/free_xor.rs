@@ -80,7 +80,7 @@ impl<'a> Segment<'a> {
 #[derive(Clone, Copy)]
 pub struct Secrets<'a> {
     /// Δ.
-    pub delta: Block,
+    pub delta: &'a Block,
     /// Random blocks, from that of the segment's first AND gate on.
     pub coins: &'a [Block],
 }

@@ -436,11 +436,11 @@ impl Ands for HalfGatesAnds {
         match self.construction {
             Construction::Rekeyed => {
                 let hashing = Rekeyed::new(simd, starts, instance);
-                garble(simd, hashing, of, with.delta, tables);
+                garble(simd, hashing, of, *with.delta, tables);
             }
             _ => {
                 let hashing = TwoCall::new(simd, starts, instance);
-                garble(simd, hashing, of, with.delta, tables);
+                garble(simd, hashing, of, *with.delta, tables);
             }
         }
     }

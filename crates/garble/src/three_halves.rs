@@ -117,7 +117,7 @@ impl Ands for ThreeHalvesAnds {
         const STEP: usize = GARBLED / INPUTS * MAX_LANES;
         let rows = tables.as_chunks_mut::<AND_BYTES>().0;
         let rule = &mut Garble {
-            offset: Offset::new(simd, with.delta),
+            offset: Offset::new(simd, *with.delta),
             hashing: TwoCall::new(simd, [simd.splat(of.start)], of.instance),
             coins: with.coins,
             first_block: of.gates.first_and / DICE_PER_BLOCK,

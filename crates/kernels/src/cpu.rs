@@ -142,9 +142,9 @@ impl Cpu {
     #[inline]
     pub fn dispatch<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
-            Token::Portable(token) => kernel.run(token),
+            Token::Portable(token) => token.run(kernel),
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-            Token::Simd128(token) => kernel.run(token),
+            Token::Simd128(token) => token.run(kernel),
             #[cfg(target_arch = "x86_64")]
             Token::AesNi(token) => token.run(kernel),
             #[cfg(target_arch = "x86_64")]

@@ -28,6 +28,7 @@ mod prefetch;
 mod prg;
 mod simd;
 mod slots;
+mod stack;
 mod transpose;
 mod tweak;
 #[cfg(target_arch = "x86_64")]

@@ -8,6 +8,7 @@
 use core::array;
 use core::marker::PhantomData;
 
+use crate::cpu::Kernel;
 use crate::simd::{Sealed, Simd};
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
@@ -61,6 +62,15 @@ impl<C> Bitsliced<C> {
     /// The token.
     pub(crate) const fn new() -> Self {
         Self(PhantomData)
+    }
+}
+
+impl<C: Cipher> Bitsliced<C> {
+    /// Runs `kernel` in a function of its own, as other backends do. Inlined, its large frame would
+    /// be part of the dispatch to all of them.
+    #[inline(never)]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        kernel.run(self)
     }
 }
 

@@ -24,9 +24,10 @@ pub struct FreeXorGarbler<A: Ands> {
     /// The segment that comes next.
     next: usize,
     pub(crate) slots: Slots,
-    /// Where the AND gates need random blocks.
+    /// Where the AND gates need random blocks. Boxed, so that the garbler has no room that nothing
+    /// was written to: what stood on the stack before, such as Δ, would move along with it.
     #[zeroize(skip)]
-    coins: Option<Coins>,
+    coins: Option<Box<Coins>>,
     /// Those of a segment.
     drawn: Vec<Block>,
 }
@@ -38,7 +39,7 @@ impl<A: Ands> FreeXorGarbler<A> {
             "bit 0 of Δ is set, so that the labels of a wire differ in their select bits"
         );
         let seed = Zeroizing::new(seed);
-        let coins = (A::GATES_A_COIN > 0).then(|| Coins::new(scheme.cpu, &seed));
+        let coins = (A::GATES_A_COIN > 0).then(|| Box::new(Coins::new(scheme.cpu, &seed)));
         let most = match A::GATES_A_COIN {
             0 => 0,
             // A segment may begin and end within a block's gates.
@@ -106,11 +107,11 @@ impl<A: Ands> Garbler for FreeXorGarbler<A> {
             "tables have room for the segment's AND gates"
         );
         self.draw(&gates);
-        self.scheme.cpu.dispatch(GarbleSegment {
+        self.scheme.cpu.dispatch_and_wipe(GarbleSegment {
             ands: self.scheme.ands,
             of: Segment::new(self.start, self.instance, gates, &mut self.slots),
             with: Secrets {
-                delta: self.delta,
+                delta: &self.delta,
                 coins: &self.drawn,
             },
             tables,

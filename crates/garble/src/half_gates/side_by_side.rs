@@ -7,7 +7,7 @@
 
 use tacit_circuit::{NEGATED, Output, Program};
 use tacit_kernels::{Block, Construction, Kernel, Simd};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::{AND_BYTES, HalfGates, garble_gate};
 use crate::hashing::{Hashing, InstancesInLanes, Rekeyed, TwoCall};
@@ -57,14 +57,13 @@ pub(super) fn garble(
                 "tables have room for the program's AND gates"
             );
         }
-        let width = scheme.cpu.dispatch(SideBySide {
+        let width = scheme.cpu.dispatch_and_wipe(SideBySide {
             construction: scheme.ands.construction,
             instance,
             program,
             labels,
             garblings,
         });
-        wipe_stack();
         let mut labels = &labels[..];
         for garblings in garblings.chunks_mut(width) {
             let of_group;
@@ -72,15 +71,6 @@ pub(super) fn garble(
             take_outputs(program, width, of_group, garblings);
         }
     }
-}
-
-/// Overwrites the stack below the caller's frame, where a walk had vectors of Δ and of labels that
-/// no register had room for.
-#[inline(never)]
-fn wipe_stack() {
-    let mut below = [0_u8; 16 << 10];
-    below.zeroize();
-    core::hint::black_box(&below);
 }
 
 /// Takes the labels of outputs from those of all lanes to where garblings one after the other would

@@ -195,7 +195,7 @@ fn every_backend_garbles_and_evaluates_as_the_paper_does() {
                     ands,
                     of: segment(&keys, &sample, &mut slots),
                     with: Secrets {
-                        delta: keys.delta,
+                        delta: &keys.delta,
                         coins: &[],
                     },
                     tables: &mut found,
