@@ -36,7 +36,7 @@ pub(crate) use pair::{AcceptArgs, InviteArgs, PairArgs, PairCommand};
 pub(crate) use party::{MeetArgs, PartyArgs, RoleArg, StockArgs};
 pub(crate) use prepare::{Counted, PrepareArgs, PrepareFor};
 pub(crate) use relay::RelayArgs;
-pub(crate) use run::{RunArgs, RunRoleArg};
+pub(crate) use run::{OutsourcedArgs, RunArgs, RunRoleArg};
 pub(crate) use serve::{LogFormat, ServeArgs};
 pub(crate) use stock::{StockCommand, StockCommandArgs};
 pub(crate) use text::{base_ot, duration, ot_extension};

@@ -3,17 +3,16 @@
 //! The generator listens for both others, the cloud connects to it and listens for the evaluator,
 //! and the evaluator, which may be behind a router, connects to both.
 
+mod meeting;
+
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tacit::garble::Rung;
 use tacit::protocols::{DEFAULT_SECURITY_BITS, ThreatModel};
 use tacit::{
-    CancelHandle, Cost, Fingerprint, Function, Identity, Listener,
-    MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, NetError, OtExtension, Outcome,
-    OutsourcedJob, OutsourcedParameters, OutsourcedRole, Role, Session, Settings, Stocks, Value,
+    Cost, Fingerprint, Function, MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, OtExtension,
+    Outcome, OutsourcedJob, OutsourcedParameters, OutsourcedRole, Role, Session, Stocks, Value,
 };
 
 use crate::args::{RunArgs, RunRoleArg};
@@ -25,12 +24,10 @@ use crate::report::{JSON_VERSION, costs_json, costs_text, pretty, security};
 use crate::run::scheme;
 use crate::typed::Runnable;
 use crate::{cancel, function, party, stock};
+use meeting::Meeting;
 
 /// Circuits unless told otherwise: those of the published experiments, some 2^-82.
 pub(crate) const COPIES: u32 = 256;
-/// Longest wait for the others to be there, unless told otherwise.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// Runs the command. Everything of this party's is checked before another hears of it.
 ///
 /// # Errors
@@ -44,7 +41,7 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
                 .to_owned(),
         ));
     }
-    let place = Place::new(args, config, role)?;
+    let meeting = Meeting::new(args, config, role)?;
     let runnable = function::find(&args.function, &args.choice)?.runnable(&args.choice)?;
     let function = runnable.function();
     let rung = scheme(args.scheme.as_deref(), Some(function))?;
@@ -57,40 +54,21 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
     ));
     let chain = chain(function, role, args, config)?;
     let job = || {
-        let mut job = OutsourcedJob::new(function, parameters)
-            .scheme(rung.id)
-            .threads(args.threads);
-        if let Some(Chain {
-            stocks,
-            name,
-            allowed,
-        }) = &chain
-        {
-            job = job.chain(stocks, name, allowed);
-            if args.outsourced.replace {
-                job = job.replacing();
-            }
-        }
-        if let Some(pin) = args.outsourced.pin {
-            job = job.pin(pin);
-        }
-        for (name, value) in &values {
-            job = job.input(name, value.clone());
-        }
-        if let Some(patience) = args.meet.timeout.or(config.timeouts.message) {
-            job = job.patience(patience);
-        }
-        if let Some(limit) = args.time_limit.or(config.timeouts.run) {
-            job = job.time_limit(limit);
-        }
-        job
+        let values = values
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.clone()));
+        let job = OutsourcedJob::new(function, parameters).scheme(rung.id);
+        values.fold(
+            told(job, args, config, chain.as_ref()),
+            |job, (name, value)| job.input(name, value),
+        )
     };
     let setting = Setting {
         function,
         role,
         parameters,
         rung,
-        others: place.others,
+        others: meeting.others,
         chain: args.outsourced.chain.as_deref(),
     };
     if !args.json {
@@ -104,13 +82,56 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
             .saturating_mul(parameters.copies() as u64),
     };
     let base_ot = args.meet.base_ot.or(config.base_ot);
-    let mut sessions = place.meet(cancel::on_signal()?, log)?;
+    let mut sessions = meeting.meet(cancel::on_signal()?, log)?;
     if let Some(kind) = base_ot {
         for session in &mut sessions {
             session.set_base_ot(kind)?;
         }
     }
-    let [first, second] = &mut sessions;
+    let outcomes = runs(&mut sessions, (role, gates), args, log, job)?;
+    for session in sessions {
+        // The results are here; a peer that has already left takes nothing from them.
+        if let Err(error) = session.close() {
+            log.step(format_args!("{error}"));
+        }
+    }
+    tell(args, &runnable, &setting, &outcomes)
+}
+
+/// `job` with what the arguments and the configuration say of it.
+fn told<'f>(
+    job: OutsourcedJob<'f>,
+    args: &RunArgs,
+    config: &Config,
+    chain: Option<&Chain>,
+) -> OutsourcedJob<'f> {
+    let mut job = job.threads(args.threads);
+    if let Some(chain) = chain {
+        job = job.chain(&chain.stocks, &chain.name, &chain.allowed);
+        if args.outsourced.replace {
+            job = job.replacing();
+        }
+    }
+    if let Some(pin) = args.outsourced.pin {
+        job = job.pin(pin);
+    }
+    if let Some(patience) = args.meet.timeout.or(config.timeouts.message) {
+        job = job.patience(patience);
+    }
+    if let Some(limit) = args.time_limit.or(config.timeouts.run) {
+        job = job.time_limit(limit);
+    }
+    job
+}
+
+/// Runs as often as asked, of `gates` AND gates each, or until another party wants no more.
+fn runs<'f>(
+    [first, second]: &mut [Session; 2],
+    (role, gates): (OutsourcedRole, u64),
+    args: &RunArgs,
+    log: Log,
+    job: impl Fn() -> OutsourcedJob<'f>,
+) -> Result<Vec<Outcome>, Failure> {
     let mut outcomes = Vec::new();
     for run in 0..args.repeat {
         let bar = Bar::new(role.name(), gates, !args.json);
@@ -132,13 +153,7 @@ pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failu
         }
         log.step(format_args!("run {run} is done"));
     }
-    for session in sessions {
-        // The results are here; a peer that has already left takes nothing from them.
-        if let Err(error) = session.close() {
-            log.step(format_args!("{error}"));
-        }
-    }
-    tell(args, &runnable, &setting, &outcomes)
+    Ok(outcomes)
 }
 
 /// Tells the results of the last run, and the costs of all.
@@ -343,138 +358,7 @@ fn chain(
     }
 }
 
-/// Who this party is, who the others are, and where they meet.
-struct Place {
-    role: OutsourcedRole,
-    identity: Identity,
-    /// In the order in which links are worked on.
-    others: [(OutsourcedRole, Fingerprint); 2],
-    /// Where the others listen to which this party connects.
-    addresses: [Option<String>; 2],
-    listen: Option<String>,
-    settings: Settings,
-}
-
-impl Place {
-    fn new(args: &RunArgs, config: &Config, role: OutsourcedRole) -> Result<Self, Failure> {
-        use OutsourcedRole::{Cloud, Evaluator, Generator};
-        let others = match role {
-            Generator => [Cloud, Evaluator],
-            Evaluator => [Generator, Cloud],
-            Cloud => [Generator, Evaluator],
-        };
-        let given = &args.outsourced;
-        let named = |other: OutsourcedRole| match other {
-            Generator => given.generator.as_deref(),
-            Evaluator => given.evaluator.as_deref(),
-            Cloud => given.cloud.as_deref(),
-        };
-        if named(role).is_some() {
-            return Err(Failure::Usage(format!(
-                "--{role} names another party, and this one is the {role}; leave it out"
-            )));
-        }
-        let path = party::identity_path(args.meet.identity.as_ref(), config)?;
-        let identity = Identity::load(&path).map_err(tacit::Error::from)?;
-        let who = |other: OutsourcedRole| {
-            let text = named(other).ok_or_else(|| {
-                Failure::Usage(format!(
-                    "nothing says who the {other} is; give --{other} and the fingerprint that its \
-                     `tacit keygen` printed"
-                ))
-            })?;
-            let option = format!("--{other}");
-            Ok::<_, Failure>((other, party::fingerprint(&option, text, config)?))
-        };
-        let others = [who(others[0])?, who(others[1])?];
-        let is_twice = others[0].1 == others[1].1
-            || others.iter().any(|other| other.1 == identity.fingerprint());
-        if is_twice {
-            return Err(Failure::Usage(
-                "two of the three parties have one fingerprint; each is to have its own".to_owned(),
-            ));
-        }
-        let address = |other: OutsourcedRole| {
-            let said = match other {
-                Generator => given.generator_at.clone(),
-                Cloud => given.cloud_at.clone(),
-                Evaluator => None,
-            };
-            let configured = || config.peers.get(named(other)?)?.address.clone();
-            said.or_else(configured)
-        };
-        // Who is connected to: the generator by both others, the cloud by the evaluator.
-        let connects = |other| other == Generator || (role == Evaluator && other == Cloud);
-        let addresses = others.map(|(other, _)| match connects(other) {
-            false => Ok(None),
-            true => address(other).map(Some).ok_or_else(|| {
-                Failure::Usage(format!(
-                    "nothing says where the {other} listens; give --{other}-at HOST:PORT"
-                ))
-            }),
-        });
-        let [first, second] = addresses;
-        if role != Evaluator && args.meet.listen.is_none() {
-            return Err(Failure::Usage(format!(
-                "the {role} is connected to; give --listen HOST:PORT"
-            )));
-        }
-        let mut settings = Settings::default();
-        let connect = args.meet.timeout.or(config.timeouts.connect);
-        settings.connect_timeout = connect.unwrap_or(CONNECT_TIMEOUT);
-        Ok(Self {
-            role,
-            identity,
-            others,
-            addresses: [first?, second?],
-            listen: args.meet.listen.clone(),
-            settings,
-        })
-    }
-
-    /// Meets both others, in the order of `others`.
-    fn meet(mut self, cancel: CancelHandle, log: Log) -> Result<[Session; 2], Failure> {
-        self.settings.cancel = cancel;
-        let listener = self.listen.as_deref().map(Listener::bind).transpose()?;
-        if let Some(listener) = &listener {
-            eprintln!("listening on {}", listener.local_address());
-        }
-        let (identity, settings) = (&self.identity, &self.settings);
-        let mut refused = |from: SocketAddr, reason: &NetError| {
-            log.step(format_args!("refused a connection from {from}: {reason}"));
-        };
-        let mut met: [Option<Session>; 2] = [None, None];
-        for ((met, address), (other, who)) in met.iter_mut().zip(&self.addresses).zip(&self.others)
-        {
-            if let Some(address) = address {
-                eprintln!("waiting for the {other} at {address}");
-                let session = Session::connect(address, identity, who, settings);
-                *met = Some(session.map_err(|error| error.of_party(*other))?);
-            }
-        }
-        if let Some(listener) = listener {
-            let missing: Vec<usize> = (0..2).filter(|&link| met[link].is_none()).collect();
-            let awaited: Vec<_> = missing.iter().map(|&link| self.others[link].1).collect();
-            for &link in &missing {
-                log.step(format_args!("waiting for the {}", self.others[link].0));
-            }
-            let mut door = listener.open(identity, &awaited, settings)?;
-            let come = door.meet(identity, &awaited, settings, &mut refused)?;
-            for (link, session) in missing.into_iter().zip(come) {
-                met[link] = Some(session);
-            }
-        }
-        match met {
-            [Some(first), Some(second)] => Ok([first, second]),
-            _ => Err(Failure::Usage(format!(
-                "the {} was not told where to meet the others",
-                self.role
-            ))),
-        }
-    }
-}
-
-/// What is said of a run beside its results.
+/// What is said of a run, apart from its results.
 struct Setting<'a> {
     function: &'a Function,
     role: OutsourcedRole,

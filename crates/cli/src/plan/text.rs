@@ -185,25 +185,7 @@ impl Told<'_> {
                 ms(choice.times.floor_unknown)
             ));
         }
-        if let Some(cut) = &choice.cut
-            && !cut.serves_other_sizes
-            && choice.protocol == Protocol::Prepared
-        {
-            let serves =
-                |one: &Alternative| one.cut.as_ref().is_some_and(|cut| cut.serves_other_sizes);
-            let other = plan.fastest(|one| {
-                (one.protocol, one.rung.id) == (choice.protocol, choice.rung.id)
-                    && serves(one)
-                    && (!self.looked || one.can_run_now())
-            });
-            if let Some(other) = other {
-                reasons.push(format!(
-                    "its component serves this size alone; {} serve others too and take {} ms",
-                    self::cut(other),
-                    ms(other.times.online)
-                ));
-            }
-        }
+        reasons.extend(self.other_sizes());
         match plan.better() {
             Some(better) if self.looked => reasons.push(format!(
                 "the stock is not enough for what would be faster: {}",
@@ -212,6 +194,25 @@ impl Told<'_> {
             _ => {}
         }
         reasons
+    }
+
+    /// The best cut that serves other sizes too, where the chosen one does not.
+    fn other_sizes(&self) -> Option<String> {
+        let (plan, choice) = (self.plan, self.plan.choice());
+        let serves = |one: &Alternative| one.cut.as_ref().is_some_and(|cut| cut.serves_other_sizes);
+        if choice.cut.is_none() || serves(choice) || choice.protocol != Protocol::Prepared {
+            return None;
+        }
+        let other = plan.fastest(|one| {
+            (one.protocol, one.rung.id) == (choice.protocol, choice.rung.id)
+                && serves(one)
+                && (!self.looked || one.can_run_now())
+        })?;
+        Some(format!(
+            "its component serves this size alone; {} serve others too and take {} ms",
+            cut(other),
+            ms(other.times.online)
+        ))
     }
 
     fn commands(&self, text: &mut String) {

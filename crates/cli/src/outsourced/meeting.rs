@@ -1,0 +1,173 @@
+//! How one of three parties meets the two others.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tacit::{
+    CancelHandle, Fingerprint, Identity, Listener, NetError, OutsourcedRole, Session, Settings,
+};
+
+use crate::args::{OutsourcedArgs, RunArgs};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::log::Log;
+use crate::party;
+
+/// Longest wait for the others to be there, unless told otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Who this party is, who the others are, and where they meet.
+pub(super) struct Meeting {
+    role: OutsourcedRole,
+    identity: Identity,
+    /// In the order in which links are worked on.
+    pub(super) others: [(OutsourcedRole, Fingerprint); 2],
+    /// Where the others listen to which this party connects.
+    addresses: [Option<String>; 2],
+    listen: Option<String>,
+    settings: Settings,
+}
+
+impl Meeting {
+    /// The meeting as the arguments and the configuration say.
+    ///
+    /// # Errors
+    ///
+    /// They do not say who another party is or where it listens, or name one party twice.
+    pub(super) fn new(
+        args: &RunArgs,
+        config: &Config,
+        role: OutsourcedRole,
+    ) -> Result<Self, Failure> {
+        use OutsourcedRole::{Cloud, Evaluator, Generator};
+        let others = match role {
+            Generator => [Cloud, Evaluator],
+            Evaluator => [Generator, Cloud],
+            Cloud => [Generator, Evaluator],
+        };
+        let named = |other| named(&args.outsourced, other);
+        if named(role).is_some() {
+            return Err(Failure::Usage(format!(
+                "--{role} names another party, and this one is the {role}; leave it out"
+            )));
+        }
+        let path = party::identity_path(args.meet.identity.as_ref(), config)?;
+        let identity = Identity::load(&path).map_err(tacit::Error::from)?;
+        let who = |other: OutsourcedRole| {
+            let text = named(other).ok_or_else(|| {
+                Failure::Usage(format!(
+                    "nothing says who the {other} is; give --{other} and the fingerprint that its \
+                     `tacit keygen` printed"
+                ))
+            })?;
+            let option = format!("--{other}");
+            Ok::<_, Failure>((other, party::fingerprint(&option, text, config)?))
+        };
+        let others = [who(others[0])?, who(others[1])?];
+        let is_twice = others[0].1 == others[1].1
+            || others.iter().any(|other| other.1 == identity.fingerprint());
+        if is_twice {
+            return Err(Failure::Usage(
+                "two of the three parties have one fingerprint; each is to have its own".to_owned(),
+            ));
+        }
+        let addresses = others.map(|(other, _)| address(args, config, role, other));
+        let [first, second] = addresses;
+        if role != Evaluator && args.meet.listen.is_none() {
+            return Err(Failure::Usage(format!(
+                "the {role} is connected to; give --listen HOST:PORT"
+            )));
+        }
+        let mut settings = Settings::default();
+        let connect = args.meet.timeout.or(config.timeouts.connect);
+        settings.connect_timeout = connect.unwrap_or(CONNECT_TIMEOUT);
+        Ok(Self {
+            role,
+            identity,
+            others,
+            addresses: [first?, second?],
+            listen: args.meet.listen.clone(),
+            settings,
+        })
+    }
+
+    /// Meets both others, in the order of `others`.
+    ///
+    /// # Errors
+    ///
+    /// One of them does not come in time, or somebody else does.
+    pub(super) fn meet(mut self, cancel: CancelHandle, log: Log) -> Result<[Session; 2], Failure> {
+        self.settings.cancel = cancel;
+        let listener = self.listen.as_deref().map(Listener::bind).transpose()?;
+        if let Some(listener) = &listener {
+            eprintln!("listening on {}", listener.local_address());
+        }
+        let (identity, settings) = (&self.identity, &self.settings);
+        let mut refused = |from: SocketAddr, reason: &NetError| {
+            log.step(format_args!("refused a connection from {from}: {reason}"));
+        };
+        let mut met: [Option<Session>; 2] = [None, None];
+        for ((met, address), (other, who)) in met.iter_mut().zip(&self.addresses).zip(&self.others)
+        {
+            if let Some(address) = address {
+                eprintln!("waiting for the {other} at {address}");
+                let session = Session::connect(address, identity, who, settings);
+                *met = Some(session.map_err(|error| error.of_party(*other))?);
+            }
+        }
+        if let Some(listener) = listener {
+            let missing: Vec<usize> = (0..2).filter(|&link| met[link].is_none()).collect();
+            let awaited: Vec<_> = missing.iter().map(|&link| self.others[link].1).collect();
+            for &link in &missing {
+                log.step(format_args!("waiting for the {}", self.others[link].0));
+            }
+            let mut door = listener.open(identity, &awaited, settings)?;
+            let come = door.meet(identity, &awaited, settings, &mut refused)?;
+            for (link, session) in missing.into_iter().zip(come) {
+                met[link] = Some(session);
+            }
+        }
+        match met {
+            [Some(first), Some(second)] => Ok([first, second]),
+            _ => Err(Failure::Usage(format!(
+                "the {} was not told where to meet the others",
+                self.role
+            ))),
+        }
+    }
+}
+
+/// What the arguments call another party.
+fn named(given: &OutsourcedArgs, other: OutsourcedRole) -> Option<&str> {
+    match other {
+        OutsourcedRole::Generator => given.generator.as_deref(),
+        OutsourcedRole::Evaluator => given.evaluator.as_deref(),
+        OutsourcedRole::Cloud => given.cloud.as_deref(),
+    }
+}
+
+/// Where `other` listens, if the party in `role` connects to it: the generator is connected to by
+/// both others, the cloud by the evaluator.
+fn address(
+    args: &RunArgs,
+    config: &Config,
+    role: OutsourcedRole,
+    other: OutsourcedRole,
+) -> Result<Option<String>, Failure> {
+    use OutsourcedRole::{Cloud, Evaluator, Generator};
+    if other != Generator && (role, other) != (Evaluator, Cloud) {
+        return Ok(None);
+    }
+    let given = &args.outsourced;
+    let said = match other {
+        Generator => given.generator_at.clone(),
+        Cloud => given.cloud_at.clone(),
+        Evaluator => None,
+    };
+    let configured = || config.peers.get(named(given, other)?)?.address.clone();
+    said.or_else(configured).map(Some).ok_or_else(|| {
+        Failure::Usage(format!(
+            "nothing says where the {other} listens; give --{other}-at HOST:PORT"
+        ))
+    })
+}

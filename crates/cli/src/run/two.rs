@@ -1,0 +1,334 @@
+//! `tacit run` between two parties: what is checked before the peer hears of it, the runs, and
+//! what is told of them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tacit::garble::Rung;
+use tacit::protocols::{DEFAULT_SECURITY_BITS, Protocol, StockUse, ThreatModel};
+use tacit::{
+    AbortReason, BatchPreparation, Cost, Function, Job, Outcome, Role, SecurityScope, Session,
+    StockName, Stocks, Value,
+};
+
+use super::{scheme, who};
+use crate::args::RunArgs;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::log::Log;
+use crate::party::Party;
+use crate::progress::Bar;
+use crate::report::{Setting, costs_text, pretty};
+use crate::typed::{OutputFiles, Runnable};
+use crate::{shell, stock};
+
+/// One party's runs of a function with one peer, checked and ready.
+pub(super) struct TwoPartyRun<'a> {
+    args: &'a RunArgs,
+    runnable: &'a Runnable,
+    role: Role,
+    protocol: Protocol,
+    rung: &'static Rung,
+    security_bits: u8,
+    stocks: Option<Stocks>,
+    values: BTreeMap<String, Value>,
+    files: OutputFiles,
+    time_limit: Option<Duration>,
+    log: Log,
+}
+
+impl<'a> TwoPartyRun<'a> {
+    /// Checks all that this party was given, before the peer hears of it.
+    ///
+    /// # Errors
+    ///
+    /// Something of it is not right.
+    pub(super) fn new(
+        args: &'a RunArgs,
+        config: &Config,
+        (party, runnable): (&Party, &'a Runnable),
+        mut protocol: Protocol,
+        log: Log,
+    ) -> Result<Self, Failure> {
+        let role = who(args).role_in(Some(runnable), config)?;
+        let function = runnable.function();
+        if function.has_saved_values() {
+            return Err(Failure::Usage(format!(
+                "{} keeps values between runs, which `{}` cannot; run it by --protocol outsourced",
+                function.name(),
+                protocol.name()
+            )));
+        }
+        log.step(format_args!(
+            "function {} {}",
+            function.name(),
+            function.digest()
+        ));
+        if is_open(args) {
+            let checked = || checked_in_stock(args, config, party, function, role);
+            protocol = Protocol::by_default(args.security, checked)?;
+            let why = match protocol {
+                Protocol::Batch => "a checked execution of the function is in stock",
+                _ => "no checked execution of the function is in stock",
+            };
+            eprintln!(
+                "protocol {}: {why}; --protocol chooses another",
+                protocol.name()
+            );
+        }
+        let run = Self {
+            args,
+            runnable,
+            role,
+            protocol,
+            rung: scheme(args.scheme.as_deref(), Some(function))?,
+            security_bits: args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS),
+            stocks: stocks(args, config, protocol)?,
+            values: runnable.gather(role, &args.inputs, args.input_file.as_deref())?,
+            files: OutputFiles::new(&args.outputs, runnable, role)?,
+            time_limit: args.time_limit.or(config.timeouts.run),
+            log,
+        };
+        // Before a peer waits for it.
+        function.compile();
+        log.detail(format_args!(
+            "{} AND and {} XOR gates as compiled; {} inputs of this party",
+            function.and_gates(),
+            function.xor_gates(),
+            run.values.len()
+        ));
+        Ok(run)
+    }
+
+    /// Checks that what `batch` needs is in stock. The peer, if it is there, hears that it is not.
+    ///
+    /// # Errors
+    ///
+    /// It is not, or `batch` cannot run the function.
+    pub(super) fn check_executions(&self, party: &mut Party) -> Result<(), Failure> {
+        let (Protocol::Batch, Some(stocks), Some([own, peer])) =
+            (self.protocol, &self.stocks, party.fingerprints())
+        else {
+            return Ok(());
+        };
+        let (function, scheme) = (self.runnable.function(), self.rung.id);
+        // A scheme that is not for batch shows in a plan, above all.
+        BatchPreparation::new(self.role, function, 1)
+            .statistical_security_bits(self.security_bits)
+            .scheme(scheme)
+            .plan()?;
+        let stock = StockName {
+            own,
+            peer,
+            role: self.role,
+            scheme,
+        };
+        if stocks.executions_left(&stock, function, self.security_bits)? > 0 {
+            return Ok(());
+        }
+        // The other party may be there, and would wait for nothing.
+        party.refuse(AbortReason::NothingInStock, self.log);
+        Err(self.nothing_checked())
+    }
+
+    /// Runs over `session` as often as asked, and tells the results and the costs.
+    ///
+    /// # Errors
+    ///
+    /// Whatever ends a run.
+    pub(super) fn play(&self, mut session: Session) -> Result<(), Failure> {
+        self.log
+            .detail(format_args!("base OTs from {}", session.base_ot()));
+        let peer = session.peer().map(|peer| peer.to_string());
+        self.log.step(format_args!(
+            "connected to {}",
+            peer.as_deref().unwrap_or("an unknown peer")
+        ));
+        let setting = Setting {
+            function: self.runnable.function(),
+            typed: self.runnable.typed(),
+            role: self.role,
+            protocol: self.protocol,
+            security_bits: self
+                .protocol
+                .has_security_bits()
+                .then_some(self.security_bits),
+            counts_tries: self.stocks.is_some(),
+            rung: self.rung,
+            peer,
+        };
+        if !self.args.json {
+            eprint!("{}", setting.text());
+        }
+        let (mut costs, mut outputs) = (Vec::new(), BTreeMap::new());
+        for run in 0..self.args.repeat {
+            let Some(outcome) = self.once(run, &mut session)? else {
+                break;
+            };
+            costs.push(outcome.cost);
+            outputs = outcome.outputs;
+        }
+        // The results are here; a peer that has already left takes nothing from them.
+        if let Err(error) = session.close() {
+            self.log.step(format_args!("{error}"));
+        }
+        self.tell(&setting, &outputs, &costs)
+    }
+
+    /// Run number `run`, or nothing where the other party wants no more.
+    fn once(&self, run: u32, session: &mut Session) -> Result<Option<Outcome>, Failure> {
+        let (args, log) = (self.args, self.log);
+        let and_gates = self.runnable.function().and_gates();
+        let bar = Bar::new(self.role.name(), and_gates, !args.json);
+        let mut job = self
+            .job()
+            .lease_ahead(u64::from(args.repeat - run - 1))
+            .watch_taken(move |taken| log.detail(format_args!("run {run} takes {taken}")))
+            .watch(|at| bar.show(at));
+        if let Some(limit) = self.time_limit {
+            job = job.time_limit(limit);
+        }
+        for (name, value) in &self.values {
+            job = job.input(name, value.clone());
+        }
+        let outcome = match job.run(session) {
+            Err(tacit::Error::SessionOver { runs }) => {
+                eprintln!(
+                    "the other party ended after {runs} runs of {}; give both the same --repeat",
+                    args.repeat
+                );
+                return Ok(None);
+            }
+            Err(tacit::Error::NothingChecked { .. }) => return Err(self.nothing_checked()),
+            outcome => outcome?,
+        };
+        log.step(format_args!("run {run} took {:?}", outcome.cost.wall()));
+        if let Some(SecurityScope::AllRuns { made_at_bits }) = outcome.security_scope
+            && made_at_bits > self.security_bits
+        {
+            log.step(format_args!(
+                "made at s = {made_at_bits}, since earlier tries were not finished; see `tacit \
+                 stock list`"
+            ));
+        }
+        if let Some(extension) = outcome.cost.ot_extension {
+            log.detail(format_args!("OTs by {extension}"));
+        }
+        let missing = outcome.cost.and_gates_on_the_spot;
+        if self.stocks.is_some() && missing > 0 {
+            eprintln!(
+                "the stock had too little: {missing} AND gates were garbled on the spot; `tacit \
+                 prepare` fills it"
+            );
+        }
+        Ok(Some(outcome))
+    }
+
+    /// The run by its protocol, without inputs yet.
+    fn job(&self) -> Job<'_> {
+        let job = Job::new(self.runnable.function(), self.role).scheme(self.rung.id);
+        let job = match (self.protocol, &self.stocks) {
+            (Protocol::Batch, Some(stocks)) => job.batch(stocks).threads(self.args.threads),
+            (Protocol::Authenticated, Some(stocks)) => job.authenticated_counted(stocks),
+            (Protocol::Authenticated, None) => job.authenticated(),
+            (_, Some(stocks)) => job.prepared(stocks),
+            (_, None) => job,
+        };
+        job.statistical_security_bits(self.security_bits)
+    }
+
+    /// Tells the results, and what they took if that was asked for.
+    fn tell(
+        &self,
+        setting: &Setting<'_>,
+        outputs: &BTreeMap<String, Value>,
+        costs: &[Cost],
+    ) -> Result<(), Failure> {
+        let runnable = self.runnable;
+        self.files.write(runnable, outputs)?;
+        if self.args.json {
+            let told = self.args.cost.then_some(costs);
+            let mut json = setting.json(runnable.outputs_json(outputs)?, told);
+            json["runs_done"] = costs.len().into();
+            return crate::print(pretty(&json).as_bytes());
+        }
+        if outputs.is_empty() {
+            let other = self.role.other();
+            let peer = match runnable.typed().map(|typed| typed.signature()) {
+                None => format!("the {}", other.name()),
+                Some(signature) => signature.party_name(signature.party_of(other)).to_owned(),
+            };
+            eprintln!("done; the results go to {peer}");
+        }
+        crate::print(runnable.outputs_text(outputs)?.as_bytes())?;
+        if self.args.cost {
+            eprint!("{}", costs_text(costs));
+        }
+        Ok(())
+    }
+
+    /// No execution is in stock: what prepares some, as both parties can paste it.
+    fn nothing_checked(&self) -> Failure {
+        let args = self.args;
+        let mut words = vec!["tacit".to_owned(), "prepare".to_owned()];
+        words.extend(shell::function(&args.function, &args.choice));
+        words.extend(["--protocol", "batch", "--security-bits"].map(str::to_owned));
+        words.push(self.security_bits.to_string());
+        if args.scheme.is_some() {
+            words.extend(["--scheme".to_owned(), self.rung.id.to_string()]);
+        }
+        words.extend(["--runs", "N"].map(str::to_owned));
+        Failure::NothingChecked {
+            function: self.runnable.function().name().to_owned(),
+            scheme: self.rung.id.to_string(),
+            security_bits: self.security_bits,
+            command: shell::line(&words),
+        }
+    }
+}
+
+/// This party's stocks, where the protocol takes from them or counts tries in them.
+fn stocks(args: &RunArgs, config: &Config, protocol: Protocol) -> Result<Option<Stocks>, Failure> {
+    let has_stock = protocol.stock_use() != StockUse::Nothing;
+    if args.plain_loopback && has_stock {
+        return Err(Failure::Usage(
+            "what is in stock belongs to two identities, and --plain-loopback has none; give \
+             --identity and --peer"
+                .to_owned(),
+        ));
+    }
+    // Without identities there is nobody whose tries could be counted.
+    let counts_tries = protocol == Protocol::Authenticated && !args.plain_loopback;
+    match has_stock || counts_tries {
+        true => Ok(Some(stock::open(args.stock.stock.as_deref(), config)?)),
+        false => Ok(None),
+    }
+}
+
+/// Whether the arguments leave open by which protocol against a malicious party is run.
+fn is_open(args: &RunArgs) -> bool {
+    args.protocol.is_none() && args.security == ThreatModel::Malicious
+}
+
+/// Whether a checked execution of `function` is in stock, which `batch` would run. Both parties
+/// have their halves of it, and so both say the same.
+fn checked_in_stock(
+    args: &RunArgs,
+    config: &Config,
+    party: &Party,
+    function: &Function,
+    role: Role,
+) -> Result<bool, Failure> {
+    let Some([own, peer]) = party.fingerprints() else {
+        return Ok(false);
+    };
+    let stock = StockName {
+        own,
+        peer,
+        role,
+        scheme: scheme(args.scheme.as_deref(), Some(function))?.id,
+    };
+    let stocks = stock::open(args.stock.stock.as_deref(), config)?;
+    let security_bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
+    Ok(stocks.executions_left(&stock, function, security_bits)? > 0)
+}
