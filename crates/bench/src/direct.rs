@@ -1,6 +1,6 @@
-//! Whole functions under `direct`, between two parties: the field's usual workloads under the default
-//! scheme, and three circuits under every scheme, which is Table 7 of *Fast Garbling of Circuits
-//! Under Standard Assumptions* again.
+//! Whole functions under `direct`, between two parties: the field's usual workloads under the
+//! default scheme, and three circuits under every scheme, which is Table 7 of *Fast Garbling of
+//! Circuits Under Standard Assumptions* again.
 
 use std::collections::BTreeMap;
 

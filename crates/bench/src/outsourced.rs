@@ -155,9 +155,9 @@ impl OutsourcedFigures {
 }
 
 impl Row for OutsourcedFigures {
-    const TITLE: &'static str = "Functions under outsourced, malicious without collusion (one copy: \
-                                 semi-honest), over TLS: milliseconds of the slowest party; paper: \
-                                 PartialGC 2014, a server process as evaluator";
+    const TITLE: &'static str = "Functions under outsourced, malicious without collusion (one \
+                                 copy: semi-honest), over TLS: milliseconds of the slowest party; \
+                                 paper: PartialGC 2014, a server process as evaluator";
     const COLUMNS: &'static [Column] = &[
         text("function", 50),
         text("link", 12),

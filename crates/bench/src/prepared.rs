@@ -84,9 +84,9 @@ pub struct Paper {
 }
 
 impl Row for PreparedFigures {
-    const TITLE: &'static str = "Functions under prepared, semi-honest, over TLS, evaluator's times; \
-                                 paper: CompGC, Table 2; floor: round trip, dependent bytes; \
-                                 offline: components a second, and MB for a run";
+    const TITLE: &'static str = "Functions under prepared, semi-honest, over TLS, evaluator's \
+                                 times; paper: CompGC, Table 2; floor: round trip, dependent \
+                                 bytes; offline: components a second, and MB for a run";
     const COLUMNS: &'static [Column] = &[
         text("function", 44),
         text("link", 12),

@@ -196,12 +196,13 @@ fn method(records: &[Record]) -> Section {
     let suites = Suite::ALL.map(Suite::name).join(", ");
     Section::new("method", "Where these figures come from")
         .text(&format!(
-            "`tacit-bench --json > records.jsonl` measures, suite by suite ({suites}); `tacit-bench \
-             report records.jsonl --html report.html` makes this page. Times are medians; ± is the \
-             median absolute deviation, where ± 95 % stands it is half the interval of a mean. The \
-             highest load average before a suite was {load:.2}. Shaped links delay and slow bytes \
-             and do nothing else: no loss, no slow start; over a real link of that delay and rate \
-             nothing is faster. `docs/bench.md` says how each figure is taken."
+            "`tacit-bench --json > records.jsonl` measures, suite by suite ({suites}); \
+             `tacit-bench report records.jsonl --html report.html` makes this page. Times are \
+             medians; ± is the median absolute deviation, where ± 95 % stands it is half the \
+             interval of a mean. The highest load average before a suite was {load:.2}. Shaped \
+             links delay and slow bytes and do nothing else: no loss, no slow start; over a real \
+             link of that delay and rate nothing is faster. `docs/bench.md` says how each figure \
+             is taken."
         ))
         .grid(Grid {
             caption: "Machines and builds".to_owned(),

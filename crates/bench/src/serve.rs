@@ -95,9 +95,9 @@ impl Latency {
 }
 
 impl Row for ServeFigures {
-    const TITLE: &'static str = "A service with peers of which one is hostile, over TLS; latency at \
-                                 the peer, in an open session; memory: resident, by quarters of the \
-                                 time";
+    const TITLE: &'static str = "A service with peers of which one is hostile, over TLS; latency \
+                                 at the peer, in an open session; memory: resident, by quarters of \
+                                 the time";
     const COLUMNS: &'static [Column] = &[
         number("peers", 5),
         number("s", 5),

@@ -78,7 +78,8 @@ fn correlated_ots_have_the_bytes_that_they_should() {
             (64.0..64.1).contains(&figures.made_bits_per_ot),
             "{figures:?}"
         );
-        // 64 bytes a base OT, in eight parts, and an offer for all; corrections and a block of rows.
+        // 64 bytes a base OT, in eight parts, and an offer for all; corrections and a block of
+        // rows.
         assert_eq!(figures.setup_traffic.garbler_bytes, 8_192 + 8 * 5);
         assert_eq!(
             figures.setup_traffic.evaluator_bytes,

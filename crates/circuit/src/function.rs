@@ -296,8 +296,8 @@ impl Function {
     }
 
     /// The same function of bits with a meaning: what both parties take its bits for, such as the
-    /// names of fields and variants and the order that a client sorts by. The function's digest then
-    /// covers it, so that parties who read the same bits in other ways do not run together.
+    /// names of fields and variants and the order that a client sorts by. The function's digest
+    /// then covers it, so that parties who read the same bits in other ways do not run together.
     #[must_use]
     pub fn with_meaning(mut self, meaning: Digest) -> Self {
         self.digest = source::digest_with_meaning(self.digest_of_bits(), meaning);

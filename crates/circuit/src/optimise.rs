@@ -9,8 +9,9 @@
 //! | [`Sums`](PassName::Sums) | what XORs have in common is computed once (`sums`) |
 //!
 //! Linear, rewrite and factor repeat while they gain a thousandth of the gates, at most
-//! [`MAX_ROUNDS`] times; sums comes last, with linear, in the same way. AND gates count first and XOR gates second, and a pass that would make a circuit
-//! larger is not taken, so that the result is never worse than what was given.
+//! [`MAX_ROUNDS`] times; sums comes last, with linear, in the same way. AND gates count first and
+//! XOR gates second, and a pass that would make a circuit larger is not taken, so that the result
+//! is never worse than what was given.
 //!
 //! The result is another circuit with another digest: two parties who run it must both have it.
 //! It depends on the circuit alone, so each can make it for itself.

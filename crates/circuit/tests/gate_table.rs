@@ -53,8 +53,14 @@ const TABLE: &[Row] = &[
     ("edit-distance", &[("x_symbols", 128), ("y_symbols", 128)], 179316, Some(1_434_888)),
     ("edit-distance-plain", &[("x_symbols", 60), ("y_symbols", 60)], 126418, Some(44 * 3600)),
     ("longest-common-subsequence", &[("x_symbols", 60), ("y_symbols", 60)], 32336, None),
-    ("longest-common-substring", &[("x_symbols", 128), ("y_symbols", 128), ("symbol_bits", 1)], 265689, Some(2_978_854)),
-    ("longest-common-substring", &[("x_symbols", 256), ("y_symbols", 256), ("symbol_bits", 1)], 1213210, Some(13_177_739)),
+    (
+        "longest-common-substring",
+        &[("x_symbols", 128), ("y_symbols", 128), ("symbol_bits", 1)], 265689, Some(2_978_854),
+    ),
+    (
+        "longest-common-substring",
+        &[("x_symbols", 256), ("y_symbols", 256), ("symbol_bits", 1)], 1213210, Some(13_177_739),
+    ),
     ("longest-common-substring-step", &[("length", 128)], 2182, Some(87_236)),
     ("longest-common-substring-step", &[("length", 256)], 4871, Some(160_322)),
     ("longest-common-substring-step", &[("length", 512)], 10760, Some(306_368)),

@@ -64,7 +64,8 @@ const INPUTS: &[(&str, &str, &str)] = &[
     (
         "u8",
         "1.5",
-        "expected a number from 0 to 255, in decimal or as 0x…, found text of 3 characters that is no such number",
+        "expected a number from 0 to 255, in decimal or as 0x…, found text of 3 characters that is \
+         no such number",
     ),
     (
         "u8",
@@ -97,7 +98,8 @@ const INPUTS: &[(&str, &str, &str)] = &[
     (
         "fixed[8,8]",
         "\"x\"",
-        "expected a decimal number from -128 to less than 128, found text of 1 character that is no such number",
+        "expected a decimal number from -128 to less than 128, found text of 1 character that is \
+         no such number",
     ),
 ];
 

@@ -411,7 +411,8 @@ mod tests {
     fn a_whole_file_is_read() {
         let text = format!(
             "identity = \"me.key\"\n[peers.bob]\nfingerprint = \"{FINGERPRINT}\"\n\
-             address = \"bob.example:7000\"\nlink = \"33ms,50mbit\"\n[timeouts]\nconnect = \"2m\"\nmessage = \"500ms\"\nrun = \"1m\"\n"
+             address = \"bob.example:7000\"\nlink = \"33ms,50mbit\"\n[timeouts]\nconnect = \
+             \"2m\"\nmessage = \"500ms\"\nrun = \"1m\"\n"
         );
         let config = Config::parse(&text).unwrap();
         assert_eq!(config.identity.as_deref(), Some(Path::new("me.key")));

@@ -76,8 +76,8 @@ pub(crate) enum Failure {
     Program(String),
     /// Public circuit files that do not compute what they should.
     #[error(
-        "of {checked} circuit files {wrong} are not what their names say and {unreadable} cannot be \
-         read; get them again from \
+        "of {checked} circuit files {wrong} are not what their names say and {unreadable} cannot \
+         be read; get them again from \
          their publisher"
     )]
     Unproven {

@@ -241,9 +241,10 @@ pub(crate) fn parameters(
     let (option, is_allowed) = allow;
     match OutsourcedParameters::malicious(copies, bits) {
         Err(_) if !is_allowed => Err(format!(
-            "{copies} circuits and {bits} bits of the input checks give {} of statistical security, \
-             and {MIN_SECURITY_BITS} are the least against a malicious party; take {COPIES} and \
-             {DEFAULT_SECURITY_BITS}, or, to measure and for nothing else, give {option}",
+            "{copies} circuits and {bits} bits of the input checks give {} of statistical \
+             security, and {MIN_SECURITY_BITS} are the least against a malicious party; take \
+             {COPIES} and {DEFAULT_SECURITY_BITS}, or, to measure and for nothing else, give \
+             {option}",
             security_bits_text(&parameters)
         )),
         _ => Ok(parameters),

@@ -278,7 +278,8 @@ pub(crate) fn refusal(number: u64, from: SocketAddr, reason: &NetError, log: Log
     }
 }
 
-/// A peer's fingerprint, or that of the peer of this name in the configuration, as `option` gives it.
+/// A peer's fingerprint, or that of the peer of this name in the configuration, as `option` gives
+/// it.
 ///
 /// # Errors
 ///

@@ -59,8 +59,8 @@ pub(crate) struct PlanArgs {
     /// Plan from what is in stock with this peer: its fingerprint, or its name in tacit.toml
     #[arg(long, value_name = "FINGERPRINT|NAME")]
     pub(crate) peer: Option<String>,
-    /// Plan from what is in stock in this folder; without it, with --peer, the one in tacit.toml, or
-    /// tacit/stock in your data folder
+    /// Plan from what is in stock in this folder; without it, with --peer, the one in tacit.toml,
+    /// or tacit/stock in your data folder
     #[arg(long, value_name = "DIR")]
     pub(crate) stock: Option<PathBuf>,
     #[command(flatten)]

@@ -60,8 +60,8 @@ fn protocol(args: &RunArgs) -> Result<Protocol, Failure> {
     }
     if args.security_bits.is_some() && !protocol.has_security_bits() {
         return Err(Failure::Usage(format!(
-            "--security-bits is the statistical security of authenticated, batch and outsourced, and \
-             {} has none; leave it out, or give --protocol authenticated",
+            "--security-bits is the statistical security of authenticated, batch and outsourced, \
+             and {} has none; leave it out, or give --protocol authenticated",
             protocol.name()
         )));
     }

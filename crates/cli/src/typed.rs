@@ -219,8 +219,8 @@ pub(crate) fn refuse_rich_ports(typed: &TypedFunction) -> Result<(), Failure> {
     let draws = signature.inputs().len() < typed.function().inputs().len();
     match found {
         Some(port) => Err(Failure::Input(format!(
-            "a service cannot read and write {port} yet; it has bools, integers, fixed-point numbers, \
-             byte strings and arrays of them, and sorts nothing"
+            "a service cannot read and write {port} yet; it has bools, integers, fixed-point \
+             numbers, byte strings and arrays of them, and sorts nothing"
         ))),
         None if draws => Err(Failure::Input(
             "a service cannot draw random bits for a program yet; give them as inputs".to_owned(),

@@ -326,9 +326,9 @@ fn random_bits_are_drawn_in_both_branches_and_in_order() {
 fn a_component_of_the_library_is_called() {
     let program = program_of(
         "parties alice, bob;\n\
-         component fn encrypt(key: bytes<16>, block: bytes<16>) -> bytes<16> = library \"aes-128\";\n\
-         main(key: bytes<16> of alice, block: bytes<16> of bob) -> (out: bytes<16> to both) {\n\
-         encrypt(key, block)\n}\n",
+         component fn encrypt(key: bytes<16>, block: bytes<16>) -> bytes<16> = library \
+         \"aes-128\";\n main(key: bytes<16> of alice, block: bytes<16> of bob) -> (out: bytes<16> \
+         to both) {\n encrypt(key, block)\n}\n",
     );
     let (_, lowered) = lower(&program, "main");
     let bytes = |hex: &str| -> Vec<bool> {

@@ -104,8 +104,8 @@ fn tables_are_joined_grouped_and_counted() {
         let spent = [for i in 0..7 { rows[i].value.1 }];\n\
         (group_sums::<3>(groups, spent), histogram::<3>(ages))\n}\n\
         test \"spending by age\" {\n\
-        assert main([1, 4, 6], [2, 1, 2], [1, 1, 5, 6], [5, 7, 60, 1]) == ([0, 0, 13], [0, 1, 2]);\n\
-        }\n";
+        assert main([1, 4, 6], [2, 1, 2], [1, 1, 5, 6], [5, 7, 60, 1]) == ([0, 0, 13], [0, 1, \
+        2]);\n }\n";
     check(text, 812);
 }
 
@@ -162,8 +162,8 @@ fn distance(a: &[bool], b: &[bool]) -> usize {
 #[test]
 fn scores() {
     let text = "parties alice, bob;\nuse std::score::{linear, logistic};\n\
-        main(w: [fixed<6, 12>; 3] of alice, bias: fixed<6, 12> of alice, x: [fixed<6, 12>; 3] of bob)\n\
-        -> (line: fixed<6, 12> to bob, likely: fixed<6, 12> to bob) {\n\
+        main(w: [fixed<6, 12>; 3] of alice, bias: fixed<6, 12> of alice, x: [fixed<6, 12>; 3] of \
+        bob)\n -> (line: fixed<6, 12> to bob, likely: fixed<6, 12> to bob) {\n\
         (linear(w, bias, x), logistic(w, bias, x))\n}\n\
         test \"zero is a half\" {\n\
         assert main([0.5, -0.25, 0.0], 0.0, [1.0, 2.0, 3.0]) == (0.0, 0.5);\n\

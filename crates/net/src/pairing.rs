@@ -13,9 +13,9 @@
 //! | both | 4 confirmed | nothing: the codes agree here |
 //! | either | 5 refused | a [`Refusal`], one byte |
 //!
-//! It is the three-move protocol of Vaudenay, "Secure Communications over Insecure Channels Based on
-//! Short Authenticated Strings" (CRYPTO 2005), with a code for each direction, so that nobody can
-//! confirm a code without having heard it. SHA-256 is taken for a random oracle; proof and
+//! It is the three-move protocol of Vaudenay, "Secure Communications over Insecure Channels Based
+//! on Short Authenticated Strings" (CRYPTO 2005), with a code for each direction, so that nobody
+//! can confirm a code without having heard it. SHA-256 is taken for a random oracle; proof and
 //! identifier are SHA-256 of the secret and values of fixed lengths.
 //!
 //! | module | what it has |
@@ -105,8 +105,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unknown => {
-                "the inviting party knows no such invitation: it was changed on the way, or somebody \
-                 else made it; ask for the line again, over another way if this happens twice"
+                "the inviting party knows no such invitation: it was changed on the way, or \
+                 somebody else made it; ask for the line again, over another way if this happens \
+                 twice"
             }
             Self::Changed => {
                 "the invitation was changed on the way; ask for a new one over another way, and do \
@@ -117,18 +118,20 @@ impl fmt::Display for Refusal {
                  one, and if you did not use it, somebody who read it did"
             }
             Self::Late => {
-                "the invitation has expired; ask for a new one, and see whether both clocks are right"
+                "the invitation has expired; ask for a new one, and see whether both clocks are \
+                 right"
             }
             Self::Withdrawn => {
-                "the `tacit pair invite` that made the invitation has ended; ask for a new invitation"
+                "the `tacit pair invite` that made the invitation has ended; ask for a new \
+                 invitation"
             }
             Self::OtherCode => {
                 "the codes differ: somebody is between the two parties, or a code was misheard; \
                  nothing was saved, pair anew and speak to each other directly"
             }
             Self::Malformed => {
-                "the other party sent no message of a pairing; see whether both run the same version \
-                 of Tacit"
+                "the other party sent no message of a pairing; see whether both run the same \
+                 version of Tacit"
             }
             Self::OtherParty => {
                 "somebody else than the invitation names is at its address: it was changed on the \
@@ -172,8 +175,8 @@ impl Met {
         self.agreed.own
     }
 
-    /// Ends the pairing with the code that the other party read aloud, and waits until the other has
-    /// done the same.
+    /// Ends the pairing with the code that the other party read aloud, and waits until the other
+    /// has done the same.
     ///
     /// # Errors
     ///

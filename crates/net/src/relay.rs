@@ -100,8 +100,8 @@ impl fmt::Display for Answer {
                 "the relay serves as many parties as it may; try again later, or at another relay"
             }
             Self::TooMany => {
-                "the relay serves this network as many connections as it may; end some, or try again \
-                 later"
+                "the relay serves this network as many connections as it may; end some, or try \
+                 again later"
             }
             Self::Replaced => {
                 "the same party connected to the relay again, which ended this connection; run one \

@@ -41,8 +41,8 @@ const BINDING_LABEL: &[u8] = b"EXPORTER-tacit-session";
 #[cfg(not(target_family = "wasm"))]
 const WEBSOCKET: &str = "ws://";
 
-/// Connects to `address` (`HOST:PORT`, or `ws://HOST:PORT` for a WebSocket), trying until the other party listens, as `identity`, and
-/// accepts only a peer whose fingerprint is `expected`.
+/// Connects to `address` (`HOST:PORT`, or `ws://HOST:PORT` for a WebSocket), trying until the other
+/// party listens, as `identity`, and accepts only a peer whose fingerprint is `expected`.
 ///
 /// # Errors
 ///

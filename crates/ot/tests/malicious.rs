@@ -130,9 +130,9 @@ fn every_part_of_the_message_is_checked() {
     assert!(caught > 90);
 }
 
-/// An evaluator that is honest in the extension and not in the base OTs: in `wrong` of them only one
-/// branch has the key that it goes on with. That is a guess at as many bits of Δ, told by whether
-/// the session goes on, and no better than any other guess.
+/// An evaluator that is honest in the extension and not in the base OTs: in `wrong` of them only
+/// one branch has the key that it goes on with. That is a guess at as many bits of Δ, told by
+/// whether the session goes on, and no better than any other guess.
 #[test]
 fn base_ots_with_one_good_branch_pass_when_the_guess_is_right() {
     for (k, wrong, runs) in [(1, 1, 60_u32), (2, 1, 60), (2, 2, 120), (8, 1, 40)] {

@@ -1,11 +1,11 @@
 //! The protocol `outsourced` in memory: three parties as threads of one process, over queues.
 //!
-//! `cargo bench -p tacit-protocol --bench outsourced -- CIRCUITS FUNCTION [PARAMETER=VALUE…]`, with a
-//! function of the library whose last port is the evaluator's, who gets the results, and whose others
-//! are the generator's; without arguments the paper's programs at 256 circuits (1 is
+//! `cargo bench -p tacit-protocol --bench outsourced -- CIRCUITS FUNCTION [PARAMETER=VALUE…]`, with
+//! a function of the library whose last port is the evaluator's, who gets the results, and whose
+//! others are the generator's; without arguments the paper's programs at 256 circuits (1 is
 //! semi-honest). Prints a JSON record for each: by the clock `total_ms`, from the first message to
-//! the last, and for each party `…_cpu_ms`, what its own thread had of a core, and the bytes that it
-//! sent; `evaluator_received_bytes` besides. Base OTs are made before, and not counted.
+//! the last, and for each party `…_cpu_ms`, what its own thread had of a core, and the bytes that
+//! it sent; `evaluator_received_bytes` besides. Base OTs are made before, and not counted.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

@@ -39,7 +39,8 @@ pub enum Error {
     Material(String),
     /// The function is beyond what the protocol holds at once.
     #[error(
-        "the function needs {found} bytes of links and `prepared` takes at most {limit}; run it by `direct`"
+        "the function needs {found} bytes of links and `prepared` takes at most {limit}; run it by \
+         `direct`"
     )]
     TooManyLinks {
         /// Bytes that it needs.
@@ -253,7 +254,8 @@ pub enum Incompatibility {
     },
     /// Another plan of a batch.
     #[error(
-        "it plans {theirs} and we plan {ours}; give both the same release and the same number of executions"
+        "it plans {theirs} and we plan {ours}; give both the same release and the same number of \
+         executions"
     )]
     BatchPlan {
         /// Our plan.

@@ -5,7 +5,9 @@ use core::fmt;
 use crate::Misbehaviour;
 
 macro_rules! one_byte_enum {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $value:literal, $text:literal;)* }) => {
+    ($(#[$meta:meta])* $name:ident {
+        $($(#[$doc:meta])* $variant:ident = $value:literal, $text:literal;)*
+    }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
@@ -119,7 +121,8 @@ one_byte_enum! {
         RecoveryLabels = 60, "recovery labels";
         /// The garbler's result of a batch execution, masked, with its MAC.
         MaskedResult = 61, "masked result";
-        /// Garbler to evaluator, before the online stage of `batch`: the execution is garbled again.
+        /// Garbler to evaluator, before the online stage of `batch`: the execution is garbled
+        /// again.
         ExecutionReady = 62, "execution ready";
         /// The s that the sender plans a batch or an epoch of `authenticated` at, after tries that
         /// were not finished.

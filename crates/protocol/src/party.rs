@@ -2,9 +2,9 @@
 //!
 //! A driver asks a [`Party`] what it does [`next`](Party::next), sends what it is given and hands
 //! over what arrives, until the party is [`Done`](Action::Done). No call works for long, so that
-//! the driver comes to look at what else there is, such as a person who cancels. Drivers exist over blocking
-//! channels (crate `tacit`) and in memory ([`run_in_memory`]); an asynchronous one would look the
-//! same.
+//! the driver comes to look at what else there is, such as a person who cancels. Drivers exist over
+//! blocking channels (crate `tacit`) and in memory ([`run_in_memory`]); an asynchronous one would
+//! look the same.
 
 use crate::message::Kind;
 use crate::{Error, Misbehaviour};

@@ -221,8 +221,8 @@ fn every_gate_under_every_s_and_input() {
             } else {
                 Gate::Xor(3, 4)
             };
-            // Wires 3 and 4 are gates' outputs that take every value; whether 3 is used again decides
-            // which input of a XOR gate stays untranslated.
+            // Wires 3 and 4 are gates' outputs that take every value; whether 3 is used again
+            // decides which input of a XOR gate stays untranslated.
             let gates = vec![
                 Gate::Xor(0, 2),
                 Gate::Xor(1, 2),

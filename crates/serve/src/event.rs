@@ -144,8 +144,8 @@ impl Event {
         }
     }
 
-    /// Its name, its severity, `time` in seconds since 1970, the version of this form, and its fields,
-    /// as JSON in this order.
+    /// Its name, its severity, `time` in seconds since 1970, the version of this form, and its
+    /// fields, as JSON in this order.
     #[must_use]
     pub fn json(&self, time: f64) -> String {
         let mut fields = self.fields();
@@ -231,7 +231,10 @@ mod tests {
         };
         assert_eq!(
             refused.json(1.5),
-            r#"{"event":"refused","severity":"warning","time":1.5,"version":1,"from":null,"peer":"bob","reason":"it asks \"for\"\nmore","what":"run"}"#
+            concat!(
+                r#"{"event":"refused","severity":"warning","time":1.5,"version":1,"#,
+                r#""from":null,"peer":"bob","reason":"it asks \"for\"\nmore","what":"run"}"#
+            )
         );
         assert_eq!(
             refused.text(),

@@ -103,8 +103,8 @@ impl<L> Lobby<L> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `found` finds something; where there is an `end`, until then at most, or until the
-    /// service stops.
+    /// Waits until `found` finds something; where there is an `end`, until then at most, or until
+    /// the service stops.
     fn wait<T>(
         &self,
         end: Option<Instant>,

@@ -65,8 +65,8 @@ pub enum StockError {
     /// The two records show that one party's stock was restored from an older copy.
     #[error(
         "{whose} stock is older than what was recorded when the parties met: {what} is {found}, \
-         expected {expected}; it was restored from an old copy, and what was used since could be used \
-         again. Both parties drop it and begin anew with `tacit stock new-epoch --peer PEER`"
+         expected {expected}; it was restored from an old copy, and what was used since could be \
+         used again. Both parties drop it and begin anew with `tacit stock new-epoch --peer PEER`"
     )]
     RolledBack {
         /// Whose stock is too old.
@@ -183,8 +183,8 @@ pub enum StockError {
     },
     /// There is no such chain.
     #[error(
-        "there is no chain {chain:?} with this peer; a run with --chain {chain} that saves values and \
-         loads none begins it"
+        "there is no chain {chain:?} with this peer; a run with --chain {chain} that saves values \
+         and loads none begins it"
     )]
     NoChain {
         /// Its name.
@@ -203,8 +203,8 @@ pub enum StockError {
     },
     /// The chain's policy does not let somebody do this with a value.
     #[error(
-        "{who} may not {access} {value:?} of chain {chain:?}: the chain's policy at this server does \
-         not say so"
+        "{who} may not {access} {value:?} of chain {chain:?}: the chain's policy at this server \
+         does not say so"
     )]
     NotAllowed {
         /// Who wanted to.
@@ -229,8 +229,8 @@ pub enum StockError {
     },
     /// A chain is to be killed, and the disk does not take it.
     #[error(
-        "chain {chain:?} is to be killed ({why}), and the disk does not take that: {reason}. Make room \
-         or mend the disk before this process ends: until then it does not use the chain"
+        "chain {chain:?} is to be killed ({why}), and the disk does not take that: {reason}. Make \
+         room or mend the disk before this process ends: until then it does not use the chain"
     )]
     NotKilled {
         /// The chain.
@@ -242,8 +242,8 @@ pub enum StockError {
     },
     /// The two parties' records of a chain do not fit together.
     #[error(
-        "chain {chain:?} is {own} here and {peer} at the peer: one of them was restored from an old \
-         copy, or is another chain; both servers remove it with `tacit stock drop-chain`"
+        "chain {chain:?} is {own} here and {peer} at the peer: one of them was restored from an \
+         old copy, or is another chain; both servers remove it with `tacit stock drop-chain`"
     )]
     ChainsDiffer {
         /// The chain.

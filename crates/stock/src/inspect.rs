@@ -219,8 +219,8 @@ impl Stock {
     }
 
     /// Gives up, durably, the published lot that instance `number` of a kind belongs to: no
-    /// instance of it will be leased, here or, after the next meeting, by the peer. Returns the lot;
-    /// `None` where it was given up before, or is spent and compacted.
+    /// instance of it will be leased, here or, after the next meeting, by the peer. Returns the
+    /// lot; `None` where it was given up before, or is spent and compacted.
     ///
     /// # Errors
     ///

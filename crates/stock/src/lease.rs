@@ -256,8 +256,8 @@ fn check_order(kind: &ComponentDigest, spans: &[Span]) -> Result<u64, StockError
     Ok(next)
 }
 
-/// Refuses instances that are withdrawn here. The peer may not know it yet, so that this is no fault
-/// of its, and whatever it names of them is not used.
+/// Refuses instances that are withdrawn here. The peer may not know it yet, so that this is no
+/// fault of its, and whatever it names of them is not used.
 fn refuse_withdrawn(
     inner: &Inner,
     record: &KindRecord,

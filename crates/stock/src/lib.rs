@@ -8,8 +8,9 @@
 //! - **Use**: [`Stock::lease`] or [`Stock::lease_spans`], [`Stock::lease_all`] or
 //!   [`Stock::lease_named`] for several kinds at once, into a [`LeasePool`] ahead of need;
 //!   [`Lease::take`], [`Lease::instances`].
-//! - **Keep** values between runs: [`Stock::chain`], [`Chain::reconcile`], [`Chain::begin_attempt`],
-//!   [`Chain::load`], [`Chain::begin_version`], [`Chain::publish`], [`Chain::kill`].
+//! - **Keep** values between runs: [`Stock::chain`], [`Chain::reconcile`],
+//!   [`Chain::begin_attempt`], [`Chain::load`], [`Chain::begin_version`], [`Chain::publish`],
+//!   [`Chain::kill`].
 //! - **Set aside** a lot whose peer cheated, and count what went wrong: [`Stock::set_aside`],
 //!   [`Stocks::change_tries`].
 //! - **Look after** it: [`Stock::summary`], [`Stock::check`], [`Stock::compact`],

@@ -78,8 +78,8 @@ impl Memory {
         self.world().room_bytes = bytes;
     }
 
-    /// Lets no transaction commit that changes something, as long as `refuses`: a full disk does so,
-    /// and lets files be overwritten.
+    /// Lets no transaction commit that changes something, as long as `refuses`: a full disk does
+    /// so, and lets files be overwritten.
     pub fn refuse_commits(&self, refuses: bool) {
         self.world().refuses_commits = refuses;
     }

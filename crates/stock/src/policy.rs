@@ -49,7 +49,8 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where there are more than [`MAX_RULES`], or a value's name is none.
+    /// [`StockError::ApiMisuse`] where there are more than [`MAX_RULES`], or a value's name is
+    /// none.
     pub fn new(rules: Vec<Rule>) -> Result<Self, StockError> {
         if rules.len() > MAX_RULES {
             return Err(StockError::misuse(format!(

@@ -242,7 +242,8 @@ fn what_was_overtaken_is_given_once_where_the_disk_fails_in_between() {
     let [first, second, third] = leases.each_ref().map(named);
     drop(garbler.lease_spans(&TABLES, &third).expect("in stock"));
     disks[0].refuse_commits(true);
-    // What is overtaken needs no commit of the mark, and what is ahead does: neither is given twice.
+    // What is overtaken needs no commit of the mark, and what is ahead does: neither is given
+    // twice.
     let given = garbler
         .lease_spans(&TABLES, &first)
         .map(|lease| named(&lease));

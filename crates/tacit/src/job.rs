@@ -79,8 +79,8 @@ pub struct Outcome {
     pub statistical_security_bits: Option<u8>,
     /// Over what that holds, where it is known.
     pub security_scope: Option<SecurityScope>,
-    /// At the evaluator of three: the chain of kept values, at the version that the run saved or, if
-    /// it saved none, loaded; to be pinned in a later run.
+    /// At the evaluator of three: the chain of kept values, at the version that the run saved or,
+    /// if it saved none, loaded; to be pinned in a later run.
     pub chain: Option<ChainVersion>,
     /// What it took on this side.
     pub cost: Cost,
@@ -151,17 +151,18 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// As [`authenticated`](Self::authenticated), and counts runs in `stocks` that the peer does not
-    /// finish: they raise s, so that it is of all runs together. The parties must know each other.
-    /// It is the first run of a session in this role that decides whether the session counts.
+    /// As [`authenticated`](Self::authenticated), and counts runs in `stocks` that the peer does
+    /// not finish: they raise s, so that it is of all runs together. The parties must know each
+    /// other. It is the first run of a session in this role that decides whether the session
+    /// counts.
     #[must_use]
     pub fn authenticated_counted(mut self, stocks: &Stocks) -> Self {
         self.material = Material::Authenticated(Some(stocks.clone()));
         self
     }
 
-    /// s of a run by `authenticated`, from 40 to 64, or by `batch`, which takes executions that were
-    /// prepared at the same s. The default is 40.
+    /// s of a run by `authenticated`, from 40 to 64, or by `batch`, which takes executions that
+    /// were prepared at the same s. The default is 40.
     #[must_use]
     pub fn statistical_security_bits(mut self, bits: u8) -> Self {
         self.statistical_security_bits = bits;

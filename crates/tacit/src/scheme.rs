@@ -1,8 +1,8 @@
 //! The garbling scheme of a run for which nobody names one.
 //!
-//! Every protocol follows this one rule, and so do preparations: what was prepared for a function is
-//! there when the function runs. The rule looks at the function alone, so both parties compute the
-//! same scheme on any machine.
+//! Every protocol follows this one rule, and so do preparations: what was prepared for a function
+//! is there when the function runs. The rule looks at the function alone, so both parties compute
+//! the same scheme on any machine.
 
 use tacit_circuit::{Component, Function, Program};
 use tacit_garble::{Assumption, SchemeId, Shape};

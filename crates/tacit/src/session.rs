@@ -204,8 +204,8 @@ impl Door {
         self.0.local_address()
     }
 
-    /// The next peer, as `own`; waits for `pause` at most. Who fails to prove an allowed identity in
-    /// time is told to `refused`, and holds up nobody.
+    /// The next peer, as `own`; waits for `pause` at most. Who fails to prove an allowed identity
+    /// in time is told to `refused`, and holds up nobody.
     pub fn next(
         &mut self,
         own: &Fingerprint,

@@ -323,8 +323,8 @@ fn a_loss_of_power_leaves_one_version_at_both_servers() {
     assert!(before > 3 && after > 3, "{before} before, {after} after");
 }
 
-/// Two servers that name the chain differently, or open it to different parties, are told so, and what
-/// one of them has stays.
+/// Two servers that name the chain differently, or open it to different parties, are told so, and
+/// what one of them has stays.
 #[test]
 fn servers_that_differ_on_a_chain_are_told_what_differs() {
     let parties = Parties::new(2);
@@ -365,8 +365,8 @@ fn servers_that_differ_on_a_chain_are_told_what_differs() {
     run(&set, same, [&[], &[]]).ends_well();
 }
 
-/// A run that would discard what the chain keeps is refused, unless both servers say that it may; and
-/// each run tells the evaluator what to pin.
+/// A run that would discard what the chain keeps is refused, unless both servers say that it may;
+/// and each run tells the evaluator what to pin.
 #[test]
 fn nothing_kept_is_discarded_without_a_word() {
     let parties = Parties::new(1);

@@ -3,8 +3,8 @@
 //! [`conformance`] is what every scheme must pass, on every backend: it computes what the circuit
 //! says for every circuit of [`circuits`], bit for bit as the textbook has it, and is the function
 //! of its arguments that the interface promises. [`refuses_other_labels`] is for schemes whose
-//! decoding answers ⊥. [`relations::no_relation`] looks for sums of what an evaluator knows that are
-//! secret.
+//! decoding answers ⊥. [`relations::no_relation`] looks for sums of what an evaluator knows that
+//! are secret.
 //!
 //! Everything is deterministic: randomness comes from a fixed seed, so that a failure repeats.
 

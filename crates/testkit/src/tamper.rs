@@ -1,9 +1,9 @@
 //! A tampering peer: an honest party whose messages are changed on their way out.
 //!
-//! [`TamperingSink`] stands below a channel and sees its frames. At the message that a [`Tampering`]
-//! names it commits one [`Fault`]; everything before and after is honest, so that each state of a
-//! protocol meets each fault. A sink made by [`TamperingSink::rewriting`] tells lies instead that
-//! are messages of the right form.
+//! [`TamperingSink`] stands below a channel and sees its frames. At the message that a
+//! [`Tampering`] names it commits one [`Fault`]; everything before and after is honest, so that
+//! each state of a protocol meets each fault. A sink made by [`TamperingSink::rewriting`] tells
+//! lies instead that are messages of the right form.
 
 use std::io::IoSlice;
 

@@ -1,5 +1,5 @@
-//! What tests of `outsourced` share: three parties whose links are in memory, each of which may play
-//! something else on its way out.
+//! What tests of `outsourced` share: three parties whose links are in memory, each of which may
+//! play something else on its way out.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -35,8 +35,8 @@ pub fn others(role: OutsourcedRole) -> [OutsourcedRole; 2] {
     }
 }
 
-/// Who is richer, of the generator's `a` and the evaluator's `b`, and `a` kept as `wealth`; and, if it
-/// `loads` what an earlier run kept, whether that is more than `b`.
+/// Who is richer, of the generator's `a` and the evaluator's `b`, and `a` kept as `wealth`; and, if
+/// it `loads` what an earlier run kept, whether that is more than `b`.
 ///
 /// # Panics
 ///
@@ -66,8 +66,8 @@ pub fn kept_riches(loads: bool) -> Function {
 /// A party's ends of its links, by the party at the other end.
 type Links = BTreeMap<u8, Channel>;
 
-/// Runs `job` of each party with the others. `below` stands under each party's end of a link, in the
-/// direction in which it sends; no wait lasts longer than `timeout`.
+/// Runs `job` of each party with the others. `below` stands under each party's end of a link, in
+/// the direction in which it sends; no wait lasts longer than `timeout`.
 ///
 /// # Panics
 ///

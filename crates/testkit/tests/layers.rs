@@ -123,7 +123,8 @@ fn only_kernels_has_unsafe_code() {
 #[test]
 fn an_upward_reference_is_seen() {
     let manifest = "[package]\nname = \"x\"\n[dependencies]\ntacit-ot.workspace = true\n\
-                    tacit = { path = \"../tacit\" }\n[dev-dependencies]\ntacit-net.workspace = true";
+                    tacit = { path = \"../tacit\" }\n[dev-dependencies]\ntacit-net.workspace = \
+                    true";
     let expected = ["ot", "tacit"].map(str::to_owned);
     assert_eq!(dependencies(manifest), BTreeSet::from(expected));
 }

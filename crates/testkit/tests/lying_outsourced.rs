@@ -1,5 +1,5 @@
-//! Parties of `outsourced` that attack with what they have, over whole sessions: what the honest ones
-//! tell their users, what their disks say, and whether the chain goes on.
+//! Parties of `outsourced` that attack with what they have, over whole sessions: what the honest
+//! ones tell their users, what their disks say, and whether the chain goes on.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -139,8 +139,8 @@ fn leaves_at(direction: Direction, at: Kind) -> (Direction, Play) {
     (direction, leave)
 }
 
-/// As [`lie_about`], and then an abort that says that the evaluator cheated, in place of the message
-/// of kind `at`.
+/// As [`lie_about`], and then an abort that says that the evaluator cheated, in place of the
+/// message of kind `at`.
 fn lie_and_blame(copy: usize, at: Kind) -> (Direction, Play) {
     let (direction, mut lie) = lie_about(copy);
     let blame: Play = Box::new(move |kind, payload| match kind == at.byte() {

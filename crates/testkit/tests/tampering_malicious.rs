@@ -1,6 +1,6 @@
 //! Each message of `batch`, while preparing and in a run, and of `authenticated`, from either side,
-//! under each fault: the honest party ends in time, with an error of the right kind or the right result,
-//! and never with a wrong one; and afterwards the parties can prepare and run again.
+//! under each fault: the honest party ends in time, with an error of the right kind or the right
+//! result, and never with a wrong one; and afterwards the parties can prepare and run again.
 //!
 //! Messages that other protocols send as well (the greeting, base OTs, the meeting of the stocks,
 //! leases) meet their faults in the tests of those.

@@ -270,8 +270,8 @@ fn honest(plan: Plan, functions: &Functions, folders: &Folders) -> Traces {
     traces
 }
 
-/// In both plans every message in every direction, the first of a kind, and its faults: all of them,
-/// or one of `every`, so that each message and each fault occurs.
+/// In both plans every message in every direction, the first of a kind, and its faults: all of
+/// them, or one of `every`, so that each message and each fault occurs.
 fn cases(functions: &Functions, template: &Folders, every: usize) -> Vec<Case> {
     let (mut cases, mut seen, mut messages) = (Vec::new(), Vec::new(), 0);
     for plan in [Plan::Begin, Plan::GoOn] {

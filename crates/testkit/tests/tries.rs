@@ -163,7 +163,8 @@ fn a_garbler_that_leaves_after_the_cut_pays_for_each_try() {
         let plan = made.plan.expect("a plan");
         assert_eq!(plan.statistical_security_bits(), expected);
     }
-    // A batch that is finished takes nothing off, and an execution of it runs at the s of the order.
+    // A batch that is finished takes nothing off, and an execution of it runs at the s of the
+    // order.
     assert_eq!(record(&folders, Role::Evaluator).unfinished, 5);
     for outcome in run(&folders, None) {
         let outcome = outcome.expect("a result");

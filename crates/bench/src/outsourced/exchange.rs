@@ -155,8 +155,8 @@ impl Exchanged {
     }
 }
 
-/// Waits until all parties are here: the first meets each other twice, so that nobody goes on before
-/// the last has come.
+/// Waits until all parties are here: the first meets each other twice, so that nobody goes on
+/// before the last has come.
 fn start_together(controls: &mut [Control]) -> Result<(), Error> {
     for _ in 0..2 {
         for control in &mut *controls {

@@ -41,14 +41,14 @@ pub(super) fn section(records: &[Record]) -> Option<Section> {
         [
             "run deep, narrow circuits on a fast link",
             "`--scheme half-gates/re-keyed`",
-            "its keys do not wait for labels, so that chains of gates go faster; where no scheme is \
-             named, `direct` takes it by itself for functions of that shape",
+            "its keys do not wait for labels, so that chains of gates go faster; where no scheme \
+             is named, a run takes it for functions of that shape",
         ],
         [
             "be safe against quantum computers later",
             "`--base-ot ml-kem-768`",
-            "a few milliseconds and about 440 KB for a session's base OTs; AES-128 and SHA-256 stay \
-             as they are",
+            "a few milliseconds and about 440 KB for a session's base OTs; AES-128 and SHA-256 \
+             stay as they are",
         ],
     ];
     let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
@@ -77,9 +77,9 @@ fn gain(records: &[Record]) -> Option<String> {
     gains.sort_by(|a, b| a.0.total_cmp(&b.0));
     let ((least, low), (most, high)) = (gains.first()?, gains.last()?);
     Some(format!(
-        "Preparing pays where tables are larger than the link carries in half a round trip. Of what \
-         was measured here it gains most, {most:.1} times, for `{}` with {} AND gates over {}; and \
-         least, {least:.1} times, for `{}` with {} over {}.",
+        "Preparing pays where tables are larger than the link carries in half a round trip. Of \
+         what was measured here it gains most, {most:.1} times, for `{}` with {} AND gates over \
+         {}; and least, {least:.1} times, for `{}` with {} over {}.",
         high.function, high.ands, high.link, low.function, low.ands, low.link
     ))
 }

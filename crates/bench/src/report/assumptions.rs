@@ -22,22 +22,25 @@ pub(super) fn speed(records: &[Record]) -> Option<Section> {
     };
     Section::new("assumptions", "What an assumption costs")
         .text(
-            "Who trusts AES less pays more: a pseudorandom function alone takes ciphertexts and key \
-             schedules for XOR gates too. The mark on a bar is what the bare AES calls of the scheme \
-             take on this core, measured around it; no garbler of that scheme can be faster.",
+            "Who trusts AES less pays more: a pseudorandom function alone takes ciphertexts and \
+             key schedules for XOR gates too. The mark on a bar is what the bare AES calls of the \
+             scheme take on this core, measured around it; no garbler of that scheme can be \
+             faster.",
         )
         .picture(speed_picture(&cases, &gates))
         .grid(by_circuit(
             &cases,
             format!(
-                "Nanoseconds an AND gate, garble / evaluate, one thread, {gates}; `tacit-bench schemes`"
+                "Nanoseconds an AND gate, garble / evaluate, one thread, {gates}; `tacit-bench \
+                 schemes`"
             ),
             |of| short(of.and_ns.median),
         ))
         .grid(by_circuit(
             &cases,
-            "The same in percent of the ceiling, which is 100 for a garbler that does nothing but AES"
-                .to_owned(),
+            "The same in percent of the ceiling, which is 100 for a garbler that does nothing but \
+             AES"
+            .to_owned(),
             |of| format!("{:.0}", 100.0 * of.ceiling_share),
         ))
         .grid(backends(&all))
@@ -188,12 +191,12 @@ const CIRCUITS: [&str; 3] = ["aes-128", "sha-256-compress", "min-cut-250k"];
 pub(super) fn published(records: &[Record]) -> Option<Section> {
     Section::new("fast-garbling", "Fast garbling's tables")
         .text(&format!(
-            "Gueron, Lindell, Nof and Pinkas say that giving up the public random permutation costs \
-             a protocol next to nothing, since the network is slower than AES. Their circuits have \
-             {} AND and {} XOR gates; ours are smaller for AES and SHA-256 (6,400 and 22,271 AND), \
-             and a synthetic one of the same size for Min-Cut, so that absolute figures differ in \
-             kind and ratios are what to compare. Their Tables 1 and 5 are sizes, too; of Tables 2 \
-             and 6 the text that we have holds no figures.",
+            "Gueron, Lindell, Nof and Pinkas say that giving up the public random permutation \
+             costs a protocol next to nothing, since the network is slower than AES. Their \
+             circuits have {} AND and {} XOR gates; ours are smaller for AES and SHA-256 (6,400 \
+             and 22,271 AND), and a synthetic one of the same size for Min-Cut, so that absolute \
+             figures differ in kind and ratios are what to compare. Their Tables 1 and 5 are \
+             sizes, too; of Tables 2 and 6 the text that we have holds no figures.",
             FAST_GARBLING_ANDS.map(thousands).join(", "),
             FAST_GARBLING_XORS.map(thousands).join(", "),
         ))

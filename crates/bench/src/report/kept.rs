@@ -15,18 +15,18 @@ pub(super) fn kept(records: &[Record]) -> Option<Section> {
     let (four, winners) = figure_4(&all);
     Section::new("kept", "Values that stay: PartialGC's figures")
         .text(
-            "One more symbol for the longest common substring: from the kept state (`incremental`), \
-             from a state that left the run under a one-time pad with a MAC and enters again \
-             (`sealed`, the paper's CMTB-Inc), or from the start (`full`, CMTB-Full). Ours of all \
-             three run under one protocol, so that what differs is keeping alone; in the paper the \
-             last two run under CMTB. Its figures are pictures without numbers.",
+            "One more symbol for the longest common substring: from the kept state \
+             (`incremental`), from a state that left the run under a one-time pad with a MAC and \
+             enters again (`sealed`, the paper's CMTB-Inc), or from the start (`full`, CMTB-Full). \
+             Ours of all three run under one protocol, so that what differs is keeping alone; in \
+             the paper the last two run under CMTB. Its figures are pictures without numbers.",
         )
         .picture(four)
         .grid(winners)
         .text(
-            "Saving a bit is a label cut and written at both servers for every circuit; loading one \
-             reads it and makes and follows a partial-input gate. A function that does nothing else \
-             shows it; a bit is what time grows by between the fewest bits and the most.",
+            "Saving a bit is a label cut and written at both servers for every circuit; loading \
+             one reads it and makes and follows a partial-input gate. A function that does nothing \
+             else shows it; a bit is what time grows by between the fewest bits and the most.",
         )
         .picture(figure_5(&all))
         .grid(by_bits(&all))

@@ -22,26 +22,30 @@ pub(super) fn all(records: &[Record]) -> Vec<&OutsourcedFigures> {
 /// Tables 1 to 4, and every run.
 pub(super) fn programs(records: &[Record]) -> Option<Section> {
     let all = all(records);
-    Section::new("outsourced", "A thin client and a cloud: PartialGC's tables")
-        .text(
-            "Generator, evaluator and cloud are three processes of one machine, over TLS on \
+    Section::new(
+        "outsourced",
+        "A thin client and a cloud: PartialGC's tables",
+    )
+    .text(
+        "Generator, evaluator and cloud are three processes of one machine, over TLS on \
              loopback; the paper gave generator and cloud 32 cores each, and the evaluator a phone \
              or a process on the same server. Times are of a whole run with base OTs; sessions are \
              open. At 256 circuits both withstand a malicious generator but for 2^-80.",
-        )
-        .text(
-            "Where ours differs in kind: the consistency check of the generator's input takes hashes \
-             of select bits and no gates; the MAC of results is linear over GF(2^64), 729 AND gates \
-             for 64 bits, where the paper has AES-CBC in the circuit, so that gate counts fall by \
-             more than better circuits explain. CMTB is not run again: its columns are the paper's. \
-             `database-lookup` and the friend finder tell their results to the evaluator alone, the \
-             other programs to both. `docs/protocols/outsourced.md` lists every deviation.",
-        )
-        .grid(gates(&all))
-        .grid(times(&all))
-        .grid(client(&all))
-        .grid(runs(&all))
-        .unless_empty()
+    )
+    .text(
+        "Where ours differs in kind: the consistency check of the generator's input takes \
+             hashes of select bits and no gates; the MAC of results is linear over GF(2^64), 729 \
+             AND gates for 64 bits, where the paper has AES-CBC in the circuit, so that gate \
+             counts fall by more than better circuits explain. CMTB is not run again: its columns \
+             are the paper's. `database-lookup` and the friend finder tell their results to the \
+             evaluator alone, the other programs to both. `docs/protocols/outsourced.md` lists \
+             every deviation.",
+    )
+    .grid(gates(&all))
+    .grid(times(&all))
+    .grid(client(&all))
+    .grid(runs(&all))
+    .unless_empty()
 }
 
 /// The published programs that were measured, each with a record of it.

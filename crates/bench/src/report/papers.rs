@@ -9,8 +9,8 @@ pub(super) struct FastGarbling {
     pub(super) name: &'static str,
     /// The scheme of the ladder that it is.
     pub(super) scheme: &'static str,
-    /// Table 7: a whole semi-honest execution, milliseconds: AES near and far, SHA-256 near and far,
-    /// Min-Cut near. Nothing where the paper did not run the scheme.
+    /// Table 7: a whole semi-honest execution, milliseconds: AES near and far, SHA-256 near and
+    /// far, Min-Cut near. Nothing where the paper did not run the scheme.
     pub(super) execution_ms: Option<[u32; 5]>,
     /// Table 8: the garbled circuit, MiB: AES, SHA-256, Min-Cut.
     pub(super) table_mib: [f64; 3],

@@ -26,9 +26,10 @@ pub(super) fn plans(records: &[Record]) -> Option<Section> {
     });
     Section::new("plans", "Plans beside runs")
         .text(
-            "`tacit plan` predicts what each cut of a function takes online over a link and chooses \
-             one. Here the cuts were run as well. The error is how much more was predicted than \
-             the median; behind is how much slower the median was than that of the fastest cut.",
+            "`tacit plan` predicts what each cut of a function takes online over a link and \
+             chooses one. Here the cuts were run as well. The error is how much more was predicted \
+             than the median; behind is how much slower the median was than that of the fastest \
+             cut.",
         )
         .grid(Grid {
             caption: "Evaluator's milliseconds online, under half-gates; `tacit-bench plan`"

@@ -35,9 +35,9 @@ pub(super) fn prepared(records: &[Record]) -> Option<Section> {
             "Components were garbled and sent before; online the evaluator sends where its leases \
              start and a bit for each of its inputs, and gets labels and links back. The floor is \
              one round trip and the bytes that depend on those inputs at the link's rate. `naive` \
-             sends the tables online, as `direct` does in an open session. The paper's \"33 ms\" can \
-             mean one way or a round trip: the rows have both readings. Its CBC and Levenshtein are \
-             cut finer, one component a round or a cell.",
+             sends the tables online, as `direct` does in an open session. The paper's \"33 ms\" \
+             can mean one way or a round trip: the rows have both readings. Its CBC and \
+             Levenshtein are cut finer, one component a round or a cell.",
         )
         .picture(against_round_trip(&all))
         .picture(against_rate(&all))
@@ -259,16 +259,26 @@ pub(super) fn workloads(records: &[Record]) -> Option<Section> {
     Section::new("direct", "Garbled and sent on the spot")
         .text(
             "`direct` garbles, sends and evaluates at once, in memory that does not grow with the \
-             circuit's length. Its time is the link's as soon as tables take longer to send than to \
-             make.",
+             circuit's length. Its time is the link's as soon as tables take longer to send than \
+             to make.",
         )
         .picture(against_size(&all, &from_stock(records)))
         .grid(Grid {
-            caption: "Functions under `direct`, one thread a party, in the clear; `tacit-bench direct`"
+            caption: "Functions under `direct`, one thread a party, in the clear; `tacit-bench \
+                direct`"
                 .to_owned(),
             heads: heads(&[
-                "function", "scheme", "link", "AND", "run ms", "± %", "M AND/s", "MB", "rounds",
-                "MiB garbler", "MiB evaluator",
+                "function",
+                "scheme",
+                "link",
+                "AND",
+                "run ms",
+                "± %",
+                "M AND/s",
+                "MB",
+                "rounds",
+                "MiB garbler",
+                "MiB evaluator",
             ]),
             rows: rows.collect(),
         })

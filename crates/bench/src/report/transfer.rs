@@ -22,10 +22,11 @@ pub(super) fn section(records: &[Record]) -> Option<Section> {
     });
     Section::new("transfer", "Oblivious transfer")
         .text(
-            "An evaluator's input bit costs a correlated OT. SoftSpoken trades bytes for work by its \
-             k; the silent extension sends a fifth of a bit and works more. Where bytes are dear it \
-             wins, on a fast link SoftSpoken with a small k does. Unless it is told, a session that \
-             knows its link picks the k by it; silent, which rests on LPN, it takes only if told.",
+            "An evaluator's input bit costs a correlated OT. SoftSpoken trades bytes for work by \
+             its k; the silent extension sends a fifth of a bit and works more. Where bytes are \
+             dear it wins, on a fast link SoftSpoken with a small k does. Unless it is told, a \
+             session that knows its link picks the k by it; silent, which rests on LPN, it takes \
+             only if told.",
         )
         .picture(picture(&extended))
         .grid(Grid {
@@ -33,14 +34,24 @@ pub(super) fn section(records: &[Record]) -> Option<Section> {
                       `tacit-bench ot`"
                 .to_owned(),
             heads: heads(&[
-                "extension", "security", "form", "link", "made, M/s", "± %", "bits an OT",
-                "in form, M/s", "bits", "setup ms",
+                "extension",
+                "security",
+                "form",
+                "link",
+                "made, M/s",
+                "± %",
+                "bits an OT",
+                "in form, M/s",
+                "bits",
+                "setup ms",
             ]),
             rows: extended.iter().map(|of| row(of)).collect(),
         })
         .grid(Grid {
             caption: "128 base OTs, from the start until both parties have them".to_owned(),
-            heads: heads(&["rests on", "threads", "link", "ms", "± %", "bytes", "rounds"]),
+            heads: heads(&[
+                "rests on", "threads", "link", "ms", "± %", "bytes", "rounds",
+            ]),
             rows: base.map(base_row).collect(),
         })
         .unless_empty()

@@ -52,7 +52,8 @@ impl ComponentCache {
         Self { kept, most_gates }
     }
 
-    /// `circuit` as the component `name`, which shares its program with all components of that circuit.
+    /// `circuit` as the component `name`, which shares its program with all components of that
+    /// circuit.
     #[must_use]
     pub fn component(&self, name: &str, circuit: Circuit) -> Component {
         let digest = circuit.digest();

@@ -38,8 +38,8 @@ pub struct GraphCall {
 pub struct Graph {
     /// The calls, in order.
     pub calls: Vec<GraphCall>,
-    /// For each element of each result, as `digests[3]`, and then of each saved value, where it comes
-    /// from.
+    /// For each element of each result, as `digests[3]`, and then of each saved value, where it
+    /// comes from.
     pub results: Vec<(String, Vec<GraphSource>)>,
 }
 

@@ -32,8 +32,9 @@
 //! | 32 each | the component's circuit's digest |
 //!
 //! with integers in little-endian. Where the function has a meaning, its digest is SHA-256 over the
-//! tag `tacit function with meaning v1\0`, the digest above and the meaning. The names of the function and of its components, descriptions,
-//! and the bounds and defaults of parameters are in neither.
+//! tag `tacit function with meaning v1\0`, the digest above and the meaning. The names of the
+//! function and of its components, descriptions, and the bounds and defaults of parameters are in
+//! neither.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

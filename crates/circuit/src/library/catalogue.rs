@@ -89,7 +89,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "aes-round",
-        description: "a round of AES that begins with its round key; nine and a last one are AES-128",
+        description: "a round of AES that begins with its round key; nine and a last one are \
+            AES-128",
         parameters: &[],
         generate: |_| aes_rounds::circuit_of_round(),
     },
@@ -185,7 +186,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "millionaires",
-        description: "whether a is richer than b, and nothing else; past 4096 bits a and b are bit strings",
+        description: "whether a is richer than b, and nothing else; past 4096 bits a and b are bit \
+            strings",
         parameters: &[parameter(
             "bits",
             "width of the integers in bits",
@@ -232,7 +234,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "divider",
-        description: "quotient and remainder of unsigned integers; by zero all ones and the dividend",
+        description: "quotient and remainder of unsigned integers; by zero all ones and the \
+            dividend",
         parameters: &[FACTOR_BITS],
         generate: |values| arithmetic::circuit_of_divider(values[0] as usize),
     },
@@ -282,7 +285,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "levenshtein-tile",
-        description: "a square tile of a table of edit distances, from and to differences at its edges",
+        description: "a square tile of a table of edit distances, from and to differences at its \
+            edges",
         parameters: &[
             parameter("side", "symbols along each edge", 1..=64, None),
             SYMBOL_BITS,
@@ -362,7 +366,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "longest-common-substring-step",
-        description: "one more symbol in the search for the longest common substring, from state to state",
+        description: "one more symbol in the search for the longest common substring, from state \
+            to state",
         parameters: &[
             symbols("length", 4096),
             parameter("symbol_bits", "width of a symbol in bits", 1..=16, Some(1)),
@@ -498,7 +503,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "min-cut-250k-synthetic",
-        description: "a synthetic circuit of the size of the lost benchmark Min-Cut 250,000, without meaning",
+        description: "a synthetic circuit of the size of the lost benchmark Min-Cut 250,000, \
+            without meaning",
         parameters: &[],
         generate: |_| min_cut::circuit(),
     },

@@ -212,7 +212,9 @@ prop_compose! {
         });
         let gates: Vec<Gate> = gates.collect();
         let wires = inputs + gates.len();
-        circuit(inputs, gates, outputs.into_iter().map(|index| index.index(wires) as Wire).collect())
+        let outputs = outputs.into_iter();
+        let outputs = outputs.map(|index| index.index(wires) as Wire).collect();
+        circuit(inputs, gates, outputs)
     }
 }
 

@@ -21,7 +21,9 @@ Examples:
 
 /// Arguments of `tacit inspect`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("what").required(true).args(["function", "list", "schema", "check"]))]
+#[command(group = ArgGroup::new("what")
+    .required(true)
+    .args(["function", "list", "schema", "check"]))]
 pub(crate) struct InspectArgs {
     /// A program of the language (`.tacit`), a name from the library, a function file (JSON), or a
     /// circuit file (Bristol Fashion or the old Bristol format)
@@ -37,7 +39,8 @@ pub(crate) struct InspectArgs {
     /// Check the public circuit files in a folder against known answers and list their digests
     #[arg(long, value_name = "DIR")]
     pub(crate) check: Option<PathBuf>,
-    /// Draw the function's graph into this new file, as SVG: calls, who owns what they read, results
+    /// Draw the function's graph into this new file, as SVG: calls, who owns what they read,
+    /// results
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "schema", "check", "optimise"])]
     pub(crate) svg: Option<PathBuf>,
     /// Print the function's graph as text: components and how often each is called, and the steps
@@ -48,13 +51,14 @@ pub(crate) struct InspectArgs {
     /// sides
     #[arg(long, conflicts_with_all = ["list", "schema", "check"])]
     pub(crate) optimise: bool,
-    /// Write the circuit, optimised if that is asked for, into this new file, in Bristol Fashion and
-    /// in the bit order that --bit-order says, or that of byte strings
+    /// Write the circuit, optimised if that is asked for, into this new file, in Bristol Fashion
+    /// and in the bit order that --bit-order says, or that of byte strings
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "schema", "check"])]
     pub(crate) out: Option<PathBuf>,
-    /// Print what each line of a program costs: AND gates, those of the functions that it calls among
-    /// them, and of itself alone; bytes of tables; bits that go into components
-    #[arg(long, conflicts_with_all = ["list", "schema", "check", "optimise", "graph", "svg", "out"])]
+    /// Print what each line of a program costs: AND gates, those of the functions that it calls
+    /// among them, and of itself alone; bytes of tables; bits that go into components
+    #[arg(long)]
+    #[arg(conflicts_with_all = ["list", "schema", "check", "optimise", "graph", "svg", "out"])]
     pub(crate) lines: bool,
     /// Write the AND gates of each line of a program and of the calls that lead to it into this new
     /// file, as the folded stacks from which tools draw flame graphs

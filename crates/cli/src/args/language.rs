@@ -23,8 +23,8 @@ Examples:
   tacit eval auction.tacit --input bid=7 --input offer=5
   tacit eval pay.tacit --input a=@acme.csv --input b=@globex.csv
 
-All inputs are given, those of both parties and those that are public, and nothing is secret: it is \
-to try a program out.";
+All inputs are given, those of both parties and those that are public, and nothing is secret: it \
+is to try a program out.";
 
 pub(super) const FMT_EXAMPLES: &str = "\
 Examples:
@@ -57,8 +57,8 @@ pub(crate) struct EvalArgs {
     /// Which run of the program; `main` unless given
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
-    /// An input of any party: a value, `@FILE`, `@FILE.csv`, `@FILE.csv:COLUMN`, or `-` for standard
-    /// input
+    /// An input of any party: a value, `@FILE`, `@FILE.csv`, `@FILE.csv:COLUMN`, or `-` for
+    /// standard input
     #[arg(long = "input", value_name = "NAME=VALUE")]
     pub(crate) inputs: Vec<String>,
     /// Inputs as a JSON object of names and values; `-` for standard input

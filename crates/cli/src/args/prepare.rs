@@ -24,12 +24,15 @@ what was used, and goes on where it was cut. Nothing in stock is used twice.
   Executions that are secure against a malicious party, for one function:
   tacit prepare aes-128 --protocol batch --runs 128 --threads 2 --role garbler …
 
-A batch is prepared and checked as a whole, and costs less a run the larger it is. One that is cut, \
-or in which a check fails, is dropped at both parties, and the next attempt begins anew.";
+A batch is prepared and checked as a whole, and costs less a run the larger it is. One that is \
+cut, or in which a check fails, is dropped at both parties, and the next attempt begins anew.";
 
 /// Arguments of `tacit prepare`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("wanted").required(true).multiple(true).args(["function", "components", "ots"]))]
+#[command(group = ArgGroup::new("wanted")
+    .required(true)
+    .multiple(true)
+    .args(["function", "components", "ots"]))]
 pub(crate) struct PrepareArgs {
     /// Prepare for this function: a program of the language (`.tacit`), a name from the library, a
     /// function file (JSON), or a circuit file (Bristol Fashion or the old Bristol format)
@@ -59,9 +62,9 @@ pub(crate) struct PrepareArgs {
     pub(crate) who: PartyArgs,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
-    /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`
-    /// lists both. Unless given, half-gates with the hash that suits the function; both parties
-    /// name the same
+    /// The garbling scheme, or an assumption for the best scheme that needs no more;
+    /// `tacit inspect` lists both. Unless given, half-gates with the hash that suits the function;
+    /// both parties name the same
     #[arg(long, visible_alias = "assumption", value_name = "NAME")]
     pub(crate) scheme: Option<String>,
     #[command(flatten)]

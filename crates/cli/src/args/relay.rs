@@ -11,7 +11,8 @@ Examples:
   tacit relay --listen 0.0.0.0:7400
   tacit pair invite --name bob --relay relay.example:7400    at a party that nobody can connect to
 
-A relay sees addresses, sizes and times, and nothing that the parties say. docs/pairing.md has more.";
+A relay sees addresses, sizes and times, and nothing that the parties say. docs/pairing.md has \
+more.";
 
 /// Arguments of `tacit relay`.
 #[derive(Debug, Args)]

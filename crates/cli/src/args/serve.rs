@@ -21,11 +21,12 @@ docs/operate.md shows a configuration and a systemd unit; docs/outsourced.md, tw
 /// Arguments of `tacit serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Answer at this address instead of the one in tacit.toml; port 0 takes a free one and tells it
+    /// Answer at this address instead of the one in tacit.toml; port 0 takes a free one and tells
+    /// it
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Option<String>,
-    /// Answer for metrics and health at this address instead of the one in tacit.toml; nowhere if it
-    /// is empty
+    /// Answer for metrics and health at this address instead of the one in tacit.toml; nowhere if
+    /// it is empty
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) metrics: Option<String>,
     /// This party's identity, from `tacit keygen`; without it, the one in tacit.toml

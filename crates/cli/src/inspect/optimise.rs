@@ -85,7 +85,8 @@ impl Outcome<'_> {
             } = size;
             let _ = writeln!(
                 text,
-                "  {name:<8} {and:>10} AND {xor:>10} XOR  depth {depth:>6}, AND-depth {and_depth:>6}"
+                "  {name:<8} {and:>10} AND {xor:>10} XOR  depth {depth:>6}, AND-depth \
+                 {and_depth:>6}"
             );
         };
         row("given", given);

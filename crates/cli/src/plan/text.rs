@@ -179,8 +179,8 @@ impl Told<'_> {
         }
         if choice.protocol == Protocol::Prepared {
             reasons.push(format!(
-                "without overlap, the floor is {} ms where the garbler knows the function beforehand, \
-                 and {} where it does not",
+                "without overlap, the floor is {} ms where the garbler knows the function \
+                 beforehand, and {} where it does not",
                 ms(choice.times.floor_known),
                 ms(choice.times.floor_unknown)
             ));
@@ -221,8 +221,8 @@ impl Told<'_> {
             let offline = &shown.offline;
             let _ = writeln!(
                 text,
-                "\nTo prepare for {} runs, each party in its role; a run takes {} of the evaluator's \
-                 disk, {} of the garbler's, and {} ms on one thread:\n",
+                "\nTo prepare for {} runs, each party in its role; a run takes {} of the \
+                 evaluator's disk, {} of the garbler's, and {} ms on one thread:\n",
                 self.args.runs,
                 shown_bytes(offline.evaluator_disk_bytes),
                 shown_bytes(offline.garbler_disk_bytes),
@@ -251,10 +251,11 @@ impl Told<'_> {
     }
 }
 
-const LEGEND: &str = "\n  online: from the evaluator's first byte to the result, function agreed and garbler's \
-                      inputs known\n  whole: from nothing agreed, in an open session, the disk apart\n  \
-                      early and late: from the garbler before and after the evaluator's word; back: from \
-                      the evaluator\n  prepared: on the evaluator's disk for a run\n";
+const LEGEND: &str = "\n  online: from the evaluator's first byte to the result, function agreed \
+                      and garbler's inputs known\n  whole: from nothing agreed, in an open \
+                      session, the disk apart\n early and late: from the garbler before and after \
+                      the evaluator's word; back: from the evaluator\n  prepared: on the \
+                      evaluator's disk for a run\n";
 
 fn asked(name: &str, params: &[(String, String)]) -> String {
     let params = params

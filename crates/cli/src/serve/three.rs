@@ -36,7 +36,8 @@ pub(super) fn servers(config: &Config, served: &Served) -> Result<Option<Outsour
                 None => Ok(None),
                 Some((field, _)) => Err(wrong(
                     field,
-                    "it is for role = \"generator\" and \"cloud\"; leave it out, or change the role",
+                    "it is for role = \"generator\" and \"cloud\"; leave it out, or change the \
+                     role",
                 )),
             };
         }

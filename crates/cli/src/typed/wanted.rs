@@ -112,7 +112,8 @@ impl Wanted for Public<'_> {
 
     fn missing(&self, inputs: &str) -> Failure {
         Failure::Input(format!(
-            "nothing says what is public of {inputs}; both parties give the same --public NAME=VALUE"
+            "nothing says what is public of {inputs}; both parties give the same --public \
+             NAME=VALUE"
         ))
     }
 

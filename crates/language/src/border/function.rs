@@ -31,8 +31,8 @@ impl TypedFunction {
     ///
     /// # Errors
     ///
-    /// A public input has no value, the run is beyond a limit, or a circuit file that it uses is not
-    /// there.
+    /// A public input has no value, the run is beyond a limit, or a circuit file that it uses is
+    /// not there.
     pub fn new(
         signature: Signature,
         name: &str,
@@ -80,8 +80,8 @@ impl TypedFunction {
     }
 
     /// The function's inputs of a party: the bits of `values`, and the random bits that this party
-    /// draws by `draw`, which fills bytes from the machine's own randomness. What the run takes is the
-    /// XOR of both parties' bits.
+    /// draws by `draw`, which fills bytes from the machine's own randomness. What the run takes is
+    /// the XOR of both parties' bits.
     ///
     /// # Errors
     ///

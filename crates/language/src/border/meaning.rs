@@ -1,10 +1,10 @@
 //! The digest of what a run means.
 //!
-//! It is SHA-256 over the tag below and a walk of the typed program from the run on: its params with
-//! their ranges and values, its parties, states, ports, and the functions that it calls in the order
-//! in which they are first called. Types, functions and variables stand as numbers in the order in
-//! which they first come, types with all their names. Every word has its length before it, every
-//! node its kind, every list its count, so that no two programs have the same bytes.
+//! It is SHA-256 over the tag below and a walk of the typed program from the run on: its params
+//! with their ranges and values, its parties, states, ports, and the functions that it calls in the
+//! order in which they are first called. Types, functions and variables stand as numbers in the
+//! order in which they first come, types with all their names. Every word has its length before it,
+//! every node its kind, every list its count, so that no two programs have the same bytes.
 //!
 //! Not in it: comments, places in the source, names of functions, variables and counters, which
 //! functions are components, and `#[cut]`.

@@ -198,8 +198,8 @@ impl Signature {
         matches!(self.program.types.kind(ty), TypeKind::Text(_))
     }
 
-    /// Whether ports of circuits have values of a type as they are: bools, numbers, bytes and arrays
-    /// of these.
+    /// Whether ports of circuits have values of a type as they are: bools, numbers, bytes and
+    /// arrays of these.
     #[must_use]
     pub fn is_plain(&self, ty: TypeId) -> bool {
         match *self.program.types.kind(ty) {

@@ -78,8 +78,8 @@ struct Table<'r, 't> {
 }
 
 /// Reads an array or a table from the text of a CSV file that messages call `name`: all columns
-/// that its rows have, or the one column `column`. Of an array that may be `filled`, what is missing
-/// is zeros, and how many elements these are is given.
+/// that its rows have, or the one column `column`. Of an array that may be `filled`, what is
+/// missing is zeros, and how many elements these are is given.
 pub(super) fn read<'t>(
     reader: &mut Reader<'t>,
     types: &'t TypeTable,

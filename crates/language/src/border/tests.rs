@@ -78,7 +78,8 @@ fn values_of_all_types_are_read_and_written() {
         (
             "[Home; ..2]",
             json!([{ "owner": ada, "at": [-1, 2] }]),
-            "[{\"owner\": {\"name\": \"Ada\", \"age\": 36, \"colour\": \"Green\"}, \"at\": [-1, 2]}]",
+            "[{\"owner\": {\"name\": \"Ada\", \"age\": 36, \"colour\": \"Green\"}, \"at\": [-1, \
+             2]}]",
         ),
     ];
     for (ty, json, text) in known {
@@ -271,7 +272,9 @@ const POLL: &str = "
 parties alice, bob;
 enum Answer { No, Yes }
 struct Vote { answer: Answer, weight: u8 }
-main(a: [Vote; 2] of alice sorted by weight, b: Answer of bob) -> (same: bool to both, last: Answer to bob) {
+main(a: [Vote; 2] of alice sorted by weight, b: Answer of bob)
+    -> (same: bool to both, last: Answer to bob)
+{
     let it = a[1];
     (it.answer == b, it.answer)
 }
@@ -485,7 +488,7 @@ proptest! {
         let text = signature.text(&value);
         let is_quoted = text.starts_with('"');
         let again = match is_quoted {
-            true => serde_json::from_str(&text).map(|json| signature.read_json(port, &json)).unwrap(),
+            true => signature.read_json(port, &serde_json::from_str(&text).unwrap()),
             false => signature.read_text(port, &text),
         };
         let again = again.unwrap();

@@ -162,13 +162,13 @@ impl Signature {
         }
     }
 
-    /// The results of the run in the clear, in order, for the values of all its inputs. What it draws
-    /// at random comes from `seed`, and states have their first values.
+    /// The results of the run in the clear, in order, for the values of all its inputs. What it
+    /// draws at random comes from `seed`, and states have their first values.
     ///
     /// # Errors
     ///
-    /// An input has no value, or the run takes too many steps or calls a circuit of the library or a
-    /// file.
+    /// An input has no value, or the run takes too many steps or calls a circuit of the library or
+    /// a file.
     pub fn evaluate(
         &self,
         values: &BTreeMap<String, PortValue>,

@@ -96,8 +96,8 @@ fn leaf_value(types: &TypeTable, ty: TypeId, bits: &[bool]) -> Option<Leaf> {
     Leaf::from_bits(&leaf(types, ty)?, bits).ok()
 }
 
-/// A value as text that a reader takes back: JSON with fields in their order, and names of variants,
-/// hex digits and great numbers without quotes where they stand alone.
+/// A value as text that a reader takes back: JSON with fields in their order, and names of
+/// variants, hex digits and great numbers without quotes where they stand alone.
 pub(super) fn text(types: &TypeTable, ty: TypeId, bits: &[bool]) -> String {
     match types.kind(ty) {
         TypeKind::Enum(number) => variant(types, *number, bits).to_owned(),

@@ -74,7 +74,8 @@ impl<'a> Elaborator<'a> {
                 if self.context.surroundings != Surroundings::Test {
                     let error = Diagnostic::new(span, "`assert` stands in tests alone");
                     return self.fail(error.help(
-                        "a run that fails would show why: give out a bool, as `sound: bool to both`",
+                        "a run that fails would show why: give out a bool, as `sound: bool to \
+                         both`",
                     ));
                 }
                 let bool = self.program.types.bool();

@@ -344,7 +344,9 @@ mod tests {
         }
 
         #[test]
-        fn what_is_parsed_is_written_as_it_came(mut body in proptest::collection::vec(0_u8..3, 60..80)) {
+        fn what_is_parsed_is_written_as_it_came(
+            mut body in proptest::collection::vec(0_u8..3, 60..80)
+        ) {
             body[0] = VERSION;
             if let Ok(parsed) = parse(&body) {
                 let bytes = parsed.bytes();

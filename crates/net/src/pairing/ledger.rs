@@ -1,9 +1,9 @@
 //! Which invitations were made and which were used, in a folder of small files.
 //!
 //! `ID.made` holds when an invitation expires; `ID.used` is there once it was used. A file of the
-//! second kind is made only if it is not there, and is on disk before the invitation is answered, so
-//! that several processes and a crash use an invitation once. The accepting party writes both, under
-//! a name of its own, before it opens its nonce.
+//! second kind is made only if it is not there, and is on disk before the invitation is answered,
+//! so that several processes and a crash use an invitation once. The accepting party writes both,
+//! under a name of its own, before it opens its nonce.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};

@@ -31,9 +31,9 @@ pub(super) struct UnexpectedIdentity {
     pub(super) found: Fingerprint,
 }
 
-/// The primitives: one choice of each, all of them *ring*'s but for ML-KEM-768. A peer that does not
-/// offer the same key exchange is refused, so that nobody in between can talk two parties down to
-/// X25519 alone.
+/// The primitives: one choice of each, all of them *ring*'s but for ML-KEM-768. A peer that does
+/// not offer the same key exchange is refused, so that nobody in between can talk two parties down
+/// to X25519 alone.
 pub(super) fn provider() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256],

@@ -16,11 +16,11 @@
 //! **Without interaction** (Fiat and Shamir): the coefficients of a lot come from a random oracle
 //! on all that was sent before, the lot included, and the rows that mask ũ come first. A receiver
 //! that asks the oracle Q times succeeds with Q·2^-128 at most for each pair of groups:
-//! [`Extension::check_bits`](crate::source::Extension::check_bits) counts them. Deviation: ṽ is sent
-//! as its SHA-256, which commits to it.
+//! [`Extension::check_bits`](crate::source::Extension::check_bits) counts them. Deviation: ṽ is
+//! sent as its SHA-256, which commits to it.
 //!
-//! What was sent is hashed by BLAKE3, since there are up to 16 bytes of it an OT: keyed by SHA-256 of
-//! tag and place, so that what is hashed begins with a block.
+//! What was sent is hashed by BLAKE3, since there are up to 16 bytes of it an OT: keyed by SHA-256
+//! of tag and place, so that what is hashed begins with a block.
 
 use blake3::Hasher;
 use sha2::{Digest, Sha256};

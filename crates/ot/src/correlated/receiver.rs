@@ -130,8 +130,8 @@ impl CotReceiver {
         self.run(Choices::Given(choices), t, message)
     }
 
-    /// [`extend_into`](Self::extend_into) with random choices from `rng`, one for each of `t`, whose
-    /// bit 0 is then the choice. The sender takes
+    /// [`extend_into`](Self::extend_into) with random choices from `rng`, one for each of `t`,
+    /// whose bit 0 is then the choice. The sender takes
     /// [`extend_random`](super::CotSender::extend_random).
     ///
     /// # Errors

@@ -86,8 +86,8 @@ impl SilentReceiver {
     }
 
     /// Takes the sender's message for the next batch. Returns the batch and the reply, which is
-    /// empty when semi-honest. Most of the work is left for [`ReceiverBatch::expand`], which is best
-    /// done when the reply is on its way.
+    /// empty when semi-honest. Most of the work is left for [`ReceiverBatch::expand`], which is
+    /// best done when the reply is on its way.
     ///
     /// # Errors
     ///

@@ -159,8 +159,8 @@ fn cheat(params: Params, cheat: Cheat, seed: u128, guess: usize) -> (bool, Resul
     (right, receiving.finish(&answer).map(drop))
 }
 
-/// Trees of h levels: a wrong last correction, or another Δ, passes with probability 2^-(h − 1), and
-/// n wrong trees with the n-th power: exactly when all of α but its last bit is guessed.
+/// Trees of h levels: a wrong last correction, or another Δ, passes with probability 2^-(h − 1),
+/// and n wrong trees with the n-th power: exactly when all of α but its last bit is guessed.
 #[test]
 fn wrong_trees_pass_as_often_as_proven() {
     let tiny = Params {

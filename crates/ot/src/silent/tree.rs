@@ -3,9 +3,9 @@
 //! Source: Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, "Half-Tree: Halving the Cost of Tree Expansion
 //! in COT and DPF" (EUROCRYPT 2023), figures 3 and 4. Node x has the children H(x) and x ⊕ H(x),
 //! the first level is (s, s ⊕ Δ), so that every level sums to Δ. H(x) = π(σ(x)) ⊕ σ(x), π = AES
-//! under a public key, is circular correlation robust in the ideal-cipher model. Deviation: the paper
-//! has one key for all trees; here each level of each tree has its own, drawn from a hash of the
-//! session's tag and the batch.
+//! under a public key, is circular correlation robust in the ideal-cipher model. Deviation: the
+//! paper has one key for all trees; here each level of each tree has its own, drawn from a hash of
+//! the session's tag and the batch.
 //!
 //! **Concrete security.** A receiver knows the level's sum, so its unknown node is Δ plus what it
 //! knows, and the sibling that it learns gives one value of H(Δ ⊕ known). So a level is one target

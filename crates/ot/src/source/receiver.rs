@@ -123,8 +123,8 @@ impl SourceReceiver {
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse`] if a refill is under way, this half has ended, `count` is above [`MAX_REFILL`],
-    /// or the last number is reached.
+    /// [`ApiMisuse`] if a refill is under way, this half has ended, `count` is above
+    /// [`MAX_REFILL`], or the last number is reached.
     pub fn refill(&mut self, count: usize) -> Result<(), Error> {
         let made = self.cost(count.min(MAX_REFILL)).made;
         self.shelf.check_room(made)?;

@@ -173,7 +173,8 @@ impl Secrets {
         Committing::new(oracle, domain, self.number).commit(first, self.delta, out);
     }
 
-    /// Appends commitments to both labels of the garbler's inputs, at position p the label of p ⊕ m.
+    /// Appends commitments to both labels of the garbler's inputs, at position p the label of p ⊕
+    /// m.
     fn commit_inputs(&self, oracle: &Oracle, out: &mut Vec<u8>) {
         let inputs = self.inputs.iter().enumerate();
         let first = inputs.map(|(i, zero)| self.label(*zero, bit(&self.pairs.mask, i)));

@@ -148,9 +148,9 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
             bytes.is_some_and(|bytes| bytes <= MAX_EXECUTION_BYTES)
         };
         let layout = layout.filter(fits).ok_or(Error::ApiMisuse(
-            "`batch` holds the circuits of an execution at once, at most 4 GiB of them; prepare more \
-             executions together, which takes fewer circuits for each, or cut the function into \
-             smaller ones",
+            "`batch` holds the circuits of an execution at once, at most 4 GiB of them; prepare \
+             more executions together, which takes fewer circuits for each, or cut the function \
+             into smaller ones",
         ))?;
         Ok(Self {
             scheme,

@@ -39,9 +39,9 @@ pub const MAX_EXECUTIONS: u64 = 1 << 12;
 /// By how much s is raised for a batch after `tries` that were begun and not finished, so that all
 /// tries together, however many, succeed with at most two to minus s.
 ///
-/// A batch planned at s loses at most 3/4 · 2^−s, since each of three ways has 2^−(s+2). The first is
-/// planned at s; what is left for all further ones is 1/4 · 2^−s. Try t + 1 is planned at s + ⌈lg
-/// 3t(t+1)⌉, and the sum of 3/4 / (3t(t+1)) over all t ≥ 1 is 1/4.
+/// A batch planned at s loses at most 3/4 · 2^−s, since each of three ways has 2^−(s+2). The first
+/// is planned at s; what is left for all further ones is 1/4 · 2^−s. Try t + 1 is planned at s +
+/// ⌈lg 3t(t+1)⌉, and the sum of 3/4 / (3t(t+1)) over all t ≥ 1 is 1/4.
 #[must_use]
 pub fn charge_bits(tries: u64) -> u8 {
     tries::charge_bits(3, tries)

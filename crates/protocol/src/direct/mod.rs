@@ -16,8 +16,8 @@
 //!
 //! *The garbler's inputs* cost no bytes: both derive the evaluator's label of each from the label
 //! seed, and the garbler builds the wire around it. So do *constants* of the function, each bit
-//! where a call or result reads it, with the labels that follow. *An evaluator's input bit* costs one
-//! correlated OT, whose offset is the garbler's Δ. *The garbler's outputs* come back as their
+//! where a call or result reads it, with the labels that follow. *An evaluator's input bit* costs
+//! one correlated OT, whose offset is the garbler's Δ. *The garbler's outputs* come back as their
 //! select bits and a hash of their labels, which the evaluator cannot make for other values.
 //!
 //! What it does not promise: a malicious garbler can garble another function or make the run fail

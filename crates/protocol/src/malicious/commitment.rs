@@ -1,9 +1,9 @@
 //! Commitments to both labels of a wire, by the cipher that garbles it.
 //!
-//! The commitment to label x of wire i has two halves, H(x, (i, 0)) and H(x, (i, 1)), 256 bits, H the
-//! re-keyed tweakable hash of `kernels` from a start point that run, circuit and use give: AES of
-//! σ(x) under two keys, plus σ(x). Both labels of a wire share keys; which stands first is for who
-//! commits.
+//! The commitment to label x of wire i has two halves, H(x, (i, 0)) and H(x, (i, 1)), 256 bits, H
+//! the re-keyed tweakable hash of `kernels` from a start point that run, circuit and use give: AES
+//! of σ(x) under two keys, plus σ(x). Both labels of a wire share keys; which stands first is for
+//! who commits.
 //!
 //! AES as an ideal cipher, q queries to it:
 //!
@@ -12,15 +12,17 @@
 //!   most. The start point is a hash of the run's name, which the nonces of all parties draw, so
 //!   that nothing can be computed ahead and no one chooses a key.
 //! - **Hiding.** No randomness besides a label's own. Who holds one label x of a wire has H(x ⊕ Δ)
-//!   under keys that no other wire, circuit or use has; a query, forward or back, fits one Δ of 2^127
-//!   in at most two ways, so that all together tell Δ with 2q / 2^127 at most. σ sees to it that
-//!   decrypting doesn't give Δ. Where the two of a pair are independent, as the evaluator's O of an
-//!   output are, it is 2q / 2^128.
-//! - **Watched.** What a commitment holds is among the queries made to its first key before, but with
-//!   2^-127: a simulator of a corrupt garbler reads it there, as it would from a random oracle.
+//!   under keys that no other wire, circuit or use has; a query, forward or back, fits one Δ of
+//!   2^127 in at most two ways, so that all together tell Δ with 2q / 2^127 at most. σ sees to it
+//!   that decrypting doesn't give Δ. Where the two of a pair are independent, as the evaluator's O
+//!   of an output are, it is 2q / 2^128.
+//! - **Watched.** What a commitment holds is among the queries made to its first key before, but
+//!   with 2^-127: a simulator of a corrupt garbler reads it there, as it would from a random
+//!   oracle.
 //!
-//! Nothing here is programmed. What is longer than a block, or whose hash a simulator chooses later,
-//! is committed to by SHA-256 ([`oracle`](super::oracle)), which takes several times as long.
+//! Nothing here is programmed. What is longer than a block, or whose hash a simulator chooses
+//! later, is committed to by SHA-256 ([`oracle`](super::oracle)), which takes several times as
+//! long.
 //!
 //! **Cost**: 2 cipher calls a label, and 2 key schedules for both labels of a wire.
 
@@ -56,8 +58,8 @@ fn tweak(wire: usize, half: u8) -> Tweak {
     }
 }
 
-/// Replaces both blocks of each pair, of which the first is wire 0's, by pads: the hash of the block
-/// for its wire. Pads of different domains have nothing to do with each other, nor with
+/// Replaces both blocks of each pair, of which the first is wire 0's, by pads: the hash of the
+/// block for its wire. Pads of different domains have nothing to do with each other, nor with
 /// commitments.
 pub(crate) fn pads_of_pairs(
     oracle: &Oracle,
@@ -148,8 +150,8 @@ impl Committing {
         bool::from(all) && labels.len() * PAIR_BYTES == commitments.len()
     }
 
-    /// Tells of each of `labels`, of the wires from `from` on, by its number from 0, whether it opens
-    /// the commitments at positions 0 and 1.
+    /// Tells of each of `labels`, of the wires from `from` on, by its number from 0, whether it
+    /// opens the commitments at positions 0 and 1.
     pub(crate) fn compare(
         &self,
         from: usize,

@@ -184,8 +184,8 @@ impl Oracle {
         hash.finalize().into()
     }
 
-    /// What the hashes of a circuit for one use, which is always hashed so, begin with: to be cloned
-    /// and fed a position (4) and then what is hashed.
+    /// What the hashes of a circuit for one use, which is always hashed so, begin with: to be
+    /// cloned and fed a position (4) and then what is hashed.
     pub(crate) fn of_circuit(&self, domain: Domain, circuit: u32) -> Sha256 {
         self.start(domain, circuit, 0)
             .chain_update([0; COMPRESSED_BYTES - HEAD_BYTES])

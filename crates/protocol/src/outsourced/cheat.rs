@@ -90,12 +90,12 @@ impl fmt::Display for Cheat {
 }
 
 /// Whether a run that ended with `error` of `party` takes its chain and all saved values with it.
-/// Whoever keeps them removes them, durably, **before** anyone is told, since what a later run of the
-/// same split would tell is what an abort must not.
+/// Whoever keeps them removes them, durably, **before** anyone is told, since what a later run of
+/// the same split would tell is what an abort must not.
 ///
 /// A failed check does: which circuits the cloud checks may have decided it. So does whatever the
-/// other server sends that no honest server does, and its word that it has found such a thing, since
-/// it has then killed its half.
+/// other server sends that no honest server does, and its word that it has found such a thing,
+/// since it has then killed its half.
 ///
 /// What the evaluator alone does wrong does not: a malformed message, a failed OT or an abort says
 /// nothing of the split, and is no more than the lost connection that the evaluator could have had

@@ -2,9 +2,10 @@
 //!
 //! From the seed come, in this order: Δ, the start point, R, a seed for the scheme, the seed ω of
 //! the evaluator's select bits; labels of 0 of the generator's input, of the evaluator's encoded
-//! input and of loaded values. The select bit of the label of 0 of encoded bit j is bit j of PRG(ω):
-//! who knows ω knows which of two labels is at which position of their commitments, and 16 bytes a
-//! circuit say it. Blinds are *not* from the seed: a checked circuit's delivered labels stay hidden.
+//! input and of loaded values. The select bit of the label of 0 of encoded bit j is bit j of
+//! PRG(ω): who knows ω knows which of two labels is at which position of their commitments, and 16
+//! bytes a circuit say it. Blinds are *not* from the seed: a checked circuit's delivered labels
+//! stay hidden.
 
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};

@@ -1,8 +1,8 @@
 //! The cut: which circuits the cloud evaluates, and the keys that say so.
 //!
-//! For each circuit the generator has a check key and an evaluation key, of which the cloud gets one
-//! by oblivious transfer (shelat and Shen 2013), once for a chain of runs. A key K of circuit j is
-//! hashed in three ways:
+//! For each circuit the generator has a check key and an evaluation key, of which the cloud gets
+//! one by oblivious transfer (shelat and Shen 2013), once for a chain of runs. A key K of circuit j
+//! is hashed in three ways:
 //!
 //! | hash | of | for |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! | enc | run, j, which, K | the seed of what K opens in this run |
 //! | next | K | K of the next attempt |
 //!
-//! They are different functions: with one hash for all, what the evaluator is sent in a run would be
-//! a key of the next. `next` is applied before every attempt, finished or not: under one key two
+//! They are different functions: with one hash for all, what the evaluator is sent in a run would
+//! be a key of the next. `next` is applied before every attempt, finished or not: under one key two
 //! attempts would encrypt two things with one pad.
 
 use sha2::{Digest as _, Sha256};

@@ -1,14 +1,14 @@
 //! The evaluator: a thin client. It chooses, compares and hands on; it garbles nothing, holds no
 //! circuit and needs no thread.
 //!
-//! **Encoded bits**: n bits of input, and with a result of r bits r + 128 that mask it, are encoded in
-//! those and some 9 to 15 for each 2 bits of distance: 128 in 309, 8192 in 8487 at k = 40.
+//! **Encoded bits**: n bits of input, and with a result of r bits r + 128 that mask it, are encoded
+//! in those and some 9 to 15 for each 2 bits of distance: 128 in 309, 8192 in 8487 at k = 40.
 //!
-//! **Cost** of an encoded bit: 24 bytes and a bit sent; for its OT 2 cipher calls, for its key one and
-//! a key schedule; 1/128 cipher call a circuit. Of a circuit: 80 bytes received, at most 48 sent, 3
-//! hashes. **State** of an encoded bit while a run lasts: 50 bytes and a few bits; of a circuit 80
-//! bytes; and the encoding's redundancy, some 40 to 80 bytes an input bit. Nothing is kept between
-//! runs.
+//! **Cost** of an encoded bit: 24 bytes and a bit sent; for its OT 2 cipher calls, for its key one
+//! and a key schedule; 1/128 cipher call a circuit. Of a circuit: 80 bytes received, at most 48
+//! sent, 3 hashes. **State** of an encoded bit while a run lasts: 50 bytes and a few bits; of a
+//! circuit 80 bytes; and the encoding's redundancy, some 40 to 80 bytes an input bit. Nothing is
+//! kept between runs.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;

@@ -180,8 +180,8 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         })
     }
 
-    /// What is kept at [`Step::Keep`]: the chain, and the generator's half of each saved value, in the
-    /// function's order.
+    /// What is kept at [`Step::Keep`]: the chain, and the generator's half of each saved value, in
+    /// the function's order.
     ///
     /// # Errors
     ///

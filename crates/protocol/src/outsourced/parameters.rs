@@ -382,8 +382,8 @@ mod tests {
         );
     }
 
-    /// By hand, with the default extension (2016 pairs of groups): 2 · 2^-63 of two results of a word
-    /// each, 2 · 2016 · 2^-64 of two extensions.
+    /// By hand, with the default extension (2016 pairs of groups): 2 · 2^-63 of two results of a
+    /// word each, 2 · 2016 · 2^-64 of two extensions.
     #[test]
     fn no_k_gives_more_than_the_mac_and_the_transfers_leave() {
         let parameters = Parameters::malicious(1024, 80).unwrap();

@@ -7,9 +7,9 @@
 //!
 //! row λ = H(W_old with select bit λ) ⊕ W_new for the same value.
 //!
-//! R comes from the circuit's seed, which is fresh in every run, so that no hash is made twice and a
-//! value may be loaded any number of times. Both old labels differ by the old Δ and both new ones by
-//! the new: a plain XOR of labels would give Δ_old ⊕ Δ_new away, the hash gives the other row no
+//! R comes from the circuit's seed, which is fresh in every run, so that no hash is made twice and
+//! a value may be loaded any number of times. Both old labels differ by the old Δ and both new ones
+//! by the new: a plain XOR of labels would give Δ_old ⊕ Δ_new away, the hash gives the other row no
 //! meaning. **Cost**: 256 bits a wire; two hashes to make, one to follow.
 
 use subtle::ConditionallySelectable as _;

@@ -5,11 +5,12 @@
 //! toss. H·(x ‖ r) of all evaluated circuits must agree: two different inputs agree with 2^−rows. r
 //! makes the rows' sums random, so that they say nothing of x.
 //!
-//! **No circuit computes it.** A sum of inputs is a sum of labels under free XOR, and the select bit
-//! of a sum is the sum of select bits. Each label of the generator's has been opened as the one with
-//! its select bit, s = z ⊕ π for input z and permute bit π. So H·s ⊕ H·π = H·z, and the generator
-//! sends H·π of *every* circuit, which the cloud compares with the seed where it has one: who lies
-//! about H·π has one more bad circuit. **Cost**: no gate, no table; rows/8 bytes a circuit.
+//! **No circuit computes it.** A sum of inputs is a sum of labels under free XOR, and the select
+//! bit of a sum is the sum of select bits. Each label of the generator's has been opened as the one
+//! with its select bit, s = z ⊕ π for input z and permute bit π. So H·s ⊕ H·π = H·z, and the
+//! generator sends H·π of *every* circuit, which the cloud compares with the seed where it has one:
+//! who lies about H·π has one more bad circuit. **Cost**: no gate, no table; rows/8 bytes a
+//! circuit.
 
 use tacit_kernels::{Block, Prg};
 

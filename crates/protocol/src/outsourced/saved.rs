@@ -1,12 +1,12 @@
 //! Saved values: the labels that a run leaves and a later one takes.
 //!
 //! Of each circuit the generator keeps Δ and the labels of 0. The cloud keeps the same of a circuit
-//! that it checks, and of one that it evaluates the labels that it found, with a Δ that means nothing
-//! in the place of the other. A label of a saved value belongs to its circuit's number: circuit j of
-//! a later run continues circuit j.
+//! that it checks, and of one that it evaluates the labels that it found, with a Δ that means
+//! nothing in the place of the other. A label of a saved value belongs to its circuit's number:
+//! circuit j of a later run continues circuit j.
 //!
-//! A value keeps the type of the port that saved it, and only a port of that type loads it: 4 × 6 bits
-//! are not 8 × 3. Generator and cloud compare the types of what they load.
+//! A value keeps the type of the port that saved it, and only a port of that type loads it: 4 × 6
+//! bits are not 8 × 3. Generator and cloud compare the types of what they load.
 //!
 //! Bytes, numbers little-endian, all but the first seven fields secret:
 //!

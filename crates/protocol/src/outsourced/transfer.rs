@@ -15,8 +15,8 @@
 //! costs the evaluator one hash a wire, and the cloud sees what an OT gives, and no row: the use of
 //! the extension is the usual one, by a receiver who then passes its outputs on.
 //!
-//! **Cost** for each encoded bit: 16 bytes and a bit from the evaluator; 32 bytes a circuit from the
-//! generator, and as many cipher blocks.
+//! **Cost** for each encoded bit: 16 bytes and a bit from the evaluator; 32 bytes a circuit from
+//! the generator, and as many cipher blocks.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;

@@ -159,8 +159,8 @@ impl<'f, S: Scheme<Wire = Block>> Work<'f, S> {
         Ok(work)
     }
 
-    /// Checks what a server brings: parameters of the chain's, and values of the chain, of the types
-    /// that the function says.
+    /// Checks what a server brings: parameters of the chain's, and values of the chain, of the
+    /// types that the function says.
     pub(super) fn check_state<'a>(
         &self,
         chain: Option<Head>,

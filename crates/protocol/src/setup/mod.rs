@@ -44,8 +44,8 @@ impl From<tacit_ot::Error> for Error {
     }
 }
 
-/// Payload bytes of the evaluator's messages of up to 2^16 OTs each that give `count` OTs in a session that gave some
-/// before; what a [`Refill`] takes apart.
+/// Payload bytes of the evaluator's messages of up to 2^16 OTs each that give `count` OTs in a
+/// session that gave some before; what a [`Refill`] takes apart.
 #[must_use]
 pub fn extension_bytes(extension: Extension, security: Security, count: usize) -> u64 {
     let up_to = |count| Cost::first_refill(extension, security, count).receiver_bytes;

@@ -8,9 +8,9 @@
 //! has is dropped; where the marks fit neither, one of the stores was restored from an old copy,
 //! and the chain is refused.
 //!
-//! **What is dropped when**: the older versions of a value when a newer one is published here, which
-//! is when the peer has the newer one durably; a pending version that the peer lacks when they
-//! meet; the state when the next one is durable; everything when the chain is killed. A killed
+//! **What is dropped when**: the older versions of a value when a newer one is published here,
+//! which is when the peer has the newer one durably; a pending version that the peer lacks when
+//! they meet; the state when the next one is durable; everything when the chain is killed. A killed
 //! chain stays killed until its owner removes it, and its values are gone even then.
 //!
 //! One process at a time has a chain.

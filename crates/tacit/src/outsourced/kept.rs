@@ -278,8 +278,8 @@ fn exchange(
 }
 
 /// Compares the chain with the other server's: what both call it, to whom both open it where they
-/// begin it, and how far it is, in this order, so that a slip of the pen is not taken for a chain that
-/// went back.
+/// begin it, and how far it is, in this order, so that a slip of the pen is not taken for a chain
+/// that went back.
 fn meet(
     chain: &Chain,
     job: &OutsourcedJob<'_>,
@@ -289,7 +289,8 @@ fn meet(
 ) -> Result<ChainAgreement, Error> {
     let marks = chain.marks()?;
     let is_exact = job.chain.as_ref().is_some_and(|place| place.is_exact);
-    // A service says anew with every run for whom the chain is, and may be told so before the other.
+    // A service says anew with every run for whom the chain is, and may be told so before the
+    // other.
     let ours = match marks.status == ChainStatus::Absent && !is_exact {
         true => policy(chain, job, false, evaluator)?.digest(),
         false => ANY_POLICY,
@@ -314,8 +315,8 @@ fn meet(
     }
     if ours != ANY_POLICY && *policy != ANY_POLICY && ours != *policy {
         return Err(Error::ChainsDiffer(format!(
-            "the {other} and we were told to open the new chain {name:?} to different parties; give \
-             both servers the same --allow"
+            "the {other} and we were told to open the new chain {name:?} to different parties; \
+             give both servers the same --allow"
         )));
     }
     let theirs = ChainMarks::parse(theirs).map_err(Error::from);

@@ -118,8 +118,8 @@ impl Links<'_> {
         Ok([first, agree(peers[1], roles[1], needs[1])?])
     }
 
-    /// Begins the run on both links: the evaluator draws its ticket and tells it, the cloud tells the
-    /// generator, and the generator compares. Each server looks whether it is the one meant.
+    /// Begins the run on both links: the evaluator draws its ticket and tells it, the cloud tells
+    /// the generator, and the generator compares. Each server looks whether it is the one meant.
     fn begin(
         &mut self,
         job: &OutsourcedJob<'_>,
@@ -168,8 +168,8 @@ impl Links<'_> {
         }
     }
 
-    /// Runs `party` to its end, reports progress as it goes, and calls `keep` where it has something
-    /// to keep.
+    /// Runs `party` to its end, reports progress as it goes, and calls `keep` where it has
+    /// something to keep.
     pub(super) fn drive<P: ThreeParty>(
         &mut self,
         party: &mut P,

@@ -132,8 +132,8 @@ impl<'f> OutsourcedJob<'f> {
         self
     }
 
-    /// At a server: lets a function that saves a value without loading it take the place of one that
-    /// the chain keeps. Otherwise such a run is refused, before anything is used.
+    /// At a server: lets a function that saves a value without loading it take the place of one
+    /// that the chain keeps. Otherwise such a run is refused, before anything is used.
     #[must_use]
     pub fn replacing(mut self) -> Self {
         if let Some(place) = &mut self.chain {
@@ -142,8 +142,8 @@ impl<'f> OutsourcedJob<'f> {
         self
     }
 
-    /// At the evaluator: runs only if both servers go on from this chain, at this version or a later
-    /// one; [`Outcome::chain`] of an earlier run says which.
+    /// At the evaluator: runs only if both servers go on from this chain, at this version or a
+    /// later one; [`Outcome::chain`] of an earlier run says which.
     #[must_use]
     pub fn pin(mut self, pin: ChainVersion) -> Self {
         self.pin = Some(pin);

@@ -76,8 +76,8 @@ impl Calibration {
         Ok(measured)
     }
 
-    /// What a run of `prepared` takes beside evaluation under a scheme, measured the first time that
-    /// it is asked for.
+    /// What a run of `prepared` takes beside evaluation under a scheme, measured the first time
+    /// that it is asked for.
     ///
     /// # Errors
     ///
@@ -107,8 +107,8 @@ impl Calibration {
 }
 
 impl Calibration {
-    /// Seconds that a party of `authenticated` takes for each leaky AND of a run, measured the first
-    /// time that it is asked for.
+    /// Seconds that a party of `authenticated` takes for each leaky AND of a run, measured the
+    /// first time that it is asked for.
     ///
     /// # Errors
     ///

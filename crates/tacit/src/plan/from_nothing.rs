@@ -1,7 +1,8 @@
 //! A function by `authenticated`: everything is made in the run.
 //!
-//! Messages and bytes are exact ([`tacit_protocol::authenticated::outline`]). The work is what a run
-//! of AES-128 takes on this machine, measured once, for each leaky AND that goes into it: nearly all of the work is theirs.
+//! Messages and bytes are exact ([`tacit_protocol::authenticated::outline`]). The work is what a
+//! run of AES-128 takes on this machine, measured once, for each leaky AND that goes into it:
+//! nearly all of the work is theirs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

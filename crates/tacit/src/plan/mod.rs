@@ -317,8 +317,8 @@ fn no_protocol(asked: ThreatModel) -> Error {
     }
 }
 
-/// The fastest that is `allowed`. Of those that one cannot tell apart the one under the first scheme
-/// of the ladder, and of these the one that takes least from the agreement on.
+/// The fastest that is `allowed`. Of those that one cannot tell apart the one under the first
+/// scheme of the ladder, and of these the one that takes least from the agreement on.
 fn fastest(alternatives: &[Alternative], allowed: impl Fn(&Alternative) -> bool) -> Option<usize> {
     let allowed = || {
         alternatives

@@ -1,7 +1,8 @@
 //! The chains of kept values that this party has as a server of `outsourced`: as the generator with
 //! a cloud, or as the cloud with a generator.
 //!
-//! They lie in a folder of their own beside the stocks, since no garbling scheme and no Δ is theirs.
+//! They lie in a folder of their own beside the stocks, since no garbling scheme and no Δ is
+//! theirs.
 
 use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
@@ -168,8 +169,8 @@ impl Stocks {
         Ok(stock.damaged_in(&chain.summary.name)?)
     }
 
-    /// Lets `who` load and save all values of a chain, or no longer. The other server does the same: a
-    /// run needs leave at both.
+    /// Lets `who` load and save all values of a chain, or no longer. The other server does the
+    /// same: a run needs leave at both.
     ///
     /// # Errors
     ///

@@ -151,8 +151,8 @@ impl<'w> Preparation<'w> {
     }
 
     /// Ends the preparation where it is not done within `limit`. Without it only each wait for the
-    /// peer is bounded ([`Settings::timeout`](crate::Settings::timeout)), and a peer that is slow at
-    /// every message can hold it, and the right to prepare with that peer, for very long.
+    /// peer is bounded ([`Settings::timeout`](crate::Settings::timeout)), and a peer that is slow
+    /// at every message can hold it, and the right to prepare with that peer, for very long.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);

@@ -28,8 +28,9 @@ use crate::{Error, Session};
 pub(super) const ATTEMPTS: usize = 64;
 
 /// What is said then.
-pub(super) const LEASES_DIFFER: &str = "the parties do not come to the same leases; other processes use \
-     the stock all the time, or one of the stocks is damaged: run `tacit stock check`";
+pub(super) const LEASES_DIFFER: &str = "the parties do not come to the same leases; other \
+     processes use the stock all the time, or one of the stocks is damaged: run `tacit stock \
+     check`";
 
 /// Numbers of one kind of prepared material that a run takes at this party, which no run of it
 /// ever takes again.

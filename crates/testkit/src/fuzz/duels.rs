@@ -75,8 +75,8 @@ fn run_tag(protocol: ProtocolId, bits: u8) -> RunTag {
     })
 }
 
-/// Moves the messages of both parties, the liar's through `edits`, until both are done or one fails.
-/// Returns whether both are done.
+/// Moves the messages of both parties, the liar's through `edits`, until both are done or one
+/// fails. Returns whether both are done.
 fn duel(mut parties: [&mut dyn Party; 2], edits: &mut Edits) -> bool {
     let liar = edits.liar(2);
     let mut queues: [VecDeque<(u8, Vec<u8>)>; 2] = Default::default();

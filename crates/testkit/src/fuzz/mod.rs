@@ -92,8 +92,8 @@ pub fn corpus(name: &str) -> Vec<Vec<u8>> {
     inputs.collect()
 }
 
-/// `count` mutations of `inputs`, the same ones each time: bytes changed, removed, repeated or taken
-/// from another input.
+/// `count` mutations of `inputs`, the same ones each time: bytes changed, removed, repeated or
+/// taken from another input.
 pub fn mutations(inputs: &[Vec<u8>], count: u32) -> impl Iterator<Item = Vec<u8>> {
     let mut prg = Prg::new(Block::from_u128(u128::from(count)));
     (0..count).map(move |_| {

@@ -3,8 +3,8 @@
 //! A run is traced turn by turn, so that its steps come one by one. Two steps are *alike* if they
 //! differ in where their wires stand alone. Where a row of steps repeats the row before it three
 //! times or more, each of its places moved by the same distance, the rows become one loop, whose
-//! counter is in the places. This is done again with the loops as steps, so that loops in loops come
-//! back; what is found need not be the loops of the source, and means the same.
+//! counter is in the places. This is done again with the loops as steps, so that loops in loops
+//! come back; what is found need not be the loops of the source, and means the same.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -23,10 +23,10 @@
 //!   hidden**. The simulator of a receiver makes both keys itself, decapsulates both ciphertexts
 //!   and so learns the keys that a corrupt sender chose; what it reads from a malformed
 //!   ciphertext (a pseudorandom key, ML-KEM's implicit rejection) is what the real receiver would.
-//! - *a random key hides*: a ciphertext under a uniform t̂ is indistinguishable from random, so K is
-//!   unknown to whoever did not make t̂. Of the two keys of an OT, the one whose H is asked last is
-//!   uniform and out of the receiver's control, since T, ρ and the other question are then fixed:
-//!   **one key stays unknown**. The simulator learns c from the order of the questions.
+//! - *a random key hides*: a ciphertext under a uniform t̂ is indistinguishable from random, so K
+//!   is unknown to whoever did not make t̂. Of the two keys of an OT, the one whose H is asked last
+//!   is uniform and out of the receiver's control, since T, ρ and the other question are then
+//!   fixed: **one key stays unknown**. The simulator learns c from the order of the questions.
 //!
 //! M has 64 bytes, so that a T for which M completes a chosen pair of questions cannot be found
 //! afterwards: Q questions succeed with probability Q³/2^512. The proof is in the classical random

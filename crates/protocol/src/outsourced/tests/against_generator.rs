@@ -56,7 +56,9 @@ fn keys_and_heads() {
                 if kind == Kind::KeyHashes { m[64 * p.checked + 32] ^= 1; }
             };
             "hashes of keys in the other order", keys, |_p, kind, m| {
-                if kind == Kind::KeyHashes { m.chunks_exact_mut(64).for_each(|c| c.rotate_left(32)); }
+                if kind == Kind::KeyHashes {
+                    m.chunks_exact_mut(64).for_each(|c| c.rotate_left(32));
+                }
             };
             "key hashes that are too short", Due::Refused(Evaluator), |_p, kind, m| {
                 if kind == Kind::KeyHashes { m.pop(); }

@@ -56,7 +56,8 @@ impl LyingCloud<'_> {
         CopySecrets::derive(self.work, self.checked, &seed)
     }
 
-    /// Where what the evaluator says of the checked circuit begins, under the split that it was told.
+    /// Where what the evaluator says of the checked circuit begins, under the split that it was
+    /// told.
     fn said(&self) -> usize {
         let wires = self.work.transfers();
         let before = (0..self.checked).map(|copy| {
@@ -116,10 +117,11 @@ fn oracle_of(terms: Terms, chain: &CloudChain, own_terms: &[u8], ended: &Ended) 
     meeting.oracle().expect("all terms")
 }
 
-/// A cloud tells the evaluator that it evaluates circuit c, of which it has the check key and so both
-/// labels of every wire. From an evaluator that believed it, or that told what belongs to another
-/// split, it would get c's blinds: with them it opens what the transfers brought, and reads the
-/// evaluator's input. The evaluator, which finds that keys do not agree, hands it nothing but zeros.
+/// A cloud tells the evaluator that it evaluates circuit c, of which it has the check key and so
+/// both labels of every wire. From an evaluator that believed it, or that told what belongs to
+/// another split, it would get c's blinds: with them it opens what the transfers brought, and reads
+/// the evaluator's input. The evaluator, which finds that keys do not agree, hands it nothing but
+/// zeros.
 #[test]
 fn a_cloud_that_lies_about_its_split_reads_nothing_of_the_evaluators_input() {
     let function = adder(4, Recipient::Both);

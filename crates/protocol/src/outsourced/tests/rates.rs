@@ -59,8 +59,8 @@ fn deviations(count: u64, runs: u64, probability: f64) -> f64 {
     (count as f64 - expected) / deviation
 }
 
-/// Holds the counts of several sets of bad circuits to a probability: each within 3 deviations, since
-/// no set is worth more than another, and all together within 2.
+/// Holds the counts of several sets of bad circuits to a probability: each within 3 deviations,
+/// since no set is worth more than another, and all together within 2.
 fn hold(counts: &[(&[usize], u64)], probability: f64) {
     for (bad, count) in counts {
         let off = deviations(*count, RUNS, probability);
@@ -96,9 +96,9 @@ fn one_bad_circuit_of_five() {
     assert!((bound + 0.4_f64.log2()).abs() < 0.01);
 }
 
-/// Two bad circuits of eight, next to each other or not, are both among the three evaluated ones with
-/// C(6,1)/C(8,3) = 6/56, and then outvote the third. Circuits drawn one by one, with 3/8 each, would
-/// make that 9/64, 3 deviations more; three in a row would make it 0 or 1/3 for each set.
+/// Two bad circuits of eight, next to each other or not, are both among the three evaluated ones
+/// with C(6,1)/C(8,3) = 6/56, and then outvote the third. Circuits drawn one by one, with 3/8 each,
+/// would make that 9/64, 3 deviations more; three in a row would make it 0 or 1/3 for each set.
 #[test]
 fn two_bad_circuits_of_eight() {
     let sets: [&[usize]; 5] = [&[0, 1], &[3, 4], &[6, 7], &[1, 6], &[0, 7]];

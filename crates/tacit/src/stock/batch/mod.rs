@@ -12,9 +12,10 @@
 //! first 31 bytes of a hash of the function and s, then the size of a bucket, so that a run finds
 //! all batches of its function whatever their plans.
 //!
-//! **Tries are counted** ([`tries`](super::tries)): the evaluator plans a batch at an s that is raised for those
-//! that this peer began and did not finish, and tells the garbler that s before both make the batch.
-//! A batch whose peer was caught in a run is set aside by both, and counted, too.
+//! **Tries are counted** ([`tries`](super::tries)): the evaluator plans a batch at an s that is
+//! raised for those that this peer began and did not finish, and tells the garbler that s before
+//! both make the batch. A batch whose peer was caught in a run is set aside by both, and counted,
+//! too.
 //!
 //! The whole batch is one lot, which is pending when this party's offline stage has ended well and
 //! published when the other's has, too: a failed check or a connection lost before leaves nothing.

@@ -182,7 +182,8 @@ impl Scene {
         callers
     }
 
-    /// The fields a and b of the tweaks at which a gate of a kind calls, and on which of its inputs.
+    /// The fields a and b of the tweaks at which a gate of a kind calls, and on which of its
+    /// inputs.
     fn calls(&self, usage: Use) -> Vec<([u8; 2], Input)> {
         let keyed = self.rung().hash == Hash::Prf;
         let rows = match usage {
