@@ -5,7 +5,8 @@
 //! | `chains` | chains of kept values, at the servers of `outsourced` |
 //! | `contents` | what a party has in stock |
 //! | `opened` | a stock in a session: its kinds, its epoch, how the parties' records meet |
-//! | `prepare` | fills the stock: lots of OTs and of garbled components |
+//! | `prepare` | orders of what the stock is to hold |
+//! | `fill` | fills it: lots of OTs and of garbled components |
 //! | `supply` | leases for a run, and the material that they give |
 //! | `run` | a run of `prepared` |
 //! | `batch` | checked batches of `batch`: how they are prepared, and a run of one execution |
@@ -18,6 +19,7 @@
 mod batch;
 mod chains;
 mod contents;
+mod fill;
 mod opened;
 mod prepare;
 mod run;

@@ -1,40 +1,26 @@
-//! Filling the stock: lots of OTs and of garbled components, each durable at both parties before
-//! either counts it.
+//! Orders of what the stock is to hold, for `prepared`.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::thread;
 use std::time::{Duration, Instant};
 
-use rand_core::{Rng, UnwrapErr};
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Component, Digest, Function, Role};
-use tacit_garble::{Scheme, SchemeId, SchemeVisitor, with_scheme};
-use tacit_kernels::Block;
+use tacit_garble::SchemeId;
 use tacit_net::Meter;
-use tacit_ot::{Check, Delta, PeerMisbehaved, Security};
-use tacit_protocol::Misbehaviour;
+use tacit_ot::Security;
 use tacit_protocol::party::Progress;
-use tacit_protocol::prepared::{
-    ChoosingOts, Demand, GarblingLot, InstanceSeed, InstanceTables, OfferingOts, ReceivingLot,
-};
-use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
-use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, Refill};
-use tacit_stock::{ComponentDigest, LotWriter, Preparation as Right, Shape, Span};
-use zeroize::Zeroizing;
+use tacit_protocol::prepared::Demand;
+use tacit_protocol::session::{Proposal, ProtocolId};
+use tacit_stock::ComponentDigest;
 
 use super::contents::OTS;
-use super::opened::{RIGHT_PAUSE, component_shape, kind_of, kinds_of, ot_shape};
+use super::fill::{Order, fill};
+use super::opened::{kind_of, kinds_of};
 use super::{OT_BLOCK, OpenedStock, Stocks, ot_kind};
-use crate::driver::drive;
 use crate::scheme::default_scheme;
 use crate::session::{OtNeed, Terms};
 use crate::{Error, OtExtension, Session};
-
-/// Bytes of a lot's tables, about: small enough that a cut costs little.
-const LOT_BYTES: u64 = 64 << 20;
-/// Most instances of a lot.
-const LOT_INSTANCES: u64 = 1 << 14;
 
 /// What a stock is to hold.
 #[derive(Clone)]
@@ -49,7 +35,7 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     /// What people count of it: OTs one by one.
-    fn unit(&self) -> u64 {
+    pub(super) fn unit(&self) -> u64 {
         if self.component.is_some() {
             1
         } else {
@@ -58,7 +44,7 @@ impl Wanted {
     }
 
     /// AND gates of an instance.
-    fn and_gates(&self) -> u64 {
+    pub(super) fn and_gates(&self) -> u64 {
         let component = self.component.as_ref();
         component.map_or(0, |component| component.program().ands().len() as u64)
     }
@@ -321,354 +307,6 @@ fn order_digest(levels: &Levels) -> Digest {
         hash.update(wanted.level.to_le_bytes());
     }
     Digest(hash.finalize().into())
-}
-
-/// What to make.
-pub(super) struct Order<'a> {
-    pub(super) tag: RunTag,
-    pub(super) levels: &'a Levels,
-    pub(super) threads: NonZeroUsize,
-    pub(super) watch: &'a mut dyn FnMut(Progress),
-}
-
-/// What was made of each kind, and the right to prepare, as long as the caller wants it.
-pub(super) struct Filled {
-    pub(super) kinds: Vec<PreparedKind>,
-    pub(super) _right: Right,
-}
-
-/// Makes what is missing of each kind up to its level. `ots` are those of this tag, once there are
-/// any: base OTs are made once under a tag.
-pub(super) fn fill<'a>(
-    session: &'a mut Session,
-    opened: &'a mut OpenedStock,
-    ots: &'a mut Option<Ots>,
-    order: Order<'a>,
-) -> Result<Filled, Error> {
-    let visitor = Fill {
-        session,
-        opened,
-        ots,
-        order,
-    };
-    with_scheme(visitor.opened.scheme, visitor)
-        .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))?
-}
-
-/// The check of the OT extension that caught the peer, if one did.
-fn failed_check(error: &Error) -> Option<Check> {
-    match error {
-        Error::PeerMisbehaved(Misbehaviour::ObliviousTransfer(PeerMisbehaved::CheckFailed {
-            check,
-        })) => Some(*check),
-        _ => None,
-    }
-}
-
-struct Fill<'a> {
-    session: &'a mut Session,
-    opened: &'a mut OpenedStock,
-    ots: &'a mut Option<Ots>,
-    order: Order<'a>,
-}
-
-impl SchemeVisitor for Fill<'_> {
-    type Output = Result<Filled, Error>;
-
-    fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
-        let levels = self.order.levels;
-        for (kind, wanted) in levels {
-            self.opened.stocks.note_name(kind, &wanted.name);
-        }
-        let mut right = self.opened.meet_to_prepare(self.session)?;
-        let mut missing = self.missing();
-        let kinds = levels.values().zip(&missing);
-        let ands = kinds.map(|(wanted, missing)| wanted.and_gates().saturating_mul(*missing));
-        let mut makers = Makers {
-            scheme,
-            delta: match self.opened.role {
-                Role::Garbler => Some(self.opened.delta()?),
-                Role::Evaluator => None,
-            },
-            tag: self.order.tag,
-            threads: self.order.threads,
-            ots: self.ots,
-            done_ands: 0,
-            total_ands: ands.fold(0, u64::saturating_add),
-            watch: self.order.watch,
-        };
-        let mut made = vec![0; levels.len()];
-        // What others make meanwhile counts and what they take is not made again, so that no
-        // level is passed and the loop ends.
-        while let Some(place) = (0..made.len()).find(|&place| made[place] < missing[place]) {
-            let batch = Batch {
-                session: self.session,
-                opened: self.opened,
-                right: &right,
-                levels,
-            };
-            if let Err(error) = batch.make(&mut makers, place, &missing, &mut made) {
-                let caught = failed_check(&error).filter(|_| self.opened.role == Role::Garbler);
-                let Some(check) = caught else {
-                    return Err(error);
-                };
-                // The peer guessed at bits of Δ and guessed wrong. Under the same Δ it would guess
-                // again, in a session of its that waits for this right.
-                right.destroy()?;
-                return Err(Error::StockDestroyed { check });
-            }
-            if made != missing {
-                drop(right);
-                // A run that waits for the right takes it now.
-                thread::sleep(3 * RIGHT_PAUSE);
-                right = self.opened.meet_to_prepare(self.session)?;
-                for ((kind, wanted), (missing, made)) in
-                    levels.iter().zip(missing.iter_mut().zip(&made))
-                {
-                    let room = wanted.level.saturating_sub(self.opened.agreed(kind));
-                    *missing = *made + room.min(*missing - made);
-                }
-            }
-        }
-        let kinds = levels.iter().zip(made);
-        let kinds = kinds
-            .map(|((kind, wanted), made)| {
-                let unit = wanted.unit();
-                Ok(PreparedKind {
-                    name: wanted.name.clone(),
-                    made: made * unit,
-                    available: self.opened.stock.available(kind)? * unit,
-                    and_gates: wanted.and_gates(),
-                })
-            })
-            .collect::<Result<_, Error>>()?;
-        Ok(Filled {
-            kinds,
-            _right: right,
-        })
-    }
-}
-
-impl Fill<'_> {
-    /// What is missing of each kind, as of the last meeting.
-    fn missing(&self) -> Vec<u64> {
-        let levels = self.order.levels.iter();
-        levels
-            .map(|(kind, wanted)| wanted.level.saturating_sub(self.opened.agreed(kind)))
-            .collect()
-    }
-}
-
-/// Lots that are made without giving up the right to prepare: some tens of megabytes, so that a run
-/// that finds too little in stock does not wait for all that somebody prepares.
-struct Batch<'a> {
-    session: &'a mut Session,
-    opened: &'a OpenedStock,
-    right: &'a Right,
-    levels: &'a Levels,
-}
-
-impl Batch<'_> {
-    /// Makes lots from the kind at `place` on, until they are as large as one may be.
-    fn make<S: Scheme>(
-        self,
-        makers: &mut Makers<'_, S>,
-        place: usize,
-        missing: &[u64],
-        made: &mut [u64],
-    ) -> Result<(), Error> {
-        let mut bytes = 0_u64;
-        for (place, (kind, wanted)) in self.levels.iter().enumerate().skip(place) {
-            let shape = match &wanted.component {
-                Some(component) => component_shape(makers.scheme, self.opened.role, component)?,
-                None => ot_shape(self.opened.role),
-            };
-            let (size, most) = lot_size(makers.scheme, wanted.component.as_ref());
-            let mut first = self.opened.next_number(kind);
-            while made[place] < missing[place] {
-                if bytes >= LOT_BYTES {
-                    return Ok(());
-                }
-                let count = most.min(missing[place] - made[place]);
-                let span = Span { first, count };
-                let lot = self.right.begin_lot(*kind, shape, span)?;
-                makers.make(self.session, wanted.component.as_ref(), &lot, shape)?;
-                self.opened.publish(self.session, lot)?;
-                first += count;
-                made[place] += count;
-                bytes = bytes.saturating_add(size.saturating_mul(count));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Bytes of an instance's tables and most instances of one lot: as both parties compute it.
-fn lot_size<S: Scheme>(scheme: S, component: Option<&Component>) -> (u64, u64) {
-    let size = component.map_or(OT_BLOCK * Block::BYTES as u64, |component| {
-        InstanceTables::size(scheme, component.program())
-    });
-    (size, (LOT_BYTES / size.max(1)).clamp(1, LOT_INSTANCES))
-}
-
-/// The OTs of a setup under a run's tag.
-pub(super) enum Ots {
-    Garbler(GarblerOt),
-    Evaluator(EvaluatorOt),
-}
-
-/// What makes lots.
-struct Makers<'a, S> {
-    scheme: S,
-    /// The garbler's.
-    delta: Option<Delta>,
-    tag: RunTag,
-    threads: NonZeroUsize,
-    ots: &'a mut Option<Ots>,
-    done_ands: u64,
-    total_ands: u64,
-    watch: &'a mut dyn FnMut(Progress),
-}
-
-impl<S: Scheme> Makers<'_, S> {
-    fn make(
-        &mut self,
-        session: &mut Session,
-        component: Option<&Component>,
-        lot: &LotWriter,
-        shape: Shape,
-    ) -> Result<(), Error> {
-        match component {
-            Some(component) => self.make_instances(session, component, lot),
-            None => self.make_ots(session, lot, shape),
-        }
-    }
-
-    fn make_instances(
-        &mut self,
-        session: &mut Session,
-        component: &Component,
-        lot: &LotWriter,
-    ) -> Result<(), Error> {
-        let (program, span) = (component.program(), lot.span());
-        let (done, total_ands) = (self.done_ands, self.total_ands);
-        let watch = &mut *self.watch;
-        let mut watch = |lot: Progress| {
-            watch(Progress {
-                done_ands: done + lot.done_ands,
-                total_ands,
-            });
-        };
-        match &self.delta {
-            Some(delta) => {
-                let mut rng = UnwrapErr(getrandom::SysRng);
-                let seeds = (0..span.count).map(|_| InstanceSeed::random(&mut rng));
-                let seeds: Vec<_> = seeds.collect();
-                let bytes = seeds.len() * InstanceSeed::BYTES;
-                let mut secrets = Zeroizing::new(Vec::with_capacity(bytes));
-                for seed in &seeds {
-                    secrets.extend_from_slice(&*seed.to_bytes());
-                }
-                lot.put(span.first, &secrets, &[])?;
-                let threads = self.threads.get();
-                let mut party =
-                    GarblingLot::new(self.scheme, program, delta.to_block(), &seeds, threads)?;
-                drive(session.channel(), &mut party, &mut watch)?;
-            }
-            None => {
-                let mut next = span.first;
-                let mut failed = None;
-                let keep = |tables: &[u8]| match lot.put(next, &[], tables) {
-                    Ok(()) => {
-                        next += 1;
-                        Ok(())
-                    }
-                    Err(error) => {
-                        let text = error.to_string();
-                        failed = Some(error);
-                        Err(tacit_protocol::Error::Material(text))
-                    }
-                };
-                let mut party = ReceivingLot::new(self.scheme, program, span.count, keep)?;
-                let driven = drive(session.channel(), &mut party, &mut watch);
-                drop(party);
-                if let Some(error) = failed {
-                    return Err(error.into());
-                }
-                driven?;
-            }
-        }
-        self.done_ands += program.ands().len() as u64 * span.count;
-        Ok(())
-    }
-
-    fn make_ots(
-        &mut self,
-        session: &mut Session,
-        lot: &LotWriter,
-        shape: Shape,
-    ) -> Result<(), Error> {
-        let span = lot.span();
-        let count = (span.count * OT_BLOCK) as usize;
-        let mut watch = |_: Progress| ();
-        let mut rng = UnwrapErr(getrandom::SysRng);
-        let mut secrets = Zeroizing::new(Vec::with_capacity(
-            span.count as usize * shape.secret_bytes as usize,
-        ));
-        match self.ots(session)? {
-            Ots::Garbler(ot) => {
-                let mut refill = Refill::of_garbler(ot, count as u64, &mut rng);
-                drive(session.channel(), &mut refill, &mut watch)?;
-                let mut party = OfferingOts::new(ot, count);
-                drive(session.channel(), &mut party, &mut watch)?;
-                let q = party.finish()?;
-                secrets.extend(q.iter().flat_map(|q| q.to_bytes()));
-            }
-            Ots::Evaluator(ot) => {
-                let mut refill = Refill::of_evaluator(ot, count as u64, &mut rng);
-                drive(session.channel(), &mut refill, &mut watch)?;
-                let mut random = Zeroizing::new(vec![0; count / 8]);
-                rng.fill_bytes(&mut random);
-                let choices = (0..count).map(|i| random[i / 8] >> (i % 8) & 1 == 1);
-                let mut party = ChoosingOts::new(ot, Zeroizing::new(choices.collect()));
-                drive(session.channel(), &mut party, &mut watch)?;
-                let labels = party.finish()?;
-                let blocks = labels.chunks(OT_BLOCK as usize);
-                for (labels, choices) in blocks.zip(random.chunks(OT_BLOCK as usize / 8)) {
-                    secrets.extend(labels.iter().flat_map(|label| label.to_bytes()));
-                    secrets.extend_from_slice(choices);
-                }
-            }
-        }
-        Ok(lot.put(span.first, &secrets, &[])?)
-    }
-
-    /// The OTs of this preparation, from base OTs the first time.
-    fn ots(&mut self, session: &mut Session) -> Result<&mut Ots, Error> {
-        if self.ots.is_none() {
-            let watch: &mut dyn FnMut(Progress) = &mut |_| ();
-            let mut rng = UnwrapErr(getrandom::SysRng);
-            let (settings, malicious) = (session.ot_settings(), Security::Malicious);
-            *self.ots = Some(match &self.delta {
-                Some(delta) => {
-                    let delta = delta.clone();
-                    let setup = GarblerSetup::with_delta(settings, &self.tag, delta, &mut rng)?;
-                    let mut setup = setup.secured(malicious);
-                    drive(session.channel(), &mut setup, watch)?;
-                    Ots::Garbler(setup.finish()?)
-                }
-                None => {
-                    let setup = EvaluatorSetup::with(settings, &self.tag, &mut rng)?;
-                    let mut setup = setup.secured(malicious);
-                    drive(session.channel(), &mut setup, watch)?;
-                    Ots::Evaluator(setup.finish()?)
-                }
-            });
-        }
-        self.ots
-            .as_mut()
-            .ok_or(Error::ApiMisuse("the OTs were just made"))
-    }
 }
 
 /// Raises what is wanted of a kind by `count`.

@@ -17,8 +17,9 @@ use tacit_protocol::prepared::{
 use tacit_protocol::session::RunTag;
 use tacit_stock::{ComponentDigest, Lease, LeasePool, Span, StockError, Wanted};
 
+use super::fill::{Order, fill};
 use super::opened::kinds_of;
-use super::prepare::{Order, fill, levels_for, names_of};
+use super::prepare::{levels_for, names_of};
 use super::{OT_BLOCK, OpenedStock, unit};
 use crate::driver::{receive, send};
 use crate::{Error, Session};

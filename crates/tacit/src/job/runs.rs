@@ -1,0 +1,238 @@
+//! A job run by its protocol, once both parties have agreed to it.
+
+use rand_core::{Rng, UnwrapErr};
+use tacit_circuit::{Function, Role};
+use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
+use tacit_protocol::authenticated::{self, SecurityBits};
+use tacit_protocol::direct::{Evaluating, Garbling};
+use tacit_protocol::party::Progress;
+use tacit_protocol::session::RunTag;
+use zeroize::Zeroizing;
+
+use super::{Job, SecurityScope};
+use crate::authenticated::{AuthenticatedRun, construction};
+use crate::cost::{Clock, Phase, PhaseCost};
+use crate::driver::drive;
+use crate::session::CountedEpoch;
+use crate::stock::{BatchOutcome, BatchRun, LeaseOrder, OpenedStock, PreparedRun};
+use crate::{Error, Session, Stocks, Tried};
+
+impl Job<'_> {
+    pub(super) fn run_direct(
+        &mut self,
+        session: &mut Session,
+        tag: RunTag,
+        inputs: &[bool],
+    ) -> Result<Ran, Error> {
+        let mut phases: Vec<_> = session.set_up(self.role)?.into_iter().collect();
+        phases.extend(session.refill(self.role, self.ot_need().count)?);
+        let clock = Clock::start(session);
+        let scheme = self.scheme_id();
+        let visitor = DirectRun {
+            function: self.function,
+            role: self.role,
+            session,
+            tag,
+            inputs,
+            watch: &mut self.watch,
+        };
+        let outputs = with_scheme(scheme, visitor).map_err(|_| NOT_OFFERED)??;
+        phases.push(clock.stop(Phase::Run, session));
+        Ok(Ran {
+            outputs,
+            phases,
+            and_gates_on_the_spot: 0,
+            security_scope: None,
+        })
+    }
+
+    pub(super) fn run_prepared(
+        &mut self,
+        session: &mut Session,
+        stocks: &Stocks,
+        tag: RunTag,
+        inputs: &[bool],
+    ) -> Result<Ran, Error> {
+        let preparation = Clock::start(session);
+        let scheme = self.scheme_id();
+        let mut opened = OpenedStock::open(session, stocks, self.role, scheme)?;
+        let visitor = PreparedRun {
+            session,
+            opened: &mut opened,
+            function: self.function,
+            tag,
+            inputs,
+            leases: LeaseOrder {
+                ahead: self.runs_ahead,
+                watch: &mut self.watch_taken,
+            },
+            watch: &mut self.watch,
+        };
+        let outcome = with_scheme(scheme, visitor).map_err(|_| NOT_OFFERED)??;
+        let online = outcome.online;
+        let phases = vec![
+            preparation.until(Phase::Preparation, &online),
+            online.stop(Phase::Run, session),
+        ];
+        session.keep_stock(opened);
+        Ok(Ran {
+            outputs: outcome.outputs,
+            phases,
+            and_gates_on_the_spot: outcome.ands_on_the_spot,
+            security_scope: None,
+        })
+    }
+
+    pub(super) fn run_batch(
+        &mut self,
+        session: &mut Session,
+        stocks: &Stocks,
+        inputs: &[bool],
+    ) -> Result<Ran, Error> {
+        let preparation = Clock::start(session);
+        let mut opened = OpenedStock::open(session, stocks, self.role, self.scheme_id())?;
+        let run = BatchRun {
+            session,
+            opened: &mut opened,
+            function: self.function,
+            inputs,
+            statistical_security_bits: self.statistical_security_bits,
+            threads: self.threads.get(),
+            leases: LeaseOrder {
+                ahead: self.runs_ahead,
+                watch: &mut self.watch_taken,
+            },
+            watch: &mut self.watch,
+        };
+        let BatchOutcome {
+            outputs,
+            online,
+            made_at_bits,
+        } = run.run()?;
+        let phases = vec![
+            preparation.until(Phase::Preparation, &online),
+            online.stop(Phase::Run, session),
+        ];
+        session.keep_stock(opened);
+        Ok(Ran {
+            outputs,
+            phases,
+            and_gates_on_the_spot: 0,
+            security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
+        })
+    }
+
+    pub(super) fn run_authenticated(
+        &mut self,
+        session: &mut Session,
+        stocks: Option<&Stocks>,
+        tag: RunTag,
+        inputs: &[bool],
+    ) -> Result<Ran, Error> {
+        let bits = self.statistical_security_bits;
+        let (counted, setup) = session.take_epoch((self.role, bits), stocks)?;
+        let CountedEpoch {
+            epoch,
+            tried,
+            charge_bits,
+        } = counted;
+        let security = SecurityBits::new(bits)?;
+        let unfinished = tried.as_ref().map_or(0, |tried| tried.before);
+        let too_many = Error::TooManyTries {
+            tried: Tried::Authenticated,
+            unfinished,
+        };
+        let security = security.charged(charge_bits).ok_or(too_many)?;
+        let clock = Clock::start(session);
+        let run = AuthenticatedRun {
+            session,
+            terms: authenticated::Terms {
+                function: self.function,
+                tag,
+                security,
+                construction: construction(self.scheme_id())?,
+            },
+            inputs,
+            watch: &mut self.watch,
+        };
+        let ran = run.run(epoch);
+        if let (Err(error), Some(tried)) = (&ran, &tried) {
+            tried.note_cheat(error)?;
+        }
+        let (outputs, epoch) = ran?;
+        let security_scope = match tried {
+            None => SecurityScope::ThisRun,
+            Some(_) => SecurityScope::AllRuns {
+                made_at_bits: security.get(),
+            },
+        };
+        session.keep_epoch(CountedEpoch {
+            epoch,
+            tried,
+            charge_bits,
+        });
+        let run = clock.stop(Phase::Run, session);
+        Ok(Ran {
+            outputs,
+            phases: setup.into_iter().chain([run]).collect(),
+            and_gates_on_the_spot: 0,
+            security_scope: Some(security_scope),
+        })
+    }
+}
+
+/// What a run gave.
+pub(super) struct Ran {
+    /// This party's output bits in port order.
+    pub(super) outputs: Zeroizing<Vec<bool>>,
+    pub(super) phases: Vec<PhaseCost>,
+    pub(super) and_gates_on_the_spot: u64,
+    pub(super) security_scope: Option<SecurityScope>,
+}
+
+const NOT_OFFERED: Error = Error::ApiMisuse("this scheme is not offered by any protocol");
+
+/// A run of `direct` once its scheme is a type.
+struct DirectRun<'a> {
+    function: &'a Function,
+    role: Role,
+    session: &'a mut Session,
+    tag: RunTag,
+    inputs: &'a [bool],
+    watch: &'a mut dyn FnMut(Progress),
+}
+
+impl SchemeVisitor for DirectRun<'_> {
+    type Output = Result<Zeroizing<Vec<bool>>, Error>;
+
+    fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
+        let Self {
+            function,
+            role,
+            session,
+            tag,
+            inputs,
+            watch,
+        } = self;
+        match role {
+            Role::Garbler => {
+                let mut seed = Zeroizing::new([0; 32]);
+                UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+                let ot = session.take_garbler_ot()?;
+                let mut party = Garbling::new(scheme, function, tag, inputs, ot, &seed)?;
+                drive(session.channel(), &mut party, watch)?;
+                let (outputs, ot) = party.finish()?;
+                session.keep_garbler_ot(ot);
+                Ok(outputs)
+            }
+            Role::Evaluator => {
+                let ot = session.take_evaluator_ot()?;
+                let mut party = Evaluating::new(scheme, function, tag, inputs, ot)?;
+                drive(session.channel(), &mut party, watch)?;
+                let (outputs, ot) = party.finish()?;
+                session.keep_evaluator_ot(ot);
+                Ok(outputs)
+            }
+        }
+    }
+}
