@@ -56,7 +56,7 @@ use zeroize::Zeroizing;
 
 pub use builder::FunctionBuilder;
 pub use cache::ComponentCache;
-pub use error::{FunctionError, Place};
+pub use error::{ErrorLocation, FunctionError};
 pub use family::FunctionFamily;
 pub use graph::{Graph, GraphCall, GraphSource};
 pub use values::{Call, Outputs, Step, Values};

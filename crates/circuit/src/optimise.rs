@@ -134,7 +134,7 @@ impl Circuit {
     /// Takes time linear in the number of gates and rounds, and about 100 bytes of memory a gate.
     #[must_use]
     pub fn optimise(&self) -> Optimised {
-        let mut work = Work::new(self);
+        let mut work = Optimisation::new(self);
         let mut classes = Classes::new();
         for _ in 0..MAX_ROUNDS {
             let before = work.size;
@@ -238,14 +238,14 @@ fn moved(places: &[Literal], old: Literal) -> Literal {
 }
 
 /// The network, and what its passes did.
-struct Work {
+struct Optimisation {
     network: Network,
     size: Size,
     passes: Vec<Pass>,
     given: Size,
 }
 
-impl Work {
+impl Optimisation {
     fn new(circuit: &Circuit) -> Self {
         let given = size_as_given(circuit);
         let mut sharing = Sharing::default();

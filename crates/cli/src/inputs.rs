@@ -31,7 +31,7 @@ pub(crate) enum Source<'a> {
 }
 
 /// The inputs that are asked for.
-pub(crate) trait Wanted {
+pub(crate) trait ExpectedInputs {
     /// A value of one.
     type Value;
     /// Where the value of each is given, for messages: `--input`.
@@ -59,7 +59,7 @@ pub(crate) trait Wanted {
 /// # Errors
 ///
 /// An input is missing, unknown, another's, given twice, or not of its type.
-pub(crate) fn gather<W: Wanted>(
+pub(crate) fn gather<W: ExpectedInputs>(
     wanted: &W,
     arguments: &[String],
     file: Option<&Path>,
@@ -89,12 +89,12 @@ pub(crate) fn gather<W: Wanted>(
     gathered.complete()
 }
 
-struct Gathered<'w, W: Wanted> {
+struct Gathered<'w, W: ExpectedInputs> {
     wanted: &'w W,
     values: BTreeMap<String, W::Value>,
 }
 
-impl<W: Wanted> Gathered<'_, W> {
+impl<W: ExpectedInputs> Gathered<'_, W> {
     /// `name=value`, `name=@file` or `name=-`.
     fn argument(&mut self, argument: &str) -> Result<(), Failure> {
         let Some((name, text)) = argument
@@ -237,7 +237,7 @@ impl OfRole<'_> {
     }
 }
 
-impl Wanted for OfRole<'_> {
+impl ExpectedInputs for OfRole<'_> {
     type Value = Value;
     const FLAG: &'static str = "--input";
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use tacit::pairing::{self, Invitation, Inviter, Ledger, Met, Paired, PairingListener, Way};
+use tacit::pairing::{self, Invitation, Inviter, Ledger, Met, Paired, PairingListener, Route};
 use tacit::{CancelHandle, Identity, NetError, Role, Settings};
 
 use crate::args::{AcceptArgs, InviteArgs, PairCommand};
@@ -152,13 +152,13 @@ impl Meeting {
     }
 
     /// What the invitation says.
-    fn told(&self, args: &InviteArgs) -> Result<(Way, String), Failure> {
+    fn told(&self, args: &InviteArgs) -> Result<(Route, String), Failure> {
         match (self, &args.address) {
-            (Self::Relay(relay), _) => Ok((Way::Relay, relay.clone())),
-            (Self::Here(..), Some(address)) => Ok((Way::Direct, address.clone())),
+            (Self::Relay(relay), _) => Ok((Route::Relay, relay.clone())),
+            (Self::Here(..), Some(address)) => Ok((Route::Direct, address.clone())),
             (Self::Here(listener, listen), None) => {
                 let address = reachable(listen, listener.local_address().ip())?;
-                Ok((Way::Direct, address))
+                Ok((Route::Direct, address))
             }
         }
     }
@@ -211,8 +211,8 @@ fn accept(args: &AcceptArgs, config: Option<&Path>) -> Result<(), Failure> {
     let peer = NewPeer {
         fingerprint: paired.peer,
         way: match invitation.way() {
-            Way::Direct => config::NewWay::Connect(invitation.address().to_owned()),
-            Way::Relay => config::NewWay::Relay(invitation.address().to_owned(), paired.room),
+            Route::Direct => config::NewWay::Connect(invitation.address().to_owned()),
+            Route::Relay => config::NewWay::Relay(invitation.address().to_owned(), paired.room),
         },
         role: Role::Evaluator,
     };

@@ -32,7 +32,7 @@ const REFUSAL_TIME: Duration = Duration::from_secs(2);
 
 /// This end of a connection that is not yet made.
 pub(crate) struct Party {
-    place: Place,
+    place: MeetingPlace,
     trust: Trust,
     settings: Settings,
     ots: Ots,
@@ -62,7 +62,7 @@ impl Ots {
 }
 
 /// Where the parties meet.
-enum Place {
+enum MeetingPlace {
     Listen(String),
     Connect(String),
     /// At the relay, in the room of this name.
@@ -84,8 +84,8 @@ impl Party {
     pub(crate) fn new(args: &MeetArgs, plain: bool, config: &Config) -> Result<Self, Failure> {
         let named = args.peer.as_deref().and_then(|peer| config.peer(peer));
         let place = match (&args.listen, &args.connect) {
-            (Some(address), None) => Place::Listen(address.clone()),
-            (None, Some(address)) => Place::Connect(address.clone()),
+            (Some(address), None) => MeetingPlace::Listen(address.clone()),
+            (None, Some(address)) => MeetingPlace::Connect(address.clone()),
             _ => match named.and_then(place) {
                 Some(place) => place,
                 None => {
@@ -180,7 +180,7 @@ impl Party {
         }
         let hint = hint_later(&self.place);
         let mut session = match (&self.place, &self.trust) {
-            (Place::Listen(address), Trust::Pinned(identity, peer)) => {
+            (MeetingPlace::Listen(address), Trust::Pinned(identity, peer)) => {
                 let listener = Listener::bind(address)?;
                 eprintln!("listening on {}", listener.local_address());
                 log.step(format_args!("waiting for {peer}"));
@@ -191,17 +191,17 @@ impl Party {
                 };
                 listener.accept_watched(identity, peer, settings, &mut refused)?
             }
-            (Place::Listen(address), Trust::Plain) => {
+            (MeetingPlace::Listen(address), Trust::Plain) => {
                 let listener = PlainListener::bind(address)?;
                 eprintln!("listening on {}", listener.local_address());
                 listener.accept(settings)?
             }
-            (Place::Connect(address), Trust::Pinned(identity, peer)) => {
+            (MeetingPlace::Connect(address), Trust::Pinned(identity, peer)) => {
                 eprintln!("waiting for the other party at {address}");
                 log.step(format_args!("expecting {peer}"));
                 Session::connect(address, identity, peer, settings)?
             }
-            (Place::Relay(address, room), Trust::Pinned(identity, peer)) => {
+            (MeetingPlace::Relay(address, room), Trust::Pinned(identity, peer)) => {
                 eprintln!("waiting for the other party at the relay {address}");
                 log.step(format_args!("expecting {peer}"));
                 let hello = Hello {
@@ -217,12 +217,12 @@ impl Party {
                 let transport = transport.map_err(tacit::Error::from)?;
                 Session::over_transport(transport, side, identity, peer, settings)?
             }
-            (Place::Relay(..), Trust::Plain) => {
+            (MeetingPlace::Relay(..), Trust::Plain) => {
                 return Err(Failure::Usage(
                     "--plain-loopback goes through no relay; give --listen or --connect".to_owned(),
                 ));
             }
-            (Place::Connect(address), Trust::Plain) => {
+            (MeetingPlace::Connect(address), Trust::Plain) => {
                 eprintln!("waiting for the other party at {address}");
                 Session::connect_plain(address, settings)?
             }
@@ -234,26 +234,26 @@ impl Party {
 }
 
 /// Where the configuration says that this party meets `peer`.
-fn place(peer: &config::Peer) -> Option<Place> {
-    let listen = || peer.listen.clone().map(Place::Listen);
-    let connect = || peer.address.clone().map(Place::Connect);
+fn place(peer: &config::Peer) -> Option<MeetingPlace> {
+    let listen = || peer.listen.clone().map(MeetingPlace::Listen);
+    let connect = || peer.address.clone().map(MeetingPlace::Connect);
     let relay = peer.relay.clone().zip(peer.room);
-    let relay = relay.map(|(relay, room)| Place::Relay(relay, room));
+    let relay = relay.map(|(relay, room)| MeetingPlace::Relay(relay, room));
     relay.or_else(listen).or_else(connect)
 }
 
 /// Prints what may be wrong after [`HINT_AFTER`], unless the returned sender is dropped before.
-fn hint_later(place: &Place) -> Sender<()> {
+fn hint_later(place: &MeetingPlace) -> Sender<()> {
     let text = match place {
-        Place::Listen(_) => {
+        MeetingPlace::Listen(_) => {
             "still waiting: the other party has to give --connect with this address; if it \
              listens as well, one of the two has to connect"
         }
-        Place::Connect(_) => {
+        MeetingPlace::Connect(_) => {
             "still waiting: the other party has to give --listen with this address; if it \
              connects as well, one of the two has to listen"
         }
-        Place::Relay(..) => {
+        MeetingPlace::Relay(..) => {
             "still waiting: the other party has to run the same with this party, at the same relay"
         }
     };

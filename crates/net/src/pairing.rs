@@ -41,7 +41,7 @@ use crate::{Channel, Fingerprint, Identity, NetError, Settings, Transport, tls};
 use exchange::{Accepting, Agreed, Invited};
 
 pub use exchange::Code;
-pub use invitation::{Invitation, NotAnInvitation, Way};
+pub use invitation::{Invitation, NotAnInvitation, Route};
 pub use ledger::Ledger;
 
 pub use crate::tls::Listener as PairingListener;
@@ -228,8 +228,8 @@ pub fn accept(
     }
     let address = invitation.address();
     let transport = match invitation.way() {
-        Way::Direct => tls::transport(tcp::connect(address, Reach::Anywhere, settings)?)?,
-        Way::Relay => {
+        Route::Direct => tls::transport(tcp::connect(address, Reach::Anywhere, settings)?)?,
+        Route::Relay => {
             let room = invitation.room();
             let hello = Hello {
                 room,

@@ -31,14 +31,14 @@ pub(crate) struct Lobby<L> {
 }
 
 struct State<L> {
-    places: HashMap<LinkKey, Place<L>>,
+    places: HashMap<LinkKey, LentLink<L>>,
     turns: HashMap<ChainKey, VecDeque<(u64, Fingerprint)>>,
     next: u64,
     stopped: bool,
 }
 
 /// A link, while the thread that lent it waits.
-enum Place<L> {
+enum LentLink<L> {
     Waits(L),
     Claimed,
     Back(Option<L>),
@@ -136,23 +136,23 @@ impl<L> Lobby<L> {
         if state.stopped || state.places.contains_key(&key) {
             return Lent::Unclaimed(link);
         }
-        state.places.insert(key, Place::Waits(link));
+        state.places.insert(key, LentLink::Waits(link));
         drop(state);
         self.changed.notify_all();
         let is_claimed = |state: &mut State<L>| match state.places.get(&key) {
-            Some(Place::Waits(_)) => None,
+            Some(LentLink::Waits(_)) => None,
             _ => Some(()),
         };
         if self
             .wait(Some(Instant::now() + within), is_claimed)
             .is_none()
-            && let Some(Place::Waits(link)) = self.take_unclaimed(&key)
+            && let Some(LentLink::Waits(link)) = self.take_unclaimed(&key)
         {
             return Lent::Unclaimed(link);
         }
         // Whoever claimed it gives it back, whole or not, when its run ends, which is bounded.
         let back = self.wait(None, |state| match state.places.remove(&key) {
-            Some(Place::Back(link)) => Some(link),
+            Some(LentLink::Back(link)) => Some(link),
             Some(other) => {
                 state.places.insert(key, other);
                 None
@@ -166,10 +166,10 @@ impl<L> Lobby<L> {
     }
 
     /// The link under `key`, where it still waits.
-    fn take_unclaimed(&self, key: &LinkKey) -> Option<Place<L>> {
+    fn take_unclaimed(&self, key: &LinkKey) -> Option<LentLink<L>> {
         let mut state = self.state();
         match state.places.get(key) {
-            Some(Place::Waits(_)) => state.places.remove(key),
+            Some(LentLink::Waits(_)) => state.places.remove(key),
             _ => None,
         }
     }
@@ -179,8 +179,8 @@ impl<L> Lobby<L> {
         let end = Instant::now() + within;
         let link = self.wait(Some(end), |state| {
             let place = state.places.get_mut(&key)?;
-            match std::mem::replace(place, Place::Claimed) {
-                Place::Waits(link) => Some(link),
+            match std::mem::replace(place, LentLink::Claimed) {
+                LentLink::Waits(link) => Some(link),
                 other => {
                     *place = other;
                     None
@@ -255,9 +255,9 @@ impl<L> Loan<'_, L> {
     fn end(&self, link: Option<L>) {
         let mut state = self.lobby.state();
         if let Some(place) = state.places.get_mut(&self.key)
-            && let Place::Claimed = place
+            && let LentLink::Claimed = place
         {
-            *place = Place::Back(link);
+            *place = LentLink::Back(link);
         }
         drop(state);
         self.lobby.changed.notify_all();

@@ -48,7 +48,7 @@ impl std::fmt::Debug for Lease {
 
 /// What is asked for of a kind: the next instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct LeaseRequest {
     /// The kind.
     pub kind: ComponentDigest,
     /// With fewer nothing is leased.
@@ -64,7 +64,7 @@ impl Stock {
     ///
     /// [`StockError::Exhausted`], and nothing is leased.
     pub fn lease(&self, kind: &ComponentDigest, count: u64) -> Result<Lease, StockError> {
-        let wanted = Wanted {
+        let wanted = LeaseRequest {
             kind: *kind,
             least: count,
             most: count,
@@ -79,7 +79,7 @@ impl Stock {
     /// # Errors
     ///
     /// [`StockError::Exhausted`], and nothing is leased.
-    pub fn lease_all(&self, wanted: &[Wanted]) -> Result<Vec<Lease>, StockError> {
+    pub fn lease_all(&self, wanted: &[LeaseRequest]) -> Result<Vec<Lease>, StockError> {
         let inner = &self.inner;
         inner.move_forward(|records, forward| {
             let mut leases = Vec::with_capacity(wanted.len());
@@ -179,7 +179,7 @@ fn only(leases: Vec<Lease>, kind: &ComponentDigest) -> Lease {
 
 /// The next instances, from `least` to `most`.
 fn next_spans(
-    wanted: &Wanted,
+    wanted: &LeaseRequest,
     mark: u64,
     published: &[(LotRecord, Span)],
 ) -> Result<Vec<Span>, StockError> {

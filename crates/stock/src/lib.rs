@@ -88,7 +88,7 @@ pub use chains::{
 pub use disk::Disk;
 pub use error::{StockError, Whose};
 pub use inspect::{Damage, KindSummary, Report, Summary};
-pub use lease::{Instances, Lease, LeasePool, Wanted};
+pub use lease::{Instances, Lease, LeasePool, LeaseRequest};
 pub use lots::{Instance, LotWriter, MAX_INSTANCE_BYTES, Preparation};
 pub use marks::{AgreedKind, Agreement, KindMarks, Marks};
 pub use memory::Memory;
@@ -100,6 +100,6 @@ pub use records::{
 };
 pub use stock::{Limits, Stock};
 pub use stocks::{Meeting, RootKey, Stocks};
-pub use storage::{Entries, Entry, Index, MAX_KEY_BYTES, Storage, StoredFile, Work};
+pub use storage::{Entries, Entry, Index, MAX_KEY_BYTES, Storage, StoredFile, UpdateWork};
 pub use tries::{Tried, TryKey, TryRecord};
 pub use values::MAX_VALUE_BYTES;

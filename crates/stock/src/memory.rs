@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::StockError;
-use crate::storage::{Entries, Entry, Index, Storage, StoredFile, Work};
+use crate::storage::{Entries, Entry, Index, Storage, StoredFile, UpdateWork};
 
 /// What a disk writes whole.
 const SECTOR_BYTES: usize = 512;
@@ -464,7 +464,7 @@ struct MemoryIndex {
 }
 
 impl Index for MemoryIndex {
-    fn update(&mut self, work: &mut Work<'_>) -> Result<(), StockError> {
+    fn update(&mut self, work: &mut UpdateWork<'_>) -> Result<(), StockError> {
         let failed = |doing| StockError::io(&self.file, doing);
         // Held by whoever is in a transaction, as SQLite's writer's lock is.
         let _writer = loop {

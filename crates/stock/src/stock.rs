@@ -12,7 +12,7 @@ use crate::passed::Passed;
 use crate::records::{
     EpochRecord, FORMAT_VERSION, KindRecord, MAX_EPOCH_SECRET_BYTES, Records, StockRecord,
 };
-use crate::stocks::Place;
+use crate::stocks::StockLocation;
 use crate::storage::{Index, Storage, StoredFile};
 use crate::{ComponentDigest, EpochId, Role, StockError, StockId, Whose};
 use crate::{lots, seal, values};
@@ -49,7 +49,7 @@ pub(crate) struct Inner {
     pub(crate) epoch: EpochId,
     pub(crate) limits: Limits,
     pub(crate) keys: KeyFile,
-    place: Place,
+    place: StockLocation,
     index: Mutex<Box<dyn Index>>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn epoch_folder(stock: &Path, epoch: &EpochId) -> PathBuf {
 impl Stock {
     pub(crate) fn create(
         storage: Arc<dyn Storage>,
-        place: Place,
+        place: StockLocation,
         id: StockId,
         epoch: EpochId,
         secret: &[u8],
@@ -109,7 +109,7 @@ impl Stock {
 
     pub(crate) fn open(
         storage: Arc<dyn Storage>,
-        place: Place,
+        place: StockLocation,
         id: StockId,
         limits: Limits,
     ) -> Result<Self, StockError> {
@@ -146,7 +146,7 @@ impl Stock {
 
     fn from_parts(
         storage: Arc<dyn Storage>,
-        place: Place,
+        place: StockLocation,
         id: StockId,
         epoch: EpochId,
         limits: Limits,
@@ -234,7 +234,7 @@ impl Stock {
         })?;
         keys::destroy(storage, &inner.folder.join(KEYS_NAME))?;
         remove_other_epochs(storage, stock, &epoch)?;
-        let place = Place {
+        let place = StockLocation {
             folder: stock.clone(),
             key: inner.place.key.clone(),
             digest: inner.place.digest,
@@ -352,7 +352,7 @@ fn sealed_epoch_secret(keys: &KeyFile, secret: &[u8]) -> Result<Vec<u8>, StockEr
 /// Makes the folder and the key file of an epoch durable; the caller commits the record.
 fn begin_epoch(
     storage: &dyn Storage,
-    place: &Place,
+    place: &StockLocation,
     epoch: &EpochId,
     secret: &[u8],
 ) -> Result<(KeyFile, EpochRecord), StockError> {

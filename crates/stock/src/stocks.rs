@@ -146,9 +146,9 @@ impl Stocks {
             .join(format!("meet-{}.lock", name(&id.digest())))
     }
 
-    fn place(&self, id: &StockId) -> Place {
+    fn place(&self, id: &StockId) -> StockLocation {
         let digest = id.digest();
-        Place {
+        StockLocation {
             folder: self.folder.join(format!("stock-{}", name(&digest))),
             key: seal::derive(b"tacit stock root", &self.root, &digest),
             digest,
@@ -181,7 +181,7 @@ impl std::fmt::Debug for Meeting {
 }
 
 /// Where a stock is and what opens it.
-pub(crate) struct Place {
+pub(crate) struct StockLocation {
     pub(crate) folder: PathBuf,
     pub(crate) key: Key,
     pub(crate) digest: [u8; 32],

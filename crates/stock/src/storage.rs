@@ -57,7 +57,7 @@ pub trait StoredFile: Send + Sync {
 }
 
 /// A transaction, as [`Index::update`] runs it.
-pub type Work<'a> = dyn FnMut(&mut dyn Entries) -> Result<(), StockError> + 'a;
+pub type UpdateWork<'a> = dyn FnMut(&mut dyn Entries) -> Result<(), StockError> + 'a;
 
 /// Entries by key, changed in transactions, shared by processes.
 pub trait Index: Send {
@@ -67,7 +67,7 @@ pub trait Index: Send {
     /// # Errors
     ///
     /// Those of `work`, unchanged, and [`StockError::Io`].
-    fn update(&mut self, work: &mut Work<'_>) -> Result<(), StockError>;
+    fn update(&mut self, work: &mut UpdateWork<'_>) -> Result<(), StockError>;
 }
 
 /// No key of an index is longer.

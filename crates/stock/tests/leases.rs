@@ -8,7 +8,7 @@ use std::thread;
 
 use parties::{OTS, TABLES, open};
 use tacit_stock::{
-    ComponentDigest, Disk, Lease, Memory, Role, Span, Stock, StockError, Storage, Wanted,
+    ComponentDigest, Disk, Lease, LeaseRequest, Memory, Role, Span, Stock, StockError, Storage,
 };
 
 /// A garbler's stock with `count` instances of two kinds.
@@ -27,8 +27,8 @@ fn stocked(storage: Arc<dyn Storage>, folder: &Path, count: u64) -> Stock {
     stock
 }
 
-fn wanted(kind: ComponentDigest, least: u64, most: u64) -> Wanted {
-    Wanted { kind, least, most }
+fn wanted(kind: ComponentDigest, least: u64, most: u64) -> LeaseRequest {
+    LeaseRequest { kind, least, most }
 }
 
 fn spans(lease: &Lease) -> Vec<(u64, u64)> {

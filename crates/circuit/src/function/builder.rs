@@ -32,7 +32,9 @@ use super::source::{
     ValueSource, shown,
 };
 use super::syntax::{Assignment, Head, TypeExpression, parse_value};
-use super::{Component, FunctionError, FunctionFamily, FunctionParameter, Place, Recipient, Role};
+use super::{
+    Component, ErrorLocation, FunctionError, FunctionFamily, FunctionParameter, Recipient, Role,
+};
 
 /// Makes a [`FunctionFamily`] step by step. Types, steps and values are written as in a function
 /// file; the first thing that is wrong is said by [`FunctionBuilder::finish`].
@@ -94,7 +96,7 @@ impl FunctionBuilder {
 
     /// A component of the library, with expressions for its parameters.
     pub fn library(&mut self, name: &str, library: &str, parameters: &[(&str, &str)]) -> &mut Self {
-        let place = Place::new(format!("component {}", shown(name)));
+        let place = ErrorLocation::new(format!("component {}", shown(name)));
         let mut expressions = BTreeMap::new();
         for (parameter, text) in parameters {
             if let Some(expression) = self.taken(Expression::parse(&place, text)) {
@@ -120,7 +122,7 @@ impl FunctionBuilder {
     }
 
     fn input_of(&mut self, name: &str, ty: &str, owner: Owner) -> &mut Self {
-        let place = Place::new(format!("input {}", shown(name)));
+        let place = ErrorLocation::new(format!("input {}", shown(name)));
         if let Some(ty) = self.taken(TypeExpression::parse(&place, ty)) {
             self.source.inputs.push(InputSource {
                 name: name.to_owned(),
@@ -133,7 +135,7 @@ impl FunctionBuilder {
 
     /// A value that steps assign.
     pub fn value(&mut self, name: &str, ty: &str) -> &mut Self {
-        let place = Place::new(format!("value {}", shown(name)));
+        let place = ErrorLocation::new(format!("value {}", shown(name)));
         if let Some(ty) = self.taken(TypeExpression::parse(&place, ty)) {
             self.source.values.push(ValueSource {
                 name: name.to_owned(),
@@ -145,7 +147,7 @@ impl FunctionBuilder {
 
     /// A step: `sum, carry = add(a[i], b[i])` or `x = y[2..4] ++ 0:u8`.
     pub fn step(&mut self, text: &str) -> &mut Self {
-        let assignment = Assignment::parse(&Place::new("a step"), text);
+        let assignment = Assignment::parse(&ErrorLocation::new("a step"), text);
         if let Some(assignment) = self.taken(assignment) {
             self.push(StepSource::Assignment(assignment));
         }
@@ -154,7 +156,7 @@ impl FunctionBuilder {
 
     /// The steps that `steps` adds, for each value of a counter: `i in 0..n`.
     pub fn repeat(&mut self, head: &str, steps: impl FnOnce(&mut Self)) -> &mut Self {
-        let Some(head) = self.taken(Head::parse(&Place::new("a loop"), head)) else {
+        let Some(head) = self.taken(Head::parse(&ErrorLocation::new("a loop"), head)) else {
             return self;
         };
         self.open.push((head, Vec::new()));
@@ -182,7 +184,7 @@ impl FunctionBuilder {
         destination: Destination,
         value: &str,
     ) -> &mut Self {
-        let place = Place::new(format!("output {}", shown(name)));
+        let place = ErrorLocation::new(format!("output {}", shown(name)));
         let ty = self.taken(TypeExpression::parse(&place, ty));
         let value = self.taken(parse_value(&place, value));
         if let (Some(ty), Some(value)) = (ty, value) {

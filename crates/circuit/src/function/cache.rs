@@ -19,7 +19,7 @@ use crate::{Circuit, Digest};
 /// of a single larger circuit; what came first goes first.
 #[derive(Clone, Debug)]
 pub struct ComponentCache {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<CachedComponents>>,
     most_gates: usize,
 }
 
@@ -27,7 +27,7 @@ pub struct ComponentCache {
 type Request = (String, BTreeMap<String, u64>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedComponents {
     components: HashMap<Digest, Component>,
     requests: HashMap<Request, Digest>,
     /// The digests of `components`, the oldest first.
@@ -91,7 +91,7 @@ impl ComponentCache {
     }
 
     /// Nothing that is kept is half made, whichever thread panicked.
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, CachedComponents> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -111,7 +111,7 @@ impl ComponentCache {
     }
 }
 
-impl Kept {
+impl CachedComponents {
     fn of_request(&self, request: &Request) -> Option<Component> {
         let digest = self.requests.get(request)?;
         self.components.get(digest).cloned()

@@ -9,7 +9,7 @@ use super::plan::{
     Cursor, MAX_LIVE_BITS, MAX_RUN_GRANULES, MAX_RUN_STEPS, Operation, Part, Piece, Places, Plan,
 };
 use super::source::MAX_LOOPS;
-use super::{FunctionError, Place};
+use super::{ErrorLocation, FunctionError};
 
 /// What is counted on the way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) fn check(plan: &mut Plan, components: usize) -> Result<Counts, Functi
     let widest = widest(plan);
     if widest > MAX_LIVE_BITS {
         return Err(FunctionError::TooMany {
-            place: Place::new("the function"),
+            place: ErrorLocation::new("the function"),
             what: "the bits that a step, or all outputs together, read",
             limit: MAX_LIVE_BITS,
         });
@@ -105,13 +105,13 @@ impl Walk<'_> {
         }
         if let Some(head) = cursor.overflow(plan) {
             return Err(FunctionError::Overflow {
-                place: Place::new(format!("for {head}")),
+                place: ErrorLocation::new(format!("for {head}")),
                 expression: "a bound of the loop".to_owned(),
             });
         }
         if cursor.is_exhausted() {
             return Err(FunctionError::TooMany {
-                place: Place::new("the function"),
+                place: ErrorLocation::new("the function"),
                 what: "the steps that it runs, turns of loops among them,",
                 limit: MAX_RUN_STEPS,
             });
@@ -299,7 +299,7 @@ impl Walk<'_> {
     }
 
     /// The step with the number of the call and the counters.
-    fn place(&self, operation: &Operation, counters: &Counters) -> Place {
+    fn place(&self, operation: &Operation, counters: &Counters) -> ErrorLocation {
         let mut text = match operation.component {
             Some(_) => format!("call {}, {}", self.counts.calls, operation.text),
             None => operation.text.clone(),
@@ -308,7 +308,7 @@ impl Walk<'_> {
             text += if i == 0 { " with " } else { ", " };
             text += &format!("{name} = {value}");
         }
-        Place::new(text)
+        ErrorLocation::new(text)
     }
 }
 
@@ -317,7 +317,7 @@ fn places(plan: &Plan) -> Result<u64, FunctionError> {
     let mut places = Places::new(plan);
     let too_many = |places: &Places| {
         (places.taken() > MAX_LIVE_BITS).then(|| FunctionError::TooMany {
-            place: Place::new("the function"),
+            place: ErrorLocation::new("the function"),
             what: "the bits that it needs at once",
             limit: MAX_LIVE_BITS,
         })

@@ -10,15 +10,15 @@ use crate::{CircuitError, Type};
 /// Where in a function something is wrong: a port, a component, or a step, with the number of the
 /// call and the loops' counters where it shows only as the steps run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place(String);
+pub struct ErrorLocation(String);
 
-impl Place {
+impl ErrorLocation {
     pub(super) fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ErrorLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -70,7 +70,7 @@ pub enum FunctionError {
     #[error("{place}: {what} pass the limit of {limit}; split the function or make it smaller")]
     TooMany {
         /// Where it shows.
-        place: Place,
+        place: ErrorLocation,
         /// What is counted.
         what: &'static str,
         /// The most that there may be.
@@ -80,7 +80,7 @@ pub enum FunctionError {
     #[error("{place}: {text:?}, column {column}: expected {expected}, found {found:?}")]
     Syntax {
         /// Where the text stands.
-        place: Place,
+        place: ErrorLocation,
         /// The text, cut to 120 characters.
         text: String,
         /// Column, from 1.
@@ -97,7 +97,7 @@ pub enum FunctionError {
     )]
     Name {
         /// Where it stands.
-        place: Place,
+        place: ErrorLocation,
         /// The name, cut to 64 characters.
         name: String,
     },
@@ -105,7 +105,7 @@ pub enum FunctionError {
     #[error("{place}: the name {name:?} is taken; give each port, value and parameter its own")]
     DuplicateName {
         /// Where it is given for the second time.
-        place: Place,
+        place: ErrorLocation,
         /// The name.
         name: String,
     },
@@ -113,7 +113,7 @@ pub enum FunctionError {
     #[error("{place}: nothing is named {name:?}; declare it as parameter, input or value")]
     UnknownName {
         /// Where it is used.
-        place: Place,
+        place: ErrorLocation,
         /// The name.
         name: String,
     },
@@ -178,7 +178,7 @@ pub enum FunctionError {
     #[error("{place}: no component is named {name:?}; there are: {known}")]
     UnknownComponent {
         /// The call.
-        place: Place,
+        place: ErrorLocation,
         /// The name.
         name: String,
         /// The components declared.
@@ -225,7 +225,7 @@ pub enum FunctionError {
     #[error("{place}: {error}")]
     Type {
         /// Where it stands.
-        place: Place,
+        place: ErrorLocation,
         /// What is wrong with it.
         error: Box<CircuitError>,
     },
@@ -236,7 +236,7 @@ pub enum FunctionError {
     )]
     NotAffine {
         /// Where it stands.
-        place: Place,
+        place: ErrorLocation,
         /// The expression.
         expression: String,
     },
@@ -245,7 +245,7 @@ pub enum FunctionError {
     #[error("{place}: {expression} has no value below 2^63; check its sizes and divisors")]
     Overflow {
         /// Where it stands.
-        place: Place,
+        place: ErrorLocation,
         /// The expression.
         expression: String,
     },
@@ -253,7 +253,7 @@ pub enum FunctionError {
     #[error("{place}: {reference} has an index too many for its type {ty}")]
     Dimensions {
         /// Where it stands.
-        place: Place,
+        place: ErrorLocation,
         /// The value as it is indexed.
         reference: String,
         /// The value's type.
@@ -263,7 +263,7 @@ pub enum FunctionError {
     #[error("{place}: {reference} picks {found} of a dimension that goes from 0 to before {size}")]
     Index {
         /// The call, the port and the counters.
-        place: Place,
+        place: ErrorLocation,
         /// The value as it is indexed.
         reference: String,
         /// What is picked: an index or a range.
@@ -275,7 +275,7 @@ pub enum FunctionError {
     #[error("{place}: {component} takes {expected} arguments ({ports}) and is given {found}")]
     Arguments {
         /// The call.
-        place: Place,
+        place: ErrorLocation,
         /// The component.
         component: String,
         /// Its input ports.
@@ -292,7 +292,7 @@ pub enum FunctionError {
     )]
     Results {
         /// The call.
-        place: Place,
+        place: ErrorLocation,
         /// The component.
         component: String,
         /// Its output ports.
@@ -306,7 +306,7 @@ pub enum FunctionError {
     #[error("{place}: {port} is {expected} bits wide and {value} has {found}")]
     Width {
         /// The call or port.
-        place: Place,
+        place: ErrorLocation,
         /// The component's port or the value, with its type.
         port: String,
         /// What is put there.
@@ -325,7 +325,7 @@ pub enum FunctionError {
     )]
     Meaning {
         /// The call, assignment or output.
-        place: Place,
+        place: ErrorLocation,
         /// What is put there.
         value: String,
         /// Its type.
@@ -339,7 +339,7 @@ pub enum FunctionError {
     #[error("{place}: {port} takes {promise}, and is given {value}; {why}")]
     Promise {
         /// The call.
-        place: Place,
+        place: ErrorLocation,
         /// The component's port.
         port: String,
         /// What it needs.
@@ -353,7 +353,7 @@ pub enum FunctionError {
     #[error("{place}: the constant {constant} does not fit here: {message}")]
     Constant {
         /// The call or port, with the counters where it depends on them.
-        place: Place,
+        place: ErrorLocation,
         /// The constant.
         constant: String,
         /// What is wrong.
@@ -363,7 +363,7 @@ pub enum FunctionError {
     #[error("{place}: {reference} has a value already; an element is assigned once")]
     TwoDrivers {
         /// The step and the counters.
-        place: Place,
+        place: ErrorLocation,
         /// The element.
         reference: String,
     },
@@ -374,17 +374,17 @@ pub enum FunctionError {
     )]
     ReadAhead {
         /// The call, the port and the counters.
-        place: Place,
+        place: ErrorLocation,
         /// The element.
         reference: String,
         /// The step that assigns it.
-        later: Place,
+        later: ErrorLocation,
     },
     /// An element that is read and never assigned.
     #[error("{place}: {reference} is read and nothing assigns it; assign all of it first")]
     NeverAssigned {
         /// The call, the port and the counters.
-        place: Place,
+        place: ErrorLocation,
         /// The element.
         reference: String,
     },

@@ -15,7 +15,7 @@ use core::cell::Cell;
 use core::fmt;
 
 use super::lexer::{Lexer, Token};
-use super::{FunctionError, Place};
+use super::{ErrorLocation, FunctionError};
 
 /// Deepest nesting of parentheses and calls.
 const MAX_NESTING: usize = 64;
@@ -119,7 +119,7 @@ impl Operator {
 
 impl Expression {
     /// Reads a whole text as an expression.
-    pub(super) fn parse(place: &Place, text: &str) -> Result<Self, FunctionError> {
+    pub(super) fn parse(place: &ErrorLocation, text: &str) -> Result<Self, FunctionError> {
         let mut lexer = Lexer::new(place, text)?;
         let expression = Self::read(&mut lexer)?;
         lexer.expect_end()?;
@@ -341,7 +341,7 @@ pub(super) trait Scope {
     /// The value of the parameter or counter `name`.
     fn value(&self, name: &str) -> Option<Affine>;
     /// Where the expression stands.
-    fn place(&self) -> Place;
+    fn place(&self) -> ErrorLocation;
 }
 
 impl Expression {

@@ -13,8 +13,8 @@ use super::source::{
 };
 use super::syntax::{Assigned, Assignment, Item, Reference, TypeExpression};
 use super::{
-    Component, ComponentCache, Function, FunctionError, FunctionInput, FunctionOutput,
-    FunctionParameter, Place, Recipient, Role,
+    Component, ComponentCache, ErrorLocation, Function, FunctionError, FunctionInput,
+    FunctionOutput, FunctionParameter, Recipient, Role,
 };
 use crate::formats::{Import, read_bristol_file};
 use crate::{Circuit, CircuitError, Port};
@@ -343,7 +343,7 @@ impl Scope for Sizes<'_> {
         self.0.get(name).copied().map(Affine::constant)
     }
 
-    fn place(&self) -> Place {
-        Place::new("the parameters of a component")
+    fn place(&self) -> ErrorLocation {
+        ErrorLocation::new("the parameters of a component")
     }
 }

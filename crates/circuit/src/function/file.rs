@@ -15,7 +15,7 @@ use super::source::{
     ValueSource, shown,
 };
 use super::syntax::{Assignment, Head, TypeExpression, parse_value};
-use super::{FunctionError, FunctionFamily, FunctionParameter, Place, Recipient, Role};
+use super::{ErrorLocation, FunctionError, FunctionFamily, FunctionParameter, Recipient, Role};
 use crate::formats::BitOrder;
 
 /// Largest function file, in bytes.
@@ -315,7 +315,7 @@ fn plain_message(error: &serde_json::Error) -> String {
 }
 
 fn source(file: File) -> Result<Source, FunctionError> {
-    let place = |kind: &str, name: &str| Place::new(format!("{kind} {}", shown(name)));
+    let place = |kind: &str, name: &str| ErrorLocation::new(format!("{kind} {}", shown(name)));
     let mut source = Source {
         name: file.name,
         description: file.description,
@@ -378,7 +378,7 @@ fn parameter(parameter: Parameter) -> FunctionParameter {
 }
 
 fn component(entry: ComponentEntry) -> Result<ComponentSource, FunctionError> {
-    let place = Place::new(format!("component {}", shown(&entry.name)));
+    let place = ErrorLocation::new(format!("component {}", shown(&entry.name)));
     let is = |message: &str| {
         Err(FunctionError::ComponentEntry {
             component: shown(&entry.name),
@@ -415,11 +415,11 @@ fn steps(steps: Vec<Step>) -> Result<Vec<StepSource>, FunctionError> {
     let read = |step| {
         Ok(match step {
             Step::Assignment(text) => {
-                let place = Place::new("a step");
+                let place = ErrorLocation::new("a step");
                 StepSource::Assignment(Assignment::parse(&place, &text)?)
             }
             Step::Loop(repeated) => {
-                let place = Place::new("a loop");
+                let place = ErrorLocation::new("a loop");
                 let head = Head::parse(&place, &repeated.head)?;
                 StepSource::Loop(head, self::steps(repeated.steps)?)
             }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{FunctionError, Place};
+use super::{ErrorLocation, FunctionError};
 
 /// Longest text of an expression or a step, in bytes.
 pub(super) const MAX_TEXT_BYTES: usize = 4096;
@@ -39,7 +39,7 @@ impl fmt::Display for Token {
 /// The words of a text, one after the other.
 pub(super) struct Lexer<'a> {
     /// Where the text stands in the function.
-    place: &'a Place,
+    place: &'a ErrorLocation,
     text: &'a str,
     /// The words, each with the byte at which it begins.
     tokens: Vec<(usize, Token)>,
@@ -48,7 +48,7 @@ pub(super) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     /// Cuts `text` into words.
-    pub(super) fn new(place: &'a Place, text: &'a str) -> Result<Self, FunctionError> {
+    pub(super) fn new(place: &'a ErrorLocation, text: &'a str) -> Result<Self, FunctionError> {
         let mut lexer = Self {
             place,
             text,

@@ -13,7 +13,7 @@ use super::plan::{Array, Bound, Instruction, Operation, Part, Piece, Plan};
 use super::source::{ComponentSource, Owner, Source, StepSource};
 use super::syntax::{Assigned, Assignment, Constant, Head, Index, Item, Reference};
 use super::syntax::{TypeExpression, extent, value_text};
-use super::{Component, FunctionError, Place};
+use super::{Component, ErrorLocation, FunctionError};
 use call::CallSource;
 
 use crate::{Kind, Type};
@@ -26,7 +26,7 @@ pub(super) struct Lowering<'s> {
     arrays: HashMap<&'s str, u32>,
     types: Vec<Type>,
     counters: Vec<&'s str>,
-    place: Place,
+    place: ErrorLocation,
     /// Bits of all constants so far.
     constant_bits: Cell<u64>,
     plan: Plan,
@@ -40,7 +40,7 @@ impl Scope for Lowering<'_> {
         self.parameters.get(name).copied().map(Affine::constant)
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> ErrorLocation {
         self.place.clone()
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn parameters<'s>(
 ) -> Result<HashMap<&'s str, i64>, FunctionError> {
     let parameters = source.parameters.iter().zip(values);
     let number = |(parameter, value): (&'s super::FunctionParameter, &u64)| {
-        let place = || Place::new(format!("parameter {}", parameter.name));
+        let place = || ErrorLocation::new(format!("parameter {}", parameter.name));
         let overflow = |_| FunctionError::Overflow {
             place: place(),
             expression: value.to_string(),
@@ -86,7 +86,7 @@ impl<'s> Lowering<'s> {
             arrays: HashMap::new(),
             types: Vec::new(),
             counters: Vec::new(),
-            place: Place::new("the function"),
+            place: ErrorLocation::new("the function"),
             constant_bits: Cell::new(0),
             plan: Plan::default(),
         };
@@ -117,7 +117,7 @@ impl<'s> Lowering<'s> {
         name: &'s str,
         ty: &TypeExpression,
     ) -> Result<(), FunctionError> {
-        self.place = Place::new(format!("{kind} {name}"));
+        self.place = ErrorLocation::new(format!("{kind} {name}"));
         let ty = ty.ty(self)?;
         self.arrays.insert(name, self.plan.arrays.len() as u32);
         self.plan.arrays.push(Array {
@@ -135,7 +135,7 @@ impl<'s> Lowering<'s> {
         for step in steps {
             match step {
                 StepSource::Assignment(assignment) => {
-                    self.place = Place::new(assignment.text(str::to_owned));
+                    self.place = ErrorLocation::new(assignment.text(str::to_owned));
                     let operation = self.assignment(assignment)?;
                     let number = self.plan.operations.len();
                     self.plan.operations.push(operation);
@@ -148,7 +148,7 @@ impl<'s> Lowering<'s> {
     }
 
     fn repetition(&mut self, head: &'s Head, steps: &'s [StepSource]) -> Result<(), FunctionError> {
-        self.place = Place::new(format!("for {head}"));
+        self.place = ErrorLocation::new(format!("for {head}"));
         let (from, to) = (head.from.affine(self)?, head.to.affine(self)?);
         let (depth, begin) = (self.counters.len(), self.plan.instructions.len());
         let exit = usize::MAX;
@@ -429,7 +429,7 @@ impl<'s> Lowering<'s> {
         let (outputs, saves) = (self.source.outputs.iter(), self.source.outputs.iter());
         let mut types = Vec::new();
         for output in outputs.filter(|o| !saved(o)).chain(saves.filter(saved)) {
-            self.place = Place::new(format!("output {}", output.name));
+            self.place = ErrorLocation::new(format!("output {}", output.name));
             let ty = output.ty.ty(self)?;
             let mut operation = self.operation(self.place.to_string());
             let port = format!("{} ({ty})", output.name);

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::source::{Source, StepSource};
 use super::syntax::{Assigned, Assignment, Item, Reference, Value, value_text};
-use super::{Component, FunctionError, Place};
+use super::{Component, ErrorLocation, FunctionError};
 use crate::{Port, Promise, Type};
 
 /// Gives each of `ports`, which are the inputs of `source` that parties own, its promise.
@@ -118,7 +118,7 @@ impl<'s> Readers<'s> {
         promise: Promise,
     ) -> Result<(), FunctionError> {
         let wrong = |why| FunctionError::Promise {
-            place: Place::new(assignment.text(str::to_owned)),
+            place: ErrorLocation::new(assignment.text(str::to_owned)),
             port: format!("port {} ({})", port.name, port.ty),
             promise: promise.to_string(),
             value: value_text(value),

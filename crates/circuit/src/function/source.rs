@@ -44,7 +44,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::expression::{Applied, Expression};
 use super::syntax::{Assignment, Head, TypeExpression, Value, value_text};
-use super::{Component, FunctionError, FunctionParameter, Place, Recipient, Role};
+use super::{Component, ErrorLocation, FunctionError, FunctionParameter, Recipient, Role};
 use crate::formats::BitOrder;
 use crate::{Digest, Port};
 
@@ -132,7 +132,7 @@ pub(super) struct Source {
 impl Source {
     /// Checks names, bounds and numbers: all that shows before parameters have values.
     pub(super) fn check(&self) -> Result<(), FunctionError> {
-        let place = Place::new(format!("function {:?}", shown(&self.name)));
+        let place = ErrorLocation::new(format!("function {:?}", shown(&self.name)));
         let counts = [
             ("parameters", self.parameters.len()),
             ("components", self.components.len()),
@@ -157,7 +157,7 @@ impl Source {
             .iter()
             .find(|(n, _)| Applied::named(n).is_some())
         {
-            let place = Place::new(format!("component {name:?}"));
+            let place = ErrorLocation::new(format!("component {name:?}"));
             let name = name.clone();
             return Err(FunctionError::Name { place, name });
         }
@@ -178,7 +178,7 @@ impl Source {
     ) -> Result<(), FunctionError> {
         for step in steps {
             let too_many = |what, limit: usize| FunctionError::TooMany {
-                place: Place::new(format!("function {:?}", shown(&self.name))),
+                place: ErrorLocation::new(format!("function {:?}", shown(&self.name))),
                 what,
                 limit: limit as u64,
             };
@@ -188,7 +188,7 @@ impl Source {
             let StepSource::Loop(head, steps) = step else {
                 continue;
             };
-            let place = Place::new(format!("for {head}"));
+            let place = ErrorLocation::new(format!("for {head}"));
             if counters.len() == MAX_LOOPS {
                 return Err(too_many("loops in each other", MAX_LOOPS));
             }
@@ -344,7 +344,7 @@ fn check_names<'a>(
 ) -> Result<(), FunctionError> {
     let mut seen = std::collections::HashSet::new();
     for (kind, name) in names {
-        let place = Place::new(format!("{kind} {:?}", shown(name)));
+        let place = ErrorLocation::new(format!("{kind} {:?}", shown(name)));
         check_name(&place, name)?;
         if !seen.insert(name) {
             let name = name.clone();
@@ -354,7 +354,7 @@ fn check_names<'a>(
     Ok(())
 }
 
-fn check_name(place: &Place, name: &str) -> Result<(), FunctionError> {
+fn check_name(place: &ErrorLocation, name: &str) -> Result<(), FunctionError> {
     if Port::is_valid_name(name) {
         return Ok(());
     }

@@ -21,7 +21,7 @@ use core::fmt;
 
 use super::expression::{Affine, Applied, Expression, Scope};
 use super::lexer::{Lexer, Token};
-use super::{FunctionError, Place};
+use super::{ErrorLocation, FunctionError};
 use crate::{Kind, Type};
 
 /// Deepest nesting of lists.
@@ -38,7 +38,7 @@ pub(super) struct TypeExpression {
 
 impl TypeExpression {
     /// Reads a whole text as a type.
-    pub(super) fn parse(place: &Place, text: &str) -> Result<Self, FunctionError> {
+    pub(super) fn parse(place: &ErrorLocation, text: &str) -> Result<Self, FunctionError> {
         let mut lexer = Lexer::new(place, text)?;
         let ty = Self::read(&mut lexer)?;
         lexer.expect_end()?;
@@ -206,7 +206,7 @@ pub(super) struct Head {
 
 impl Head {
     /// Reads a loop's head.
-    pub(super) fn parse(place: &Place, text: &str) -> Result<Self, FunctionError> {
+    pub(super) fn parse(place: &ErrorLocation, text: &str) -> Result<Self, FunctionError> {
         let mut lexer = Lexer::new(place, text)?;
         let counter = lexer.expect_name("a counter's name")?;
         match lexer.peek() {
@@ -228,7 +228,7 @@ impl fmt::Display for Head {
 }
 
 /// Reads a whole text as a value.
-pub(super) fn parse_value(place: &Place, text: &str) -> Result<Value, FunctionError> {
+pub(super) fn parse_value(place: &ErrorLocation, text: &str) -> Result<Value, FunctionError> {
     let mut lexer = Lexer::new(place, text)?;
     let value = read_value(&mut lexer, MAX_NESTING)?;
     lexer.expect_end()?;
@@ -237,7 +237,7 @@ pub(super) fn parse_value(place: &Place, text: &str) -> Result<Value, FunctionEr
 
 impl Assignment {
     /// Reads a step.
-    pub(super) fn parse(place: &Place, text: &str) -> Result<Self, FunctionError> {
+    pub(super) fn parse(place: &ErrorLocation, text: &str) -> Result<Self, FunctionError> {
         let mut lexer = Lexer::new(place, text)?;
         let mut targets = Vec::new();
         loop {

@@ -224,7 +224,7 @@ proptest! {
     #[test]
     fn each_pass_keeps_the_function(circuit in any_circuit()) {
         let mut classes = Classes::new();
-        let network = Work::new(&circuit).network;
+        let network = Optimisation::new(&circuit).network;
         let passes: [(&str, Network); 5] = [
             ("linear", linear::run(&network)),
             ("rewrite", rewrite::run(&network, &mut classes)),

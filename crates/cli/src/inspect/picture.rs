@@ -77,7 +77,7 @@ impl Picture {
         }
         let xs = starts(&widths, MARGIN);
         let ys = starts(&heights, top);
-        let place = |node: &Node| Place {
+        let place = |node: &Node| BoxPosition {
             x: xs[node.column],
             y: ys[node.row],
             width: widths[node.column],
@@ -215,8 +215,8 @@ impl Picture {
         self.grow(x + text.chars().count() as f64 * 1.5 * LETTER, y);
     }
 
-    fn node(&mut self, node: &Node, place: &Place) {
-        let Place {
+    fn node(&mut self, node: &Node, place: &BoxPosition) {
+        let BoxPosition {
             x,
             y,
             width,
@@ -237,7 +237,7 @@ impl Picture {
     }
 
     /// An arrow that keeps to the gaps between rows and columns.
-    fn arrow(&mut self, from: &Place, to: &Place) {
+    fn arrow(&mut self, from: &BoxPosition, to: &BoxPosition) {
         let (fx, fy) = (from.x + from.width / 2.0, from.y + from.height / 2.0);
         let (tx, ty) = (to.x + to.width / 2.0, to.y + to.height / 2.0);
         let (right, bottom) = (from.x + from.width, from.y + from.height);
@@ -292,7 +292,7 @@ impl Picture {
 }
 
 /// Where a box is, in the grid and on the picture.
-struct Place {
+struct BoxPosition {
     x: f64,
     y: f64,
     width: f64,

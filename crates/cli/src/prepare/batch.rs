@@ -19,7 +19,7 @@ use crate::{function, run};
 const MAX_EXECUTIONS: u64 = 4096;
 
 /// The executions that the arguments ask for.
-pub(super) struct WantedBatch {
+pub(super) struct BatchOrder {
     role: Role,
     rung: &'static Rung,
     function: Function,
@@ -31,7 +31,7 @@ pub(super) struct WantedBatch {
     table_bytes: u64,
 }
 
-impl WantedBatch {
+impl BatchOrder {
     /// What the arguments ask for, if `batch` can do it.
     pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
         let (Some(name), [], None) = (&args.function, &args.components[..], args.ots) else {

@@ -5,7 +5,7 @@ use tacit_language::{PortValue, Signature};
 
 use super::plain_failure;
 use crate::failure::Failure;
-use crate::inputs::{self, Source, Wanted};
+use crate::inputs::{self, ExpectedInputs, Source};
 
 /// The inputs of a party.
 pub(crate) struct OfParty<'s> {
@@ -44,7 +44,7 @@ fn names<'s>(
     names.collect()
 }
 
-impl Wanted for OfParty<'_> {
+impl ExpectedInputs for OfParty<'_> {
     type Value = PortValue;
     const FLAG: &'static str = "--input";
 
@@ -86,7 +86,7 @@ impl Wanted for OfParty<'_> {
     }
 }
 
-impl Wanted for Public<'_> {
+impl ExpectedInputs for Public<'_> {
     type Value = PortValue;
     const FLAG: &'static str = "--public";
 
@@ -122,7 +122,7 @@ impl Wanted for Public<'_> {
     }
 }
 
-impl Wanted for OfAll<'_> {
+impl ExpectedInputs for OfAll<'_> {
     type Value = PortValue;
     const FLAG: &'static str = "--input";
 

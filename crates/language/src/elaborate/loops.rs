@@ -15,7 +15,7 @@ use crate::source::{Span, Symbol};
 use crate::syntax::{ExpressionKind as Syntax, ForLoop, PatternKind};
 
 /// What a loop that is kept runs over.
-struct Kept {
+struct LoopRange {
     from: Number,
     to: Number,
     /// The array whose elements the turns get, its elements' type, and its length.
@@ -211,7 +211,7 @@ impl<'a> Elaborator<'a> {
         Ok(turns)
     }
 
-    fn kept(&mut self, each: &'a ForLoop, out: &mut Vec<Statement>) -> Done<Kept> {
+    fn kept(&mut self, each: &'a ForLoop, out: &mut Vec<Statement>) -> Done<LoopRange> {
         let span = each.over.span;
         if let Syntax::Range(from, to, is_inclusive) = &each.over.kind {
             let from = self.loop_number(from, "the start of a loop")?;
@@ -219,12 +219,12 @@ impl<'a> Elaborator<'a> {
             if *is_inclusive {
                 to = Number::apply(NumberOperator::Add, vec![to, Number::Constant(1)]);
             }
-            return Ok(Kept { from, to, of: None });
+            return Ok(LoopRange { from, to, of: None });
         }
         let term = self.expression(&each.over, None)?;
         let value = self.typed(term, span)?;
         let (place, element_type, length) = self.array_place(value, span, out)?;
-        Ok(Kept {
+        Ok(LoopRange {
             from: Number::Constant(0),
             to: Number::Constant(length.into()),
             of: Some((place, element_type)),
@@ -263,7 +263,7 @@ impl<'a> Elaborator<'a> {
 }
 
 /// The element of this turn, where the loop runs over an array.
-fn element(kept: &Kept, counter: crate::program::CounterId, span: Span) -> Option<Term> {
+fn element(kept: &LoopRange, counter: crate::program::CounterId, span: Span) -> Option<Term> {
     let (place, ty) = kept.of.as_ref()?;
     Some(element_at(place, Number::Counter(counter), *ty, span))
 }

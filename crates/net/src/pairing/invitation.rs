@@ -33,7 +33,7 @@ const MAX_DIGITS: usize = (HEAD_BYTES + 255 + CHECK_BYTES).div_ceil(5) * 8;
 
 /// How the accepting party reaches the inviting one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Route {
     /// The inviting party listens at the address.
     Direct,
     /// A relay listens there, to which both connect.
@@ -48,7 +48,7 @@ pub struct Invitation {
     inviter: Fingerprint,
     secret: Zeroizing<[u8; 16]>,
     expires: u64,
-    way: Way,
+    way: Route,
     address: String,
 }
 
@@ -60,7 +60,7 @@ impl Invitation {
     /// The address is none, or the operating system gives no randomness.
     pub fn new(
         inviter: Fingerprint,
-        way: Way,
+        way: Route,
         address: &str,
         expires: u64,
     ) -> Result<Self, NetError> {
@@ -95,7 +95,7 @@ impl Invitation {
 
     /// Who listens there.
     #[must_use]
-    pub fn way(&self) -> Way {
+    pub fn way(&self) -> Route {
         self.way
     }
 
@@ -163,7 +163,7 @@ impl Invitation {
         bytes.extend(self.inviter.0);
         bytes.extend(*self.secret);
         bytes.extend(self.expires.to_be_bytes());
-        bytes.push(u8::from(self.way == Way::Relay));
+        bytes.push(u8::from(self.way == Route::Relay));
         // Bounded by `check_address`.
         bytes.push(self.address.len() as u8);
         bytes.extend(self.address.bytes());
@@ -273,8 +273,8 @@ fn parse(body: &[u8]) -> Result<Invitation, NotAnInvitation> {
     let (expires, rest) = rest.split_first_chunk().ok_or(CHANGED)?;
     let (&[way, length], rest) = rest.split_first_chunk().ok_or(CHANGED)?;
     let way = match way {
-        0 => Way::Direct,
-        1 => Way::Relay,
+        0 => Route::Direct,
+        1 => Route::Relay,
         _ => return Err(CHANGED),
     };
     let (address, zeros) = rest.split_at_checked(usize::from(length)).ok_or(CHANGED)?;
@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     fn invitation(address: &str) -> Invitation {
-        Invitation::new(Fingerprint([7; 32]), Way::Direct, address, 1_800_000_000).unwrap()
+        Invitation::new(Fingerprint([7; 32]), Route::Direct, address, 1_800_000_000).unwrap()
     }
 
     #[test]
@@ -329,7 +329,7 @@ mod tests {
             "a b:1",
             "a\u{1b}:1",
         ] {
-            let made = Invitation::new(Fingerprint([7; 32]), Way::Direct, wrong, 1);
+            let made = Invitation::new(Fingerprint([7; 32]), Route::Direct, wrong, 1);
             assert!(made.is_err(), "{wrong}");
         }
         assert!(!format!("{:?}", invitation("[::1]:7000")).contains("secret"));

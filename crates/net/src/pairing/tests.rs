@@ -14,7 +14,13 @@ fn identity() -> Identity {
 }
 
 fn invitation(by: &Identity) -> Invitation {
-    Invitation::new(by.fingerprint(), Way::Direct, "alice.example:7000", EXPIRES).unwrap()
+    Invitation::new(
+        by.fingerprint(),
+        Route::Direct,
+        "alice.example:7000",
+        EXPIRES,
+    )
+    .unwrap()
 }
 
 fn in_time() -> u64 {

@@ -86,14 +86,14 @@ pub struct Position {
 
 /// What is left of a refill.
 #[derive(Clone, Copy, Debug, Default)]
-struct Wanted {
+struct RefillTarget {
     /// OTs still to be made.
     count: usize,
     refills: u64,
     ended: bool,
 }
 
-impl Wanted {
+impl RefillTarget {
     fn check(self) -> Result<(), ApiMisuse> {
         if self.ended {
             return Err(ApiMisuse::Ended);

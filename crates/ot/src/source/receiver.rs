@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::cost::{Cost, Extension};
 use super::shelf::Shelf;
-use super::{CHUNK, MAX_REFILL, Position, Turn, Wanted};
+use super::{CHUNK, MAX_REFILL, Position, RefillTarget, Turn};
 use crate::base::Key;
 use crate::correlated::CotReceiver;
 use crate::precomputed::ReceiverOts;
@@ -23,7 +23,7 @@ pub struct SourceReceiver {
     pub(super) security: Security,
     pub(super) engine: Engine,
     pub(super) shelf: Shelf,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: RefillTarget,
 }
 
 /// What makes the OTs.
@@ -72,9 +72,9 @@ impl SourceReceiver {
         shelf: Shelf,
         refills: u64,
     ) -> Self {
-        let wanted = Wanted {
+        let wanted = RefillTarget {
             refills,
-            ..Wanted::default()
+            ..RefillTarget::default()
         };
         Self {
             tag,

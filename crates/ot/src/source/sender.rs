@@ -7,7 +7,7 @@ use rand_core::CryptoRng;
 
 use super::cost::{Cost, Extension};
 use super::shelf::Shelf;
-use super::{CHUNK, MAX_REFILL, Position, Turn, Wanted};
+use super::{CHUNK, MAX_REFILL, Position, RefillTarget, Turn};
 use crate::base::Key;
 use crate::correlated::CotSender;
 use crate::precomputed::SenderOts;
@@ -22,7 +22,7 @@ pub struct SourceSender {
     pub(super) delta: Delta,
     pub(super) engine: Engine,
     pub(super) shelf: Shelf,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: RefillTarget,
     /// A message that waits to be sent.
     answer: Option<Vec<u8>>,
 }
@@ -76,9 +76,9 @@ impl SourceSender {
         shelf: Shelf,
         refills: u64,
     ) -> Self {
-        let wanted = Wanted {
+        let wanted = RefillTarget {
             refills,
-            ..Wanted::default()
+            ..RefillTarget::default()
         };
         Self {
             tag,

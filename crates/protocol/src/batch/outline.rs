@@ -56,15 +56,15 @@ pub struct Outline {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preparation {
     /// The garbler makes and digests every circuit.
-    pub digesting: Work,
+    pub digesting: PartyWork,
     /// The evaluator makes the checked ones again.
-    pub checking: Work,
+    pub checking: PartyWork,
     /// The garbler makes the others again, while the evaluator compares them.
-    pub publishing: Work,
+    pub publishing: PartyWork,
     /// The evaluator compares them with their digests.
-    pub comparing: Work,
+    pub comparing: PartyWork,
     /// The evaluator checks halves and shares.
-    pub opening: Work,
+    pub opening: PartyWork,
     /// Bytes from the garbler.
     pub garbler_bytes: u64,
     /// Bytes that the garbler keeps.
@@ -75,7 +75,7 @@ pub struct Preparation {
 
 /// Work of one party for one execution.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Work {
+pub struct PartyWork {
     /// Circuits garbled.
     pub circuits: f64,
     /// And what is hashed.
@@ -174,7 +174,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
             + hashes(KEY_BITS * Block::BYTES)
             + 2;
         let digest = hashes(self.layout.total);
-        let work = |circuits: f64, of_each: Hashing, count: f64| Work {
+        let work = |circuits: f64, of_each: Hashing, count: f64| PartyWork {
             circuits,
             hashing: of_each.times(count),
         };

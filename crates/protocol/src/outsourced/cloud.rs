@@ -28,7 +28,7 @@ use super::saved::{CloudValue, SavedCopy};
 use super::terms::{Meeting, ServerState};
 use super::toss::{SHARE_BYTES, Share};
 use super::transfer::{AGREED, EVALUATED_BYTES, REFUSED, accept, blinds, cut_pads, handed_bytes};
-use super::work::{Work, check_transfers};
+use super::work::{ServerRun, check_transfers};
 use super::{Cheat, NOT_ASKED, NOT_DONE, cheated};
 use crate::malicious::bits::{bit, bytes_for, pack};
 use crate::malicious::frames::Incoming;
@@ -57,7 +57,7 @@ pub struct CloudOutcome {
 
 /// A run on the cloud's side.
 pub struct Cloud<'f, S: Scheme> {
-    work: Work<'f, S>,
+    work: ServerRun<'f, S>,
     threads: usize,
     state: State,
     /// Circuits checked or evaluated.
@@ -132,7 +132,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         threads: usize,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
-        let work = Work::new(scheme, function, parameters)?;
+        let work = ServerRun::new(scheme, function, parameters)?;
         let chain = match &start {
             CloudStart::NewChain(_) => None,
             CloudStart::Chain(chain) => Some(chain.head),

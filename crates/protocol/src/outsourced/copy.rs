@@ -13,7 +13,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::partial::{follow_gates, write_gates};
 use super::saved::SavedCopy;
-use super::work::{SEED_BYTES, Work};
+use super::work::{SEED_BYTES, ServerRun};
 use crate::malicious::bits::{bit, bytes_for, pack, unpack};
 use crate::malicious::commitment::{Committing, PAIR_BYTES};
 use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle, first_block};
@@ -54,7 +54,7 @@ pub(super) struct CopySecrets {
 impl CopySecrets {
     /// Those of circuit `copy`.
     pub(super) fn derive<S: Scheme<Wire = Block>>(
-        work: &Work<'_, S>,
+        work: &ServerRun<'_, S>,
         copy: usize,
         seed: &CopySeed,
     ) -> Self {
@@ -118,7 +118,7 @@ impl CopySecrets {
     /// Appends the body, with gates from what was `saved`; gives labels of 0 of what is saved now.
     pub(super) fn write_body<'a, S: Scheme<Wire = Block>>(
         &self,
-        work: &Work<'_, S>,
+        work: &ServerRun<'_, S>,
         oracle: &Oracle,
         saved: impl Iterator<Item = &'a SavedCopy>,
         out: &mut Vec<u8>,
@@ -199,7 +199,7 @@ pub(super) struct Evaluated {
 /// Evaluates a circuit whose head and body came from the generator; any bytes of the right length
 /// give something.
 pub(super) fn evaluate<'a, S: Scheme<Wire = Block>>(
-    work: &Work<'_, S>,
+    work: &ServerRun<'_, S>,
     [start, link_start]: [Block; 2],
     active: &ActiveLabels<'_>,
     saved: impl Iterator<Item = &'a SavedCopy>,

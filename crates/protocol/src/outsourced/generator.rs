@@ -23,7 +23,7 @@ use super::saved::{GeneratorValue, SavedCopy};
 use super::terms::{Meeting, ServerState};
 use super::toss::{SHARE_BYTES, Share, TossCommitment};
 use super::transfer::{Offer, blinds, cut_pads, wire_pads};
-use super::work::{Work, check_transfers};
+use super::work::{ServerRun, check_transfers};
 use super::{Cheat, NOT_ASKED, NOT_DONE, cheated};
 use crate::Error;
 use crate::direct::EXTENSION_OTS;
@@ -57,7 +57,7 @@ pub struct GeneratorOutcome {
 
 /// A run on the generator's side.
 pub struct Generator<'f, S: Scheme> {
-    work: Work<'f, S>,
+    work: ServerRun<'f, S>,
     threads: usize,
     state: State,
     /// Circuits garbled.
@@ -133,7 +133,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         threads: usize,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
-        let work = Work::new(scheme, function, parameters)?;
+        let work = ServerRun::new(scheme, function, parameters)?;
         if inputs.len() != function.input_bits(Role::Garbler) {
             return Err(Error::ApiMisuse(
                 "as many input bits as the generator's ports have",

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::copy::{ActiveLabels, CopySecrets, CopySeed, evaluate};
 use super::cut::{CutKey, Fate};
 use super::saved::{CloudValue, SavedCopy};
-use super::work::{SEED_BYTES, Work};
+use super::work::{SEED_BYTES, ServerRun};
 use super::{Cheat, cheated};
 use crate::Error;
 use crate::malicious::bits::differ;
@@ -41,7 +41,7 @@ impl HeldCopy {
     /// The circuit is checked and the head is not its seed's, or it is evaluated and a label of the
     /// generator's input does not open.
     pub(super) fn open<S: Scheme<Wire = Block>>(
-        work: &Work<'_, S>,
+        work: &ServerRun<'_, S>,
         oracle: &Oracle,
         copy: usize,
         (key, fate): (&CutKey, Fate),
@@ -91,7 +91,7 @@ impl HeldCopy {
     /// evaluator's input does not open.
     pub(super) fn judge<S: Scheme<Wire = Block>>(
         &self,
-        work: &Work<'_, S>,
+        work: &ServerRun<'_, S>,
         oracle: &Oracle,
         encoded: Option<&[Block]>,
         loads: &[CloudValue],
@@ -140,7 +140,7 @@ fn open_by_select_bits(committing: &Committing, labels: &[Block], commitments: &
 /// The first part in which a circuit's body is not what it should be. All parts are compared whole,
 /// so that a circuit that is evaluated, whose `expected` means nothing, takes as long.
 fn first_difference<S: Scheme<Wire = Block>>(
-    work: &Work<'_, S>,
+    work: &ServerRun<'_, S>,
     body: &[u8],
     expected: &[u8],
 ) -> Option<&'static str> {

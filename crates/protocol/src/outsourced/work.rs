@@ -88,7 +88,7 @@ pub(super) fn check_transfers(parameters: &Parameters, security: Security) -> Re
 }
 
 /// A run as generator and cloud know it.
-pub(super) struct Work<'f, S> {
+pub(super) struct ServerRun<'f, S> {
     pub(super) scheme: S,
     pub(super) function: &'f Function,
     pub(super) parameters: Parameters,
@@ -105,7 +105,7 @@ pub(super) struct Work<'f, S> {
     table_bytes: usize,
 }
 
-impl<'f, S: Scheme<Wire = Block>> Work<'f, S> {
+impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
     /// `function` under `parameters`.
     ///
     /// # Errors

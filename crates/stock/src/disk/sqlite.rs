@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
 
 use crate::StockError;
-use crate::storage::{Entries, Entry, Index, Work};
+use crate::storage::{Entries, Entry, Index, UpdateWork};
 
 /// How long a transaction waits for another process's. Theirs take milliseconds, and on a slow
 /// disk a fraction of a second.
@@ -81,7 +81,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 impl Index for Database {
-    fn update(&mut self, work: &mut Work<'_>) -> Result<(), StockError> {
+    fn update(&mut self, work: &mut UpdateWork<'_>) -> Result<(), StockError> {
         let failed = |doing| {
             let file = self.file.clone();
             move |error| StockError::io(&file, doing)(as_io(error))

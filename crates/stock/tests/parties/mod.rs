@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tacit_stock::{
-    Agreement, ComponentDigest, EpochId, Lease, LeasePool, Limits, PeerId, Role, RootKey, SchemeId,
-    Shape, Span, Stock, StockError, StockId, Stocks, Storage, Wanted,
+    Agreement, ComponentDigest, EpochId, Lease, LeasePool, LeaseRequest, Limits, PeerId, Role,
+    RootKey, SchemeId, Shape, Span, Stock, StockError, StockId, Stocks, Storage,
 };
 
 pub(crate) const TABLES: ComponentDigest = ComponentDigest([7; 32]);
@@ -164,7 +164,7 @@ pub(crate) fn run(
     }
     let kinds = [TABLES, OTS];
     let (mut ours, mut theirs) = (LeasePool::new(), LeasePool::new());
-    let wanted = kinds.map(|kind| Wanted {
+    let wanted = kinds.map(|kind| LeaseRequest {
         kind,
         least: 3,
         most: 5,

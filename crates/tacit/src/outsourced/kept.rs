@@ -92,7 +92,7 @@ keeper!(
 );
 
 /// A server's chain while a run uses it.
-pub(super) struct Kept {
+pub(super) struct ChainInUse {
     stocks: Stocks,
     chain: Chain,
     agreed: ChainAgreement,
@@ -145,7 +145,7 @@ pub(super) fn open<K: Keeper>(
     }
 }
 
-impl Kept {
+impl ChainInUse {
     /// Compares the chain with the other server's, checks what the evaluator may do, and makes the
     /// next attempt durable. Gives what the run starts from.
     pub(super) fn begin<K: Keeper>(
@@ -413,7 +413,7 @@ mod tests {
             latest: Some(version),
             next_attempt: 1,
         };
-        let kept = Kept {
+        let kept = ChainInUse {
             stocks,
             chain,
             agreed,

@@ -11,7 +11,7 @@ use tacit_protocol::outsourced::{
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
-use super::kept::{self, CloudKeeps, GeneratorKeeps, Keeper, Kept, Past};
+use super::kept::{self, ChainInUse, CloudKeeps, GeneratorKeeps, Keeper, Past};
 use super::links::{Links, chosen_ots, guarded, offered_ots};
 use super::{OutsourcedJob, OutsourcedVisitor, with_outsourced_scheme};
 use crate::cost::{Phase, PhaseCost};
@@ -121,12 +121,12 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
         chain: Option<kept::Opened>,
         other: Peer,
         client: Option<Fingerprint>,
-    ) -> Result<(Option<Kept>, Past<K>), Error> {
+    ) -> Result<(Option<ChainInUse>, Past<K>), Error> {
         let Some(chain) = chain else {
             return Ok((None, Past::default()));
         };
         let clock = self.links.clock();
-        let (kept, past) = Kept::begin::<K>(chain, self.job, self.links, other, client)?;
+        let (kept, past) = ChainInUse::begin::<K>(chain, self.job, self.links, other, client)?;
         self.phases
             .push(self.links.since(&clock, Phase::Preparation));
         Ok((Some(kept), past))
@@ -135,7 +135,7 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
     /// The run itself, from what `take_up` gave.
     fn run<'r, K: Keeper>(
         &'r mut self,
-        kept: Option<&'r Kept>,
+        kept: Option<&'r ChainInUse>,
         past: Past<K>,
         inputs: &'r [bool],
     ) -> Run<'r, 'f, 's, K> {
@@ -149,7 +149,7 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
         }
     }
 
-    fn end(mut self, kept: Option<&Kept>, result: Result<Ran, Error>) -> Result<Ran, Error> {
+    fn end(mut self, kept: Option<&ChainInUse>, result: Result<Ran, Error>) -> Result<Ran, Error> {
         match result {
             Ok((bits, phases)) => {
                 self.phases.extend(phases);
@@ -178,7 +178,7 @@ struct Run<'a, 'f, 's, K: Keeper> {
     links: &'a mut Links<'s>,
     tags: [RunTag; 2],
     inputs: &'a [bool],
-    kept: Option<&'a Kept>,
+    kept: Option<&'a ChainInUse>,
     past: Past<K>,
 }
 

@@ -12,7 +12,7 @@ use tacit_protocol::prepared::InstanceSeed;
 use tacit_protocol::setup::extension_bytes;
 use tacit_protocol::{direct, prepared};
 
-use super::course::{Course, Way, Work};
+use super::course::{Course, MeasuredLink, StageWork};
 use super::rehearsal::Handling;
 use super::{Calibration, InStock};
 use crate::library::Cut;
@@ -117,7 +117,7 @@ impl Candidate {
         &self,
         protocol: Protocol,
         rung: &'static Rung,
-        (way, calibration): (&Way, &mut Calibration),
+        (way, calibration): (&MeasuredLink, &mut Calibration),
         stock: Option<&InStock>,
     ) -> Result<Alternative, Error> {
         let function = &*self.function;
@@ -232,15 +232,15 @@ impl Costs<'_> {
             .sum()
     }
 
-    fn direct(&self) -> Work {
-        Work {
+    fn direct(&self) -> StageWork {
+        StageWork {
             garbler: self.a_call(|time| time.garbler),
             evaluator: self.a_call(|time| time.evaluator),
-            ..Work::default()
+            ..StageWork::default()
         }
     }
 
-    fn prepared(&self, outline: &Outline, handling: &Handling) -> Work {
+    fn prepared(&self, outline: &Outline, handling: &Handling) -> StageWork {
         let components = self.function.components().iter();
         let evaluator = components.zip(&self.times).map(|(component, time)| {
             let links = component.circuit().input_bits() as f64;
@@ -249,7 +249,7 @@ impl Costs<'_> {
         let outputs = self.function.outputs().iter();
         let outputs: usize = outputs.map(|output| output.port.ty.width()).sum();
         let outputs = outputs as f64;
-        Work {
+        StageWork {
             garbler: Vec::new(),
             // The garbler's half of a link takes about as long as the evaluator's.
             garbler_answer: handling.link * outline.late_links as f64
@@ -263,9 +263,9 @@ impl Costs<'_> {
     fn planned(
         &self,
         protocol: Protocol,
-        (outline, work): (&Outline, &Work),
+        (outline, work): (&Outline, &StageWork),
         course: &Course,
-        way: &Way,
+        way: &MeasuredLink,
     ) -> PlannedTimes {
         let calls = self.function.component_calls().iter();
         let evaluation = work
@@ -300,7 +300,7 @@ impl Costs<'_> {
         }
     }
 
-    fn offline(&self, rung: &Rung, way: &Way) -> Offline {
+    fn offline(&self, rung: &Rung, way: &MeasuredLink) -> Offline {
         let components = self.function.components().iter();
         let calls = self.function.component_calls().iter();
         let tables: u64 = components

@@ -10,13 +10,13 @@ use std::time::Instant;
 use tacit_circuit::{Function, Role};
 use tacit_garble::{Rung, Scheme};
 use tacit_kernels::Block;
-use tacit_protocol::batch::outline::{Outline, Preparation, Work};
+use tacit_protocol::batch::outline::{Outline, PartyWork, Preparation};
 use tacit_protocol::batch::plan::MAX_EXECUTIONS;
 use tacit_protocol::batch::{Batch, Plan};
 
 use super::alternative::{Candidate, Costs, runs_in_stock, seconds};
 use super::calibration::HashTimes;
-use super::course::{Course, Way};
+use super::course::{Course, MeasuredLink};
 use super::{Alternative, Calibration, InStock, Need, Offline, PlannedTimes, PlannedTraffic};
 use crate::protocols::Protocol;
 use crate::stock::{BatchVisitor, NAME_BYTES, with_batch_scheme};
@@ -32,7 +32,7 @@ impl Candidate {
     pub(super) fn checked(
         &self,
         rung: &'static Rung,
-        (way, calibration): (&Way, &mut Calibration),
+        (way, calibration): (&MeasuredLink, &mut Calibration),
         runs: u64,
         stock: Option<&InStock>,
     ) -> Result<Alternative, Error> {
@@ -139,7 +139,7 @@ impl<'f> Machine<'f> {
         outline: &Outline,
         work: [f64; 2],
         course: &Course,
-        way: &Way,
+        way: &MeasuredLink,
     ) -> PlannedTimes {
         // A result for the garbler alone is a run's last.
         let online = match course.garbler {
@@ -161,8 +161,8 @@ impl<'f> Machine<'f> {
         }
     }
 
-    fn offline(&self, of: &Preparation, way: &Way) -> Offline {
-        let time = |work: &Work| self.garbling * work.circuits + self.hashes.of(&work.hashing);
+    fn offline(&self, of: &Preparation, way: &MeasuredLink) -> Offline {
+        let time = |work: &PartyWork| self.garbling * work.circuits + self.hashes.of(&work.hashing);
         // One party checks while the other waits; the circuits that are kept are made, sent and
         // compared at the same time.
         let sending = way.going_in(of.garbler_bytes);

@@ -27,7 +27,7 @@ pub struct Overhead {
 
 /// What the parties do between messages, in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Work {
+pub(super) struct StageWork {
     /// Of the garbler for a call of each component before its message leaves.
     pub(super) garbler: Vec<f64>,
     /// Of the garbler once the evaluator has chosen, beside its calls.
@@ -51,14 +51,14 @@ pub(super) struct Course {
 
 /// A link with what software adds to it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
+pub(super) struct MeasuredLink {
     link: Link,
     delay: f64,
     seconds_a_byte: f64,
     software_a_byte: f64,
 }
 
-impl Way {
+impl MeasuredLink {
     pub(super) fn new(link: Link, overhead: Overhead) -> Self {
         Self {
             link,
@@ -97,7 +97,7 @@ impl Way {
 
 impl Course {
     /// Of a run of this outline from the evaluator's choices on.
-    pub(super) fn of(outline: &Outline, work: &Work, way: &Way) -> Self {
+    pub(super) fn of(outline: &Outline, work: &StageWork, way: &MeasuredLink) -> Self {
         let mut sent = 0.0;
         let mut there = 0.0;
         for bytes in &outline.choices {
@@ -128,7 +128,7 @@ impl Course {
     pub(super) fn of_checked(
         outline: &batch::outline::Outline,
         [labels, recovery]: [f64; 2],
-        way: &Way,
+        way: &MeasuredLink,
     ) -> Self {
         let asked = way.there(0.0, outline.masked_input_bytes);
         let evaluated = way.there(asked, outline.input_labels_bytes) + labels;
@@ -152,8 +152,8 @@ mod tests {
 
     use super::*;
 
-    fn way() -> Way {
-        Way::new("10ms,8mbit".parse().unwrap(), Overhead::default())
+    fn way() -> MeasuredLink {
+        MeasuredLink::new("10ms,8mbit".parse().unwrap(), Overhead::default())
     }
 
     fn close(found: f64, expected: f64) -> bool {
@@ -171,10 +171,10 @@ mod tests {
             result: Some(78),
             ..Outline::default()
         };
-        let work = Work {
+        let work = StageWork {
             garbler: vec![0.0],
             evaluator: vec![0.003],
-            ..Work::default()
+            ..StageWork::default()
         };
         let course = Course::of(&outline, &work, &way());
         // 100 and 1000 bytes with their records' overhead, at a microsecond each.
@@ -199,10 +199,10 @@ mod tests {
             ..Outline::default()
         };
         let course = |evaluator: f64, garbler: f64| {
-            let work = Work {
+            let work = StageWork {
                 evaluator: vec![evaluator],
                 garbler: vec![garbler],
-                ..Work::default()
+                ..StageWork::default()
             };
             Course::of(&outline, &work, &way()).evaluator
         };
@@ -218,7 +218,7 @@ mod tests {
             exchange: Duration::from_millis(2),
             seconds_a_byte: 1e-6,
         };
-        let way = Way::new("10ms,8mbit".parse().unwrap(), overhead);
+        let way = MeasuredLink::new("10ms,8mbit".parse().unwrap(), overhead);
         assert!(close(way.round_trip(), 0.022));
         assert!(close(way.arrival(0.0, 1000), 0.012));
     }

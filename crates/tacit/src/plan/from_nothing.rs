@@ -21,7 +21,7 @@ use tacit_protocol::setup::OtSettings;
 use zeroize::Zeroizing;
 
 use super::alternative::{Candidate, seconds};
-use super::course::Way;
+use super::course::MeasuredLink;
 use super::{Alternative, Calibration, Offline, PlannedTimes, PlannedTraffic};
 use crate::Error;
 use crate::authenticated::construction;
@@ -37,7 +37,7 @@ impl Candidate {
     pub(super) fn authenticated(
         &self,
         rung: &'static Rung,
-        (way, calibration): (&Way, &mut Calibration),
+        (way, calibration): (&MeasuredLink, &mut Calibration),
     ) -> Result<Alternative, Error> {
         construction(rung.id)?;
         let function = &*self.function;

@@ -47,8 +47,8 @@ use tacit_protocol::batch::plan::MAX_EXECUTIONS;
 use alternative::Candidate;
 pub use alternative::{Alternative, Need, Offline, PlannedTimes, PlannedTraffic};
 pub use calibration::Calibration;
+use course::MeasuredLink;
 pub use course::Overhead;
-use course::Way;
 
 use crate::Error;
 use crate::StockSummary;
@@ -239,7 +239,7 @@ impl Planner {
         if protocols.is_empty() {
             return Err(no_protocol(self.threat_model));
         }
-        let way = Way::new(self.link, self.calibration.overhead);
+        let way = MeasuredLink::new(self.link, self.calibration.overhead);
         let mut alternatives = Vec::new();
         let mut refused = None;
         for candidate in candidates {

@@ -31,7 +31,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use tacit_stock::{Lease, Limits, RootKey, Wanted};
+use tacit_stock::{Lease, LeaseRequest, Limits, RootKey};
 
 use crate::Error;
 
@@ -135,7 +135,7 @@ impl Stocks {
     /// It is not there, or cannot be written.
     pub fn give_up(&self, name: &StockName, kind: &ComponentDigest) -> Result<u64, Error> {
         let stock = self.stocks.stock(name.id(), self.limits)?;
-        let wanted = Wanted {
+        let wanted = LeaseRequest {
             kind: *kind,
             least: 0,
             most: u64::MAX,

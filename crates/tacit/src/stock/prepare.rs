@@ -24,7 +24,7 @@ use crate::{Error, OtExtension, Session};
 
 /// What a stock is to hold.
 #[derive(Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct KindLevel {
     /// What people call it.
     name: String,
     /// The component; nothing for OTs.
@@ -33,7 +33,7 @@ pub(crate) struct Wanted {
     level: u64,
 }
 
-impl Wanted {
+impl KindLevel {
     /// What people count of it: OTs one by one.
     pub(super) fn unit(&self) -> u64 {
         if self.component.is_some() {
@@ -51,7 +51,7 @@ impl Wanted {
 }
 
 /// What is wanted of each kind, in the order of their digests.
-pub(crate) type Levels = BTreeMap<ComponentDigest, Wanted>;
+pub(crate) type Levels = BTreeMap<ComponentDigest, KindLevel>;
 
 /// An order to fill the stock with a peer: both parties give the same, each in its role.
 ///
@@ -316,7 +316,7 @@ fn add(
     (name, component): (String, Option<Component>),
     count: u64,
 ) {
-    let wanted = levels.entry(kind).or_insert(Wanted {
+    let wanted = levels.entry(kind).or_insert(KindLevel {
         name,
         component,
         level: 0,

@@ -15,7 +15,7 @@ use tacit_protocol::prepared::{
     Leases, LeasesAnswer, MAX_RUNS_AHEAD,
 };
 use tacit_protocol::session::RunTag;
-use tacit_stock::{ComponentDigest, Lease, LeasePool, Span, StockError, Wanted};
+use tacit_stock::{ComponentDigest, Lease, LeasePool, LeaseRequest, Span, StockError};
 
 use super::fill::{Order, fill};
 use super::opened::kinds_of;
@@ -341,7 +341,7 @@ pub(super) fn name(
     kinds: &[ComponentDigest],
     bounds: &[RangeInclusive<u64>],
 ) -> Result<Attempt, Error> {
-    let wanted = kinds.iter().zip(bounds).map(|(kind, bounds)| Wanted {
+    let wanted = kinds.iter().zip(bounds).map(|(kind, bounds)| LeaseRequest {
         kind: *kind,
         least: *bounds.start(),
         most: *bounds.end(),

@@ -1,7 +1,7 @@
 //! Granules: the greatest parts of which every access to an array takes a whole number.
 
 use super::super::plan::{MAX_GRANULES, Part, Piece, Plan};
-use super::{FunctionError, Place};
+use super::{ErrorLocation, FunctionError};
 
 fn divisor(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
@@ -35,7 +35,7 @@ pub(super) fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
         }
         if first > MAX_GRANULES {
             return Err(FunctionError::TooMany {
-                place: Place::new(format!("value {}", array.name)),
+                place: ErrorLocation::new(format!("value {}", array.name)),
                 what: "the elements of all inputs and values together",
                 limit: MAX_GRANULES,
             });

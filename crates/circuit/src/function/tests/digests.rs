@@ -126,7 +126,7 @@ fn the_text_can_be_read_back_as_it_is_shown() {
     ];
     for step in steps {
         let step = step.replace("#0", "f");
-        let place = super::super::Place::new("a step");
+        let place = super::super::ErrorLocation::new("a step");
         let read = super::super::syntax::Assignment::parse(&place, &step).unwrap();
         assert_eq!(read.text(str::to_owned), step);
     }

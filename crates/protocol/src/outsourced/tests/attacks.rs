@@ -22,12 +22,12 @@ use crate::outsourced::judge::{HeldCopy, read_block};
 use crate::outsourced::terms::{Meeting, ServerState};
 use crate::outsourced::toss::SHARE_BYTES;
 use crate::outsourced::transfer::{EVALUATED_BYTES, accept, blinds};
-use crate::outsourced::work::Work;
+use crate::outsourced::work::ServerRun;
 use crate::outsourced::{Peer, Terms};
 
 /// A cloud that goes on after the evaluator has refused its keys.
 struct LyingCloud<'a> {
-    work: &'a Work<'a, tacit_garble::HalfGates>,
+    work: &'a ServerRun<'a, tacit_garble::HalfGates>,
     chain: &'a CloudChain,
     oracle: Oracle,
     ended: &'a Ended,
@@ -152,7 +152,7 @@ fn a_cloud_that_lies_about_its_split_reads_nothing_of_the_evaluators_input() {
         ended.ends[Evaluator as usize],
         Err(Error::PeerMisbehaved(_))
     ));
-    let work = Work::new(scheme(), &function, parameters).expect("a run");
+    let work = ServerRun::new(scheme(), &function, parameters).expect("a run");
     let terms = Terms {
         function: function.digest(),
         scheme: scheme().id(),

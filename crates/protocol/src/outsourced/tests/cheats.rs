@@ -9,7 +9,7 @@ use crate::Error;
 use crate::Misbehaviour;
 use crate::message::Kind;
 use crate::outsourced::cut::Fate;
-use crate::outsourced::work::Work;
+use crate::outsourced::work::ServerRun;
 use crate::outsourced::{Cheat, Parameters, Peer, kills_chain};
 
 /// Circuits of a run of the catalogue: three are evaluated, so that one bad one is outvoted.
@@ -59,7 +59,7 @@ impl OtherInput {
 
 /// Where the bytes of a run's messages lie, and who cheats where.
 pub(super) struct Place<'f> {
-    pub(super) work: Work<'f, HalfGates>,
+    pub(super) work: ServerRun<'f, HalfGates>,
     /// A checked circuit and an evaluated one.
     pub(super) checked: usize,
     pub(super) evaluated: usize,
@@ -69,7 +69,7 @@ impl<'f> Place<'f> {
     pub(super) fn new(function: &'f Function, parameters: Parameters, split: &[Fate]) -> Self {
         let with = |fate| split.iter().rposition(|found| *found == fate);
         Self {
-            work: Work::new(scheme(), function, parameters).expect("a run"),
+            work: ServerRun::new(scheme(), function, parameters).expect("a run"),
             checked: with(Fate::Check).expect("a checked circuit"),
             evaluated: with(Fate::Evaluate).expect("an evaluated circuit"),
         }
