@@ -70,7 +70,7 @@ impl Row for BaseOtFigures {
     }
 }
 
-/// What the parties do: so many batches, one after the other.
+/// What the parties do: this many batches, one after the other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     kind: String,

@@ -129,7 +129,7 @@ impl Row for BatchFigures {
     }
 }
 
-/// The chain: so many calls of AES-128, each on the result of the one before.
+/// The chain: this many calls of AES-128, each on the result of the one before.
 const CHAIN: &str = "aes-128-chain";
 const CHAIN_CALLS: u64 = 100;
 /// The one batch of the chain: 20 MB a circuit.
@@ -333,7 +333,7 @@ fn told_to_evaluator(function: &Function) -> Result<Function, tacit::Error> {
     Ok(builder.finish()?.instantiate(&BTreeMap::new())?)
 }
 
-/// AES-128 so many times, each block the one before enciphered.
+/// AES-128 this many times, each block the one before enciphered.
 fn chain(calls: u64) -> Result<Function, tacit::Error> {
     let mut builder = FunctionBuilder::new(CHAIN);
     builder

@@ -87,7 +87,7 @@ pub(crate) fn full_name(function: &str, parameters: &BTreeMap<String, u64>) -> S
     function.to_owned() + &parameters.collect::<String>()
 }
 
-/// What the parties do: so many runs over one session, after one that warms up.
+/// What the parties do: this many runs over one session, after one that warms up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     function: String,
@@ -225,7 +225,7 @@ pub(crate) fn figures(
 }
 
 impl Exchanged {
-    /// So many runs by `direct`.
+    /// This many runs by `direct`.
     pub(crate) fn new((function, parameters): Case, scheme: SchemeId, runs: usize) -> Self {
         Self {
             function: function.to_owned(),

@@ -54,7 +54,7 @@ impl Patience {
     }
 }
 
-/// The time of so many repetitions of `work`.
+/// The time of this many repetitions of `work`.
 fn sample(repeats: u32, work: &mut impl FnMut()) -> Duration {
     let begun = Instant::now();
     for _ in 0..repeats {

@@ -98,7 +98,7 @@ const FUNCTIONS: [Asked; 5] = [
 /// chooses it.
 const MOST_CALLS: u32 = 1000;
 
-/// What the parties do: so many runs over each link.
+/// What the parties do: this many runs over each link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     function: String,

@@ -178,7 +178,7 @@ const fn paper(online_ms: f64, online_mbit: f64, naive_ms: f64, naive_mbit: f64)
 /// The paper's link, its 33 ms read as one way and as a round trip.
 const LINKS: [&str; 2] = ["33ms,50mbit", "16500us,50mbit"];
 
-/// What the parties do: so many runs over one session, prepared before.
+/// What the parties do: this many runs over one session, prepared before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     function: String,

@@ -314,7 +314,7 @@ impl Ceiling {
         }
     }
 
-    /// What so many calls take with so many key schedules among them.
+    /// What this many calls take with this many key schedules among them.
     fn seconds(self, calls: u64, key_schedules: u64) -> f64 {
         if key_schedules == 0 {
             return calls as f64 * self.one_key;

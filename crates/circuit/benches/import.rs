@@ -1,7 +1,7 @@
 //! What a large circuit file takes: seconds and memory to parse, to digest and to compile; what
 //! well-known circuits take to build and to compile, and how many labels they keep at once.
 //!
-//! `cargo bench -p tacit-circuit --bench import -- 10000000` writes a file of so many AND gates,
+//! `cargo bench -p tacit-circuit --bench import -- 10000000` writes a file of this many AND gates,
 //! AES-128 under one key again and again, and reads it. The argument may be left out. Prints a
 //! JSON record a line; the memory is the process's peak so far.
 
@@ -93,7 +93,7 @@ fn component(name: &str, parameters: &[(&str, u64)]) -> Result<Circuit, Box<dyn 
 }
 
 /// Writes AES-128 under one key, each block the ciphertext of the one before, until it has at least
-/// so many AND gates. Returns the file's length. Takes the memory of one AES-128.
+/// this many AND gates. Returns the file's length. Takes the memory of one AES-128.
 fn write_chain(and_gates: usize, path: &Path) -> Result<u64, Box<dyn Error>> {
     let mut text = Vec::new();
     let aes = component("aes-128", &[])?;

@@ -10,7 +10,7 @@ const WORTH_SHOWING_ANDS: u64 = 100_000;
 pub(crate) struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar for a run of so many AND gates.
+    /// A bar for a run of this many AND gates.
     pub(crate) fn new(what: &str, ands: u64, wanted: bool) -> Self {
         let target = if wanted && ands >= WORTH_SHOWING_ANDS {
             ProgressDrawTarget::stderr()

@@ -227,7 +227,7 @@ impl Harness {
         process::start(self.parties.folder(), &all, "")
     }
 
-    /// Kills a service or a run at so many instants, while the stock is filled.
+    /// Kills a service or a run at this many instants, while the stock is filled.
     fn kill_services(&mut self, points: u64) {
         let (mut cut, mut filled) = (0, 0);
         let mut count = |ended: &Ended| {

@@ -12,7 +12,7 @@ use process::{Ended, Parties, tacit};
 use serde_json::{Map, Value as Json};
 use tacit::{Function, Role, Value, library};
 
-/// Every so many functions run over TLS, the others over plain loopback.
+/// Every this many functions run over TLS, the others over plain loopback.
 const TLS_EVERY: usize = 8;
 
 /// Bits that look random: SplitMix64, from a name.

@@ -22,7 +22,7 @@ use crate::{
 /// Length of a frame's header in bytes.
 pub const HEADER_BYTES: usize = 5;
 
-/// Payloads of at least so many bytes are written from where they stand, not from the buffer.
+/// Payloads of at least this many bytes are written from where they stand, not from the buffer.
 const DIRECT_BYTES: usize = 32 * 1024;
 
 /// How long [`Channel::close`] waits at most to get rid of what is left.

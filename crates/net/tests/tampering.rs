@@ -141,7 +141,7 @@ fn assert_harmless(plan: Plan) {
     }
 }
 
-/// Some places in `total` bytes: all of the first few, and then every so many.
+/// Some places in `total` bytes: all of the first few, and then every n-th.
 fn places(total: usize, step: usize) -> impl Iterator<Item = usize> {
     (0..12).chain((12..total).step_by(step))
 }

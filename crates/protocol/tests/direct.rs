@@ -134,7 +134,7 @@ fn frames_of_other_lengths_are_refused() {
         .map(|segment| scheme().table_bytes(program, segment))
         .filter(|bytes| *bytes > 0)
         .collect();
-    // Gives the tables in frames of so many segments each, and what is left in one.
+    // Gives the tables in frames of this many segments each, and what is left in one.
     let run = |counts: &[usize]| {
         let mut both = parties(&function);
         let tables = tables_of(&mut both).concat();

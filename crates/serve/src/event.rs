@@ -55,7 +55,7 @@ pub enum Event {
         what: &'static str,
         reason: String,
     },
-    /// So many further refusals were not told one by one.
+    /// This many further refusals were not told one by one.
     RefusedMore { peer: Option<String>, count: u64 },
     /// A run ended well.
     Run {
@@ -110,7 +110,7 @@ pub enum Event {
     ReloadRefused { reason: String },
     /// No further sessions are accepted.
     Stopping { sessions: usize },
-    /// All sessions have ended; so many were cut.
+    /// All sessions have ended; this many were cut.
     Stopped { cut: usize },
 }
 

@@ -129,7 +129,7 @@ impl<L> Lobby<L> {
         }
     }
 
-    /// Lends `link` to the run of `key`, whose evaluator is waited for `within` so much time and
+    /// Lends `link` to the run of `key`, whose evaluator is waited for this long at most and
     /// whose end is then waited for.
     pub(crate) fn lend(&self, key: LinkKey, link: L, within: Duration) -> Lent<L> {
         let mut state = self.state();
@@ -174,7 +174,7 @@ impl<L> Lobby<L> {
         }
     }
 
-    /// The link that was lent to the run of `key`; waits for it `within` so much time.
+    /// The link that was lent to the run of `key`; waits for it `within` this time.
     pub(crate) fn claim(&self, key: LinkKey, within: Duration) -> Option<Loan<'_, L>> {
         let end = Instant::now() + within;
         let link = self.wait(Some(end), |state| {
@@ -192,7 +192,7 @@ impl<L> Lobby<L> {
         Some(Loan { lobby, key, link })
     }
 
-    /// The next free turn of `client` at `chain`, which comes `within` so much time or not at all.
+    /// The next free turn of `client` at `chain`, which comes `within` this time or not at all.
     pub(crate) fn turn(
         &self,
         chain: ChainKey,

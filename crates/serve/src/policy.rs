@@ -80,9 +80,9 @@ pub struct Level {
     /// s of checked executions for `batch`; where there is none, components and OTs for `prepared`
     /// are kept.
     pub statistical_security_bits: Option<u8>,
-    /// Enough for so many runs after it was filled.
+    /// Enough for this many runs after it was filled.
     pub runs: u64,
-    /// It is filled when there is enough for fewer than so many.
+    /// It is filled when there is enough for fewer than this many.
     pub refill_below: u64,
 }
 
@@ -141,7 +141,7 @@ impl Default for Limits {
     }
 }
 
-/// Why a policy cannot be.
+/// The reason a policy is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

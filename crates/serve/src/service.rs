@@ -483,7 +483,7 @@ impl Shared {
         bucket.take(now)
     }
 
-    /// The right to one of so many preparations at once, of which a peer has one.
+    /// The right to one of this many preparations at once, of which a peer has one.
     pub(crate) fn preparation(
         self: &Arc<Self>,
         peer: Fingerprint,

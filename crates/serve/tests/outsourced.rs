@@ -95,7 +95,7 @@ fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Ident
 }
 
 impl Three {
-    /// Services of `millionaires` and of the map for so many clients; the cloud offers the former
+    /// Services of `millionaires` and of the map for this many clients; the cloud offers the former
     /// with eight bits as well, of which the generator knows nothing.
     fn new(clients: usize, limits: Limits) -> Self {
         let identity = || Identity::generate().expect("randomness");
@@ -261,7 +261,7 @@ impl Three {
         }
     }
 
-    /// Waits until so many runs go on or wait at a server.
+    /// Waits until this many runs go on or wait at a server.
     fn running(&self, server: usize, count: usize) {
         let end = Instant::now() + PATIENCE;
         let wanted = format!("\"running\":{count}");

@@ -121,7 +121,7 @@ pub enum Error {
         /// s of the run.
         statistical_security_bits: u8,
     },
-    /// The peer did not finish so many tries that none is planned any more.
+    /// The peer did not finish too many tries: none is planned any more.
     #[error(
         "{unfinished} {} with this peer were begun and not finished, and each may have been a try to \
          cheat: no security makes up for so many. Find out why they did not end, and then clear the \

@@ -168,7 +168,7 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// Works on so many threads under `batch`; the default is one.
+    /// Works on this many threads under `batch`; the default is one.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = threads;
@@ -198,7 +198,7 @@ impl<'f> Job<'f> {
         has.then_some(self.statistical_security_bits)
     }
 
-    /// Leases from the stock at once what this and so many more runs of the session take, up to
+    /// Leases from the stock at once what this run and `runs` more of the session take, up to
     /// 64 more: they then need no disk, and no round trip for it. What they do not take when the
     /// session ends is wasted. It is the evaluator who asks for it, and the garbler follows.
     #[must_use]

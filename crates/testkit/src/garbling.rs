@@ -20,7 +20,7 @@ use tacit_circuit::Program;
 use tacit_garble::{DecodeError, Evaluator, Garbler, Scheme, WholeGarbling};
 use tacit_kernels::{Block, Prg};
 
-/// Inputs of at most so many bits are tried exhaustively.
+/// Inputs of at most this many bits are tried exhaustively.
 const EXHAUSTIVE_BITS: usize = 8;
 /// How many inputs are tried of circuits with more.
 const RANDOM_INPUTS: u64 = 6;
@@ -116,7 +116,7 @@ fn inputs_of(case: &Case) -> Vec<Vec<bool>> {
         .collect()
 }
 
-/// So many bits that look random.
+/// This many bits that look random.
 fn random_bits(seed: u64, count: usize) -> Vec<bool> {
     let mut prg = Prg::new(Block::from_u128(1 << 64 | u128::from(seed)));
     (0..count).map(|_| prg.next_block().lsb().into()).collect()

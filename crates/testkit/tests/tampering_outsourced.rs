@@ -33,7 +33,7 @@ const EVALUATOR_INPUT: u8 = 40;
 const CHAIN: &str = "kept";
 /// Cases at once: many of them wait for a timeout or for a disk.
 const THREADS: usize = 32;
-/// Of so many faults of a message the short part of the test takes one.
+/// Of this many faults of a message the short part of the test takes one.
 const SAMPLED: usize = 10;
 
 /// The messages that are of `outsourced` alone.

@@ -23,7 +23,7 @@ const TIMEOUT: Duration = Duration::from_millis(2500);
 /// More than whatever a lying evaluator's input becomes.
 const GARBLER_INPUT: u32 = u32::MAX;
 const EVALUATOR_INPUT: u32 = 40;
-/// Of so many faults of a message the short part of the test takes one.
+/// Of this many faults of a message the short part of the test takes one.
 const SAMPLED: usize = 5;
 /// Cases at once: most of them wait for a timeout or for a disk.
 const THREADS: usize = 24;

@@ -19,9 +19,9 @@ pub(crate) struct Program {
     pub(super) parameters: BTreeMap<String, u64>,
 }
 
-/// A function that keeps so many bits and computes nothing.
+/// A function that keeps this many bits and computes nothing.
 pub(crate) const SAVE: &str = "bits-save";
-/// A function that loads so many bits and gives one of them.
+/// A function that loads this many bits and gives one of them.
 pub(crate) const LOAD: &str = "bits-load";
 
 /// The paper's largest number of circuits, about 2^-82.

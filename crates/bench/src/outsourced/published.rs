@@ -175,7 +175,7 @@ pub(crate) fn friend_finder_seconds(cells: u64) -> Option<f64> {
 }
 
 impl PublishedSeconds {
-    /// PartialGC's with a server process as evaluator, for so many circuits.
+    /// PartialGC's with a server process as evaluator, for this many circuits.
     pub(crate) fn server_at(&self, copies: u32) -> Option<f64> {
         let place = COPIES.iter().position(|known| *known == copies)?;
         Some(self.server[place])

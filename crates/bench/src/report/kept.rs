@@ -42,7 +42,7 @@ const WAYS: [(&str, &str, &str); 3] = [
     ("full", "longest-common-substring", "x_symbols"),
 ];
 
-/// The runs of a way with so many circuits, by length.
+/// The runs of a way with this many circuits, by length.
 fn of_way(
     all: &[&OutsourcedFigures],
     (_, function, parameter): (&str, &str, &str),

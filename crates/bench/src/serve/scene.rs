@@ -19,7 +19,7 @@ use crate::Error;
 
 /// Most bytes of each stock at the service, which garbles: seeds and OTs.
 pub(super) const STOCK_BYTES: u64 = 1 << 20;
-/// Enough for so many runs after a stock was filled, and when it is.
+/// Enough for this many runs after a stock was filled, and when it is.
 pub(super) const LEVEL_RUNS: u64 = 40;
 pub(super) const REFILL_BELOW: u64 = 25;
 /// Peers by number: from here on they run from stock, and from there on the service fills it.

@@ -45,7 +45,7 @@ impl ComponentCache {
     /// Gates that are kept unless told otherwise.
     pub const GATES: usize = 1 << 22;
 
-    /// A cache that keeps circuits of so many gates together.
+    /// A cache that keeps circuits of this many gates together.
     #[must_use]
     pub fn with_limit(most_gates: usize) -> Self {
         let kept = Arc::default();

@@ -22,7 +22,7 @@ pub(super) struct Counts {
 
 type Counters = [i64; MAX_LOOPS];
 
-/// Checks `plan`, which calls so many components, and completes it with how often each granule is
+/// Checks `plan`, which calls this many components, and completes it with how often each granule is
 /// read and how many places there must be.
 pub(super) fn check(plan: &mut Plan, components: usize) -> Result<Counts, FunctionError> {
     let widest = widest(plan);

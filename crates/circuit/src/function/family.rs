@@ -311,7 +311,7 @@ impl FunctionFamily {
     }
 }
 
-/// Passes if there is a regular file of at most so many bytes: anything else, such as a pipe or a
+/// Passes if there is a regular file of at most this many bytes: anything else, such as a pipe or a
 /// device, might never end.
 pub(super) fn bounded(path: &Path, most_bytes: u64) -> Result<(), String> {
     let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;

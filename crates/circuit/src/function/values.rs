@@ -27,7 +27,7 @@ pub struct Call<'f> {
 pub enum Step<'f> {
     /// A call, whose results are to be given.
     Call(Call<'f>),
-    /// So many bits were assigned without a call.
+    /// This many bits were assigned without a call.
     Assigned(usize),
     /// There is no step left.
     End,

@@ -50,12 +50,12 @@ pub(crate) struct PrepareArgs {
     /// parties name the same, here and in runs
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     pub(crate) security_bits: Option<u8>,
-    /// So many instances of a component of the library or of a circuit file, such as aes-round@90
+    /// N instances of a component of the library or of a circuit file, such as aes-round@90
     /// or levenshtein-tile:side=10@36
     #[arg(long = "component", value_name = "NAME[:PARAM=VALUE,…]@COUNT")]
     #[arg(value_parser = counted)]
     pub(crate) components: Vec<Counted>,
-    /// So many oblivious transfers beside, rounded up: one for each input bit of the evaluator
+    /// N oblivious transfers in addition, rounded up: one for each input bit of the evaluator
     #[arg(long, value_name = "N")]
     pub(crate) ots: Option<u64>,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub(crate) struct PrepareArgs {
     pub(crate) scheme: Option<String>,
     #[command(flatten)]
     pub(crate) stock: StockArgs,
-    /// Garble, and check, on so many threads
+    /// Garble, and check, on N threads
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
     pub(crate) threads: NonZeroUsize,
     /// Meet again so often when the connection breaks, each time after a longer pause; a peer that

@@ -23,23 +23,23 @@ pub(crate) struct RelayArgs {
     /// Where metrics and health are asked for over HTTP; nowhere unless given
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) metrics: Option<String>,
-    /// Serve at most so many pairs of parties at once
+    /// Serve at most N pairs of parties at once
     #[arg(long, value_name = "N", default_value_t = 256)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) rooms: u16,
-    /// Let at most so many parties wait for another
+    /// Let at most N parties wait for another
     #[arg(long, value_name = "N", default_value_t = 1024)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) waiting: u16,
-    /// Serve at most so many connections of one address, or of one /64 subnet of IPv6
+    /// Serve at most N connections of one address, or of one /64 subnet of IPv6
     #[arg(long, value_name = "N", default_value_t = 64)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) per_network: u16,
-    /// Let at most so many MiB pass between two parties
+    /// Let at most N MiB pass between two parties
     #[arg(long, value_name = "MIB", default_value_t = 65_536)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) room_mib: u32,
-    /// Let so many Mbit a second pass between two parties, each way
+    /// Let N Mbit a second pass between two parties, each way
     #[arg(long, value_name = "MBIT", default_value_t = 1000)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate_mbit: u32,

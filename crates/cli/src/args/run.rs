@@ -131,7 +131,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) security_bits: Option<u8>,
-    /// Under batch and outsourced: work on so many threads
+    /// Under batch and outsourced: work on N threads
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) threads: NonZeroUsize,
@@ -142,7 +142,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) time_limit: Option<Duration>,
-    /// Run so many times over one connection, on the same inputs, to measure; both parties say the
+    /// Run N times over one connection, on the same inputs, to measure; both parties say the
     /// same
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = HOW, hide_short_help = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -191,7 +191,7 @@ pub(crate) struct OutsourcedArgs {
     /// Under outsourced: where the cloud listens; without it, the address in tacit.toml
     #[arg(long, hide_short_help = true, value_name = "HOST:PORT")]
     pub(crate) cloud_at: Option<String>,
-    /// Under outsourced: so many circuits, of which the cloud evaluates two fifths and checks the
+    /// Under outsourced: N circuits, of which the cloud evaluates two fifths and checks the
     /// others; 256 unless given, and 1 for parties that follow the protocol. All three name the
     /// same
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]

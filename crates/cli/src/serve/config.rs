@@ -179,7 +179,7 @@ pub(crate) struct Stocked {
     /// With whom; with everybody in [peers] if not given.
     #[serde(default)]
     pub(crate) peers: Option<Vec<String>>,
-    /// Enough for so many runs.
+    /// Enough for this many runs.
     pub(crate) runs: u64,
     /// Filled when there is enough for fewer; half of `runs` if not given.
     #[serde(default)]

@@ -242,7 +242,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// So many values of zero bits.
+    /// This many values of zero bits.
     pub(super) fn zeros(&mut self, element: TypeId, count: usize) {
         let zeros = count * self.types.width(element) as usize;
         self.bits.extend(std::iter::repeat_n(false, zeros));

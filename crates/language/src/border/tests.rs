@@ -444,7 +444,7 @@ fn a_run_in_the_clear_takes_both_parties_values() {
     assert_eq!(error, "no value is given for b: Answer of bob");
 }
 
-/// A type as it is written, of at most so many levels.
+/// A type as it is written, of at most this many levels.
 fn types() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("bool".to_owned()),

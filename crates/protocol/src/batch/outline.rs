@@ -107,7 +107,7 @@ impl Hashing {
     }
 }
 
-/// Hashes of a message of so many bytes.
+/// Hashes of a message of this many bytes.
 fn hashes(bytes: usize) -> u64 {
     (HEAD_BYTES + bytes + PADDING_BYTES).div_ceil(64) as u64
 }
@@ -156,7 +156,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         }
     }
 
-    /// Hashes of so many halves of a circuit.
+    /// Hashes of this many halves of a circuit.
     fn half_hashes(&self, halves: usize) -> u64 {
         let half = POSITION_BYTES + RANDOM_BYTES + self.chaining.half_bytes() + PADDING_BYTES;
         u64::from(halves > 0) + (halves * half.div_ceil(64)) as u64
@@ -214,7 +214,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     }
 }
 
-/// Commits to both labels of so many wires that belong to no one: for who wants to know what a
+/// Commits to both labels of this many wires that belong to no one: for who wants to know what a
 /// commitment takes.
 #[must_use]
 pub fn commit_to_wires(count: usize) -> Vec<u8> {
@@ -228,7 +228,7 @@ pub fn commit_to_wires(count: usize) -> Vec<u8> {
     commitments
 }
 
-/// Hashes so many labels that belong to no one: for who wants to know what a hash takes.
+/// Hashes this many labels that belong to no one: for who wants to know what a hash takes.
 #[must_use]
 pub fn hash_labels(count: u32) -> Hash {
     let oracle = Oracle::named([0; 16]);

@@ -54,7 +54,7 @@ pub struct Plan {
     cut: Cut,
 }
 
-/// What a cheating garbler's ways come to: each with at most two to minus so many bits.
+/// What a cheating garbler's ways come to: each with at most two to minus this many bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// To win by bad circuits.

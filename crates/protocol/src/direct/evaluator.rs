@@ -341,7 +341,7 @@ impl Frame {
         split.ok_or_else(|| self.should_be(self.used))
     }
 
-    /// Passes if the frame may end before a segment that needs so many bytes: no frame has come
+    /// Passes if the frame may end before a segment that needs this many bytes: no frame has come
     /// yet, or it is full. A garbler that sent less at a time could hold up a run for long.
     fn may_end(&self, needed: usize) -> Result<(), Error> {
         if self.length == 0 || self.used >= FRAME_BYTES {

@@ -65,7 +65,7 @@ impl<'f> Walk<'f> {
         self.work(program.inputs() + program.outputs().len());
     }
 
-    /// Counts a step of so many gates or bits.
+    /// Counts a step of this many gates or bits.
     pub(super) fn work(&mut self, amount: usize) {
         self.work = self.work.saturating_add(amount).saturating_add(1);
     }

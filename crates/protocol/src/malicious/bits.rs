@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-/// Bytes that hold so many bits.
+/// Bytes that hold this many bits.
 pub(crate) const fn bytes_for(bits: usize) -> usize {
     bits.div_ceil(8)
 }

@@ -47,7 +47,7 @@ const SMALLEST_DEGREE: u32 = 3;
 /// Columns of P that are summed by one table of 2^WINDOW sums.
 const WINDOW: usize = 4;
 
-/// The encoding of so many bits, M = \[I | P\].
+/// The encoding of this many bits, M = \[I | P\].
 #[derive(Clone, Debug)]
 pub(crate) struct Encoding {
     bits: usize,

@@ -18,7 +18,7 @@ use tacit_circuit::{CircuitError, Component};
 /// Bits of the MAC and its key.
 pub(crate) const MAC_BITS: usize = 64;
 
-/// Input bits that the garbler adds for a result of so many bits: k, then p.
+/// Input bits that the garbler adds for a result of this many bits: k, then p.
 pub(crate) const fn added_inputs(result_bits: usize) -> usize {
     match result_bits {
         0 => 0,
@@ -26,7 +26,7 @@ pub(crate) const fn added_inputs(result_bits: usize) -> usize {
     }
 }
 
-/// Bits that the evaluator returns for a result of so many bits.
+/// Bits that the evaluator returns for a result of this many bits.
 pub(crate) const fn returned_bits(result_bits: usize) -> usize {
     match result_bits {
         0 => 0,
@@ -34,13 +34,13 @@ pub(crate) const fn returned_bits(result_bits: usize) -> usize {
     }
 }
 
-/// The logarithm to base two of the probability with which a changed result of so many bits passes
+/// The logarithm to base two of the probability with which a changed result of this many bits passes
 /// its MAC.
 pub(crate) fn forging_log2(result_bits: usize) -> f64 {
     (result_bits.div_ceil(MAC_BITS) as f64).log2() - MAC_BITS as f64
 }
 
-/// The component that masks a result of so many bits: its inputs are f, k and p.
+/// The component that masks a result of this many bits: its inputs are f, k and p.
 pub(crate) fn component(result_bits: usize) -> Result<Component, CircuitError> {
     let builder = Builder::new();
     let f = builder.bus("f", result_bits);

@@ -79,7 +79,7 @@ pub(super) enum Stage {
     AwaitingBodies(Incoming),
     /// The results to generator and evaluator, of which none is sent.
     Keeping([Vec<u8>; 2]),
-    /// To generator and evaluator; so many are sent.
+    /// To generator and evaluator; this many are sent.
     SendingResults([Vec<u8>; 2], usize),
     Done,
 }

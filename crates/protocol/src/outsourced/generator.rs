@@ -220,7 +220,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         })
     }
 
-    /// Circuits from `done` on that are worked on together, when each has so many bytes.
+    /// Circuits from `done` on that are worked on together, when each has this many bytes.
     fn group(&self, done: usize, bytes: usize) -> Range<usize> {
         /// Bytes for which a thread is worth its start.
         const THREAD_BYTES: usize = 1 << 18;

@@ -74,7 +74,7 @@ fn cheated(cheat: Cheat) -> Error {
     Misbehaviour::CheatedOutsourced(cheat).into()
 }
 
-/// A masked result of so many bits, as the cloud returns it.
+/// A masked result of this many bits, as the cloud returns it.
 fn read_masked(payload: &[u8], bits: usize) -> Result<Zeroizing<Vec<bool>>, Error> {
     let kind = Kind::OutsourcedResult;
     exactly(kind, payload, bytes_for(bits))?;

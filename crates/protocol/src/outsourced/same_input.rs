@@ -22,7 +22,7 @@ pub(super) struct InputHash {
 }
 
 impl InputHash {
-    /// The matrix of so many rows and columns that `seed` names.
+    /// The matrix of this many rows and columns that `seed` names.
     pub(super) fn new(seed: &[u8; 32], rows: usize, columns: usize) -> Self {
         debug_assert!(rows <= 128);
         let mut drawn = vec![Block::ZERO; columns];

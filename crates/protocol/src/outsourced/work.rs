@@ -67,7 +67,7 @@ pub fn circuit_and_gates(function: &Function) -> Result<u64, Error> {
     Ok(ands)
 }
 
-/// The component that masks a result of so many bits, if there is one.
+/// The component that masks a result of this many bits, if there is one.
 fn masking(bits: usize) -> Result<Option<Component>, Error> {
     let masking = (bits > 0).then(|| component(bits)).transpose();
     masking.map_err(|_| Error::ApiMisuse("a result that fits a circuit"))

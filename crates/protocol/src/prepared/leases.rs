@@ -58,7 +58,7 @@ pub enum LeasesAnswer {
 }
 
 impl Leases {
-    /// Greatest size of a message about so many kinds.
+    /// Greatest size of a message about this many kinds.
     #[must_use]
     pub fn max_bytes(kinds: usize) -> usize {
         1 + kinds * (4 + 16 * MAX_SPANS)
@@ -90,7 +90,7 @@ impl Leases {
         Ok(())
     }
 
-    /// Reads the message where so many instances of each kind may be named.
+    /// Reads the message where this many instances of each kind may be named.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Leases {
 }
 
 impl LeasesAnswer {
-    /// Greatest size of a message about so many kinds.
+    /// Greatest size of a message about this many kinds.
     #[must_use]
     pub fn max_bytes(kinds: usize) -> usize {
         1 + 8 * kinds
@@ -129,7 +129,7 @@ impl LeasesAnswer {
         }
     }
 
-    /// Reads the message about so many kinds.
+    /// Reads the message about this many kinds.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl Fields<'_> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Spans in order, so many instances in all.
+    /// Spans in order, this many instances in all.
     fn spans(&mut self, counts: &RangeInclusive<u64>) -> Result<Vec<Span>, Error> {
         let count = self.array().map(u32::from_le_bytes)? as usize;
         if count > MAX_SPANS {

@@ -38,7 +38,7 @@ pub struct GarblingLot<'a, S: Scheme> {
 }
 
 impl<'a, S: Scheme> GarblingLot<'a, S> {
-    /// A lot of `program`, an instance from each seed, garbled on so many threads. What is sent
+    /// A lot of `program`, an instance from each seed, garbled on this many threads. What is sent
     /// does not depend on their number.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Making OTs before they are used, where the extension does not make them with the choices.
 //!
 //! A [`Refill`] is one party's side: it moves the messages of its half of the source
-//! ([`tacit_ot::source`]) until so many OTs are there. Both parties refill for as many, which
+//! ([`tacit_ot::source`]) until this many OTs are there. Both parties refill for as many, which
 //! follows from what they agreed to run. Every message has one length, which the source says.
 
 use rand_core::CryptoRng;

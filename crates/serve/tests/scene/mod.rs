@@ -223,7 +223,7 @@ impl Scene {
         outcome
     }
 
-    /// A peer's order for so many runs of AES.
+    /// A peer's order for this many runs of AES.
     pub(crate) fn prepare(
         &self,
         session: &mut Session,

@@ -236,7 +236,7 @@ fn evaluators(session: &mut Session, we_are: Peer) -> Result<RunTicket, Error> {
     }
 }
 
-/// So many OTs that withstand a malicious peer, in which this party offers.
+/// This many OTs that withstand a malicious peer, in which this party offers.
 pub(super) fn offered_ots(
     session: &mut Session,
     tag: RunTag,
@@ -252,7 +252,7 @@ pub(super) fn offered_ots(
     Ok(ots)
 }
 
-/// So many OTs that withstand a malicious peer, in which this party chooses.
+/// This many OTs that withstand a malicious peer, in which this party chooses.
 pub(super) fn chosen_ots(
     session: &mut Session,
     tag: RunTag,

@@ -110,7 +110,7 @@ impl<'f> OutsourcedJob<'f> {
         self.scheme.unwrap_or_else(|| default_scheme(self.function))
     }
 
-    /// At a server: works on so many threads; the default is one.
+    /// At a server: works on this many threads; the default is one.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = threads;

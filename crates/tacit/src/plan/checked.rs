@@ -23,7 +23,7 @@ use crate::stock::{BatchVisitor, NAME_BYTES, with_batch_scheme};
 use crate::{BatchPreparation, Error};
 
 impl Candidate {
-    /// This candidate by `batch` under the scheme of `rung`, where so many runs are prepared
+    /// This candidate by `batch` under the scheme of `rung`, where this many runs are prepared
     /// together.
     ///
     /// # Errors

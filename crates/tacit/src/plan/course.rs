@@ -78,7 +78,7 @@ impl MeasuredLink {
         2.0 * self.delay
     }
 
-    /// Seconds that a message of so many bytes takes to go into the link.
+    /// Seconds that a message of this many bytes takes to go into the link.
     pub(super) fn going_in(&self, bytes: u64) -> f64 {
         let records = bytes.div_ceil(RECORD_BYTES).max(1);
         (bytes + records * RECORD_OVERHEAD_BYTES) as f64 * self.seconds_a_byte
@@ -124,7 +124,7 @@ impl Course {
     }
 
     /// Of a run of `batch`: two questions and their answers, one at a time. The evaluator works for
-    /// so many seconds on each answer.
+    /// this many seconds on each answer.
     pub(super) fn of_checked(
         outline: &batch::outline::Outline,
         [labels, recovery]: [f64; 2],

@@ -170,7 +170,7 @@ impl Planner {
         self
     }
 
-    /// Prepares for so many runs at once, 4096 unless told otherwise: under `batch` a run costs
+    /// Prepares for this many runs at once, 4096 unless told otherwise: under `batch` a run costs
     /// less the more of them are checked together.
     #[must_use]
     pub fn runs(mut self, runs: u64) -> Self {

@@ -41,7 +41,7 @@ pub(crate) struct OtNeed {
     pub(crate) is_bulk: bool,
 }
 
-/// From so many OTs on, a run that is made of OTs takes k = 4 where nobody knows the link: made
+/// From this many OTs on, a run that is made of OTs takes k = 4 where nobody knows the link: made
 /// with the checks they are no slower than with k = 2, and half as long (docs/benchmarks.md).
 const BULK_OTS: u64 = 4096;
 

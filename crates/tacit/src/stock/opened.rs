@@ -30,7 +30,7 @@ const EPOCH_BYTES: usize = 24;
 /// How long a session pauses before it tries again for what another has.
 pub(super) const RIGHT_PAUSE: Duration = Duration::from_millis(2);
 
-/// No honest party comes to so many epochs.
+/// No honest party comes to this many epochs.
 const MAX_EPOCH: u64 = 1 << 48;
 
 /// A stock that both parties have open, in the same epoch.

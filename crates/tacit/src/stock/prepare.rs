@@ -129,7 +129,7 @@ impl<'w> Preparation<'w> {
         by_functions.unwrap_or(SchemeId::HALF_GATES_TWO_CALL)
     }
 
-    /// Garbles on so many threads; the default is one.
+    /// Garbles on this many threads; the default is one.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = threads;

@@ -323,7 +323,7 @@ fn lacking(held: &LeasePool, kinds: &[ComponentDigest], needed: &[u64]) -> Vec<u
     lacking.collect()
 }
 
-/// Bounds of what is leased of each kind: what is lacking, and where something is, so many runs
+/// Bounds of what is leased of each kind: what is lacking, and where something is, this many runs
 /// more.
 fn bounds(lacking: &[u64], needed: &[u64], ahead: u64) -> Vec<RangeInclusive<u64>> {
     let kinds = lacking.iter().zip(needed);

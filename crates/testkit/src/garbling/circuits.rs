@@ -144,7 +144,7 @@ pub fn chain(length: u32) -> Circuit {
     of(2, inverted, vec![length + 1, length + 2])
 }
 
-/// Two layers of so many ANDs, the second of the first's neighbours, and the parity of all.
+/// Two layers of this many ANDs, the second of the first's neighbours, and the parity of all.
 fn wide_layers(width: u32) -> Circuit {
     let inputs = 64;
     let mut gates: Vec<Gate> = (0..width)

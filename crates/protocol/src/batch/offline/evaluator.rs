@@ -88,7 +88,7 @@ struct Group {
 impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
     PreparingEvaluator<'a, 'f, S, C>
 {
-    /// A preparation of `batch`, whose executions go to `keep`, on so many threads.
+    /// A preparation of `batch`, whose executions go to `keep`, on this many threads.
     ///
     /// # Errors
     ///

@@ -78,7 +78,7 @@ struct Group {
 impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>>
     PreparingGarbler<'a, 'f, S, C>
 {
-    /// A preparation of `batch`, whose executions go to `keep`, on so many threads. What is sent
+    /// A preparation of `batch`, whose executions go to `keep`, on this many threads. What is sent
     /// does not depend on their number.
     ///
     /// # Errors

@@ -89,7 +89,7 @@ enum State {
 }
 
 impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
-    /// An execution with the evaluator's input bits, in port order, on so many threads. `seed` is
+    /// An execution with the evaluator's input bits, in port order, on this many threads. `seed` is
     /// random, secret and used for this run alone.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ pub struct ReadyExecution {
 }
 
 impl GarblerExecution {
-    /// Makes the execution again, on so many threads: its circuits are garbled for their
+    /// Makes the execution again, on this many threads: its circuits are garbled for their
     /// outputs' labels.
     #[must_use]
     pub fn ready<S: Scheme<Wire = Block>>(

@@ -163,7 +163,7 @@ fn header<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> Vec<u8> {
 
 /// What is done with a scheme whose tables may be sent before inputs are chosen.
 pub(crate) trait BatchVisitor {
-    /// What comes of it.
+    /// The result.
     type Output;
 
     /// Does it.

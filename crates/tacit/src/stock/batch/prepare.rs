@@ -110,7 +110,7 @@ impl<'w> BatchPreparation<'w> {
         self.scheme.unwrap_or_else(|| default_scheme(self.function))
     }
 
-    /// Garbles, or checks, on so many threads; the default is one.
+    /// Garbles, or checks, on this many threads; the default is one.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = threads;
