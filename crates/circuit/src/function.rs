@@ -261,7 +261,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// A plain circuit as a function of one call. `owner` says whose each input port is and
+    /// A plain circuit as a function of one call. `owner` says which party owns each input port and
     /// `recipient` who gets each output port; both are asked port by port.
     ///
     /// # Errors

@@ -81,50 +81,15 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     names.retain(|name| peer.is_none_or(|peer| name.peer == peer));
     names.retain(|name| role.is_none_or(|role| name.role == role));
     names.retain(|name| scheme.is_none_or(|scheme| name.scheme == scheme));
-    let destroys = match args.command {
-        StockCommand::NewEpoch => Some("new-epoch"),
-        StockCommand::Drop { .. } => Some("drop"),
-        _ => None,
-    };
-    if let Some(command) = destroys {
-        if peer.is_none() {
-            return Err(Failure::Usage(format!(
-                "{command} takes effect for one peer; say which by --peer"
-            )));
-        }
-        if names.is_empty() {
-            return Err(Failure::Usage(
-                "there is no such stock with this peer, so that nothing is to be destroyed; `tacit \
-                 stock list` lists those that there are"
-                    .to_owned(),
-            ));
-        }
+    check_destruction(&args.command, peer.is_some(), &names)?;
+    if let StockCommand::Drop { component } = &args.command {
+        let (stock, told) = drop::drop_component(&stocks, &names, component)?;
+        return print(&config, args.json, &[stock], vec![told], [&[], &[]]);
     }
-    let each = |tell: &dyn Fn(&StockName) -> Result<Told, Failure>| {
-        names.iter().map(tell).collect::<Result<Vec<_>, _>>()
-    };
-    let told = match &args.command {
-        StockCommand::Drop { component } => {
-            let (stock, told) = drop::drop_component(&stocks, &names, component)?;
-            return print(&config, args.json, &[stock], vec![told], [&[], &[]]);
-        }
-        StockCommand::List => each(&|name| Ok(list(&stocks.summary(name)?)))?,
-        StockCommand::Check => each(&|name| check(&stocks, name))?,
-        StockCommand::Compact => each(&|name| {
-            let freed = stocks.compact(name)?;
-            let text = format!("freed {}\n", shown_bytes(freed));
-            Ok((text, json!({ "freed_bytes": freed })))
-        })?,
-        // Chains and tries are no stocks, and these commands have been answered.
-        StockCommand::DropChain { .. } | StockCommand::Allow { .. } | StockCommand::ClearTries => {
-            Vec::new()
-        }
-        StockCommand::NewEpoch => each(&|name| {
-            stocks.end_epoch(name)?;
-            let text = "destroyed; the next preparation begins a new epoch\n".to_owned();
-            Ok((text, json!({ "destroyed": true })))
-        })?,
-    };
+    let told = names
+        .iter()
+        .map(|name| carry_out(&args.command, &stocks, name));
+    let told = told.collect::<Result<Vec<_>, _>>()?;
     let damaged = told.iter().any(|(_, json)| is_damaged(json));
     let mut chains = match args.command {
         StockCommand::List | StockCommand::Check => stocks.chains()?,
@@ -154,6 +119,51 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     match damaged {
         true => Err(Failure::Damaged),
         false => Ok(()),
+    }
+}
+
+/// Refuses to destroy anything where no peer is named, or where there is nothing.
+fn check_destruction(
+    command: &StockCommand,
+    has_peer: bool,
+    names: &[StockName],
+) -> Result<(), Failure> {
+    let name = match command {
+        StockCommand::NewEpoch => "new-epoch",
+        StockCommand::Drop { .. } => "drop",
+        _ => return Ok(()),
+    };
+    if !has_peer {
+        return Err(Failure::Usage(format!(
+            "{name} takes effect for one peer; say which by --peer"
+        )));
+    }
+    match names.is_empty() {
+        true => Err(Failure::Usage(
+            "there is no such stock with this peer, so that nothing is to be destroyed; `tacit \
+             stock list` lists those that there are"
+                .to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Does to one stock what the command says, and what is told of it.
+fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Result<Told, Failure> {
+    match command {
+        StockCommand::Check => check(stocks, name),
+        StockCommand::Compact => {
+            let freed = stocks.compact(name)?;
+            let text = format!("freed {}\n", shown_bytes(freed));
+            Ok((text, json!({ "freed_bytes": freed })))
+        }
+        StockCommand::NewEpoch => {
+            stocks.end_epoch(name)?;
+            let text = "destroyed; the next preparation begins a new epoch\n".to_owned();
+            Ok((text, json!({ "destroyed": true })))
+        }
+        // The others are of components, chains and tries, and have been answered.
+        _ => Ok(list(&stocks.summary(name)?)),
     }
 }
 

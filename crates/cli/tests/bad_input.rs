@@ -105,6 +105,7 @@ fn secrets_stay_out_of_errors() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one list of mistakes")]
 fn usage_errors_exit_with_2() {
     let parties = Parties::new();
     let [peer, own] = parties.fingerprints();

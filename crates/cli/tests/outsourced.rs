@@ -65,6 +65,7 @@ impl Parties {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn a_map_is_kept_between_processes() {
     let parties = Parties::new();
     let tablet = parties.fingerprints[3].clone();
@@ -174,6 +175,7 @@ fn a_run_of_three_without_state() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn what_is_missing_is_said_before_anyone_is_met() {
     let parties = Parties::new();
     let [generator, cloud, phone, _] = parties.fingerprints.each_ref().map(String::as_str);

@@ -35,6 +35,7 @@ fn blocks(page: &str) -> Vec<(String, String)> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn three_organisations_follow_the_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();

@@ -105,6 +105,7 @@ fn what_was_prepared_is_there_for_later_runs_and_used_once() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn a_stock_can_be_listed_checked_compacted_and_ended() {
     let parties = Parties::new();
     for ended in prepare(&parties, &["--component", "aes-round@5", "--ots", "1"]) {

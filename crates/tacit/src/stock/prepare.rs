@@ -26,11 +26,11 @@ use crate::{Error, OtExtension, Session};
 #[derive(Clone)]
 pub(crate) struct KindLevel {
     /// What people call it.
-    name: String,
+    pub(super) name: String,
     /// The component; nothing for OTs.
-    component: Option<Component>,
+    pub(super) component: Option<Component>,
     /// Instances that are to be there, unspent.
-    level: u64,
+    pub(super) level: u64,
 }
 
 impl KindLevel {

@@ -166,6 +166,7 @@ impl<'f> Trio<'f> {
     }
 
     /// Runs to the end of all. `cheater`'s messages are given to `rewrite` before they leave.
+    #[expect(clippy::too_many_lines, reason = "one loop over three parties")]
     pub(super) fn run(&mut self, cheater: Option<Peer>, rewrite: Rewrite<'_>) -> Ended {
         let mut parties: [&mut dyn ThreeParty; 3] =
             [&mut self.generator, &mut self.evaluator, &mut self.cloud];

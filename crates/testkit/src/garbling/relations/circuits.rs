@@ -72,6 +72,7 @@ pub fn shapes() -> Vec<Shape> {
 }
 
 /// Circuits of both kinds of gates.
+#[expect(clippy::too_many_lines, reason = "one list of circuits")]
 fn mixed() -> Vec<Shape> {
     use Gate::{And, Inv, Xor};
     let shape = |name: &str, inputs, gates: &[Gate], outputs: &[Wire]| {
