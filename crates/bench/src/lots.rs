@@ -67,7 +67,7 @@ impl Row for LotFigures {
 }
 
 const COMPONENT: &str = "aes-128";
-/// Instances of a lot: 52 MB of tables, so that threads start seldom beside what they do.
+/// Instances of a lot: 52 MB of tables, so that the start of threads is little of the time.
 const INSTANCES: usize = 256;
 const INSTANCES_QUICK: usize = 32;
 

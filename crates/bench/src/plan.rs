@@ -1,4 +1,4 @@
-//! What `tacit plan` predicts beside what runs take, and whether its choice is the fastest.
+//! What `tacit plan` predicts next to what runs take, and whether its choice is the fastest.
 //!
 //! For each function all cuts of its problem are run by `prepared`, and by `direct` the one that is
 //! predicted to be the fastest, over the same links. A cut is prepared once for all links, without
@@ -20,7 +20,7 @@ use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
 use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
 
-/// A prediction beside what was measured. Times are the evaluator's, online.
+/// A prediction next to what was measured. Times are the evaluator's, online.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanFigures {
     /// The function that was asked for.

@@ -1,4 +1,4 @@
-//! Functions under `prepared` beside `naive`: the tables of CompGC's experiment again.
+//! Functions under `prepared` next to `naive`: the tables of CompGC's experiment again.
 //!
 //! CompGC (Groce, Ledger, Malozemoff, Yerukhimovich), Table 2: the evaluator's time from its first
 //! online byte to its result, where what is prepared lies on disk. `naive` sends the tables online;

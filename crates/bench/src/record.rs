@@ -55,13 +55,13 @@ pub enum Figures {
     Authenticated(Box<AuthenticatedFigures>),
     /// Components garbled for the stock.
     Lot(LotFigures),
-    /// A function under `prepared` beside `naive`.
+    /// A function under `prepared` next to `naive`.
     Prepared(Box<PreparedFigures>),
     /// A function under `batch`.
     Batch(Box<BatchFigures>),
     /// A function under `outsourced`.
     Outsourced(Box<OutsourcedFigures>),
-    /// A prediction beside what was measured.
+    /// A prediction next to what was measured.
     Plan(Box<PlanFigures>),
     /// A service under load.
     Serve(Box<ServeFigures>),

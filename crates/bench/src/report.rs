@@ -1,7 +1,7 @@
 //! The report: records made into one page for people.
 //!
-//! [`Report::of`] takes records of any runs, the last of each case, and lays them beside what the
-//! papers published and beside the physical limit. [`Report::html`] is one file that needs nothing
+//! [`Report::of`] takes records of any runs, the last of each case, and puts them next to what
+//! the papers published and the physical limit. [`Report::html`] is one file that needs nothing
 //! from outside; [`Report::markdown`] is the same for a repository, its pictures apart.
 
 mod advice;

@@ -1,7 +1,7 @@
 //! Garbling and evaluating, on one thread, under each scheme of the ladder, and, for comparison,
 //! under what no protocol offers: fixed-key and privacy-free garbling.
 //!
-//! Beside each time stands the share of it that its cipher calls would take at the speed of the
+//! Next to each time stands the share of it that its cipher calls would take at the speed of the
 //! bare AES kernels, measured around it in the same run: 100 % is the ceiling. Bytes and calls are
 //! counted, not measured.
 

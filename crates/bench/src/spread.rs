@@ -69,7 +69,7 @@ impl Spread {
     }
 }
 
-/// The mean of samples, where a published table has one: no median can be set beside it.
+/// The mean of samples, where a published table has one: no median can be compared with it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mean {
     /// The mean.

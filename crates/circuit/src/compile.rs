@@ -26,7 +26,7 @@ use schedule::Schedule;
 impl Program {
     /// Compiles a circuit.
     ///
-    /// Takes about 34 bytes of memory a gate beside the circuit and the program, and time linear
+    /// Takes about 34 bytes of memory a gate in addition to the circuit and the program, and time linear
     /// in the number of gates.
     #[must_use]
     pub fn compile(circuit: &Circuit) -> Self {

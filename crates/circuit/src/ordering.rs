@@ -25,7 +25,7 @@
 //! # Cost
 //!
 //! Three passes over the gates. What is kept takes 12 bytes a XOR gate, 4 an AND gate and 16 a
-//! translation; 8 a XOR gate and 13 a slot beside that while it is computed.
+//! translation; 8 a XOR gate and 13 a slot in addition while it is computed.
 
 mod phi;
 mod plan;

@@ -469,7 +469,7 @@ fn an_index_too_short_for_its_table_panics() {
     let _ = table.lookup(&UInt::constant(&builder, 2, 0));
 }
 
-/// What the operations cost, beside the ceilings of the field's own circuits.
+/// What the operations cost, next to the ceilings of the field's own circuits.
 #[test]
 fn gate_table() {
     let quotient = |width, signed| {

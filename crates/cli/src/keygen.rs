@@ -50,7 +50,7 @@ pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Fai
     crate::print(format!("{fingerprint}\n").as_bytes())
 }
 
-/// Beside the configuration, in a folder that is made if it is not there.
+/// Next to the configuration, in a folder that is made if it is not there.
 fn usual(config: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = config::folder_of(&config::file(config)?);
     fs::create_dir_all(&folder).map_err(|error| Failure::write(&folder, &error))?;

@@ -305,7 +305,7 @@ pub(crate) fn fingerprint(
     })
 }
 
-/// This party's identity file: `given`, or the one that the configuration names, or the one beside
+/// This party's identity file: `given`, or the one that the configuration names, or the one next to
 /// the configuration or in the usual place.
 ///
 /// # Errors

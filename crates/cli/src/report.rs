@@ -19,7 +19,7 @@ pub(crate) const JSON_VERSION: u32 = 1;
 /// The connection without TLS, wherever a fingerprint would stand.
 pub(crate) const UNAUTHENTICATED: &str = "nobody in particular (plain loopback, not authenticated)";
 
-/// What is said of a run beside its results.
+/// What is said of a run, apart from its results.
 pub(crate) struct Setting<'a> {
     pub(crate) function: &'a Function,
     /// The program that it is of, if it is of one.

@@ -266,7 +266,7 @@ impl Channel {
     }
 
     /// Bounds all waits from now on together, whatever the timeout of each: a peer that is
-    /// slow at everything cannot go on for ever. `None` takes the bound away.
+    /// slow at everything cannot go on forever. `None` takes the bound away.
     pub fn set_time_limit(&mut self, limit: Option<Duration>) {
         let begun = Instant::now();
         self.limit = limit.map(|limit| TimeLimit { limit, begun });

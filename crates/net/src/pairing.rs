@@ -51,7 +51,7 @@ const CODE_TIME: Duration = Duration::from_secs(600);
 /// How long a party that is refused is given to hear why.
 const REFUSAL_TIME: Duration = Duration::from_secs(2);
 
-/// The pause before a relay is joined again, after somebody came in vain.
+/// The pause before a relay is joined again, after a peer failed.
 const REJOIN_PAUSE: Duration = Duration::from_millis(200);
 
 const OFFER: u8 = 1;
@@ -306,7 +306,7 @@ impl Inviter {
     }
 
     /// Waits at `listener`, until the invitation expires, for the party that knows its secret.
-    /// Nobody else uses it up or ends the wait; who comes in vain is told to `refused`.
+    /// Nobody else uses it up or ends the wait. Calls `refused` for each peer that fails.
     ///
     /// # Errors
     ///

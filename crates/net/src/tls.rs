@@ -104,7 +104,7 @@ impl Listener {
 
     /// Waits until somebody connects whose fingerprint is one of `allowed`. Nobody else ends the
     /// wait: a connection that fails is refused and told to `refused` with its reason and where
-    /// it was from, while others are accepted beside it, each within
+    /// it was from, while others are accepted, each within
     /// [`Settings::handshake_timeout`]. A handshake that has begun in time may end a little later.
     ///
     /// # Errors
@@ -126,7 +126,7 @@ impl Listener {
     }
 }
 
-/// A socket to which several parties connect, one after another and beside each other.
+/// A socket to which several parties connect, one after another or at the same time.
 pub struct Door {
     listening: Listening,
     reception: Reception,
@@ -164,8 +164,8 @@ impl Door {
     }
 
     /// The next party that has connected and proved who it is, and where it is from; waits for
-    /// `pause` at most. Handshakes go on beside each other, also between calls, each within
-    /// [`Settings::handshake_timeout`]; one that fails is told to `refused`.
+    /// `pause` at most. Handshakes run at the same time, also between calls, each within
+    /// [`Settings::handshake_timeout`]; calls `refused` for one that fails.
     pub fn next(
         &mut self,
         pause: Duration,
@@ -229,7 +229,7 @@ pub(crate) fn pairing_server(
 
 impl Listener {
     /// Waits for the first party of which `complete` makes something. Handshakes and `complete` run
-    /// beside each other, each within its own time; one that fails is told to `refused`.
+    /// beside each other, each within its own time; calls `refused` for one that fails.
     pub(crate) fn accept_pairing<T: Send + 'static>(
         &self,
         identity: &Identity,

@@ -246,7 +246,7 @@ fn parse(head: &[u8], name: &str) -> Option<Option<Asked>> {
 }
 
 /// Whether a request for this host is for the one called `name`: it says so, or it names an
-/// address, which nobody else can lead here.
+/// address, which no other name can lead here.
 fn is_own(asked: &[u8], name: &str) -> bool {
     let Ok(asked) = std::str::from_utf8(asked) else {
         return false;

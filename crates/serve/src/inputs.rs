@@ -86,7 +86,7 @@ where
     }
 }
 
-/// A JSON object in a file, which is read for every run: whoever replaces it does so whole, by
+/// A JSON object in a file, which is read for every run. Replace it whole, by
 /// renaming.
 #[derive(Clone, Debug)]
 pub struct FromFile(pub PathBuf);

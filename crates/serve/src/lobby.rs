@@ -150,7 +150,7 @@ impl<L> Lobby<L> {
         {
             return Lent::Unclaimed(link);
         }
-        // Whoever claimed it gives it back, whole or not, when its run ends, which is bounded.
+        // The run that claimed it gives it back when it ends, whole or not; its time is bounded.
         let back = self.wait(None, |state| match state.places.remove(&key) {
             Some(LentLink::Back(link)) => Some(link),
             Some(other) => {

@@ -36,7 +36,7 @@ impl Storage for Disk {
     fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(folder)? {
-            // What is not UTF-8 is none of ours.
+            // A name that is not UTF-8 is not ours.
             names.extend(entry?.file_name().into_string());
         }
         names.sort_unstable();

@@ -173,7 +173,7 @@ impl Preparation {
         &self.stock
     }
 
-    /// Destroys the stock, its keys first. Whoever waits for this right finds nothing afterwards.
+    /// Destroys the stock, its keys first. A process that waits for this right finds nothing afterwards.
     ///
     /// # Errors
     ///

@@ -423,7 +423,7 @@ fn meet_kind(
 ) -> Result<Vec<Span>, StockError> {
     let kind = theirs.kind;
     let ours = own(records, kind, record)?;
-    // Whoever published fewer has the rest pending, or has lost it.
+    // A party that published fewer has the rest pending, or has lost it.
     let (ahead, behind) = (theirs.published, ours.published);
     let (mut own_rest, mut their_rest) = (&ours.pending[..], &theirs.pending[..]);
     if ahead >= behind {

@@ -45,7 +45,7 @@ pub struct Stocks {
 }
 
 impl Stocks {
-    /// Opens the folder, and makes it where there is none.
+    /// Opens the folder, and makes it if it does not exist.
     ///
     /// # Errors
     ///

@@ -34,7 +34,7 @@ pub trait Storage: Send + Sync + fmt::Debug {
     fn remove_folder(&self, folder: &Path) -> io::Result<()>;
     /// Takes a lock that ends with the guard or with the process; `None` where another has it.
     fn try_lock(&self, file: &Path) -> io::Result<Option<Box<dyn Send + Sync>>>;
-    /// Opens the index in a file, and makes it where there is none.
+    /// Opens the index in a file, and makes the file if it does not exist.
     fn open_index(&self, file: &Path) -> io::Result<Box<dyn Index>>;
 }
 

@@ -58,7 +58,7 @@ pub enum SecurityScope {
     /// Over this session's runs alone: nobody counts the runs that a peer does not finish, and a
     /// peer may try again as often as it likes.
     ThisRun,
-    /// Over all runs of the protocol with the peer in this role, for ever.
+    /// Over all runs of the protocol with the peer in this role, forever.
     AllRuns {
         /// The s that the run was made at: higher than what was asked for where the peer did not
         /// finish earlier tries.

@@ -1,4 +1,4 @@
-//! Plans beside runs: bytes are exact, the choice is made from what is in stock, and nothing weaker
+//! Plans compared with runs: bytes are exact, the choice is made from what is in stock, and nothing weaker
 //! than was asked for is ever chosen.
 
 use std::collections::BTreeMap;

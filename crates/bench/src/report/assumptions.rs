@@ -1,4 +1,4 @@
-//! What an assumption costs: garbling schemes beside the ceiling, and beside the tables of *Fast
+//! What an assumption costs: garbling schemes next to the ceiling and the tables of *Fast
 //! Garbling of Circuits Under Standard Assumptions*.
 
 use super::chart::{Bar, Bars};
@@ -187,7 +187,7 @@ fn backends(all: &[&SchemeFigures]) -> Grid {
 /// The paper's circuits by our names.
 const CIRCUITS: [&str; 3] = ["aes-128", "sha-256-compress", "min-cut-250k"];
 
-/// The tables of the paper beside ours.
+/// The tables of the paper next to ours.
 pub(super) fn published(records: &[Record]) -> Option<Section> {
     Section::new("fast-garbling", "Fast garbling's tables")
         .text(&format!(

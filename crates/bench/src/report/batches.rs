@@ -1,4 +1,4 @@
-//! Malicious batches in the report: beside what was published, and against their size.
+//! Malicious batches in the report: next to what was published, and against their size.
 
 use super::chart::{Line, Lines};
 use super::page::{Grid, Picture, Section, heads};

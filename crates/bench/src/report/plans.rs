@@ -1,4 +1,4 @@
-//! Plans in the report: what was predicted beside what was measured.
+//! Plans in the report: what was predicted next to what was measured.
 
 use super::page::{Grid, Section, heads};
 use crate::direct::full_name;

@@ -10,7 +10,7 @@ use crate::prepared::PreparedFigures;
 use crate::table::{mebibytes, short};
 use crate::{Figures, Record};
 
-/// `prepared` beside `naive` and beside CompGC's Table 2.
+/// `prepared` next to `naive` and CompGC's Table 2.
 pub(super) fn prepared(records: &[Record]) -> Option<Section> {
     let all = from_stock(records);
     let rows = all.iter().map(|of| {

@@ -139,7 +139,7 @@ fn netlist_of(gates: Sharing) -> Result<Netlist, CircuitError> {
 }
 
 /// The circuit of a netlist's gates, in their order; see [`finish`] for constants. The netlist's
-/// memory serves for the wires of what is written: beside it there is the circuit and no more.
+/// memory serves for the wires of what is written: apart from it there is only the circuit.
 pub(crate) fn circuit_of(
     netlist: Netlist,
     roots: &[Literal],

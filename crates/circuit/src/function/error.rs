@@ -200,7 +200,7 @@ pub enum FunctionError {
         /// What is wrong with it.
         error: Box<CircuitError>,
     },
-    /// A component's file that is not beside the function file.
+    /// A component's file that is not in the function file's folder or below.
     #[error(
         "component {component}: {path:?} does not name a file in the function file's folder or \
          below; put it there and name it relative to the folder, or read the function from a file"

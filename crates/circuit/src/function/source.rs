@@ -63,7 +63,7 @@ pub(super) enum ComponentSource {
         name: String,
         parameters: BTreeMap<String, Expression>,
     },
-    /// A circuit file beside the function file.
+    /// A circuit file next to the function file.
     File { path: String, order: BitOrder },
     /// A circuit that the builder was given.
     Given(Component),

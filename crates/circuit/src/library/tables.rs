@@ -71,7 +71,7 @@ pub fn median<'b>(values: &Array<UInt<'b>>) -> UInt<'b> {
 ///
 /// Sort-compare-shuffle (Huang, Evans and Katz, "Private set intersection: are garbled circuits
 /// better than custom protocols?", NDSS 2012): each party sorts its own set, the circuit merges
-/// the two, and an element of both then stands beside its like. Where only the number is shown,
+/// the two, and an element of both then stands next to its like. Where only the number is shown,
 /// counting takes the place of the shuffle, which hides the places of what is found.
 ///
 /// A list that is not in strictly ascending order gives a meaningless count: each party's machine

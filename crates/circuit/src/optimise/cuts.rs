@@ -11,7 +11,7 @@ use crate::netlist::{Literal, Netlist, Node};
 
 /// Most leaves of a cut.
 pub(super) const LEAVES: usize = 4;
-/// Most cuts that are kept for a node, beside the node itself.
+/// Most cuts that are kept for a node, apart from the node itself.
 const MOST_CUTS: usize = 10;
 /// Cuts that are kept at one time, 24 bytes each.
 const WINDOW_CUTS: usize = 1 << 22;

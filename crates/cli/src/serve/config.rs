@@ -331,7 +331,7 @@ impl Serve {
         })
     }
 
-    /// The same with paths of files beside `folder`.
+    /// The same with paths of files in `folder`.
     pub(crate) fn beside(&mut self, folder: &Path) {
         for served in &mut self.function {
             let files = [&mut served.inputs_file, &mut served.results_file];
@@ -346,7 +346,7 @@ impl Serve {
     }
 }
 
-/// A function's file beside `folder`; a name of the library stays.
+/// A function's file in `folder`; a name of the library stays.
 fn function_beside(name: &str, folder: &Path) -> String {
     match crate::function::is_in_library(name) {
         true => name.to_owned(),

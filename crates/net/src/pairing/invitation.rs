@@ -42,7 +42,7 @@ pub enum Route {
 
 /// What the inviting party gives to the other, over any way.
 ///
-/// Whoever reads it can take the other party's place until the codes are compared, once.
+/// Anyone who reads it can take the other party's place once, until the codes are compared.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Invitation {
     inviter: Fingerprint,

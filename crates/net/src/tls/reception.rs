@@ -1,7 +1,7 @@
 //! Waiting for one peer, or for several, among whoever connects.
 //!
-//! Handshakes run beside each other, each on a thread of its own and within its own time, so that
-//! one that is slow, silent or wrong holds up nobody else. There are at most [`MAX_HANDSHAKES`];
+//! Handshakes run at the same time, each on a thread of its own and within its own time, so that
+//! one that is slow, silent or wrong delays no other. There are at most [`MAX_HANDSHAKES`];
 //! where one more comes, the oldest of the address that has most of them is given up, so that a
 //! flood from few addresses gives way to itself, and one from many must bring as many in the time
 //! of one honest handshake to keep the peer out.

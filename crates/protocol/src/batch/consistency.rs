@@ -2,7 +2,7 @@
 //!
 //! Lindell–Riva 2015, section 3, with O(s) symmetric operations a circuit. The garbler's labels
 //! of circuit j are committed in pairs permuted by a secret m_j, and it opens positions x ⊕ m_j.
-//! Beside them it commits to s + 2 pairs (m_j ⊕ r_i, r_i).
+//! It also commits to s + 2 pairs (m_j ⊕ r_i, r_i).
 //!
 //! The circuits of an execution, in their bucket's order, form a chain. For neighbours a and b the
 //! garbler sends δ = m_a ⊕ m_b and for each i the sum of their first halves, whose sum with δ is

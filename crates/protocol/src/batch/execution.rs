@@ -34,7 +34,7 @@ const BROKEN: Error =
 /// them makes that so.
 pub trait Circuits<E> {
     /// The check set is about to be opened, or has been: from now on a garbler that leaves has
-    /// tried to cheat. Whoever counts tries does so durably before this returns.
+    /// tried to cheat. Tries are counted durably before this returns.
     ///
     /// # Errors
     ///

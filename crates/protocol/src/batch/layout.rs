@@ -32,7 +32,7 @@ use crate::Error;
 use crate::malicious::walk::Whole;
 use crate::session::RunTag;
 
-/// Bits of D, for each of which the evaluator has a wire beside those of its input.
+/// Bits of D, for each of which the evaluator has a wire, as for its input.
 pub(super) const KEY_BITS: usize = 128;
 
 /// Bytes of a lock.
@@ -170,7 +170,7 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
         })
     }
 
-    /// What its hashes are bound to. Whoever keeps executions keeps it beside them.
+    /// What its hashes are bound to. It is kept with the executions.
     #[must_use]
     pub fn name(&self) -> [u8; 16] {
         self.oracle.name()

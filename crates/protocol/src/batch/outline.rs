@@ -44,7 +44,7 @@ pub struct Outline {
     pub masked_result_bytes: Option<u64>,
     /// Circuits that the garbler garbles again, and the evaluator evaluates.
     pub circuits: u64,
-    /// Of the evaluator when the labels are there, beside evaluating.
+    /// Of the evaluator when the labels are there, apart from evaluating.
     pub labels: Hashing,
     /// Of the evaluator when the recovery labels are there.
     pub recovery: Hashing,

@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// All tries together, for ever, stay below what one batch promises: the sum to 2^20 tries, and
+    /// All tries together, forever, stay below what one batch promises: the sum to 2^20 tries, and
     /// its tail, below the integral of 1/(4 t^2).
     #[test]
     fn all_tries_together_stay_below_what_was_asked_for() {

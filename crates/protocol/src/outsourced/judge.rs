@@ -25,7 +25,7 @@ pub(super) struct HeldCopy {
     pub(super) own: Zeroizing<Vec<Block>>,
 }
 
-/// What comes of a circuit.
+/// The verdict on a circuit.
 pub(super) struct Judged {
     /// Its masked results, if it is evaluated.
     pub(super) masked: Option<Zeroizing<Vec<bool>>>,

@@ -16,7 +16,7 @@ use crate::party::{Progress, admit};
 pub enum Peer {
     /// Makes the garbled circuits.
     Generator,
-    /// The thin client, which has hands and no circuit.
+    /// The thin client. Its state machine does not know the circuit.
     Evaluator,
     /// Checks and evaluates the circuits in the evaluator's place.
     Cloud,

@@ -167,7 +167,7 @@ fn write_terms(terms: &Terms, nonce: &Nonce, state: Option<&ServerState>, messag
     }
 }
 
-/// What a peer's terms say beside ours: its nonce and, from generator or cloud, its state.
+/// What a peer's terms say in addition to ours: its nonce and, from generator or cloud, its state.
 ///
 /// # Errors
 ///

@@ -10,7 +10,7 @@
 //! | 16..48 | the evaluator's fingerprint; zero where links are not authenticated |
 //! | 48 | whom it is for: 1 the generator, 2 the cloud |
 //!
-//! Whoever reads that it is for the other server ends the run before anything of it is touched: two
+//! A server that reads that it is for the other one ends the run before anything of it is touched: two
 //! addresses that were mixed up cost nobody more than the run.
 
 use super::Peer;

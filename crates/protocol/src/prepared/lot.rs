@@ -21,7 +21,7 @@ use crate::{Error, Misbehaviour};
 pub const LOT_FRAME_BYTES: usize = 256 << 10;
 
 /// Instances are garbled together until they have this many bytes: enough for several threads,
-/// and little beside a lot.
+/// and little next to a lot.
 const TOGETHER_BYTES: usize = 8 << 20;
 
 /// The garbler's side of a lot.

@@ -95,7 +95,7 @@ impl<'a> ChoosingOts<'a> {
         }
     }
 
-    /// The evaluator's half beside its choices: the label t = q ⊕ bΔ of each.
+    /// The evaluator's half apart from its choices: the label t = q ⊕ bΔ of each.
     ///
     /// # Errors
     ///

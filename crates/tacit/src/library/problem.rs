@@ -3,7 +3,7 @@
 //! Larger components need fewer links and cost less online; smaller ones serve more functions. A
 //! [`Problem`] knows its cuts, each a function of the library with its parameters, so that whoever
 //! plans can choose by what is in stock. All cuts of a problem have the same inputs, owners,
-//! results and recipients, and give the same results: a test runs them beside each other.
+//! results and recipients, and give the same results: a test runs both and compares them.
 
 use std::collections::BTreeMap;
 

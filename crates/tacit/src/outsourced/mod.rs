@@ -66,7 +66,7 @@ struct ChainPlace {
     name: String,
     /// Who may use the values of a chain that this run begins, besides its evaluator.
     allowed: Vec<Fingerprint>,
-    /// Its values are for `allowed` and nobody else, whatever was said when it began.
+    /// Its values are for `allowed` alone, whatever was said when it began.
     is_exact: bool,
     /// A run may discard values of a chain that is there.
     replaces: bool,

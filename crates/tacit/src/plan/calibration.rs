@@ -76,7 +76,7 @@ impl Calibration {
         Ok(measured)
     }
 
-    /// What a run of `prepared` takes beside evaluation under a scheme, measured the first time
+    /// What a run of `prepared` takes apart from evaluation under a scheme, measured the first time
     /// that it is asked for.
     ///
     /// # Errors

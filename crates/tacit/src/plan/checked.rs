@@ -2,7 +2,7 @@
 //!
 //! Messages and hashes are exact ([`tacit_protocol::batch::outline`]). The work is what garbling,
 //! evaluating, a commitment and a hash take on this machine, each measured; what else there is to
-//! do beside them (generators, copies) is a few percent of it. All on one thread a party.
+//! do apart from them (generators, copies) is a few percent of it. All on one thread a party.
 
 use std::sync::Arc;
 use std::time::Instant;

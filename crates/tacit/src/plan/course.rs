@@ -30,7 +30,7 @@ pub struct Overhead {
 pub(super) struct StageWork {
     /// Of the garbler for a call of each component before its message leaves.
     pub(super) garbler: Vec<f64>,
-    /// Of the garbler once the evaluator has chosen, beside its calls.
+    /// Of the garbler once the evaluator has chosen, apart from its calls.
     pub(super) garbler_answer: f64,
     /// Of the evaluator for a call of each component once its message is there.
     pub(super) evaluator: Vec<f64>,

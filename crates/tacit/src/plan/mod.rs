@@ -23,7 +23,7 @@
 //! | `from_nothing` | the same of `authenticated` |
 //! | `course` | when which message is there, and the work in between |
 //! | `calibration` | what this machine takes, measured in less than a second |
-//! | `rehearsal` | a run of `prepared` in memory, to see what it takes beside evaluation |
+//! | `rehearsal` | a run of `prepared` in memory, to see what it takes apart from evaluation |
 //!
 //! **Exact**: bytes and messages, which follow from function, scheme and protocol
 //! (`tacit_protocol::outline`). **Measured**: the work on components, and what software adds to

@@ -1,4 +1,4 @@
-//! A run of `prepared` in memory, to see what it takes beside the evaluation of components: walking
+//! A run of `prepared` in memory, to see what it takes apart from the evaluation of components: walking
 //! the function, undoing the mask, following links, beginning and ending a call, decoding.
 //!
 //! Runs of four sizes, of a component without gates, give four numbers. Before each the thread
@@ -30,7 +30,7 @@ const WAIT: Duration = Duration::from_micros(300);
 /// Calls and bytes of a component of each size: eight links a call and byte, eight outputs a byte.
 const SIZES: [(u64, u64); 4] = [(2, 1), (64, 1), (64, 16), (2, 128)];
 
-/// What a run of `prepared` takes the evaluator beside evaluating components, in seconds.
+/// What a run of `prepared` takes the evaluator apart from evaluating components, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Handling {
     /// Of the run.

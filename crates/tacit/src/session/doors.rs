@@ -10,9 +10,9 @@ use web_time::Instant;
 use super::{Session, Side};
 use crate::Error;
 
-/// How long a door waits for a peer before it looks at what else there is.
+/// The pause between two looks for a peer.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long a peer that is turned away is given to hear it.
+/// Longest time to tell a peer that it is refused.
 const REFUSAL_TIME: Duration = Duration::from_millis(500);
 
 /// An address at which a peer connects.
@@ -34,7 +34,7 @@ impl Listener {
         self.0.local_address()
     }
 
-    /// Waits for `peer` to connect. Whoever else connects is refused, and the wait goes on.
+    /// Waits for `peer` to connect. Any other peer is refused, and the wait goes on.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl Listener {
     }
 }
 
-/// An address at which several peers connect, one after another and beside each other.
+/// An address at which several peers connect, one after another or at the same time.
 pub struct Door(tls::Door);
 
 /// A peer that has connected and proved who it is, and with whom there is no session yet.
@@ -108,8 +108,8 @@ impl Listener {
 }
 
 impl Door {
-    /// A session with each of `peers`, in their order, whichever comes first. Whoever comes twice,
-    /// or is no peer, is refused, and the wait goes on, for `connect_timeout` in all.
+    /// A session with each of `peers`, in their order, whichever comes first. A peer that comes
+    /// twice, or is not among them, is refused, and the wait goes on, for `connect_timeout` in all.
     ///
     /// # Errors
     ///
@@ -151,8 +151,8 @@ impl Door {
         self.0.local_address()
     }
 
-    /// The next peer, as `own`; waits for `pause` at most. Who fails to prove an allowed identity
-    /// in time is told to `refused`, and holds up nobody.
+    /// The next peer, as `own`; waits for `pause` at most. Calls `refused` for each peer that does
+    /// not prove an allowed identity in time. Other peers are not delayed.
     pub fn next(
         &mut self,
         own: &Fingerprint,

@@ -1,7 +1,7 @@
 //! The chains of kept values that this party has as a server of `outsourced`: as the generator with
 //! a cloud, or as the cloud with a generator.
 //!
-//! They lie in a folder of their own beside the stocks, since no garbling scheme and no Δ is
+//! They lie in a folder of their own next to the stocks, since no garbling scheme and no Δ is
 //! theirs.
 
 use std::path::PathBuf;

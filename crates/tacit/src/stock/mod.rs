@@ -80,7 +80,7 @@ pub struct Stocks {
 }
 
 impl Stocks {
-    /// Opens the folder, and makes it where there is none. No stock in it grows beyond
+    /// Opens the folder, and makes it if it does not exist. No stock in it grows beyond
     /// `max_bytes`.
     ///
     /// # Errors

@@ -13,7 +13,7 @@
 //! up to a given secret with probability 2^−[`MARGIN`] or less. Bit 0, the public select bit, is
 //! left out of all values.
 //!
-//! Relations that a scheme's page names and argues are declared beside the scheme, as
+//! Relations that a scheme's page names and argues are declared with the scheme, as
 //! [`tacit_garble::PublicRelation`].
 
 mod circuits;
