@@ -20,7 +20,7 @@ pub enum Awaited {
     Handshake,
     /// The first byte of the peer's next message, or the rest of its header.
     Message,
-    /// The rest of a message that has begun.
+    /// The rest of a message that has started.
     Rest {
         /// The message's kind.
         kind: u8,

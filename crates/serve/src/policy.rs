@@ -388,7 +388,7 @@ impl Policy {
         session.set_ot_extension(ours.ot_extension)
     }
 
-    /// Tells a session that this party has begun with a peer how OTs are made.
+    /// Tells a session that this party has started with a peer how OTs are made.
     pub(crate) fn set_own_ots(
         &self,
         session: &mut Session,

@@ -197,7 +197,7 @@ pub(crate) fn busy(seat: &Seat, what: &'static str, why: &str) -> Turn {
     Turn::Refuse(AbortReason::Busy, why.to_owned())
 }
 
-/// Why the peer may not run the offer now, if it may not; else its run has begun.
+/// Why the peer may not run the offer now, if it may not; else its run has started.
 pub(crate) fn may_run(seat: &Seat, offer: &Offer) -> Option<Turn> {
     let shared = seat.shared();
     if let Some(rate) = offer.rate

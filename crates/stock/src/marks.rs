@@ -375,7 +375,7 @@ fn check_meetings(epoch: &crate::records::EpochRecord, peer: &Marks) -> Result<(
 }
 
 /// Kinds that the peer has and this party does not: the peer can have published nothing of them,
-/// and may have begun a lot, whose numbers are not given again.
+/// and may have started a lot, whose numbers are not given again.
 fn absent(records: &Records<'_>, peer: &Marks) -> Result<Vec<AgreedKind>, StockError> {
     let mut kinds = Vec::new();
     for theirs in &peer.kinds {

@@ -56,7 +56,7 @@ impl Role {
 }
 
 /// The lifetime of one Δ. The number grows by at least one from epoch to epoch; the nonce tells
-/// apart two epochs that were begun under the same number.
+/// apart two epochs that were started under the same number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EpochId {
     /// 1 for the first.

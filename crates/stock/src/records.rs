@@ -85,7 +85,7 @@ pub(crate) struct ValueRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChainRecord {
     pub(crate) id: [u8; 16],
-    /// Attempts to run that were begun.
+    /// Attempts to run that were started.
     pub(crate) attempt: u64,
     /// The version up to which both parties have every value; 0 before the first.
     pub(crate) latest: u64,

@@ -81,7 +81,7 @@ fn another_function(field: &Field, identity: &Identity, _: &mut Vec<TcpStream>) 
     run(field, identity, 1);
 }
 
-/// Its own function, left as soon as it has begun.
+/// Its own function, left as soon as it has started.
 fn left_run(field: &Field, identity: &Identity, _: &mut Vec<TcpStream>) {
     let Some(mut session) = session(field, identity) else {
         return;

@@ -6,7 +6,7 @@
 //! | 4 | version, 1 |
 //! | 5 | extension: k, or 17 for silent |
 //! | 6 | 0 semi-honest, 1 malicious |
-//! | 7 | 1 if silent OT has begun, else 0 |
+//! | 7 | 1 if silent OT has started, else 0 |
 //! | 8..40 | session tag |
 //! | 40..56 | number of the first OT that is left; refills that are done; little-endian |
 //! | 56..64 | how many OTs are left |

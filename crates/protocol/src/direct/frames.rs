@@ -27,7 +27,7 @@ pub(super) fn max_frame_bytes<S: Scheme>(scheme: S, function: &Function) -> usiz
     FRAME_BYTES + segments.max().unwrap_or(0)
 }
 
-/// Where a walk stands within the call that was begun, and what it has behind it.
+/// Where a walk stands within the call that was started, and what it has behind it.
 #[derive(Default)]
 pub(super) struct Walk<'f> {
     program: Option<&'f Program>,
@@ -41,9 +41,9 @@ pub(super) struct Walk<'f> {
 pub(super) enum Stop<'f> {
     /// The next call is to be begun.
     Begin,
-    /// A segment of the call that was begun.
+    /// A segment of the call that was started.
     Segment(&'f Program, usize),
-    /// The end of the call that was begun, whose outputs are to be kept.
+    /// The end of the call that was started, whose outputs are to be kept.
     Finish(&'f Program),
 }
 
@@ -87,7 +87,7 @@ impl<'f> Walk<'f> {
         self.segment += 1;
     }
 
-    /// Ends the call that was begun.
+    /// Ends the call that was started.
     pub(super) fn finish(&mut self) {
         self.program = None;
     }

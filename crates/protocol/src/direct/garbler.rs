@@ -59,7 +59,7 @@ struct Streaming<'f, S: Scheme> {
     walk: Walk<'f>,
     ot: GarblerOt,
     results: Zeroizing<Vec<S::Wire>>,
-    /// The frame that was begun when the garbler gave way, and how much of it is filled.
+    /// The frame that was started when the garbler gave way, and how much of it is filled.
     frame: Vec<u8>,
     filled: usize,
 }

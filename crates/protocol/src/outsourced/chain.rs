@@ -184,7 +184,7 @@ macro_rules! both_ends {
                 self
             }
 
-            /// What it was begun with.
+            /// What it was started with.
             #[must_use]
             pub fn parameters(&self) -> Parameters {
                 self.head.parameters

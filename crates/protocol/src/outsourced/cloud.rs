@@ -43,7 +43,7 @@ use crate::{Error, Misbehaviour};
 pub enum CloudStart {
     /// A new one, whose keys come from OTs with the generator.
     NewChain(EvaluatorOt),
-    /// One that was begun before, forwarded and kept for this attempt.
+    /// One that was started before, forwarded and kept for this attempt.
     Chain(CloudChain),
 }
 

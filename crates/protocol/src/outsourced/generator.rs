@@ -39,7 +39,7 @@ use crate::setup::GarblerOt;
 pub enum GeneratorStart {
     /// A new one, whose keys come from OTs with the cloud.
     NewChain(GarblerOt),
-    /// One that was begun before, forwarded and kept for this attempt.
+    /// One that was started before, forwarded and kept for this attempt.
     Chain(GeneratorChain),
 }
 

@@ -17,7 +17,7 @@ pub struct ChainMarks {
     pub status: ChainStatus,
     /// What the parties called it when it began.
     pub id: [u8; 16],
-    /// Attempts to run that were begun.
+    /// Attempts to run that were started.
     pub attempt: u64,
     /// The version that is published; 0 before the first.
     pub latest: u64,

@@ -201,7 +201,7 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where such an attempt was begun before; [`StockError::NoChain`],
+    /// [`StockError::ApiMisuse`] where such an attempt was started before; [`StockError::NoChain`],
     /// [`StockError::ChainKilled`], [`StockError::Full`].
     pub fn begin_attempt(&self, attempt: u64, state: &[u8]) -> Result<(), StockError> {
         let record = self.live()?.ok_or_else(|| self.absent())?;

@@ -116,7 +116,7 @@ impl Stocks {
         let (why, id) = (found.why.clone(), found.id);
         // Not held while the disk is waited for: who has the chain is alone with it.
         drop(doomed);
-        // Another process may have dropped the chain, and begun a new one of this name since.
+        // Another process may have dropped the chain, and started a new one of this name since.
         let now = chain.marks()?;
         if id.is_none_or(|id| id == now.id) {
             chain.kill(&why)?;

@@ -5,7 +5,7 @@
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 0..8 | when it was begun, in seconds since 1970, little-endian |
+//! | 0..8 | when it was started, in seconds since 1970, little-endian |
 //! | 8..16 | the last hour that is counted, in hours since 1970 |
 //! | 16..208 | what was taken in each hour of a day, by the hour modulo 24 |
 
@@ -54,7 +54,7 @@ impl Usage {
             .taken
             .iter()
             .fold(0_u64, |sum, taken| sum.saturating_add(*taken));
-        // The current hour has only begun.
+        // The current hour has only started.
         let window = (HOURS as u64 - 1) * HOUR_S + now_s % HOUR_S;
         let covered = window.min(now_s.saturating_sub(self.begun_s));
         (taken, Duration::from_secs(covered))

@@ -51,7 +51,7 @@ pub fn no_relation<S: Scheme>(scheme: S) {
 pub(super) struct Part {
     pub(super) instance: u32,
     pub(super) circuit: Circuit,
-    /// The numbers in the scene of the wires that it was begun with.
+    /// The numbers in the scene of the wires that it was started with.
     pub(super) inputs: Vec<usize>,
     /// The number in the scene of each of the circuit's wires. An input that is translated first
     /// has another there.
