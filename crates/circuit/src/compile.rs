@@ -26,8 +26,8 @@ use schedule::Schedule;
 impl Program {
     /// Compiles a circuit.
     ///
-    /// Takes about 34 bytes of memory a gate in addition to the circuit and the program, and time linear
-    /// in the number of gates.
+    /// Takes about 34 bytes of memory a gate in addition to the circuit and the program, and time
+    /// linear in the number of gates.
     #[must_use]
     pub fn compile(circuit: &Circuit) -> Self {
         Self::compile_known(circuit, circuit.digest())

@@ -198,8 +198,8 @@ fn accept(args: &AcceptArgs, config: Option<&Path>) -> Result<(), Failure> {
     let ledger = own.ledger()?;
     let (name, address) = (&args.name, invitation.address());
     let place = match invitation.way() {
-        Way::Direct => format!("at {address}"),
-        Way::Relay => format!("by the relay at {address}"),
+        Route::Direct => format!("at {address}"),
+        Route::Relay => format!("by the relay at {address}"),
     };
     eprintln!(
         "waiting for {name} {place}, for {} s at most: `tacit pair invite`, which printed the \

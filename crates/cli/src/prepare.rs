@@ -26,7 +26,7 @@ use crate::report::{JSON_VERSION, pretty, shown_bytes};
 use crate::typed::Runnable;
 use crate::{cancel, function, run, stock};
 
-use batch::WantedBatch;
+use batch::BatchOrder;
 
 /// The first pause before the parties meet again; each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -44,7 +44,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let stocks = stock::open(args.stock.stock.as_deref(), &config)?;
     let order = match args.protocol {
         PrepareFor::Prepared => Order::components(args, &config)?,
-        PrepareFor::Batch => Order::Batch(Box::new(WantedBatch::new(args, &config)?)),
+        PrepareFor::Batch => Order::Batch(Box::new(BatchOrder::new(args, &config)?)),
     };
     if let Err(failure) = order.check_room(stock::limit_bytes(&config)) {
         // The other party may be there, and would wait for nothing.
@@ -104,8 +104,8 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
 
 /// What is to be prepared.
 enum Order {
-    Components(Box<Wanted>),
-    Batch(Box<WantedBatch>),
+    Components(Box<ComponentOrder>),
+    Batch(Box<BatchOrder>),
 }
 
 impl Order {
@@ -118,7 +118,9 @@ impl Order {
                     .to_owned(),
             ));
         }
-        Ok(Self::Components(Box::new(Wanted::new(args, config)?)))
+        Ok(Self::Components(Box::new(ComponentOrder::new(
+            args, config,
+        )?)))
     }
 
     /// Refuses an order that fits into no stock.
@@ -162,7 +164,7 @@ fn rest(pause: Duration, cancel: &CancelHandle) {
 }
 
 /// The components that the arguments ask for.
-struct Wanted {
+struct ComponentOrder {
     role: Role,
     rung: &'static Rung,
     function: Option<(tacit::Function, u64)>,
@@ -170,7 +172,7 @@ struct Wanted {
     ots: u64,
 }
 
-impl Wanted {
+impl ComponentOrder {
     fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
         let found = args.function.as_ref();
         let found = found.map(|name| function::find(name, &args.choice)?.runnable(&args.choice));

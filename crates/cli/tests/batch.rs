@@ -90,8 +90,8 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
         assert_eq!(ciphertext, "69c4e0d86a7b0430d8cdb78070b4c55a");
     }
     assert_eq!(usable(&parties, "b"), [0]);
-    // Without stock `batch` does not run, and what is as secure runs in its place where the protocol
-    // is left open. It has no fewer than 40 bits.
+    // Without stock `batch` does not run, and what is as secure runs in its place where the
+    // protocol is left open. It has no fewer than 40 bits.
     let open = ["--security", "malicious", "--cost"];
     for ended in run(&parties, "aes-128", [KEY, BLOCK], &open) {
         assert_eq!(ended.succeeded(), CIPHERTEXT);

@@ -183,8 +183,8 @@ fn seen(ended: &Ended) -> (i32, String, Vec<&str>) {
 }
 
 /// The attack of a generator that wants the split: it lies about one key, so that the evaluator
-/// finds generator and cloud at odds exactly if that circuit is checked, and leaves the cloud before
-/// that hears of it.
+/// finds generator and cloud at odds exactly if that circuit is checked, and leaves the cloud
+/// before that hears of it.
 #[test]
 fn no_process_shows_which_circuits_are_checked() {
     let scene = Scene::new();

@@ -1,5 +1,5 @@
-//! `tacit serve` as generator and as cloud: the page that shows it, clients in turn, and servers that
-//! are killed.
+//! `tacit serve` as generator and as cloud: the page that shows it, clients in turn, and servers
+//! that are killed.
 
 mod process;
 
@@ -167,8 +167,9 @@ impl Scene {
         let (name, other) = (KEYS[server], KEYS[1 - server]);
         let role = ["generator", "cloud"][server];
         let mut text = format!(
-            "identity = \"{name}.key\"\n[timeouts]\nmessage = \"20s\"\n[stock]\nfolder = \"{name}\"\n\
-             [serve]\nlisten = \"{}\"\nmetrics = \"\"\nrefusals = \"1000/1s\"\nmeeting = \"30s\"\n",
+            "identity = \"{name}.key\"\n[timeouts]\nmessage = \"20s\"\n[stock]\nfolder = \
+             \"{name}\"\n [serve]\nlisten = \"{}\"\nmetrics = \"\"\nrefusals = \
+             \"1000/1s\"\nmeeting = \"30s\"\n",
             self.ports[server]
         );
         for (peer, fingerprint) in KEYS.iter().zip(&self.fingerprints) {

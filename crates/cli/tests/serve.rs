@@ -284,8 +284,8 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
     tacit(parties.folder(), &absent).failed(2, &["absent.toml is not there", "--config FILE"]);
 }
 
-/// A server of three has no less than 40 bits against a malicious party, but by the option that says
-/// what that is for: neither at the start nor in a check.
+/// A server of three has no less than 40 bits against a malicious party, but by the option that
+/// says what that is for: neither at the start nor in a check.
 #[test]
 fn a_server_of_three_keeps_the_floor() {
     let parties = Parties::new();

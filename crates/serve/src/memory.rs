@@ -8,9 +8,9 @@
 //! | OTs that a source has made and that wait to be taken | 32 each | a session |
 //!
 //! `authenticated` has a source in each direction, and sources of its own in each role. Peers get
-//! silent OTs only where this party's configuration names them. Preparations are bounded by their own
-//! number. All peers together have a bound, and each has a share of it, so that none keeps the others
-//! out.
+//! silent OTs only where this party's configuration names them. Preparations are bounded by their
+//! own number. All peers together have a bound, and each has a share of it, so that none keeps the
+//! others out.
 
 use tacit::{Function, OtExtension, ProtocolId, Role};
 

@@ -595,8 +595,8 @@ impl Seat {
         true
     }
 
-    /// Counts the memory of the next run for this session, unless all sessions together, or those of
-    /// its peer, would then take more than these bytes.
+    /// Counts the memory of the next run for this session, unless all sessions together, or those
+    /// of its peer, would then take more than these bytes.
     ///
     /// # Errors
     ///

@@ -152,7 +152,7 @@ fn granted_run(
     }
 }
 
-/// Counts the memory of a run, if there is so much left; else why not.
+/// Counts the memory of a run, if enough is left; else why not.
 fn no_memory(
     seat: &Seat,
     policy: &Policy,

@@ -85,7 +85,8 @@ fn a_peers_share_is_no_less_than_a_run_and_no_more_than_all() {
     }
 }
 
-/// A peer that has as many sessions as it may takes its share of the memory, and others have theirs.
+/// A peer that has as many sessions as it may takes its share of the memory, and others have
+/// theirs.
 #[test]
 fn no_peer_holds_the_memory_of_all() {
     let scene = Scene::new(2);

@@ -173,7 +173,8 @@ impl Preparation {
         &self.stock
     }
 
-    /// Destroys the stock, its keys first. A process that waits for this right finds nothing afterwards.
+    /// Destroys the stock, its keys first. A process that waits for this right finds nothing
+    /// afterwards.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Plans compared with runs: bytes are exact, the choice is made from what is in stock, and nothing weaker
-//! than was asked for is ever chosen.
+//! Plans compared with runs: bytes are exact, the choice is made from what is in stock, and nothing
+//! weaker than was asked for is ever chosen.
 
 use std::collections::BTreeMap;
 use std::thread;

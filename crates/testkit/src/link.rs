@@ -1,5 +1,5 @@
-//! A channel that is open already, such as one over TLS to another process, whose messages leave as a
-//! test says.
+//! A channel that is open already, such as one over TLS to another process, whose messages leave as
+//! a test says.
 
 use std::io::IoSlice;
 use std::sync::{Arc, Mutex};

@@ -15,8 +15,8 @@ use tacit_testkit::tamper::{Fault, Tampering, TamperingSink};
 const TIMEOUT: Duration = Duration::from_millis(1500);
 const GARBLER_INPUT: u32 = 41;
 const EVALUATOR_INPUT: u32 = 40;
-/// Of this many faults of a message under a scheme the short part of the test takes one; schemes take
-/// others in turn.
+/// Of this many faults of a message under a scheme the short part of the test takes one; schemes
+/// take others in turn.
 const SAMPLED: usize = 5;
 
 /// Channels of both sides, of which the liar's commits `tampering` on its way out.

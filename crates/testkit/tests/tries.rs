@@ -179,8 +179,8 @@ fn a_garbler_that_leaves_after_the_cut_pays_for_each_try() {
     assert_eq!(plan.statistical_security_bits(), SECURITY_BITS);
 }
 
-/// A batch that is planned while another of the same peer is under way is planned as the later of two
-/// tries: a garbler gains nothing by trying side by side, here under two schemes.
+/// A batch that is planned while another of the same peer is under way is planned as the later of
+/// two tries: a garbler gains nothing by trying side by side, here under two schemes.
 #[test]
 fn batches_that_are_prepared_side_by_side_are_charged_one_after_the_other() {
     let folders = Arc::new(Folders::empty());

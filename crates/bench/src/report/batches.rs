@@ -21,7 +21,7 @@ pub(super) fn batches(records: &[Record]) -> Option<Section> {
         .text(
             "Many executions are garbled, checked and kept together; each then takes four messages \
              whose size does not depend on the circuit. The paper's figures are of 1024 executions \
-             at s = 40 on 9 threads at 2.9 GHz; here both parties share one machine, on so many \
+             at s = 40 on 9 threads at 2.9 GHz; here both parties share one machine, on this many \
              threads each. The larger the batch, the fewer circuits an execution takes: B are \
              evaluated, and M garbled in all.",
         )

@@ -55,7 +55,8 @@ pub(super) fn protocols() -> impl TypedValueParser<Value = Protocol> {
 pub(crate) struct MeetArgs {
     /// Wait for the peer at this address
     ///
-    /// Port 0 takes a free one and tells it. Without it and --connect, as tacit.toml says of the peer.
+    /// Port 0 takes a free one and tells it. Without it and --connect, as tacit.toml says of the
+    /// peer.
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "connect")]
     pub(crate) listen: Option<String>,
     /// Connect to the peer at this address

@@ -32,7 +32,8 @@ Without, one line in each of two terminals (identities from `tacit keygen`):
   `tacit inspect` shows each input's type.
 
   A program of the language has parties with names, and values of its own types: true or false,
-  texts as they are, variants by name, structs as JSON, tables as CSV whose first line names columns:
+  texts as they are, variants by name, structs as JSON, tables as CSV whose first line names \
+columns:
   tacit run pay.tacit --as acme … --input staff=@staff.csv --output means=means.csv
   tacit run match.tacit --as bob … --input ids=@customers.csv:id --public limit=10
 
@@ -49,9 +50,9 @@ machine must not see goes through `name=@FILE`, `name=-` or --input-file.
   tacit run aes-128-rounds --protocol prepared …
 
 The protocols `direct` and `prepared` are secure against semi-honest parties: both follow the \
-protocol. `authenticated` and `batch` are secure against a malicious party. `authenticated` runs any \
-function at once; `batch` runs what `tacit prepare --protocol batch` has put in stock and nothing \
-else, on both sides:
+protocol. `authenticated` and `batch` are secure against a malicious party. `authenticated` runs \
+any function at once; `batch` runs what `tacit prepare --protocol batch` has put in stock and \
+nothing else, on both sides:
   tacit run aes-128 --protocol authenticated …
   tacit run aes-128 --protocol batch …
   tacit run aes-128 --security malicious …   batch if it is in stock, else authenticated; refuses \
@@ -83,8 +84,8 @@ pub(crate) struct RunArgs {
     pub(crate) choice: FunctionArgs,
     /// Which role this party plays
     ///
-    /// Garbler or evaluator; under outsourced generator, evaluator or cloud. Without it, the one that
-    /// tacit.toml has for the peer.
+    /// Garbler or evaluator; under outsourced generator, evaluator or cloud. Without it, the one
+    /// that tacit.toml has for the peer.
     #[arg(long, value_enum, help_heading = MEETING)]
     pub(crate) role: Option<RunRoleArg>,
     /// Which party of a program this is, by its name there, in place of --role
@@ -96,8 +97,8 @@ pub(crate) struct RunArgs {
     pub(crate) outsourced: OutsourcedArgs,
     /// An input of this party: a value, `@FILE`, `@FILE.csv`, or `-` for standard input
     ///
-    /// Of a program also `@FILE.csv`, and `@FILE.csv:COLUMN` for one column. Values in arguments show
-    /// in the list of processes.
+    /// Of a program also `@FILE.csv`, and `@FILE.csv:COLUMN` for one column. Values in arguments
+    /// show in the list of processes.
     #[arg(long = "input", value_name = "NAME=VALUE", help_heading = VALUES)]
     pub(crate) inputs: Vec<String>,
     /// This party's inputs as a JSON object; `-` for standard input
@@ -107,9 +108,9 @@ pub(crate) struct RunArgs {
     #[arg(long = "output", value_name = "NAME=FILE.csv", value_parser = pair)]
     #[arg(help_heading = VALUES)]
     pub(crate) outputs: Vec<(String, String)>,
-    /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit inspect`
-    /// lists both. Unless given, half-gates with the hash that suits the function; both parties
-    /// name the same
+    /// The garbling scheme, or an assumption for the best scheme that needs no more;
+    /// `tacit inspect` lists both. Unless given, half-gates with the hash that suits the function;
+    /// both parties name the same
     #[arg(long, visible_alias = "assumption", value_name = "NAME")]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) scheme: Option<String>,
@@ -121,8 +122,8 @@ pub(crate) struct RunArgs {
     pub(crate) protocol: Option<Protocol>,
     /// What the protocol must withstand: semi-honest or malicious parties
     ///
-    /// semi-honest, malicious, or malicious-non-colluding of three parties; a protocol that does not
-    /// is refused.
+    /// semi-honest, malicious, or malicious-non-colluding of three parties; a protocol that does
+    /// not is refused.
     #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
     #[arg(help_heading = HOW)]
     pub(crate) security: ThreatModel,
@@ -194,7 +195,8 @@ pub(crate) struct OutsourcedArgs {
     /// Under outsourced: N circuits, of which the cloud evaluates two fifths and checks the
     /// others; 256 unless given, and 1 for parties that follow the protocol. All three name the
     /// same
-    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, hide_short_help = true, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) copies: Option<u32>,
     /// Under outsourced: allow fewer circuits or --security-bits than give 40 bits of statistical
     /// security. For measurements: whoever cheats may succeed
@@ -209,8 +211,8 @@ pub(crate) struct OutsourcedArgs {
     /// more later
     #[arg(long, hide_short_help = true, value_name = "FINGERPRINT|NAME")]
     pub(crate) allow: Vec<String>,
-    /// Under outsourced, at generator and cloud: let a function that saves a value without loading it
-    /// discard the one that the chain keeps
+    /// Under outsourced, at generator and cloud: let a function that saves a value without loading
+    /// it discard the one that the chain keeps
     #[arg(long, hide_short_help = true)]
     pub(crate) replace: bool,
     /// Under outsourced, at the evaluator: run only if both servers go on from this chain at this

@@ -41,7 +41,8 @@ impl Records {
             return Err(Malformed::NoUtf8 { line });
         }
         let mut records = Self {
-            // No cell is longer than it was in the file, so that this never moves and is never full.
+            // No cell is longer than it was in the file, so that this never moves and is never
+            // full.
             text: Zeroizing::new(vec![0; bytes.len() + 1]),
             ends: Vec::new(),
             lines: Vec::new(),

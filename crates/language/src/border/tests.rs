@@ -273,8 +273,7 @@ parties alice, bob;
 enum Answer { No, Yes }
 struct Vote { answer: Answer, weight: u8 }
 main(a: [Vote; 2] of alice sorted by weight, b: Answer of bob)
-    -> (same: bool to both, last: Answer to bob)
-{
+    -> (same: bool to both, last: Answer to bob) {
     let it = a[1];
     (it.answer == b, it.answer)
 }

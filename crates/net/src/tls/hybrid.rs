@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn each_part_of_the_secret_depends_on_its_part_of_the_share() {
-        // An attacker who breaks one of the two and replaces its part learns nothing of the other's.
+        // An attacker who breaks one of the two and replaces its part learns nothing of the
+        // other's.
         for (changed, same) in [(0, 32..64), (CIPHERTEXT_BYTES, 0..32)] {
             let client = GROUP.start().unwrap();
             let server = GROUP.start_and_complete(client.pub_key()).unwrap();

@@ -385,8 +385,9 @@ mod tests {
         }
         write_all(&mut there, b"second");
         assert_eq!(read_for(&mut here, long).unwrap(), b"second");
-        // A record in three parts, each followed by a wait that times out: its header cut, its body cut.
-        // `passed` counts from the first byte of the handshake, so that a cut is relative to it.
+        // A record in three parts, each followed by a wait that times out: its header cut, its body
+        // cut. `passed` counts from the first byte of the handshake, so that a cut is relative to
+        // it.
         let passed = here.transport.counter().received_bytes as usize;
         for cut in [3, 15] {
             allowed.store(passed + cut, Ordering::SeqCst);

@@ -16,7 +16,7 @@
 //!     receiver.refill(100_000)?;
 //!     let mut message = Vec::new();
 //!     loop {
-//!         // Over a network each half runs this loop alone: send, receive this many bytes, or stop.
+//!         // Over a network each half runs this loop alone: it sends, receives, or stops.
 //!         if receiver.next(rng, &mut message)? == Turn::Send {
 //!             sender.receive(&message)?;
 //!         } else if sender.next(rng, &mut message)? == Turn::Send {

@@ -36,8 +36,8 @@ pub const MAX_SECURITY_BITS: u8 = 80;
 /// Most executions of a batch.
 pub const MAX_EXECUTIONS: u64 = 1 << 12;
 
-/// By how much s is raised for a batch after `tries` that were started and not finished, so that all
-/// tries together, however many, succeed with at most two to minus s.
+/// By how much s is raised for a batch after `tries` that were started and not finished, so that
+/// all tries together, however many, succeed with at most two to minus s.
 ///
 /// A batch planned at s loses at most 3/4 · 2^−s, since each of three ways has 2^−(s+2). The first
 /// is planned at s; what is left for all further ones is 1/4 · 2^−s. Try t + 1 is planned at s +

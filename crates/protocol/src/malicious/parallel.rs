@@ -2,8 +2,8 @@
 
 use std::thread;
 
-/// What `work` makes of each item, in order, on this many threads. It is given an empty buffer, which
-/// a thread uses again for its next item.
+/// What `work` makes of each item, in order, on this many threads. It is given an empty buffer,
+/// which a thread uses again for its next item.
 pub(crate) fn map<T: Sync, R: Send>(
     threads: usize,
     items: &[T],

@@ -34,8 +34,8 @@ pub(crate) const fn returned_bits(result_bits: usize) -> usize {
     }
 }
 
-/// The logarithm to base two of the probability with which a changed result of this many bits passes
-/// its MAC.
+/// The logarithm to base two of the probability with which a changed result of this many bits
+/// passes its MAC.
 pub(crate) fn forging_log2(result_bits: usize) -> f64 {
     (result_bits.div_ceil(MAC_BITS) as f64).log2() - MAC_BITS as f64
 }

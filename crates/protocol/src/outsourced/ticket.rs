@@ -10,8 +10,8 @@
 //! | 16..48 | the evaluator's fingerprint; zero where links are not authenticated |
 //! | 48 | whom it is for: 1 the generator, 2 the cloud |
 //!
-//! A server that reads that it is for the other one ends the run before anything of it is touched: two
-//! addresses that were mixed up cost nobody more than the run.
+//! A server that reads that it is for the other one ends the run before anything of it is touched:
+//! two addresses that were mixed up cost nobody more than the run.
 
 use super::Peer;
 use crate::Misbehaviour;

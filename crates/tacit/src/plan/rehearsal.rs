@@ -1,5 +1,5 @@
-//! A run of `prepared` in memory, to see what it takes apart from the evaluation of components: walking
-//! the function, undoing the mask, following links, beginning and ending a call, decoding.
+//! A run of `prepared` in memory, to see what it takes apart from the evaluation of components:
+//! walking the function, undoing the mask, following links, beginning and ending a call, decoding.
 //!
 //! Runs of four sizes, of a component without gates, give four numbers. Before each the thread
 //! sleeps, as an evaluator does while it waits: what wakes up finds its caches cold.

@@ -193,8 +193,8 @@ impl CountedTry {
     }
 }
 
-/// A try that is counted before it begins, so that others that are planned meanwhile are charged for
-/// it. It is taken off where it is dropped and has not begun: the peer has learnt nothing.
+/// A try that is counted before it begins, so that others that are planned meanwhile are charged
+/// for it. It is taken off where it is dropped and has not begun: the peer has learnt nothing.
 #[must_use]
 pub(crate) struct PlannedTry {
     /// Tries that were unfinished when it was planned.

@@ -117,7 +117,8 @@ impl Instance {
         }
     }
 
-    /// log₂ of 1 / the probability that this many outputs, spread over all trees, are free of noise.
+    /// log₂ of 1 / the probability that this many outputs, spread over all trees, are free of
+    /// noise.
     fn noise_free(self, outputs: f64) -> f64 {
         -self.trees() * (-outputs / self.outputs).ln_1p() * LOG2_E
     }

@@ -577,8 +577,8 @@ fn a_garbler_that_stops_tells_nothing_and_learns_nothing() {
     }
 }
 
-/// Where bad circuits are, for a garbler that has guessed the cut: this many in each bucket, from the
-/// `start`-th on.
+/// Where bad circuits are, for a garbler that has guessed the cut: this many in each bucket, from
+/// the `start`-th on.
 pub(super) fn of_buckets(batch: &Batch<'_, HalfGates>, start: usize, count: usize) -> HashSet<u32> {
     let (_, buckets) = foreseen(batch, SEED);
     let chosen = buckets.iter().map(|chain| &chain[start..start + count]);

@@ -302,8 +302,8 @@ impl BatchVisitor for Fill<'_, '_> {
     }
 }
 
-/// Counts a try, and agrees on the s at which a batch is planned that both have ordered at `bits`: the
-/// evaluator, whom tries threaten, says it.
+/// Counts a try, and agrees on the s at which a batch is planned that both have ordered at `bits`:
+/// the evaluator, whom tries threaten, says it.
 fn charged(
     session: &mut Session,
     opened: &OpenedStock,
