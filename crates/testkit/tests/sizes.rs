@@ -1,0 +1,165 @@
+//! Sizes that rustfmt and clippy leave alone: files have at most 500 lines, and lines at most 100
+//! columns, comments and texts too. `clippy.toml` holds functions to 70 lines.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Most lines of a file.
+const MAX_LINES: usize = 500;
+/// Most columns of a line.
+const MAX_COLUMNS: usize = 100;
+
+/// Longer files, each with the reason.
+const LONG_FILES: &[(&str, &str)] = &[
+    (
+        "crates/circuit/src/function/tests/errors.rs",
+        "a case for each error, in one list",
+    ),
+    ("crates/circuit/src/library/catalogue.rs", "a table"),
+    (
+        "crates/circuit/tests/components.rs",
+        "known answers, one after another",
+    ),
+    (
+        "crates/circuit/tests/operations.rs",
+        "known answers, one after another",
+    ),
+    (
+        "crates/garble/src/half_gates/hashing.rs",
+        "to split by layout",
+    ),
+    ("crates/kernels/src/x86.rs", "one macro for three backends"),
+    ("crates/net/src/channel.rs", "to split: framing and waiting"),
+    (
+        "crates/protocol/src/batch/tests/against_evaluator.rs",
+        "one table of cheats",
+    ),
+    (
+        "crates/protocol/src/outsourced/cloud.rs",
+        "to split by phase",
+    ),
+    (
+        "crates/protocol/src/outsourced/generator.rs",
+        "to split by phase",
+    ),
+    (
+        "crates/protocol/src/prepared/tests.rs",
+        "to split by message",
+    ),
+    (
+        "crates/serve/src/policy.rs",
+        "to split: what is offered, what is kept, the index of both",
+    ),
+    (
+        "crates/serve/src/service.rs",
+        "to split: the service and its threads",
+    ),
+    (
+        "crates/serve/tests/service.rs",
+        "to split by what a peer asks for",
+    ),
+    (
+        "crates/stock/src/lease.rs",
+        "to split: leases and what returns",
+    ),
+    ("crates/stock/src/lots.rs", "to split: writing and reading"),
+    (
+        "crates/stock/src/marks.rs",
+        "to split: marks and their file",
+    ),
+    (
+        "crates/stock/src/memory.rs",
+        "to split: files and the index",
+    ),
+    ("crates/stock/src/records.rs", "to split by record"),
+    ("crates/stock/src/stock.rs", "to split: opening and use"),
+    (
+        "crates/tacit/src/error.rs",
+        "one enum, its categories and its tests",
+    ),
+    (
+        "crates/testkit/tests/tampering_prepared.rs",
+        "to split by phase",
+    ),
+];
+
+/// Files and folders with longer lines, each with the reason.
+const WIDE: &[(&str, &str)] = &[
+    ("crates/bench/src/report/html.rs", "a style sheet"),
+    ("crates/bench/src/authenticated.rs", "comments to wrap"),
+    ("crates/garble/", "comments to wrap"),
+    ("crates/kernels/", "comments to wrap"),
+    ("crates/protocol/src/authenticated/", "comments to wrap"),
+    ("crates/web/", "comments to wrap"),
+    (
+        "crates/cli/tests/typed.rs",
+        "a program, in the format of the language",
+    ),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every `.rs` file of the project, by its path from the root, with its text.
+fn sources() -> Vec<(String, String)> {
+    let mut folders: Vec<_> = ["crates", "tools", "examples", "fuzz"]
+        .map(Into::into)
+        .into();
+    let mut sources = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let folder: PathBuf = folder;
+        for entry in fs::read_dir(root().join(&folder)).expect("a folder") {
+            let entry = entry.expect("an entry");
+            let path = folder.join(entry.file_name());
+            if entry.file_type().expect("a type").is_dir() {
+                // Builds and packages are not ours.
+                if !["target", "node_modules", ".venv"]
+                    .contains(&&*entry.file_name().to_string_lossy())
+                {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let text = fs::read_to_string(entry.path()).expect("a source file");
+                sources.push((path.to_string_lossy().into_owned(), text));
+            }
+        }
+    }
+    sources
+}
+
+fn is_listed(list: &[(&str, &str)], path: &str) -> bool {
+    list.iter().any(|(listed, _)| path.starts_with(listed))
+}
+
+#[test]
+fn files_are_short() {
+    let sources = sources();
+    let found = sources.len();
+    assert!(found > 500, "only {found} files were found");
+    for (path, text) in &sources {
+        let lines = text.lines().count();
+        assert!(
+            lines <= MAX_LINES || is_listed(LONG_FILES, path),
+            "{path} has {lines} lines; split it along its concepts"
+        );
+    }
+}
+
+#[test]
+fn lines_are_short() {
+    for (path, text) in sources() {
+        for (number, line) in text.lines().enumerate() {
+            let comment = line.trim_start().trim_start_matches(['/', '!']);
+            // A row of a table in a comment cannot be wrapped.
+            let is_row =
+                line.trim_start().starts_with("//") && comment.trim_start().starts_with('|');
+            let columns = line.chars().count();
+            assert!(
+                columns <= MAX_COLUMNS || is_row || is_listed(WIDE, &path),
+                "{path}:{} has {columns} columns",
+                number + 1
+            );
+        }
+    }
+}
