@@ -108,8 +108,8 @@ impl PackedNode {
         Self(words)
     }
 
-    /// A hash of the node, for structural hashing, whose upper half is well mixed (a multiplication by
-    /// a large odd constant, the golden ratio's).
+    /// A hash of the node, for structural hashing, whose upper half is well mixed (a multiplication
+    /// by a large odd constant, the golden ratio's).
     pub(crate) fn hash(self) -> u64 {
         let word = u64::from(self.0[0]) << 32 | u64::from(self.0[1]);
         (word ^ word >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15)

@@ -39,8 +39,8 @@ pub enum Error {
     #[error(
         "the peer misbehaved in a preparation: {check}. It was guessing at the secret of this \
          party's stock, which is destroyed with all that was prepared; have the peer drop its half \
-         with `tacit stock new-epoch --peer PEER`, and prepare with it again only if you know why it \
-         failed"
+         with `tacit stock new-epoch --peer PEER`, and prepare with it again only if you know why \
+         it failed"
     )]
     StockDestroyed {
         /// The check.
@@ -123,9 +123,9 @@ pub enum Error {
     },
     /// The peer did not finish too many tries: none is planned any more.
     #[error(
-        "{unfinished} {} with this peer were begun and not finished, and each may have been a try to \
-         cheat: no security makes up for so many. Find out why they did not end, and then clear the \
-         count with `tacit stock clear-tries --peer PEER`",
+        "{unfinished} {} with this peer were begun and not finished, and each may have been a try \
+         to cheat: no security makes up for so many. Find out why they did not end, and then clear \
+         the count with `tacit stock clear-tries --peer PEER`",
         tried_text(*.tried)
     )]
     TooManyTries {
@@ -188,8 +188,8 @@ pub enum Error {
     },
     /// `outsourced` does not run under this scheme.
     #[error(
-        "the protocol outsourced does not run under {scheme}; choose half-gates with either hash at \
-         all three parties"
+        "the protocol outsourced does not run under {scheme}; choose half-gates with either hash \
+         at all three parties"
     )]
     SchemeNotForOutsourced {
         /// The scheme.
@@ -223,9 +223,9 @@ pub enum Error {
     ChainsDiffer(String),
     /// The function saves a value anew that the chain keeps, and does not load it.
     #[error(
-        "chain {chain:?} keeps {value:?}, and the function saves it anew without loading it, so that \
-         what is kept would be lost; if that is meant, give --replace at both servers, or replace = \
-         true in [[serve.function]]"
+        "chain {chain:?} keeps {value:?}, and the function saves it anew without loading it, so \
+         that what is kept would be lost; if that is meant, give --replace at both servers, or \
+         replace = true in [[serve.function]]"
     )]
     Replaces {
         /// The chain.

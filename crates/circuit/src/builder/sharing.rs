@@ -6,8 +6,8 @@ use crate::{Circuit, Gate};
 /// A netlist in which no two gates are alike, up to the order of inputs.
 ///
 /// The table is open-addressed with linear probing, and never more than three quarters full. Each
-/// place has eight bits of its node's hash, so that a search reads other nodes, which are anywhere in
-/// memory, one time in 255.
+/// place has eight bits of its node's hash, so that a search reads other nodes, which are anywhere
+/// in memory, one time in 255.
 #[derive(Debug, Default)]
 pub(crate) struct Sharing {
     netlist: Netlist,
