@@ -22,6 +22,14 @@ export const PHONE = SIZES.phone;
 
 const started = [];
 
+// Whatever ends the tests ends what they started.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+process.on("exit", () => {
+  for (const { pid, exitCode, signalCode } of started) {
+    if (exitCode === null && signalCode === null) process.kill(-pid, "SIGTERM");
+  }
+});
+
 /** Starts a process; resolves once it has said what `ready` matches, which is then its `said`. */
 export function start(command, args, ready, { cwd = root, env = {} } = {}) {
   const child = spawn(command, args, {
