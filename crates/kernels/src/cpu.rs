@@ -7,12 +7,14 @@
 
 use core::fmt;
 
+#[cfg(target_arch = "aarch64")]
+use crate::lanes::ArmV8;
+#[cfg(target_arch = "x86_64")]
+use crate::lanes::{AesNi, Vaes256, Vaes512};
 use crate::portable::Portable;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 use crate::portable::Simd128;
 use crate::simd::Simd;
-#[cfg(target_arch = "x86_64")]
-use crate::x86::{AesNi, Vaes256, Vaes512};
 
 /// A set of instructions that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +24,8 @@ pub enum Backend {
     Portable,
     /// Bitsliced AES in the 128-bit vectors of WebAssembly, where it was compiled for them.
     Simd128,
+    /// ARMv8's AES and PMULL: one block an instruction.
+    ArmV8,
     /// AES-NI and SSE4.1: one block an instruction.
     AesNi,
     /// VAES and AVX2: two blocks an instruction.
@@ -32,9 +36,10 @@ pub enum Backend {
 
 impl Backend {
     /// Every backend, slowest first, whether this CPU has it or not.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Portable,
         Self::Simd128,
+        Self::ArmV8,
         Self::AesNi,
         Self::Vaes256,
         Self::Vaes512,
@@ -46,6 +51,7 @@ impl fmt::Display for Backend {
         f.write_str(match self {
             Self::Portable => "portable",
             Self::Simd128 => "simd128",
+            Self::ArmV8 => "armv8",
             Self::AesNi => "aes-ni",
             Self::Vaes256 => "vaes-256",
             Self::Vaes512 => "vaes-512",
@@ -63,6 +69,8 @@ enum Token {
     Portable(Portable),
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     Simd128(Simd128),
+    #[cfg(target_arch = "aarch64")]
+    ArmV8(ArmV8),
     #[cfg(target_arch = "x86_64")]
     AesNi(AesNi),
     #[cfg(target_arch = "x86_64")]
@@ -107,6 +115,8 @@ impl Cpu {
             Backend::Portable => Some(Self::portable()),
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             Backend::Simd128 => Some(Self(Token::Simd128(Simd128::new()))),
+            #[cfg(target_arch = "aarch64")]
+            Backend::ArmV8 => ArmV8::detect().map(|token| Self(Token::ArmV8(token))),
             #[cfg(target_arch = "x86_64")]
             Backend::AesNi => AesNi::detect().map(|token| Self(Token::AesNi(token))),
             #[cfg(target_arch = "x86_64")]
@@ -129,6 +139,8 @@ impl Cpu {
             Token::Portable(_) => Backend::Portable,
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             Token::Simd128(_) => Backend::Simd128,
+            #[cfg(target_arch = "aarch64")]
+            Token::ArmV8(_) => Backend::ArmV8,
             #[cfg(target_arch = "x86_64")]
             Token::AesNi(_) => Backend::AesNi,
             #[cfg(target_arch = "x86_64")]
@@ -145,6 +157,8 @@ impl Cpu {
             Token::Portable(token) => token.run(kernel),
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             Token::Simd128(token) => token.run(kernel),
+            #[cfg(target_arch = "aarch64")]
+            Token::ArmV8(token) => token.run(kernel),
             #[cfg(target_arch = "x86_64")]
             Token::AesNi(token) => token.run(kernel),
             #[cfg(target_arch = "x86_64")]
@@ -189,7 +203,7 @@ mod tests {
         for cpu in Cpu::available() {
             let lanes = match cpu.backend() {
                 Backend::Portable | Backend::Simd128 | Backend::Vaes512 => 4,
-                Backend::AesNi => 1,
+                Backend::AesNi | Backend::ArmV8 => 1,
                 Backend::Vaes256 => 2,
             };
             assert_eq!(cpu.dispatch(Lanes), lanes, "{cpu:?}");

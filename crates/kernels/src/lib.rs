@@ -19,6 +19,8 @@ mod block;
 mod cpu;
 mod gf128;
 pub mod hash;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod lanes;
 #[cfg(feature = "leftovers")]
 pub mod leftovers;
 #[cfg(feature = "poison")]
@@ -31,8 +33,6 @@ mod slots;
 mod stack;
 mod transpose;
 mod tweak;
-#[cfg(target_arch = "x86_64")]
-mod x86;
 
 pub use aes::{Aes128, encrypt_each, encrypt_each_twice};
 pub use block::Block;

@@ -259,15 +259,25 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
-    fn round(self, state: __m512i, key: __m512i) -> __m512i {
+    fn begin(self, state: __m512i, first: __m512i) -> __m512i {
+        Lanes::xor(self, state, first)
+    }
+
+    #[inline(always)]
+    fn round(self, state: __m512i, _before: __m512i, key: __m512i) -> __m512i {
         // SAFETY: `self` proves the features.
         unsafe { _mm512_aesenc_epi128(state, key) }
     }
 
     #[inline(always)]
-    fn last_round(self, state: __m512i, key: __m512i) -> __m512i {
+    fn last_round(self, state: __m512i, _before: __m512i, key: __m512i) -> __m512i {
+        self.substituted(state, key)
+    }
+
+    #[inline(always)]
+    fn substituted(self, state: __m512i, addend: __m512i) -> __m512i {
         // SAFETY: `self` proves the features.
-        unsafe { _mm512_aesenclast_epi128(state, key) }
+        unsafe { _mm512_aesenclast_epi128(state, addend) }
     }
 
     #[inline(always)]

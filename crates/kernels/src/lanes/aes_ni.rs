@@ -174,15 +174,25 @@ impl Lanes for AesNi {
     }
 
     #[inline(always)]
-    fn round(self, state: __m128i, key: __m128i) -> __m128i {
+    fn begin(self, state: __m128i, first: __m128i) -> __m128i {
+        Lanes::xor(self, state, first)
+    }
+
+    #[inline(always)]
+    fn round(self, state: __m128i, _before: __m128i, key: __m128i) -> __m128i {
         // SAFETY: `self` proves the features.
         unsafe { _mm_aesenc_si128(state, key) }
     }
 
     #[inline(always)]
-    fn last_round(self, state: __m128i, key: __m128i) -> __m128i {
+    fn last_round(self, state: __m128i, _before: __m128i, key: __m128i) -> __m128i {
+        self.substituted(state, key)
+    }
+
+    #[inline(always)]
+    fn substituted(self, state: __m128i, addend: __m128i) -> __m128i {
         // SAFETY: `self` proves the features.
-        unsafe { _mm_aesenclast_si128(state, key) }
+        unsafe { _mm_aesenclast_si128(state, addend) }
     }
 
     #[inline(always)]

@@ -237,15 +237,25 @@ impl Lanes for Vaes256 {
     }
 
     #[inline(always)]
-    fn round(self, state: __m256i, key: __m256i) -> __m256i {
+    fn begin(self, state: __m256i, first: __m256i) -> __m256i {
+        Lanes::xor(self, state, first)
+    }
+
+    #[inline(always)]
+    fn round(self, state: __m256i, _before: __m256i, key: __m256i) -> __m256i {
         // SAFETY: `self` proves the features.
         unsafe { _mm256_aesenc_epi128(state, key) }
     }
 
     #[inline(always)]
-    fn last_round(self, state: __m256i, key: __m256i) -> __m256i {
+    fn last_round(self, state: __m256i, _before: __m256i, key: __m256i) -> __m256i {
+        self.substituted(state, key)
+    }
+
+    #[inline(always)]
+    fn substituted(self, state: __m256i, addend: __m256i) -> __m256i {
         // SAFETY: `self` proves the features.
-        unsafe { _mm256_aesenclast_epi128(state, key) }
+        unsafe { _mm256_aesenclast_epi128(state, addend) }
     }
 
     #[inline(always)]

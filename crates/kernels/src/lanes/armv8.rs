@@ -1,0 +1,373 @@
+//! ARMv8's AES instructions: one block a vector.
+//!
+//! Instructions used: NEON, AES (AESE, AESMC) and PMULL, which the architecture has in one
+//! extension with AES.
+//!
+//! AESE adds the round key *before* SubBytes, where AESENC adds it after MixColumns: a round takes
+//! the key of the round before, and only the last one adds two ([`Lanes::begin`],
+//! [`Lanes::round`], [`Lanes::last_round`]).
+
+#![expect(
+    inline_always_mismatching_target_features,
+    reason = "what they are inlined into is itself inlined into a function that has the features"
+)]
+
+use core::arch::aarch64::*;
+use std::arch::is_aarch64_feature_detected;
+
+use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
+use crate::cpu::Kernel;
+use crate::simd::Sealed;
+use crate::{Block, KeyedPair, Numbered, SlotView};
+
+/// Proof that the CPU has the features above: only [`ArmV8::detect`] makes one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ArmV8(());
+
+impl ArmV8 {
+    /// The token, if the CPU has the features.
+    pub(crate) fn detect() -> Option<Self> {
+        let found = is_aarch64_feature_detected!("neon")
+            && is_aarch64_feature_detected!("aes")
+            && is_aarch64_feature_detected!("pmull");
+        found.then_some(Self(()))
+    }
+
+    /// Runs `kernel` in a function compiled for the features.
+    #[inline]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        #[target_feature(enable = "neon,aes")]
+        fn with_features<K: Kernel>(token: ArmV8, kernel: K) -> K::Output {
+            kernel.run(token)
+        }
+        // SAFETY: `self` proves the features.
+        unsafe { with_features(self, kernel) }
+    }
+}
+
+impl Sealed for ArmV8 {}
+
+/// Where each byte comes from in [`Lanes::rotated_last_word`]. ShiftRows leaves equal columns as they
+/// are.
+const ROTATED_LAST_WORD: Block = {
+    let mut bytes = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        bytes[i] = 12 + (i as u8 + 1) % 4;
+        i += 1;
+    }
+    Block::from_bytes(bytes)
+};
+
+/// A vector as 64-bit halves.
+#[inline(always)]
+fn halves_of(a: uint8x16_t) -> uint64x2_t {
+    // SAFETY: every build for 64-bit ARM has NEON.
+    unsafe { vreinterpretq_u64_u8(a) }
+}
+
+/// The vector of these 64-bit halves.
+#[inline(always)]
+fn of_halves(a: uint64x2_t) -> uint8x16_t {
+    // SAFETY: every build for 64-bit ARM has NEON.
+    unsafe { vreinterpretq_u8_u64(a) }
+}
+
+/// A vector as columns.
+#[inline(always)]
+fn columns_of(a: uint8x16_t) -> uint32x4_t {
+    // SAFETY: every build for 64-bit ARM has NEON.
+    unsafe { vreinterpretq_u32_u8(a) }
+}
+
+/// The vector of these columns.
+#[inline(always)]
+fn of_columns(a: uint32x4_t) -> uint8x16_t {
+    // SAFETY: every build for 64-bit ARM has NEON.
+    unsafe { vreinterpretq_u8_u32(a) }
+}
+
+/// Reads 16 bytes.
+#[inline(always)]
+fn read(from: &[u8; 16]) -> uint8x16_t {
+    // SAFETY: there are 16 bytes.
+    unsafe { vld1q_u8(from.as_ptr()) }
+}
+
+/// Writes 16 bytes.
+#[inline(always)]
+fn write(vector: uint8x16_t, into: &mut [u8; 16]) {
+    // SAFETY: there are 16 bytes.
+    unsafe { vst1q_u8(into.as_mut_ptr(), vector) }
+}
+
+/// Reads a block.
+#[inline(always)]
+fn read_block(from: &Block) -> uint8x16_t {
+    // SAFETY: a block is 16 bytes.
+    unsafe { vld1q_u8(core::ptr::from_ref(from).cast()) }
+}
+
+/// Writes a block.
+#[inline(always)]
+fn write_block(vector: uint8x16_t, into: &mut Block) {
+    // SAFETY: a block is 16 bytes.
+    unsafe { vst1q_u8(core::ptr::from_mut(into).cast(), vector) }
+}
+
+impl Lanes for ArmV8 {
+    const LANES: usize = 1;
+    type Vector = uint8x16_t;
+
+    #[inline(always)]
+    fn splat(self, block: Block) -> uint8x16_t {
+        read_block(&block)
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[Block]) -> uint8x16_t {
+        read_block(&from[0])
+    }
+
+    #[inline(always)]
+    fn store(self, vector: uint8x16_t, into: &mut [Block]) {
+        write_block(vector, &mut into[0]);
+    }
+
+    #[inline(always)]
+    fn gather<T: Numbered + ?Sized>(self, from: &T, index: impl Fn(usize) -> usize) -> uint8x16_t {
+        read_block(from.at(index(0)))
+    }
+
+    #[inline(always)]
+    fn scatter<T: Numbered + ?Sized>(
+        self,
+        vector: uint8x16_t,
+        into: &mut T,
+        index: impl Fn(usize) -> usize,
+    ) {
+        write_block(vector, into.at_mut(index(0)));
+    }
+
+    #[inline(always)]
+    fn sum_of_pair<const N: usize>(self, pair: [uint8x16_t; N]) -> uint8x16_t {
+        Lanes::xor(self, pair[0], pair[1])
+    }
+
+    #[inline(always)]
+    fn store_first(self, vector: uint8x16_t, into: &mut Block) {
+        write_block(vector, into);
+    }
+
+    #[inline(always)]
+    fn load_pairs(self, from: &[u8]) -> (uint8x16_t, uint8x16_t) {
+        let from: &[u8; 32] = from.first_chunk().expect("32 bytes of a pair");
+        (read(in_row(from, 0)), read(in_row(from, 16)))
+    }
+
+    #[inline(always)]
+    fn store_pairs(self, first: uint8x16_t, second: uint8x16_t, into: &mut [u8]) {
+        let into: &mut [u8; 32] = into.first_chunk_mut().expect("32 bytes of a pair");
+        write(first, in_row_mut(into, 0));
+        write(second, in_row_mut(into, 16));
+    }
+
+    #[inline(always)]
+    fn load_rows<const BYTES: usize>(self, rows: &[[u8; BYTES]], at: usize) -> uint8x16_t {
+        read(in_row(&rows[0], at))
+    }
+
+    #[inline(always)]
+    fn store_rows<const BYTES: usize>(
+        self,
+        vector: uint8x16_t,
+        rows: &mut [[u8; BYTES]],
+        at: usize,
+    ) {
+        write(vector, in_row_mut(&mut rows[0], at));
+    }
+
+    #[inline(always)]
+    fn xor(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { veorq_u8(a, b) }
+    }
+
+    #[inline(always)]
+    fn and(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { vandq_u8(a, b) }
+    }
+
+    #[inline(always)]
+    fn lsb_mask(self, a: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe {
+            let low = vdupq_laneq_u64::<0>(halves_of(a));
+            let sign = vshlq_n_u64::<63>(low);
+            vreinterpretq_u8_s64(vshrq_n_s64::<63>(vreinterpretq_s64_u64(sign)))
+        }
+    }
+
+    #[inline(always)]
+    fn msb_masks_of_halves(self, a: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { vreinterpretq_u8_s64(vshrq_n_s64::<63>(vreinterpretq_s64_u8(a))) }
+    }
+
+    #[inline(always)]
+    fn add_halves(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { of_halves(vaddq_u64(halves_of(a), halves_of(b))) }
+    }
+
+    #[inline(always)]
+    fn multiply<const HALVES: i32>(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+        let (a, b) = (halves_of(a), halves_of(b));
+        // SAFETY: `self` proves PMULL.
+        unsafe {
+            let a = match HALVES & 1 {
+                0 => vgetq_lane_u64::<0>(a),
+                _ => vgetq_lane_u64::<1>(a),
+            };
+            let b = match HALVES >> 4 {
+                0 => vgetq_lane_u64::<0>(b),
+                _ => vgetq_lane_u64::<1>(b),
+            };
+            vreinterpretq_u8_p128(vmull_p64(a, b))
+        }
+    }
+
+    #[inline(always)]
+    fn swap_halves(self, a: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { vextq_u8::<8>(a, a) }
+    }
+
+    #[inline(always)]
+    fn begin(self, state: uint8x16_t, _first: uint8x16_t) -> uint8x16_t {
+        state
+    }
+
+    #[inline(always)]
+    fn round(self, state: uint8x16_t, before: uint8x16_t, _key: uint8x16_t) -> uint8x16_t {
+        // SAFETY: `self` proves AES.
+        unsafe { vaesmcq_u8(vaeseq_u8(state, before)) }
+    }
+
+    #[inline(always)]
+    fn last_round(self, state: uint8x16_t, before: uint8x16_t, key: uint8x16_t) -> uint8x16_t {
+        // SAFETY: `self` proves AES.
+        unsafe { veorq_u8(vaeseq_u8(state, before), key) }
+    }
+
+    #[inline(always)]
+    fn substituted(self, state: uint8x16_t, constant: uint8x16_t) -> uint8x16_t {
+        // SAFETY: `self` proves AES.
+        unsafe { veorq_u8(vaeseq_u8(state, vdupq_n_u8(0)), constant) }
+    }
+
+    #[inline(always)]
+    fn rotated_last_word(self, key: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { vqtbl1q_u8(key, read_block(&ROTATED_LAST_WORD)) }
+    }
+
+    #[inline(always)]
+    fn rotated_words(self, words: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { vqtbl1q_u8(words, read_block(&ROTATED_WORDS)) }
+    }
+
+    #[inline(always)]
+    fn interleave_low_columns(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { of_columns(vzip1q_u32(columns_of(a), columns_of(b))) }
+    }
+
+    #[inline(always)]
+    fn interleave_high_columns(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { of_columns(vzip2q_u32(columns_of(a), columns_of(b))) }
+    }
+
+    #[inline(always)]
+    fn low_halves(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { of_halves(vzip1q_u64(halves_of(a), halves_of(b))) }
+    }
+
+    #[inline(always)]
+    fn high_halves(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { of_halves(vzip2q_u64(halves_of(a), halves_of(b))) }
+    }
+
+    #[inline(always)]
+    fn halves(self, low: uint8x16_t, high: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { of_halves(vcopyq_laneq_u64::<1, 1>(halves_of(low), halves_of(high))) }
+    }
+
+    #[inline(always)]
+    fn shift_up<const BITS: i32>(self, a: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { of_halves(vshlq_n_u64::<BITS>(halves_of(a))) }
+    }
+
+    #[inline(always)]
+    fn shift_down<const BITS: i32>(self, a: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { of_halves(vshrq_n_u64::<BITS>(halves_of(a))) }
+    }
+
+    #[inline(always)]
+    fn up_one_column(self, a: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { vextq_u8::<12>(vdupq_n_u8(0), a) }
+    }
+
+    #[inline(always)]
+    fn up_two_columns(self, a: uint8x16_t) -> uint8x16_t {
+        // SAFETY: every build for 64-bit ARM has NEON.
+        unsafe { vextq_u8::<8>(vdupq_n_u8(0), a) }
+    }
+
+    #[inline(always)]
+    fn zip(self, pair: [uint8x16_t; 2]) -> [uint8x16_t; 2] {
+        pair
+    }
+
+    #[inline(always)]
+    fn unzip(self, halves: [uint8x16_t; 2]) -> [uint8x16_t; 2] {
+        halves
+    }
+
+    #[inline(always)]
+    fn first_of_pairs(self, [first, _]: [uint8x16_t; 2]) -> [uint8x16_t; 2] {
+        [first; 2]
+    }
+
+    #[inline(always)]
+    fn load_row(
+        self,
+        kept: &SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+        row: usize,
+        half: usize,
+    ) -> uint8x16_t {
+        read_block(&kept.slot(slot(0)).rows[row][half])
+    }
+
+    #[inline(always)]
+    fn store_row(
+        self,
+        blocks: uint8x16_t,
+        kept: &mut SlotView<'_, KeyedPair>,
+        slot: impl Fn(usize) -> usize,
+        row: usize,
+        half: usize,
+    ) {
+        write_block(blocks, &mut kept.slot_mut(slot(0)).rows[row][half]);
+    }
+}
