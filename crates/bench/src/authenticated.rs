@@ -1,6 +1,6 @@
-//! Whole functions under `authenticated`, from nothing and against a malicious party, each beside the
-//! same function under `direct`. The suite `batch` has what the same takes where many executions of
-//! one function are prepared.
+//! Whole functions under `authenticated`, from nothing and against a malicious party, each beside
+//! the same function under `direct`. The suite `batch` has what the same takes where many
+//! executions of one function are prepared.
 //!
 //! A run makes its triples: nothing is in stock. The base OTs are the session's, and apart.
 
@@ -71,7 +71,8 @@ impl Row for AuthenticatedFigures {
     }
 }
 
-/// The functions, those first that a first look takes; the last two have 10 and 100 million AND gates.
+/// The functions, those first that a first look takes; the last two have 10 and 100 million AND
+/// gates.
 const FUNCTIONS: [Case; 7] = [
     ("aes-128", &[]),
     ("sha-256-compress", &[]),

@@ -1,11 +1,11 @@
 //! What schemes assume, and which one is taken for given programs where none is named.
 //!
-//! **Which hash half-gates have** depends on the programs alone, so that both parties choose alike on
-//! whatever machines and under whatever protocol. A gate that is *alone* in its batch waits for the
-//! one before: two cipher calls under the two-call hash, one under the re-keyed one, whose keys are
-//! known beforehand. Gates that do not wait cost work: eight calls of the garbler under two-call, four
-//! calls and two key schedules under re-keyed. Where most AND gates are alone, re-keyed half-gates are
-//! taken, else two-call ones.
+//! **Which hash half-gates have** depends on the programs alone, so that both parties choose alike
+//! on whatever machines and under whatever protocol. A gate that is *alone* in its batch waits for
+//! the one before: two cipher calls under the two-call hash, one under the re-keyed one, whose keys
+//! are known beforehand. Gates that do not wait cost work: eight calls of the garbler under
+//! two-call, four calls and two key schedules under re-keyed. Where most AND gates are alone,
+//! re-keyed half-gates are taken, else two-call ones.
 
 use core::fmt;
 use core::str::FromStr;

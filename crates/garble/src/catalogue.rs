@@ -1,5 +1,5 @@
-//! The catalogue: every scheme of this version, a row each, with what it is called, what it assumes,
-//! promises and costs, and its type.
+//! The catalogue: every scheme of this version, a row each, with what it is called, what it
+//! assumes, promises and costs, and its type.
 //!
 //! A scheme is added by a row here, its file of formulas, its page and its vectors. Rows are in the
 //! order of the ladder of assumptions, the default first. Figures are those of the scheme's own
@@ -287,7 +287,10 @@ pub struct UnknownScheme(pub [u8; 4]);
 
 /// Text that names no scheme known to this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{found}` names no garbling scheme; known are {}", LADDER.map(|rung| rung.name).join(", "))]
+#[error(
+    "`{found}` names no garbling scheme; known are {}",
+    LADDER.map(|rung| rung.name).join(", ")
+)]
 pub struct UnknownSchemeName {
     /// The text, cut to its first 64 characters.
     pub found: String,

@@ -50,8 +50,8 @@ fn output_tag(hash: Block) -> [u8; TAG_BYTES] {
     tag
 }
 
-/// What a segment's garbling and evaluation begin with: the start point of its hashes, the instance,
-/// the gates, and the labels by slot.
+/// What a segment's garbling and evaluation begin with: the start point of its hashes, the
+/// instance, the gates, and the labels by slot.
 pub struct Segment<'a> {
     /// The start point.
     pub start: StartPoint,
@@ -145,8 +145,8 @@ impl<A: Ands> Scheme for FreeXor<A> {
         OFFSET_LINK_BYTES
     }
 
-    /// The seed is not used where the AND gates need no random blocks: a garbling is fixed by Δ, the
-    /// start point, the instance and the input wires.
+    /// The seed is not used where the AND gates need no random blocks: a garbling is fixed by Δ,
+    /// the start point, the instance and the input wires.
     fn garbler(self, seed: [u8; 32], start: StartPoint, delta: Block) -> FreeXorGarbler<A> {
         FreeXorGarbler::new(self, seed, start, delta)
     }

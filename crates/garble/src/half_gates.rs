@@ -11,8 +11,8 @@
 //! with (AND, g, 1), the evaluator's half (E). With W_a^0, W_b^0 the inputs:
 //! `T_G` = H(W_a^0) ⊕ H(W_a^1) ⊕ p_b Δ, `T_E` = H(W_b^0) ⊕ H(W_b^1) ⊕ W_a^0.
 //!
-//! **Both halves are one formula** ([`garble_half`]). With W the half's input, H_0 and H_1 the hashes
-//! of W^0 and W^1, and (O, second) = (p_b Δ, 0) in the garbler's half and (0, W_a^0) in the
+//! **Both halves are one formula** ([`garble_half`]). With W the half's input, H_0 and H_1 the
+//! hashes of W^0 and W^1, and (O, second) = (p_b Δ, 0) in the garbler's half and (0, W_a^0) in the
 //! evaluator's: sum = H_0 ⊕ H_1 ⊕ O, the row is sum ⊕ second, the half's output label of value 0 is
 //! H_0 ⊕ p·sum. The gate's label is the sum of its halves'. The evaluator of a label W with select
 //! bit s has H(W) ⊕ s(row ⊕ second), second being 0 and W_a ([`evaluate_half`]).
@@ -215,7 +215,8 @@ impl<S: Simd, H: Hashing<S>> Garble<S, H> {
         }
     }
 
-    /// Garbles a gate with these input labels of value 0, in every lane; returns that of its output.
+    /// Garbles a gate with these input labels of value 0, in every lane; returns that of its
+    /// output.
     #[inline(always)]
     fn garble_pair<const N: usize>(
         &mut self,

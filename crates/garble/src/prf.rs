@@ -47,15 +47,15 @@
 //!
 //! # `prf-xor3-and3`
 //!
-//! The naive line of the tables of Gueron, Lindell, Nof and Pinkas, "Fast garbling of circuits under
-//! standard assumptions" (CCS 2015): both kinds of gates by the 4–3 row reduction of Naor, Pinkas
-//! and Sumner ("Privacy preserving auctions and mechanism design", EC 1999). It is here to be
-//! compared with: `prf` asks for no more and is better at everything.
+//! The naive line of the tables of Gueron, Lindell, Nof and Pinkas, "Fast garbling of circuits
+//! under standard assumptions" (CCS 2015): both kinds of gates by the 4–3 row reduction of Naor,
+//! Pinkas and Sumner ("Privacy preserving auctions and mechanism design", EC 1999). It is here to
+//! be compared with: `prf` asks for no more and is better at everything.
 //!
 //! **Assumption.** AES under a random key is a pseudorandom function, as for `prf`.
 //!
-//! **Tables** of a segment: for each batch its XOR gates' rows T_1, T_2, T_3 by level, then those of
-//! its AND gates, 48 bytes each.
+//! **Tables** of a segment: for each batch its XOR gates' rows T_1, T_2, T_3 by level, then those
+//! of its AND gates, 48 bytes each.
 //!
 //! **Cost** of a gate: 384 ciphertext bits, 8 cipher calls for the garbler with 4 key schedules, 2
 //! calls for the evaluator.

@@ -1,36 +1,37 @@
 //! `three-halves`: free XOR, and AND in one and a half ciphertexts, in the ideal-cipher model.
 //!
 //! Rosulek and Roy, "Three halves make a whole? Beating the half-gates lower bound for garbled
-//! circuits" (CRYPTO 2021): labels are *sliced* into halves, and which of the input labels' halves go
-//! into the output label is *diced*: drawn by the garbler for each gate, and told to the evaluator
-//! in control bits that are encrypted as the halves are.
+//! circuits" (CRYPTO 2021): labels are *sliced* into halves, and which of the input labels' halves
+//! go into the output label is *diced*: drawn by the garbler for each gate, and told to the
+//! evaluator in control bits that are encrypted as the halves are.
 //!
-//! **Assumption.** AES is an ideal cipher, under the two-call hash of [`tacit_kernels::hash`]: about
-//! 116 bits. Where a gate of half-gates adds 0 or Δ to a hash, one of three halves adds other
+//! **Assumption.** AES is an ideal cipher, under the two-call hash of [`tacit_kernels::hash`]:
+//! about 116 bits. Where a gate of half-gates adds 0 or Δ to a hash, one of three halves adds other
 //! linear functions of Δ.
 //!
 //! **Notation.** A label is (L, R), its low and high 64 bits, an element of GF(4)⊗GF(2)^64: ω takes
-//! (L, R) to (L ⊕ R, L), and ω² to (R, L ⊕ R), which is [`Simd::sigma`](tacit_kernels::Simd::sigma).
-//! `A_i`, `B_j` are the inputs' labels of select bits i and j, and `S_k` = A_0 ⊕ B_0 ⊕ kΔ the labels'
-//! sums; p_a and p_b the permute bits; t_ij = (i ⊕ p_a)(j ⊕ p_b). Hashes of a gate have the tweaks
-//! (AND, g, 0) for A, 1 for B and 2 for S. The dice of a gate are λ = uω ⊕ v, two random bits.
-//! With P = p_a ⊕ ω² p_b and λ_ij = λ ⊕ (i ⊕ ω² j)P, which alone is uniform whatever P is, the
-//! output's label for select bits i and j is
+//! (L, R) to (L ⊕ R, L), and ω² to (R, L ⊕ R), which is
+//! [`Simd::sigma`](tacit_kernels::Simd::sigma). `A_i`, `B_j` are the inputs' labels of select bits
+//! i and j, and `S_k` = A_0 ⊕ B_0 ⊕ kΔ the labels' sums; p_a and p_b the permute bits; t_ij = (i ⊕
+//! p_a)(j ⊕ p_b). Hashes of a gate have the tweaks (AND, g, 0) for A, 1 for B and 2 for S. The dice
+//! of a gate are λ = uω ⊕ v, two random bits. With P = p_a ⊕ ω² p_b and λ_ij = λ ⊕ (i ⊕ ω² j)P,
+//! which alone is uniform whatever P is, the output's label for select bits i and j is
 //!
 //! L: H(A_i) ⊕ H(S_{i⊕j}) ⊕ i G_0 ⊕ (i ⊕ j) G_2 ⊕ i B_j ⊕ λ_ij(A_i ⊕ ω² B_j),
 //! R: H(B_j) ⊕ H(S_{i⊕j}) ⊕ j G_1 ⊕ (i ⊕ j) G_2 ⊕ j A_i ⊕ λ_ij(A_i ⊕ ω² B_j),
 //!
 //! L taking the low half of each label and of H(A), R the high half of each label and of H(B), and
-//! both the high half of H(S). That these eight halves are those of C^0 ⊕ t_ij Δ are eight equations
-//! in C^0 and the three G, of which, by the choice of λ_ij, three follow from the others. The
-//! control bits obey the same equations: with α, β, σ bit 127 of H(A), bit 63 of H(B), bit 63 of
-//! H(S), and λ_ij = u_ij ω ⊕ v_ij,
-//! u_ij = α_i ⊕ σ_{i⊕j} ⊕ i z_0 ⊕ (i ⊕ j) z_2 ⊕ c_u, v_ij = β_j ⊕ σ_{i⊕j} ⊕ j z_1 ⊕ (i ⊕ j) z_2 ⊕ c_v.
+//! both the high half of H(S). That these eight halves are those of C^0 ⊕ t_ij Δ are eight
+//! equations in C^0 and the three G, of which, by the choice of λ_ij, three follow from the others.
+//! The control bits obey the same equations: with α, β, σ bit 127 of H(A), bit 63 of H(B), bit 63
+//! of H(S), and λ_ij = u_ij ω ⊕ v_ij,
+//! u_ij = α_i ⊕ σ_{i⊕j} ⊕ i z_0 ⊕ (i ⊕ j) z_2 ⊕ c_u, v_ij = β_j ⊕ σ_{i⊕j} ⊕ j z_1 ⊕ (i ⊕ j) z_2 ⊕
+//! c_v.
 //!
 //! **Tables**, in the program's order: for each AND gate G_0 and G_1, 8 bytes each; a byte of z_2,
-//! c_u, z_0, c_v, z_1 from bit 0 on, its high bits zero and ignored; G_2, 8 bytes. **Dice**: v and u
-//! of gate g are bit g mod 64 of the low and high half of the random block number ⌊g / 64⌋, AES in
-//! counter mode under the seed. **Decoding** is that of half-gates.
+//! c_u, z_0, c_v, z_1 from bit 0 on, its high bits zero and ignored; G_2, 8 bytes. **Dice**: v and
+//! u of gate g are bit g mod 64 of the low and high half of the random block number ⌊g / 64⌋, AES
+//! in counter mode under the seed. **Decoding** is that of half-gates.
 //!
 //! **Cost** of an AND: 197 ciphertext bits in 25 bytes; 12 cipher calls for the garbler and a 64th
 //! for its dice, 6 for the evaluator. A XOR is free.
@@ -432,8 +433,8 @@ fn rows_of<S: Simd>(simd: S, tables: &[[u8; AND_BYTES]]) -> [S::Vector; 5] {
     ]
 }
 
-/// By control byte, what is added to the dice (v at bit 63, u at bit 127) where i is set, where j is
-/// set, and always: (z_2, z_0 ⊕ z_2), (z_1 ⊕ z_2, z_2), (c_v, c_u). Tables are public, and so is
+/// By control byte, what is added to the dice (v at bit 63, u at bit 127) where i is set, where j
+/// is set, and always: (z_2, z_0 ⊕ z_2), (z_1 ⊕ z_2, z_2), (c_v, c_u). Tables are public, and so is
 /// this index.
 const CONTROL: [[Block; 32]; 3] = {
     let mut parts = [[Block::ZERO; 32]; 3];

@@ -33,9 +33,9 @@ pub const MAX_LANES: usize = 4;
 
 /// What one party does with AND gates whose tables have `BYTES` bytes.
 ///
-/// A step of the walk reads labels, hashes them and finishes the gates. `N` is the number of vectors
-/// of labels that a step hashes under tweaks of their own: for each vector of gates as many as the
-/// rule hashes of a gate.
+/// A step of the walk reads labels, hashes them and finishes the gates. `N` is the number of
+/// vectors of labels that a step hashes under tweaks of their own: for each vector of gates as many
+/// as the rule hashes of a gate.
 pub trait AndRule<S: Simd, const BYTES: usize> {
     /// Where the tables are: to be written, or to be read.
     type Rows<'t>: Rows<'t, BYTES>;

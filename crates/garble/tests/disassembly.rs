@@ -3,9 +3,9 @@
 //! `tests/timing.rs`.) Where `objdump` is not installed, or this test was built without debug
 //! information, it says so and passes; with `TACIT_REQUIRE_OBJDUMP=1` it fails.
 //!
-//! It holds for the profile of tests. Of a release build it reports addresses that look like those of
-//! slots, whose public numbers went by way of the stack, and misses one planted jump: it does not
-//! follow what that build does, and says nothing of it.
+//! It holds for the profile of tests. Of a release build it reports addresses that look like those
+//! of slots, whose public numbers went by way of the stack, and misses one planted jump: it does
+//! not follow what that build does, and says nothing of it.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 use std::env;

@@ -75,7 +75,8 @@ fn every_wire_arrives() {
     }
 }
 
-/// Only where all wires have one Δ is a link one label; elsewhere that would tell how offsets differ.
+/// Only where all wires have one Δ is a link one label; elsewhere that would tell how offsets
+/// differ.
 #[test]
 fn a_link_is_one_label_only_where_wires_share_an_offset() {
     struct LinkBytes;

@@ -91,8 +91,9 @@ pub fn number_step<S: Simd>(simd: S, count: usize) -> S::Vector {
     simd.splat(Block::from_u128((count as u128) << 64))
 }
 
-/// The second call of the two-call hash, for vectors whose first calls, π(x), are made: `inner[i][..]`
-/// under π by `permutations[i]`, whose lanes may have keys of their own, with `tweaks[i][..]`.
+/// The second call of the two-call hash, for vectors whose first calls, π(x), are made:
+/// `inner[i][..]` under π by `permutations[i]`, whose lanes may have keys of their own, with
+/// `tweaks[i][..]`.
 #[inline(always)]
 pub fn second_call<S: Simd, const N: usize, const M: usize>(
     simd: S,

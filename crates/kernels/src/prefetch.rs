@@ -3,8 +3,8 @@
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// How far ahead memory is asked for: what is walked through at a byte a cycle or two arrives in time
-/// from main memory.
+/// How far ahead memory is asked for: what is walked through at a byte a cycle or two arrives in
+/// time from main memory.
 const AHEAD: usize = 2048;
 
 /// Asks for as much memory as `now` takes, 2 KiB further on: for a walk through memory in

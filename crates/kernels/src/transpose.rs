@@ -79,8 +79,8 @@ impl Kernel for Transpose<'_> {
     }
 }
 
-/// Rows of [`SQUARES`] squares. Vectors of them are listed one by one below: loads in a loop, or in a
-/// closure over an array, are kept in memory by the compiler and not in registers.
+/// Rows of [`SQUARES`] squares. Vectors of them are listed one by one below: loads in a loop, or in
+/// a closure over an array, are kept in memory by the compiler and not in registers.
 type Work = [[Block; SQUARES]; SIDE];
 
 /// Exchanges squares of 64, 32 and 16 on the way from rows that are `stride` blocks apart.

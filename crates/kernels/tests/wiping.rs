@@ -40,8 +40,8 @@ fn blocks(first: u128, count: usize) -> Vec<Block> {
 }
 
 /// What is encrypted under keys that fill no step passes through the stack. (Tests see the results:
-/// inputs may be spilled from registers, which no code can wipe, and portable code has its vectors on
-/// the stack.)
+/// inputs may be spilled from registers, which no code can wipe, and portable code has its vectors
+/// on the stack.)
 #[test]
 fn encryption_under_many_keys_leaves_no_result_on_the_stack() {
     for cpu in Cpu::available().filter(|&cpu| cpu != Cpu::portable()) {

@@ -28,7 +28,6 @@ const LONG_FILES: &[(&str, &str)] = &[
         "crates/garble/src/half_gates/hashing.rs",
         "to split by layout",
     ),
-    ("crates/kernels/src/x86.rs", "one macro for three backends"),
     ("crates/net/src/channel.rs", "to split: framing and waiting"),
     (
         "crates/protocol/src/batch/tests/against_evaluator.rs",
@@ -86,11 +85,6 @@ const LONG_FILES: &[(&str, &str)] = &[
 /// Files and folders with longer lines, each with the reason.
 const WIDE: &[(&str, &str)] = &[
     ("crates/bench/src/report/html.rs", "a style sheet"),
-    ("crates/bench/src/authenticated.rs", "comments to wrap"),
-    ("crates/garble/", "comments to wrap"),
-    ("crates/kernels/", "comments to wrap"),
-    ("crates/protocol/src/authenticated/", "comments to wrap"),
-    ("crates/web/", "comments to wrap"),
     (
         "crates/cli/tests/typed.rs",
         "a program, in the format of the language",

@@ -280,7 +280,8 @@ mod tests {
     const RICH: &str = "parties alice, bob;\n\n\
         enum Color { Red, Green }\n\n\
         struct Car {\n    color: Color,\n    price: u16,\n}\n\n\
-        main(car: Car of alice, limit: u16 public) -> (cheap: bool to bob, paint: Color to bob) {\n    \
+        main(car: Car of alice, limit: u16 public) \
+        -> (cheap: bool to bob, paint: Color to bob) {\n    \
         (car.price < limit, car.color)\n}\n";
 
     fn program(text: &str, public: Json) -> Json {

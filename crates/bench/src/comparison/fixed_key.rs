@@ -1,12 +1,14 @@
-//! `hazmat-fixed-key-half-gates`: half-gates under one public key of AES for all gates ever garbled.
+//! `hazmat-fixed-key-half-gates`: half-gates under one public key of AES for all gates ever
+//! garbled.
 //!
-//! Half-gates (Zahur, Rosulek and Evans, EUROCRYPT 2015) as in JustGarble (Bellare, Hoang, Keelveedhi
-//! and Rogaway, "Efficient garbling from a fixed-key blockcipher", IEEE S&P 2013) and libgarble.
+//! Half-gates (Zahur, Rosulek and Evans, EUROCRYPT 2015) as in JustGarble (Bellare, Hoang,
+//! Keelveedhi and Rogaway, "Efficient garbling from a fixed-key blockcipher", IEEE S&P 2013) and
+//! libgarble.
 //!
-//! **Assumption.** AES under one fixed key is a public random permutation. **What is wrong with it**:
-//! H(x, i) = π(σ(x) ⊕ i) ⊕ σ(x) ⊕ i lets work on one gate serve against every other, so that about
-//! 128 − log₂(hashes under the key) bits are left: 87 after 2^40 AND gates, of all users of the key
-//! together (Guo, Katz, Wang, Weng and Yu, CRYPTO 2020, show the attack).
+//! **Assumption.** AES under one fixed key is a public random permutation. **What is wrong with
+//! it**: H(x, i) = π(σ(x) ⊕ i) ⊕ σ(x) ⊕ i lets work on one gate serve against every other, so that
+//! about 128 − log₂(hashes under the key) bits are left: 87 after 2^40 AND gates, of all users of
+//! the key together (Guo, Katz, Wang, Weng and Yu, CRYPTO 2020, show the attack).
 //!
 //! **Cost** of an AND: 256 ciphertext bits; 4 cipher calls for the garbler, 2 for the evaluator.
 

@@ -1,10 +1,10 @@
 //! `hazmat-fixed-key-and3`: free XOR and AND in three rows, all under one public key of AES.
 //!
-//! Bellare, Hoang, Keelveedhi and Rogaway (IEEE S&P 2013): the scheme `GaXR` of JustGarble, with the
-//! row reduction of Naor, Pinkas and Sumner (EC 1999). A row has one hash of both inputs' labels:
-//! with K = σ(A) ⊕ σ(σ(B)) ⊕ i, P = π(K) ⊕ K. JustGarble doubles labels in GF(2^128) where σ stands
-//! here. **What is wrong with it** is what is wrong with `fixed_key`: 86 bits are left after 2^40 AND
-//! gates, three hashes of each of which the evaluator does not have.
+//! Bellare, Hoang, Keelveedhi and Rogaway (IEEE S&P 2013): the scheme `GaXR` of JustGarble, with
+//! the row reduction of Naor, Pinkas and Sumner (EC 1999). A row has one hash of both inputs'
+//! labels: with K = σ(A) ⊕ σ(σ(B)) ⊕ i, P = π(K) ⊕ K. JustGarble doubles labels in GF(2^128) where
+//! σ stands here. **What is wrong with it** is what is wrong with `fixed_key`: 86 bits are left
+//! after 2^40 AND gates, three hashes of each of which the evaluator does not have.
 //!
 //! **Notation.** `P_ij` is the hash of the labels with select bits i and j. The label of row 00 is
 //! `P_00`, so that C^0 = `P_00` ⊕ p_a p_b Δ; the rows are `P_01` ⊕ `P_00` ⊕ p_a Δ,

@@ -15,8 +15,8 @@
 //! the evaluator of labels A, B of values a, b has C = H′(A) ⊕ a(T ⊕ B), whose bit 0 is ab.
 //! A negation adds Δ with bit 0 cleared to W^0, and flips bit 0 of the evaluator's label.
 //!
-//! **Deviation.** The papers hand the evaluator labels and values apart. Here a label's bit 0 is its
-//! value.
+//! **Deviation.** The papers hand the evaluator labels and values apart. Here a label's bit 0 is
+//! its value.
 //!
 //! **Tables**, in the program's order: T of each AND gate, 16 bytes, bit 0 zero; the evaluator
 //! ignores it.

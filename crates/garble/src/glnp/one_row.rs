@@ -4,8 +4,8 @@
 //! F(k_j, g‖0)[1..n] in G and stays as it is in G′; the other becomes that ⊕ Δ_ℓ, which the
 //! ciphertext C masks with F(k_j, g‖1)[1..n]. Output: k̃_i ⊕ k̃_j.
 //!
-//! **G′ only for a private j**, which nothing else uses. If λ_j = 1, then the output's hidden key and
-//! j's differ by k̃_i, which the evaluator knows; F under both would be F under related keys.
+//! **G′ only for a private j**, which nothing else uses. If λ_j = 1, then the output's hidden key
+//! and j's differ by k̃_i, which the evaluator knows; F under both would be F under related keys.
 //!
 //! Cost: 127 bits in 16 bytes; G takes 4 calls of the garbler, G′ 3, both 2 of the evaluator; each
 //! call has a key schedule of its own.

@@ -15,8 +15,8 @@
 //!
 //! **In the code** the table's lines are one formula: with D = K_0 ⊕ X, T_1 = K_0 ⊕ K_1 ⊕ π_i D and
 //! T_2 = K_0 ⊕ K_2 ⊕ π_j D. The four bits travel as what turns them into a polynomial, t_{2a+b} =
-//! c_0 ⊕ a c_1 ⊕ b c_2 ⊕ ab c_3: c_1 in bit 0 of T_2, c_2 in bit 0 of T_1, c_0 and c_3 in two bits at
-//! the end of the segment's tables. Evaluation is then 128 bits wide in one piece.
+//! c_0 ⊕ a c_1 ⊕ b c_2 ⊕ ab c_3: c_1 in bit 0 of T_2, c_2 in bit 0 of T_1, c_0 and c_3 in two bits
+//! at the end of the segment's tables. Evaluation is then 128 bits wide in one piece.
 //!
 //! Cost: 258 bits; 8 calls of the garbler with 4 key schedules, 2 calls of the evaluator.
 

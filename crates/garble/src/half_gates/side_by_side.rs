@@ -1,9 +1,10 @@
 //! Several garblings of one program side by side: a vector holds one gate of several of them.
 //!
 //! A small component has few AND gates that do not wait for each other, so that vectors over its
-//! gates stay empty and the cipher waits. With garblings in the lanes every vector is full, whatever
-//! the component's shape, and labels of a slot lie together. Each garbling has a start point of its
-//! own, and so each lane its keys. The bytes are those of one garbling after the other.
+//! gates stay empty and the cipher waits. With garblings in the lanes every vector is full,
+//! whatever the component's shape, and labels of a slot lie together. Each garbling has a start
+//! point of its own, and so each lane its keys. The bytes are those of one garbling after the
+//! other.
 
 use tacit_circuit::{NEGATED, Output, Program};
 use tacit_kernels::{Block, Construction, Kernel, Simd};

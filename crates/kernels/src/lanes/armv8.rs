@@ -47,8 +47,8 @@ impl ArmV8 {
 
 impl Sealed for ArmV8 {}
 
-/// Where each byte comes from in [`Lanes::rotated_last_word`]. ShiftRows leaves equal columns as they
-/// are.
+/// Where each byte comes from in [`Lanes::rotated_last_word`]. ShiftRows leaves equal columns as
+/// they are.
 const ROTATED_LAST_WORD: Block = {
     let mut bytes = [0; 16];
     let mut i = 0;

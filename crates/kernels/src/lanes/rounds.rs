@@ -2,12 +2,12 @@
 //!
 //! The key schedule takes SubWord from the instruction for the last round, whose ShiftRows a byte
 //! shuffle undoes beforehand. Four vectors of keys are expanded as four vectors of their words:
-//! column i of four keys stands in one vector, so that one such instruction serves four keys and the
-//! columns' sums need no shifts. Each round key is transposed back to be used. That is 17
+//! column i of four keys stands in one vector, so that one such instruction serves four keys and
+//! the columns' sums need no shifts. Each round key is transposed back to be used. That is 17
 //! instructions a round for four vectors of keys on x86-64, where one key at a time takes 28. The
-//! next SubWord always comes before the transposition, whose shuffles would otherwise take the ports
-//! that the only long chain of dependent instructions waits for: a round of four vectors on Zen 3 is
-//! 8 cycles and not 11.
+//! next SubWord always comes before the transposition, whose shuffles would otherwise take the
+//! ports that the only long chain of dependent instructions waits for: a round of four vectors on
+//! Zen 3 is 8 cycles and not 11.
 
 use core::mem::MaybeUninit;
 

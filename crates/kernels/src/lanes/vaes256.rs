@@ -2,10 +2,10 @@
 //!
 //! Instructions used: AVX2, AES-NI, VAES, VPCLMULQDQ.
 //!
-//! Nothing moves a block from one lane to another where memory can do it: on Zen 3 such a move takes
-//! the place of an AES round, while a load that fills both lanes and a blend cost it nothing. So
-//! lanes are gathered by loads and blends, and pairs are read and written by loads and stores that
-//! overlap: half-gates on a wide circuit take 2 to 3 % less.
+//! Nothing moves a block from one lane to another where memory can do it: on Zen 3 such a move
+//! takes the place of an AES round, while a load that fills both lanes and a blend cost it nothing.
+//! So lanes are gathered by loads and blends, and pairs are read and written by loads and stores
+//! that overlap: half-gates on a wide circuit take 2 to 3 % less.
 
 use core::arch::asm;
 use core::arch::x86_64::*;

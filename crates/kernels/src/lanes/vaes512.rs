@@ -1,8 +1,8 @@
 //! VAES with 512-bit registers: four blocks a vector.
 //!
-//! Instructions used: AVX-512F, AVX-512BW, AVX2, AES-NI, VAES, VPCLMULQDQ. The layer below is all that is this
-//! backend's own; a CPU without AVX-512 compiles it and cannot test it, and the tests of every
-//! kernel take it up by themselves where the CPU has it.
+//! Instructions used: AVX-512F, AVX-512BW, AVX2, AES-NI, VAES, VPCLMULQDQ. The layer below is all
+//! that is this backend's own; a CPU without AVX-512 compiles it and cannot test it, and the tests
+//! of every kernel take it up by themselves where the CPU has it.
 
 use core::arch::x86_64::*;
 use std::arch::is_x86_feature_detected;

@@ -1,10 +1,10 @@
 //! From leaky ANDs to triples: buckets by independent shifts, so that a cheating party that knows
 //! some x knows none of the sums.
 //!
-//! Wang, Ranellucci and Katz (CCS 2017), section 4, with the shifts of [`parameters`](super::parameters).
-//! In a bucket y ⊕ y' is opened for each further layer; then x ⊕ x', y and
-//! z ⊕ z' ⊕ (y ⊕ y')x' are a triple again. The MACs of all that a lot opens are compared, as one
-//! fold each way, before a triple can be had.
+//! Wang, Ranellucci and Katz (CCS 2017), section 4, with the shifts of
+//! [`parameters`](super::parameters). In a bucket y ⊕ y' is opened for each further layer; then x ⊕
+//! x', y and z ⊕ z' ⊕ (y ⊕ y')x' are a triple again. The MACs of all that a lot opens are compared,
+//! as one fold each way, before a triple can be had.
 
 use std::ops::Range;
 
@@ -218,8 +218,8 @@ impl OpenBuckets {
 }
 
 impl Buckets {
-    /// The openings of `range`, cut where either of their two items is not followed by the next one:
-    /// opening `layer · n + i` is of item i of the first layer and of that of the bucket's.
+    /// The openings of `range`, cut where either of their two items is not followed by the next
+    /// one: opening `layer · n + i` is of item i of the first layer and of that of the bucket's.
     fn pieces(&self, range: Range<usize>) -> impl Iterator<Item = Piece> {
         let Self { triples, shifts } = self;
         let mut opening = range.start;

@@ -1,8 +1,8 @@
 //! Memory that lots use one after the other.
 //!
 //! A lot of half a million triples works on 200 MB. Taken anew for each, it would be zeroed by the
-//! system, page by page, and wiped again, which together takes longer than to fill it. What a column
-//! holds is wiped when the run ends.
+//! system, page by page, and wiped again, which together takes longer than to fill it. What a
+//! column holds is wiped when the run ends.
 
 use tacit_kernels::Block;
 use tacit_ot::Outputs;

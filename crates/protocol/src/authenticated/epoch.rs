@@ -3,8 +3,9 @@
 //! Each party's Δ is drawn here and serves this protocol alone: there is no way to give one. The
 //! base OTs of the two directions have tags of their own, of which the epoch's id is a hash.
 //!
-//! An epoch is consumed by what uses it, which gives it back when it succeeds. **After a failed check**
-//! it does not come back, and [`Error::ends_epoch`] says so: both Δ and all that rests on them are gone.
+//! An epoch is consumed by what uses it, which gives it back when it succeeds. **After a failed
+//! check** it does not come back, and [`Error::ends_epoch`] says so: both Δ and all that rests on
+//! them are gone.
 
 use rand_core::CryptoRng;
 use tacit_circuit::Role;

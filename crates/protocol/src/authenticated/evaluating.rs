@@ -2,7 +2,8 @@
 //!
 //! With Λ masked values, `[λ]` the evaluator's part of λΔ_A and T from the table:
 //!
-//! > H(label_i) ⊕ Λ_i (T_0 ⊕ `[λ_j]`) ⊕ H(label_j) ⊕ Λ_j (T_1 ⊕ `[λ_i]` ⊕ label_i) ⊕ `[λ_i λ_j ⊕ λ_o]`
+//! > H(label_i) ⊕ Λ_i (T_0 ⊕ `[λ_j]`) ⊕ H(label_j) ⊕ Λ_j (T_1 ⊕ `[λ_i]` ⊕ label_i) ⊕ `[λ_i λ_j ⊕
+//! λ_o]`
 //!
 //! is L_o ⊕ Λ_oΔ_A: the notation is that of [`garbling`](super::garbling). **Cost** of an AND: two
 //! hashes.

@@ -1,12 +1,12 @@
-//! Folds: what proves bits that were opened, a sum of their MACs under coefficients that follow from
-//! the bits.
+//! Folds: what proves bits that were opened, a sum of their MACs under coefficients that follow
+//! from the bits.
 //!
-//! Σ χ_i M_i over GF(2^128). The coefficients of some rows come from a random oracle on all bits up to
-//! theirs. A party that opens other bits than it holds, or has other MACs, has each of them wrong by
-//! e_i Δ for a bit e_i, with Δ unknown to it; so its sum is wrong by Δ · Σ χ_i e_i. Of the last rows
-//! with some e_i = 1 the coefficients are fresh once the bits are chosen, so that Σ χ_i e_i is 0 with
-//! probability 2^-128 for each choice of bits that it tries; else it has to guess Δ. A sum tells
-//! nothing: whoever checks it knows the MACs that these bits must have.
+//! Σ χ_i M_i over GF(2^128). The coefficients of some rows come from a random oracle on all bits up
+//! to theirs. A party that opens other bits than it holds, or has other MACs, has each of them
+//! wrong by e_i Δ for a bit e_i, with Δ unknown to it; so its sum is wrong by Δ · Σ χ_i e_i. Of the
+//! last rows with some e_i = 1 the coefficients are fresh once the bits are chosen, so that Σ χ_i
+//! e_i is 0 with probability 2^-128 for each choice of bits that it tries; else it has to guess Δ.
+//! A sum tells nothing: whoever checks it knows the MACs that these bits must have.
 
 use tacit_kernels::{Block, Cpu, Gf128Sum, Prg, inner_products};
 use tacit_ot::Outputs;

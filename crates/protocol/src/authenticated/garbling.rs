@@ -1,8 +1,8 @@
 //! The garbler's gates: half-gates whose tables only both parties' shares can finish, and the proof
 //! that they are right.
 //!
-//! Katz, Ranellucci, Rosulek and Wang (CRYPTO 2018), section 4.3. With L the label of *masked* value 0 and
-//! `[λ]` the garbler's part of λΔ_A:
+//! Katz, Ranellucci, Rosulek and Wang (CRYPTO 2018), section 4.3. With L the label of *masked*
+//! value 0 and `[λ]` the garbler's part of λΔ_A:
 //!
 //! > T_0 = H(L_i) ⊕ H(L_i ⊕ Δ_A) ⊕ `[λ_j]`, T_1 = H(L_j) ⊕ H(L_j ⊕ Δ_A) ⊕ `[λ_i]` ⊕ L_i,
 //! > L_o = H(L_i) ⊕ H(L_j) ⊕ `[λ_i λ_j ⊕ λ_o]`.
@@ -10,8 +10,8 @@
 //! Bit 0 of L_o goes with the table and is then cleared, so that bit 0 of every active label is the
 //! wire's masked value.
 //!
-//! **Assumption**: as for [`leaky`](super::leaky); both constructions serve. **Cost** of an AND: four hashes;
-//! 32 bytes and a bit. XOR and negations are free.
+//! **Assumption**: as for [`leaky`](super::leaky); both constructions serve. **Cost** of an AND:
+//! four hashes; 32 bytes and a bit. XOR and negations are free.
 
 use subtle::Choice;
 use tacit_circuit::Outputs as Results;

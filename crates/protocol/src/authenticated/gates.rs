@@ -1,10 +1,10 @@
 //! From masks of wires to the shares that a gate is garbled with.
 //!
 //! Every input and every AND gate's output has a random mask ⟨λ⟩; XOR adds masks, and a negation
-//! adds a public 1. A gate with input masks λ_i and λ_j and a triple opens e = λ_i ⊕ x and f = λ_j ⊕ y, which
-//! gives ⟨λ_i λ_j⟩ = z ⊕ f·x ⊕ e·y ⊕ ef. The gates of a lot open together. A party's tables, and what
-//! it finds with those of the other, rest on openings whose MACs it has checked: [`CheckedGates`] are
-//! made by that check alone.
+//! adds a public 1. A gate with input masks λ_i and λ_j and a triple opens e = λ_i ⊕ x and f = λ_j
+//! ⊕ y, which gives ⟨λ_i λ_j⟩ = z ⊕ f·x ⊕ e·y ⊕ ef. The gates of a lot open together. A party's
+//! tables, and what it finds with those of the other, rest on openings whose MACs it has checked:
+//! [`CheckedGates`] are made by that check alone.
 //!
 //! *An input's mask* is its owner's alone: a bit with a MAC, without a share of the other party,
 //! which would open it anyway. *A constant* has the mask 0.

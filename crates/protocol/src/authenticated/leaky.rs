@@ -11,8 +11,9 @@
 //! then, and else knows that this bit is 0. y and z never leak.
 //!
 //! **Assumption**: H is a tweakable hash, circular correlation robust for inputs that the peer
-//! chooses (it chooses its MACs): the two-call construction of [`tacit_kernels::hash`], in the ideal-cipher model. Its
-//! start comes from the epoch and the lot, its tweak names the leaky AND and whose key it is.
+//! chooses (it chooses its MACs): the two-call construction of [`tacit_kernels::hash`], in the
+//! ideal-cipher model. Its start comes from the epoch and the lot, its tweak names the leaky AND
+//! and whose key it is.
 //!
 //! **Cost**: three hashes, six cipher calls, at each party; 16 bytes and a bit each way.
 

@@ -2,8 +2,8 @@
 //!
 //! BLAKE3, keyed by BLAKE3 of `tacit authenticated 2` ‖ domain ‖ party ‖ number ‖ epoch. The number
 //! is the lot's or the run's, of which an epoch has none twice. Deviation: the papers have a random
-//! oracle; BLAKE3 stands for it, which takes several blocks at once, since some 100 bytes an AND gate
-//! are hashed.
+//! oracle; BLAKE3 stands for it, which takes several blocks at once, since some 100 bytes an AND
+//! gate are hashed.
 
 use blake3::Hasher;
 use subtle::ConstantTimeEq;

@@ -2,8 +2,8 @@
 //!
 //! v = a ⊕ b. The garbler holds a, its MAC M_a = K_a ⊕ aΔ_B and the key K_b; the evaluator holds b,
 //! M_b = K_b ⊕ bΔ_A and K_a. **Bit 0** of both Δ is set and of every key clear, so that bit 0 of a
-//! MAC is the bit that it authenticates. So each party's half is its MAC and its key of the other's,
-//! and sums of shares are sums of halves.
+//! MAC is the bit that it authenticates. So each party's half is its MAC and its key of the
+//! other's, and sums of shares are sums of halves.
 
 use std::ops::{BitXor, BitXorAssign, Range};
 

@@ -1,8 +1,8 @@
 //! A walk over a function, batch by batch, whatever the wires carry: shares of masks, labels or
 //! masked values.
 //!
-//! All of these are linear, so that XOR gates, negations, constants and what moves between calls need nothing
-//! from the other party. Each walk stops at the same AND gates in the same order.
+//! All of these are linear, so that XOR gates, negations, constants and what moves between calls
+//! need nothing from the other party. Each walk stops at the same AND gates in the same order.
 
 use std::ops::BitXor;
 
@@ -244,8 +244,8 @@ impl Ands<'_> {
         self.count
     }
 
-    /// The tweak of the first gate's first input, or of its second. Calls and gates are counted, and
-    /// each run has a start point of its own, so that no tweak comes twice.
+    /// The tweak of the first gate's first input, or of its second. Calls and gates are counted,
+    /// and each run has a start point of its own, so that no tweak comes twice.
     pub(super) fn tweak(&self, half: u8) -> Tweak {
         Tweak {
             usage: Use::And,

@@ -100,8 +100,8 @@ pub(super) fn garble(
     }
 }
 
-/// The textbook's garbling under a scheme whose wires have offsets, its tables put together as the program's
-/// segments have them.
+/// The textbook's garbling under a scheme whose wires have offsets, its tables put together as the
+/// program's segments have them.
 fn garble_flexor(
     id: SchemeId,
     setting: &Setting,

@@ -1,5 +1,5 @@
-//! Every byte that two honest parties send under fixed seeds, as one digest: a change of the protocol
-//! shows as one line.
+//! Every byte that two honest parties send under fixed seeds, as one digest: a change of the
+//! protocol shows as one line.
 
 use sha2::{Digest as _, Sha256};
 use tacit_kernels::Block;
