@@ -25,14 +25,12 @@ fn another_function_names_both_digests() {
         ],
     );
     for (ended, param) in [(&alice, "bits=32"), (&bob, "bits=31")] {
-        // Each side names its function with its sizes, for people to compare.
-        let own = format!("millionaires (a u{} of garbler", &param["bits=".len()..]);
-        ended.failed(5, &[&own, "tacit inspect"]);
+        ended.failed(5, &["millionaires", "--param", "tacit inspect"]);
         let digest = ["inspect", "millionaires", "--param", param, "--json"];
         let digest = tacit(parties.folder(), &digest).json()["function_digest"].clone();
         let digest = digest.as_str().expect("a digest").to_owned();
         assert!(
-            alice.stderr.contains(&digest) && bob.stderr.contains(&digest),
+            alice.stderr.contains(&digest[..8]) && bob.stderr.contains(&digest[..8]),
             "{ended:?}"
         );
         assert_eq!(ended.stdout, "");

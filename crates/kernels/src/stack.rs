@@ -83,7 +83,8 @@ fn stack_pointer() -> Option<usize> {
     None
 }
 
-/// Overwrites at least as many bytes of the stack, below the caller's frame.
+/// Overwrites at least `bytes` bytes of the stack below the caller's frame, up to 256 KiB: no
+/// kernel's frame is as large as a tenth of that.
 #[inline(always)]
 fn overwrite(bytes: usize) {
     match bytes.div_ceil(1 << 10) {
@@ -92,7 +93,8 @@ fn overwrite(bytes: usize) {
         5..=8 => zeros::<{ 8 << 10 }>(),
         9..=16 => zeros::<{ 16 << 10 }>(),
         17..=32 => zeros::<{ 32 << 10 }>(),
-        _ => zeros::<{ 64 << 10 }>(),
+        33..=64 => zeros::<{ 64 << 10 }>(),
+        _ => zeros::<{ 256 << 10 }>(),
     }
     // Else the call would be a jump, out of a frame that is gone by then.
     black_box(());

@@ -89,18 +89,20 @@ impl Loaded {
         loaded
     }
 
-    /// Adds `start start() {}` to a program whose states all have a first value, if it has runs and
-    /// no `start` of its own, so that parties can begin a chain of it.
+    /// Adds `start start() {}` to a program whose states all have a first value, so that parties can
+    /// begin a chain of it: if it has runs, no `start` of its own, and nothing else of this name.
     fn imply_start(&mut self) {
         let items = &mut self.modules[0].syntax.items;
         let mut first_state = None;
         let mut has_run = false;
         for item in items.iter() {
+            let is_start = |name: &Ident| name.as_str() == IMPLIED_START;
             match &item.kind {
+                kind if kind.name().is_some_and(is_start) => return,
+                ItemKind::Use(used) if used.names.iter().any(is_start) => return,
                 ItemKind::State(state) if state.value.is_none() => return,
                 ItemKind::State(state) => first_state = first_state.or(Some(state.name.span)),
                 ItemKind::Entry(entry) if entry.kind == EntryKind::Start => return,
-                ItemKind::Entry(entry) if entry.name.as_str() == IMPLIED_START => return,
                 ItemKind::Entry(entry) => has_run |= entry.kind == EntryKind::Run,
                 _ => {}
             }

@@ -360,4 +360,14 @@ fn a_chain_begins_without_inputs() {
         let first = (0..8).map(|bit| 5 >> bit & 1 == 1).chain([true]);
         assert_eq!(function.evaluate(&[]), first.collect::<Vec<bool>>());
     }
+    // What is called `start` already stays what it is.
+    for own in [
+        "state start: u8 = 5;",
+        "state other: u8 = 5;\nfn start(x: u8) -> u8 { x }",
+    ] {
+        let program = program_of(&format!(
+            "parties alice, bob;\n{own}\nrun next(by: u8 of alice) -> (by: u8 to bob) {{ by }}\n"
+        ));
+        assert_eq!(program.entries.len(), 1);
+    }
 }

@@ -331,10 +331,11 @@ impl Policy {
         &self.limits
     }
 
-    /// What runs may take of memory: together, and those of this peer.
-    pub(crate) fn memory(&self, peer: &Fingerprint) -> [u64; 2] {
+    /// What runs may take of memory: together, and those of one peer. The other server of a run of
+    /// three comes for everybody.
+    pub(crate) fn memory(&self, is_run_of_three: bool) -> [u64; 2] {
         let Memory { all, per_peer } = self.memory;
-        [all, if self.is_server(peer) { all } else { per_peer }]
+        [all, if is_run_of_three { all } else { per_peer }]
     }
 
     /// Who this is, if it may connect.

@@ -161,7 +161,9 @@ fn no_memory(
 ) -> Option<String> {
     let role = granted.offer.role;
     let need = Need::of(granted.function, asked.protocol, role, asked.ot_extension);
-    let bound = seat.hold(need, policy.memory(&seat.peer)).err()?;
+    let servers = granted.offer.outsourced.as_ref();
+    let is_cloud = servers.is_some_and(|servers| servers.is_cloud(&seat.peer));
+    let bound = seat.hold(need, policy.memory(is_cloud)).err()?;
     Some(format!("as much memory is in use as {bound} allows"))
 }
 

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use scene::{Scene, aes, millionaires};
+use tacit::garble::SchemeId;
 use tacit::{Identity, Job, Listener, ProtocolId, Role, StockName};
 use tacit_serve::{Event, Level, Limits, Peer, Policy, Rate, Service};
 
@@ -205,6 +206,7 @@ fn checked_executions_are_kept_in_stock_and_run() {
     let mut offer = scene.offer(vec![Arc::clone(&function)]);
     offer.protocols = vec![ProtocolId::Batch];
     offer.statistical_security_bits = S;
+    offer.scheme = Some(SchemeId::HALF_GATES_TWO_CALL);
     let ours = vec![level(scene.fingerprint(0), Role::Garbler)];
     let policy = Policy::new(peers, vec![offer], ours, Scene::limits(), None);
     let service = scene.start(policy.unwrap());
@@ -214,7 +216,10 @@ fn checked_executions_are_kept_in_stock_and_run() {
         stocks.executions_left(&name, &function, S).unwrap()
     };
     until("executions are checked", || left() == 3);
-    let job = || Job::new(&function, Role::Evaluator).input("b", 40_u32);
+    let job = || {
+        let job = Job::new(&function, Role::Evaluator).input("b", 40_u32);
+        job.scheme(SchemeId::HALF_GATES_TWO_CALL)
+    };
     for _ in 0..2 {
         let mut session = scene.session(&service, 0).unwrap();
         for _ in 0..2 {

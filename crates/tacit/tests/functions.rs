@@ -252,9 +252,9 @@ fn another_function_is_named_with_its_parameters() {
     for (error, function, n) in [(ours, &short, 2), (theirs, &long, 3)] {
         assert_eq!(error.category(), Category::Incompatible);
         let text = error.to_string();
-        let named = format!("levenshtein n={n} m=2 symbol_bits=8 (x u8[{n}] of garbler, y u8[2]");
+        let named = format!("levenshtein n={n} m=2 symbol_bits=8");
         assert!(text.contains(&named), "{text}");
-        assert!(text.contains(&function.digest().to_string()), "{text}");
+        assert!(text.contains(&function.digest().to_string()[..8]), "{text}");
     }
 }
 

@@ -14,6 +14,10 @@ pub(super) enum Malformed {
     NoUtf8 {
         line: u64,
     },
+    /// Where records have one cell, so that nobody can tell whether it is one.
+    Empty {
+        line: u64,
+    },
     Cells {
         line: u64,
         found: usize,
@@ -52,12 +56,19 @@ impl Records {
         let (mut line, mut counted, mut begins) = (1, 0, true);
         loop {
             if begins {
-                // Empty lines are passed over.
+                // Empty lines are passed over where they cannot be records.
                 let next = rest.iter().position(|byte| !b"\r\n".contains(byte));
-                let start = bytes.len() - rest.len() + next.unwrap_or(rest.len());
-                let passed = bytes[counted..start].iter();
-                line += passed.filter(|byte| **byte == b'\n').count() as u64;
+                let at = bytes.len() - rest.len();
+                let start = at + next.unwrap_or(rest.len());
+                let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+                // The reader leaves the second half of the last record's CR LF.
+                let is_rest = at > 0 && bytes[..at].ends_with(b"\r") && rest.starts_with(b"\n");
+                let empty = lines(&bytes[at..start]) - usize::from(is_rest);
+                line += lines(&bytes[counted..start]) as u64;
                 (counted, begins) = (start, false);
+                if empty > 0 && next.is_some() && first == Some(1) {
+                    return Err(Malformed::Empty { line: line - 1 });
+                }
             }
             let (result, taken, given) = reader.read_field(rest, &mut records.text[end..]);
             rest = &rest[taken..];
@@ -148,7 +159,7 @@ pub(super) fn write(records: Vec<Vec<String>>) -> Vec<u8> {
             if place > 0 {
                 bytes.push(b',');
             }
-            let needs_quotes = cell.contains([',', '"', '\n', '\r']);
+            let needs_quotes = cell.contains([',', ';', '\t', '"', '\n', '\r']);
             match needs_quotes || (is_alone && cell.is_empty()) {
                 true => {
                     bytes.push(b'"');
@@ -211,6 +222,20 @@ mod tests {
         };
         assert_eq!(cells(b"a,b\nc,d\ne\nf,g"), Err(odd));
         assert_eq!(cells(b"a\nb\xff"), Err(Malformed::NoUtf8 { line: 2 }));
+    }
+
+    /// An empty line of a column is no row that may be left out: the rows behind it would move up.
+    #[test]
+    fn an_empty_line_of_a_column_is_refused() {
+        for text in ["v\n1\n\n3\n", "v\r\n1\r\n\r\n3"] {
+            assert_eq!(cells(text.as_bytes()), Err(Malformed::Empty { line: 3 }));
+        }
+        let column = ["v", "1", "3"].map(|cell| vec![cell.to_owned()]).to_vec();
+        for text in ["v\n1\n3", "v\r\n1\r\n3\r\n", "\nv\n1\n3\n\n\n"] {
+            assert_eq!(cells(text.as_bytes()), Ok(column.clone()), "{text:?}");
+        }
+        let two = cells(b"a,b\n\n1,2\r\n\r\n3,4");
+        assert_eq!(two.map(|records| records.len()), Ok(3));
     }
 
     /// A spreadsheet runs no text of the peer's, and what was written is read back.

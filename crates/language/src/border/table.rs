@@ -264,6 +264,9 @@ fn broken(reader: &Reader<'_>, ty: TypeId, error: Malformed) -> CircuitError {
             format!("{found} cells in line {line} where line 1 has {first}")
         }
         Malformed::NoUtf8 { line } => format!("bytes that are no UTF-8 in line {line}"),
+        Malformed::Empty { line } => {
+            format!("line {line}, which is empty: is a value missing there?")
+        }
     };
     let expected = "CSV in UTF-8, with as many cells in each line as in the first";
     reader.error(ty, expected, found)
