@@ -25,12 +25,12 @@ def both(parties: Parties, job: Any, **options: Any) -> tuple[Any, Any]:
 def test_mean_and_variance_are_those_of_pandas(parties: Parties) -> None:
     joined = pd.concat([LEFT["x"], RIGHT["y"]])
     for security in ("semi-honest", "malicious"):
-        job = tacit.jobs.mean_variance(rows=5, value_bits=16, at_least=8)
+        job = tacit.jobs.mean_variance(rows=5, value_bits=16, at_least=4)
         for result in both(parties, job, security=security):
             assert result["count"] == 8
             assert result["mean"] == pytest.approx(joined.mean())
             assert result["variance"] == pytest.approx(joined.var())
-    few = tacit.jobs.mean_variance(rows=5, value_bits=16, at_least=9)
+    few = tacit.jobs.mean_variance(rows=5, value_bits=16, at_least=5)
     for result in both(parties, few):
         assert dict(result) == {"count": None, "mean": None, "variance": None}
 
@@ -61,14 +61,14 @@ def test_a_histogram_counts_what_lies_between_edges(parties: Parties) -> None:
     job = tacit.jobs.histogram([-1, 2.25, 50], rows=5, value_bits=16, at_least=0)
     for result in both(parties, job):
         assert result["counts"] == [1, 2, 3, 2]
-    hidden = tacit.jobs.histogram([-1, 2.25, 50], rows=5, value_bits=16, at_least=2)
+    hidden = tacit.jobs.histogram([-1, 2.25, 50], rows=5, value_bits=16, at_least=1)
     for result in both(parties, hidden):
         assert result["counts"] == [0, 2, 3, 2]
 
 
 def test_quantiles_are_values_in_order(parties: Parties) -> None:
     joined = pd.concat([LEFT["x"], RIGHT["y"]])
-    job = tacit.jobs.quantiles([0, 25, 50, 75, 100], rows=6, value_bits=16, at_least=8)
+    job = tacit.jobs.quantiles([0, 25, 50, 75, 100], rows=6, value_bits=16, at_least=4)
     for result in both(parties, job):
         assert result["count"] == 8
         for percent, value in result["quantiles"].items():
@@ -134,3 +134,27 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
         tacit.jobs.histogram([2, 1])
     with pytest.raises(UsageError, match="from 0 to 100"):
         tacit.jobs.quantiles([101])
+    with pytest.raises(InputError, match="no whole number"):
+        tacit.jobs.auction(1).run(session, [9.99], party="left")  # type: ignore[list-item]
+
+
+def test_rows_of_one_party_alone_show_nothing(parties: Parties) -> None:
+    """A party that fills the bound up with rows of its own would read the other's few."""
+    many = pd.DataFrame({"x": [0.0] * 5})
+    few = pd.DataFrame({"x": [7.7]})
+    sizes = {"rows": 5, "value_bits": 16, "at_least": 2}
+    for job, shown in [
+        (tacit.jobs.mean_variance(**sizes), "mean"),
+        (tacit.jobs.quantiles([100], **sizes), "count"),
+    ]:
+        for result in parties.meet(
+            lambda session: job.run(session, many, party="left", column="x"),
+            lambda session: job.run(session, few, party="right", column="x"),
+        ):
+            assert result[shown] is None
+    job = tacit.jobs.histogram([5], **sizes)
+    for result in parties.meet(
+        lambda session: job.run(session, many, party="left", column="x"),
+        lambda session: job.run(session, few, party="right", column="x"),
+    ):
+        assert result["counts"] == [0, 0]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
 from .._session import Session
+from ..errors import InputError
 from ._job import Job, Result
 
 
@@ -17,7 +19,11 @@ class Auction(Job):
         learn `sold`: for each lot a dict of `winner` (`Nobody`, `Left` or `Right`) and `price`. Of
         two like bids the left one wins."""
         name = "a" if self._party(party) == "left" else "b"
-        outcome = session.run(self.function, {name: [int(bid) for bid in bids]}, **options)
+        try:
+            whole = [operator.index(bid) for bid in bids]
+        except TypeError as error:
+            raise InputError(f"a bid is no whole number: {error}") from None
+        outcome = session.run(self.function, {name: whole}, **options)
         return Result({"sold": outcome["sold"]}, outcome)
 
 

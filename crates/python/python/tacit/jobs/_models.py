@@ -27,7 +27,7 @@ class Score(Job):
 
 
 Tree = Union[float, "tuple[int, float, Tree, Tree]"]
-"""A leaf's number, or a feature, a threshold, and the trees of rows that are not above and above."""
+"""A leaf's number, or `(feature, threshold, below, above)`; see `DecisionTree.run_model`."""
 
 
 class DecisionTree(Job):

@@ -45,7 +45,8 @@ class MeanVariance(_OfColumn):
         self, session: Session, frame: Any, *, party: str, column: str, **options: Any
     ) -> Result:
         """Runs the job as `party`, `left` or `right`. Both learn `count`, `mean` and `variance` (of
-        a sample, as pandas computes it), or None for each if there are fewer than `at_least`."""
+        a sample, as pandas computes it), or None for each if a party has fewer than `at_least`
+        values."""
         outcome = self._run_columns(session, frame, party, column, options)
         count, total, squares = (outcome[name] for name in ("count", "sum", "squares"))
         if not count:
@@ -71,8 +72,8 @@ class Histogram(_OfColumn):
         self, session: Session, frame: Any, *, party: str, column: str, **options: Any
     ) -> Result:
         """Runs the job as `party`, `left` or `right`. Both learn `counts`: of values below the
-        first edge, from each edge up to the next, and from the last edge on; a bin of fewer than
-        `at_least` values has 0."""
+        first edge, from each edge up to the next, and from the last edge on; a bin in which a party
+        has fewer than `at_least` values has 0."""
         outcome = self._run_columns(session, frame, party, column, options)
         return Result({"counts": [int(count) for count in outcome["counts"]]}, outcome)
 
@@ -93,8 +94,8 @@ class Quantiles(_OfColumn):
         self, session: Session, frame: Any, *, party: str, column: str, **options: Any
     ) -> Result:
         """Runs the job as `party`, `left` or `right`. Both learn `count`, and `quantiles` by
-        percent: of n values in order the one at place (n - 1) percent / 100, rounded down. Fewer
-        than `at_least` values have None."""
+        percent: of n values in order the one at place (n - 1) percent / 100, rounded down. If a
+        party has fewer than `at_least` values, these are None."""
         values = sorted(self._values(frame, column))
         rows = [{"missing": False, "value": value} for value in values]
         rows += [{"missing": True, "value": 0}] * (self._params["ROWS"] - len(rows))
@@ -146,7 +147,8 @@ def mean_variance(
     """Mean and variance of a column of up to `rows` rows a party.
 
     Values are rounded to `decimals`, and times 10 to that they have `value_bits`, the sign among
-    them. Both parties also learn how many rows the other has: the count less their own.
+    them. A party takes its own rows off the result, so what it learns is the other's count, sum and
+    sum of squares; `at_least` is how many rows each must have.
     """
     params = {"ROWS": rows, "BITS": value_bits, "AT_LEAST": at_least}
     return MeanVariance("statistics", decimals, params)
@@ -194,7 +196,9 @@ def correlation(
 ) -> Correlation:
     """The correlation of a column of each party, over ids in common, of up to `rows` rows a party.
 
-    Ids are as for `intersection`, numbers as for `mean_variance`.
+    Ids are as for `intersection`, numbers as for `mean_variance`. Whoever makes up its numbers can
+    read single values of the other party, and which of dozens of its ids the other has: run it with
+    parties whose tables are what they say.
     """
     params = {"ROWS": rows, "ID_BITS": id_bits, "BITS": value_bits, "AT_LEAST": at_least}
     return Correlation("correlation", decimals, params)

@@ -76,7 +76,8 @@ def intersection(
     """Intersection with count and sum of up to `rows` rows a party.
 
     Whoever chooses its ids can ask about them: a party that gives one id learns from the count
-    whether the other has it. `at_least` hides the total of few, not the count.
+    whether the other has it, and one that makes up amounts learns from the total which of dozens
+    of ids the other has. `at_least` hides the total of few, not the count.
     """
     params = {"ROWS": rows, "ID_BITS": id_bits, "AMOUNT_BITS": amount_bits, "AT_LEAST": at_least}
     return Intersection("intersection", params)
