@@ -130,7 +130,7 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    /// Half-gates under the two-call hash, the default of all.
+    /// Half-gates under the two-call hash: the default, but for circuits that are chains.
     HALF_GATES_TWO_CALL [1, 1, 0, 1] "half-gates/two-call",
     |cpu| HalfGates::on(cpu, Construction::TwoCall), {
         assumption: Assumption::IdealCipher,

@@ -382,7 +382,7 @@ impl<S: Simd, H: Hashing<S>> Evaluate<S, H> {
 ///
 /// # Panics
 ///
-/// If `tables` have no room for the segment's AND gates.
+/// If `tables` has not exactly one table for each AND gate of the segment.
 #[inline(always)]
 pub fn garble<S: Simd, H: Hashing<S>>(
     simd: S,
@@ -401,7 +401,7 @@ pub fn garble<S: Simd, H: Hashing<S>>(
 ///
 /// # Panics
 ///
-/// If `tables` are not those of the segment's AND gates.
+/// If `tables` has not exactly one table for each AND gate of the segment.
 #[inline(always)]
 pub fn evaluate<S: Simd, H: Hashing<S>>(simd: S, hashing: H, mut of: Segment<'_>, tables: &[u8]) {
     const STEP: usize = EVALUATED / INPUTS * MAX_LANES;

@@ -82,9 +82,9 @@ pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
     fn multiply<const HALVES: i32>(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// See [`Simd::swap_halves`].
     fn swap_halves(self, a: Self::Vector) -> Self::Vector;
-    /// What a block is before the first round under keys of which this is the first. A CPU adds a
-    /// round key after a round, or before the next: who adds the first here adds each after its
-    /// round.
+    /// The state before the first round, given the first round key. x86-64's instructions add a
+    /// round's key at its end, so the first key is added here. ARMv8's add the key of the round
+    /// before at the start of a round, so nothing is added here.
     fn begin(self, state: Self::Vector, first: Self::Vector) -> Self::Vector;
     /// A round of AES, given its key and that of the round before.
     fn round(self, state: Self::Vector, before: Self::Vector, key: Self::Vector) -> Self::Vector;
@@ -125,8 +125,8 @@ pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
     fn unzip(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
     /// See [`Simd::first_of_pairs`].
     fn first_of_pairs(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
-    /// A row of what is in the slots that `slot` says for each lane, as pairs: of both vectors the
-    /// one that `half` says.
+    /// Row `row` of the [`KeyedPair`]s in slots `slot(lane)`, as pairs of blocks. They fill two
+    /// vectors; `half` says which of the two is read.
     fn load_row(
         self,
         kept: &SlotView<'_, KeyedPair>,

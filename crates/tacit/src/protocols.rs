@@ -1,7 +1,8 @@
 //! The protocols, each a row of one table: what it withstands, who takes part, what it uses up.
 //!
-//! A protocol that is added gets a variant of [`Protocol`] and a row of the table, from which the
-//! command line, the service, Python, the planner and the conformance suite have it.
+//! A protocol that is added gets a variant of [`Protocol`] and a row of the table. The command
+//! line, the service, Python, the planner and the conformance suite take its name and properties
+//! from the row. What else a protocol needs is in ARCHITECTURE.md, "Where to add what".
 
 use core::fmt;
 use core::str::FromStr;

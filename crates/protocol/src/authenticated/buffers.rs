@@ -1,8 +1,8 @@
 //! Memory that lots use one after the other.
 //!
-//! A lot of half a million triples works on 200 MB. Taken anew for each, it would be zeroed by the
-//! system, page by page, and wiped again, which together takes longer than to fill it. What a
-//! column holds is wiped when the run ends.
+//! A lot works on up to 180 MB. If each lot took new memory, the system would zero it page by page
+//! and the lot would wipe it, which together takes longer than filling it. A column is wiped when
+//! the run ends.
 
 use tacit_kernels::Block;
 use tacit_ot::Outputs;
@@ -14,7 +14,7 @@ use super::share::Shares;
 pub(super) struct Buffers(Vec<Outputs>);
 
 impl Buffers {
-    /// A column of so many rows, all of which are to be written: old blocks may be in it.
+    /// A column of `rows` rows. It may hold old blocks, so the caller writes all of it.
     pub(super) fn take(&mut self, rows: usize) -> Outputs {
         let fits = |(_, column): &(usize, &Outputs)| column.capacity() >= rows;
         let fitting = self.0.iter().enumerate().filter(fits);
@@ -26,7 +26,7 @@ impl Buffers {
         column
     }
 
-    /// Both columns of so many shares.
+    /// Both columns of `count` shares.
     pub(super) fn take_shares(&mut self, count: usize) -> Shares {
         Shares {
             macs: self.take(count),

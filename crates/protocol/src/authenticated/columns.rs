@@ -24,7 +24,7 @@ pub(super) trait Pass<const I: usize, const O: usize> {
     fn row<S: Simd>(&self, simd: S, inputs: [S::Vector; I], outputs: &mut [S::Vector; O]);
 }
 
-/// Does `pass` with each row. All columns are as long as those that are changed.
+/// Does `pass` with each row of the first output. No column may be shorter than that one.
 pub(super) fn each_row<P: Pass<I, O>, const I: usize, const O: usize>(
     pass: P,
     inputs: [&[Block]; I],

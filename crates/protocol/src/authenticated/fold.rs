@@ -1,12 +1,12 @@
-//! Folds: what proves bits that were opened, a sum of their MACs under coefficients that follow
-//! from the bits.
+//! A fold proves opened bits: it is a sum of their MACs under coefficients that follow from them.
 //!
-//! Σ χ_i M_i over GF(2^128). The coefficients of some rows come from a random oracle on all bits up
-//! to theirs. A party that opens other bits than it holds, or has other MACs, has each of them
-//! wrong by e_i Δ for a bit e_i, with Δ unknown to it; so its sum is wrong by Δ · Σ χ_i e_i. Of the
-//! last rows with some e_i = 1 the coefficients are fresh once the bits are chosen, so that Σ χ_i
-//! e_i is 0 with probability 2^-128 for each choice of bits that it tries; else it has to guess Δ.
-//! A sum tells nothing: whoever checks it knows the MACs that these bits must have.
+//! The sum is Σ χ_i M_i over GF(2^128). A random oracle on all bits up to the end of a chunk of
+//! [`ROWS`] rows gives the chunk's coefficients. Suppose a party opens other bits than it holds, or
+//! has other MACs. Its MAC i is then wrong by e_i Δ for a bit e_i, and its sum by Δ · Σ χ_i e_i; it
+//! does not know Δ. In the last chunk with some e_i = 1, the coefficients are fresh once the bits
+//! are chosen. So Σ χ_i e_i is 0 with probability 2^-128 for each choice of bits that the party
+//! tries, and otherwise it has to guess Δ. The sum reveals nothing: the party that checks it knows
+//! the MACs that these bits must have.
 
 use tacit_kernels::{Block, Cpu, Gf128Sum, Prg, inner_products};
 use tacit_ot::Outputs;
