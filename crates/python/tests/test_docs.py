@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
         (tmp_path / f"{name}.fingerprint").write_text(identity.fingerprint)
     people = {"person": [11, 12, 13, 14], "region": ["North", "South", "North", "North"]}
     pd.DataFrame(people).to_csv(tmp_path / "people.csv", index=False)
-    sales = {"customer": [11, 11, 14, 12, 99], "cents": [300, 400, 500, 250, 1000]}
+    sales = {"customer": [11, 13, 14, 12, 99], "cents": [300, 400, 500, 250, 1000]}
     pd.DataFrame(sales).to_csv(tmp_path / "sales.csv", index=False)
     auction = next(block for block in BLOCKS if "parties seller" in block)
     (tmp_path / "auction.tacit").write_text(auction.split('"""')[1])

@@ -143,18 +143,19 @@ def test_rows_of_one_party_alone_show_nothing(parties: Parties) -> None:
     many = pd.DataFrame({"x": [0.0] * 5})
     few = pd.DataFrame({"x": [7.7]})
     sizes = {"rows": 5, "value_bits": 16, "at_least": 2}
-    for job, shown in [
+    jobs: list[tuple[Any, str]] = [
         (tacit.jobs.mean_variance(**sizes), "mean"),
         (tacit.jobs.quantiles([100], **sizes), "count"),
-    ]:
+    ]
+    for job, shown in jobs:
         for result in parties.meet(
             lambda session: job.run(session, many, party="left", column="x"),
             lambda session: job.run(session, few, party="right", column="x"),
         ):
             assert result[shown] is None
-    job = tacit.jobs.histogram([5], **sizes)
+    histogram = tacit.jobs.histogram([5], **sizes)
     for result in parties.meet(
-        lambda session: job.run(session, many, party="left", column="x"),
-        lambda session: job.run(session, few, party="right", column="x"),
+        lambda session: histogram.run(session, many, party="left", column="x"),
+        lambda session: histogram.run(session, few, party="right", column="x"),
     ):
         assert result["counts"] == [0, 0]
