@@ -89,8 +89,9 @@ impl Loaded {
         loaded
     }
 
-    /// Adds `start start() {}` to a program whose states all have a first value, so that parties can
-    /// begin a chain of it: if it has runs, no `start` of its own, and nothing else of this name.
+    /// Adds `start start() {}` to a program whose states all have a first value, so that parties
+    /// can begin a chain of it: if it has runs, no `start` of its own, and nothing else of this
+    /// name.
     fn imply_start(&mut self) {
         let items = &mut self.modules[0].syntax.items;
         let mut first_state = None;

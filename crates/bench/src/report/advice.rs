@@ -53,10 +53,9 @@ pub(super) fn section(records: &[Record]) -> Option<Section> {
     ];
     let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
     let mut section = Section::new("choose", "What to choose when").grid(Grid {
-        caption:
-            "All but `batch`, `authenticated` and `outsourced` are semi-honest: both parties follow \
-                  the protocol. `SECURITY.md` and the protocol's page say what that leaves open"
-                .to_owned(),
+        caption: "All but `batch`, `authenticated` and `outsourced` are semi-honest: both parties \
+             follow the protocol. `SECURITY.md` and the protocol's page say what that leaves open"
+            .to_owned(),
         heads: heads(&["you want to", "take", "because"]),
         rows,
     });
