@@ -99,7 +99,7 @@ impl Add for ProgramCost {
 impl Mul<u64> for ProgramCost {
     type Output = Self;
 
-    /// The cost of so many calls.
+    /// The cost of this many calls.
     fn mul(self, calls: u64) -> Self {
         Self {
             table_bytes: self.table_bytes * calls,

@@ -91,7 +91,7 @@ impl AndForm {
         }
     }
 
-    /// Bytes for the bits that so many gates have beside their rows.
+    /// Bytes for the bits that `gates` gates have next to their rows.
     const fn bit_bytes(self, gates: usize) -> usize {
         match self {
             Self::TwoRows => gates.div_ceil(8),

@@ -34,7 +34,7 @@ pub(crate) fn transport(link: u32) -> Transport {
     Transport::new(Box::new(LinkSource(link)), Box::new(LinkSink(link)))
 }
 
-/// Repeats `operation`, which blocks for so many milliseconds at most, until it has an answer.
+/// Repeats `operation`, which blocks for at most the milliseconds it is given, until it answers.
 fn repeat(wait: &Wait<'_>, mut operation: impl FnMut(f64) -> i32) -> Result<usize, Interrupt> {
     loop {
         match operation(milliseconds(wait.slice()?)) {

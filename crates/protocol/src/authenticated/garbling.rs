@@ -28,7 +28,7 @@ use crate::malicious::bits::{BitWriter, bit, bytes_for};
 /// All bits but bit 0.
 pub(super) const WITHOUT_LSB: Block = Block::from_u128(!1);
 
-/// Bytes of a message with the tables of so many gates.
+/// Bytes of a message with the tables of this many gates.
 pub(super) const fn frame_bytes(gates: usize) -> usize {
     gates * 2 * Block::BYTES + bytes_for(gates)
 }
@@ -84,7 +84,7 @@ impl<'f> Garbling<'f> {
         std::mem::take(&mut self.labels)
     }
 
-    /// Garbles until so many gates are in a message, which then is `message`; whether that has
+    /// Garbles until this many gates are in a message, which then is `message`; whether that has
     /// come.
     pub(super) fn frame(&mut self, gates: &OpenGates, count: usize, message: &mut Vec<u8>) -> bool {
         while self.framed < count {

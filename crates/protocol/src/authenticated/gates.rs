@@ -70,7 +70,7 @@ pub(super) struct OpenGates {
 }
 
 impl Extent {
-    /// None yet, of so many at most.
+    /// None yet, of at most this many.
     pub(super) fn new(most: usize) -> Self {
         Self {
             most,
@@ -111,7 +111,7 @@ impl Extent {
     }
 }
 
-/// The length of a party's openings of so many gates, in bytes: none where there are no gates.
+/// The length of a party's openings of this many gates, in bytes: none where there are no gates.
 pub(super) const fn opening_bytes(gates: usize) -> usize {
     match gates {
         0 => 0,

@@ -81,7 +81,7 @@ impl SecurityBits {
         }
     }
 
-    /// The s that lots are made at where it is raised by so many bits ([`charge_bits`]); nothing
+    /// The s that lots are made at where it is raised by this many bits ([`charge_bits`]); nothing
     /// where that is more than 80.
     #[must_use]
     pub fn charged(self, bits: u8) -> Option<Self> {

@@ -55,7 +55,7 @@ impl<'f> Terms<'f> {
         }
     }
 
-    /// The next lot of a run that still needs triples for so many gates.
+    /// The next lot of a run that still needs triples for this many gates.
     pub(super) fn lot(&self, gates: u64) -> LotSize {
         next_lot(gates, self.security)
     }
@@ -123,7 +123,7 @@ impl<'f> Terms<'f> {
     }
 }
 
-/// The next lot of a run that still needs triples for so many gates.
+/// The next lot of a run that still needs triples for this many gates.
 pub(super) fn next_lot(gates: u64, security: SecurityBits) -> LotSize {
     #[cfg(test)]
     let gates = MOST_TRIPLES.get().map_or(gates, |most| gates.min(most));
@@ -160,7 +160,7 @@ pub(super) fn open_results(mut macs: Oracle, masks: &[Share], message: &mut Vec<
     message.extend_from_slice(&macs.finish());
 }
 
-/// The length of the masks of so many results, in bytes.
+/// The length of the masks of this many results, in bytes.
 pub(super) const fn result_bytes(count: usize) -> usize {
     bytes_for(count) + DIGEST_BYTES
 }

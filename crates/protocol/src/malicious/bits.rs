@@ -64,7 +64,7 @@ pub(crate) struct BitWriter {
 }
 
 impl BitWriter {
-    /// None yet, with room for so many.
+    /// None yet, with room for this many.
     pub(crate) fn with_capacity(bits: usize) -> Self {
         Self {
             bytes: Zeroizing::new(Vec::with_capacity(bits.div_ceil(64) * 8)),

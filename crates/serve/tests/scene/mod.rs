@@ -50,7 +50,7 @@ fn bytes(hex: &str) -> Value {
 }
 
 impl Scene {
-    /// A party, and so many that may come.
+    /// A party, and the peers that may come.
     pub(crate) fn new(peers: usize) -> Self {
         let identity = || Identity::generate().expect("randomness");
         Self {
