@@ -62,7 +62,7 @@ outcomes (2 rows)
         &parties,
         &example("02_salary_gap.tacit"),
         [
-            &["--param", "N=6"],
+            &["--param", "N=6,FLOOR=2"],
             &[
                 "--as",
                 "acme",

@@ -1,7 +1,7 @@
 // Programs to begin with: those of the project, at sizes that fit a page.
 const chosen = [
   { name: "Sealed-bid auctions", file: "01_auction.tacit", params: { LOTS: "2" } },
-  { name: "Pay of women and men", file: "02_salary_gap.tacit", params: { N: "6" } },
+  { name: "Pay of women and men", file: "02_salary_gap.tacit", params: { N: "6", FLOOR: "2" } },
   { name: "What two lists have in common", file: "03_psi_sum.tacit", params: { LOG: "2" } },
   {
     name: "A decision tree on hidden features",
