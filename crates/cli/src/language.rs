@@ -64,7 +64,9 @@ impl Program {
         entry: Option<&str>,
     ) -> Result<Signature, Failure> {
         let signature = Signature::new(&self.loaded, &params(given)?, entry);
-        signature.map_err(|error| self.failure(error))
+        let signature = signature.map_err(|error| self.failure(error))?;
+        warn(&self.loaded, signature.program());
+        Ok(signature)
     }
 
     /// An error of the program, told with its places.
@@ -122,6 +124,13 @@ fn errors_json(errors: &[Diagnostic], map: &SourceMap) -> Vec<Json> {
     errors.iter().map(error).collect()
 }
 
+/// Tells what a program that is right may get wrong.
+fn warn(loaded: &Loaded, program: &tacit_language::program::Program) {
+    if !program.warnings.is_empty() {
+        tell(&rendered(&program.warnings, loaded.source_map()));
+    }
+}
+
 /// Tells on standard error, whose reader may be gone.
 fn tell(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
@@ -151,11 +160,14 @@ pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
     for path in &args.files {
         let loaded = load(path)?;
         let errors = loaded.check(&params);
+        if let Ok(program) = loaded.program(&params) {
+            warn(&loaded, &program);
+        }
         wrong += errors.len();
         match args.json {
             true => all.extend(errors_json(&errors, loaded.source_map())),
             false if errors.is_empty() => {
-                crate::print(format!("{}: right\n", path.display()).as_bytes())?
+                crate::print(format!("{}: right\n", path.display()).as_bytes())?;
             }
             false => tell(&rendered(&errors, loaded.source_map())),
         }
@@ -315,6 +327,7 @@ pub(crate) fn costs(
     let read = Program::read(path)?;
     let told = |errors| read.failure(BorderError::Program(errors));
     let program = read.loaded.program(&params(given)?).map_err(told)?;
+    warn(&read.loaded, &program);
     let mut runs = Vec::with_capacity(program.entries.len());
     for (number, entry) in program.entries.iter().enumerate() {
         let name = entry.name.to_string();

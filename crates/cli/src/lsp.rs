@@ -146,10 +146,13 @@ impl Document {
     }
 
     fn diagnostics(&self) -> Vec<lsp_types::Diagnostic> {
-        let errors = self.loaded.check(&ParamValues::new());
+        let params = ParamValues::new();
+        let mut told = self.loaded.check(&params);
+        if let Ok(program) = self.loaded.program(&params) {
+            told.extend(program.warnings);
+        }
         let map = self.loaded.source_map();
-        errors
-            .iter()
+        told.iter()
             .map(|error| self.diagnostic(map, error))
             .collect()
     }
@@ -175,7 +178,10 @@ impl Document {
         };
         lsp_types::Diagnostic {
             range,
-            severity: Some(DiagnosticSeverity::ERROR),
+            severity: Some(match error.is_warning {
+                true => DiagnosticSeverity::WARNING,
+                false => DiagnosticSeverity::ERROR,
+            }),
             source: Some("tacit".to_owned()),
             message,
             ..lsp_types::Diagnostic::default()

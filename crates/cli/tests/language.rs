@@ -50,6 +50,34 @@ fn errors_have_a_place_and_a_remedy() {
     assert!(json.stdout.contains("\"line\": 7"), "{json:?}");
 }
 
+/// What may wrap is told wherever the program is read, and changes nothing else.
+#[test]
+fn a_sum_that_may_wrap_is_told() {
+    let folder = folder_with(
+        "parties alice, bob;
+main(a: [u8; 9] of alice, b: u8 of bob) -> (total: u8 to both) {
+    let mut total = b;
+    for x in a { total += x; }
+    total
+}
+",
+    );
+    let checked = tacit(folder.path(), &["check", "gap.tacit"]);
+    assert_eq!(checked.succeeded(), "gap.tacit: right\n");
+    let eval = ["eval", "gap.tacit", "--input", "b=6", "--input"];
+    let given = "a=[250,0,0,0,0,0,0,0,1]";
+    let evaluated = tacit(folder.path(), &[&eval[..], &[given]].concat());
+    assert_eq!(evaluated.succeeded(), "total = 1\n");
+    let inspected = tacit(folder.path(), &["inspect", "gap.tacit"]);
+    let lines = tacit(folder.path(), &["inspect", "gap.tacit", "--lines"]);
+    for told in [checked, evaluated, inspected, lines] {
+        told.succeeded();
+        for words in ["gap.tacit:4:18", "may wrap", "`u12`"] {
+            assert!(told.stderr.contains(words), "{words}: {told:?}");
+        }
+    }
+}
+
 #[test]
 fn a_test_that_fails_is_told_with_both_sides() {
     let folder = folder_with(&GAP.replace("(false, 8)", "(true, 8)"));

@@ -284,6 +284,23 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
     tacit(parties.folder(), &absent).failed(2, &["absent.toml is not there", "--config FILE"]);
 }
 
+/// Keys that nobody sorts are seen before the service starts.
+#[test]
+fn a_program_that_takes_keys_as_they_come_is_not_served() {
+    let parties = Parties::new();
+    let program = "parties alice, bob;
+use std::psi::count;
+main(a: [u32; 4] of alice, b: [u32; 4] of bob) -> (shared: u3 to both) { count(a, b) }
+";
+    parties.file("count.tacit", program);
+    let function = "[[serve.function]]\nfunction = \"count.tacit\"\nrole = \"garbler\"\n\
+                    inputs_file = \"in.json\"\n";
+    parties.file("alice.toml", &config(&parties, function));
+    let checked = ["serve", "--config", "alice.toml", "--check"];
+    let told = ["count.tacit:3:", "`count` takes `keys` sorted"];
+    tacit(parties.folder(), &checked).failed(2, &told);
+}
+
 /// A server of three has no less than 40 bits against a malicious party, but by the option that
 /// says what that is for: neither at the start nor in a check.
 #[test]

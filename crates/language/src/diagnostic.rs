@@ -4,9 +4,11 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use crate::source::{FileId, SourceMap, Span};
 
-/// An error in a program.
+/// An error or a warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// Whether it is no error.
+    pub is_warning: bool,
     /// What is wrong, in a sentence.
     pub message: String,
     /// Where.
@@ -24,11 +26,21 @@ impl Diagnostic {
     #[must_use]
     pub fn new(span: Span, message: impl Into<String>) -> Self {
         Self {
+            is_warning: false,
             message: message.into(),
             span,
             label: String::new(),
             related: Vec::new(),
             help: None,
+        }
+    }
+
+    /// A warning at `span`.
+    #[must_use]
+    pub fn warning(span: Span, message: impl Into<String>) -> Self {
+        Self {
+            is_warning: true,
+            ..Self::new(span, message)
         }
     }
 
@@ -53,10 +65,14 @@ impl Diagnostic {
         self
     }
 
-    /// The error as text for a terminal, with the lines that it is about; in colour or not.
+    /// It as text for a terminal, with the lines that it is about; in colour or not.
     #[must_use]
     pub fn render(&self, map: &SourceMap, colour: bool) -> String {
-        let mut group = Group::with_title(Level::ERROR.primary_title(self.message.clone()));
+        let level = match self.is_warning {
+            true => Level::WARNING,
+            false => Level::ERROR,
+        };
+        let mut group = Group::with_title(level.primary_title(self.message.clone()));
         let primary = (self.span, &self.label, AnnotationKind::Primary);
         let related = self.related.iter();
         let related = related.map(|(span, label)| (*span, label, AnnotationKind::Context));

@@ -154,6 +154,11 @@ impl Loaded {
         FileId(0)
     }
 
+    /// Whether a file is of the standard library.
+    pub(crate) fn is_std(&self, file: FileId) -> bool {
+        self.modules[file.0 as usize].path.starts_with("std::")
+    }
+
     pub(crate) fn item(&self, (file, number): ItemKey) -> &Item {
         &self.modules[file.0 as usize].syntax.items[number as usize]
     }

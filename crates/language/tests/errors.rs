@@ -1,6 +1,7 @@
 //! Programs with a mistake each, and what is said of them.
 //!
-//! `tests/errors/NAME.tacit` is a program, `NAME.txt` the whole of what `tacit check` says. With
+//! `tests/errors/NAME.tacit` is a program, `NAME.txt` the whole of what `tacit check` says: errors,
+//! or the warnings of a program that has none. With
 //! `TACIT_WRITE_EXPECTED=1` the test writes these files, to be read before they are committed.
 
 use std::fs;
@@ -32,7 +33,10 @@ fn each_mistake_is_told_as_expected() {
             .into_owned();
         let text = fs::read_to_string(&path).expect("a program");
         let loaded = Loaded::new(&name, &text, &NoFiles);
-        let errors = loaded.check(&ParamValues::new());
+        let mut errors = loaded.check(&ParamValues::new());
+        if let Ok(program) = loaded.program(&ParamValues::new()) {
+            errors.extend(program.warnings);
+        }
         let texts: Vec<String> = errors
             .iter()
             .map(|e| e.render(loaded.source_map(), false))

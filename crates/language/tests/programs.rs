@@ -34,7 +34,10 @@ fn all_programs_are_right() {
     assert_eq!(programs().len(), 19);
     for path in programs() {
         let loaded = load(&path);
-        let errors = loaded.check(&ParamValues::new());
+        let mut errors = loaded.check(&ParamValues::new());
+        if let Ok(program) = loaded.program(&ParamValues::new()) {
+            errors.extend(program.warnings);
+        }
         let texts: Vec<String> = errors
             .iter()
             .map(|e| e.render(loaded.source_map(), false))

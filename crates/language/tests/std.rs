@@ -82,7 +82,7 @@ fn rows_are_brought_together() {
 #[test]
 fn set_intersection() {
     let text = "parties alice, bob;\nuse std::psi::{count_and_sum, count, strictly_sorted};\n\
-        main(a: [u16; 4] of alice, b: [u16; 3] of bob, amounts: [u8; 3] of bob)\n\
+        main(a: [u16; 4] of alice sorted, b: [u16; 3] of bob sorted, amounts: [u8; 3] of bob)\n\
         -> (count: u2 to both, total: u10 to both, same: u2 to both, sound: bool to both) {\n\
         let (n, total) = count_and_sum(a, b, amounts);\n\
         (n, total, count(a, b), strictly_sorted(a) && strictly_sorted(b))\n}\n\
@@ -96,7 +96,7 @@ fn set_intersection() {
 #[test]
 fn tables_are_joined_grouped_and_counted() {
     let text = "parties alice, bob;\nuse std::table::{join, group_sums, histogram};\n\
-        main(ids: [u8; 3] of alice, ages: [u2; 3] of alice, buyers: [u8; 4] of bob,\n\
+        main(ids: [u8; 3] of alice sorted, ages: [u2; 3] of alice, buyers: [u8; 4] of bob sorted,\n\
         amounts: [u6; 4] of bob)\n\
         -> (sums: [u9; 3] to both, ages: [u2; 3] to both) {\n\
         let rows = join(ids, ages, buyers, amounts);\n\

@@ -368,17 +368,21 @@ impl<'a> Elaborator<'a> {
                 Some(result) => this.ty(result)?,
                 None => this.program.types.unit(),
             };
-            Ok((parameters, result))
+            let keys = this.sort_keys(function, &parameters, result, &id.lambdas)?;
+            Ok((parameters, result, keys))
         });
-        let made = signature.and_then(|(parameters, result)| {
-            self.new_instance(Instance {
+        let made = signature.and_then(|(parameters, result, (sorted, result_sorted))| {
+            let made = self.new_instance(Instance {
                 key: id.clone(),
                 function: Some(function),
                 parameters,
                 result,
                 state: State::New,
                 used_at,
-            })
+            })?;
+            let function = &mut self.program.functions[made.0 as usize];
+            (function.sorted, function.result_sorted) = (sorted, result_sorted);
+            Ok(made)
         });
         self.instances.insert(id, made);
         made

@@ -1,7 +1,7 @@
 //! Parties, states, `main` and runs, and tests.
 
 use super::generics::{Instance, InstanceKey, State as Progress};
-use super::{Binding, Context, Done, Elaborator, Surroundings, most_like, ranges};
+use super::{Binding, Context, Done, Elaborator, Surroundings, most_like, order};
 use crate::diagnostic::{Diagnostic, Reported};
 use crate::program::{
     Entry, EntryId, EntryKind, Function, FunctionId, InputPort, ItemKey, OutputPort, State,
@@ -65,9 +65,7 @@ impl<'a> Elaborator<'a> {
         self.make_all();
         self.check_recursion();
         self.check_chain();
-        if self.errors.is_empty() {
-            ranges::check(&self.program, &mut self.errors);
-        }
+        self.check_made();
     }
 
     fn parties(&mut self) {
@@ -217,6 +215,11 @@ impl<'a> Elaborator<'a> {
             name: entry.name.name.clone(),
             is_component: false,
             parameters,
+            sorted: inputs
+                .iter()
+                .map(|input| order::key_of_input(&self.program.types, input))
+                .collect(),
+            result_sorted: None,
             locals: context.locals,
             counters: context.counters,
             result,
@@ -293,9 +296,9 @@ impl<'a> Elaborator<'a> {
         self.port_width(ty, name)?;
         let sorted = match &input.sorted {
             None => None,
-            Some((span, field)) => {
-                self.check_sorted(ty, *span, field.as_ref())?;
-                Some(field.as_ref().map(|field| field.name.clone()))
+            Some(sorted) => {
+                self.sort_key(ty, sorted, &[])?;
+                Some(sorted.by.as_ref().map(|field| field.name.clone()))
             }
         };
         Ok(InputPort {
@@ -304,33 +307,6 @@ impl<'a> Elaborator<'a> {
             owner,
             sorted,
         })
-    }
-
-    /// `sorted` is said of arrays and tables, `by` of a field of their structs.
-    fn check_sorted(&mut self, ty: TypeId, span: Span, field: Option<&Ident>) -> Done<()> {
-        let Some(element) = self.element_hint(ty) else {
-            let message = format!("a `{}` has no order", self.type_name(ty));
-            return self.fail(Diagnostic::new(span, message));
-        };
-        let Some(field) = field else {
-            return Ok(());
-        };
-        let known = match self.program.types.kind(element) {
-            TypeKind::Struct(number) => {
-                let fields = &self.program.types.struct_type(*number).fields;
-                fields.iter().any(|(name, _)| *name == field.name)
-            }
-            _ => false,
-        };
-        if known {
-            return Ok(());
-        }
-        let message = format!(
-            "`{}` has no field `{}`",
-            self.type_name(element),
-            field.name
-        );
-        self.fail(Diagnostic::new(field.span, message))
     }
 
     fn outputs(&mut self, entry: &'a syntax::Entry) -> Done<Vec<OutputPort>> {

@@ -60,6 +60,8 @@ impl<'a> Elaborator<'a> {
             name: function.name.name.clone(),
             is_component: function.is_component,
             parameters: Vec::new(),
+            sorted: Vec::new(),
+            result_sorted: None,
             locals: Vec::new(),
             counters: Vec::new(),
             result: instance.result,
@@ -190,7 +192,9 @@ impl<'a> Elaborator<'a> {
         let of_tuple = matches!(self.program.types.kind(result), TypeKind::Tuple(_));
         let is_tuple = match &branch.term {
             Term::List(_, is_tuple) => *is_tuple,
-            term => term.ty() == Some(result),
+            term => term
+                .ty()
+                .is_some_and(|ty| matches!(self.program.types.kind(ty), TypeKind::Tuple(_))),
         };
         if !self.result_names.is_empty() && of_tuple && !is_tuple {
             let names: Vec<&str> = self.result_names.iter().map(|name| name.as_str()).collect();

@@ -12,6 +12,8 @@
 //! | `calls`, `generics`, `builtins` | functions |
 //! | `entries`, `tests` | states, `main`, runs, tests |
 //! | `ranges` | indices and counters against lengths and types |
+//! | `order` | arguments against parameters that are `sorted` |
+//! | `sums` | sums in loops that may wrap |
 
 mod access;
 mod aggregates;
@@ -25,8 +27,10 @@ mod generics;
 mod loops;
 mod names;
 mod operators;
+mod order;
 mod ranges;
 mod statements;
+mod sums;
 mod term;
 mod tests;
 mod types;
@@ -182,6 +186,18 @@ impl<'a> Elaborator<'a> {
         match self.errors.is_empty() {
             true => Ok(self.program),
             false => Err(self.errors),
+        }
+    }
+
+    /// Checks what only shows in bodies that are all made.
+    fn check_made(&mut self) {
+        if !self.errors.is_empty() {
+            return;
+        }
+        ranges::check(&self.program, &mut self.errors);
+        order::check(&self.program, self.loaded, &mut self.errors);
+        if self.errors.is_empty() {
+            self.program.warnings = sums::warnings(&self.program);
         }
     }
 

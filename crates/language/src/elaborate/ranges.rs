@@ -350,7 +350,7 @@ impl Walk<'_> {
 }
 
 /// The least and greatest value of a number, where these bounds of counters show them.
-fn bounds(number: &Number, counters: &[(i128, i128)]) -> Option<(i128, i128)> {
+pub(super) fn bounds(number: &Number, counters: &[(i128, i128)]) -> Option<(i128, i128)> {
     use NumberOperator as N;
     let Number::Apply(operator, operands) = number else {
         return match number {

@@ -2,7 +2,7 @@
 
 use num_traits::ToPrimitive;
 
-use super::{Context, Elaborator, ParamValues, Surroundings, ranges};
+use super::{Context, Elaborator, ParamValues, Surroundings};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::load::Loaded;
 use crate::program::{Function, FunctionId, Program};
@@ -58,6 +58,8 @@ pub(super) fn test_program(
             name: test.name.clone(),
             is_component: false,
             parameters: Vec::new(),
+            sorted: Vec::new(),
+            result_sorted: None,
             locals: context.locals,
             counters: context.counters,
             result: unit,
@@ -66,7 +68,7 @@ pub(super) fn test_program(
         };
         elaborator.program.functions.push(function);
         elaborator.check_recursion();
-        ranges::check(&elaborator.program, &mut elaborator.errors);
+        elaborator.check_made();
     }
     let function = FunctionId(elaborator.program.functions.len() as u32 - 1);
     let program = elaborator.finish()?;

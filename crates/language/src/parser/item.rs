@@ -3,10 +3,9 @@
 use super::{Parsed, Parser};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::TokenKind as T;
-use crate::source::Span;
 use crate::syntax::{
-    BitOrder, Entry, EntryKind, EnumItem, Function, FunctionBody, Ident, Input, Item, ItemKind,
-    Output, Owner, ParamItem, Parameter, Party, Recipient, StateItem, StructItem, TestItem,
+    BitOrder, Entry, EntryKind, EnumItem, Function, FunctionBody, Input, Item, ItemKind, Output,
+    Owner, ParamItem, Parameter, Party, Recipient, Sorted, StateItem, StructItem, TestItem,
     UseItem,
 };
 
@@ -224,14 +223,20 @@ impl Parser<'_> {
             let name = parser.ident("a parameter's name")?;
             parser.expect(T::Colon)?;
             let ty = parser.ty()?;
+            let sorted = parser.sorted()?;
             Ok(Parameter {
                 is_mutable,
                 name,
                 ty,
+                sorted,
             })
         })?;
         let result = match self.take(T::Arrow) {
             Some(_) => Some(self.ty()?),
+            None => None,
+        };
+        let result_sorted = match result {
+            Some(_) => self.sorted()?,
             None => None,
         };
         let body = match self.take(T::Equal) {
@@ -244,6 +249,7 @@ impl Parser<'_> {
             generics,
             parameters,
             result,
+            result_sorted,
             body,
         }))
     }
@@ -316,10 +322,7 @@ impl Parser<'_> {
                 .help("write `of` and a party's name after the type, or `public`");
             return self.report(error);
         };
-        let sorted = match self.take_word("sorted") {
-            None => None,
-            Some(span) => Some(self.sorted(span)?),
-        };
+        let sorted = self.sorted()?;
         Ok(Input {
             name,
             ty,
@@ -328,12 +331,17 @@ impl Parser<'_> {
         })
     }
 
-    fn sorted(&mut self, span: Span) -> Parsed<(Span, Option<Ident>)> {
-        if self.take_word("by").is_none() {
-            return Ok((span, None));
-        }
-        let field = self.ident("a field's name")?;
-        Ok((span.to(field.span), Some(field)))
+    /// `sorted` or `sorted by id`, if it stands here.
+    fn sorted(&mut self) -> Parsed<Option<Sorted>> {
+        let Some(start) = self.take_word("sorted") else {
+            return Ok(None);
+        };
+        let by = match self.take_word("by") {
+            Some(_) => Some(self.ident("a field's name")?),
+            None => None,
+        };
+        let span = start.to(self.previous());
+        Ok(Some(Sorted { by, span }))
     }
 
     fn output(&mut self) -> Parsed<Output> {

@@ -1,10 +1,17 @@
-//! All expressions of a function, from the outside in.
+//! All expressions and statements of a function, from the outside in.
 
 use super::{
     Body, Condition, Expression, ExpressionKind, Function, FunctionId, Place, Root, Statement,
     StatementKind, Step,
 };
 use crate::source::Span;
+
+/// A statement or an expression.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Node<'f> {
+    Statement(&'f Statement),
+    Expression(&'f Expression),
+}
 
 impl Function {
     /// The functions that it calls are given to `see`, with the place of each call.
@@ -18,6 +25,15 @@ impl Function {
 
     /// Each expression is given to `see`, and after it those that it is made of.
     pub fn expressions<'f>(&'f self, see: &mut impl FnMut(&'f Expression)) {
+        self.nodes(&mut |node| {
+            if let Node::Expression(expression) = node {
+                see(expression);
+            }
+        });
+    }
+
+    /// Each statement and expression is given to `see`, and after it those that it is made of.
+    pub(crate) fn nodes<'f>(&'f self, see: &mut impl FnMut(Node<'f>)) {
         let Body::Block(block) = &self.body else {
             return;
         };
@@ -26,7 +42,8 @@ impl Function {
     }
 }
 
-fn in_statement<'f>(statement: &'f Statement, see: &mut impl FnMut(&'f Expression)) {
+fn in_statement<'f>(statement: &'f Statement, see: &mut impl FnMut(Node<'f>)) {
+    see(Node::Statement(statement));
     match &statement.kind {
         StatementKind::Let(_, value)
         | StatementKind::Evaluate(value)
@@ -45,13 +62,13 @@ fn in_statement<'f>(statement: &'f Statement, see: &mut impl FnMut(&'f Expressio
     }
 }
 
-fn in_condition<'f>(condition: &'f Condition, see: &mut impl FnMut(&'f Expression)) {
+fn in_condition<'f>(condition: &'f Condition, see: &mut impl FnMut(Node<'f>)) {
     if let Condition::Secret(condition) = condition {
         in_expression(condition, see);
     }
 }
 
-fn in_place<'f>(place: &'f Place, see: &mut impl FnMut(&'f Expression)) {
+fn in_place<'f>(place: &'f Place, see: &mut impl FnMut(Node<'f>)) {
     if let Root::Value(value) = &place.root {
         in_expression(value, see);
     }
@@ -62,9 +79,9 @@ fn in_place<'f>(place: &'f Place, see: &mut impl FnMut(&'f Expression)) {
     }
 }
 
-fn in_expression<'f>(expression: &'f Expression, see: &mut impl FnMut(&'f Expression)) {
+fn in_expression<'f>(expression: &'f Expression, see: &mut impl FnMut(Node<'f>)) {
     use ExpressionKind as K;
-    see(expression);
+    see(Node::Expression(expression));
     match &expression.kind {
         K::Constant(_) | K::Number(_) => {}
         K::Read(place) => in_place(place, see),

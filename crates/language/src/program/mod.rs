@@ -10,6 +10,7 @@ mod number;
 mod types;
 mod value;
 
+pub(crate) use expressions::Node;
 pub use number::{CounterId, Number, NumberOperator};
 pub use types::{EnumType, GenericValue, StructType, TypeId, TypeKind, TypeTable};
 pub(crate) use types::{ItemKey, bits_of, low_bits};
@@ -17,6 +18,7 @@ pub use value::Value;
 
 use num_bigint::BigInt;
 
+use crate::diagnostic::Diagnostic;
 use crate::source::{Span, Symbol};
 pub use crate::syntax::{BinaryOperator, BitOrder, EntryKind, UnaryOperator};
 
@@ -39,6 +41,8 @@ pub struct Program {
     pub entries: Vec<Entry>,
     /// Whether some run draws random bits.
     pub draws_random: bool,
+    /// What is no error, and seldom what its writer means.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// A param and its value.
@@ -137,6 +141,10 @@ pub struct Function {
     pub is_component: bool,
     /// The variables that hold its arguments, in order.
     pub parameters: Vec<LocalId>,
+    /// The arguments that are in order, by which key.
+    pub(crate) sorted: Vec<Option<SortKey>>,
+    /// Whether its result is in order, by which key.
+    pub(crate) result_sorted: Option<SortKey>,
     /// Its variables.
     pub locals: Vec<Local>,
     /// The names of its loops' counters.
@@ -148,6 +156,10 @@ pub struct Function {
     /// Where it is declared.
     pub span: Span,
 }
+
+/// The parts of an element by which an array ascends, the most significant first. A part is what
+/// these fields lead to, one in the other.
+pub(crate) type SortKey = Vec<Vec<u32>>;
 
 /// What a function computes.
 #[derive(Clone, Debug)]

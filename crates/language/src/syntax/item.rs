@@ -140,6 +140,8 @@ pub struct Function {
     pub parameters: Vec<Parameter>,
     /// The type of its result; without it, there is none.
     pub result: Option<TypeExpression>,
+    /// Whether its result is in order.
+    pub result_sorted: Option<Sorted>,
     /// What it computes.
     pub body: FunctionBody,
 }
@@ -173,6 +175,17 @@ pub struct Parameter {
     pub name: Ident,
     /// Its type.
     pub ty: TypeExpression,
+    /// Whether its callers give it in order.
+    pub sorted: Option<Sorted>,
+}
+
+/// `sorted`, or `sorted by` a field of the elements or by a lambda that is a parameter.
+#[derive(Clone, Debug)]
+pub struct Sorted {
+    /// The field or lambda.
+    pub by: Option<Ident>,
+    /// All of it.
+    pub span: Span,
 }
 
 /// What a `main`, `run` or `start` is.
@@ -222,8 +235,8 @@ pub struct Input {
     pub ty: TypeExpression,
     /// Whose it is.
     pub owner: Owner,
-    /// `sorted`, or `sorted by` a field: what its client sees to.
-    pub sorted: Option<(Span, Option<Ident>)>,
+    /// Whether its owner's client sorts it.
+    pub sorted: Option<Sorted>,
 }
 
 /// Whose an input is.

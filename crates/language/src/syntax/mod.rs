@@ -9,7 +9,7 @@ pub use expression::{
 };
 pub use item::{
     BitOrder, Entry, EntryKind, EnumItem, Function, FunctionBody, Generic, GenericArgument, Input,
-    Item, ItemKind, Output, Owner, ParamItem, Parameter, Party, Path, Recipient, StateItem,
+    Item, ItemKind, Output, Owner, ParamItem, Parameter, Party, Path, Recipient, Sorted, StateItem,
     StructItem, TestItem, TypeExpression, TypeExpressionKind, UseItem,
 };
 
