@@ -185,6 +185,8 @@ one_byte_enum! {
         GateProof = 106, "gate proof";
         /// The evaluator's masks of the garbler's results.
         ResultOpening = 107, "result opening";
+        /// Whether the sender has triples in stock for a run of `authenticated`: 1, or 0.
+        TriplesThere = 108, "triples there";
     }
 }
 

@@ -336,6 +336,16 @@ impl SessionTag {
 pub struct RunTag([u8; 32]);
 
 impl RunTag {
+    /// The tag of the base OTs of triples of `authenticated` that this order makes for the stock,
+    /// for OTs that `sender` sends: each direction has a tag of its own.
+    #[must_use]
+    pub fn triples_setup(&self, sender: Role) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit triples setup 1\0")
+            .chain_update(self.0)
+            .chain_update([role_byte(sender)]);
+        Self(hash.finalize().into())
+    }
+
     /// The tag's bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {

@@ -34,9 +34,11 @@ pub(super) struct CheckedLot {
 }
 
 /// AND triples that nobody but both together knows: ⟨x⟩, ⟨y⟩, ⟨z⟩, z = xy, with a random ⟨mask⟩
-/// each. Only checked buckets make them.
+/// each. Only checked buckets make them, and the stock keeps them.
+#[derive(Default)]
 pub(super) struct Triples {
-    /// The lot that they are of.
+    /// What no others of the epoch have: the lot that they are of or, from a stock, the first
+    /// block.
     pub(super) number: u64,
     pub(super) x: Shares,
     pub(super) y: Shares,

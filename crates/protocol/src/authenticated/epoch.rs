@@ -14,7 +14,7 @@ use tacit_ot::{Delta, Security};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::buffers::Buffers;
-use super::oracle::{Digest, Domain, Oracle, first_block};
+use super::oracle::{DIGEST_BYTES, Digest, Domain, Oracle, first_block};
 use super::share::Share;
 use crate::Error;
 use crate::party::{Action, Party};
@@ -26,16 +26,22 @@ pub struct Epoch {
     role: Role,
     id: Digest,
     delta: Block,
-    /// OTs that this party sends: they give keys of the other's bits.
-    pub(super) sender: GarblerOt,
-    /// OTs that this party receives: they give MACs of its own bits.
-    pub(super) receiver: EvaluatorOt,
+    /// Nothing where all triples come from a stock.
+    transfers: Option<Transfers>,
     /// Lots made so far.
     lots: u64,
-    /// Runs so far.
+    /// The number of the next run.
     runs: u64,
     /// Memory of a run's lots; empty between runs.
     pub(super) buffers: Buffers,
+}
+
+/// The OTs of an epoch.
+struct Transfers {
+    /// Those that this party sends: they give keys of the other's bits.
+    sender: GarblerOt,
+    /// Those that this party receives: they give MACs of its own bits.
+    receiver: EvaluatorOt,
 }
 
 impl Epoch {
@@ -43,6 +49,37 @@ impl Epoch {
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
+    }
+
+    /// What names the epoch, the same at both parties. No secret.
+    #[must_use]
+    pub fn id(&self) -> &[u8; DIGEST_BYTES] {
+        &self.id
+    }
+
+    /// An epoch whose triples come from a stock, for the one run that has this number in it.
+    pub(super) fn of_stock(role: Role, id: Digest, delta: Block, run: u64) -> Self {
+        Self {
+            role,
+            id,
+            delta,
+            transfers: None,
+            lots: 0,
+            runs: run,
+            buffers: Buffers::default(),
+        }
+    }
+
+    /// The OTs that this party sends.
+    pub(super) fn sender(&mut self) -> Result<&mut GarblerOt, Error> {
+        let transfers = self.transfers.as_mut().ok_or(NO_TRANSFERS)?;
+        Ok(&mut transfers.sender)
+    }
+
+    /// The OTs that this party receives.
+    pub(super) fn receiver(&mut self) -> Result<&mut EvaluatorOt, Error> {
+        let transfers = self.transfers.as_mut().ok_or(NO_TRANSFERS)?;
+        Ok(&mut transfers.receiver)
     }
 
     /// This party's Δ. Secret.
@@ -94,6 +131,8 @@ impl Epoch {
         TweakableHash::new(construction, start)
     }
 }
+
+const NO_TRANSFERS: Error = Error::ApiMisuse("an epoch of the stock has no OTs");
 
 impl Drop for Epoch {
     fn drop(&mut self) {
@@ -175,8 +214,10 @@ impl EpochSetup {
             role: self.role,
             id: self.id,
             delta: sender.delta(),
-            receiver: self.receiving.finish()?,
-            sender,
+            transfers: Some(Transfers {
+                receiver: self.receiving.finish()?,
+                sender,
+            }),
             lots: 0,
             runs: 0,
             buffers: Buffers::default(),
@@ -225,8 +266,7 @@ pub(super) fn dealt(
         role,
         id,
         delta: sender.delta(),
-        sender,
-        receiver,
+        transfers: Some(Transfers { sender, receiver }),
         lots: 0,
         runs: 0,
         buffers: Buffers::default(),

@@ -1,7 +1,5 @@
 //! The evaluator of a run.
 
-use core::mem;
-
 use tacit_circuit::{Outputs as Results, Role};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
@@ -11,18 +9,17 @@ use super::caught::Caught;
 use super::epoch::Epoch;
 use super::evaluating::{Evaluating, LABEL_RULES};
 use super::fold::FOLD_BYTES;
-use super::garbling::{frame_bytes, input_label};
+use super::garbling::input_label;
 use super::gates::{ClosedGates, OpenGates};
-use super::lot::{Made, MakingEvaluator, receive};
+use super::lot::{InputCounts, Made, MakingEvaluator};
 use super::oracle::{Domain, Oracle, compare};
 use super::share::Share;
-use super::terms::{
-    FAILED, NOT_ASKED, NOT_DONE, Terms, mask_inputs, open_results, result_bytes, results,
-};
+use super::stocked::StockedTriples;
+use super::terms::{NOT_ASKED, NOT_DONE, Terms, mask_inputs, result_bytes, results};
 use super::walk::Walk;
-use crate::malicious::bits::{bytes_for, pack, unpack, unused_are_clear};
+use crate::malicious::bits::{bytes_for, unpack, unused_are_clear};
 use crate::message::{Kind, array, exactly};
-use crate::party::{Action, Party, Progress};
+use crate::party::Action;
 use crate::{Error, Misbehaviour};
 
 /// A run of `authenticated` on the evaluator's side.
@@ -30,6 +27,8 @@ pub struct Evaluator<'f> {
     terms: Terms<'f>,
     stage: Stage<'f>,
     done_ands: u64,
+    /// Where triples come from that are not made in the run.
+    stock: Option<StockedTriples<'f>>,
 }
 
 enum Stage<'f> {
@@ -105,8 +104,8 @@ struct Opening<'f> {
 }
 
 impl<'f> Evaluator<'f> {
-    /// A run with the evaluator's input bits, in port order. `seed` is random, secret and used for
-    /// this run alone.
+    /// A run from nothing with the evaluator's input bits, in port order. `seed` is random, secret
+    /// and used for this run alone.
     ///
     /// # Errors
     ///
@@ -118,17 +117,64 @@ impl<'f> Evaluator<'f> {
         epoch: Epoch,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
+        Self::begin(terms, inputs, (epoch, None), seed)
+    }
+
+    /// The same from triples of a stock, as many as [`blocks_for`](super::blocks_for) says. The
+    /// epoch that it gives back serves no other run.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new), or a block cannot be read or is of another lot.
+    pub fn from_stock(
+        terms: Terms<'f>,
+        inputs: &[bool],
+        triples: StockedTriples<'f>,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        let epoch = triples.epoch(Role::Evaluator)?;
+        Self::begin(terms, inputs, (epoch, Some(triples)), seed)
+    }
+
+    fn begin(
+        terms: Terms<'f>,
+        inputs: &[bool],
+        (epoch, stock): (Epoch, Option<StockedTriples<'f>>),
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
         let role = Role::Evaluator;
         terms.check(role, &epoch, inputs)?;
-        let size = terms.lot(terms.function.and_gates());
-        let rng = Prg::from_seed(seed);
-        let making = MakingEvaluator::new(epoch, size, terms.input_counts(role), rng);
-        let before = Before::First(Zeroizing::new(inputs.to_vec()));
-        Ok(Self {
+        let mut run = Self {
             terms,
-            stage: Stage::Making(Box::new(making), before),
+            stage: Stage::Spent,
             done_ands: 0,
-        })
+            stock,
+        };
+        let (counts, rng) = (terms.input_counts(role), Prg::from_seed(seed));
+        let before = Before::First(Zeroizing::new(inputs.to_vec()));
+        run.stage = run.next_lot(epoch, counts, rng, before)?;
+        Ok(run)
+    }
+
+    /// The stage in which the next lot of triples is there, or is made.
+    fn next_lot(
+        &mut self,
+        epoch: Epoch,
+        inputs: InputCounts,
+        rng: Prg,
+        before: Before<'f>,
+    ) -> Result<Stage<'f>, Error> {
+        let left = self.terms.function.and_gates() - self.done_ands;
+        match &mut self.stock {
+            Some(stock) => {
+                let made = stock.take(epoch, left, inputs, rng)?;
+                self.made(made, before)
+            }
+            None => {
+                let making = MakingEvaluator::new(epoch, self.terms.lot(left), inputs, rng);
+                Ok(Stage::Making(Box::new(making), before))
+            }
+        }
     }
 
     /// The evaluator's output bits in port order, and the epoch for the next run.
@@ -160,7 +206,7 @@ impl<'f> Evaluator<'f> {
     }
 
     /// The stage after a lot's gates are evaluated.
-    fn evaluated(&self, lot: Lot<'f, OpenGates>) -> Result<Stage<'f>, Error> {
+    fn evaluated(&mut self, lot: Lot<'f, OpenGates>) -> Result<Stage<'f>, Error> {
         let Lot {
             mut epoch,
             rng,
@@ -172,12 +218,8 @@ impl<'f> Evaluator<'f> {
             epoch.buffers = Buffers::default();
             return Ok(Stage::SendingLabels(Box::new(Evaluated { epoch, running })));
         }
-        let size = self
-            .terms
-            .lot(self.terms.function.and_gates() - self.done_ands);
-        let making = MakingEvaluator::new(epoch, size, Default::default(), rng);
         let before = Before::Later(Box::new(running));
-        Ok(Stage::Making(Box::new(making), before))
+        self.next_lot(epoch, InputCounts::default(), rng, before)
     }
 
     fn result_oracle(&self, opening: &Opening<'_>, from: Role) -> Oracle {
@@ -298,155 +340,4 @@ impl<'f> Evaluated<'f> {
     }
 }
 
-impl<'f> Evaluator<'f> {
-    /// What comes next at this stage, and the stage after it: a lot, and its openings.
-    fn step(&mut self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
-        Ok(match stage {
-            Stage::Making(mut making, before) => match making.next(message)? {
-                Action::Done => (self.made(making.finish()?, before)?, None),
-                action => (Stage::Making(making, before), Some(action)),
-            },
-            Stage::SendingInputs(lot) => {
-                message.clear();
-                if let Labels::Awaited(masked) = &lot.running.labels {
-                    message.extend_from_slice(&pack(masked));
-                }
-                (Stage::Masking(lot), Some(Action::Send(Kind::MaskedInputs)))
-            }
-            Stage::Masking(mut lot) => match lot.gates.fill(&mut lot.running.masks) {
-                false => (Stage::Masking(lot), Some(Action::Continue)),
-                true => {
-                    self.done_ands += lot.gates.count() as u64;
-                    (Stage::SendingGates(lot), None)
-                }
-            },
-            Stage::SendingGates(lot) => {
-                lot.gates.open(&lot.epoch, message);
-                let action = (!message.is_empty()).then_some(Action::Send(Kind::GateOpenings));
-                let stage = match lot.running.labels {
-                    Labels::Awaited(_) => Stage::AwaitingInputs(lot),
-                    Labels::There(_) => Stage::AwaitingGates(lot),
-                };
-                (stage, action)
-            }
-            Stage::AwaitingInputs(lot) => {
-                let bits = self.terms.function.input_bits(Role::Garbler);
-                let action = receive(Kind::MaskedInputs, Block::BYTES + bytes_for(bits));
-                (Stage::AwaitingInputs(lot), action)
-            }
-            Stage::AwaitingGates(lot) => match lot.gates.opening_bytes() {
-                0 => (Stage::AwaitingTables(Box::new(lot.check(&[])?), 0), None),
-                bytes => (
-                    Stage::AwaitingGates(lot),
-                    receive(Kind::GateOpenings, bytes),
-                ),
-            },
-            stage => return self.step_with_gates(stage, message),
-        })
-    }
-
-    /// The same with gates that are opened: tables, and masked values.
-    fn step_with_gates(&self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
-        Ok(match stage {
-            Stage::AwaitingTables(mut lot, frame) => match lot.gates.frames.get(frame) {
-                Some(count) => {
-                    let bytes = frame_bytes(*count as usize);
-                    let action = receive(Kind::AuthenticatedTables, bytes);
-                    (Stage::AwaitingTables(lot, frame), action)
-                }
-                None if !lot.running.masks.has_ended()
-                    || lot.running.evaluating()?.walk_to_end() =>
-                {
-                    (Stage::SendingValues(lot), None)
-                }
-                None => (Stage::AwaitingTables(lot, frame), Some(Action::Continue)),
-            },
-            Stage::Evaluating(mut lot, frame) => {
-                let Lot { running, gates, .. } = &mut *lot;
-                match running.evaluating()?.evaluate(gates) {
-                    false => (Stage::Evaluating(lot, frame), Some(Action::Continue)),
-                    true => (Stage::AwaitingTables(lot, frame + 1), None),
-                }
-            }
-            Stage::SendingValues(mut lot) => {
-                message.clear();
-                message.extend_from_slice(lot.running.evaluating()?.end_lot());
-                let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedValues));
-                (Stage::Flushing(lot), action)
-            }
-            Stage::Flushing(lot) => (Stage::Folding(lot), Some(Action::Continue)),
-            Stage::Folding(lot) => (self.evaluated(*lot)?, None),
-            stage => return self.step_to_end(stage, message),
-        })
-    }
-
-    /// The same when all gates are evaluated.
-    fn step_to_end(&self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
-        Ok(match stage {
-            Stage::SendingLabels(lot) => {
-                let ended = Box::new(lot.end(message)?);
-                (
-                    Stage::AwaitingProof(ended),
-                    Some(Action::Send(Kind::LabelDigest)),
-                )
-            }
-            Stage::AwaitingProof(ended) => {
-                let action = receive(Kind::GateProof, self.proof_bytes());
-                (Stage::AwaitingProof(ended), action)
-            }
-            Stage::SendingResult(opening, outputs) => {
-                let macs = self.result_oracle(&opening, Role::Evaluator);
-                message.clear();
-                open_results(macs, &opening.masks.of(Role::Garbler), message);
-                let stage = Stage::Done(Box::new(opening.epoch), outputs);
-                (stage, Some(Action::Send(Kind::ResultOpening)))
-            }
-            Stage::Done(epoch, outputs) => (Stage::Done(epoch, outputs), Some(Action::Done)),
-            _ => return Err(FAILED),
-        })
-    }
-}
-
-impl Party for Evaluator<'_> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        loop {
-            let stage = mem::replace(&mut self.stage, Stage::Spent);
-            let (stage, action) = self.step(stage, message)?;
-            self.stage = stage;
-            if let Some(action) = action {
-                return Ok(action);
-            }
-        }
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.stage = match mem::replace(&mut self.stage, Stage::Spent) {
-            Stage::Making(mut making, before) => {
-                making.receive(payload)?;
-                Stage::Making(making, before)
-            }
-            Stage::AwaitingInputs(mut lot) => {
-                lot.begin(&self.terms, payload)?;
-                Stage::AwaitingGates(lot)
-            }
-            Stage::AwaitingGates(lot) => Stage::AwaitingTables(Box::new(lot.check(payload)?), 0),
-            Stage::AwaitingTables(mut lot, frame) => {
-                let count = lot.gates.frames.get(frame).ok_or(NOT_ASKED)?;
-                let count = *count as usize;
-                exactly(Kind::AuthenticatedTables, payload, frame_bytes(count))?;
-                lot.running.evaluating()?.receive(count, payload)?;
-                Stage::Evaluating(lot, frame)
-            }
-            Stage::AwaitingProof(ended) => self.take_proof(*ended, payload)?,
-            _ => return Err(NOT_ASKED),
-        };
-        Ok(())
-    }
-
-    fn progress(&self) -> Progress {
-        Progress {
-            done_ands: self.done_ands,
-            total_ands: self.terms.function.and_gates(),
-        }
-    }
-}
+mod steps;

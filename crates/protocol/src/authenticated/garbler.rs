@@ -1,7 +1,5 @@
 //! The garbler of a run.
 
-use core::mem;
-
 use tacit_circuit::{Outputs as Results, Role};
 use tacit_kernels::Prg;
 use tacit_ot::Outputs;
@@ -11,18 +9,17 @@ use super::buffers::Buffers;
 use super::caught::Caught;
 use super::epoch::Epoch;
 use super::fold::FOLD_BYTES;
-use super::garbling::{Garbling, Proof, frame_bytes, input_label, label_rules};
+use super::garbling::{Garbling, Proof, input_label, label_rules};
 use super::gates::{CheckedGates, ClosedGates, OpenGates};
-use super::lot::{Made, MakingGarbler, receive};
+use super::lot::{InputCounts, Made, MakingGarbler};
 use super::oracle::{Domain, compare};
 use super::share::Share;
-use super::terms::{
-    FAILED, NOT_ASKED, NOT_DONE, Terms, mask_inputs, open_results, result_bytes, results,
-};
+use super::stocked::StockedTriples;
+use super::terms::{NOT_DONE, Terms, mask_inputs, open_results, results};
 use super::walk::Walk;
 use crate::malicious::bits::{bytes_for, pack, unpack, unused_are_clear};
 use crate::message::{Kind, exactly};
-use crate::party::{Action, Party, Progress};
+use crate::party::Action;
 use crate::{Error, Misbehaviour};
 
 /// A run of `authenticated` on the garbler's side.
@@ -30,6 +27,8 @@ pub struct Garbler<'f> {
     terms: Terms<'f>,
     stage: Stage<'f>,
     done_ands: u64,
+    /// Where triples come from that are not made in the run.
+    stock: Option<StockedTriples<'f>>,
 }
 
 enum Stage<'f> {
@@ -107,8 +106,8 @@ struct Ended<'f> {
 }
 
 impl<'f> Garbler<'f> {
-    /// A run with the garbler's input bits, in port order. `seed` is random, secret and used for
-    /// this run alone.
+    /// A run from nothing with the garbler's input bits, in port order. `seed` is random, secret
+    /// and used for this run alone.
     ///
     /// # Errors
     ///
@@ -120,17 +119,64 @@ impl<'f> Garbler<'f> {
         epoch: Epoch,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
+        Self::begin(terms, inputs, (epoch, None), seed)
+    }
+
+    /// The same from triples of a stock, as many as [`blocks_for`](super::blocks_for) says. The
+    /// epoch that it gives back serves no other run.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new), or a block cannot be read or is of another lot.
+    pub fn from_stock(
+        terms: Terms<'f>,
+        inputs: &[bool],
+        triples: StockedTriples<'f>,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        let epoch = triples.epoch(Role::Garbler)?;
+        Self::begin(terms, inputs, (epoch, Some(triples)), seed)
+    }
+
+    fn begin(
+        terms: Terms<'f>,
+        inputs: &[bool],
+        (epoch, stock): (Epoch, Option<StockedTriples<'f>>),
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
         let role = Role::Garbler;
         terms.check(role, &epoch, inputs)?;
-        let size = terms.lot(terms.function.and_gates());
-        let rng = Prg::from_seed(seed);
-        let making = MakingGarbler::new(epoch, size, terms.input_counts(role), rng);
-        let before = Before::First(Zeroizing::new(inputs.to_vec()));
-        Ok(Self {
+        let mut run = Self {
             terms,
-            stage: Stage::Making(Box::new(making), before),
+            stage: Stage::Spent,
             done_ands: 0,
-        })
+            stock,
+        };
+        let (counts, rng) = (terms.input_counts(role), Prg::from_seed(seed));
+        let before = Before::First(Zeroizing::new(inputs.to_vec()));
+        run.stage = run.next_lot(epoch, counts, rng, before)?;
+        Ok(run)
+    }
+
+    /// The stage in which the next lot of triples is there, or is made.
+    fn next_lot(
+        &mut self,
+        epoch: Epoch,
+        inputs: InputCounts,
+        rng: Prg,
+        before: Before<'f>,
+    ) -> Result<Stage<'f>, Error> {
+        let left = self.terms.function.and_gates() - self.done_ands;
+        match &mut self.stock {
+            Some(stock) => {
+                let made = stock.take(epoch, left, inputs, rng)?;
+                self.made(made, before)
+            }
+            None => {
+                let making = MakingGarbler::new(epoch, self.terms.lot(left), inputs, rng);
+                Ok(Stage::Making(Box::new(making), before))
+            }
+        }
     }
 
     /// The garbler's output bits in port order, and the epoch for the next run.
@@ -165,7 +211,7 @@ impl<'f> Garbler<'f> {
     }
 
     /// The stage after a lot's gates are proven.
-    fn proven(&self, lot: Lot<'f, OpenGates>) -> Stage<'f> {
+    fn proven(&mut self, lot: Lot<'f, OpenGates>) -> Result<Stage<'f>, Error> {
         let Lot {
             mut epoch,
             rng,
@@ -177,13 +223,11 @@ impl<'f> Garbler<'f> {
         gates.give_back(labels, &mut epoch.buffers);
         if running.masks.has_ended() {
             epoch.buffers = Buffers::default();
-            return Stage::AwaitingLabels(Box::new(Proven { epoch, running }));
+            let proven = Box::new(Proven { epoch, running });
+            return Ok(Stage::AwaitingLabels(proven));
         }
-        let size = self
-            .terms
-            .lot(self.terms.function.and_gates() - self.done_ands);
-        let making = MakingGarbler::new(epoch, size, Default::default(), rng);
-        Stage::Making(Box::new(making), Before::Later(Box::new(running)))
+        let before = Before::Later(Box::new(running));
+        self.next_lot(epoch, InputCounts::default(), rng, before)
     }
 
     /// The masks of the results of `role` with their MACs' hash.
@@ -326,171 +370,7 @@ impl<'f> Proven<'f> {
     }
 }
 
-impl<'f> Garbler<'f> {
-    /// What comes next at this stage, and the stage after it: a lot, and its openings.
-    fn step(&mut self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
-        Ok(match stage {
-            Stage::Making(mut making, before) => match making.next(message)? {
-                Action::Done => (self.made(making.finish()?, before)?, None),
-                action => (Stage::Making(making, before), Some(action)),
-            },
-            Stage::AwaitingInputs(beginning) => {
-                let bits = self.terms.function.input_bits(Role::Evaluator);
-                let action = receive(Kind::MaskedInputs, bytes_for(bits));
-                (Stage::AwaitingInputs(beginning), action)
-            }
-            Stage::Masking(mut lot) => match lot.gates.fill(&mut lot.running.masks) {
-                false => (Stage::Masking(lot), Some(Action::Continue)),
-                true => {
-                    self.done_ands += lot.gates.count() as u64;
-                    lot.gates.open(&lot.epoch, &mut lot.opening);
-                    match lot.gates.count() {
-                        0 => (Stage::SendingInputs(Box::new(lot.check(&[])?)), None),
-                        _ => (Stage::AwaitingGates(lot), None),
-                    }
-                }
-            },
-            Stage::AwaitingGates(lot) => {
-                let action = receive(Kind::GateOpenings, lot.gates.opening_bytes());
-                (Stage::AwaitingGates(lot), action)
-            }
-            stage => return self.step_with_gates(stage, message),
-        })
-    }
-
-    /// The same with gates that are opened: tables, and the proof.
-    fn step_with_gates(
-        &mut self,
-        stage: Stage<'f>,
-        message: &mut Vec<u8>,
-    ) -> Result<Next<'f>, Error> {
-        Ok(match stage {
-            Stage::SendingInputs(mut lot) => {
-                *message = mem::take(&mut lot.running.inputs);
-                let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedInputs));
-                (Stage::SendingGates(lot), action)
-            }
-            Stage::SendingGates(mut lot) => {
-                *message = mem::take(&mut lot.opening);
-                let action = (!message.is_empty()).then_some(Action::Send(Kind::GateOpenings));
-                (Stage::Flushing(lot), action)
-            }
-            Stage::Flushing(lot) => (Stage::Opening(lot), Some(Action::Continue)),
-            Stage::Opening(lot) => (Stage::Garbling(Box::new(lot.open()?), 0), None),
-            Stage::Garbling(mut lot, frame) => match lot.gates.frames.get(frame) {
-                None if !lot.running.masks.has_ended() || lot.running.garbling.walk_to_end() => {
-                    lot.labels = lot.running.garbling.take_labels();
-                    match lot.labels.len() {
-                        0 => (Stage::Proving(lot, Vec::new()), None),
-                        _ => (Stage::AwaitingValues(lot), None),
-                    }
-                }
-                None => (Stage::Garbling(lot, frame), Some(Action::Continue)),
-                Some(count) => {
-                    let count = *count as usize;
-                    let Lot { running, gates, .. } = &mut *lot;
-                    match running.garbling.frame(gates, count, message) {
-                        false => (Stage::Garbling(lot, frame), Some(Action::Continue)),
-                        true => {
-                            debug_assert_eq!(message.len(), frame_bytes(count));
-                            let action = Action::Send(Kind::AuthenticatedTables);
-                            (Stage::Garbling(lot, frame + 1), Some(action))
-                        }
-                    }
-                }
-            },
-            Stage::AwaitingValues(lot) => {
-                let action = receive(Kind::MaskedValues, bytes_for(lot.labels.len()));
-                (Stage::AwaitingValues(lot), action)
-            }
-            Stage::Proving(mut lot, told) => {
-                let Lot {
-                    running,
-                    gates,
-                    labels,
-                    ..
-                } = &mut *lot;
-                let last = running.masks.has_ended();
-                match running.proof.add(gates, labels, &told, last) {
-                    false => (Stage::Proving(lot, told), Some(Action::Continue)),
-                    true => (self.proven(*lot), None),
-                }
-            }
-            stage => return self.step_to_end(stage, message),
-        })
-    }
-
-    /// The same when all gates are proven.
-    fn step_to_end(&self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
-        Ok(match stage {
-            Stage::AwaitingLabels(proven) => {
-                let action = receive(Kind::LabelDigest, FOLD_BYTES);
-                (Stage::AwaitingLabels(proven), action)
-            }
-            Stage::SendingProof(ended) => {
-                self.send_proof(&ended, message);
-                let stage = match self.terms.function.output_bits(Role::Garbler) {
-                    0 => Stage::Done(Box::new(ended.epoch), Zeroizing::default()),
-                    _ => Stage::AwaitingResult(ended),
-                };
-                (stage, Some(Action::Send(Kind::GateProof)))
-            }
-            Stage::AwaitingResult(ended) => {
-                let bits = self.terms.function.output_bits(Role::Garbler);
-                let action = receive(Kind::ResultOpening, result_bytes(bits));
-                (Stage::AwaitingResult(ended), action)
-            }
-            Stage::Done(epoch, outputs) => (Stage::Done(epoch, outputs), Some(Action::Done)),
-            _ => return Err(FAILED),
-        })
-    }
-}
-
-impl Party for Garbler<'_> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        loop {
-            let stage = mem::replace(&mut self.stage, Stage::Spent);
-            let (stage, action) = self.step(stage, message)?;
-            self.stage = stage;
-            if let Some(action) = action {
-                return Ok(action);
-            }
-        }
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.stage = match mem::replace(&mut self.stage, Stage::Spent) {
-            Stage::Making(mut making, before) => {
-                making.receive(payload)?;
-                Stage::Making(making, before)
-            }
-            Stage::AwaitingInputs(beginning) => {
-                Stage::Masking(Box::new(beginning.begin(&self.terms, payload)?))
-            }
-            Stage::AwaitingGates(lot) => Stage::SendingInputs(Box::new(lot.check(payload)?)),
-            Stage::AwaitingValues(lot) => {
-                let (kind, count) = (Kind::MaskedValues, lot.labels.len());
-                exactly(kind, payload, bytes_for(count))?;
-                if !unused_are_clear(payload, count) {
-                    let field = "padding";
-                    return Err(Misbehaviour::InvalidField { kind, field }.into());
-                }
-                Stage::Proving(lot, payload.to_vec())
-            }
-            Stage::AwaitingLabels(proven) => Stage::SendingProof(Box::new(proven.check(payload)?)),
-            Stage::AwaitingResult(ended) => self.take_result(*ended, payload)?,
-            _ => return Err(NOT_ASKED),
-        };
-        Ok(())
-    }
-
-    fn progress(&self) -> Progress {
-        Progress {
-            done_ands: self.done_ands,
-            total_ands: self.terms.function.and_gates(),
-        }
-    }
-}
+mod steps;
 
 #[cfg(test)]
 mod cheats;

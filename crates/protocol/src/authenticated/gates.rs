@@ -158,6 +158,23 @@ impl ClosedGates {
         self.extent.count()
     }
 
+    /// The triples that no gate takes.
+    pub(super) fn rest(&self) -> Triples {
+        let Triples { x, y, z, masks, .. } = &self.triples;
+        let rest = |shares: &Shares| {
+            let columns = shares.columns(self.count()..shares.len());
+            let [macs, keys] = columns.map(|column| Outputs::new(column.to_vec()));
+            Shares { macs, keys }
+        };
+        Triples {
+            number: 0,
+            x: rest(x),
+            y: rest(y),
+            z: rest(z),
+            masks: rest(masks),
+        }
+    }
+
     /// The length of a party's openings, in bytes.
     pub(super) fn opening_bytes(&self) -> usize {
         opening_bytes(self.count())

@@ -1,4 +1,5 @@
-//! `authenticated`: any function, once, from nothing, against a malicious peer.
+//! `authenticated`: any function, once, against a malicious peer: from nothing, or from triples
+//! that were made ahead.
 //!
 //! Sources: Wang, Ranellucci and Katz, "Authenticated garbling and efficient maliciously secure
 //! two-party computation" (CCS 2017); Katz, Ranellucci, Rosulek and Wang, "Optimizing
@@ -8,7 +9,7 @@
 //!
 //! ```text
 //! garbler                                                     evaluator
-//!   ⇄ a lot of triples, and the first time masks of inputs        (`lot`)
+//!   ⇄ a lot of triples, and the first time masks of inputs        (`lot`; not from a stock)
 //!   ◀── the evaluator's masked inputs ────────────────────────────  the first time
 //!   ◀── gate openings ────────────────────────────────────────────
 //!   ── seed of labels, the garbler's masked inputs ──────────────▶  the first time
@@ -27,6 +28,7 @@
 //! | `epoch` | both Δ, the OTs under them, numbers that nothing has twice |
 //! | `share`, `columns`, `buffers` | shares of bits with MACs, passes over many, their memory |
 //! | `leaky`, `bucket`, `lot` | leaky ANDs, triples of them, the messages that make a lot |
+//! | `stocked` | triples from a stock: how they are kept, made ahead, and taken by a run |
 //! | `walk` | a function batch by batch, whatever its wires carry |
 //! | `gates` | masks of wires and the openings of gates |
 //! | `garbling`, `evaluating` | the formulas of a gate at both parties |
@@ -55,6 +57,7 @@ mod oracle;
 mod outline;
 mod parameters;
 mod share;
+mod stocked;
 mod terms;
 mod walk;
 
@@ -62,8 +65,11 @@ pub use caught::Caught;
 pub use epoch::{Epoch, EpochSetup, EpochTags};
 pub use evaluator::Evaluator;
 pub use garbler::Garbler;
-pub use outline::{Outline, outline};
+pub use outline::{Outline, outline, stocked_outline};
 pub use parameters::{LotSize, MAX_SECURITY_BITS, MIN_SECURITY_BITS, SecurityBits, charge_bits};
+pub use stocked::{
+    BLOCK_BYTES, BLOCK_TRIPLES, MakingTriples, StockedTriples, TripleBlocks, blocks_for,
+};
 pub use terms::{Terms, check};
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::leaky::CHUNK;
 use super::lot::EXTENSION_OTS;
 use super::oracle::DIGEST_BYTES;
 use super::parameters::{LotSize, SecurityBits};
+use super::stocked::{BLOCK_TRIPLES, piece_blocks};
 use super::terms::{check, next_lot, result_bytes};
 use super::walk::{Stop, Walk};
 use crate::Error;
@@ -109,8 +110,9 @@ impl Outline {
     }
 }
 
-/// What a run of `function` sends in a session that has its epoch and ran before: the first message
-/// of each direction's OTs is longer by its corrections, and the messages of silent OT are apart.
+/// What a run of `function` from nothing sends in a session that has its epoch and ran before: the
+/// first message of each direction's OTs is longer by its corrections, and the messages of silent
+/// OT are apart.
 ///
 /// # Errors
 ///
@@ -120,6 +122,36 @@ pub fn outline(
     security: SecurityBits,
     extension: Extension,
 ) -> Result<Outline, Error> {
+    outline_of(function, |outline, left, inputs| {
+        let size = next_lot(left, security);
+        outline.lot(size, extension, inputs.unwrap_or_default());
+        size.triples
+    })
+}
+
+/// What a run of `function` sends whose triples are all in stock.
+///
+/// # Errors
+///
+/// The function has saved values.
+pub fn stocked_outline(function: &Function) -> Result<Outline, Error> {
+    let (gates, mut read) = (function.and_gates(), 0);
+    outline_of(function, |outline, left, inputs| {
+        // The evaluator begins.
+        outline.trips += u64::from(inputs.is_some());
+        let spare = (read - (gates - left)) as usize;
+        let triples = spare + piece_blocks(left, spare) * BLOCK_TRIPLES;
+        read += (triples - spare) as u64;
+        triples
+    })
+}
+
+/// The outline of a run whose `next` lot, for the gates that are left and, the first time, so many
+/// input bits of each party, has so many triples.
+fn outline_of(
+    function: &Function,
+    mut next: impl FnMut(&mut Outline, u64, Option<[usize; 2]>) -> usize,
+) -> Result<Outline, Error> {
     check(function)?;
     let mut outline = Outline::default();
     let mut walk = Walk::new(function, Proof::RULES, |_| Ok::<_, Error>(false))?;
@@ -127,13 +159,12 @@ pub fn outline(
     let inputs = [Role::Garbler, Role::Evaluator].map(|role| function.input_bits(role));
     let mut first = Some(inputs);
     loop {
-        let size = next_lot(left, security);
-        outline.lot(size, extension, first.unwrap_or_default());
+        let triples = next(&mut outline, left, first);
         if first.take().is_some() {
             outline.send(Role::Evaluator, bytes_for(inputs[1]));
             outline.send(Role::Garbler, Block::BYTES + bytes_for(inputs[0]));
         }
-        let mut extent = Extent::new(size.triples);
+        let mut extent = Extent::new(triples);
         loop {
             match walk.next() {
                 Stop::Ands(ands) if extent.takes(ands.count()) => {

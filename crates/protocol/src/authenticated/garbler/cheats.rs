@@ -1,10 +1,12 @@
 //! A garbler that garbles another function and goes on as if nothing were wrong.
 
 use std::collections::VecDeque;
+use std::mem;
 
 use super::*;
 use crate::authenticated::Evaluator;
 use crate::authenticated::tests::{component, epochs, seed, terms};
+use crate::party::Party;
 use tacit_circuit::Recipient;
 
 /// The garbler changes its tables, does not look at the evaluator's labels, and sends

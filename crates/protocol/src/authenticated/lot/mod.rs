@@ -150,12 +150,12 @@ impl Unchecked {
     }
 
     /// The half that makes OTs that `sender` sends, where they are made before they are taken.
-    fn half(&mut self, sender: Role) -> Option<&mut dyn Half> {
+    fn half(&mut self, sender: Role) -> Result<Option<&mut dyn Half>, Error> {
         let epoch = &mut self.context.epoch;
-        match sender == epoch.role() {
-            true => epoch.sender.half(),
-            false => epoch.receiver.half(),
-        }
+        Ok(match sender == epoch.role() {
+            true => epoch.sender()?.half(),
+            false => epoch.receiver()?.half(),
+        })
     }
 
     /// The macs that this party's OTs give, or the keys that the other's give.
@@ -200,7 +200,7 @@ impl Unchecked {
             let mut macs = std::mem::take(self.section(true, position.section));
             let Context { epoch, rng, .. } = &mut self.context;
             epoch
-                .receiver
+                .receiver()?
                 .extend_random(rng, &mut macs[range], message)?;
             *self.section(true, position.section) = macs;
             if !message.is_empty() {
@@ -213,7 +213,7 @@ impl Unchecked {
     /// What is awaited of the other party's choices; nothing where all are there.
     fn awaited(&mut self, position: &mut Position) -> Result<Option<Action>, Error> {
         while let Some(range) = self.upcoming(false, position) {
-            let max_bytes = self.context.epoch.sender.random_bytes(range.len());
+            let max_bytes = self.context.epoch.sender()?.random_bytes(range.len());
             if max_bytes > 0 {
                 let kind = Kind::CotExtension;
                 return Ok(Some(Action::Receive { kind, max_bytes }));
@@ -231,7 +231,7 @@ impl Unchecked {
         let taken = self
             .context
             .epoch
-            .sender
+            .sender()?
             .extend_random(&mut keys[range], message);
         *self.section(false, position.section) = keys;
         taken
@@ -256,13 +256,9 @@ impl Unchecked {
 
     /// What there is where no triples are wanted.
     fn without_triples(self) -> Made {
-        let none = Shares::default;
         self.context.made(Triples {
             number: self.number,
-            x: none(),
-            y: none(),
-            z: none(),
-            masks: none(),
+            ..Triples::default()
         })
     }
 }
@@ -287,7 +283,7 @@ impl Refilling {
         message: &mut Vec<u8>,
     ) -> Result<Option<Action>, Error> {
         while let Some((sender, steps)) = self.left.last_mut() {
-            let action = match lot.half(*sender) {
+            let action = match lot.half(*sender)? {
                 Some(half) => steps.next(half, message)?,
                 None => Action::Done,
             };
@@ -301,7 +297,7 @@ impl Refilling {
 
     fn receive(&self, lot: &mut Unchecked, payload: &[u8]) -> Result<(), Error> {
         let (sender, _) = self.left.last().ok_or(NOT_ASKED)?;
-        Ok(lot.half(*sender).ok_or(NOT_ASKED)?.receive(payload)?)
+        Ok(lot.half(*sender)?.ok_or(NOT_ASKED)?.receive(payload)?)
     }
 }
 

@@ -4,6 +4,7 @@ mod cheating_evaluator;
 mod cheating_garbler;
 mod honest;
 mod lots;
+mod stocked;
 mod tampering;
 mod transcript;
 
@@ -145,8 +146,17 @@ fn changed_run(
     [a, b]: [Epoch; 2],
     change: &mut Change<'_>,
 ) -> (Ended, Sent) {
-    let mut garbler = Garbler::new(terms, inputs[0], a, &seed()).unwrap();
-    let mut evaluator = Evaluator::new(terms, inputs[1], b, &seed()).unwrap();
+    let garbler = Garbler::new(terms, inputs[0], a, &seed()).unwrap();
+    let evaluator = Evaluator::new(terms, inputs[1], b, &seed()).unwrap();
+    changed(garbler, evaluator, change)
+}
+
+/// The same of two parties that are there.
+fn changed(
+    mut garbler: Garbler<'_>,
+    mut evaluator: Evaluator<'_>,
+    change: &mut Change<'_>,
+) -> (Ended, Sent) {
     let mut sent = Sent::new();
     let ended = exchange(
         [&mut garbler, &mut evaluator],

@@ -1,0 +1,239 @@
+//! Triples from a stock: how they are kept, and how a run takes them.
+//!
+//! A **block** is what is kept together: this party's Δ, then its halves of [`BLOCK_TRIPLES`]
+//! triples. All blocks of a stock's lot are of one epoch, which ends with the lot: its Δ serve
+//! nothing else, and no OT of it is left. A run reads blocks that both parties have leased, the
+//! same at both, and so it sends neither base OTs nor OTs.
+//!
+//! **Masks of inputs**: the share of a triple's mask is two bits, each known to one party and
+//! authenticated to the other. So a triple of a block that is read for inputs gives one mask to
+//! each party, as an OT each way would. Nothing else of that triple is used.
+//!
+//! **Numbers**: the run's is that of its first block, and a piece of its gates has that of the
+//! first block that is read for it. A block is read once, so an epoch has no number twice.
+
+mod making;
+
+use tacit_circuit::{Function, Role};
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
+
+pub use making::MakingTriples;
+
+use super::bucket::Triples;
+use super::epoch::Epoch;
+use super::leaky::zero_blocks;
+use super::lot::{InputCounts, Made};
+use super::oracle::{DIGEST_BYTES, Digest};
+use crate::Error;
+
+/// Triples of a block.
+pub const BLOCK_TRIPLES: usize = 64;
+
+/// Bytes of a column of a block.
+const COLUMN_BYTES: usize = BLOCK_TRIPLES * Block::BYTES;
+
+/// Bytes of a block at a party: its Δ, and MACs and keys of x, y, z and the mask.
+pub const BLOCK_BYTES: usize = Block::BYTES + 8 * COLUMN_BYTES;
+
+/// Most triples that are in memory at once, but for those of the last block: those of the largest
+/// lot that is made on the spot.
+pub(super) const PIECE_TRIPLES: u64 = 400_000;
+
+/// Blocks of one lot that both parties have leased for one run, in the same order.
+pub trait TripleBlocks {
+    /// Writes the next block, and returns its number in the lot.
+    ///
+    /// # Errors
+    ///
+    /// No block is left, or it cannot be read.
+    fn next(&mut self, block: &mut [u8; BLOCK_BYTES]) -> Result<u64, Error>;
+}
+
+/// Blocks that a run of `function` takes: for masks of inputs, and for AND gates.
+#[must_use]
+pub fn blocks_for(function: &Function) -> u64 {
+    let inputs = [Role::Garbler, Role::Evaluator].map(|role| function.input_bits(role));
+    let inputs = input_blocks(inputs) as u64;
+    inputs.saturating_add(function.and_gates().div_ceil(BLOCK_TRIPLES as u64))
+}
+
+/// Blocks for this many input bits of each party.
+fn input_blocks([garblers, evaluators]: [usize; 2]) -> usize {
+    garblers.max(evaluators).div_ceil(BLOCK_TRIPLES)
+}
+
+/// Blocks that are read for the next gates of a run that has `gates` left, and has this many
+/// triples which no gate has taken.
+pub(super) fn piece_blocks(gates: u64, spare: usize) -> usize {
+    #[cfg(test)]
+    let gates = super::terms::MOST_TRIPLES
+        .get()
+        .map_or(gates, |most| gates.min(most));
+    let missing = gates.min(PIECE_TRIPLES).saturating_sub(spare as u64);
+    missing.div_ceil(BLOCK_TRIPLES as u64) as usize
+}
+
+/// The triples of one run from a stock.
+pub struct StockedTriples<'s> {
+    /// The epoch that they are of.
+    id: Digest,
+    delta: Zeroizing<Block>,
+    blocks: Box<dyn TripleBlocks + 's>,
+    /// The block that was read last, and its number.
+    block: Box<Zeroizing<[u8; BLOCK_BYTES]>>,
+    number: u64,
+    /// The first block is read and not used yet.
+    is_first: bool,
+    /// Triples that were read and that no gate has taken.
+    spare: Triples,
+}
+
+impl<'s> StockedTriples<'s> {
+    /// Those of `blocks`, of the epoch `id`.
+    ///
+    /// # Errors
+    ///
+    /// There is no block, or it cannot be read.
+    pub fn new(
+        id: [u8; DIGEST_BYTES],
+        mut blocks: Box<dyn TripleBlocks + 's>,
+    ) -> Result<Self, Error> {
+        let mut block = Box::new(Zeroizing::new([0; BLOCK_BYTES]));
+        let number = blocks.next(&mut block)?;
+        Ok(Self {
+            id,
+            delta: delta_of(&block).into(),
+            blocks,
+            block,
+            number,
+            is_first: true,
+            spare: Triples::default(),
+        })
+    }
+
+    /// The epoch of a run that begins with the first block.
+    ///
+    /// # Errors
+    ///
+    /// The block is not one of a party in this role.
+    pub(super) fn epoch(&self, role: Role) -> Result<Epoch, Error> {
+        let delta = self.delta.to_u128();
+        let is_of_role = delta & 0b11 == if role == Role::Garbler { 0b11 } else { 0b01 };
+        match is_of_role {
+            true => Ok(Epoch::of_stock(role, self.id, *self.delta, self.number)),
+            false => Err(broken()),
+        }
+    }
+
+    /// What making a lot would give: masks of inputs, and triples for the next of the `gates` that
+    /// are left.
+    ///
+    /// # Errors
+    ///
+    /// A block cannot be read, or is of another lot.
+    pub(super) fn take(
+        &mut self,
+        mut epoch: Epoch,
+        gates: u64,
+        inputs: InputCounts,
+        rng: Prg,
+    ) -> Result<Made, Error> {
+        let mut own_inputs = zero_blocks(inputs.own);
+        let mut others_inputs = zero_blocks(inputs.others);
+        for first in 0..input_blocks([inputs.own, inputs.others]) {
+            self.read()?;
+            for (masks, column) in [(&mut own_inputs, 6), (&mut others_inputs, 7)] {
+                let masks = masks.get_mut(first * BLOCK_TRIPLES..).unwrap_or_default();
+                let masks = masks.chunks_mut(BLOCK_TRIPLES).next();
+                self.copy(column, masks.unwrap_or_default());
+            }
+        }
+        let (spare, blocks) = (self.spare.x.len(), piece_blocks(gates, self.spare.x.len()));
+        let count = spare + blocks * BLOCK_TRIPLES;
+        let mut columns = [(); 4].map(|()| epoch.buffers.take_shares(count));
+        let old = std::mem::take(&mut self.spare);
+        for (into, old) in columns.iter_mut().zip([old.x, old.y, old.z, old.masks]) {
+            into.macs[..spare].copy_from_slice(&old.macs);
+            into.keys[..spare].copy_from_slice(&old.keys);
+        }
+        let mut number = None;
+        for i in 0..blocks {
+            self.read()?;
+            number.get_or_insert(self.number);
+            let first = spare + i * BLOCK_TRIPLES;
+            let range = first..first + BLOCK_TRIPLES;
+            for (i, into) in columns.iter_mut().enumerate() {
+                self.copy(2 * i, &mut into.macs[range.clone()]);
+                self.copy(2 * i + 1, &mut into.keys[range.clone()]);
+            }
+        }
+        let [x, y, z, masks] = columns;
+        Ok(Made {
+            epoch,
+            triples: Triples {
+                number: number.unwrap_or_default(),
+                x,
+                y,
+                z,
+                masks,
+            },
+            own_inputs,
+            others_inputs,
+            rng,
+        })
+    }
+
+    /// Takes back what the gates of a piece did not take.
+    pub(super) fn give_back(&mut self, rest: Triples) {
+        self.spare = rest;
+    }
+
+    /// Reads the next block.
+    fn read(&mut self) -> Result<(), Error> {
+        if std::mem::take(&mut self.is_first) {
+            return Ok(());
+        }
+        self.number = self.blocks.next(&mut self.block)?;
+        match delta_of(&self.block) == *self.delta {
+            true => Ok(()),
+            false => Err(broken()),
+        }
+    }
+
+    /// Copies the beginning of a column of the block.
+    fn copy(&self, column: usize, into: &mut [Block]) {
+        let (_, columns) = self.block.split_at(Block::BYTES);
+        let column = &columns[column * COLUMN_BYTES..][..COLUMN_BYTES];
+        for (into, bytes) in into.iter_mut().zip(column.as_chunks().0) {
+            *into = Block::from_bytes(*bytes);
+        }
+    }
+}
+
+/// The Δ that a block begins with.
+fn delta_of(block: &[u8; BLOCK_BYTES]) -> Block {
+    let mut bytes = Zeroizing::new([0; Block::BYTES]);
+    bytes.copy_from_slice(&block[..Block::BYTES]);
+    Block::from_bytes(*bytes)
+}
+
+/// Appends this party's block of the triples from number `first` on.
+fn append_block(bytes: &mut Vec<u8>, delta: Block, triples: &Triples, first: usize) {
+    bytes.extend_from_slice(&delta.to_bytes());
+    let Triples { x, y, z, masks, .. } = triples;
+    for shares in [x, y, z, masks] {
+        for column in shares.columns(first..first + BLOCK_TRIPLES) {
+            column
+                .iter()
+                .for_each(|block| bytes.extend_from_slice(&block.to_bytes()));
+        }
+    }
+}
+
+fn broken() -> Error {
+    Error::Material(
+        "blocks of triples in the stock are not of one lot and this role; run `tacit stock check`"
+            .to_owned(),
+    )
+}

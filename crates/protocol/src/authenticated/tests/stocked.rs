@@ -1,0 +1,172 @@
+//! Runs whose triples were made before, and parties that lie with them.
+
+use super::stocked::{BLOCK_BYTES, BLOCK_TRIPLES};
+use super::*;
+use crate::party::run_in_memory;
+
+/// What a party has of a lot: its blocks by number.
+type Lot = Vec<Vec<u8>>;
+
+/// A lot of this many blocks at both parties, and its epoch's id.
+fn make([a, b]: [Epoch; 2], blocks: u64, bits: u8) -> ([Lot; 2], [u8; 32]) {
+    let id = *a.id();
+    assert_eq!(id, *b.id());
+    let security = SecurityBits::insecure_for_measurements(bits).unwrap();
+    let mut lots = [Lot::new(), Lot::new()];
+    let [ours, theirs] = &mut lots;
+    let keep = |lot: &mut Lot, first: u64, bytes: &[u8]| {
+        assert_eq!(first, lot.len() as u64);
+        let (blocks, rest) = bytes.as_chunks::<BLOCK_BYTES>();
+        assert!(rest.is_empty());
+        lot.extend(blocks.iter().map(|block| block.to_vec()));
+        Ok(())
+    };
+    let keep_ours = |first, bytes: &[u8]| keep(ours, first, bytes);
+    let mut garbler = MakingTriples::new(a, blocks, security, keep_ours, &seed()).unwrap();
+    let keep_theirs = |first, bytes: &[u8]| keep(theirs, first, bytes);
+    let mut evaluator = MakingTriples::new(b, blocks, security, keep_theirs, &seed()).unwrap();
+    run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    assert_eq!(garbler.progress().done_ands, blocks * BLOCK_TRIPLES as u64);
+    drop((garbler, evaluator));
+    assert_eq!(lots.each_ref().map(Lot::len), [blocks as usize; 2]);
+    (lots, id)
+}
+
+/// Leased blocks, in order.
+struct Leased(VecDeque<(u64, Vec<u8>)>);
+
+impl TripleBlocks for Leased {
+    fn next(&mut self, block: &mut [u8; BLOCK_BYTES]) -> Result<u64, Error> {
+        let none = || Error::Material("no block is left".to_owned());
+        let (number, bytes) = self.0.pop_front().ok_or_else(none)?;
+        block.copy_from_slice(&bytes);
+        Ok(number)
+    }
+}
+
+/// These numbers of a lot.
+fn leased(lot: &Lot, id: [u8; 32], numbers: &[u64]) -> Result<StockedTriples<'static>, Error> {
+    let blocks = numbers.iter();
+    let blocks = blocks.map(|number| (*number, lot[*number as usize].clone()));
+    StockedTriples::new(id, Box::new(Leased(blocks.collect())))
+}
+
+/// A run of both parties with these numbers of their lots.
+fn run(
+    terms: Terms<'_>,
+    inputs: [&[bool]; 2],
+    (lots, id): (&[Lot; 2], [u8; 32]),
+    numbers: &[u64],
+) -> (Ended, Sent) {
+    let triples = lots.each_ref().map(|lot| leased(lot, id, numbers).unwrap());
+    let [ours, theirs] = triples;
+    let garbler = Garbler::from_stock(terms, inputs[0], ours, &seed()).unwrap();
+    let evaluator = Evaluator::from_stock(terms, inputs[1], theirs, &seed()).unwrap();
+    changed(garbler, evaluator, &mut |_, _, _| ())
+}
+
+fn inputs_of(function: &Function) -> [Vec<bool>; 2] {
+    [Role::Garbler, Role::Evaluator].map(|role| random_bits(function.input_bits(role)))
+}
+
+/// Several runs of one lot, of functions that nobody knew when it was made: each takes the next
+/// blocks, also with a gap, and sends nothing but its own messages.
+#[test]
+fn any_function_runs_from_triples_that_were_there() {
+    let aes = component("aes-128", Recipient::Both);
+    let adder = component("adder", Recipient::Evaluator);
+    assert_eq!(blocks_for(&aes), 2 + 100);
+    let blocks = blocks_for(&aes) + 2 * blocks_for(&adder) + 1;
+    let (lots, id) = make(epochs(), blocks, 40);
+    let mut next = 0;
+    for (function, most) in [(&adder, None), (&aes, Some(1300)), (&adder, Some(7))] {
+        // The block at number 3 was leased by somebody else.
+        let numbers = (next..blocks).filter(|number| *number != 3);
+        let numbers: Vec<_> = numbers.take(blocks_for(function) as usize).collect();
+        next = numbers.last().unwrap() + 1;
+        let inputs = inputs_of(function);
+        let inputs = [&inputs[0][..], &inputs[1][..]];
+        terms::MOST_TRIPLES.set(most);
+        let due = stocked_outline(function).unwrap();
+        let (found, sent) = run(terms(function, 40), inputs, (&lots, id), &numbers);
+        terms::MOST_TRIPLES.set(None);
+        assert_eq!(found.unwrap().0, plain(function, inputs));
+        let bytes = [Role::Garbler, Role::Evaluator].map(|role| {
+            let those = sent.iter().filter(|(from, _, _)| *from == role);
+            those
+                .map(|(_, _, payload)| crate::outline::HEADER_BYTES + payload.len() as u64)
+                .sum::<u64>()
+        });
+        assert_eq!(bytes, [due.garbler_bytes, due.evaluator_bytes]);
+        assert_eq!(due.messages, sent.len() as u64);
+        assert!(sent.iter().all(|(_, kind, _)| kind.byte() > 100));
+    }
+}
+
+/// Lots of the protocol follow one another in one lot of the stock, whatever their sizes.
+#[test]
+fn a_lot_of_the_stock_is_of_several_of_the_protocol() {
+    terms::MOST_TRIPLES.set(None);
+    let (lots, id) = make(epochs(), 3, 1);
+    let adder = component("adder", Recipient::Both);
+    let inputs = inputs_of(&adder);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let count = blocks_for(&adder);
+    assert!(count <= 3, "{count}");
+    let numbers: Vec<_> = (0..count).collect();
+    let (found, _) = run(terms(&adder, 1), inputs, (&lots, id), &numbers);
+    assert_eq!(found.unwrap().0, plain(&adder, inputs));
+}
+
+/// Blocks of two lots, of the other party, or too few of them.
+#[test]
+fn blocks_that_do_not_belong_together_are_refused() {
+    let adder = component("adder", Recipient::Both);
+    let (terms, count) = (terms(&adder, 40), blocks_for(&adder));
+    let inputs = vec![false; adder.input_bits(Role::Garbler)];
+    let (lots, id) = make(epochs(), count, 7);
+    let (others, _) = make(epochs(), count, 7);
+    let of = |lot: &Lot, count: u64| leased(lot, id, &(0..count).collect::<Vec<_>>());
+    let garbler = |triples| Garbler::from_stock(terms, &inputs, triples, &seed()).err();
+    let mut mixed = lots[0].clone();
+    let last = mixed.len() - 1;
+    mixed[last] = others[0][last].clone();
+    for wrong in [of(&mixed, count), of(&lots[1], count)] {
+        let error = garbler(wrong.unwrap()).expect("blocks of another lot or role");
+        assert!(matches!(error, Error::Material(_)), "{error}");
+    }
+    let error = garbler(of(&lots[0], count - 1).unwrap()).expect("a block is missing");
+    assert!(error.to_string().contains("no block is left"), "{error}");
+    assert!(of(&lots[0], 0).is_err());
+    assert!(garbler(of(&lots[0], count).unwrap()).is_none());
+}
+
+/// A party that changes its own bits of stocked triples is caught as one that lies about those that
+/// it has just made.
+#[test]
+fn a_lie_with_a_stocked_triple_is_caught() {
+    let adder = component("adder", Recipient::Both);
+    let count = blocks_for(&adder);
+    let numbers: Vec<_> = (0..count).collect();
+    let inputs = [Role::Garbler, Role::Evaluator].map(|role| vec![true; adder.input_bits(role)]);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    // In the block of the gates: bit 0 of each MAC of x, of y, and of z.
+    for (liar, column, caught) in [
+        (0, 0, Caught::Gates),
+        (0, 2, Caught::Gates),
+        (0, 4, Caught::GateProof),
+        (1, 0, Caught::Gates),
+        (1, 2, Caught::Gates),
+        (1, 4, Caught::MaskedValues),
+    ] {
+        let (mut lots, id) = make(epochs(), count, 7);
+        let block = lots[liar].last_mut().unwrap();
+        for triple in 0..BLOCK_TRIPLES {
+            block[16 + 16 * (column * BLOCK_TRIPLES + triple)] ^= 1;
+        }
+        let (ended, _) = run(terms(&adder, 40), inputs, (&lots, id), &numbers);
+        let (by, error) = ended.err().expect("a lie");
+        let others = [Role::Evaluator, Role::Garbler];
+        assert_eq!((by, error), (others[liar], cheated(caught)), "{column}");
+    }
+}
