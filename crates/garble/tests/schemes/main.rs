@@ -1,0 +1,9 @@
+//! What every scheme promises. One program, since each that has all schemes takes half a minute to
+//! build.
+
+mod conformance;
+mod links;
+mod pages;
+mod prf;
+mod relations;
+mod vectors;
