@@ -284,14 +284,14 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
             }
             _ => job.prepared(stocks),
         };
-        job = job.watch_taken(move |numbers| {
-            shared.tell(&Event::Takes {
-                peer: seat.peer_name.clone(),
-                offer: offer.name.clone(),
-                numbers: numbers.to_string(),
-            });
-        });
     }
+    job = job.watch_taken(move |numbers| {
+        shared.tell(&Event::Takes {
+            peer: seat.peer_name.clone(),
+            offer: offer.name.clone(),
+            numbers: numbers.to_string(),
+        });
+    });
     for (name, value) in inputs {
         job = job.input(&name, value);
     }

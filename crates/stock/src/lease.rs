@@ -131,6 +131,21 @@ impl Stock {
         })
     }
 
+    /// Gives up all instances of a kind that can be leased, durably, and returns how many. Their
+    /// keys are destroyed.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`], [`StockError::Corrupted`].
+    pub fn give_up(&self, kind: &ComponentDigest) -> Result<u64, StockError> {
+        let leases = self.lease_all(&[LeaseRequest {
+            kind: *kind,
+            least: 0,
+            most: u64::MAX,
+        }])?;
+        Ok(leases.iter().map(Lease::count).sum())
+    }
+
     /// Gives up all instances of a kind below `mark`, durably: the peer's mark is there.
     ///
     /// # Errors

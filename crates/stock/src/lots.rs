@@ -30,7 +30,8 @@ pub const MAX_INSTANCE_BYTES: u64 = 1 << 28;
 
 impl Shape {
     /// Bytes of a record in a lot's file.
-    pub(crate) fn record_bytes(&self) -> u64 {
+    #[must_use]
+    pub fn record_bytes(&self) -> u64 {
         u64::from(self.secret_bytes) + TAG_BYTES as u64 + u64::from(self.table_bytes)
     }
 

@@ -150,10 +150,11 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// As [`authenticated`](Self::authenticated), and counts runs in `stocks` that the peer does
-    /// not finish: they raise s, so that it is of all runs together. The parties must know each
-    /// other. It is the first run of a session in this role that decides whether the session
-    /// counts.
+    /// As [`authenticated`](Self::authenticated), and takes its triples from `stocks` where both
+    /// parties have enough there ([`TriplePreparation`](crate::TriplePreparation) makes them). A
+    /// run from nothing is counted in `stocks` if the peer does not finish it: such runs raise s,
+    /// so that it is of all runs together. The parties must know each other. It is the first run
+    /// of a session in this role that decides whether the session counts.
     #[must_use]
     pub fn authenticated_counted(mut self, stocks: &Stocks) -> Self {
         self.material = Material::Authenticated(Some(stocks.clone()));
@@ -299,6 +300,7 @@ impl<'f> Job<'f> {
             phases,
             and_gates_on_the_spot,
             security_scope,
+            makes_ots,
         } = session.guarded(|session| {
             session.channel().set_time_limit(self.time_limit);
             let clock = Clock::start(session);
@@ -330,10 +332,7 @@ impl<'f> Job<'f> {
             phases,
             and_gates: self.function.and_gates(),
             and_gates_on_the_spot,
-            ot_extension: match self.material {
-                Material::Direct | Material::Authenticated(_) => Some(session.ot_extension()),
-                Material::Prepared(_) | Material::Batch(_) => None,
-            },
+            ot_extension: makes_ots.then(|| session.ot_extension()),
             peak_memory_bytes: peak_memory_bytes(),
         };
         Ok(Outcome {

@@ -58,8 +58,9 @@ pub use session::{Arrival, Door, Listener, PlainListener, Session, Side};
 pub use stock::{
     Access, BatchBound, BatchPlan, BatchPreparation, ChainMarks, ChainStatus, ChainSummary,
     ComponentDigest, Damage, EpochId, KeptChain, Preparation, Prepared, PreparedBatch,
-    PreparedKind, Report, Span, StockError, StockName, StockSummary, StockedKind, Stocks, Storage,
-    TakenNumbers, Tried, TryName, TryRecord, charge_bits, check_chain_name,
+    PreparedKind, PreparedTriples, Report, Span, StockError, StockName, StockSummary, StockedKind,
+    Stocks, Storage, TakenNumbers, Tried, TriplePreparation, TryName, TryRecord, charge_bits,
+    check_chain_name,
 };
 pub use tacit_circuit::{
     Circuit, CircuitError, Component, ComponentCache, Digest, Function, FunctionBuilder,

@@ -2,9 +2,9 @@
 //! some x knows none of the sums.
 //!
 //! Wang, Ranellucci and Katz (CCS 2017), section 4, with the shifts of
-//! [`parameters`](super::parameters). In a bucket y ⊕ y' is opened for each further layer; then x ⊕
-//! x', y and z ⊕ z' ⊕ (y ⊕ y')x' are a triple again. The MACs of all that a lot opens are compared,
-//! as one fold each way, before a triple can be had.
+//! [`parameters`](super::parameters). In a bucket y ⊕ y' is opened for each further layer; then x
+//! ⊕ x', y and z ⊕ z' ⊕ (y ⊕ y')x' are a triple again. The MACs of all that a lot opens are
+//! compared, as one fold each way, before a triple can be had.
 
 use std::ops::Range;
 

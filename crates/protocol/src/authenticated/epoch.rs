@@ -149,8 +149,8 @@ pub struct EpochTags {
     pub evaluator: RunTag,
 }
 
-/// A fresh Δ for `role`. Bit 0 is set; bit 1 is set in the garbler's alone, so that the sum of both
-/// shows in bit 1 whether a leaky AND's output is to be turned.
+/// A fresh Δ for `role`. Bit 0 is set; bit 1 is set in the garbler's alone, so that the sum of
+/// both shows in bit 1 whether a leaky AND's output is to be turned.
 fn fresh_delta<R: CryptoRng + ?Sized>(role: Role, rng: &mut R) -> Result<Delta, Error> {
     let mut bytes = Zeroizing::new([0; Block::BYTES]);
     rng.fill_bytes(&mut *bytes);
@@ -201,6 +201,12 @@ impl EpochSetup {
             receiving: receiving.secured(Security::Malicious),
             done: 0,
         })
+    }
+
+    /// What will name the epoch, the same at both parties. No secret.
+    #[must_use]
+    pub fn id(&self) -> &[u8; DIGEST_BYTES] {
+        &self.id
     }
 
     /// The epoch.

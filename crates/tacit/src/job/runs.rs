@@ -14,7 +14,9 @@ use crate::authenticated::{AuthenticatedRun, construction};
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::drive;
 use crate::session::CountedEpoch;
-use crate::stock::{BatchOutcome, BatchRun, LeaseOrder, OpenedStock, PreparedRun};
+use crate::stock::{
+    BatchOutcome, BatchRun, LeaseOrder, OpenedStock, PreparedRun, StockedOutcome, StockedRun,
+};
 use crate::{Error, Session, Stocks, Tried};
 
 impl Job<'_> {
@@ -43,6 +45,7 @@ impl Job<'_> {
             phases,
             and_gates_on_the_spot: 0,
             security_scope: None,
+            makes_ots: true,
         })
     }
 
@@ -80,6 +83,7 @@ impl Job<'_> {
             phases,
             and_gates_on_the_spot: outcome.ands_on_the_spot,
             security_scope: None,
+            makes_ots: false,
         })
     }
 
@@ -119,6 +123,7 @@ impl Job<'_> {
             phases,
             and_gates_on_the_spot: 0,
             security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
+            makes_ots: false,
         })
     }
 
@@ -129,6 +134,9 @@ impl Job<'_> {
         tag: RunTag,
         inputs: &[bool],
     ) -> Result<Ran, Error> {
+        if let Some(ran) = self.run_from_triples(session, stocks, tag, inputs)? {
+            return Ok(ran);
+        }
         let bits = self.statistical_security_bits;
         let (counted, setup) = session.take_epoch((self.role, bits), stocks)?;
         let CountedEpoch {
@@ -177,7 +185,66 @@ impl Job<'_> {
             phases: setup.into_iter().chain([run]).collect(),
             and_gates_on_the_spot: 0,
             security_scope: Some(security_scope),
+            makes_ots: true,
         })
+    }
+
+    /// The run from triples in stock, where both parties have enough.
+    fn run_from_triples(
+        &mut self,
+        session: &mut Session,
+        stocks: Option<&Stocks>,
+        tag: RunTag,
+        inputs: &[bool],
+    ) -> Result<Option<Ran>, Error> {
+        let (role, bits) = (self.role, self.statistical_security_bits);
+        let preparation = Clock::start(session);
+        let are_there = |session: &Session| match stocks {
+            Some(stocks) => stocks.has_triples(session, role, self.function, bits),
+            None => Ok(false),
+        };
+        let (true, Some(stocks)) = (session.takes_triples(role, are_there)?, stocks) else {
+            return Ok(None);
+        };
+        let mut opened = StockedRun::open(session, stocks, role)?;
+        let run = StockedRun {
+            session,
+            opened: &mut opened,
+            terms: authenticated::Terms {
+                function: self.function,
+                tag,
+                security: SecurityBits::new(bits)?,
+                construction: construction(self.scheme_id())?,
+            },
+            inputs,
+            leases: LeaseOrder {
+                ahead: self.runs_ahead,
+                watch: &mut self.watch_taken,
+            },
+            watch: &mut self.watch,
+        };
+        let ran = run.run()?;
+        session.keep_stock(opened);
+        let Some(StockedOutcome {
+            outputs,
+            online,
+            made_at_bits,
+        }) = ran
+        else {
+            session.end_of_triples(role);
+            return Ok(None);
+        };
+        let phases = vec![
+            preparation.until(Phase::Preparation, &online),
+            online.stop(Phase::Run, session),
+        ];
+        Ok(Some(Ran {
+            outputs,
+            phases,
+            and_gates_on_the_spot: 0,
+            security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
+            makes_ots: false,
+        }))
     }
 }
 
@@ -188,6 +255,8 @@ pub(super) struct Ran {
     pub(super) phases: Vec<PhaseCost>,
     pub(super) and_gates_on_the_spot: u64,
     pub(super) security_scope: Option<SecurityScope>,
+    /// Whether the run took OTs that the session made.
+    pub(super) makes_ots: bool,
 }
 
 const NOT_OFFERED: Error = Error::ApiMisuse("this scheme is not offered by any protocol");

@@ -7,7 +7,9 @@ use tacit_circuit::Role;
 use tacit_net::Link;
 use tacit_ot::Security;
 use tacit_ot::source::{self, Choice, Extension};
+use tacit_protocol::Misbehaviour;
 use tacit_protocol::authenticated::{Epoch, EpochSetup, EpochTags};
+use tacit_protocol::message::Kind;
 use tacit_protocol::party::Party;
 use tacit_protocol::setup::{
     EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
@@ -15,7 +17,7 @@ use tacit_protocol::setup::{
 
 use super::{Session, Side};
 use crate::cost::{Clock, Phase, PhaseCost};
-use crate::driver::drive;
+use crate::driver::{drive, receive, send};
 use crate::stock::tries::{self, CountedTry, TryName};
 use crate::{BaseOt, Error, OtExtension, Stocks, Tried};
 
@@ -30,6 +32,8 @@ pub(super) struct Transfers {
     evaluator: Option<EvaluatorOt>,
     /// Epochs of `authenticated`, one for each role of this party.
     epochs: Vec<IdleEpoch>,
+    /// Whether runs of `authenticated` in a role take triples from the stock, once that is agreed.
+    from_stock: Vec<(Role, bool)>,
 }
 
 /// The OTs that a run takes, by which an extension is chosen.
@@ -113,6 +117,7 @@ impl Transfers {
             garbler: None,
             evaluator: None,
             epochs: Vec::new(),
+            from_stock: Vec::new(),
         }
     }
 
@@ -280,18 +285,7 @@ impl Session {
             return Ok((counted, None));
         }
         let clock = Clock::start(self);
-        let tried = match stocks {
-            Some(stocks) => {
-                let name = TryName::in_session(self, role, Tried::Authenticated)?;
-                Some(CountedTry::begin(stocks, name)?)
-            }
-            None => None,
-        };
-        let unfinished = tried.as_ref().map_or(0, |tried| tried.before);
-        let own = tries::charged(bits, Tried::Authenticated, unfinished)?;
-        tries::tell(self, own)?;
-        let others = tries::hear(self, bits)?;
-        let charge_bits = own.max(others) - bits;
+        let (tried, charge_bits) = self.count_epoch((role, bits), stocks)?;
         let settings = self.transfers.settings;
         let connecting_role = self.connecting_role(role);
         let tag = |sender| {
@@ -314,6 +308,66 @@ impl Session {
             charge_bits,
         };
         Ok((counted, Some(clock.stop(Phase::Setup, self))))
+    }
+
+    /// Counts an epoch of `authenticated` in `stocks`, if there are any, before the peer hears
+    /// anything of it. Returns by how many bits both raise s = `bits` for tries that were not
+    /// finished: as many as the party says that raises it more.
+    pub(crate) fn count_epoch(
+        &mut self,
+        (role, bits): (Role, u8),
+        stocks: Option<&Stocks>,
+    ) -> Result<(Option<CountedTry>, u8), Error> {
+        let tried = match stocks {
+            Some(stocks) => {
+                let name = TryName::in_session(self, role, Tried::Authenticated)?;
+                Some(CountedTry::begin(stocks, name)?)
+            }
+            None => None,
+        };
+        let unfinished = tried.as_ref().map_or(0, |tried| tried.before);
+        let own = tries::charged(bits, Tried::Authenticated, unfinished)?;
+        tries::tell(self, own)?;
+        let others = tries::hear(self, bits)?;
+        Ok((tried, own.max(others) - bits))
+    }
+
+    /// Whether runs of `authenticated` in `role` take triples from the stock: both parties say
+    /// whether they have some, once in a session.
+    pub(crate) fn takes_triples(
+        &mut self,
+        role: Role,
+        are_there: impl FnOnce(&Self) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        let mut agreed = self.transfers.from_stock.iter();
+        if let Some((_, agreed)) = agreed.find(|(of, _)| *of == role) {
+            return Ok(*agreed);
+        }
+        let kind = Kind::TriplesThere;
+        let ours = are_there(self)?;
+        send(&mut self.channel, kind, &[u8::from(ours)])?;
+        let theirs = match receive(&mut self.channel, kind, 1)? {
+            [0] => false,
+            [1] => true,
+            _ => {
+                return Err(Misbehaviour::InvalidField {
+                    kind,
+                    field: "value",
+                }
+                .into());
+            }
+        };
+        self.transfers.from_stock.push((role, ours && theirs));
+        Ok(ours && theirs)
+    }
+
+    /// Both parties have found that no lot has enough triples: the session's other runs in `role`
+    /// make their own.
+    pub(crate) fn end_of_triples(&mut self, role: Role) {
+        let mut agreed = self.transfers.from_stock.iter_mut();
+        if let Some((_, agreed)) = agreed.find(|(of, _)| *of == role) {
+            *agreed = false;
+        }
     }
 
     /// Keeps an epoch whose run has ended well for the next run.

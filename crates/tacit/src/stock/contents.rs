@@ -8,9 +8,10 @@ use tacit_circuit::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_net::Fingerprint;
 use tacit_protocol::prepared::Demand;
-use tacit_stock::{ComponentDigest, EpochId, PeerId, StockError, StockId};
+use tacit_stock::{ComponentDigest, EpochId, KindSummary, PeerId, StockError, StockId};
 
 use super::opened::kinds_of;
+use super::triples::is_triples;
 use super::{OT_BLOCK, Stocks, family, ot_kind, unit, usage};
 use crate::Error;
 
@@ -51,10 +52,10 @@ pub struct StockSummary {
     pub kinds: Vec<StockedKind>,
 }
 
-/// What a stock holds of one kind. For OTs all counts are of OTs.
+/// What a stock holds of one kind. For OTs all counts are of OTs, and for triples of triples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockedKind {
-    /// The component's name as it was first prepared, or `OTs`.
+    /// The component's name as it was first prepared, `OTs`, or what a lot of triples is.
     pub name: String,
     /// Other names under which it was prepared since.
     pub other_names: Vec<String>,
@@ -157,7 +158,12 @@ impl Stocks {
     pub fn summary(&self, name: &StockName) -> Result<StockSummary, Error> {
         let id = name.id();
         let summary = self.stocks.stock(id, self.limits)?.summary()?;
-        let kinds = summary.kinds.iter().map(|kind| {
+        // Each lot of triples is a kind: one that is used up says nothing any more.
+        let is_of_use = |kind: &&KindSummary| {
+            let left = kind.available + kind.pending + kind.withdrawn;
+            left > 0 || !is_triples(&kind.kind)
+        };
+        let kinds = summary.kinds.iter().filter(is_of_use).map(|kind| {
             let unit = unit(&kind.kind);
             let usage = self.usage(&id, &kind.kind);
             let (taken, taken_within) = usage

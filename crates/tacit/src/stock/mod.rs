@@ -9,6 +9,7 @@
 //! | `fill` | fills it: lots of OTs and of garbled components |
 //! | `supply` | leases for a run, and the material that they give |
 //! | `run` | a run of `prepared` |
+//! | `triples` | triples for `authenticated`: how they are prepared, and a run that takes them |
 //! | `batch` | checked batches of `batch`: how they are prepared, and a run of one execution |
 //! | `tries` | what is recorded of a peer: tries not finished, and cheats |
 //! | `usage` | how fast the stock is used |
@@ -25,13 +26,15 @@ mod prepare;
 mod run;
 mod supply;
 pub(crate) mod tries;
+mod triples;
 mod usage;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use tacit_stock::{Lease, LeaseRequest, Limits, RootKey};
+use tacit_protocol::authenticated::BLOCK_TRIPLES;
+use tacit_stock::{Limits, RootKey};
 
 use crate::Error;
 
@@ -51,6 +54,8 @@ pub use tacit_stock::{
     StockError, Storage, Tried, TryRecord, check_chain_name,
 };
 pub use tries::{TryName, charge_bits};
+pub use triples::{PreparedTriples, TriplePreparation};
+pub(crate) use triples::{StockedOutcome, StockedRun};
 
 /// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough
 /// that what is stored around them is small.
@@ -63,7 +68,11 @@ pub(crate) fn ot_kind() -> ComponentDigest {
 
 /// How many of what people count there are in an instance of a kind.
 fn unit(kind: &ComponentDigest) -> u64 {
-    if *kind == ot_kind() { OT_BLOCK } else { 1 }
+    match triples::is_triples(kind) {
+        true => BLOCK_TRIPLES as u64,
+        false if *kind == ot_kind() => OT_BLOCK,
+        false => 1,
+    }
 }
 
 /// The stocks of this party, in one folder: one for each peer, role and garbling scheme.
@@ -135,18 +144,7 @@ impl Stocks {
     /// It is not there, or cannot be written.
     pub fn give_up(&self, name: &StockName, kind: &ComponentDigest) -> Result<u64, Error> {
         let stock = self.stocks.stock(name.id(), self.limits)?;
-        let wanted = LeaseRequest {
-            kind: *kind,
-            least: 0,
-            most: u64::MAX,
-        };
-        let leases = stock.lease_all(&[wanted])?;
-        let count: u64 = leases
-            .iter()
-            .flat_map(Lease::spans)
-            .map(|span| span.count)
-            .sum();
-        Ok(count * unit(kind))
+        Ok(stock.give_up(kind)? * unit(kind))
     }
 
     /// Destroys a stock, its keys first. Once the peer has done the same, the next preparation

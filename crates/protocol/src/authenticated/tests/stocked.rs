@@ -1,5 +1,8 @@
 //! Runs whose triples were made before, and parties that lie with them.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use super::stocked::{BLOCK_BYTES, BLOCK_TRIPLES};
 use super::*;
 use crate::party::run_in_memory;
@@ -32,23 +35,29 @@ fn make([a, b]: [Epoch; 2], blocks: u64, bits: u8) -> ([Lot; 2], [u8; 32]) {
     (lots, id)
 }
 
-/// Leased blocks, in order.
-struct Leased(VecDeque<(u64, Vec<u8>)>);
+/// Leased blocks, in order, and how many were read.
+struct Leased(VecDeque<(u64, Vec<u8>)>, Rc<Cell<usize>>);
 
 impl TripleBlocks for Leased {
     fn next(&mut self, block: &mut [u8; BLOCK_BYTES]) -> Result<u64, Error> {
         let none = || Error::Material("no block is left".to_owned());
         let (number, bytes) = self.0.pop_front().ok_or_else(none)?;
         block.copy_from_slice(&bytes);
+        self.1.set(self.1.get() + 1);
         Ok(number)
     }
 }
 
 /// These numbers of a lot.
-fn leased(lot: &Lot, id: [u8; 32], numbers: &[u64]) -> Result<StockedTriples<'static>, Error> {
+fn leased(
+    lot: &Lot,
+    id: [u8; 32],
+    numbers: &[u64],
+    read: &Rc<Cell<usize>>,
+) -> Result<StockedTriples<'static>, Error> {
     let blocks = numbers.iter();
     let blocks = blocks.map(|number| (*number, lot[*number as usize].clone()));
-    StockedTriples::new(id, Box::new(Leased(blocks.collect())))
+    StockedTriples::new(id, Box::new(Leased(blocks.collect(), Rc::clone(read))))
 }
 
 /// A run of both parties with these numbers of their lots.
@@ -58,11 +67,16 @@ fn run(
     (lots, id): (&[Lot; 2], [u8; 32]),
     numbers: &[u64],
 ) -> (Ended, Sent) {
-    let triples = lots.each_ref().map(|lot| leased(lot, id, numbers).unwrap());
+    let read = Rc::new(Cell::new(0));
+    let triples = lots
+        .each_ref()
+        .map(|lot| leased(lot, id, numbers, &read).unwrap());
     let [ours, theirs] = triples;
     let garbler = Garbler::from_stock(terms, inputs[0], ours, &seed()).unwrap();
     let evaluator = Evaluator::from_stock(terms, inputs[1], theirs, &seed()).unwrap();
-    changed(garbler, evaluator, &mut |_, _, _| ())
+    let ran = changed(garbler, evaluator, &mut |_, _, _| ());
+    assert!(ran.0.is_err() || read.get() == 2 * numbers.len());
+    ran
 }
 
 fn inputs_of(function: &Function) -> [Vec<bool>; 2] {
@@ -126,7 +140,8 @@ fn blocks_that_do_not_belong_together_are_refused() {
     let inputs = vec![false; adder.input_bits(Role::Garbler)];
     let (lots, id) = make(epochs(), count, 7);
     let (others, _) = make(epochs(), count, 7);
-    let of = |lot: &Lot, count: u64| leased(lot, id, &(0..count).collect::<Vec<_>>());
+    let read = Rc::default();
+    let of = |lot: &Lot, count: u64| leased(lot, id, &(0..count).collect::<Vec<_>>(), &read);
     let garbler = |triples| Garbler::from_stock(terms, &inputs, triples, &seed()).err();
     let mut mixed = lots[0].clone();
     let last = mixed.len() - 1;

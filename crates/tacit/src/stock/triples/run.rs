@@ -1,0 +1,278 @@
+//! A run of `authenticated` from triples in stock: blocks of one lot, leased at both parties before
+//! the run's first byte.
+
+use core::ops::RangeInclusive;
+use std::cell::Cell;
+
+use rand_core::{Rng, UnwrapErr};
+use tacit_circuit::Role;
+use tacit_protocol::authenticated::{
+    BLOCK_BYTES, Evaluator, Garbler, StockedTriples, Terms, TripleBlocks, blocks_for,
+};
+use tacit_protocol::party::Progress;
+use tacit_protocol::prepared::MAX_RUNS_AHEAD;
+use tacit_stock::{ComponentDigest, Instance, Instances, Lease, Span, Tried};
+use zeroize::Zeroizing;
+
+use super::{HEADER_BYTES, HOME, kind_of, lots_in_stock, name_of, ordered_bits, serves, triples};
+use crate::cost::Clock;
+use crate::driver::drive;
+use crate::stock::supply::{ATTEMPTS, Attempt, LEASES_DIFFER, LeaseOrder, follow, name};
+use crate::stock::tries::{self, TryName};
+use crate::stock::{OpenedStock, TakenNumbers};
+use crate::{Error, Session, Stocks};
+
+/// One party's side of a run, once both have agreed on it and both have said that they have
+/// triples.
+pub(crate) struct StockedRun<'a> {
+    pub(crate) session: &'a mut Session,
+    pub(crate) opened: &'a mut OpenedStock,
+    /// Its s is the one that the run was asked for at.
+    pub(crate) terms: Terms<'a>,
+    pub(crate) inputs: &'a [bool],
+    pub(crate) leases: LeaseOrder<'a>,
+    pub(crate) watch: &'a mut dyn FnMut(Progress),
+}
+
+/// What a run gave.
+pub(crate) struct StockedOutcome {
+    /// This party's output bits in port order.
+    pub(crate) outputs: Zeroizing<Vec<bool>>,
+    /// The beginning of the online stage.
+    pub(crate) online: Clock,
+    /// The s that the triples were made at.
+    pub(crate) made_at_bits: u8,
+}
+
+impl StockedRun<'_> {
+    /// The stock that triples lie in, which the parties let meet the first time in a session.
+    pub(crate) fn open(
+        session: &mut Session,
+        stocks: &Stocks,
+        role: Role,
+    ) -> Result<OpenedStock, Error> {
+        OpenedStock::open(session, stocks, role, HOME)
+    }
+
+    /// Runs from the next blocks that both have; nothing where no lot has enough of them, which
+    /// both parties find alike.
+    ///
+    /// # Errors
+    ///
+    /// Whatever ends the run. The blocks are then lost.
+    pub(crate) fn run(mut self) -> Result<Option<StockedOutcome>, Error> {
+        let Some((kind, lease)) = self.lease()? else {
+            return Ok(None);
+        };
+        let name = TryName::in_session(self.session, self.opened.role, Tried::Authenticated)?;
+        let opened = &*self.opened;
+        let failed = Cell::new(None);
+        let blocks = Blocks::open(lease, (&kind, self.terms.security.get()), &failed)?;
+        let made_at_bits = blocks.header[0];
+        let (session, watch) = (self.session, self.watch);
+        let ran = execute(
+            session,
+            opened.role,
+            (self.terms, self.inputs),
+            blocks,
+            watch,
+        );
+        // What the stock said says more than what the party made of it.
+        let ran = match failed.take() {
+            Some(error) => Err(error),
+            None => ran,
+        };
+        // Before the peer hears why: it could take other blocks meanwhile.
+        let (outputs, online) = ran.map_err(|error| after_run(opened, &name, &kind, error))?;
+        Ok(Some(StockedOutcome {
+            outputs,
+            online,
+            made_at_bits,
+        }))
+    }
+
+    /// Leases at both parties the blocks of a run, and of as many more as the evaluator wants
+    /// ahead.
+    fn lease(&mut self) -> Result<Option<(ComponentDigest, Lease)>, Error> {
+        let bits = self.terms.security.get();
+        let needed = blocks_for(self.terms.function);
+        let lots = lots_in_stock(self.opened, bits);
+        if lots.is_empty() {
+            return Ok(None);
+        }
+        for _ in 0..ATTEMPTS {
+            let held = lots
+                .iter()
+                .find(|lot| self.opened.held.count(lot) >= needed);
+            if let Some(lot) = held {
+                let lease = self.opened.held.take(lot, needed)?;
+                self.opened.taken.note(*lot, needed);
+                let spans = lease.spans().map(|span| Span {
+                    first: triples(span.first),
+                    count: triples(span.count),
+                });
+                (self.leases.watch)(&TakenNumbers {
+                    name: name_of(ordered_bits(lot).unwrap_or(bits)),
+                    digest: *lot,
+                    spans: spans.collect(),
+                });
+                return Ok(Some((*lot, lease)));
+            }
+            let attempt = match self.opened.role {
+                Role::Evaluator => {
+                    let bounds = self.wanted(&lots, needed)?;
+                    name(self.session, self.opened, &lots, &bounds)?
+                }
+                Role::Garbler => {
+                    let most = needed.saturating_mul(1 + MAX_RUNS_AHEAD);
+                    follow(
+                        self.session,
+                        self.opened,
+                        &lots,
+                        &vec![0..=most; lots.len()],
+                    )?
+                }
+            };
+            if matches!(attempt, Attempt::Short) {
+                return Ok(None);
+            }
+        }
+        Err(Error::Material(LEASES_DIFFER.to_owned()))
+    }
+
+    /// What the evaluator leases: from the smallest lot that has enough, so that larger functions
+    /// find the larger ones.
+    fn wanted(
+        &self,
+        lots: &[ComponentDigest],
+        needed: u64,
+    ) -> Result<Vec<RangeInclusive<u64>>, Error> {
+        let ahead = self.leases.ahead.min(MAX_RUNS_AHEAD);
+        let mut enough = Vec::new();
+        for (place, lot) in lots.iter().enumerate() {
+            let available = self.opened.stock.available(lot)?;
+            enough.extend((available >= needed).then_some((available, place)));
+        }
+        let Some((available, place)) = enough.into_iter().min() else {
+            // More than there is of any, which is found to be short.
+            return Ok(vec![needed..=needed; lots.len()]);
+        };
+        let runs = (available / needed.max(1)).min(1 + ahead);
+        let mut bounds = vec![0..=0; lots.len()];
+        bounds[place] = needed..=needed * runs;
+        Ok(bounds)
+    }
+}
+
+/// Runs from `blocks`.
+fn execute(
+    session: &mut Session,
+    role: Role,
+    (terms, inputs): (Terms<'_>, &[bool]),
+    blocks: Blocks<'_>,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<(Zeroizing<Vec<bool>>, Clock), Error> {
+    let mut seed = Zeroizing::new([0; 32]);
+    UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+    let triples = StockedTriples::new(blocks.id, Box::new(blocks))?;
+    Ok(match role {
+        Role::Garbler => {
+            let mut party = Garbler::from_stock(terms, inputs, triples, &seed)?;
+            let online = Clock::start(session);
+            drive(session.channel(), &mut party, watch)?;
+            (party.finish()?.0, online)
+        }
+        Role::Evaluator => {
+            let mut party = Evaluator::from_stock(terms, inputs, triples, &seed)?;
+            let online = Clock::start(session);
+            drive(session.channel(), &mut party, watch)?;
+            (party.finish()?.0, online)
+        }
+    })
+}
+
+/// Blocks of a lease, all of one lot.
+struct Blocks<'a> {
+    first: Option<Instance>,
+    others: Instances,
+    header: [u8; HEADER_BYTES],
+    /// The epoch of the lot.
+    id: [u8; 32],
+    /// What the stock says where it cannot give one.
+    failed: &'a Cell<Option<Error>>,
+}
+
+impl<'a> Blocks<'a> {
+    /// Those of a lease of the lot `kind`, for a run at this s.
+    fn open(
+        lease: Lease,
+        (kind, statistical_security_bits): (&ComponentDigest, u8),
+        failed: &'a Cell<Option<Error>>,
+    ) -> Result<Self, Error> {
+        let mut instances = lease.instances();
+        let first = instances.next().transpose()?;
+        let first = first.ok_or(Error::ApiMisuse("blocks were leased"))?;
+        let header: [u8; HEADER_BYTES] = first.tables().try_into().map_err(|_| broken())?;
+        let (made_at_bits, id) = header.split_first().ok_or_else(broken)?;
+        let id = id.try_into().map_err(|_| broken())?;
+        let ordered = ordered_bits(kind).ok_or_else(broken)?;
+        let is_of_run = serves(kind, statistical_security_bits)
+            && *made_at_bits >= ordered
+            && kind_of(ordered, &id) == *kind;
+        match is_of_run {
+            true => Ok(Self {
+                first: Some(first),
+                others: instances,
+                header,
+                id,
+                failed,
+            }),
+            false => Err(broken()),
+        }
+    }
+
+    fn read(&mut self) -> Result<Instance, Error> {
+        let next = self.first.take().map(Ok).or_else(|| self.others.next());
+        let next = next.ok_or(Error::ApiMisuse("as many blocks as were leased"))??;
+        match next.tables() == self.header && next.secret().len() == BLOCK_BYTES {
+            true => Ok(next),
+            false => Err(broken()),
+        }
+    }
+}
+
+impl TripleBlocks for Blocks<'_> {
+    fn next(&mut self, block: &mut [u8; BLOCK_BYTES]) -> Result<u64, tacit_protocol::Error> {
+        let instance = self.read().map_err(|error| {
+            let text = error.to_string();
+            self.failed.set(Some(error));
+            tacit_protocol::Error::Material(text)
+        })?;
+        block.copy_from_slice(instance.secret());
+        Ok(instance.number())
+    }
+}
+
+/// Destroys what is left of a lot whose run ended because the peer was caught, or says that it has
+/// caught this party: no more is used under these Δ. Returns the error of the run, or why that
+/// could not be recorded.
+fn after_run(opened: &OpenedStock, name: &TryName, kind: &ComponentDigest, error: Error) -> Error {
+    if !tries::proves_cheat(&error) {
+        return error;
+    }
+    let destroyed = opened.stock.give_up(kind).map_err(Error::from);
+    let noted = destroyed.and_then(|_| tries::note_cheat(&opened.stocks, name));
+    match noted {
+        Ok(()) => error,
+        Err(failed) => Error::Material(format!(
+            "{error}; and its lot of triples could not be destroyed: {failed}. Give it up by hand \
+             with `tacit stock drop`"
+        )),
+    }
+}
+
+fn broken() -> Error {
+    Error::Material(
+        "a block of triples in the stock is not as it was kept; run `tacit stock check`".to_owned(),
+    )
+}
