@@ -2,6 +2,7 @@
 //! breaks.
 
 mod batch;
+mod triples;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -27,6 +28,7 @@ use crate::typed::Runnable;
 use crate::{cancel, function, run, stock};
 
 use batch::BatchOrder;
+use triples::TripleOrder;
 
 /// The first pause before the parties meet again; each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -45,6 +47,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let order = match args.protocol {
         PrepareFor::Prepared => Order::components(args, &config)?,
         PrepareFor::Batch => Order::Batch(Box::new(BatchOrder::new(args, &config)?)),
+        PrepareFor::Authenticated => Order::Triples(Box::new(TripleOrder::new(args, &config)?)),
     };
     if let Err(failure) = order.check_room(stock::limit_bytes(&config)) {
         // The other party may be there, and would wait for nothing.
@@ -69,6 +72,10 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
                     Ok(wanted.told(&prepared, begun.elapsed()))
                 }
                 Order::Batch(wanted) => {
+                    let prepared = wanted.once(args, &stocks, session)?;
+                    Ok(wanted.told(&prepared, begun.elapsed()))
+                }
+                Order::Triples(wanted) => {
                     let prepared = wanted.once(args, &stocks, session)?;
                     Ok(wanted.told(&prepared, begun.elapsed()))
                 }
@@ -106,15 +113,17 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
 enum Order {
     Components(Box<ComponentOrder>),
     Batch(Box<BatchOrder>),
+    Triples(Box<TripleOrder>),
 }
 
 impl Order {
     /// Components and OTs.
     fn components(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
-        if args.security_bits.is_some() {
+        if args.security_bits.is_some() || args.ands.is_some() {
             return Err(Failure::Usage(
-                "--security-bits is the statistical security of batch; give --protocol batch as \
-                 well, or leave it out"
+                "--security-bits is the statistical security of batch and authenticated, and \
+                 --ands is of authenticated; give --protocol batch or --protocol authenticated \
+                 as well, or leave it out"
                     .to_owned(),
             ));
         }
@@ -128,6 +137,7 @@ impl Order {
         match self {
             Self::Components(wanted) => wanted.check_room(limit_bytes),
             Self::Batch(wanted) => wanted.check_room(limit_bytes),
+            Self::Triples(wanted) => wanted.check_room(limit_bytes),
         }
     }
 
@@ -136,6 +146,7 @@ impl Order {
         match self {
             Self::Components(wanted) => wanted.described(),
             Self::Batch(wanted) => wanted.described(),
+            Self::Triples(wanted) => wanted.described(),
         }
     }
 
@@ -144,6 +155,7 @@ impl Order {
         match self {
             Self::Components(_) => "going on from there",
             Self::Batch(_) => "starting over with a new batch",
+            Self::Triples(_) => "starting over with a new lot",
         }
     }
 }

@@ -25,14 +25,20 @@ what was used, and goes on where it was cut. Nothing in stock is used twice.
   tacit prepare aes-128 --protocol batch --runs 128 --threads 2 --role garbler …
 
 A batch is prepared and checked as a whole, and costs less a run the larger it is. One that is \
-cut, or in which a check fails, is dropped at both parties, and the next attempt begins anew.";
+cut, or in which a check fails, is dropped at both parties, and the next attempt begins anew.
+
+  Triples, which runs of any function take that are secure against a malicious party:
+  tacit prepare sha-256-compress --protocol authenticated --runs 20 --role garbler …
+  tacit prepare --protocol authenticated --ands 1000000 --role garbler …
+
+They are one lot, which is dropped as a batch is, and a run takes all of its triples from one lot.";
 
 /// Arguments of `tacit prepare`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("wanted")
     .required(true)
     .multiple(true)
-    .args(["function", "components", "ots"]))]
+    .args(["function", "components", "ots", "ands"]))]
 pub(crate) struct PrepareArgs {
     /// Prepare for this function: a program of the language (`.tacit`), a name from the library, a
     /// function file (JSON), or a circuit file (Bristol Fashion or the old Bristol format)
@@ -46,8 +52,8 @@ pub(crate) struct PrepareArgs {
     /// What to prepare for: the protocol of the later runs
     #[arg(long, value_enum, default_value_t = PrepareFor::Prepared)]
     pub(crate) protocol: PrepareFor,
-    /// Under batch: cheating succeeds with at most two to minus this number; 40 unless given. Both
-    /// parties name the same, here and in runs
+    /// Under batch and authenticated: cheating succeeds with at most two to minus this number; 40
+    /// unless given. Both parties name the same, here and in runs
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     pub(crate) security_bits: Option<u8>,
     /// N instances of a component of the library or of a circuit file, such as aes-round@90
@@ -58,6 +64,11 @@ pub(crate) struct PrepareArgs {
     /// N oblivious transfers in addition, rounded up: one for each input bit of the evaluator
     #[arg(long, value_name = "N")]
     pub(crate) ots: Option<u64>,
+    /// Under authenticated: triples for N AND gates of whatever functions, and for their inputs: an
+    /// input bit of the party that has more of them takes one, too
+    #[arg(long, value_name = "N", conflicts_with = "function")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
+    pub(crate) ands: Option<u64>,
     #[command(flatten)]
     pub(crate) who: PartyArgs,
     #[command(flatten)]
@@ -92,6 +103,8 @@ pub(crate) enum PrepareFor {
     Prepared,
     /// Executions of one function, checked together, secure against a malicious party
     Batch,
+    /// Triples, which any function takes that runs by authenticated
+    Authenticated,
 }
 
 /// A component and how many instances of it are wanted.

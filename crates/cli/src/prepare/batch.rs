@@ -34,10 +34,11 @@ pub(super) struct BatchOrder {
 impl BatchOrder {
     /// What the arguments ask for, if `batch` can do it.
     pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
-        let (Some(name), [], None) = (&args.function, &args.components[..], args.ots) else {
+        let of_one = args.components.is_empty() && args.ots.is_none() && args.ands.is_none();
+        let Some(name) = args.function.as_ref().filter(|_| of_one) else {
             return Err(Failure::Usage(
-                "a batch is of one function, and --component and --ots are not part of it; give \
-                 `tacit prepare FUNCTION --protocol batch --runs N`"
+                "a batch is of one function, and --component, --ots and --ands are not part of it; \
+                 give `tacit prepare FUNCTION --protocol batch --runs N`"
                     .to_owned(),
             ));
         };

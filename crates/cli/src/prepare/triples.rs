@@ -1,0 +1,174 @@
+//! Triples for `authenticated`.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tacit::protocols::{DEFAULT_SECURITY_BITS, ThreatModel};
+use tacit::{Error, Function, PreparedTriples, Role, Session, Stocks, TriplePreparation};
+
+use super::{Told, took};
+use crate::args::PrepareArgs;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::function;
+use crate::progress::Bar;
+use crate::report::{JSON_VERSION, security, shown_bytes};
+
+/// The triples that the arguments ask for.
+pub(super) struct TripleOrder {
+    role: Role,
+    wanted: Wanted,
+    security_bits: u8,
+}
+
+enum Wanted {
+    /// For this many runs of a function.
+    Runs(Box<Function>, u64),
+    /// This many, whatever they will serve.
+    Triples(u64),
+}
+
+impl TripleOrder {
+    /// What the arguments ask for, if `authenticated` can do it.
+    pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
+        if !args.components.is_empty() || args.ots.is_some() {
+            return Err(Failure::Usage(
+                "triples are of no component, and have OTs of their own; leave --component and \
+                 --ots out, and give a function with --runs N, or --ands N"
+                    .to_owned(),
+            ));
+        }
+        if args.scheme.is_some() {
+            return Err(Failure::Usage(
+                "triples are of no garbling scheme: runs under any take them; leave --scheme out"
+                    .to_owned(),
+            ));
+        }
+        let found = args.function.as_ref();
+        let found = found.map(|name| function::find(name, &args.choice)?.runnable(&args.choice));
+        let runnable = found.transpose()?;
+        let role = super::role(args, runnable.as_ref(), config)?;
+        let wanted = match (runnable, args.ands) {
+            (Some(runnable), _) => Wanted::Runs(Box::new(runnable.function().clone()), args.runs),
+            (None, count) => Wanted::Triples(count.unwrap_or(0)),
+        };
+        let order = Self {
+            role,
+            wanted,
+            security_bits: args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS),
+        };
+        order.order()?.check()?;
+        Ok(order)
+    }
+
+    fn order(&self) -> Result<TriplePreparation<'static>, Error> {
+        let order = match &self.wanted {
+            Wanted::Runs(function, runs) => {
+                TriplePreparation::for_runs(self.role, function, *runs)?
+            }
+            Wanted::Triples(count) => TriplePreparation::triples(self.role, *count),
+        };
+        Ok(order.statistical_security_bits(self.security_bits))
+    }
+
+    /// Refuses an order that alone is more than a stock takes, at either party.
+    pub(super) fn check_room(&self, limit: u64) -> Result<(), Failure> {
+        let bytes = self.order()?.disk_bytes();
+        match bytes > limit {
+            false => Ok(()),
+            true => Err(Failure::Usage(format!(
+                "the order has {} of triples at each party, and a stock takes at most {}; order \
+                 less at both parties, or raise limit_gib under [stock] in tacit.toml",
+                shown_bytes(bytes),
+                shown_bytes(limit)
+            ))),
+        }
+    }
+
+    /// The order in words.
+    pub(super) fn described(&self) -> String {
+        let what = match &self.wanted {
+            Wanted::Runs(function, runs) => {
+                format!("triples for {runs} runs of {}", function.name())
+            }
+            Wanted::Triples(count) => format!("{count} triples"),
+        };
+        let (bits, role) = (self.security_bits, self.role.name());
+        format!("{what} by authenticated at s = {bits} as {role}")
+    }
+
+    /// Prepares over one session.
+    pub(super) fn once(
+        &self,
+        args: &PrepareArgs,
+        stocks: &Stocks,
+        mut session: Session,
+    ) -> Result<PreparedTriples, Error> {
+        let mut order = self.order()?;
+        let bar = Bar::new("prepare", order.count(), !args.json);
+        order = order.watch(move |at| bar.show(at));
+        if let Some(limit) = args.time_limit {
+            order = order.time_limit(limit);
+        }
+        let prepared = order.run(&mut session, stocks)?;
+        // Both have everything; a peer that has already left takes nothing from it.
+        let _ = session.close();
+        Ok(prepared)
+    }
+
+    /// What it did, for people and programs.
+    pub(super) fn told(&self, prepared: &PreparedTriples, wall: Duration) -> Told {
+        let threat_model = ThreatModel::Malicious;
+        let (made, usable) = (prepared.made, prepared.available);
+        let mut text = format!(
+            "protocol  authenticated, {}\n{made} triples made, {usable} usable",
+            security(threat_model, Some(self.security_bits))
+        );
+        if let Wanted::Runs(function, _) = &self.wanted {
+            let (runs, name) = (prepared.runs, function.name());
+            text.push_str(&format!(", enough for {runs} runs of {name}"));
+        }
+        text.push('\n');
+        if let Some(bits) = prepared
+            .made_at_bits
+            .filter(|bits| *bits > self.security_bits)
+        {
+            text.push_str(&format!(
+                "made at s = {bits}, since earlier tries were not finished; see `tacit stock \
+                 list`\n"
+            ));
+        }
+        if let Some(extension) = prepared.ot_extension {
+            text.push_str(&format!("OTs by {extension}\n"));
+        }
+        text.push_str(&took(prepared.wall, &prepared.traffic, wall));
+        text.push('\n');
+        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let function = match &self.wanted {
+            Wanted::Runs(function, _) => json!({
+                "name": function.name(),
+                "digest": function.digest().to_string(),
+                "runs": prepared.runs,
+            }),
+            Wanted::Triples(_) => json!(null),
+        };
+        let traffic = &prepared.traffic;
+        let json = json!({
+            "version": JSON_VERSION,
+            "protocol": "authenticated",
+            "threat_model": threat_model.to_string(),
+            "statistical_security_bits": self.security_bits,
+            "made_at_bits": prepared.made_at_bits,
+            "role": self.role.name(),
+            "function": function,
+            "made": made,
+            "usable": usable,
+            "wall_us": micros(wall),
+            "preparing_us": micros(prepared.wall),
+            "bytes_sent": traffic.sent.bytes,
+            "bytes_received": traffic.received.bytes,
+            "ot_extension": prepared.ot_extension.map(|extension| extension.to_string()),
+        });
+        Told { text, json }
+    }
+}

@@ -1,0 +1,118 @@
+//! Two processes that make triples, keep them on disk, and run functions with them.
+
+mod process;
+
+use process::{Ended, Parties, tacit};
+
+const KEY: &str = "key=000102030405060708090a0b0c0d0e0f";
+const BLOCK: &str = "block=00112233445566778899aabbccddeeff";
+/// FIPS 197, appendix C.1.
+const CIPHERTEXT: &str = "ciphertext = 69c4e0d86a7b0430d8cdb78070b4c55a\n";
+const PREPARE: [&str; 3] = ["prepare", "--protocol", "authenticated"];
+
+fn act(parties: &Parties, command: &[&str], inputs: [&str; 2]) -> [Ended; 2] {
+    let sides = [("garbler", "a", inputs[0]), ("evaluator", "b", inputs[1])];
+    let [alice, bob] = sides.map(|(role, stock, input)| {
+        let mut all = command.to_vec();
+        all.extend(["--role", role, "--stock", stock]);
+        if command[0] == "run" {
+            all.extend(["--input", input]);
+        }
+        all
+    });
+    parties.act(&alice, &bob)
+}
+
+/// What `tacit stock list` says is usable of each kind.
+fn usable(parties: &Parties, stock: &str) -> Vec<u64> {
+    let args = ["stock", "list", "--stock", stock, "--json"];
+    let listed = tacit(parties.folder(), &args).json();
+    let kinds = listed["stocks"][0]["kinds"].as_array();
+    let kinds = kinds.map_or(&[][..], Vec::as_slice);
+    let usable = kinds.iter().map(|kind| kind["usable"].as_u64());
+    usable.map(|usable| usable.expect("a number")).collect()
+}
+
+#[test]
+fn triples_are_prepared_listed_checked_and_taken() {
+    let parties = Parties::new();
+    let run = ["run", "aes-128", "--security", "malicious", "--cost"];
+    let order = [&PREPARE[..], &["aes-128", "--runs", "1"]].concat();
+    for ended in act(&parties, &order, ["", ""]) {
+        let told = ended.succeeded();
+        for stated in [
+            "secure against a malicious party: cheating succeeds with at most 2^-40",
+            "6528 triples made, 6528 usable, enough for 1 runs of aes-128",
+            "OTs by ",
+        ] {
+            assert!(told.contains(stated), "{stated:?} is missing: {ended:?}");
+        }
+    }
+    let order = [&PREPARE[..], &["--ands", "6600", "--json"]].concat();
+    for ended in act(&parties, &order, ["", ""]) {
+        let json = ended.json();
+        assert_eq!(
+            (&json["made"], &json["usable"]),
+            (&128.into(), &6656.into())
+        );
+        assert_eq!(json["made_at_bits"], 40);
+    }
+    let listed = tacit(parties.folder(), &["stock", "list", "--stock", "a"]);
+    assert!(
+        listed.succeeded().contains("triples at s = 40"),
+        "{listed:?}"
+    );
+    let checked = tacit(parties.folder(), &["stock", "check", "--stock", "b"]);
+    assert!(checked.succeeded().contains("104 instances are whole"));
+    for ended in act(&parties, &run, [KEY, BLOCK]) {
+        assert_eq!(ended.succeeded(), CIPHERTEXT);
+        assert!(
+            ended.stderr.contains("protocol  authenticated"),
+            "{ended:?}"
+        );
+        // No OTs were made.
+        assert!(ended.stderr.contains("\nprepare "), "{ended:?}");
+        assert!(!ended.stderr.contains("OTs by"), "{ended:?}");
+    }
+    // The lot that is used up is not listed.
+    assert_eq!(
+        [usable(&parties, "a"), usable(&parties, "b")],
+        [[128], [128]]
+    );
+    for ended in act(&parties, &run, [KEY, BLOCK]) {
+        assert_eq!(ended.succeeded(), CIPHERTEXT);
+        assert!(ended.stderr.contains("OTs by"), "{ended:?}");
+    }
+}
+
+#[test]
+fn orders_that_are_none_of_triples_are_refused() {
+    let parties = Parties::new();
+    let alone = |args: &[&str]| {
+        let party = [
+            "--role",
+            "garbler",
+            "--listen",
+            "127.0.0.1:0",
+            "--stock",
+            "a",
+        ];
+        let peer = parties.fingerprints()[1];
+        let known = ["--identity", "alice.key", "--peer", peer];
+        tacit(parties.folder(), &[args, &party, &known].concat())
+    };
+    for (args, why) in [
+        (&["--component", "xor@1"][..], "triples are of no component"),
+        (
+            &["--ands", "1", "--scheme", "half-gates"],
+            "of no garbling scheme",
+        ),
+        (&["--ands", "1", "--security-bits", "39"], "40 to 64"),
+        (&["--ands", "9000000000"], "a stock takes at most"),
+    ] {
+        alone(&[&PREPARE[..], args].concat()).failed(2, &[why]);
+    }
+    alone(&["prepare", "--ands", "5"]).failed(2, &["--ands is of authenticated"]);
+    let batch = ["prepare", "--protocol", "batch", "--ands", "5"];
+    alone(&batch).failed(2, &["--ands", "--runs N"]);
+}
