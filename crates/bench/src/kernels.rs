@@ -93,7 +93,7 @@ fn kernels(cpu: Cpu) -> Vec<Kernel> {
         kernels.push((one, BLOCKS, Box::new(run)));
         let (hash, mut blocks) = (TweakableHash::on(cpu, construction, Block::ONES), zeros());
         let mut others = zeros();
-        let run = move || hash.hash_both(TWEAK, Block::ONES, black_box(&mut blocks), &mut others);
+        let run = move || hash.hash_both(TWEAK, &Block::ONES, black_box(&mut blocks), &mut others);
         kernels.push((both, 2 * BLOCKS, Box::new(run)));
     }
     let (rows, mut blocks) = (random(), zeros());

@@ -124,6 +124,42 @@ fn garbling_alone_leaves_no_secret_on_the_stack() {
     }
 }
 
+/// The tags by which outputs are decoded, of wires with these labels of 0.
+struct Decoding<'a>(&'a [Block]);
+
+impl SchemeVisitor for Decoding<'_> {
+    type Output = (Vec<u8>, Option<Stack>);
+
+    fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
+        let mut garbler = scheme.garbler([7; 32], START, delta());
+        let wires = self.0.iter();
+        let wires = wires.map(|&label| garbler.wire_with_active(label, false));
+        let wires = Zeroizing::new(wires.collect::<Vec<_>>());
+        let mut tags = Vec::with_capacity(64 * wires.len());
+        let stack = on_own_stack(|| garbler.decoding(0, &wires, &mut tags));
+        (tags, stack)
+    }
+}
+
+/// A tag is a part of a hash of a label, all of which is freed wiped.
+#[test]
+fn decoding_leaves_no_secret() {
+    let wires = labels(33);
+    for id in FREE_XOR {
+        for cpu in Cpu::available() {
+            let (made, memory) = watch(|| with_scheme_on(cpu, id, Decoding(&wires)));
+            let (tags, stack) = made.expect("it is a scheme");
+            for tag in tags.chunks_exact(tags.len() / 66) {
+                assert_eq!(memory.freed(tag), 0, "{id} on {cpu:?}");
+            }
+            for secret in wires.iter().chain([&delta()]) {
+                let found = stack.as_ref().map_or(0, |s| s.count(&secret.to_bytes()));
+                assert_eq!(found, 0, "{id} on {cpu:?} left a secret on the stack");
+            }
+        }
+    }
+}
+
 /// Schemes whose garblers hold Δ for every gate.
 const FREE_XOR: [SchemeId; 3] = [
     SchemeId::HALF_GATES_TWO_CALL,

@@ -199,21 +199,22 @@ impl TweakableHash {
     ///
     /// If the numbers exceed 64 bits.
     pub fn hash(&self, first: Tweak, blocks: &mut [Block]) {
-        self.run::<1>(first, Block::ZERO, [blocks]);
+        self.run::<1>(first, &Block::ZERO, [blocks]);
     }
 
     /// Replaces `zeros[i]` by its hash, as [`TweakableHash::hash`], and writes the hash of
     /// `zeros[i] ⊕ offset` under the same tweak to `ones[i]`, at the cost of one key schedule.
+    /// Neither `offset` nor what is hashed stays on the stack.
     ///
     /// # Panics
     ///
     /// If the lengths differ or the numbers exceed 64 bits.
-    pub fn hash_both(&self, first: Tweak, offset: Block, zeros: &mut [Block], ones: &mut [Block]) {
+    pub fn hash_both(&self, first: Tweak, offset: &Block, zeros: &mut [Block], ones: &mut [Block]) {
         assert_eq!(zeros.len(), ones.len(), "as many hashes of one as of zero");
         self.run::<2>(first, offset, [zeros, ones]);
     }
 
-    fn run<const M: usize>(&self, first: Tweak, offset: Block, mut blocks: [&mut [Block]; M]) {
+    fn run<const M: usize>(&self, first: Tweak, offset: &Block, mut blocks: [&mut [Block]; M]) {
         let mut done = 0;
         while done < blocks[0].len() {
             let number = first
@@ -223,12 +224,16 @@ impl TweakableHash {
             // One key epoch at a time, so that a kernel has one permutation.
             let in_epoch = (1 << EPOCH_BITS) - (number as usize & ((1 << EPOCH_BITS) - 1));
             let end = blocks[0].len().min(done + in_epoch);
-            self.cpu.dispatch(HashEpoch {
+            let epoch = HashEpoch {
                 hash: *self,
                 first: Tweak { number, ..first },
                 offset,
                 blocks: blocks.each_mut().map(|blocks| &mut blocks[done..end]),
-            });
+            };
+            match M {
+                1 => self.cpu.dispatch(epoch),
+                _ => self.cpu.dispatch_and_wipe(epoch),
+            }
             done = end;
         }
     }
@@ -238,7 +243,7 @@ impl TweakableHash {
 struct HashEpoch<'a, const M: usize> {
     hash: TweakableHash,
     first: Tweak,
-    offset: Block,
+    offset: &'a Block,
     blocks: [&'a mut [Block]; M],
 }
 
@@ -260,7 +265,7 @@ impl<const M: usize> Kernel for HashEpoch<'_, M> {
         let mut keys = StepKeys {
             construction: hash.construction,
             start: simd.splat(hash.start),
-            offset: simd.splat(self.offset),
+            offset: simd.splat(*self.offset),
             permutation: &permutation,
             tweak: counting_tweaks(simd, first),
         };
@@ -403,7 +408,7 @@ mod tests {
             for cpu in Cpu::available() {
                 let hash = TweakableHash::on(cpu, construction, START);
                 let (mut zeros, mut ones) = (labels(37), vec![Block::ZERO; 37]);
-                hash.hash_both(tweak(1000), offset, &mut zeros, &mut ones);
+                hash.hash_both(tweak(1000), &offset, &mut zeros, &mut ones);
                 for (i, x) in labels(37).into_iter().enumerate() {
                     let tweak = tweak(1000 + i as u64);
                     assert_eq!(zeros[i], hash.hash_one(tweak, x));

@@ -1,7 +1,9 @@
 //! What kernels leave in memory: the tests' own finder first, then secrets that must not be found.
 
 use tacit_kernels::leftovers::{Watching, on_own_stack, watch};
-use tacit_kernels::{Aes128, Block, Cpu, encrypt_each, encrypt_each_twice};
+use tacit_kernels::{
+    Aes128, Block, Construction, Cpu, Tweak, TweakableHash, Use, encrypt_each, encrypt_each_twice,
+};
 use zeroize::Zeroizing;
 
 #[global_allocator]
@@ -56,6 +58,35 @@ fn encryption_under_many_keys_leaves_no_result_on_the_stack() {
             for secret in once.iter().chain(&twice) {
                 let found = stack.count(&secret.to_bytes());
                 assert_eq!(found, 0, "{cpu:?}, {count} keys");
+            }
+        }
+    }
+}
+
+/// Two hashes that Δ joins: neither it nor a label stays, whether they fill a step or not.
+#[test]
+fn hashes_of_both_labels_leave_no_secret_on_the_stack() {
+    let offset = blocks(4, 1)[0];
+    let tweak = Tweak {
+        usage: Use::CorrelatedOt,
+        instance: 0,
+        number: 0,
+        a: 0,
+        b: 0,
+    };
+    for construction in [Construction::TwoCall, Construction::Rekeyed] {
+        for cpu in Cpu::available() {
+            for count in [1, 3, 64, 100] {
+                let labels = blocks(5, count);
+                let (mut zeros, mut ones) = (labels.clone(), labels.clone());
+                let hash = TweakableHash::on(cpu, construction, Block::ONES);
+                let stack = on_own_stack(|| hash.hash_both(tweak, &offset, &mut zeros, &mut ones));
+                let Some(stack) = stack else { return };
+                let others = labels.iter().map(|&label| label ^ offset);
+                for secret in labels.iter().copied().chain(others).chain([offset]) {
+                    let found = stack.count(&secret.to_bytes());
+                    assert_eq!(found, 0, "{construction:?} on {cpu:?}, {count} labels");
+                }
             }
         }
     }

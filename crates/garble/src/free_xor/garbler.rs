@@ -133,10 +133,14 @@ impl<A: Ands> Garbler for FreeXorGarbler<A> {
     fn decoding(&self, first: u64, wires: &[Block], out: &mut Vec<u8>) {
         let FreeXor { cpu, ands } = self.scheme;
         let hash = TweakableHash::on(cpu, ands.construction(), self.start);
-        let mut zeros = wires.to_vec();
-        let mut ones = vec![Block::ZERO; wires.len()];
-        hash.hash_both(output_tweak(first), self.delta, &mut zeros, &mut ones);
-        for tag in zeros.iter().zip(&ones).flat_map(|(zero, one)| [zero, one]) {
+        let mut zeros = Zeroizing::new(wires.to_vec());
+        let mut ones = Zeroizing::new(vec![Block::ZERO; wires.len()]);
+        hash.hash_both(output_tweak(first), &self.delta, &mut zeros, &mut ones);
+        for tag in zeros
+            .iter()
+            .zip(ones.iter())
+            .flat_map(|(zero, one)| [zero, one])
+        {
             out.extend_from_slice(&output_tag(*tag));
         }
     }

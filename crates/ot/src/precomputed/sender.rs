@@ -75,7 +75,7 @@ impl SenderOts {
         let (hash, tweak) = pad_hash(tag, first);
         let mut zeros = q;
         let mut ones = Zeroizing::new(vec![Block::ZERO; zeros.len()]);
-        hash.hash_both(tweak, delta.to_block(), &mut zeros, &mut ones);
+        hash.hash_both(tweak, &delta.to_block(), &mut zeros, &mut ones);
         let pairs = zeros.iter().zip(ones.iter());
         Zeroizing::new(pairs.map(|(&zero, &one)| [zero, one]).collect())
     }

@@ -24,7 +24,8 @@ pub(super) trait Pass<const I: usize, const O: usize> {
     fn row<S: Simd>(&self, simd: S, inputs: [S::Vector; I], outputs: &mut [S::Vector; O]);
 }
 
-/// Does `pass` with each row of the first output. No column may be shorter than that one.
+/// Does `pass` with each row of the first output. No column may be shorter than that one. What the
+/// pass makes of Δ and shares does not stay on the stack, if it borrows these.
 pub(super) fn each_row<P: Pass<I, O>, const I: usize, const O: usize>(
     pass: P,
     inputs: [&[Block]; I],
@@ -33,7 +34,7 @@ pub(super) fn each_row<P: Pass<I, O>, const I: usize, const O: usize>(
     let rows = outputs[0].len();
     let inputs = inputs.map(|column| &column[..rows]);
     let outputs = outputs.map(|column| &mut column[..rows]);
-    Cpu::detect().dispatch(EachRow {
+    Cpu::detect().dispatch_and_wipe(EachRow {
         pass,
         inputs,
         outputs,
@@ -102,12 +103,12 @@ impl Pass<2, 1> for Sum {
 
 /// Writes the MACs that the other party must have of sums of two shares, from its opened bits and
 /// this party's keys: K ⊕ K' ⊕ bit·Δ.
-pub(super) struct ExpectedMacs(pub(super) Block);
+pub(super) struct ExpectedMacs<'a>(pub(super) &'a Block);
 
-impl Pass<3, 1> for ExpectedMacs {
+impl Pass<3, 1> for ExpectedMacs<'_> {
     #[inline(always)]
     fn row<S: Simd>(&self, simd: S, [bit, a, b]: [S::Vector; 3], mac: &mut [S::Vector; 1]) {
-        let delta = simd.and(bit, simd.splat(self.0));
+        let delta = simd.and(bit, simd.splat(*self.0));
         mac[0] = simd.xor(simd.xor(a, b), delta);
     }
 }
@@ -147,6 +148,7 @@ pub(super) fn masks(bits: &[u8], first: usize, into: &mut [Block]) {
 mod tests {
     use super::*;
     use tacit_kernels::Prg;
+    use tacit_kernels::leftovers::on_own_stack;
 
     #[test]
     fn passes_take_every_row_of_any_length() {
@@ -161,7 +163,7 @@ mod tests {
             let mut bit = vec![Block::ZERO; rows];
             masks(&packed, 3, &mut bit);
             let mut found = vec![Block::ONES; rows];
-            each_row(ExpectedMacs(delta), [&bit, a, b], [&mut found]);
+            each_row(ExpectedMacs(&delta), [&bit, a, b], [&mut found]);
             for i in 0..rows {
                 let is_one = packed[(i + 3) / 8] >> ((i + 3) % 8) & 1 == 1;
                 let expected = a[i] ^ b[i] ^ if is_one { delta } else { Block::ZERO };
@@ -169,5 +171,20 @@ mod tests {
             }
         }
         assert_eq!(chunks(2 * ROWS + 1).last(), Some(2 * ROWS..2 * ROWS + 1));
+    }
+
+    #[test]
+    fn a_pass_leaves_no_offset_and_no_share_on_the_stack() {
+        let mut blocks = vec![Block::ZERO; 1 + 3 * 515];
+        Prg::new(Block::from_u128(7)).fill_blocks(&mut blocks);
+        let (delta, rest) = blocks.split_first().unwrap();
+        let (bit, rest) = rest.split_at(515);
+        let (a, b) = rest.split_at(515);
+        let mut found = vec![Block::ZERO; 515];
+        let stack = on_own_stack(|| each_row(ExpectedMacs(delta), [bit, a, b], [&mut found]));
+        let Some(stack) = stack else { return };
+        for secret in [delta].into_iter().chain(&a[510..]).chain(&found[510..]) {
+            assert_eq!(stack.count(&secret.to_bytes()), 0, "{secret:?}");
+        }
     }
 }

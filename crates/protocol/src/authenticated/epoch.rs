@@ -83,8 +83,8 @@ impl Epoch {
     }
 
     /// This party's Δ. Secret.
-    pub(super) fn delta(&self) -> Block {
-        self.delta
+    pub(super) fn delta(&self) -> &Block {
+        &self.delta
     }
 
     /// This party's half of a public 1, which it adds to a share to turn the shared bit: the

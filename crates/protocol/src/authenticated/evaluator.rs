@@ -243,7 +243,7 @@ impl<'f> Evaluator<'f> {
         let own = opening.masks.of(role);
         let masked = labels.of(role);
         let masked = masked.iter().map(|label| label.lsb().into());
-        let outputs = results(macs, opening.epoch.delta(), &own, masked, (kind, masks))?;
+        let outputs = results(macs, *opening.epoch.delta(), &own, masked, (kind, masks))?;
         Ok(match self.terms.function.output_bits(Role::Garbler) {
             0 => Stage::Done(Box::new(opening.epoch), outputs),
             _ => Stage::SendingResult(Box::new(opening), outputs),

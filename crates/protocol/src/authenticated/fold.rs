@@ -74,7 +74,7 @@ mod tests {
         let (mut is_one, mut macs) = (keys.to_vec(), keys.to_vec());
         masks(bits, 0, &mut is_one);
         let zeros = vec![Block::ZERO; keys.len()];
-        each_row(ExpectedMacs(delta), [&is_one, keys, &zeros], [&mut macs]);
+        each_row(ExpectedMacs(&delta), [&is_one, keys, &zeros], [&mut macs]);
         macs
     }
 

@@ -248,7 +248,7 @@ impl<'f> Garbler<'f> {
         let macs = self.result_oracle(&ended, Role::Evaluator);
         let (masks, masked) = (ended.masks.of(role), ended.masked.of(role));
         let opening = (Kind::ResultOpening, payload);
-        let delta = ended.epoch.delta();
+        let delta = *ended.epoch.delta();
         let outputs = results(macs, delta, &masks, masked.iter().copied(), opening)?;
         Ok(Stage::Done(Box::new(ended.epoch), outputs))
     }
@@ -275,7 +275,7 @@ impl<'f> Beginning<'f> {
         }
         let others = unpack(payload, count);
         let (epoch, role) = (&made.epoch, Role::Garbler);
-        let delta = epoch.delta();
+        let delta = *epoch.delta();
         let seed = made.rng.next_block();
         let mut labels = Prg::new(seed);
         let both = [&masked[..], &others[..]];

@@ -116,8 +116,8 @@ impl<'f> Garbling<'f> {
         for (i, (a, b)) in a0.iter_mut().zip(b0.iter_mut()).enumerate() {
             [*a, *b] = self.walk.inputs(ands, i);
         }
-        self.hash.hash_both(ands.tweak(0), *self.delta, a0, a1);
-        self.hash.hash_both(ands.tweak(1), *self.delta, b0, b1);
+        self.hash.hash_both(ands.tweak(0), &self.delta, a0, a1);
+        self.hash.hash_both(ands.tweak(1), &self.delta, b0, b1);
         for i in 0..count {
             let [label, _] = self.walk.inputs(ands, i);
             let [first, second, output] = gates.table_parts(self.gate + i);

@@ -277,7 +277,8 @@ impl CheckedGates {
             masks: output_masks,
             ..
         } = triples;
-        let multiply = Multiply { one: epoch.one() };
+        let one = Zeroizing::new(epoch.one());
+        let multiply = Multiply { one: &one };
         let [mut e, mut f] = scratch();
         for range in chunks(count) {
             let [e, f] = [&mut e[..range.len()], &mut f[..range.len()]];
@@ -309,8 +310,8 @@ impl CheckedGates {
             [first.keys, second.keys, output.keys],
         ];
         let (tables, proof, one) = match epoch.role() {
-            Role::Garbler => (keys, macs, epoch.one().mac),
-            Role::Evaluator => (macs, keys, epoch.one().key),
+            Role::Garbler => (keys, macs, one.mac),
+            Role::Evaluator => (macs, keys, one.key),
         };
         OpenGates {
             tables,
@@ -332,21 +333,21 @@ impl Pass<2, 1> for AddLsb {
 }
 
 /// Adds bit·Δ to the keys of MACs that authenticate the bit.
-struct AddBit(Block);
+struct AddBit<'a>(&'a Block);
 
-impl Pass<1, 1> for AddBit {
+impl Pass<1, 1> for AddBit<'_> {
     #[inline(always)]
     fn row<S: Simd>(&self, simd: S, [mac]: [S::Vector; 1], [key]: &mut [S::Vector; 1]) {
-        *key = simd.xor(*key, simd.and(simd.lsb_mask(mac), simd.splat(self.0)));
+        *key = simd.xor(*key, simd.and(simd.lsb_mask(mac), simd.splat(*self.0)));
     }
 }
 
 /// From e, f and this party's halves of x, y and a mask: adds f·x ⊕ e·y ⊕ ef and the mask to z.
-struct Multiply {
-    one: Share,
+struct Multiply<'a> {
+    one: &'a Share,
 }
 
-impl Pass<8, 2> for &Multiply {
+impl Pass<8, 2> for &Multiply<'_> {
     #[inline(always)]
     fn row<S: Simd>(
         &self,
@@ -400,28 +401,28 @@ impl OpenGates {
             }
             let [active, zeros] = [&mut active, &mut zeros].map(|column| &mut column[..rows]);
             active.copy_from_slice(&labels[range.clone()]);
-            each_row(AddOffset(offset), [o], [active]);
+            each_row(AddOffset(&offset), [o], [active]);
             let [x, y, z] = [0, 1, 2].map(|i| &self.proof[i][range.clone()]);
-            each_row(Zero(*self.one), [i, j, o, x, y, z], [zeros]);
+            each_row(Zero(&self.one), [i, j, o, x, y, z], [zeros]);
             fold.add(&[&masked[2][bit_bytes(&range)]], [active, zeros]);
         }
     }
 }
 
 /// Adds an offset where the mask says so.
-struct AddOffset(Block);
+struct AddOffset<'a>(&'a Block);
 
-impl Pass<1, 1> for AddOffset {
+impl Pass<1, 1> for AddOffset<'_> {
     #[inline(always)]
     fn row<S: Simd>(&self, simd: S, [mask]: [S::Vector; 1], [block]: &mut [S::Vector; 1]) {
-        *block = simd.xor(*block, simd.and(mask, simd.splat(self.0)));
+        *block = simd.xor(*block, simd.and(mask, simd.splat(*self.0)));
     }
 }
 
 /// ⟨0⟩ from masked values Λ_i, Λ_j, Λ_o and the parts of a gate.
-struct Zero(Block);
+struct Zero<'a>(&'a Block);
 
-impl Pass<6, 1> for Zero {
+impl Pass<6, 1> for Zero<'_> {
     #[inline(always)]
     fn row<S: Simd>(
         &self,
@@ -431,7 +432,7 @@ impl Pass<6, 1> for Zero {
     ) {
         let products = simd.xor(simd.and(first, j), simd.and(second, i));
         let public = simd.xor(simd.and(i, j), o);
-        let public = simd.and(public, simd.splat(self.0));
+        let public = simd.and(public, simd.splat(*self.0));
         *zero = simd.xor(simd.xor(output, products), public);
     }
 }

@@ -69,10 +69,10 @@ impl LeakyKeys {
     ) {
         sums.copy_from_slice(&shares.x.keys[range.clone()]);
         let first = self.tweak(range.start, self.role);
-        self.hash.hash_both(first, *self.delta, sums, blocks);
+        self.hash.hash_both(first, &self.delta, sums, blocks);
         let [y, z] = [&shares.y, &shares.z].map(|shares| shares.columns(range.clone()));
         let inputs = [y[0], y[1], z[0], z[1]];
-        each_row(AddOwnParts(*self.delta), inputs, [blocks, sums]);
+        each_row(AddOwnParts(&self.delta), inputs, [blocks, sums]);
     }
 
     /// Adds to `sums` what follows from the other party's blocks, whose bytes these are.
@@ -101,7 +101,7 @@ impl LeakyKeys {
                 y_macs,
                 y_keys,
             ];
-            each_row(AddOthersBlocks(*self.delta), inputs, [&mut sums[rows]]);
+            each_row(AddOthersBlocks(&self.delta), inputs, [&mut sums[rows]]);
         }
     }
 
@@ -115,8 +115,8 @@ impl LeakyKeys {
         others: &[u8],
     ) {
         let turn = Turn {
-            delta: *self.delta,
-            one: *self.one,
+            delta: &self.delta,
+            one: &self.one,
         };
         let [mut bits] = scratch();
         for rows in chunks(range.len()) {
@@ -135,9 +135,9 @@ fn offset(rows: &Range<usize>, first: usize) -> Range<usize> {
 
 /// From MACs and keys of y and z, and both hashes of this party's keys: its block, and its S as far
 /// as it goes.
-struct AddOwnParts(Block);
+struct AddOwnParts<'a>(&'a Block);
 
-impl Pass<4, 2> for AddOwnParts {
+impl Pass<4, 2> for AddOwnParts<'_> {
     #[inline(always)]
     fn row<S: Simd>(
         &self,
@@ -145,7 +145,7 @@ impl Pass<4, 2> for AddOwnParts {
         [y_mac, y_key, z_mac, z_key]: [S::Vector; 4],
         [block, sum]: &mut [S::Vector; 2],
     ) {
-        let delta = simd.splat(self.0);
+        let delta = simd.splat(*self.0);
         let y = part_of_both(simd, y_mac, y_key, delta);
         *block = simd.xor(simd.xor(*block, *sum), y);
         *sum = simd.xor(*sum, part_of_both(simd, z_mac, z_key, delta));
@@ -153,9 +153,9 @@ impl Pass<4, 2> for AddOwnParts {
 }
 
 /// From the MAC of x and its hash, the other party's block, and MACs and keys of y: the rest of S.
-struct AddOthersBlocks(Block);
+struct AddOthersBlocks<'a>(&'a Block);
 
-impl Pass<5, 1> for AddOthersBlocks {
+impl Pass<5, 1> for AddOthersBlocks<'_> {
     #[inline(always)]
     fn row<S: Simd>(
         &self,
@@ -163,19 +163,19 @@ impl Pass<5, 1> for AddOthersBlocks {
         [x_mac, hash, others, y_mac, y_key]: [S::Vector; 5],
         [sum]: &mut [S::Vector; 1],
     ) {
-        let y = part_of_both(simd, y_mac, y_key, simd.splat(self.0));
+        let y = part_of_both(simd, y_mac, y_key, simd.splat(*self.0));
         let added = simd.and(simd.xor(others, y), simd.lsb_mask(x_mac));
         *sum = simd.xor(simd.xor(*sum, hash), added);
     }
 }
 
 /// From the other party's bit: turns S, and this party's half of z.
-struct Turn {
-    delta: Block,
-    one: Share,
+struct Turn<'a> {
+    delta: &'a Block,
+    one: &'a Share,
 }
 
-impl Pass<1, 3> for &Turn {
+impl Pass<1, 3> for &Turn<'_> {
     #[inline(always)]
     fn row<S: Simd>(
         &self,
@@ -189,9 +189,9 @@ impl Pass<1, 3> for &Turn {
             mac: one,
             key: one_key,
         } = self.one;
-        *sum = simd.xor(*sum, simd.and(turn, simd.splat(self.delta)));
-        *mac = simd.xor(*mac, simd.and(turn, simd.splat(one)));
-        *key = simd.xor(*key, simd.and(turn, simd.splat(one_key)));
+        *sum = simd.xor(*sum, simd.and(turn, simd.splat(*self.delta)));
+        *mac = simd.xor(*mac, simd.and(turn, simd.splat(*one)));
+        *key = simd.xor(*key, simd.and(turn, simd.splat(*one_key)));
     }
 }
 

@@ -108,7 +108,7 @@ impl Committing {
             for half in 0..2 {
                 of_0.copy_from_slice(first);
                 let tweak = tweak(number * WIRES, half);
-                self.0.hash_both(tweak, delta, of_0, of_1);
+                self.0.hash_both(tweak, &delta, of_0, of_1);
                 write(pairs, 0, half, of_0);
                 write(pairs, 1, half, of_1);
             }

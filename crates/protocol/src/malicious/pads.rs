@@ -20,7 +20,8 @@ impl Pads {
     pub(crate) fn both(&self, first: u64, q: &[Block], delta: Block) -> [Zeroizing<Vec<Block>>; 2] {
         let mut zeros = Zeroizing::new(q.to_vec());
         let mut ones = Zeroizing::new(vec![Block::ZERO; q.len()]);
-        self.0.hash_both(tweak(first), delta, &mut zeros, &mut ones);
+        self.0
+            .hash_both(tweak(first), &delta, &mut zeros, &mut ones);
         [zeros, ones]
     }
 

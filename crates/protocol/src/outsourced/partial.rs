@@ -44,7 +44,7 @@ pub(super) fn write_gates<'a>(
         let count = value.labels.len();
         let mut zeros = Zeroizing::new(value.labels.clone());
         let mut ones = Zeroizing::new(vec![Block::ZERO; count]);
-        hash.hash_both(tweak(first), value.delta, &mut zeros, &mut ones);
+        hash.hash_both(tweak(first), &value.delta, &mut zeros, &mut ones);
         let hashes = zeros.iter().zip(ones.iter());
         let wires = value.labels.iter().zip(&new[first..first + count]);
         for ((old, new), (zero, one)) in wires.zip(hashes) {

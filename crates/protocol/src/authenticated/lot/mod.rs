@@ -103,7 +103,7 @@ impl Unchecked {
         let hash = epoch.hash(Construction::TwoCall, Domain::LeakyStart, number);
         let keys = LeakyKeys {
             role: epoch.role(),
-            delta: epoch.delta().into(),
+            delta: (*epoch.delta()).into(),
             one: epoch.one().into(),
             hash,
         };

@@ -19,7 +19,7 @@ fn make([a, b]: [Epoch; 2], size: LotSize, inputs: [usize; 2]) -> [Made; 2] {
 /// The shared bit, once the MACs of both halves are found right.
 fn open(made: &[Made; 2], halves: [Share; 2]) -> bool {
     for (own, others) in [(0, 1), (1, 0)] {
-        let delta = made[others].epoch.delta();
+        let delta = *made[others].epoch.delta();
         let expected = halves[others].others_mac(halves[own].bit(), delta);
         assert_eq!(halves[own].mac, expected);
         assert!(!bool::from(halves[own].key.lsb()));
@@ -59,7 +59,7 @@ fn triples_are_products_under_right_macs() {
             }
         }
         for (own, others) in [(0, 1), (1, 0)] {
-            let delta = made[others].epoch.delta();
+            let delta = *made[others].epoch.delta();
             let macs = made[own].own_inputs.iter();
             for (mac, key) in macs.zip(made[others].others_inputs.iter()) {
                 assert_eq!(*mac, *key ^ delta.and_bit(mac.lsb()));
