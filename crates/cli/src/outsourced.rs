@@ -20,7 +20,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::log::Log;
 use crate::progress::Bar;
-use crate::report::{JSON_VERSION, costs_json, costs_text, pretty, security};
+use crate::report::{JSON_VERSION, bits_text, costs_json, costs_text, insecure, pretty, security};
 use crate::run::scheme;
 use crate::typed::Runnable;
 use crate::{cancel, function, party, stock};
@@ -259,10 +259,7 @@ fn security_bits_of(parameters: &OutsourcedParameters, function: Option<&Functio
 }
 
 fn security_bits_text(parameters: &OutsourcedParameters) -> String {
-    match security_bits_of(parameters, None).unwrap_or(0) {
-        1 => "1 bit".to_owned(),
-        bits => format!("{bits} bits"),
-    }
+    bits_text(security_bits_of(parameters, None).unwrap_or(0))
 }
 
 fn parameters_of(args: &RunArgs) -> Result<OutsourcedParameters, Failure> {
@@ -277,7 +274,7 @@ fn parameters_of(args: &RunArgs) -> Result<OutsourcedParameters, Failure> {
     let bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
     let allow = (
         "--insecure-for-measurements",
-        args.outsourced.insecure_for_measurements,
+        args.insecure_for_measurements,
     );
     let parameters = parameters(copies, bits, allow);
     parameters.map_err(|what| Failure::Usage(format!("--copies {copies}: {what}")))
@@ -379,10 +376,7 @@ impl Setting<'_> {
         let is_weak =
             !self.parameters.is_semi_honest() && !self.parameters.is_secure().unwrap_or_default();
         match is_weak {
-            true => format!(
-                "insecure, for measurements: {} of statistical security\n",
-                security_bits_text(&self.parameters)
-            ),
+            true => insecure(&security_bits_text(&self.parameters)),
             false => String::new(),
         }
     }

@@ -112,6 +112,19 @@ impl Setting<'_> {
     }
 }
 
+/// The first line of results that fewer bits protect than a malicious model needs.
+pub(crate) fn insecure(bits: &str) -> String {
+    format!("insecure, for measurements: {bits} of statistical security\n")
+}
+
+/// A number of bits.
+pub(crate) fn bits_text(bits: u8) -> String {
+    match bits {
+        1 => "1 bit".to_owned(),
+        bits => format!("{bits} bits"),
+    }
+}
+
 /// A threat model, with s where there is one, for a person.
 pub(crate) fn security(threat_model: ThreatModel, security_bits: Option<u8>) -> String {
     match security_bits {

@@ -31,6 +31,13 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         return outsourced::run(args, &config, log);
     }
     refuse_for_two(args, protocol)?;
+    if args.insecure_for_measurements && !protocol.has_security_bits() {
+        return Err(Failure::Usage(format!(
+            "--insecure-for-measurements is for --security-bits of batch and outsourced, and {} \
+             has none; leave it out",
+            protocol.name()
+        )));
+    }
     let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
     let runnable = function::find(&args.function, &args.choice)?.runnable(&args.choice)?;
     let run = TwoPartyRun::new(args, &config, (&party, &runnable), protocol, log)?;
@@ -78,10 +85,6 @@ fn refuse_for_two(args: &RunArgs, protocol: Protocol) -> Result<(), Failure> {
         ("--generator-at", given.generator_at.is_some()),
         ("--cloud-at", given.cloud_at.is_some()),
         ("--copies", given.copies.is_some()),
-        (
-            "--insecure-for-measurements",
-            given.insecure_for_measurements,
-        ),
         ("--chain", given.chain.is_some()),
         ("--allow", !given.allow.is_empty()),
         ("--role generator", args.role == Some(RunRoleArg::Generator)),

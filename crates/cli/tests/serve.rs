@@ -330,6 +330,33 @@ fn a_server_of_three_keeps_the_floor() {
     served("copies = 1\n").succeeded();
 }
 
+/// Nor has a service that runs `batch`, or keeps executions for it.
+#[test]
+fn a_service_keeps_the_floor_of_batch() {
+    let parties = Parties::new();
+    parties.file("in.json", INPUTS);
+    let checked = |more: &str, stock: &str| {
+        let function = format!("{MILLIONAIRES}protocols = [\"batch\"]\n{more}");
+        let stock = format!(
+            "[[serve.stock]]\nfunction = \"millionaires\"\nrole = \"garbler\"\n\
+             params = {{ bits = 8 }}\nprotocol = \"batch\"\nruns = 2\n{stock}"
+        );
+        parties.file(
+            "alice.toml",
+            &config(&parties, &format!("{function}{stock}")),
+        );
+        let serve = ["serve", "--config", "alice.toml", "--check"];
+        tacit(parties.folder(), &serve)
+    };
+    let few = "security_bits = 39\n";
+    let allowed = format!("{few}insecure_for_measurements = true\n");
+    checked("", "").succeeded();
+    for told in [checked(few, ""), checked("", few)] {
+        told.failed(2, &["39 bits", "insecure-for-measurements"]);
+    }
+    checked(&allowed, &allowed).succeeded();
+}
+
 /// The page's blocks of code, in order: language and text.
 fn blocks(page: &str) -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -50,8 +50,10 @@ pub struct Offer {
     pub protocols: Vec<ProtocolId>,
     /// What this party is and keeps as a server of `outsourced`, where it is one.
     pub outsourced: Option<Outsourced>,
-    /// s of runs by `batch`, usually 40.
+    /// s of runs by `batch` and `authenticated`, usually 40.
     pub statistical_security_bits: u8,
+    /// Whether s may be below 40 under `batch`: for measurements and tests, and for nothing else.
+    pub insecure_for_measurements: bool,
     /// The garbling scheme; that of a [`Job`] for which none was named if `None`.
     pub scheme: Option<SchemeId>,
     /// Who may ask.
@@ -80,6 +82,8 @@ pub struct Level {
     /// s of checked executions for `batch`; where there is none, components and OTs for `prepared`
     /// are kept.
     pub statistical_security_bits: Option<u8>,
+    /// Whether s may be below 40: for measurements and tests, and for nothing else.
+    pub insecure_for_measurements: bool,
     /// Enough for this many runs after it was filled.
     pub runs: u64,
     /// It is filled when there is enough for fewer than this many.
@@ -544,7 +548,11 @@ impl Level {
             }
             Some(bits) => {
                 let order = BatchPreparation::new(self.role, &self.function, runs);
-                Order::Executions(order.scheme(self.scheme).statistical_security_bits(bits))
+                let order = order.scheme(self.scheme);
+                Order::Executions(match self.insecure_for_measurements {
+                    true => order.insecure_for_measurements(bits),
+                    false => order.statistical_security_bits(bits),
+                })
             }
         })
     }
@@ -661,7 +669,11 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<OfferedFunction>
             });
             if offer.protocols.contains(&ProtocolId::Batch) {
                 let order = BatchPreparation::new(offer.role, function, 1).scheme(scheme);
-                let order = order.statistical_security_bits(offer.statistical_security_bits);
+                let bits = offer.statistical_security_bits;
+                let order = match offer.insecure_for_measurements {
+                    true => order.insecure_for_measurements(bits),
+                    false => order.statistical_security_bits(bits),
+                };
                 check_batch(&format!("function {:?}", offer.name), &order)?;
             }
             if offer.protocols.contains(&ProtocolId::Authenticated) {

@@ -265,23 +265,22 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     let mut job = Job::new(granted.function, offer.role)
         .scheme(asked.scheme)
         .time_limit(offer.time_limit);
+    job = match offer.insecure_for_measurements {
+        true => job.insecure_for_measurements(offer.statistical_security_bits),
+        false => job.statistical_security_bits(offer.statistical_security_bits),
+    };
     if asked.protocol == ProtocolId::Authenticated {
-        let bits = offer.statistical_security_bits;
         job = match &shared.stocks {
             Some(stocks) => job.authenticated_counted(stocks),
             None => job.authenticated(),
         };
-        job = job.statistical_security_bits(bits);
     } else if asked.protocol != ProtocolId::Direct {
         let Some(stocks) = &shared.stocks else {
             let why = "there is no stock here".to_owned();
             return Turn::Refuse(AbortReason::NotAllowed, why);
         };
         job = match asked.protocol {
-            ProtocolId::Batch => {
-                let bits = offer.statistical_security_bits;
-                job.batch(stocks).statistical_security_bits(bits)
-            }
+            ProtocolId::Batch => job.batch(stocks),
             _ => job.prepared(stocks),
         };
     }

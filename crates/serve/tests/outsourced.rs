@@ -79,6 +79,7 @@ fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Ident
             threads: NonZeroUsize::MIN,
         }),
         statistical_security_bits: 40,
+        insecure_for_measurements: false,
         scheme: None,
         peers: clients.iter().map(Identity::fingerprint).collect(),
         inputs: match server {

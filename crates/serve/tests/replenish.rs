@@ -196,6 +196,7 @@ fn checked_executions_are_kept_in_stock_and_run() {
         role,
         function: Arc::clone(&function),
         statistical_security_bits: Some(S),
+        insecure_for_measurements: true,
         refill_below: 2,
         ..scene.level(0, 3)
     };
@@ -206,6 +207,7 @@ fn checked_executions_are_kept_in_stock_and_run() {
     let mut offer = scene.offer(vec![Arc::clone(&function)]);
     offer.protocols = vec![ProtocolId::Batch];
     offer.statistical_security_bits = S;
+    offer.insecure_for_measurements = true;
     offer.scheme = Some(SchemeId::HALF_GATES_TWO_CALL);
     let ours = vec![level(scene.fingerprint(0), Role::Garbler)];
     let policy = Policy::new(peers, vec![offer], ours, Scene::limits(), None);
@@ -223,7 +225,7 @@ fn checked_executions_are_kept_in_stock_and_run() {
     for _ in 0..2 {
         let mut session = scene.session(&service, 0).unwrap();
         for _ in 0..2 {
-            let job = job().batch(&stocks).statistical_security_bits(S);
+            let job = job().batch(&stocks).insecure_for_measurements(S);
             let outcome = job.run(&mut session).unwrap();
             assert_eq!(outcome.outputs["a_is_richer"].to_text(), "1");
         }
@@ -231,7 +233,7 @@ fn checked_executions_are_kept_in_stock_and_run() {
         until("executions are checked again", || left() == 3);
     }
     // Nothing less secure runs, at no lower s.
-    for weaker in [job(), job().batch(&stocks).statistical_security_bits(S - 1)] {
+    for weaker in [job(), job().batch(&stocks).insecure_for_measurements(S - 1)] {
         let mut session = scene.session(&service, 0).unwrap();
         assert!(weaker.run(&mut session).is_err());
     }

@@ -22,7 +22,7 @@ use crate::outsourced::ChainVersion;
 use crate::protocols::{DEFAULT_SECURITY_BITS, Protocol, ThreatModel};
 use crate::scheme::default_scheme;
 use crate::session::{OtNeed, Terms};
-use crate::stock::{TakenNumbers, check_scheme};
+use crate::stock::{TakenNumbers, check_scheme, check_security};
 use crate::{Error, Session, Stocks};
 use runs::Ran;
 
@@ -34,6 +34,7 @@ pub struct Job<'f> {
     scheme: Option<SchemeId>,
     material: Material,
     statistical_security_bits: u8,
+    is_for_measurements: bool,
     threads: NonZeroUsize,
     /// Runs after this one for which leases are made with it.
     runs_ahead: u64,
@@ -95,6 +96,7 @@ impl<'f> Job<'f> {
             scheme: None,
             material: Material::Direct,
             statistical_security_bits: DEFAULT_SECURITY_BITS,
+            is_for_measurements: false,
             threads: NonZeroUsize::MIN,
             runs_ahead: 0,
             watch_taken: Box::new(|_| ()),
@@ -161,12 +163,20 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// s of a run by `authenticated`, from 40 to 64, or by `batch`, which takes executions that
-    /// were prepared at the same s. The default is 40.
+    /// s of a run by `authenticated`, from 40 to 64, or by `batch`, from 40 to 80, which takes
+    /// executions that were prepared at the same s. The default is 40.
     #[must_use]
     pub fn statistical_security_bits(mut self, bits: u8) -> Self {
         self.statistical_security_bits = bits;
         self
+    }
+
+    /// s of a run by `batch`, as low as one likes: for measurements and tests, and for nothing
+    /// else.
+    #[must_use]
+    pub fn insecure_for_measurements(mut self, bits: u8) -> Self {
+        self.is_for_measurements = true;
+        self.statistical_security_bits(bits)
     }
 
     /// Works on this many threads under `batch`; the default is one.
@@ -275,7 +285,10 @@ impl<'f> Job<'f> {
             Material::Direct => direct::check(self.function)?,
             Material::Prepared(_) => prepared::check(self.function)?,
             // Of functions only what can be run is ever in stock.
-            Material::Batch(_) => check_scheme(self.scheme_id())?,
+            Material::Batch(_) => {
+                check_security(self.statistical_security_bits, self.is_for_measurements)?;
+                check_scheme(self.scheme_id())?;
+            }
             Material::Authenticated(_) => {
                 authenticated::check(self.function)?;
                 construction(self.scheme_id())?;

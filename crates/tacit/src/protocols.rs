@@ -7,10 +7,14 @@
 use core::fmt;
 use core::str::FromStr;
 
+use tacit_protocol::authenticated;
 use tacit_protocol::session::ProtocolId;
 
 /// s, the statistical security parameter, where nobody names one.
 pub const DEFAULT_SECURITY_BITS: u8 = 40;
+
+/// The least s against a malicious party.
+pub const MIN_SECURITY_BITS: u8 = authenticated::MIN_SECURITY_BITS;
 
 /// What parties may do, as the literature names it. None of them stands in for another: the last
 /// two are stronger than the first and neither is the other.

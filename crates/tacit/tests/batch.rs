@@ -85,7 +85,7 @@ impl Parties {
 }
 
 fn order(function: &Function, party: usize, executions: u64) -> BatchPreparation<'_> {
-    BatchPreparation::new(ROLES[party], function, executions).statistical_security_bits(S)
+    BatchPreparation::new(ROLES[party], function, executions).insecure_for_measurements(S)
 }
 
 fn run(
@@ -98,7 +98,7 @@ fn run(
     let (name, value) = &inputs[party];
     Job::new(function, ROLES[party])
         .batch(stocks)
-        .statistical_security_bits(S)
+        .insecure_for_measurements(S)
         .input(name, value.clone())
         .run(session)
 }
@@ -111,6 +111,35 @@ fn millionaires() -> Function {
 fn compared(a: u64, b: u64) -> [(&'static str, Value); 2] {
     let number = |value: u64| Value::parse(&"u8".parse().expect("a type"), &value.to_string());
     [("a", number(a).expect("u8")), ("b", number(b).expect("u8"))]
+}
+
+/// s below 40 is for measurements, and says so.
+#[test]
+fn fewer_than_40_bits_are_refused_unless_they_are_for_measurements() {
+    let (function, parties) = (millionaires(), Parties::new());
+    let stocks = &parties.stocks(0);
+    let order = || BatchPreparation::new(Role::Garbler, &function, 1);
+    let job = || Job::new(&function, Role::Garbler).batch(stocks);
+    for few in [1, 39] {
+        let planned = order().statistical_security_bits(few).plan().map(drop);
+        let checked = job().statistical_security_bits(few).check();
+        for refused in [planned, checked] {
+            let Err(Error::SecurityBits { found, least, .. }) = refused else {
+                panic!("{refused:?}");
+            };
+            assert_eq!((found, least), (few, 40));
+        }
+        order()
+            .insecure_for_measurements(few)
+            .plan()
+            .expect("a plan");
+        job()
+            .insecure_for_measurements(few)
+            .check()
+            .expect("it can be run");
+    }
+    order().plan().expect("40 bits");
+    job().check().expect("40 bits");
 }
 
 #[test]
@@ -185,7 +214,7 @@ fn aes_128_under_both_tables() {
             Job::new(&function, ROLES[party])
                 .batch(stocks)
                 .scheme(scheme)
-                .statistical_security_bits(S)
+                .insecure_for_measurements(S)
                 .input(name, value.clone())
                 .run(session)
         });
@@ -242,7 +271,7 @@ impl Fragile<'_> {
                 let (name, value) = &compared(2, 1)[party];
                 let outcome = Job::new(self.function, ROLES[party])
                     .batch(&stocks)
-                    .statistical_security_bits(S)
+                    .insecure_for_measurements(S)
                     .input(name, value.clone())
                     .watch_taken(|numbers| {
                         for number in numbers.spans.iter().flat_map(|span| span.first..span.end()) {
@@ -326,7 +355,7 @@ fn what_differs_is_named_and_nothing_less_secure_runs() {
             match (party, weak) {
                 (0, true) => job.prepared(stocks).run(session),
                 (0, false) => job.batch(stocks).run(session),
-                _ => job.batch(stocks).statistical_security_bits(S).run(session),
+                _ => job.batch(stocks).insecure_for_measurements(S).run(session),
             }
         });
         for outcome in differ {

@@ -117,11 +117,11 @@ fn every_extension_serves_preparations() {
             let cost = run(job(&function, party).prepared(stocks), session)?;
             assert_eq!(cost.ot_extension, None);
             let order = BatchPreparation::new(ROLES[party], &function, 2);
-            let order = order.statistical_security_bits(6);
+            let order = order.insecure_for_measurements(6);
             let prepared = order.run(session, stocks)?;
             assert_eq!(prepared.ot_extension, Some(extension));
             let job = job(&function, party).batch(stocks);
-            run(job.statistical_security_bits(6), session)
+            run(job.insecure_for_measurements(6), session)
         });
         for cost in costs {
             cost.expect("a result");

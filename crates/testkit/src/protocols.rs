@@ -158,9 +158,9 @@ impl Party<'_> {
             }
             Protocol::Batch => {
                 let order = BatchPreparation::new(role, function, 1).scheme(self.scheme);
-                let order = order.statistical_security_bits(SECURITY_BITS);
+                let order = order.insecure_for_measurements(SECURITY_BITS);
                 order.run(&mut session, &stocks)?;
-                job = job.batch(&stocks).statistical_security_bits(SECURITY_BITS);
+                job = job.batch(&stocks).insecure_for_measurements(SECURITY_BITS);
             }
             Protocol::Outsourced => {
                 return Err(Error::ApiMisuse("the suite is of protocols between two"));

@@ -129,9 +129,9 @@ impl Case {
             Protocol::Authenticated => job.authenticated(),
             Protocol::Batch => {
                 BatchPreparation::new(role, function, 1)
-                    .statistical_security_bits(SECURITY_BITS)
+                    .insecure_for_measurements(SECURITY_BITS)
                     .run(&mut session, &stocks)?;
-                job.batch(&stocks).statistical_security_bits(SECURITY_BITS)
+                job.batch(&stocks).insecure_for_measurements(SECURITY_BITS)
             }
         };
         let job = match role {

@@ -112,7 +112,7 @@ fn prepare(
     let function = function();
     meet(folders, lie, |role, session, stocks| {
         BatchPreparation::new(role, &function, executions)
-            .statistical_security_bits(SECURITY_BITS)
+            .insecure_for_measurements(SECURITY_BITS)
             .run(session, stocks)
     })
 }
@@ -127,7 +127,7 @@ fn run(folders: &Folders, lie: Option<(Role, Kind, Fault)>) -> [Result<Outcome, 
     meet(folders, lie, |role, session, stocks| {
         let job = Job::new(&function, role)
             .batch(stocks)
-            .statistical_security_bits(SECURITY_BITS);
+            .insecure_for_measurements(SECURITY_BITS);
         match role {
             Role::Garbler => job.input("a", 255_u8),
             Role::Evaluator => job.input("b", 40_u8),
@@ -188,7 +188,7 @@ fn batches_that_are_prepared_side_by_side_are_charged_one_after_the_other() {
         let function = function();
         let made = meet_over(folders, PATIENCE, below, |role, session, stocks| {
             BatchPreparation::new(role, &function, 1)
-                .statistical_security_bits(SECURITY_BITS)
+                .insecure_for_measurements(SECURITY_BITS)
                 .scheme(scheme)
                 .run(session, stocks)
         });
@@ -246,7 +246,7 @@ fn a_batch_whose_peer_was_caught_is_set_aside() {
         let ended = meet(&folders, lie, |role, session, stocks| {
             let job = Job::new(&function, role)
                 .batch(stocks)
-                .statistical_security_bits(SECURITY_BITS);
+                .insecure_for_measurements(SECURITY_BITS);
             let ended = match role {
                 Role::Garbler => job.input("a", 255_u8),
                 Role::Evaluator => job.input("b", 40_u8),

@@ -118,6 +118,7 @@ pub(super) fn level(peer: Fingerprint, role: Role, function: &Arc<Function>) -> 
         scheme: SchemeId::HALF_GATES_TWO_CALL,
         function: Arc::clone(function),
         statistical_security_bits: None,
+        insecure_for_measurements: false,
         runs: LEVEL_RUNS,
         refill_below: REFILL_BELOW,
     }
@@ -146,6 +147,7 @@ fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
             protocols: vec![protocol],
             outsourced: None,
             statistical_security_bits: 40,
+            insecure_for_measurements: false,
             scheme: None,
             peers: honest.map(|peer| peer.fingerprint).collect::<BTreeSet<_>>(),
             inputs: Arc::new(inputs),

@@ -56,6 +56,10 @@ pub(crate) struct PrepareArgs {
     /// unless given. Both parties name the same, here and in runs
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     pub(crate) security_bits: Option<u8>,
+    /// Under batch: allow fewer than 40 --security-bits. For measurements: whoever cheats may
+    /// succeed
+    #[arg(long)]
+    pub(crate) insecure_for_measurements: bool,
     /// N instances of a component of the library or of a circuit file, such as aes-round@90
     /// or levenshtein-tile:side=10@36
     #[arg(long = "component", value_name = "NAME[:PARAM=VALUE,…]@COUNT")]

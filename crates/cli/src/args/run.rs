@@ -132,6 +132,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) security_bits: Option<u8>,
+    /// Under batch and outsourced: allow fewer --security-bits or --copies than give 40 bits of
+    /// statistical security. For measurements: whoever cheats may succeed
+    #[arg(long, help_heading = HOW, hide_short_help = true)]
+    pub(crate) insecure_for_measurements: bool,
     /// Under batch and outsourced: work on N threads
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
     #[arg(help_heading = HOW, hide_short_help = true)]
@@ -198,10 +202,6 @@ pub(crate) struct OutsourcedArgs {
     #[arg(long, hide_short_help = true, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) copies: Option<u32>,
-    /// Under outsourced: allow fewer circuits or --security-bits than give 40 bits of statistical
-    /// security. For measurements: whoever cheats may succeed
-    #[arg(long, hide_short_help = true)]
-    pub(crate) insecure_for_measurements: bool,
     /// Under outsourced, at generator and cloud: keep values in the chain of this name; both name
     /// the same. A run that saves values and loads none begins it
     #[arg(long, hide_short_help = true, value_name = "NAME")]

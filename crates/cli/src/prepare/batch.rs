@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tacit::garble::Rung;
-use tacit::protocols::{DEFAULT_SECURITY_BITS, ThreatModel};
+use tacit::protocols::{DEFAULT_SECURITY_BITS, MIN_SECURITY_BITS, ThreatModel};
 use tacit::{BatchPlan, BatchPreparation, Error, Function, PreparedBatch, Role, Session, Stocks};
 
 use super::{Told, check_room, took};
@@ -12,7 +12,7 @@ use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::progress::Bar;
-use crate::report::{JSON_VERSION, security, shown_bytes};
+use crate::report::{JSON_VERSION, bits_text, insecure, security, shown_bytes};
 use crate::{function, run};
 
 /// Most executions of one batch.
@@ -55,9 +55,8 @@ impl BatchOrder {
         let rung = run::scheme(args.scheme.as_deref(), Some(&function))?;
         let security_bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
         let (plan, table_bytes) = {
-            let order = BatchPreparation::new(role, &function, args.runs)
-                .statistical_security_bits(security_bits)
-                .scheme(rung.id);
+            let order = BatchPreparation::new(role, &function, args.runs).scheme(rung.id);
+            let order = with_bits(order, security_bits, args);
             (order.plan()?, order.table_bytes()?)
         };
         Ok(Self {
@@ -112,8 +111,8 @@ impl BatchOrder {
         mut session: Session,
     ) -> Result<PreparedBatch, Error> {
         let bar = Bar::new("prepare", self.and_gates(), !args.json);
-        let mut order = BatchPreparation::new(self.role, &self.function, self.executions)
-            .statistical_security_bits(self.security_bits)
+        let order = BatchPreparation::new(self.role, &self.function, self.executions);
+        let mut order = with_bits(order, self.security_bits, args)
             .scheme(self.rung.id)
             .threads(args.threads)
             .watch(move |at| bar.show(at));
@@ -131,7 +130,11 @@ impl BatchOrder {
         let bound = prepared.plan.and_then(|plan| plan.bound().ok());
         let threat_model = ThreatModel::Malicious;
         let (made, usable) = (prepared.made, prepared.available);
-        let mut text = format!(
+        let mut text = match self.security_bits < MIN_SECURITY_BITS {
+            true => insecure(&bits_text(self.security_bits)),
+            false => String::new(),
+        };
+        text += &format!(
             "protocol  batch, {}\n{made} checked executions of {} made, {usable} usable\n",
             security(threat_model, Some(self.security_bits)),
             self.function.name()
@@ -175,5 +178,17 @@ impl BatchOrder {
             "ot_extension": prepared.ot_extension.map(|extension| extension.to_string()),
         });
         Told { text, json }
+    }
+}
+
+/// `order` at s = `bits`: below 40 only where the arguments say what for.
+fn with_bits<'w>(
+    order: BatchPreparation<'w>,
+    bits: u8,
+    args: &PrepareArgs,
+) -> BatchPreparation<'w> {
+    match args.insecure_for_measurements {
+        true => order.insecure_for_measurements(bits),
+        false => order.statistical_security_bits(bits),
     }
 }

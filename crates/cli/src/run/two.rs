@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tacit::garble::Rung;
-use tacit::protocols::{DEFAULT_SECURITY_BITS, Protocol, StockUse, ThreatModel};
+use tacit::protocols::{DEFAULT_SECURITY_BITS, MIN_SECURITY_BITS, Protocol, StockUse, ThreatModel};
 use tacit::{
     AbortReason, BatchPreparation, Cost, Function, Job, Outcome, Role, SecurityScope, Session,
     StockName, Stocks, Value,
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::log::Log;
 use crate::party::Party;
 use crate::progress::Bar;
-use crate::report::{Setting, costs_text, pretty};
+use crate::report::{Setting, bits_text, costs_text, insecure, pretty};
 use crate::typed::{OutputFiles, Runnable};
 use crate::{shell, stock};
 
@@ -113,10 +113,12 @@ impl<'a> TwoPartyRun<'a> {
         };
         let (function, scheme) = (self.runnable.function(), self.rung.id);
         // A scheme that is not for batch shows in a plan, above all.
-        BatchPreparation::new(self.role, function, 1)
-            .statistical_security_bits(self.security_bits)
-            .scheme(scheme)
-            .plan()?;
+        let order = BatchPreparation::new(self.role, function, 1).scheme(scheme);
+        let order = match self.args.insecure_for_measurements {
+            true => order.insecure_for_measurements(self.security_bits),
+            false => order.statistical_security_bits(self.security_bits),
+        };
+        order.plan()?;
         let stock = StockName {
             own,
             peer,
@@ -234,7 +236,10 @@ impl<'a> TwoPartyRun<'a> {
             (_, Some(stocks)) => job.prepared(stocks),
             (_, None) => job,
         };
-        job.statistical_security_bits(self.security_bits)
+        match self.args.insecure_for_measurements {
+            true => job.insecure_for_measurements(self.security_bits),
+            false => job.statistical_security_bits(self.security_bits),
+        }
     }
 
     /// Tells the results, and what they took if that was asked for.
@@ -260,6 +265,9 @@ impl<'a> TwoPartyRun<'a> {
             };
             eprintln!("done; the results go to {peer}");
         }
+        if self.protocol.has_security_bits() && self.security_bits < MIN_SECURITY_BITS {
+            crate::print(insecure(&bits_text(self.security_bits)).as_bytes())?;
+        }
         crate::print(runnable.outputs_text(outputs)?.as_bytes())?;
         if self.args.cost {
             eprint!("{}", costs_text(costs));
@@ -274,6 +282,9 @@ impl<'a> TwoPartyRun<'a> {
         words.extend(shell::function(&args.function, &args.choice));
         words.extend(["--protocol", "batch", "--security-bits"].map(str::to_owned));
         words.push(self.security_bits.to_string());
+        if args.insecure_for_measurements {
+            words.push("--insecure-for-measurements".to_owned());
+        }
         if args.scheme.is_some() {
             words.extend(["--scheme".to_owned(), self.rung.id.to_string()]);
         }

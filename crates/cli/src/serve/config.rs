@@ -81,7 +81,7 @@ pub(crate) struct Served {
     /// How many circuits a run of three takes.
     #[serde(default)]
     pub(crate) copies: Option<u32>,
-    /// Allows circuits and k that give fewer than 40 bits, in runs of three.
+    /// Allows s below 40 under `batch`, and circuits and k that give less in runs of three.
     #[serde(default)]
     pub(crate) insecure_for_measurements: bool,
     /// In which chain values are kept.
@@ -173,6 +173,9 @@ pub(crate) struct Stocked {
     /// s of executions for `batch`.
     #[serde(default)]
     pub(crate) security_bits: Option<u8>,
+    /// Allows s below 40.
+    #[serde(default)]
+    pub(crate) insecure_for_measurements: bool,
     /// The garbling scheme.
     #[serde(default)]
     pub(crate) scheme: Option<String>,

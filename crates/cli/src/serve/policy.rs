@@ -133,6 +133,7 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         protocols: protocols(served, outsourced.is_some())?,
         outsourced,
         statistical_security_bits: served.security_bits.unwrap_or(DEFAULT_SECURITY_BITS),
+        insecure_for_measurements: served.insecure_for_measurements,
         scheme,
         peers,
         inputs: inputs(served, role, &functions)?,
@@ -343,6 +344,7 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
         scheme: rung.id,
         function: Arc::clone(&function),
         statistical_security_bits: security_bits,
+        insecure_for_measurements: stocked.insecure_for_measurements,
         runs: stocked.runs,
         refill_below: stocked.refill_below.unwrap_or(stocked.runs.div_ceil(2)),
     });

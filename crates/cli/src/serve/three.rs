@@ -24,10 +24,6 @@ pub(super) fn servers(config: &Config, served: &Served) -> Result<Option<Outsour
             let given = [
                 ("other_server", served.other_server.is_some()),
                 ("copies", served.copies.is_some()),
-                (
-                    "insecure_for_measurements",
-                    served.insecure_for_measurements,
-                ),
                 ("chain", served.chain.is_some()),
                 ("replace", served.replace),
                 ("threads", served.threads.is_some()),

@@ -85,6 +85,7 @@ impl Scene {
             protocols: vec![ProtocolId::Direct, ProtocolId::Prepared],
             outsourced: None,
             statistical_security_bits: 40,
+            insecure_for_measurements: false,
             scheme: None,
             peers: everybody,
             inputs: Arc::new(FromProgram(|_: &tacit_serve::Asked<'_>| {
@@ -104,6 +105,7 @@ impl Scene {
             scheme: SchemeId::HALF_GATES_TWO_CALL,
             function: aes(),
             statistical_security_bits: None,
+            insecure_for_measurements: false,
             runs,
             refill_below: runs,
         }

@@ -40,7 +40,8 @@ use crate::Error;
 
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, PreparedBatch};
 pub(crate) use batch::{
-    BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, family, with_batch_scheme,
+    BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, check_security, family,
+    with_batch_scheme,
 };
 pub use chains::KeptChain;
 pub use contents::{StockName, StockSummary, StockedKind};

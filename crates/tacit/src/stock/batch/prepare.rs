@@ -21,7 +21,8 @@ use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, Refill};
 use tacit_stock::{LotWriter, Span, Tried};
 
 use super::{
-    BatchVisitor, NAME_BYTES, header, kind_of, kinds_in_stock, name_of, shape, with_batch_scheme,
+    BatchVisitor, NAME_BYTES, check_security, header, kind_of, kinds_in_stock, name_of, shape,
+    with_batch_scheme,
 };
 use crate::driver::drive;
 use crate::protocols::DEFAULT_SECURITY_BITS;
@@ -51,6 +52,7 @@ pub struct BatchPreparation<'w> {
     function: &'w Function,
     executions: u64,
     statistical_security_bits: u8,
+    is_for_measurements: bool,
     scheme: Option<SchemeId>,
     threads: NonZeroUsize,
     time_limit: Option<Duration>,
@@ -83,6 +85,7 @@ impl<'w> BatchPreparation<'w> {
             function,
             executions,
             statistical_security_bits: DEFAULT_SECURITY_BITS,
+            is_for_measurements: false,
             scheme: None,
             threads: NonZeroUsize::MIN,
             time_limit: None,
@@ -90,12 +93,19 @@ impl<'w> BatchPreparation<'w> {
         }
     }
 
-    /// s, at most 80: a cheating garbler succeeds with at most two to minus this number, over the
-    /// whole batch. The default is 40.
+    /// s, from 40 to 80: a cheating garbler succeeds with at most two to minus this number, over
+    /// the whole batch. The default is 40.
     #[must_use]
     pub fn statistical_security_bits(mut self, bits: u8) -> Self {
         self.statistical_security_bits = bits;
         self
+    }
+
+    /// s, as low as one likes: for measurements and tests, and for nothing else.
+    #[must_use]
+    pub fn insecure_for_measurements(mut self, bits: u8) -> Self {
+        self.is_for_measurements = true;
+        self.statistical_security_bits(bits)
     }
 
     /// Under this garbling scheme, half-gates or three-halves; without it under the function's
@@ -155,6 +165,7 @@ impl<'w> BatchPreparation<'w> {
 
     /// The plan of the whole order, and what it takes.
     fn planned(&self) -> Result<(Plan, Needs), Error> {
+        check_security(self.statistical_security_bits, self.is_for_measurements)?;
         let plan = self.plan_of(self.executions)?;
         let visitor = Supported {
             function: self.function,
