@@ -33,6 +33,14 @@ pub(crate) enum Failure {
         /// What is wrong.
         reason: String,
     },
+    /// Both parties are the same one of a program.
+    #[error("the peer is incompatible: it is {own}, too; start one of the two with --as {other}")]
+    SameParty {
+        /// This party's name.
+        own: String,
+        /// The other one of the program.
+        other: String,
+    },
     /// There is no configuration where one is needed.
     #[error("{} is not there; give --config FILE", path.display())]
     NoConfig {
@@ -180,6 +188,7 @@ impl Failure {
             | Self::WrongResult { .. }
             | Self::Output(_)
             | Self::OutputClosed => Category::Input,
+            Self::SameParty { .. } => Category::Incompatible,
             Self::Damaged | Self::NothingChecked { .. } => Category::Stock,
         }
     }
@@ -254,6 +263,13 @@ mod tests {
                 2,
             ),
             (Failure::NoConfig { path: path.clone() }, 2),
+            (
+                Failure::SameParty {
+                    own: "buyer".to_owned(),
+                    other: "seller".to_owned(),
+                },
+                5,
+            ),
             (Failure::NoHome, 2),
             (Failure::Signal(reason.clone()), 2),
             (Failure::Input("this; do that".to_owned()), 3),

@@ -251,6 +251,7 @@ fn report_json(path: &Path, report: &TestReport, map: &SourceMap) -> Json {
 pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     let program = Program::read(&args.file)?;
     let signature = program.signature(&args.params, args.entry.as_deref())?;
+    let files = typed::OutputFiles::new(&args.outputs, Some(&signature), None)?;
     let wanted = typed::OfAll(&signature);
     let values = inputs::gather(&wanted, &args.inputs, args.input_file.as_deref())?;
     values
@@ -263,6 +264,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
         .iter()
         .map(|result| result.name.as_str());
     let named: Vec<_> = names.zip(results).collect();
+    files.write(&signature, &named)?;
     if !args.json {
         return crate::print(typed::results_text(&signature, &named).as_bytes());
     }

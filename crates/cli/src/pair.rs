@@ -241,7 +241,13 @@ fn compare(met: Met, name: &str, cancel: &CancelHandle) -> Result<Paired, Failur
         };
         tries += 1;
         if !met.is_theirs(&line) && tries < TRIES {
-            eprintln!("That is not {name}'s code. Have it read again, and type it:");
+            eprintln!(
+                "That is not {name}'s code. Have it read again, and type it ({} left):",
+                match TRIES - tries {
+                    1 => "1 try".to_owned(),
+                    left => format!("{left} tries"),
+                }
+            );
             continue;
         }
         eprintln!("waiting for {name} to type this party's code");

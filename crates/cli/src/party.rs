@@ -178,7 +178,7 @@ impl Party {
                  measurements on this machine alone"
             );
         }
-        let hint = hint_later(&self.place);
+        let hint = hint_later(hint(&self.place));
         let mut session = match (&self.place, &self.trust) {
             (MeetingPlace::Listen(address), Trust::Pinned(identity, peer)) => {
                 let listener = Listener::bind(address)?;
@@ -242,21 +242,24 @@ fn place(peer: &config::Peer) -> Option<MeetingPlace> {
     relay.or_else(listen).or_else(connect)
 }
 
-/// Prints what may be wrong after [`HINT_AFTER`], unless the returned sender is dropped before.
-fn hint_later(place: &MeetingPlace) -> Sender<()> {
-    let text = match place {
+/// What may be wrong where the peer does not come.
+fn hint(place: &MeetingPlace) -> String {
+    let other = "still waiting: the other party may have ended with an error, which it printed; \
+                 else it has to";
+    let rest = match place {
         MeetingPlace::Listen(_) => {
-            "still waiting: the other party has to give --connect with this address; if it \
-             listens as well, one of the two has to connect"
+            "give --connect with this address; if it listens as well, one of the two has to connect"
         }
         MeetingPlace::Connect(_) => {
-            "still waiting: the other party has to give --listen with this address; if it \
-             connects as well, one of the two has to listen"
+            "give --listen with this address; if it connects as well, one of the two has to listen"
         }
-        MeetingPlace::Relay(..) => {
-            "still waiting: the other party has to run the same with this party, at the same relay"
-        }
+        MeetingPlace::Relay(..) => "run the same with this party, at the same relay",
     };
+    format!("{other} {rest}")
+}
+
+/// Prints `text` after [`HINT_AFTER`], unless the returned sender is dropped before.
+pub(crate) fn hint_later(text: String) -> Sender<()> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         if receiver.recv_timeout(HINT_AFTER) == Err(RecvTimeoutError::Timeout) {

@@ -137,7 +137,7 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
 /// What is told of a plan.
 struct Told<'a> {
     args: &'a PlanArgs,
-    /// Whose commands are printed; both parties' if nothing says so.
+    /// This party's, if something says it: its commands name the peer and the stock.
     role: Option<Role>,
     link: Link,
     /// What this machine adds to a round trip.
@@ -261,12 +261,10 @@ impl Told<'_> {
         })
     }
 
-    /// The roles whose commands are wanted.
-    fn roles(&self) -> Vec<Role> {
-        match self.role {
-            Some(role) => vec![role],
-            None => vec![Role::Garbler, Role::Evaluator],
-        }
+    /// Both roles, this party's first.
+    fn roles(&self) -> [Role; 2] {
+        let first = self.role.unwrap_or(Role::Garbler);
+        [first, first.other()]
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json};
 use tacit::{Function, Role, Value};
-use tacit_language::{BorderError, PortValue, TypedFunction};
+use tacit_language::{BorderError, PortValue, Signature, TypedFunction};
 use zeroize::Zeroize;
 
 pub(crate) use text::{results_text, signature_json, signature_text};
@@ -113,33 +113,35 @@ impl Runnable {
 pub(crate) struct OutputFiles(Vec<(String, PathBuf)>);
 
 impl OutputFiles {
-    /// Checks `given` before anything is run: each is a table that `role` gets, and a new file.
+    /// Checks `given` before anything is run: each is a table that `party` gets, or any where there
+    /// is none, and a new file.
     ///
     /// # Errors
     ///
     /// One is not.
     pub(crate) fn new(
         given: &[(String, String)],
-        runnable: &Runnable,
-        role: Role,
+        signature: Option<&Signature>,
+        party: Option<usize>,
     ) -> Result<Self, Failure> {
         let mut files = Vec::new();
         for (name, path) in given {
-            let Some(typed) = runnable.typed() else {
+            let Some(signature) = signature else {
                 return Err(Failure::Usage(
                     "--output writes the tables of programs of the language; leave it out, and \
                      take the results from standard output"
                         .to_owned(),
                 ));
             };
-            let signature = typed.signature();
-            let party = signature.party_of(role);
-            let mine = signature.results().iter();
-            let mut mine = mine.filter(|result| result.to.is_none_or(|to| to == party));
+            let is_own = |to: Option<usize>| to.is_none() || party.is_none() || to == party;
+            let mut mine = signature
+                .results()
+                .iter()
+                .filter(|result| is_own(result.to));
             let Some(result) = mine.find(|result| result.name.as_str() == name) else {
+                let who = party.map_or("the program", |party| signature.party_name(party));
                 return Err(Failure::Usage(format!(
-                    "--output {name}: {} gets no result of that name; see `tacit inspect`",
-                    signature.party_name(party)
+                    "--output {name}: {who} gets no result of that name; see `tacit inspect`"
                 )));
             };
             if !signature.is_table(result.ty) {
@@ -164,16 +166,13 @@ impl OutputFiles {
     /// One cannot be written.
     pub(crate) fn write(
         &self,
-        runnable: &Runnable,
-        outputs: &BTreeMap<String, Value>,
+        signature: &Signature,
+        results: &[(&str, PortValue)],
     ) -> Result<(), Failure> {
-        let Some(typed) = runnable.typed() else {
-            return Ok(());
-        };
-        for (name, value) in typed.results(outputs).map_err(plain_failure)? {
+        for (name, value) in results {
             let files = self.0.iter().filter(|(output, _)| output == name);
             for (_, path) in files {
-                let mut text = typed.signature().csv(&value, name).unwrap_or_default();
+                let mut text = signature.csv(value, name).unwrap_or_default();
                 let written = crate::inspect::write_new(path, |file| {
                     file.write_all(&text)
                         .map_err(|error| Failure::write(path, &error))

@@ -78,6 +78,39 @@ main(a: [u8; 9] of alice, b: u8 of bob) -> (total: u8 to both) {
     }
 }
 
+/// Rows without names take columns in order, whatever the first line calls them; what is a table is
+/// written as one.
+#[test]
+fn rows_without_names_are_told_and_tables_are_written() {
+    let folder = folder_with(
+        "parties alice, bob;
+struct Sale { id: u8, amount: u8 }
+main(rows: [(u8, u8); 1] of alice, sales: [Sale; 1] of bob)
+    -> (same: bool to both, all: [Sale; 1] to both) {
+    (rows[0].0 == sales[0].id, sales)
+}
+",
+    );
+    std::fs::write(folder.path().join("sales.csv"), "amount,id\n7,3\n").unwrap();
+    let eval = |more: &[&str]| {
+        let inputs = ["rows=@sales.csv", "--input", "sales=@sales.csv"];
+        let eval = ["eval", "gap.tacit", "--input"];
+        tacit(folder.path(), &[&eval[..], &inputs, more].concat())
+    };
+    let written = eval(&["--output", "all=all.csv"]);
+    assert!(
+        written.succeeded().starts_with("same = false\n"),
+        "{written:?}"
+    );
+    let told = "input rows: the columns of sales.csv are taken in their order";
+    assert_eq!(written.stderr.matches("in their order").count(), 1);
+    assert!(written.stderr.contains(told), "{written:?}");
+    let all = std::fs::read_to_string(folder.path().join("all.csv")).unwrap();
+    assert_eq!(all, "id,amount\n3,7\n");
+    eval(&["--output", "same=same.csv"]).failed(2, &["a bool is no table"]);
+    eval(&["--output", "none=none.csv"]).failed(2, &["the program gets no result of that name"]);
+}
+
 #[test]
 fn a_test_that_fails_is_told_with_both_sides() {
     let folder = folder_with(&GAP.replace("(false, 8)", "(true, 8)"));
@@ -128,6 +161,10 @@ fn two_processes_run_a_program() {
     );
     assert_eq!(alice.succeeded(), "differ = false\n");
     assert_eq!(bob.succeeded(), "differ = false\nlarger = 500\n");
+    let same = [path, "--as", "alice", "--input", "a=500"];
+    for ended in parties.run(&same, &same) {
+        ended.failed(5, &["it is alice, too", "--as bob"]);
+    }
 }
 
 #[cfg(unix)]

@@ -180,7 +180,7 @@ fn runs_over_states_are_for_three_parties() {
             "127.0.0.1:0",
         ];
         let several = tacit(folder.path(), &args);
-        several.failed(3, &["the program has several runs", "name one of", run]);
+        several.failed(3, &["the program has several runs", "such as --entry", run]);
         let args = [&args[..], &["--entry", run]].concat();
         let words = ["keeps values between runs", "--protocol outsourced"];
         tacit(folder.path(), &args).failed(2, &words);

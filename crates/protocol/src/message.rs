@@ -200,7 +200,7 @@ one_byte_enum! {
         /// A person or a signal cancelled the run.
         Cancelled = 3, "it was cancelled";
         /// Something failed on its side.
-        Failed = 4, "it failed on its side";
+        Failed = 4, "it failed on its side; see the error that it printed";
         /// It does not allow what was proposed.
         NotAllowed = 5, "it does not allow this function to us; ask it to add the function to \
             [[serve.function]] for us";

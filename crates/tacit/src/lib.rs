@@ -75,6 +75,7 @@ pub use tacit_net::{
 };
 pub use tacit_ot::base::BaseOt;
 pub use tacit_ot::source::Extension as OtExtension;
+pub use tacit_protocol::Incompatibility;
 pub use tacit_protocol::message::AbortReason;
 pub use tacit_protocol::party::Progress;
 pub use tacit_protocol::session::{Proposal, ProtocolId};

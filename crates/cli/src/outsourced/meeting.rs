@@ -111,7 +111,13 @@ impl Meeting {
         {
             if let Some(address) = address {
                 eprintln!("waiting for the {other} at {address}");
+                let hint = party::hint_later(format!(
+                    "still waiting: the {other} may have ended with an error, or listen at another \
+                     address; --{other}-at HOST:PORT says so. It listens at one address for both \
+                     others, whatever the addresses of its pairings are"
+                ));
                 let session = Session::connect(address, identity, who, settings);
+                drop(hint);
                 *met = Some(session.map_err(|error| error.of_party(*other))?);
             }
         }

@@ -7,9 +7,11 @@ use std::time::Duration;
 use tacit::garble::Rung;
 use tacit::protocols::{DEFAULT_SECURITY_BITS, MIN_SECURITY_BITS, Protocol, StockUse, ThreatModel};
 use tacit::{
-    AbortReason, BatchPreparation, Cost, Function, Job, Outcome, Role, SecurityScope, Session,
-    StockName, Stocks, Value,
+    AbortReason, BatchPreparation, Cost, Function, Incompatibility, Job, Outcome, Role,
+    SecurityScope, Session, StockName, Stocks, Value,
 };
+
+use tacit_language::TypedFunction;
 
 use super::{scheme, who};
 use crate::args::RunArgs;
@@ -19,7 +21,7 @@ use crate::log::Log;
 use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{Setting, bits_text, costs_text, insecure, pretty};
-use crate::typed::{OutputFiles, Runnable};
+use crate::typed::{OutputFiles, Runnable, plain_failure};
 use crate::{shell, stock};
 
 /// One party's runs of a function with one peer, checked and ready.
@@ -85,7 +87,11 @@ impl<'a> TwoPartyRun<'a> {
             security_bits: args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS),
             stocks: stocks(args, config, protocol)?,
             values: runnable.gather(role, &args.inputs, args.input_file.as_deref())?,
-            files: OutputFiles::new(&args.outputs, runnable, role)?,
+            files: {
+                let signature = runnable.typed().map(TypedFunction::signature);
+                let party = signature.map(|signature| signature.party_of(role));
+                OutputFiles::new(&args.outputs, signature, party)?
+            },
             time_limit: args.time_limit.or(config.timeouts.run),
             log,
         };
@@ -202,7 +208,8 @@ impl<'a> TwoPartyRun<'a> {
                 return Ok(None);
             }
             Err(tacit::Error::NothingChecked { .. }) => return Err(self.nothing_checked()),
-            outcome => outcome?,
+            Err(error) => return Err(self.named(error)),
+            Ok(outcome) => outcome,
         };
         log.step(format_args!("run {run} took {:?}", outcome.cost.wall()));
         if let Some(SecurityScope::AllRuns { made_at_bits }) = outcome.security_scope
@@ -224,6 +231,20 @@ impl<'a> TwoPartyRun<'a> {
             );
         }
         Ok(Some(outcome))
+    }
+
+    /// The error, with the parties' names of a program in place of their roles.
+    fn named(&self, error: tacit::Error) -> Failure {
+        match (&error, self.runnable.typed().map(TypedFunction::signature)) {
+            (tacit::Error::PeerIncompatible(Incompatibility::SameRole(_)), Some(signature)) => {
+                let name = |role| signature.party_name(signature.party_of(role)).to_owned();
+                Failure::SameParty {
+                    own: name(self.role),
+                    other: name(self.role.other()),
+                }
+            }
+            _ => error.into(),
+        }
     }
 
     /// The run by its protocol, without inputs yet.
@@ -250,7 +271,10 @@ impl<'a> TwoPartyRun<'a> {
         costs: &[Cost],
     ) -> Result<(), Failure> {
         let runnable = self.runnable;
-        self.files.write(runnable, outputs)?;
+        if let Some(typed) = runnable.typed() {
+            let results = typed.results(outputs).map_err(plain_failure)?;
+            self.files.write(typed.signature(), &results)?;
+        }
         if self.args.json {
             let told = self.args.cost.then_some(costs);
             let mut json = setting.json(runnable.outputs_json(outputs)?, told);

@@ -154,6 +154,13 @@ impl Signature {
         })
     }
 
+    /// Whether the columns of a CSV file count in their order for values of this type, since its
+    /// rows have several and no names for them.
+    #[must_use]
+    pub fn takes_columns_in_order(&self, ty: TypeId) -> bool {
+        table::takes_columns_in_order(&self.program.types, ty)
+    }
+
     /// An input as a program declares it: `bids: [u32; 8] of alice sorted`.
     #[must_use]
     pub fn input_text(&self, input: &InputPort) -> String {
@@ -331,8 +338,9 @@ fn find(program: &Program, run: Option<&str>) -> Result<EntryId, String> {
             names()
         )),
         (None, None, _) => Err(format!(
-            "the program has several runs; name one of {}",
-            names()
+            "the program has several runs, {}; name one as the entry, such as --entry {}",
+            names(),
+            entries[0].name
         )),
     }
 }

@@ -63,6 +63,14 @@ pub(super) fn is_table(types: &TypeTable, ty: TypeId) -> bool {
     rows_of(types, ty).is_some_and(|(row, ..)| cells(types, row).is_some())
 }
 
+/// Whether rows of a type have several cells and no names for them.
+pub(super) fn takes_columns_in_order(types: &TypeTable, ty: TypeId) -> bool {
+    rows_of(types, ty).is_some_and(|(row, ..)| {
+        let is_named = matches!(types.kind(row), TypeKind::Struct(_));
+        !is_named && cells(types, row).is_some_and(|cells| cells.len() > 1)
+    })
+}
+
 /// A table file as it is read.
 struct Table<'r, 't> {
     reader: &'r mut Reader<'t>,
