@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use process::tacit;
 
-const PAGES: [&str; 23] = [
+const PAGES: [&str; 24] = [
     "README.md",
     "docs/README.md",
     "SECURITY.md",
@@ -17,6 +17,7 @@ const PAGES: [&str; 23] = [
     "docs/cookbook.md",
     "docs/functions.md",
     "docs/guide.md",
+    "docs/install.md",
     "docs/coming-from.md",
     "docs/language-reference.md",
     "docs/language.md",

@@ -28,3 +28,24 @@ fn the_page_of_the_stock_says_its_version() {
         "docs/stock.md should say: {said}"
     );
 }
+
+#[test]
+fn pages_and_packages_say_the_version_of_the_release() {
+    let now = env!("CARGO_PKG_VERSION");
+    for (path, said) in [
+        (
+            "README.md",
+            format!("tacit-{now}-x86_64-unknown-linux-musl"),
+        ),
+        (
+            "docs/install.md",
+            format!("tacit-{now}-x86_64-unknown-linux-musl"),
+        ),
+        (
+            "crates/web/js/package.json",
+            format!("\"version\": \"{now}\""),
+        ),
+    ] {
+        assert!(page(path).contains(&said), "{path} should say: {said}");
+    }
+}
