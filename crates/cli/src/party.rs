@@ -244,9 +244,7 @@ fn place(peer: &config::Peer) -> Option<MeetingPlace> {
 
 /// What may be wrong where the peer does not come.
 fn hint(place: &MeetingPlace) -> String {
-    let other = "still waiting: the other party may have ended with an error, which it printed; \
-                 else it has to";
-    let rest = match place {
+    let has_to = match place {
         MeetingPlace::Listen(_) => {
             "give --connect with this address; if it listens as well, one of the two has to connect"
         }
@@ -255,7 +253,7 @@ fn hint(place: &MeetingPlace) -> String {
         }
         MeetingPlace::Relay(..) => "run the same with this party, at the same relay",
     };
-    format!("{other} {rest}")
+    format!("still waiting: the other party has to {has_to}; see there whether it has ended")
 }
 
 /// Prints `text` after [`HINT_AFTER`], unless the returned sender is dropped before.

@@ -107,7 +107,7 @@ impl<K: FnMut(u64, &[u8]) -> Result<(), Error>> MakingTriples<K> {
         let first = (self.total - self.left) / BLOCK_TRIPLES as u64;
         let mut bytes = Zeroizing::new(Vec::with_capacity(KEPT_BLOCKS * BLOCK_BYTES));
         for block in 0..blocks {
-            append_block(&mut bytes, epoch.delta(), &triples, block * BLOCK_TRIPLES);
+            append_block(&mut bytes, *epoch.delta(), &triples, block * BLOCK_TRIPLES);
             if bytes.len() == KEPT_BLOCKS * BLOCK_BYTES || block + 1 == blocks {
                 let kept = bytes.len() / BLOCK_BYTES;
                 (self.keep)(first + (block + 1 - kept) as u64, &bytes)?;
