@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use tacit::formats::{BristolFormat, write_bristol};
 use tacit::garble::{LADDER, ProgramCost, Rung, Shape};
-use tacit::{Circuit, Component, Function, Port, Role, TimeEstimate};
+use tacit::{Circuit, Component, Function, Port, Role, TimeEstimate, TriplePreparation};
 use tacit_language::TypedFunction;
 
 use crate::args::InspectArgs;
@@ -372,6 +372,12 @@ impl Subject {
                 "oblivious transfers\n  {}, one for each input bit of the evaluator",
                 function.input_bits(Role::Evaluator)
             );
+            if let Some(count) = triples(function) {
+                let _ = writeln!(
+                    text,
+                    "triples\n  {count} for a run by authenticated from stock"
+                );
+            }
         }
         self.schemes_text(&mut text);
         text
@@ -455,6 +461,7 @@ impl Subject {
             "compiled": { "and": ands, "xor": xors },
             "oblivious_transfers":
                 self.function.as_ref().map(|f| f.input_bits(Role::Evaluator)),
+            "triples": self.function.as_ref().and_then(triples),
             "schemes": LADDER.iter().map(scheme).collect::<Vec<_>>(),
             "shape": {
                 "lone_ands": shape.lone_ands,
@@ -463,4 +470,10 @@ impl Subject {
             },
         })
     }
+}
+
+/// Triples that a run of `function` by `authenticated` takes from the stock, if it can run it.
+fn triples(function: &Function) -> Option<u64> {
+    let order = TriplePreparation::for_runs(Role::Garbler, function, 1);
+    order.ok().map(|order| order.count())
 }

@@ -37,12 +37,14 @@ fn usable(parties: &Parties, stock: &str) -> Vec<u64> {
 fn triples_are_prepared_listed_checked_and_taken() {
     let parties = Parties::new();
     let run = ["run", "aes-128", "--security", "malicious", "--cost"];
+    let inspected = tacit(parties.folder(), &["inspect", "aes-128", "--json"]);
+    assert_eq!(inspected.json()["triples"], 6528);
     let order = [&PREPARE[..], &["aes-128", "--runs", "1"]].concat();
     for ended in act(&parties, &order, ["", ""]) {
         let told = ended.succeeded();
         for stated in [
             "secure against a malicious party: cheating succeeds with at most 2^-40",
-            "6528 triples made, 6528 usable, enough for 1 runs of aes-128",
+            "6528 triples made, 6528 usable, enough for 1 run of aes-128",
             "OTs by ",
         ] {
             assert!(told.contains(stated), "{stated:?} is missing: {ended:?}");

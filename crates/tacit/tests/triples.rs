@@ -8,8 +8,10 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
+use tacit::plan::{Alternative, Calibration, InStock, Planner};
+use tacit::protocols::{Protocol, ThreatModel};
 use tacit::{
-    Category, ComponentDigest, Error, Function, Identity, Job, Listener, NetError, Outcome,
+    Category, ComponentDigest, Error, Function, Identity, Job, Link, Listener, NetError, Outcome,
     PreparedTriples, Role, SecurityScope, Session, Settings, StockName, Stocks, TakenNumbers,
     Tried, TriplePreparation, TryName, Type, Value, library,
 };
@@ -137,6 +139,26 @@ fn each<T>(ran: Both<T>) -> [T; 2] {
     ran.map(|ran| ran.unwrap_or_else(|error| panic!("{error}")))
 }
 
+/// The triples in stock, and the runs that they are enough for, as a plan of a run by
+/// `authenticated` says it: with the garbler's stock, and without one.
+fn planned(parties: &Parties, function: &Function) -> [Option<(u64, u64)>; 2] {
+    let stocks = parties.stocks(0).expect("storage with power");
+    let summary = stocks.summary(&parties.name(0)).expect("a stock");
+    [Some(InStock::new(vec![summary])), None].map(|stock| {
+        let link = Link::new(Duration::ZERO, 1_000_000_000).expect("a link");
+        let planner = Planner::with(link, Calibration::default());
+        let mut planner = planner.threat_model(ThreatModel::Malicious);
+        if let Some(stock) = stock {
+            planner = planner.stock(stock);
+        }
+        let plan = planner.plan_uncut(function.clone()).expect("a plan");
+        let of = |one: &Alternative| one.protocol == Protocol::Authenticated;
+        let one = plan.alternatives.into_iter().find(of).expect("one");
+        assert_eq!(one.needs[0].count, 2 * BLOCK);
+        Some((one.needs[0].in_stock?, one.runs_in_stock?))
+    })
+}
+
 /// Two functions that nobody knew: each takes what it needs of the one lot, and what is left is too
 /// little for another run.
 #[test]
@@ -150,6 +172,7 @@ fn triples_are_there_after_a_restart_and_used_once() {
         assert_eq!(prepared.made_at_bits, Some(40));
     }
     assert_eq!(parties.left(&small), [3, 3]);
+    assert_eq!(planned(&parties, &small), [Some((7 * BLOCK, 3)), None]);
     let mut numbers = BTreeSet::new();
     for (function, left) in [(&small, [2, 2]), (&large, [0, 0])] {
         let [ours, theirs] = each(parties.run(function, 40));

@@ -10,9 +10,9 @@ use super::{Told, took};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::function;
 use crate::progress::Bar;
 use crate::report::{JSON_VERSION, security, shown_bytes};
+use crate::{function, serve};
 
 /// The triples that the arguments ask for.
 pub(super) struct TripleOrder {
@@ -125,8 +125,9 @@ impl TripleOrder {
             security(threat_model, Some(self.security_bits))
         );
         if let Wanted::Runs(function, _) = &self.wanted {
-            let (runs, name) = (prepared.runs, function.name());
-            text.push_str(&format!(", enough for {runs} runs of {name}"));
+            let runs = usize::try_from(prepared.runs).unwrap_or(usize::MAX);
+            let (runs, name) = (serve::counted(runs, "run"), function.name());
+            text.push_str(&format!(", enough for {runs} of {name}"));
         }
         text.push('\n');
         if let Some(bits) = prepared

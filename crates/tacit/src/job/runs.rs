@@ -3,7 +3,7 @@
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
-use tacit_protocol::authenticated::{self, SecurityBits};
+use tacit_protocol::authenticated::{self, SecurityBits, blocks_for};
 use tacit_protocol::direct::{Evaluating, Garbling};
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::RunTag;
@@ -197,6 +197,9 @@ impl Job<'_> {
         tag: RunTag,
         inputs: &[bool],
     ) -> Result<Option<Ran>, Error> {
+        if blocks_for(self.function) == 0 {
+            return Ok(None);
+        }
         let (role, bits) = (self.role, self.statistical_security_bits);
         let preparation = Clock::start(session);
         let are_there = |session: &Session| match stocks {

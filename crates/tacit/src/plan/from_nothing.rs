@@ -13,7 +13,8 @@ use tacit_circuit::{Function, Recipient, Role, library};
 use tacit_garble::{Rung, SchemeId};
 use tacit_ot::Security;
 use tacit_protocol::authenticated::{
-    EpochSetup, EpochTags, Evaluator, Garbler, LotSize, SecurityBits, Terms, outline,
+    BLOCK_TRIPLES, EpochSetup, EpochTags, Evaluator, Garbler, LotSize, SecurityBits, Terms,
+    blocks_for, outline,
 };
 use tacit_protocol::party::run_in_memory;
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, SessionTag};
@@ -22,14 +23,15 @@ use zeroize::Zeroizing;
 
 use super::alternative::{Candidate, seconds};
 use super::course::MeasuredLink;
-use super::{Alternative, Calibration, Offline, PlannedTimes, PlannedTraffic};
+use super::{Alternative, Calibration, InStock, Need, Offline, PlannedTimes, PlannedTraffic};
 use crate::Error;
 use crate::authenticated::construction;
 use crate::protocols::{DEFAULT_SECURITY_BITS, Protocol};
 use crate::session::OtNeed;
 
 impl Candidate {
-    /// This candidate by `authenticated` under the scheme of `rung`.
+    /// This candidate by `authenticated` under the scheme of `rung`: from nothing, also where the
+    /// stock has triples, of which it says for how many runs.
     ///
     /// # Errors
     ///
@@ -38,6 +40,7 @@ impl Candidate {
         &self,
         rung: &'static Rung,
         (way, calibration): (&MeasuredLink, &mut Calibration),
+        stock: Option<&InStock>,
     ) -> Result<Alternative, Error> {
         construction(rung.id)?;
         let function = &*self.function;
@@ -54,6 +57,8 @@ impl Candidate {
         let trips = outline.trips as f64 * way.round_trip() / 2.0;
         let online = trips + sending.max(work);
         let floor = trips + sending;
+        let triples = blocks_for(function).saturating_mul(BLOCK_TRIPLES as u64);
+        let in_stock = stock.map(|stock| stock.triples(triples));
         Ok(Alternative {
             protocol: Protocol::Authenticated,
             rung,
@@ -72,8 +77,12 @@ impl Candidate {
                 evaluation: seconds(work),
             },
             offline: Offline::default(),
-            runs_in_stock: None,
-            needs: Vec::new(),
+            runs_in_stock: in_stock.map(|(_, runs)| runs),
+            needs: vec![Need {
+                name: "triples".to_owned(),
+                count: triples,
+                in_stock: in_stock.map(|(count, _)| count),
+            }],
             online_round_trips: u32::try_from(outline.trips.div_ceil(2)).unwrap_or(u32::MAX),
         })
     }

@@ -55,7 +55,7 @@ use crate::StockSummary;
 use crate::library::SizedProblem;
 use crate::protocols::{DEFAULT_SECURITY_BITS, Protocol, ThreatModel};
 use crate::scheme::best_scheme;
-use crate::stock::{family, kind_of};
+use crate::stock::{family, kind_of, serves};
 
 /// Predictions that are nearer to each other than this share are taken as equal.
 const TOLERANCE: f64 = 0.01;
@@ -106,6 +106,20 @@ impl InStock {
     fn executions(&self, scheme: SchemeId, function: &Function) -> u64 {
         let family = family(function, DEFAULT_SECURITY_BITS);
         self.most_of(scheme, |kind| kind.0.starts_with(&family))
+    }
+
+    /// Triples for `authenticated` of all lots, and for how many runs they are enough that take
+    /// this many each; with the role that has more.
+    fn triples(&self, of_a_run: u64) -> (u64, u64) {
+        let stocks = self.stocks.iter().map(|stock| {
+            let lots = stock.kinds.iter();
+            let lots = lots.filter(|lot| serves(&lot.digest, DEFAULT_SECURITY_BITS));
+            let counts = lots.map(|lot| (lot.available, lot.available / of_a_run.max(1)));
+            counts.fold((0, 0), |(sum, runs), (of_lot, runs_of_lot)| {
+                (sum + of_lot, runs + runs_of_lot)
+            })
+        });
+        stocks.max().unwrap_or_default()
     }
 
     fn most(&self, scheme: SchemeId, kind: crate::ComponentDigest) -> u64 {
@@ -249,7 +263,7 @@ impl Planner {
                     let stock = self.stock.as_ref();
                     let found = match protocol {
                         Protocol::Batch => candidate.checked(rung, machine, self.runs, stock),
-                        Protocol::Authenticated => candidate.authenticated(rung, machine),
+                        Protocol::Authenticated => candidate.authenticated(rung, machine, stock),
                         _ => candidate.alternative(*protocol, rung, machine, stock),
                     };
                     match found {

@@ -56,7 +56,7 @@ pub use tacit_stock::{
 };
 pub use tries::{TryName, charge_bits};
 pub use triples::{PreparedTriples, TriplePreparation};
-pub(crate) use triples::{StockedOutcome, StockedRun};
+pub(crate) use triples::{StockedOutcome, StockedRun, serves};
 
 /// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough
 /// that what is stored around them is small.

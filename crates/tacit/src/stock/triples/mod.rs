@@ -74,7 +74,7 @@ pub(super) fn is_triples(kind: &ComponentDigest) -> bool {
 }
 
 /// Whether a kind is a lot of triples for runs at this s.
-fn serves(kind: &ComponentDigest, statistical_security_bits: u8) -> bool {
+pub(crate) fn serves(kind: &ComponentDigest, statistical_security_bits: u8) -> bool {
     ordered_bits(kind).is_some_and(|ordered| ordered >= statistical_security_bits)
 }
 
