@@ -142,7 +142,7 @@ def test_rows_of_one_party_alone_show_nothing(parties: Parties) -> None:
     """A party that fills the bound up with rows of its own would read the other's few."""
     many = pd.DataFrame({"x": [0.0] * 5})
     few = pd.DataFrame({"x": [7.7]})
-    sizes = {"rows": 5, "value_bits": 16, "at_least": 2}
+    sizes: dict[str, Any] = {"rows": 5, "value_bits": 16, "at_least": 2}
     jobs: list[tuple[Any, str]] = [
         (tacit.jobs.mean_variance(**sizes), "mean"),
         (tacit.jobs.quantiles([100], **sizes), "count"),

@@ -13,6 +13,7 @@ size that both agreed on. What is computed is the program `job.program`, a page 
 from ._auction import Auction, auction
 from ._job import Job, Result
 from ._models import DecisionTree, Score, Tree, decision_tree, score
+from ._noise import Budget, Noise
 from ._statistics import (
     Correlation,
     Histogram,
@@ -27,6 +28,7 @@ from ._tables import GroupSums, Intersection, group_sums, intersection
 
 __all__ = [
     "Auction",
+    "Budget",
     "Correlation",
     "DecisionTree",
     "GroupSums",
@@ -34,6 +36,7 @@ __all__ = [
     "Intersection",
     "Job",
     "MeanVariance",
+    "Noise",
     "Quantiles",
     "Result",
     "Score",

@@ -11,22 +11,33 @@ from .._function import Function, function
 from .._session import Outcome
 from .._table import Table
 from ..errors import InputError, PeerMisbehaved, UsageError
+from ._noise import Budget
 
 
 class Job:
     """A program of the package with its numbers."""
 
     def __init__(
-        self, name: str, params: Mapping[str, Any], public: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        params: Mapping[str, Any],
+        public: Mapping[str, Any] | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.program = (files(__package__) / f"{name}.tacit").read_text()
         """The source, which both parties can read before they agree."""
         self.function: Function = function(self.program, public=public, **params)
+        self.budget = budget
+        """What a run spends of differential privacy, where the job has noise."""
         self._params = params
 
     def cost(self, link: str = "500us,1gbit", **options: Any) -> Table:
         """What a run costs; see `tacit.Function.cost`."""
         return self.function.cost(link, **options)
+
+    def _result(self, values: Mapping[str, Any], outcome: Outcome) -> Result:
+        stated = {} if self.budget is None else {"budget": self.budget}
+        return Result({**values, **stated}, outcome)
 
     def _party(self, party: str) -> str:
         if party not in self.function.parties:

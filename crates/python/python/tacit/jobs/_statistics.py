@@ -10,6 +10,7 @@ from typing import Any
 from .._session import Outcome, Session
 from ..errors import InputError, UsageError
 from ._job import Job, Result, sound
+from ._noise import Budget, Noise, Noised, plan
 
 
 class _OfColumn(Job):
@@ -21,8 +22,9 @@ class _OfColumn(Job):
         decimals: int,
         params: Mapping[str, int],
         public: Mapping[str, Any] | None = None,
+        budget: Budget | None = None,
     ) -> None:
-        super().__init__(name, params, public)
+        super().__init__(name, params, public, budget)
         self._decimals = decimals
 
     def _values(self, frame: Any, column: str) -> list[int]:
@@ -59,13 +61,26 @@ class Histogram(_OfColumn):
     """How many values lie in each bin, of a column of which each party has some rows."""
 
     def __init__(
-        self, edges: Sequence[float], decimals: int, params: Mapping[str, int]
+        self,
+        edges: Sequence[float],
+        decimals: int,
+        params: Mapping[str, int],
+        at_least: int | None,
+        noise: Noise | None,
     ) -> None:
         scaled = [round(edge * 10**decimals) for edge in edges]
         if any(a >= b for a, b in zip(scaled, scaled[1:])):
             raise UsageError(f"edges {list(edges)} are not in ascending order")
-        params = {"EDGES": len(scaled), **params}
-        super().__init__("histogram", decimals, params, {"edges": scaled})
+        counts = {"counts": Noised(sensitivity=1, values=len(scaled) + 1)}
+        planned = plan(noise, at_least, "one row of one party", counts)
+        params = {
+            "EDGES": len(scaled),
+            "AT_LEAST": planned.at_least,
+            **params,
+            **planned.params,
+        }
+        public = {"edges": scaled, **planned.public}
+        super().__init__("histogram", decimals, params, public, planned.budget)
         self.edges = list(edges)
 
     def run(
@@ -73,9 +88,10 @@ class Histogram(_OfColumn):
     ) -> Result:
         """Runs the job as `party`, `left` or `right`. Both learn `counts`: of values below the
         first edge, from each edge up to the next, and from the last edge on; a bin in which a party
-        has fewer than `at_least` values has 0."""
+        has fewer than `at_least` values has 0. With noise also `budget`; a count may then be
+        negative."""
         outcome = self._run_columns(session, frame, party, column, options)
-        return Result({"counts": [int(count) for count in outcome["counts"]]}, outcome)
+        return self._result({"counts": [int(count) for count in outcome["counts"]]}, outcome)
 
 
 class Quantiles(_OfColumn):
@@ -160,14 +176,14 @@ def histogram(
     *,
     decimals: int = 2,
     value_bits: int = 32,
-    at_least: int = 5,
+    at_least: int | None = None,
+    noise: Noise | None = None,
 ) -> Histogram:
     """How many values lie between `edges`, of a column of up to `rows` rows a party.
 
-    Numbers are as for `mean_variance`.
+    Numbers are as for `mean_variance`. `at_least` is 5 unless told otherwise or there is `noise`.
     """
-    params = {"ROWS": rows, "BITS": value_bits, "AT_LEAST": at_least}
-    return Histogram(edges, decimals, params)
+    return Histogram(edges, decimals, {"ROWS": rows, "BITS": value_bits}, at_least, noise)
 
 
 def quantiles(

@@ -2,38 +2,68 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._session import Session
 from ..errors import InputError
 from ._job import Job, Result, sound
+from ._noise import Noise, Noised, plan
 
 
 class Intersection(Job):
     """How many ids two parties have in common, and the sum of the amounts under them."""
 
+    def __init__(
+        self, params: Mapping[str, int], at_least: int | None, noise: Noise | None
+    ) -> None:
+        most = _greatest(params["AMOUNT_BITS"])
+        noised = {"count": Noised(sensitivity=1), "total": Noised(sensitivity=most)}
+        planned = plan(noise, at_least, "one id, in one table or in both", noised)
+        params = {"AT_LEAST": planned.at_least, **params, **planned.params}
+        super().__init__("intersection", params, planned.public, planned.budget)
+
     def run(
         self, session: Session, frame: Any, *, party: str, id: str, amount: str = "", **options: Any
     ) -> Result:
         """Runs the job as `party`: `left` has ids alone, `right` also amounts, whole and not
-        negative. Both learn `count`, and `total` where `at_least` ids are common, else None."""
+        negative. Both learn `count`, and `total` where `at_least` ids are common, else None. With
+        noise also `budget`; a count or total may then be negative."""
         ids = self._ids(frame, id, distinct=True)
         inputs: dict[str, Any] = {"ids": ids}
         if self._party(party) == "right":
             amounts = self._column(frame, amount) if amount else [0] * len(ids)
             inputs = {"rows": {"id": ids, "amount": amounts}}
         outcome = sound(session.run(self.function, inputs, **options))
-        few = outcome["count"] < self._params["AT_LEAST"]
+        few = self.budget is None and outcome["count"] < self._params["AT_LEAST"]
         total = None if few else outcome["total"]
-        return Result({"count": outcome["count"], "total": total}, outcome)
+        return self._result({"count": outcome["count"], "total": total}, outcome)
 
 
 class GroupSums(Job):
     """A join of the left party's groups and the right one's amounts, added up by group."""
 
-    def __init__(self, groups: Sequence[str], params: Mapping[str, int]) -> None:
-        super().__init__("group_sums", {"GROUPS": len(groups), **params})
+    def __init__(
+        self,
+        groups: Sequence[str],
+        params: Mapping[str, int],
+        at_least: int | None,
+        noise: Noise | None,
+    ) -> None:
+        most = _greatest(params["AMOUNT_BITS"])
+        noised = {
+            "counts": Noised(sensitivity=1, values=len(groups)),
+            "totals": Noised(sensitivity=most, values=len(groups)),
+        }
+        planned = plan(noise, at_least, "one id, in one table or in both", noised)
+        params = {
+            "GROUPS": len(groups),
+            "AT_LEAST": planned.at_least,
+            **params,
+            **planned.params,
+        }
+        super().__init__("group_sums", params, planned.public, planned.budget)
         self.groups = list(groups)
 
     def run(
@@ -49,8 +79,10 @@ class GroupSums(Job):
     ) -> Result:
         """Runs the job as `party`: `left` has `id`, each once, and `group`, `right` has `id` and
         `amount`, whole and not negative. Both learn `counts` and `totals` by group; a group of
-        fewer than `at_least` amounts has None."""
-        ids = self._ids(frame, id, distinct=self._party(party) == "left")
+        fewer than `at_least` amounts has None. With noise also `budget`; `right` then has each
+        `id` once, and a count or total may be negative."""
+        once = self._party(party) == "left" or self.budget is not None
+        ids = self._ids(frame, id, distinct=once)
         if party == "left":
             codes = {name: code for code, name in enumerate(self.groups)}
             names = self._column(frame, group)
@@ -64,23 +96,30 @@ class GroupSums(Job):
 
         def by_group(name: str) -> dict[str, int | None]:
             values = zip(self.groups, outcome["counts"], outcome[name])
-            least = self._params["AT_LEAST"]
+            least = self._params["AT_LEAST"] if self.budget is None else -math.inf
             return {group: int(v) if count >= least else None for group, count, v in values}
 
-        return Result({name: by_group(name) for name in ("counts", "totals")}, outcome)
+        return self._result({name: by_group(name) for name in ("counts", "totals")}, outcome)
 
 
 def intersection(
-    rows: int = 1024, *, id_bits: int = 64, amount_bits: int = 32, at_least: int = 5
+    rows: int = 1024,
+    *,
+    id_bits: int = 64,
+    amount_bits: int = 32,
+    at_least: int | None = None,
+    noise: Noise | None = None,
 ) -> Intersection:
     """Intersection with count and sum of up to `rows` rows a party.
 
     Whoever chooses its ids can ask about them: a party that gives one id learns from the count
     whether the other has it, and one that makes up amounts learns from the total which of dozens
-    of ids the other has. `at_least` hides the total of few, not the count.
+    of ids the other has. `at_least`, which is 5 unless told otherwise, hides the total of few, not
+    the count. `noise` hides single ids, and takes its place. The noise on the total is as large as
+    amounts may be, so give no more `amount_bits` than they need.
     """
-    params = {"ROWS": rows, "ID_BITS": id_bits, "AMOUNT_BITS": amount_bits, "AT_LEAST": at_least}
-    return Intersection("intersection", params)
+    params = {"ROWS": rows, "ID_BITS": id_bits, "AMOUNT_BITS": amount_bits}
+    return Intersection(params, at_least, noise)
 
 
 def group_sums(
@@ -90,18 +129,24 @@ def group_sums(
     *,
     id_bits: int = 64,
     amount_bits: int = 32,
-    at_least: int = 5,
+    at_least: int | None = None,
+    noise: Noise | None = None,
 ) -> GroupSums:
     """Join and group-by sums: up to `rows` ids of the left party, `amounts` rows of the right one.
 
     `groups` are the names of the groups, of which both give the same list. A count says how many
-    amounts a group has; the right party may have several under one id.
+    amounts a group has; the right party may have several under one id, but not with `noise`.
+    `at_least` and `noise` are as for `intersection`.
     """
     params = {
         "ROWS": rows,
         "AMOUNTS": amounts,
         "ID_BITS": id_bits,
         "AMOUNT_BITS": amount_bits,
-        "AT_LEAST": at_least,
     }
-    return GroupSums(groups, params)
+    return GroupSums(groups, params, at_least, noise)
+
+
+def _greatest(bits: int) -> int:
+    """The greatest amount of so many bits; the program refuses other numbers of bits."""
+    return 2**bits - 1 if 1 <= bits <= 64 else 1
