@@ -25,7 +25,7 @@ use crate::serve::config::Serve;
 pub(crate) use peers::{NewPeer, NewWay, add_peer, check_new_name};
 
 /// The JSON schema of the file, as published in `docs/`.
-pub(crate) const SCHEMA: &str = include_str!("../../../docs/tacit.schema.json");
+pub(crate) const SCHEMA: &str = include_str!("../schemas/tacit.schema.json");
 
 /// No configuration is longer than this.
 const MAX_BYTES: u64 = 1 << 20;

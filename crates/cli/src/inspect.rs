@@ -30,7 +30,7 @@ pub(crate) use lines::cost_of_line;
 use shown::{component_json, component_text, ports_json, ports_text, shown_seconds};
 
 /// The JSON schema of function files, as published in `docs/`.
-const SCHEMA: &str = include_str!("../../../docs/function.schema.json");
+const SCHEMA: &str = include_str!("../schemas/function.schema.json");
 
 /// How long each side of each scheme is tried out, over all components.
 const PATIENCE: Duration = Duration::from_millis(6);

@@ -6,7 +6,7 @@ macro_rules! shipped {
     ($name:literal) => {
         (
             $name,
-            include_str!(concat!("../../../../circuits/", $name, ".json")),
+            include_str!(concat!("../../circuits/", $name, ".json")),
         )
     };
 }
