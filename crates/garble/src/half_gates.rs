@@ -33,11 +33,11 @@ mod side_by_side;
 use core::marker::PhantomData;
 
 use tacit_circuit::{AndGate, Program};
-use tacit_kernels::{Block, Construction, Cpu, Simd, SlotView};
+use tacit_kernels::{Block, Construction, Cpu, MAX_LANES, Simd, SlotView};
 
 use crate::free_xor::{Ands, FreeXor, Secrets, Segment};
 use crate::hashing::{GatesInLanes, HalvesInLanes, Hashing, Rekeyed, TwoCall};
-use crate::walk::{AndRule, MAX_LANES, pair, walk};
+use crate::walk::{AndRule, pair, walk};
 use crate::{SchemeId, WholeGarbling};
 
 /// Bytes of an AND gate's table.

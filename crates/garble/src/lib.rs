@@ -37,7 +37,7 @@ pub use three_halves::ThreeHalves;
 pub mod rule {
     pub use crate::free_xor::{Secrets, Segment};
     pub use crate::hashing::{GatesInLanes, Hashing, Layout, TwoCall};
-    pub use crate::walk::{AndRule, Gates, MAX_LANES, Rows, Slots, walk};
+    pub use crate::walk::{AndRule, Gates, Rows, Slots, walk};
 
     /// Half-gates under any hash.
     pub mod half_gates {

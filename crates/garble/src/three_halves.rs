@@ -37,13 +37,13 @@
 //! for its dice, 6 for the evaluator. A XOR is free.
 
 use tacit_circuit::AndGate;
-use tacit_kernels::{Block, Construction, Cpu, Simd, SlotView};
+use tacit_kernels::{Block, Construction, Cpu, MAX_LANES, Simd, SlotView};
 use zeroize::Zeroizing;
 
 use crate::SchemeId;
 use crate::free_xor::{Ands, FreeXor, Secrets, Segment};
 use crate::hashing::{GatesInLanes, Hashing, TwoCall};
-use crate::walk::{AndRule, MAX_LANES, walk};
+use crate::walk::{AndRule, walk};
 
 /// Bytes of an AND gate's table.
 const AND_BYTES: usize = 25;

@@ -23,13 +23,10 @@ pub(crate) use gates::length_for;
 pub(crate) use recent::{half_of_lane, pair};
 
 use tacit_circuit::{AndGate, NEGATED};
-use tacit_kernels::{Simd, SlotView, prefetch_beyond};
+use tacit_kernels::{MAX_LANES, Simd, SlotView, prefetch_beyond};
 
 use gates::{fill_up, xor_gates};
 use recent::Recent;
-
-/// Lanes of the widest vector.
-pub const MAX_LANES: usize = 4;
 
 /// What one party does with AND gates whose tables have `BYTES` bytes.
 ///

@@ -9,15 +9,13 @@ use core::fmt;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::simd::Simd;
+use crate::simd::{MAX_LANES, Simd};
 use crate::{Block, Cpu, Kernel};
 
 /// Vectors that are encrypted at once under one key.
 const IN_FLIGHT: usize = 8;
 /// Most vectors of keys that are expanded at once.
 const MAX_KEYS_IN_FLIGHT: usize = 8;
-/// Lanes of the widest vector.
-const MAX_LANES: usize = 4;
 
 /// An AES-128 key, expanded. Wiped when dropped.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]

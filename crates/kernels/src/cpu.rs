@@ -178,6 +178,7 @@ impl fmt::Debug for Cpu {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MAX_LANES;
 
     struct Lanes;
 
@@ -207,6 +208,7 @@ mod tests {
                 Backend::Vaes256 => 2,
             };
             assert_eq!(cpu.dispatch(Lanes), lanes, "{cpu:?}");
+            assert_eq!(MAX_LANES % lanes, 0, "{cpu:?}");
         }
     }
 }

@@ -9,11 +9,8 @@
 
 use zeroize::DefaultIsZeroes;
 
-use crate::simd::Simd;
+use crate::simd::{MAX_LANES, Simd};
 use crate::{Block, Cpu, Kernel};
-
-/// Lanes of the widest vector.
-const MAX_LANES: usize = 4;
 
 /// A sum of products, not reduced yet. May be secret; `Debug` prints nothing of it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -21,7 +21,7 @@
 
 use zeroize::Zeroize;
 
-use crate::simd::Simd;
+use crate::simd::{MAX_LANES, Simd};
 use crate::{Block, Cpu, Kernel, Tweak, Use};
 
 /// How a hash is made of AES.
@@ -56,8 +56,6 @@ pub const EPOCH_BITS: u32 = 10;
 
 /// Vectors of labels, with as many tweaks, in one step of [`TweakableHash`].
 const VECTORS: usize = 4;
-/// Lanes of the widest vector.
-const MAX_LANES: usize = 4;
 
 /// The two-call construction's public AES key for `tweak`: one for each 2^[`EPOCH_BITS`] numbers
 /// of an instance.

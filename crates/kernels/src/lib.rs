@@ -41,7 +41,7 @@ pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
 pub use prefetch::prefetch_beyond;
 pub use prg::Prg;
-pub use simd::Simd;
+pub use simd::{MAX_LANES, Simd};
 pub use slots::{KeyedPair, Numbered, SlotView};
 pub use transpose::transpose_128;
 pub use tweak::{Tweak, Use};

@@ -2,6 +2,10 @@
 
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
+/// Lanes of the widest vector: [`Simd::LANES`] is at most this and divides it. A buffer for one
+/// vector has this many blocks.
+pub const MAX_LANES: usize = 4;
+
 /// Keeps [`Simd`] to this crate's backends, whose tokens prove what the CPU has.
 pub trait Sealed {}
 

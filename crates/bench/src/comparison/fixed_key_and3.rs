@@ -13,8 +13,8 @@
 //! **Cost** of an AND: 384 ciphertext bits; 4 cipher calls for the garbler, 1 for the evaluator.
 
 use tacit_circuit::AndGate;
-use tacit_garble::rule::{AndRule, GatesInLanes, Layout, MAX_LANES, Segment, walk};
-use tacit_kernels::{Block, Simd, SlotView};
+use tacit_garble::rule::{AndRule, GatesInLanes, Layout, Segment, walk};
+use tacit_kernels::{Block, MAX_LANES, Simd, SlotView};
 
 use super::Comparison;
 use super::fixed_key::permuted;

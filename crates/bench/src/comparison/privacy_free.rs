@@ -25,8 +25,8 @@
 //! XOR is free.
 
 use tacit_circuit::AndGate;
-use tacit_garble::rule::{AndRule, GatesInLanes, Hashing, MAX_LANES, Segment, TwoCall, walk};
-use tacit_kernels::{Block, Simd, SlotView};
+use tacit_garble::rule::{AndRule, GatesInLanes, Hashing, Segment, TwoCall, walk};
+use tacit_kernels::{Block, MAX_LANES, Simd, SlotView};
 
 use super::Comparison;
 

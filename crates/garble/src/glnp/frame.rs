@@ -1,15 +1,13 @@
 //! A run of gates as vectors see it: labels in slots, and points at which F is called.
 
 use tacit_circuit::{AndGate, XorGate};
-use tacit_kernels::{Block, KeyedPair, Simd, SlotView, Use};
+use tacit_kernels::{Block, KeyedPair, MAX_LANES, Simd, SlotView, Use};
 use zeroize::Zeroize;
 
 use crate::prf_calls::{KEY, Points};
 
 /// Bit 0 of a block.
 pub(super) const ONE: Block = Block::from_u128(1);
-/// Most lanes of a vector.
-pub(super) const MAX_LANES: usize = 4;
 /// Most vectors of gates in a step.
 pub(super) const MAX_VECTORS: usize = 4;
 /// Most gates in a step.

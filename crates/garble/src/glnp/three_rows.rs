@@ -8,9 +8,9 @@
 //! Cost: 384 bits; 8 calls of the garbler with 4 key schedules, 2 calls of the evaluator.
 
 use tacit_circuit::{AndGate, NEGATED, XorGate};
-use tacit_kernels::{Block, Simd};
+use tacit_kernels::{Block, MAX_LANES, Simd};
 
-use super::frame::{Frame, MAX_LANES, MAX_STEP};
+use super::frame::{Frame, MAX_STEP};
 use super::two_rows::call_ands;
 use super::{AndRows, XorRows};
 

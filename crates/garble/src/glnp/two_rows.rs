@@ -21,10 +21,10 @@
 //! Cost: 258 bits; 8 calls of the garbler with 4 key schedules, 2 calls of the evaluator.
 
 use tacit_circuit::{AndGate, NEGATED};
-use tacit_kernels::{Block, Simd};
+use tacit_kernels::{Block, MAX_LANES, Simd};
 
 use super::AndRows;
-use super::frame::{Frame, MAX_LANES, MAX_STEP, tweak_place};
+use super::frame::{Frame, MAX_STEP, tweak_place};
 
 /// AND in two rows and four bits.
 #[derive(Debug)]

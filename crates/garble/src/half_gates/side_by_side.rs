@@ -7,12 +7,11 @@
 //! other.
 
 use tacit_circuit::{NEGATED, Output, Program};
-use tacit_kernels::{Block, Construction, Kernel, Simd};
+use tacit_kernels::{Block, Construction, Kernel, MAX_LANES, Simd};
 use zeroize::Zeroizing;
 
 use super::{AND_BYTES, HalfGates, garble_gate};
 use crate::hashing::{Hashing, InstancesInLanes, Rekeyed, TwoCall};
-use crate::walk::MAX_LANES;
 use crate::{Garbler, WholeGarbling};
 
 /// Vectors of garblings that share a walk: of both inputs of a gate and both labels of each, eight

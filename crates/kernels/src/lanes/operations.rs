@@ -6,10 +6,8 @@ use super::rounds::{
     encrypt_after, encrypt_behind, next_key, next_words, substituted, transpose_columns,
 };
 use super::{Lanes, Simd};
+use crate::simd::MAX_LANES;
 use crate::{Block, KeyedPair, Numbered, SlotView};
-
-/// Lanes of the widest vector.
-const MAX_LANES: usize = 4;
 
 /// The high half of a block.
 const HIGH_HALF: Block = Block::from_u128((u64::MAX as u128) << 64);
@@ -216,7 +214,7 @@ impl<L: Lanes> Simd for L {
     fn round_keys(self, schedule: &Self::Schedule) -> [Block; 11] {
         let mut round_keys = [Block::ZERO; 11];
         for (block, key) in round_keys.iter_mut().zip(schedule) {
-            let mut lanes = [Block::ZERO; 4];
+            let mut lanes = [Block::ZERO; MAX_LANES];
             Lanes::store(self, *key, &mut lanes);
             *block = lanes[0];
         }

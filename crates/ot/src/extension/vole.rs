@@ -8,7 +8,7 @@
 //! Cost: 2^k cipher calls and 2^(k+1) additions for each 128 OTs and group. No stream is ever
 //! written to memory.
 
-use tacit_kernels::{Block, Cpu, Kernel, Simd};
+use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Simd};
 use zeroize::Zeroizing;
 
 use super::FieldBits;
@@ -209,7 +209,7 @@ fn add<S: Simd>(simd: S, to: &mut [S::Vector; IN_FLIGHT], what: &[S::Vector; IN_
 /// Writes as much of a tile as `into` has room for.
 #[inline(always)]
 fn store<S: Simd>(simd: S, tile: [S::Vector; IN_FLIGHT], into: &mut [Block]) {
-    let mut last = [Block::ZERO; 4];
+    let mut last = [Block::ZERO; MAX_LANES];
     for (vector, into) in tile.into_iter().zip(into.chunks_mut(S::LANES)) {
         if into.len() == S::LANES {
             simd.store(vector, into);

@@ -1,7 +1,7 @@
 //! What both halves of silent OT do alike: rounds, batches, and the sums of the check.
 
 use sha2::{Digest, Sha256};
-use tacit_kernels::{Block, Cpu, Gf128Sum, Kernel, Prg, Simd, inner_products};
+use tacit_kernels::{Block, Cpu, Gf128Sum, Kernel, MAX_LANES, Prg, Simd, inner_products};
 use zeroize::Zeroizing;
 
 use super::lpn::add_columns;
@@ -19,9 +19,6 @@ pub(crate) const REPLY_BYTES: usize = Block::BYTES;
 
 /// Size of the sender's answer to the reply, in bytes.
 pub(crate) const ANSWER_BYTES: usize = 32;
-
-/// Lanes of the widest vector.
-const MAX_LANES: usize = 4;
 
 /// Coefficients of the check that are made at once.
 const CHUNK: usize = 512;

@@ -3,15 +3,12 @@
 //! Source: as [`tree`](super::tree). σ(x), π and both children are made in registers, eight vectors
 //! at a time, so that a node is read once and its children written once.
 
-use tacit_kernels::{Block, Kernel, Simd};
+use tacit_kernels::{Block, Kernel, MAX_LANES, Simd};
 
 use super::tree::RoundKeys;
 
 /// Vectors that are encrypted at once: enough to hide the latency of an AES round.
 const IN_FLIGHT: usize = 8;
-
-/// Lanes of the widest vector.
-const MAX_LANES: usize = 4;
 
 /// Replaces the nodes in the first half by their children, those that end in 0 in the first half
 /// and in 1 in the second; exchanged where `swap` is all ones. Returns the sum of each half.

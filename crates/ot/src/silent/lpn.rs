@@ -8,7 +8,7 @@
 //! Cost: ten reads of a secret of 8 MiB an output, in public places; they miss the second-level
 //! cache, and run ahead of each other because no one waits for another.
 
-use tacit_kernels::{Block, Cpu, Kernel, Prg, Simd};
+use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Prg, Simd};
 
 use super::params::WEIGHT;
 
@@ -72,9 +72,6 @@ impl Kernel for AddColumns<'_> {
         }
     }
 }
-
-/// Lanes of the widest vector.
-const MAX_LANES: usize = 4;
 
 /// The indices of one output, not reduced yet.
 #[inline(always)]

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use tacit_kernels::{Block, Cpu, Kernel, Simd};
+use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Simd};
 use tacit_ot::Outputs;
 
 use super::leaky::zero_blocks;
@@ -14,9 +14,6 @@ use crate::malicious::bits::bytes_for;
 /// Rows that one pass after the other works on, so that they stay in the first-level cache. Whole
 /// bytes of bits.
 pub(super) const ROWS: usize = 512;
-
-/// Lanes of the widest vector.
-const MAX_LANES: usize = 4;
 
 /// What is done with each row of `I` columns that are read and `O` that are changed.
 pub(super) trait Pass<const I: usize, const O: usize> {
