@@ -1,11 +1,14 @@
 //! The random oracle of a batch or an outsourced run: SHA-256, with every use apart from every
-//! other.
+//! other; and the digest of what is long.
 //!
 //! The input is the batch's or run's name (16 bytes, from its tag), the [`Domain`] (1), the number
 //! of a circuit (4) and of a position in it (4), both little-endian, and what is hashed. Where a
 //! circuit has many hashes of more than a block ([`Oracle::of_circuit`]), the position is 0, zeros
 //! fill the first 64 bytes up, whose compression all of them share, and the position's 4 bytes come
 //! before what is hashed.
+//!
+//! What is published of a circuit, hundreds of KiB, has a digest by BLAKE3 ([`Oracle::digest`]): of
+//! it the proofs need collision resistance alone, and BLAKE3 takes several blocks at once by SIMD.
 //!
 //! Labels are committed to by AES ([`commitment`](super::commitment)), from start points that are
 //! this oracle's. What has less entropy than a label (halves of m_j, W) is hashed with 128 random
@@ -184,6 +187,13 @@ impl Oracle {
         hash.finalize().into()
     }
 
+    /// The digest of something long: BLAKE3 under the key H(domain, circuit, 0). It binds, and
+    /// nothing else is proven of it.
+    pub(crate) fn digest(&self, domain: Domain, circuit: u32, bytes: &[u8]) -> Hash {
+        // As the key, the head leaves `bytes` in whole chunks.
+        blake3::keyed_hash(&self.parts(domain, circuit, 0, &[]), bytes).into()
+    }
+
     /// What the hashes of a circuit for one use, which is always hashed so, begin with: to be
     /// cloned and fed a position (4) and then what is hashed.
     pub(crate) fn of_circuit(&self, domain: Domain, circuit: u32) -> Sha256 {
@@ -236,6 +246,30 @@ mod tests {
             oracle.parts(Domain::Output, circuit, position, &parts),
             expected
         );
+    }
+
+    #[test]
+    fn a_digest_is_bound_to_every_byte_and_to_batch_use_and_circuit() {
+        let digest = |name, domain, circuit, bytes: &[u8]| {
+            Oracle::named([name; 16]).digest(domain, circuit, bytes)
+        };
+        let published: Vec<u8> = (0..3000).map(|i| (i % 251) as u8).collect();
+        let base = digest(0, Domain::Circuit, 0, &published);
+        let mut key = [0; 25];
+        key[16] = Domain::Circuit as u8;
+        let expected = blake3::Hasher::new_keyed(&Sha256::digest(key).into())
+            .update(&published)
+            .finalize();
+        assert_eq!(expected, base);
+        assert_ne!(base, digest(1, Domain::Circuit, 0, &published));
+        assert_ne!(base, digest(0, Domain::Pairs, 0, &published));
+        assert_ne!(base, digest(0, Domain::Circuit, 1, &published));
+        assert_ne!(base, digest(0, Domain::Circuit, 0, &published[1..]));
+        for byte in [0, 1023, 1024, 2047, 2999] {
+            let mut changed = published.clone();
+            changed[byte] ^= 0x80;
+            assert_ne!(base, digest(0, Domain::Circuit, 0, &changed), "byte {byte}");
+        }
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
 
     /// The digest of what is published of circuit `number`.
     pub(super) fn digest(&self, number: u32, published: &[u8]) -> Hash {
-        self.oracle.parts(Domain::Circuit, number, 0, &[published])
+        self.oracle.digest(Domain::Circuit, number, published)
     }
 
     /// Bytes of the message that opens an execution's W.
