@@ -146,6 +146,8 @@ impl Secrets {
     /// Appends all that is published of the circuit.
     pub(super) fn publish<S: Scheme<Wire = Block>>(&self, batch: &Batch<'_, S>, out: &mut Vec<u8>) {
         let (oracle, number) = (&batch.oracle, self.number);
+        #[cfg(test)]
+        let begin = out.len();
         out.reserve(batch.layout.total);
         out.extend_from_slice(&self.start.to_bytes());
         let choices = self.choices(batch);
@@ -164,7 +166,7 @@ impl Secrets {
         out.extend_from_slice(&oracle.parts(Domain::Seed, number, 0, &[&self.seed.0]));
         #[cfg(test)]
         if let Some(spoiling) = &batch.spoiling {
-            spoiling.spoil(number, &batch.layout, out);
+            spoiling.spoil(number, &batch.layout, &mut out[begin..]);
         }
     }
 

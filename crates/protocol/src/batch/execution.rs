@@ -197,7 +197,9 @@ impl EvaluatorExecution {
         // Room for all: a vector that grows would leave a copy behind.
         let room = shares.sum::<usize>() * Block::BYTES + bytes_for(self.offset.len());
         let mut secret = Zeroizing::new(Vec::with_capacity(room));
-        let mut published = Vec::new();
+        let kept = self.circuits.iter();
+        let kept = kept.map(|circuit| 4 + circuit.published.len() + HASH_BYTES);
+        let mut published = Vec::with_capacity(kept.sum::<usize>() + self.differences.len());
         for circuit in &self.circuits {
             for share in &circuit.shares {
                 secret.extend_from_slice(&share.to_bytes());

@@ -31,6 +31,41 @@ pub(crate) fn map<T: Sync, R: Send>(
     })
 }
 
+/// [`map`] whose `work` appends to what it is given; `out` gets what was appended, in order. This
+/// thread's share is not copied.
+pub(crate) fn append<T: Sync, R: Send>(
+    threads: usize,
+    items: &[T],
+    out: &mut Vec<u8>,
+    work: impl Fn(&mut Vec<u8>, &T) -> R + Sync,
+) -> Vec<R> {
+    let share = items.len().div_ceil(threads.max(1));
+    let (own, others) = items.split_at(share);
+    thread::scope(|scope| {
+        let work = &work;
+        let others = others.chunks(share.max(1)).map(|items| {
+            scope.spawn(move || {
+                let mut appended = Vec::new();
+                let each = items.iter().map(|item| work(&mut appended, item));
+                let made: Vec<R> = each.collect();
+                (made, appended)
+            })
+        });
+        let others: Vec<_> = others.collect();
+        let mut all: Vec<R> = own.iter().map(|item| work(out, item)).collect();
+        for other in others {
+            match other.join() {
+                Ok((mut made, appended)) => {
+                    all.append(&mut made);
+                    out.extend_from_slice(&appended);
+                }
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        all
+    })
+}
+
 fn all_of<T, R>(items: &[T], work: &impl Fn(&mut Vec<u8>, &T) -> R) -> Vec<R> {
     let mut scratch = Vec::new();
     let each = items.iter().map(|item| {

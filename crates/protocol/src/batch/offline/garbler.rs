@@ -219,16 +219,14 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>>
             let bytes = batch.layout.total;
             let these = &left[..left.len().min(batch.together(self.threads, bytes))];
             let root = &self.root;
-            let made = parallel::map(self.threads, these, |published, number| {
+            let stream = group.stream.buffer();
+            let made = parallel::append(self.threads, these, stream, |out, number| {
                 let seed = CircuitSeed::derive(&batch.oracle, root, *number);
                 let circuit = Secrets::derive(batch, *number, seed);
-                circuit.publish(batch, published);
-                (circuit, mem::take(published))
+                circuit.publish(batch, out);
+                circuit
             });
-            for (circuit, published) in made {
-                group.stream.append(&published);
-                group.circuits.push(circuit);
-            }
+            group.circuits.extend(made);
             let chain = &group.circuits[before..];
             if chain.len() == batch.bucket() {
                 for pair in chain.windows(2) {
