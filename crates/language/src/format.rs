@@ -102,6 +102,8 @@ struct Frame {
     open: Option<T>,
     /// Whether braces are around it.
     is_block: bool,
+    /// Angle brackets that are open: commas in them end nothing.
+    angles: usize,
 }
 
 #[derive(Default)]
@@ -179,12 +181,22 @@ impl Writer {
                 opened: line,
                 open: None,
                 is_block: kind == T::OpenBrace,
+                angles: 0,
             };
             return;
         }
+        let angles = &mut self.frame.angles;
+        match word.role {
+            Some(Role::OpenAngle) => *angles += 1,
+            Some(Role::CloseAngle) => {
+                *angles = angles.saturating_sub(word.text.matches('>').count())
+            }
+            _ => {}
+        }
         let next = next.and_then(|next| next.kind);
         let ends = match kind {
-            T::Semicolon | T::Comma => true,
+            T::Semicolon => true,
+            T::Comma => self.frame.angles == 0,
             T::CloseBrace => {
                 let is_whole = match self.frame.open {
                     Some(T::Let | T::Const | T::Type | T::Use) => false,

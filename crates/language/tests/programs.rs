@@ -106,3 +106,19 @@ fn formatting_leaves_the_programs_as_they_are_and_restores_them() {
         assert_eq!(format(&lines.join("\n")), text, "{name}, with other spaces");
     }
 }
+
+/// A comma between generic parameters ends no item, so what follows the item begins at the margin.
+#[test]
+fn items_after_two_generic_parameters_are_not_indented() {
+    let text = "parties alice, bob;
+fn first<const N, const M>(a: [[u8; N]; M], b: (u<8>, u<8>)) -> u8 {
+    a[0][0]
+}
+const K = 2;
+main(a: u8 of alice) -> (r: u8 to both) {
+    a
+}
+";
+    let formatted = tacit_language::format("items.tacit", text).expect("a right program");
+    assert_eq!(formatted, text);
+}
