@@ -14,7 +14,7 @@ const BLOCK: &str = "block=00112233445566778899aabbccddeeff";
 const CIPHERTEXT: &str = "ciphertext = 69c4e0d86a7b0430d8cdb78070b4c55a\n";
 
 /// Low, so that batches are small.
-const S: &str = "6";
+const FEW_BITS: [&str; 3] = ["--insecure-for-measurements", "--security-bits", "6"];
 
 /// Each party's arguments for a command, the garbler's first.
 fn arguments<'a>(command: &[&'a str], inputs: [&'a str; 2]) -> [Vec<&'a str>; 2] {
@@ -52,15 +52,7 @@ fn usable(parties: &Parties, stock: &str) -> Vec<u64> {
 #[test]
 fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
     let parties = Parties::new();
-    let two = [
-        "--runs",
-        "2",
-        "--insecure-for-measurements",
-        "--security-bits",
-        S,
-        "--threads",
-        "2",
-    ];
+    let two = [&["--runs", "2", "--threads", "2"][..], &FEW_BITS].concat();
     for ended in prepare(&parties, "aes-128", &two) {
         let told = ended.succeeded();
         for stated in [
@@ -77,14 +69,7 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
     assert!(listed.succeeded().contains(name), "{listed:?}");
     let checked = tacit(parties.folder(), &["stock", "check", "--stock", "b"]);
     assert!(checked.succeeded().contains("2 instances are whole"));
-    let malicious = [
-        "--security",
-        "malicious",
-        "--insecure-for-measurements",
-        "--security-bits",
-        S,
-        "--cost",
-    ];
+    let malicious = [&["--security", "malicious", "--cost"][..], &FEW_BITS].concat();
     for ended in run(&parties, "aes-128", [KEY, BLOCK], &malicious) {
         let weak = "insecure, for measurements: 6 bits of statistical security\n";
         assert_eq!(ended.succeeded(), format!("{weak}{CIPHERTEXT}"));
@@ -96,14 +81,7 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
         }
         assert!(ended.stderr.contains("\nprepare "), "{ended:?}");
     }
-    let batch = [
-        "--protocol",
-        "batch",
-        "--insecure-for-measurements",
-        "--security-bits",
-        S,
-        "--json",
-    ];
+    let batch = [&["--protocol", "batch", "--json"][..], &FEW_BITS].concat();
     for ended in run(&parties, "aes-128", [KEY, BLOCK], &batch) {
         let json = ended.json();
         assert_eq!(json["threat_model"], "malicious");
@@ -201,28 +179,13 @@ fn nothing_less_secure_and_nothing_unsupported_is_begun() {
 #[test]
 fn a_stock_at_one_party_alone_is_told() {
     let parties = Parties::new();
-    let one = [
-        "--param",
-        "bits=8",
-        "--runs",
-        "1",
-        "--insecure-for-measurements",
-        "--security-bits",
-        S,
-    ];
+    let one = [&["--param", "bits=8", "--runs", "1"][..], &FEW_BITS].concat();
     for ended in prepare(&parties, "millionaires", &one) {
         ended.succeeded();
     }
     std::fs::remove_dir_all(parties.folder().join("a")).expect("a folder");
-    let batch = [
-        "--param",
-        "bits=8",
-        "--protocol",
-        "batch",
-        "--insecure-for-measurements",
-        "--security-bits",
-        S,
-    ];
+    let batch = ["--param", "bits=8", "--protocol", "batch"];
+    let batch = [&batch[..], &FEW_BITS].concat();
     for ended in run(&parties, "millionaires", ["a=41", "b=40"], &batch) {
         assert!([6, 7].contains(&ended.code), "{ended:?}");
         assert!(!ended.stderr.contains("a_is_richer"), "{ended:?}");
@@ -232,13 +195,7 @@ fn a_stock_at_one_party_alone_is_told() {
 #[test]
 fn a_killed_preparation_leaves_nothing_and_a_killed_run_loses_one_execution() {
     let parties = Parties::new();
-    let batch = [
-        "--param",
-        "bits=8",
-        "--insecure-for-measurements",
-        "--security-bits",
-        S,
-    ];
+    let batch = [&["--param", "bits=8"][..], &FEW_BITS].concat();
     let order = [
         "prepare",
         "millionaires",
