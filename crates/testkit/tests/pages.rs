@@ -34,10 +34,6 @@ fn pages_and_packages_say_the_version_of_the_release() {
     let now = env!("CARGO_PKG_VERSION");
     for (path, said) in [
         (
-            "README.md",
-            format!("tacit-{now}-x86_64-unknown-linux-musl"),
-        ),
-        (
             "docs/install.md",
             format!("tacit-{now}-x86_64-unknown-linux-musl"),
         ),
