@@ -253,7 +253,9 @@ fn hint(place: &MeetingPlace) -> String {
         }
         MeetingPlace::Relay(..) => "run the same with this party, at the same relay",
     };
-    format!("still waiting: the other party has to {has_to}; see there whether it has ended")
+    format!(
+        "still waiting: the other party has to {has_to}; check that its command is still running"
+    )
 }
 
 /// Prints `text` after [`HINT_AFTER`], unless the returned sender is dropped before.

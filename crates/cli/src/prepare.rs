@@ -44,6 +44,11 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let config = Config::load(config)?;
     let mut party = Party::new(&args.meet, false, &config)?;
     let stocks = stock::open(args.stock.stock.as_deref(), &config)?;
+    if args.insecure_for_measurements && args.protocol != PrepareFor::Batch {
+        return Err(Failure::Usage(
+            "--insecure-for-measurements is for --protocol batch; leave it out".to_owned(),
+        ));
+    }
     let order = match args.protocol {
         PrepareFor::Prepared => Order::components(args, &config)?,
         PrepareFor::Batch => Order::Batch(Box::new(BatchOrder::new(args, &config)?)),

@@ -142,6 +142,9 @@ fn nothing_less_secure_and_nothing_unsupported_is_begun() {
     let ots = [&prepare[..], &["--ots", "64"]].concat();
     alone(&ots).failed(2, &["--ots", "--runs N"]);
     alone(&["prepare", "aes-128", "--security-bits", "40"]).failed(2, &["--protocol batch"]);
+    let authenticated = ["prepare", "--protocol", "authenticated", "--ands", "64"];
+    alone(&[&authenticated[..], &FEW_BITS].concat())
+        .failed(2, &["--insecure-for-measurements is for --protocol batch"]);
     let bits = [&prepare[..], &["--security-bits", "81"]].concat();
     alone(&bits).failed(2, &["81", "80"]);
     let few = ["--security-bits", "39"];

@@ -7,7 +7,7 @@ use crate::source::{FileId, SourceMap, Span};
 /// An error or a warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Whether it is no error.
+    /// Whether it is a warning.
     pub is_warning: bool,
     /// What is wrong, in a sentence.
     pub message: String,
@@ -65,7 +65,7 @@ impl Diagnostic {
         self
     }
 
-    /// It as text for a terminal, with the lines that it is about; in colour or not.
+    /// The diagnostic as text for a terminal, with the lines that it is about; in colour or not.
     #[must_use]
     pub fn render(&self, map: &SourceMap, colour: bool) -> String {
         let level = match self.is_warning {

@@ -81,11 +81,7 @@ pub enum Error {
         limit: u64,
     },
     /// A statistical security parameter that the protocol does not offer.
-    #[error(
-        "{found} bits of statistical security are not offered: the consistency check of oblivious \
-         transfer bounds it by {limit}, and fewer than {least} are no security against a malicious \
-         party; ask for {least} to {limit}"
-    )]
+    #[error("{found} bits of statistical security are not offered; ask for {least} to {limit}")]
     SecurityBits {
         /// What was asked for.
         found: u8,

@@ -293,8 +293,7 @@ impl Session {
             }
             _ => {
                 let message = format!(
-                    "the protocol {} takes nothing that is prepared; prepare for \"prepared\" or \
-                     \"batch\"",
+                    "session.prepare is for \"prepared\" or \"batch\", and not for {}",
                     protocol.name()
                 );
                 Err(error::usage(py, &message))

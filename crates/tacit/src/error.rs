@@ -174,9 +174,9 @@ pub enum Error {
     },
     /// A statistical security parameter that the protocol does not offer.
     #[error(
-        "{found} bits of statistical security are not offered: fewer than {least} are no security \
-         against a malicious party, and the protocol's checks bear {limit}; ask for {least} to \
-         {limit}, or, to measure batch and for nothing else, give insecure-for-measurements, too"
+        "{found} bits of statistical security are not offered; ask for {least} to {limit}. Fewer \
+         are no security against a malicious party: for measurements alone, batch takes them with \
+         insecure-for-measurements"
     )]
     SecurityBits {
         /// What was asked for.

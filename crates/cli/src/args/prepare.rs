@@ -52,8 +52,9 @@ pub(crate) struct PrepareArgs {
     /// What to prepare for: the protocol of the later runs
     #[arg(long, value_enum, default_value_t = PrepareFor::Prepared)]
     pub(crate) protocol: PrepareFor,
-    /// Under batch and authenticated: cheating succeeds with at most two to minus this number; 40
-    /// unless given. Both parties name the same, here and in runs
+    /// Under batch (40 to 80) and authenticated (40 to 64): cheating succeeds with at most two to
+    /// minus this number; 40 unless given. Both parties give the same. Runs from a batch give it,
+    /// too; triples serve runs at this s or a lower one
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     pub(crate) security_bits: Option<u8>,
     /// Under batch: allow fewer than 40 --security-bits. For measurements: whoever cheats may

@@ -232,9 +232,9 @@ impl Walk<'_> {
         };
         let name = types.name(sum.ty);
         let local = &self.function.locals[local.0 as usize].name;
-        let message = format!("this sum may wrap: {} turns may come to {end}", sum.turns);
+        let message = format!("this sum may wrap: {} turns may add up to {end}", sum.turns);
         let warning = Diagnostic::warning(span, message);
-        let warning = warning.label(format!("`{name}` has {least} to {greatest}"));
+        let warning = warning.label(format!("`{name}` holds {least} to {greatest}"));
         Some(warning.help(format!(
             "`{wide}` is wide enough for `{local}`: convert what is added, `… as {wide}`; where it \
              is to wrap, write `add_wrap({local}, …)`"

@@ -41,7 +41,7 @@ pub struct Program {
     pub entries: Vec<Entry>,
     /// Whether some run draws random bits.
     pub draws_random: bool,
-    /// What is no error, and seldom what its writer means.
+    /// What is allowed and probably not meant.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -141,9 +141,9 @@ pub struct Function {
     pub is_component: bool,
     /// The variables that hold its arguments, in order.
     pub parameters: Vec<LocalId>,
-    /// The arguments that are in order, by which key.
+    /// For each argument the key by which it is in order, if it is declared `sorted`.
     pub(crate) sorted: Vec<Option<SortKey>>,
-    /// Whether its result is in order, by which key.
+    /// The key by which the result is in order, if it is.
     pub(crate) result_sorted: Option<SortKey>,
     /// Its variables.
     pub locals: Vec<Local>,

@@ -37,8 +37,8 @@ pub(super) struct CheckedLot {
 /// each. Only checked buckets make them, and the stock keeps them.
 #[derive(Default)]
 pub(super) struct Triples {
-    /// What no others of the epoch have: the lot that they are of or, from a stock, the first
-    /// block.
+    /// Unique in the epoch: the lot's number or, of triples from a stock, that of the first block
+    /// read for them.
     pub(super) number: u64,
     pub(super) x: Shares,
     pub(super) y: Shares,

@@ -146,8 +146,8 @@ pub fn stocked_outline(function: &Function) -> Result<Outline, Error> {
     })
 }
 
-/// The outline of a run whose `next` lot, for the gates that are left and, the first time, so many
-/// input bits of each party, has so many triples.
+/// The outline of a run. `next` is told the AND gates left and, the first time, each party's input
+/// bits, and returns the triples of the next lot.
 fn outline_of(
     function: &Function,
     mut next: impl FnMut(&mut Outline, u64, Option<[usize; 2]>) -> usize,

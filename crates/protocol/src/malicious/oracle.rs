@@ -8,7 +8,8 @@
 //! before what is hashed.
 //!
 //! What is published of a circuit, hundreds of KiB, has a digest by BLAKE3 ([`Oracle::digest`]): of
-//! it the proofs need collision resistance alone, and BLAKE3 takes several blocks at once by SIMD.
+//! it the proofs take BLAKE3 for a random oracle that is watched and never programmed. It takes several
+//! blocks at once by SIMD.
 //!
 //! Labels are committed to by AES ([`commitment`](super::commitment)), from start points that are
 //! this oracle's. What has less entropy than a label (halves of m_j, W) is hashed with 128 random
@@ -188,7 +189,7 @@ impl Oracle {
     }
 
     /// The digest of something long: BLAKE3 under the key H(domain, circuit, 0). It binds, and
-    /// nothing else is proven of it.
+    /// hides nothing.
     pub(crate) fn digest(&self, domain: Domain, circuit: u32, bytes: &[u8]) -> Hash {
         // As the key, the head leaves `bytes` in whole chunks.
         blake3::keyed_hash(&self.parts(domain, circuit, 0, &[]), bytes).into()

@@ -82,7 +82,9 @@ impl<K: FnMut(u64, &[u8]) -> Result<(), Error>> MakingTriples<K> {
     ) -> Result<Self, Error> {
         let total = blocks.saturating_mul(BLOCK_TRIPLES as u64);
         if total == 0 {
-            return Err(Error::ApiMisuse("an order for triples is for some"));
+            return Err(Error::ApiMisuse(
+                "an order is for at least one block of triples",
+            ));
         }
         Ok(Self {
             lot: Lot::new(epoch, total, security, Prg::from_seed(seed)),

@@ -102,7 +102,6 @@ impl BatchVisitor for Nothing {
     fn visit<S: Scheme<Wire = Block>>(self, _scheme: S) {}
 }
 
-/// What people call executions of `function`.
 /// Passes if s is enough against a malicious party, or is for measurements alone.
 pub(crate) fn check_security(bits: u8, is_for_measurements: bool) -> Result<(), Error> {
     match bits >= MIN_SECURITY_BITS || is_for_measurements {
@@ -115,6 +114,7 @@ pub(crate) fn check_security(bits: u8, is_for_measurements: bool) -> Result<(), 
     }
 }
 
+/// What people call executions of `function`.
 fn name_of(function: &Function, statistical_security_bits: u8) -> String {
     let name = function.name();
     format!("{name}, checked executions at s = {statistical_security_bits}")

@@ -211,7 +211,7 @@ impl<'a> Blocks<'a> {
     ) -> Result<Self, Error> {
         let mut instances = lease.instances();
         let first = instances.next().transpose()?;
-        let first = first.ok_or(Error::ApiMisuse("blocks were leased"))?;
+        let first = first.ok_or(Error::ApiMisuse("a lease of blocks is not empty"))?;
         let header: [u8; HEADER_BYTES] = first.tables().try_into().map_err(|_| broken())?;
         let (made_at_bits, id) = header.split_first().ok_or_else(broken)?;
         let id = id.try_into().map_err(|_| broken())?;
@@ -233,7 +233,9 @@ impl<'a> Blocks<'a> {
 
     fn read(&mut self) -> Result<Instance, Error> {
         let next = self.first.take().map(Ok).or_else(|| self.others.next());
-        let next = next.ok_or(Error::ApiMisuse("as many blocks as were leased"))??;
+        let next = next.ok_or(Error::ApiMisuse(
+            "a run reads no more blocks than it leased",
+        ))??;
         match next.tables() == self.header && next.secret().len() == BLOCK_BYTES {
             true => Ok(next),
             false => Err(broken()),
