@@ -132,7 +132,7 @@ impl Stock {
     }
 
     /// Gives up all instances of a kind that can be leased, durably, and returns how many. Their
-    /// keys are destroyed.
+    /// keys are destroyed, and those of instances that this process passed over.
     ///
     /// # Errors
     ///
@@ -143,6 +143,7 @@ impl Stock {
             least: 0,
             most: u64::MAX,
         }])?;
+        self.inner.passed().forget(kind);
         Ok(leases.iter().map(Lease::count).sum())
     }
 

@@ -89,6 +89,11 @@ impl Passed {
         keys.part(span).map(Some)
     }
 
+    /// Destroys the keys of a kind.
+    pub(crate) fn forget(&mut self, kind: &ComponentDigest) {
+        self.0.retain(|range| range.kind != *kind);
+    }
+
     fn forget_oldest(&mut self) {
         while self.0.len() > MAX_RANGES {
             self.0.pop_front();

@@ -182,6 +182,19 @@ fn what_another_session_overtook_is_followed_once() {
     assert_eq!(ledger.used, 6);
 }
 
+/// A peer that was caught in one session has named the last instances in another, so that the keys of
+/// those before are in memory.
+#[test]
+fn what_was_passed_over_is_gone_with_what_is_given_up() {
+    let disks = [Memory::new(), Memory::new()];
+    let [garbler, evaluator] = both_stocked(disks.each_ref());
+    let leases = [(); 2].map(|()| named(&evaluator.lease(&TABLES, 2).expect("in stock")));
+    drop(garbler.lease_spans(&TABLES, &leases[1]).expect("not spent"));
+    garbler.give_up(&TABLES).expect("there");
+    let passed_over = garbler.lease_spans(&TABLES, &leases[0]);
+    assert!(matches!(passed_over, Err(StockError::Behind { .. })));
+}
+
 #[test]
 fn no_order_of_names_meetings_and_restarts_gives_a_number_twice() {
     const NEVER: usize = 3;

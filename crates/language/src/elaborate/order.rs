@@ -199,15 +199,19 @@ pub(super) fn check(program: &Program, loaded: &Loaded, errors: &mut Diagnostics
                 }
             }
         });
-        if let (Some(key), Body::Block(block)) = (&function.result_sorted, &function.body)
-            && !loaded.is_std(function.span.file)
-            && !known.is_in_order(&block.value, key)
-        {
+        let Some(key) = &function.result_sorted else {
+            continue;
+        };
+        let (at, is_known) = match &function.body {
+            Body::Block(block) => (block.value.span, known.is_in_order(&block.value, key)),
+            _ => (function.span, false),
+        };
+        if !is_known && !loaded.is_std(function.span.file) {
             let message = format!(
                 "the result of `{}` is not known to be sorted",
                 function.name
             );
-            errors.report(Diagnostic::new(block.value.span, message).help(SORT));
+            errors.report(Diagnostic::new(at, message).help(SORT));
         }
     }
 }
@@ -287,7 +291,12 @@ impl<'p> Known<'p> {
             K::Block(block) => self.key(&block.value),
             K::Comprehension(counter, _, of) => {
                 let part = self.part(of);
-                self.key_of_parts(&part, *counter)
+                let array = first_array(&part, *counter)?;
+                // What each turn makes anew has no order over the turns.
+                match of.binds(array) {
+                    true => None,
+                    false => self.key_of_parts(&part, (array, *counter)),
+                }
             }
             K::Call(id, _) => self.program.functions[id.0 as usize].result_sorted.clone(),
             K::Constant(Value::List(values)) => {
@@ -364,9 +373,13 @@ impl<'p> Known<'p> {
         part
     }
 
-    /// The key of an array of elements that are made so, one for each value of `counter`.
-    fn key_of_parts(&mut self, part: &Part, counter: CounterId) -> Option<SortKey> {
-        let array = first_array(part, counter)?;
+    /// The key of an array of elements that are made so, one for each element of `array`, or of
+    /// some in their order.
+    fn key_of_parts(
+        &mut self,
+        part: &Part,
+        (array, counter): (LocalId, CounterId),
+    ) -> Option<SortKey> {
         let of_array = self.key_of(array)?;
         let found = of_array.iter().map_while(|leaf| {
             let mut path = Vec::new();

@@ -1,8 +1,8 @@
 //! All expressions and statements of a function, from the outside in.
 
 use super::{
-    Body, Condition, Expression, ExpressionKind, Function, FunctionId, Place, Root, Statement,
-    StatementKind, Step,
+    Body, Condition, Expression, ExpressionKind, Function, FunctionId, LocalId, Place, Root,
+    Statement, StatementKind, Step,
 };
 use crate::source::Span;
 
@@ -39,6 +39,21 @@ impl Function {
         };
         block.statements.iter().for_each(|s| in_statement(s, see));
         in_expression(&block.value, see);
+    }
+}
+
+impl Expression {
+    /// Whether a `let` in it binds the variable.
+    pub(crate) fn binds(&self, variable: LocalId) -> bool {
+        let mut is_bound = false;
+        in_expression(self, &mut |node| {
+            if let Node::Statement(statement) = node
+                && let StatementKind::Let(local, _) = &statement.kind
+            {
+                is_bound |= *local == variable;
+            }
+        });
+        is_bound
     }
 }
 

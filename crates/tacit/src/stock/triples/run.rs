@@ -263,8 +263,8 @@ fn after_run(opened: &OpenedStock, name: &TryName, kind: &ComponentDigest, error
         return error;
     }
     let destroyed = opened.stock.give_up(kind).map_err(Error::from);
-    let noted = destroyed.and_then(|_| tries::note_cheat(&opened.stocks, name));
-    match noted {
+    let noted = tries::note_cheat(&opened.stocks, name);
+    match destroyed.and(noted) {
         Ok(()) => error,
         Err(failed) => Error::Material(format!(
             "{error}; and its lot of triples could not be destroyed: {failed}. Give it up by hand \
