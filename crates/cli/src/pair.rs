@@ -273,7 +273,7 @@ fn lines() -> mpsc::Receiver<String> {
 fn remember(file: &Path, name: &str, peer: &NewPeer) -> Result<(), Failure> {
     config::add_peer(file, name, peer)?;
     eprintln!("Paired: {} has [peers.{name}].", file.display());
-    eprintln!("Try, at both: tacit run FUNCTION --with {name} --input …");
+    eprintln!("Try, each with the name of the other: tacit run FUNCTION --with {name} --input …");
     Ok(())
 }
 

@@ -75,6 +75,7 @@ fn triples_are_prepared_listed_checked_and_taken() {
         // No OTs were made.
         assert!(ended.stderr.contains("\nprepare "), "{ended:?}");
         assert!(!ended.stderr.contains("OTs by"), "{ended:?}");
+        assert!(ended.stderr.contains("triples   from stock\n"), "{ended:?}");
     }
     // The lot that is used up is not listed.
     assert_eq!(
@@ -84,6 +85,10 @@ fn triples_are_prepared_listed_checked_and_taken() {
     for ended in act(&parties, &run, [KEY, BLOCK]) {
         assert_eq!(ended.succeeded(), CIPHERTEXT);
         assert!(ended.stderr.contains("OTs by"), "{ended:?}");
+        assert!(
+            ended.stderr.contains("triples   made in the run: "),
+            "{ended:?}"
+        );
     }
 }
 

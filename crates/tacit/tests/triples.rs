@@ -274,7 +274,7 @@ fn a_stock_that_went_back_is_refused() {
         each(parties.run(&function, 40));
         parties.disks[back] = old;
         let ended = parties.run(&function, 40);
-        let errors = ended.map(|ran| ran.err().expect("an old copy"));
+        let errors = ended.map(|ran| ran.expect_err("an old copy"));
         assert!(
             errors
                 .iter()

@@ -70,7 +70,8 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "N")]
     pub(crate) ots: Option<u64>,
     /// Under authenticated: triples for N AND gates of whatever functions, and for their inputs: an
-    /// input bit of the party that has more of them takes one, too
+    /// input bit of the party that has more of them takes one, too. A run takes all of its triples
+    /// from one order
     #[arg(long, value_name = "N", conflicts_with = "function")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
     pub(crate) ands: Option<u64>,

@@ -89,7 +89,8 @@ impl TripleOrder {
     pub(super) fn described(&self) -> String {
         let what = match &self.wanted {
             Wanted::Runs(function, runs) => {
-                format!("triples for {runs} runs of {}", function.name())
+                let runs_of = if *runs == 1 { "run" } else { "runs" };
+                format!("triples for {runs} {runs_of} of {}", function.name())
             }
             Wanted::Triples(count) => format!("{count} triples"),
         };

@@ -292,11 +292,30 @@ impl<'a> TwoPartyRun<'a> {
         if self.protocol.has_security_bits() && self.security_bits < MIN_SECURITY_BITS {
             crate::print(insecure(&bits_text(self.security_bits)).as_bytes())?;
         }
+        self.tell_triples(costs);
         crate::print(runnable.outputs_text(outputs)?.as_bytes())?;
         if self.args.cost {
             eprint!("{}", costs_text(costs));
         }
         Ok(())
+    }
+
+    /// Tells whether runs by `authenticated` took their triples from the stock.
+    fn tell_triples(&self, costs: &[Cost]) {
+        if self.protocol != Protocol::Authenticated || self.stocks.is_none() {
+            return;
+        }
+        let from_stock = costs.iter().filter(|cost| cost.ot_extension.is_none());
+        let runs = costs.len();
+        match from_stock.count() {
+            0 => {
+                eprintln!("triples   made in the run: no order in stock at both parties has enough")
+            }
+            taken if taken == runs => eprintln!("triples   from stock"),
+            taken => {
+                eprintln!("triples   from stock in {taken} of {runs} runs, then made in the run")
+            }
+        }
     }
 
     /// No execution is in stock: what prepares some, as both parties can paste it.
