@@ -306,7 +306,8 @@ fn reserve(
         let slot = records.kinds()?.len();
         if slot >= MAX_KINDS {
             return Err(StockError::misuse(format!(
-                "more than {MAX_KINDS} kinds in an epoch; begin another with `tacit stock new-epoch`"
+                "more than {MAX_KINDS} kinds in an epoch; begin another with `tacit stock \
+                 new-epoch`"
             )));
         }
         let record = KindRecord {

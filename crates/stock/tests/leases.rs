@@ -182,8 +182,8 @@ fn what_another_session_overtook_is_followed_once() {
     assert_eq!(ledger.used, 6);
 }
 
-/// A peer that was caught in one session has named the last instances in another, so that the keys of
-/// those before are in memory.
+/// A peer that was caught in one session has named the last instances in another, so that the keys
+/// of those before are in memory.
 #[test]
 fn what_was_passed_over_is_gone_with_what_is_given_up() {
     let disks = [Memory::new(), Memory::new()];

@@ -112,9 +112,9 @@ impl Meeting {
             if let Some(address) = address {
                 eprintln!("waiting for the {other} at {address}");
                 let hint = party::hint_later(format!(
-                    "still waiting: the {other} may have ended with an error, or listens at another \
-                     address, which --{other}-at HOST:PORT gives. It listens at one address for \
-                     both other parties; addresses of its pairings are not used"
+                    "still waiting: the {other} may have ended with an error, or listens at \
+                     another address, which --{other}-at HOST:PORT gives. It listens at one \
+                     address for both other parties; addresses of its pairings are not used"
                 ));
                 let session = Session::connect(address, identity, who, settings);
                 drop(hint);

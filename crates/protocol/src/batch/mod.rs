@@ -17,8 +17,8 @@
 //! | `crate::malicious` | commitments by AES and by SHA-256, encoding of inputs, the garbler's result |
 //!
 //! **Assumptions.** SHA-256 as a random oracle that commits and may be programmed; BLAKE3 as one
-//! that is watched and never programmed; AES as an ideal cipher for garbling and commitments to labels, a pseudorandom
-//! permutation elsewhere; the malicious OT extension's.
+//! that is watched and never programmed; AES as an ideal cipher for garbling and commitments to
+//! labels, a pseudorandom permutation elsewhere; the malicious OT extension's.
 //!
 //! **Prepared** by [`PreparingGarbler`] and [`PreparingEvaluator`]: both keep N executions through
 //! [`Circuits`]. **Run** by [`OnlineGarbler`] and [`OnlineEvaluator`], each execution once. While

@@ -7,9 +7,9 @@
 //! fill the first 64 bytes up, whose compression all of them share, and the position's 4 bytes come
 //! before what is hashed.
 //!
-//! What is published of a circuit, hundreds of KiB, has a digest by BLAKE3 ([`Oracle::digest`]): of
-//! it the proofs take BLAKE3 for a random oracle that is watched and never programmed. It takes several
-//! blocks at once by SIMD.
+//! What is published of a circuit, hundreds of KiB, has a digest by BLAKE3 ([`Oracle::digest`]),
+//! which takes several blocks at once by SIMD. The proofs take it for a random oracle that is
+//! watched and never programmed.
 //!
 //! Labels are committed to by AES ([`commitment`](super::commitment)), from start points that are
 //! this oracle's. What has less entropy than a label (halves of m_j, W) is hashed with 128 random
