@@ -302,7 +302,7 @@ impl<'a> TwoPartyRun<'a> {
 
     /// Tells whether runs by `authenticated` took their triples from the stock.
     fn tell_triples(&self, costs: &[Cost]) {
-        if self.protocol != Protocol::Authenticated || self.stocks.is_none() {
+        if self.protocol != Protocol::Authenticated || self.stocks.is_none() || costs.is_empty() {
             return;
         }
         let from_stock = costs.iter().filter(|cost| cost.ot_extension.is_none());
