@@ -12,9 +12,6 @@ pub enum Error {
     /// The caller used this crate wrongly; the peer is not to blame.
     #[error("oblivious transfer was used wrongly: {0}")]
     ApiMisuse(#[from] ApiMisuse),
-    /// Bytes that were to be taken up again are not what was kept.
-    #[error("kept oblivious transfers cannot be taken up: {0}; discard them and make new ones")]
-    Corrupted(#[from] Corrupted),
 }
 
 /// A message of this crate's protocols.
@@ -244,63 +241,4 @@ impl ApiMisuse {
         let end = first.saturating_add(count as u64);
         Self::NotMade { first, end, made }
     }
-}
-
-/// What can be kept as bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stored {
-    /// The sender's half of precomputed OTs.
-    SenderOts,
-    /// The receiver's half of precomputed OTs.
-    ReceiverOts,
-    /// The state of a source's sending half.
-    SenderState,
-    /// The state of a source's receiving half.
-    ReceiverState,
-}
-
-impl fmt::Display for Stored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::SenderOts => "the sender's half of precomputed OTs",
-            Self::ReceiverOts => "the receiver's half of precomputed OTs",
-            Self::SenderState => "the state of a sending source of OTs",
-            Self::ReceiverState => "the state of a receiving source of OTs",
-        })
-    }
-}
-
-/// How kept bytes are not what was kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Corrupted {
-    /// They do not begin as they should.
-    #[error("the bytes are not {what}")]
-    Kind {
-        /// What was expected.
-        what: Stored,
-    },
-    /// Another version wrote them.
-    #[error("{what} is of version {found} where this program reads {expected}")]
-    Version {
-        /// What it is.
-        what: Stored,
-        /// The version that can be read.
-        expected: u8,
-        /// The version found.
-        found: u8,
-    },
-    /// They are too short, too long, or of a length that does not fit their content.
-    #[error("{what} is cut short or too long")]
-    Length {
-        /// What it is.
-        what: Stored,
-    },
-    /// A field has a value that is never written.
-    #[error("{what} has a field that is out of its bounds")]
-    Value {
-        /// What it is.
-        what: Stored,
-    },
 }

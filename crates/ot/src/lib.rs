@@ -7,7 +7,7 @@
 //! | [`correlated`] | many correlated OTs under one Δ, with chosen choice bits | Roy 2022 |
 //! | [`silent`] | very many of them with random choices, from few bytes | Yang et al. 2020 |
 //! | [`precomputed`] | OTs made in advance, and used once in any form | Beaver 1995 |
-//! | [`source`] | OTs by number, made ahead of need by any extension, kept on disk | |
+//! | [`source`] | OTs by number, made ahead of need by any extension | |
 //!
 //! How the parts meet: the *evaluator* is the sender of the base OTs and the receiver of the
 //! correlated ones; the *garbler* is the receiver of the base OTs, with the bits of Δ as its
@@ -49,11 +49,10 @@ pub mod precomputed;
 mod security;
 pub mod silent;
 pub mod source;
-mod state;
 mod tag;
 
 pub use delta::Delta;
-pub use error::{ApiMisuse, Check, Corrupted, Error, Message, PeerMisbehaved, Stored};
+pub use error::{ApiMisuse, Check, Error, Message, PeerMisbehaved};
 pub use extension::FieldBits;
 pub use security::{PEER_WORK_LOG2, Security};
 pub use tag::SessionTag;

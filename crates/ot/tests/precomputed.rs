@@ -1,4 +1,4 @@
-//! Precomputed OTs: every form at all sizes, what a peer may send, kept halves, frozen answers.
+//! Precomputed OTs: every form at all sizes, what a peer may send, frozen answers.
 
 mod dealer;
 mod seeded;
@@ -12,9 +12,7 @@ use seeded::Seeded;
 use sha2::{Digest, Sha256};
 use tacit_kernels::{Aes128, Block, Cpu, Prg};
 use tacit_ot::precomputed::{ReceiverOts, SenderOts};
-use tacit_ot::{
-    ApiMisuse, Corrupted, Delta, Error, Message, PeerMisbehaved, Security, SessionTag, Stored,
-};
+use tacit_ot::{ApiMisuse, Delta, Error, Message, PeerMisbehaved, Security, SessionTag};
 use vector::Vector;
 
 fn ots(range: Range<u64>) -> (SenderOts, ReceiverOts) {
@@ -101,29 +99,6 @@ proptest! {
             prop_assert_ne!(block, pair[1 - usize::from(choice)]);
         }
     }
-
-    #[test]
-    fn kept_halves_are_the_same(count in 0..200usize, cut in 0..200usize, bit in 0..8u8) {
-        let (sender, receiver) = ots(77..77 + count as u64);
-        let delta = Delta::random(&mut Seeded::new("delta"));
-        let (s, r) = (sender.to_bytes(), receiver.to_bytes());
-        let sender = SenderOts::from_bytes(&s, &delta).unwrap();
-        let receiver = ReceiverOts::from_bytes(&r).unwrap();
-        prop_assert_eq!(sender.range(), 77..77 + count as u64);
-        prop_assert_eq!(receiver.range(), sender.range());
-        prop_assert_eq!(&*sender.to_bytes(), &*s);
-        prop_assert_eq!(&*receiver.to_bytes(), &*r);
-        let at = cut % s.len();
-        if !at.is_multiple_of(16) || at == 0 {
-            prop_assert!(SenderOts::from_bytes(&s[..at], &delta).is_err());
-            prop_assert!(ReceiverOts::from_bytes(&r[..at]).is_err());
-        }
-        let mut damaged = s.to_vec();
-        damaged[at] ^= 1 << bit;
-        let _ = SenderOts::from_bytes(&damaged, &delta);
-        damaged[..8].copy_from_slice(&r[..8]);
-        let _ = ReceiverOts::from_bytes(&damaged);
-    }
 }
 
 #[test]
@@ -151,12 +126,7 @@ fn halves_split_by_number() {
 #[test]
 fn pads_are_those_of_the_hash_by_hand() {
     let (sender, receiver) = ots(5..6);
-    let copy = SenderOts::from_bytes(
-        &sender.to_bytes(),
-        &Delta::random(&mut Seeded::new("delta")),
-    )
-    .unwrap();
-    let (delta, q) = copy.into_correlated();
+    let (delta, q) = ots(5..6).0.into_correlated();
     let start = Sha256::new().chain_update(b"tacit OT v1 start of pads' hash ");
     let start = start.chain_update(TAG.as_bytes()).finalize();
     let tweak = Block::from_u128(6 | 5 << 64);
@@ -176,10 +146,7 @@ fn pads_are_those_of_the_hash_by_hand() {
 fn what_no_honest_receiver_sends_is_refused() {
     let labels = blocks("labels", 9);
     let refused = |corrections: &[u8]| {
-        let (sender, _) = ots(0..9);
-        let zero = sender.to_bytes();
-        let delta = sender.into_correlated().0;
-        let again = || SenderOts::from_bytes(&zero, &delta).unwrap();
+        let again = || ots(0..9).0;
         let pairs = blocks("pairs", 18);
         let error = again().link(corrections, &labels).unwrap_err();
         let sent = again().send_blocks(&TAG, corrections, pairs.as_chunks().0);
@@ -244,44 +211,18 @@ fn counts_that_do_not_fit_are_misuse() {
 }
 
 #[test]
-fn kept_halves_of_another_kind_are_named() {
-    let (sender, receiver) = ots(0..2);
-    let (s, r) = (sender.to_bytes(), receiver.to_bytes());
-    let delta = sender.into_correlated().0;
-    let what = Stored::SenderOts;
-    let error = SenderOts::from_bytes(&r, &delta).unwrap_err();
-    assert_eq!(error, Corrupted::Kind { what }.into());
-    let mut old = s.to_vec();
-    old[4] = 0;
-    let (expected, found) = (1, 0);
-    let version = Corrupted::Version {
-        what,
-        expected,
-        found,
-    };
-    let error = SenderOts::from_bytes(&old, &delta).unwrap_err();
-    assert_eq!(error, version.into());
-    // The last numbers do not fit.
-    let mut late = s.to_vec();
-    late[8..16].fill(0xff);
-    let error = SenderOts::from_bytes(&late, &delta).unwrap_err();
-    assert_eq!(error, Corrupted::Length { what }.into());
-    let mut odd = s.to_vec();
-    odd[16] |= 1;
-    let error = SenderOts::from_bytes(&odd, &delta).unwrap_err();
-    assert_eq!(error, Corrupted::Value { what }.into());
-}
-
-#[test]
 fn the_answers_are_the_frozen_ones() {
     let vector = Vector::load("ot-precomputed.txt");
     let choices = bits(130);
-    let (sender, receiver) = ots(1 << 40..(1 << 40) + 130);
-    vector.check("sender-sha256", &Sha256::digest(sender.to_bytes()));
-    vector.check("receiver-sha256", &Sha256::digest(receiver.to_bytes()));
-    let kept = sender.to_bytes();
-    let delta = sender.into_correlated().0;
-    let again = || SenderOts::from_bytes(&kept, &delta).unwrap();
+    let made = || ots(1 << 40..(1 << 40) + 130);
+    let again = || made().0;
+    let digest = |half: &[Block]| {
+        let bytes = half.iter().flat_map(|block| block.to_bytes());
+        Sha256::digest(bytes.collect::<Vec<_>>())
+    };
+    vector.check("sender-sha256", &digest(&again().into_correlated().1));
+    vector.check("receiver-sha256", &digest(&made().1.into_correlated().1));
+    let receiver = made().1;
     let (_, corrections) = receiver.choose(&choices).unwrap();
     vector.check("corrections-sha256", &Sha256::digest(&corrections));
     let answer = again().link(&corrections, &blocks("labels", 130)).unwrap();

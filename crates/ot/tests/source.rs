@@ -1,4 +1,4 @@
-//! The source: numbers, refills, kept state, costs, and peers that tamper.
+//! The source: numbers, refills, costs, and peers that tamper.
 
 mod dealer;
 mod seeded;
@@ -10,7 +10,7 @@ use seeded::Seeded;
 use sha2::{Digest, Sha256};
 use tacit_ot::precomputed::{ReceiverOts, SenderOts};
 use tacit_ot::source::{Cost, Extension, MAX_REFILL, SourceReceiver, SourceSender, Turn};
-use tacit_ot::{ApiMisuse, Corrupted, Delta, Error, PeerMisbehaved, Security, Stored};
+use tacit_ot::{ApiMisuse, Delta, Error, PeerMisbehaved, Security};
 use vector::Vector;
 
 const BOTH: [Security; 2] = [Security::SemiHonest, Security::Malicious];
@@ -63,8 +63,7 @@ fn every_extension_makes_what_it_is_asked_for() {
                     }
                 })
                 .unwrap();
-                assert_eq!(sender.position(), receiver.position());
-                sent.made = sender.position().made - next;
+                sent.made = sender.available().end - next;
                 sent.trips = cost.trips;
                 assert_eq!(sent, cost, "{extension}, {security:?}, {count}");
                 next += cost.made;
@@ -81,7 +80,6 @@ fn every_extension_makes_what_it_is_asked_for() {
 enum Step {
     Refill(usize),
     Take { skip: u64, count: usize },
-    Keep,
 }
 
 /// Sizes around those at which something changes: words, blocks of 128, lots of 4096, messages.
@@ -98,7 +96,6 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         2 => sizes().prop_map(Step::Refill),
         2 => (0..40u64, sizes()).prop_map(|(skip, count)| Step::Take { skip, count }),
-        1 => Just(Step::Keep),
     ];
     prop::collection::vec(step, 1..12)
 }
@@ -133,14 +130,6 @@ proptest! {
                         next = end;
                     }
                 }
-                Step::Keep => {
-                    let kept = sender.to_bytes().unwrap();
-                    sender = SourceSender::from_bytes(&kept).unwrap();
-                    prop_assert_eq!(&*sender.to_bytes().unwrap(), &*kept);
-                    let kept = receiver.to_bytes().unwrap();
-                    receiver = SourceReceiver::from_bytes(&kept).unwrap();
-                    prop_assert_eq!(&*receiver.to_bytes().unwrap(), &*kept);
-                }
             }
             prop_assert_eq!(sender.available(), next..made);
             prop_assert_eq!(receiver.available(), next..made);
@@ -151,87 +140,6 @@ proptest! {
             prop_assert_eq!(receiver.take(next - 1, 0).unwrap_err(), error);
         }
     }
-
-    #[test]
-    fn damaged_state_is_refused_or_harmless(at in any::<prop::sample::Index>(), bit in 0..8u8) {
-        let (mut sender, mut receiver) = halves(soft_spoken(3), Security::Malicious, 9);
-        refill(&mut sender, &mut receiver, 20, |_, _| ()).unwrap();
-        let mut kept = sender.to_bytes().unwrap();
-        let at_s = at.index(kept.len());
-        kept[at_s] ^= 1 << bit;
-        let _ = SourceSender::from_bytes(&kept);
-        prop_assert!(SourceSender::from_bytes(&kept[..at_s]).is_err());
-        let mut kept = receiver.to_bytes().unwrap();
-        let at_r = at.index(kept.len());
-        kept[at_r] ^= 1 << bit;
-        let _ = SourceReceiver::from_bytes(&kept);
-        prop_assert!(SourceReceiver::from_bytes(&kept[..at_r]).is_err());
-    }
-}
-
-#[test]
-fn kept_state_goes_on_at_the_same_place() {
-    for security in BOTH {
-        let (mut sender, mut receiver) = halves(Extension::Silent, security, 0);
-        // Before it begins, within a round, and with OTs left.
-        for count in [1, 300_000] {
-            sender = SourceSender::from_bytes(&sender.to_bytes().unwrap()).unwrap();
-            receiver = SourceReceiver::from_bytes(&receiver.to_bytes().unwrap()).unwrap();
-            refill(&mut sender, &mut receiver, count, |_, _| ()).unwrap();
-        }
-        sender = SourceSender::from_bytes(&sender.to_bytes().unwrap()).unwrap();
-        let made = sender.available();
-        assert_eq!(made.end, 229_872 + 778_240);
-        take_both(&mut sender, &mut receiver, 5, made.end as usize - 5);
-    }
-}
-
-/// What is kept after a refill makes other OTs than those of that refill.
-#[test]
-fn kept_state_does_not_tell_what_was_made() {
-    let (mut sender, mut receiver) = halves(soft_spoken(2), Security::SemiHonest, 0);
-    refill(&mut sender, &mut receiver, 128, |_, _| ()).unwrap();
-    let q = sender.take(0, 128).unwrap().into_correlated().1;
-    let t = receiver.take(0, 128).unwrap().into_correlated().1;
-    let kept = [sender.to_bytes().unwrap(), receiver.to_bytes().unwrap()];
-    for block in q.iter().chain(t.iter()) {
-        let bytes = block.to_bytes();
-        assert!(
-            kept.iter()
-                .all(|kept| kept.windows(16).all(|window| window != bytes))
-        );
-    }
-    // The keys have moved on: the first leaf is not what it was at the start.
-    let fresh = halves(soft_spoken(2), Security::SemiHonest, 0)
-        .1
-        .to_bytes()
-        .unwrap();
-    let (leaf, after) = (&fresh[fresh.len() - 16..], &kept[1]);
-    assert!(after.windows(16).all(|window| window != leaf));
-}
-
-#[test]
-fn state_of_another_kind_or_version_is_named() {
-    let (sender, receiver) = halves(soft_spoken(2), Security::SemiHonest, 0);
-    let (mut s, mut r) = (sender.to_bytes().unwrap(), receiver.to_bytes().unwrap());
-    let what = Stored::SenderState;
-    let kind = Error::from(Corrupted::Kind { what });
-    assert_eq!(SourceSender::from_bytes(&r).unwrap_err(), kind);
-    s[4] = 2;
-    let (expected, found) = (1, 2);
-    let version = Corrupted::Version {
-        what,
-        expected,
-        found,
-    };
-    assert_eq!(SourceSender::from_bytes(&s).unwrap_err(), version.into());
-    let what = Stored::ReceiverState;
-    r.push(0);
-    let length = Error::from(Corrupted::Length { what });
-    assert_eq!(SourceReceiver::from_bytes(&r).unwrap_err(), length);
-    r[5] = 9;
-    let value = Error::from(Corrupted::Value { what });
-    assert_eq!(SourceReceiver::from_bytes(&r).unwrap_err(), value);
 }
 
 #[test]
@@ -258,7 +166,7 @@ fn a_peer_that_tampers_ends_the_half_and_leaves_nothing() {
             let s = sender.refill(1).err() == Some(ended) && sender.available().is_empty();
             let r = receiver.refill(1).err() == Some(ended) && receiver.available().is_empty();
             assert!(s || r);
-            assert!(!s || sender.to_bytes().unwrap_err() == ended);
+            assert!(!s || sender.take(0, 1).unwrap_err() == ended);
             assert!(!r || receiver.take(0, 1).unwrap_err() == ended);
         }
     }
@@ -302,7 +210,6 @@ fn misuse_is_named_and_ends_nothing() {
     sender.refill(5).unwrap();
     let refilling = Error::from(ApiMisuse::Refilling);
     assert_eq!(sender.refill(5).unwrap_err(), refilling);
-    assert_eq!(sender.to_bytes().unwrap_err(), refilling);
     receiver.refill(5).unwrap();
     let (mut message, mut rng) = (Vec::new(), Seeded::new("misuse"));
     let bytes = match sender.next(&mut rng, &mut message).unwrap() {
@@ -324,7 +231,6 @@ fn numbers_end_and_do_not_begin_again() {
     assert_eq!(sender.refill(101).unwrap_err(), used_up);
     assert_eq!(receiver.refill(101).unwrap_err(), used_up);
     refill(&mut sender, &mut receiver, 100, |_, _| ()).unwrap();
-    sender = SourceSender::from_bytes(&sender.to_bytes().unwrap()).unwrap();
     assert_eq!(sender.available(), first..u64::MAX);
     assert_eq!(sender.refill(1).unwrap_err(), used_up);
     take_both(&mut sender, &mut receiver, first, 100);
@@ -333,34 +239,6 @@ fn numbers_end_and_do_not_begin_again() {
     let (mut sender, mut receiver) = halves(Extension::Silent, Security::SemiHonest, first);
     assert_eq!(sender.refill(1).unwrap_err(), used_up);
     assert_eq!(receiver.refill(1).unwrap_err(), used_up);
-}
-
-#[test]
-fn state_with_counts_that_nobody_reaches_is_refused() {
-    let (mut sender, mut receiver) = halves(Extension::Silent, Security::SemiHonest, 0);
-    refill(&mut sender, &mut receiver, 1, |_, _| ()).unwrap();
-    let made = sender.available().end as usize;
-    take_both(&mut sender, &mut receiver, 0, made);
-    let (s, r) = (sender.to_bytes().unwrap(), receiver.to_bytes().unwrap());
-    let [sender, receiver] = [Stored::SenderState, Stored::ReceiverState]
-        .map(|what| Error::from(Corrupted::Value { what }));
-    // Refills that are done; then, after Δ where there is one, round and batch.
-    for (at, count) in [(48, u64::MAX), (80, u64::MAX), (88, 19)] {
-        let mut bytes = s.to_vec();
-        bytes[at..at + 8].copy_from_slice(&count.to_le_bytes());
-        assert_eq!(SourceSender::from_bytes(&bytes).unwrap_err(), sender);
-        let (mut bytes, at) = (r.to_vec(), if at == 48 { at } else { at - 16 });
-        bytes[at..at + 8].copy_from_slice(&count.to_le_bytes());
-        assert_eq!(SourceReceiver::from_bytes(&bytes).unwrap_err(), receiver);
-    }
-    // A number of OTs or of blocks that the bytes do not hold allocates nothing.
-    for at in [56, 96] {
-        let mut bytes = s.to_vec();
-        bytes[at..at + 8].copy_from_slice(&u64::MAX.to_le_bytes());
-        let what = Stored::SenderState;
-        let short = Error::from(Corrupted::Length { what });
-        assert_eq!(SourceSender::from_bytes(&bytes).unwrap_err(), short);
-    }
 }
 
 #[test]
@@ -390,18 +268,19 @@ fn the_transcript_is_the_frozen_one() {
                 .unwrap();
             }
             let (s, r) = (sender.take(1003, 70_097), receiver.take(1003, 70_097));
-            outputs.update(s.unwrap().to_bytes());
-            outputs.update(r.unwrap().to_bytes());
-            let mut state = Sha256::new();
-            state.update(sender.to_bytes().unwrap());
-            state.update(receiver.to_bytes().unwrap());
+            for half in [
+                s.unwrap().into_correlated().1,
+                r.unwrap().into_correlated().1,
+            ] {
+                half.iter()
+                    .for_each(|block| outputs.update(block.to_bytes()));
+            }
             let name = match security {
                 Security::SemiHonest => format!("{extension}-semi-honest"),
                 Security::Malicious => format!("{extension}-malicious"),
             };
             vector.check(&format!("{name}-transcript-sha256"), &transcript.finalize());
             vector.check(&format!("{name}-ots-sha256"), &outputs.finalize());
-            vector.check(&format!("{name}-state-sha256"), &state.finalize());
         }
     }
 }

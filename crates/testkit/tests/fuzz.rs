@@ -6,10 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tacit_garble::SchemeId;
-use tacit_kernels::{Block, Prg};
-use tacit_ot::base::{BaseOt, Key};
-use tacit_ot::source::{Extension, SourceReceiver, SourceSender};
-use tacit_ot::{Delta, Security, SessionTag};
+use tacit_ot::base::BaseOt;
+use tacit_ot::source::Extension;
 use tacit_protocol::outsourced::{Peer, RunTicket};
 use tacit_protocol::prepared::{Leases, LeasesAnswer, Span};
 use tacit_protocol::session::{Hello, Proposal, ProtocolId};
@@ -118,27 +116,6 @@ fn honest_bytes() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let names = ["generator", "cloud", "generator-value", "cloud-value"];
     let state = names.into_iter().zip(honest_state());
     all.extend(state.map(|(name, bytes)| ("saved", name, bytes)));
-    let mut prg = Prg::new(Block::from_u128(5));
-    for (name, extension) in [
-        ("made", Extension::default()),
-        ("silent", Extension::Silent),
-    ] {
-        let delta = Delta::random(&mut prg);
-        let tag = SessionTag::new([6; 32]);
-        let keys = || (0..Delta::BITS).map(|_| Key::from_bytes([8; 32]));
-        let pairs = keys().zip(keys()).map(|(a, b)| [a, b]).collect();
-        let security = Security::Malicious;
-        let sender = SourceSender::new(delta, keys().collect(), &tag, extension, security, 1);
-        let receiver = SourceReceiver::new(pairs, &tag, extension, security, 1);
-        let sender = sender.expect("128 keys").to_bytes().expect("a state");
-        let receiver = receiver.expect("128 keys").to_bytes().expect("a state");
-        let names = match name {
-            "made" => ["sender", "receiver"],
-            _ => ["silent-sender", "silent-receiver"],
-        };
-        all.push(("ot_state", names[0], sender.to_vec()));
-        all.push(("ot_state", names[1], receiver.to_vec()));
-    }
     all
 }
 

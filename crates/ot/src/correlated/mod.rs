@@ -20,11 +20,9 @@ mod check;
 mod lot;
 mod receiver;
 mod sender;
-mod stored;
 
 pub use receiver::CotReceiver;
 pub use sender::CotSender;
-pub(crate) use stored::max_state_bytes;
 use tacit_kernels::Block;
 
 use crate::extension::FieldBits;

@@ -67,12 +67,6 @@ impl Streams {
         }
     }
 
-    /// The leaves as they are now; zero where one is unknown.
-    pub(crate) fn leaves(&self) -> impl Iterator<Item = Block> {
-        // The first round key of AES-128 is the key itself.
-        self.keys.iter().map(|keys| keys[0])
-    }
-
     /// Writes blocks `first…` of ⊕_x x_b·G_x into row b of `rows` and those of ⊕_x G_x into `sum`.
     /// Each row is as long as `sum`.
     pub(crate) fn fold(&self, first: u64, rows: &mut [Block], sum: &mut [Block]) {

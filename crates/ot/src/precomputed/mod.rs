@@ -1,4 +1,4 @@
-//! Precomputed OT: made in advance with random choices, kept, and used online once.
+//! Precomputed OT: made in advance with random choices, and used online once.
 //!
 //! Source: Beaver, "Precomputing Oblivious Transfer" (CRYPTO 1995), over correlated OTs: the sender
 //! has q for each OT, the receiver a random choice b and t = q ⊕ bΔ, with b in bit 0 of t and bit 0
@@ -19,8 +19,8 @@
 //! them, are one string.
 //!
 //! **Once.** Answering one OT for both d gives Δ away, and with it every recorded run. So both
-//! halves are consumed by their use, and neither can be copied. Who keeps them on disk
-//! ([`SenderOts::to_bytes`]) has to record a use durably before the first byte that depends on it.
+//! halves are consumed by their use, and neither can be copied. Who keeps them on disk has to
+//! record a use durably before the first byte that depends on it.
 //!
 //! What a cheating sender answers can be wrong for one choice and right for the other; no form
 //! here detects that, and a protocol above has to make it harmless. Any d is some choice, so the
@@ -31,7 +31,6 @@
 
 mod receiver;
 mod sender;
-mod stored;
 
 use sha2::Digest;
 use tacit_kernels::{Block, Construction, Tweak, TweakableHash, Use};

@@ -52,10 +52,6 @@ impl ReceiverOts {
         self.t.is_empty()
     }
 
-    pub(super) fn blocks(&self) -> &[Block] {
-        &self.t
-    }
-
     /// The first `count` OTs, and the others.
     ///
     /// # Errors

@@ -39,10 +39,6 @@ impl SenderOts {
         self.q.is_empty()
     }
 
-    pub(super) fn blocks(&self) -> &[Block] {
-        &self.q
-    }
-
     /// The first `count` OTs, and the others.
     ///
     /// # Errors

@@ -38,7 +38,6 @@ mod params;
 mod receiver;
 mod reorder;
 mod sender;
-mod stored;
 #[cfg(test)]
 mod tests;
 mod tree;

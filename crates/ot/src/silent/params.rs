@@ -99,22 +99,6 @@ impl Schedule {
         }
     }
 
-    /// The schedule at a batch of a round, with what was laid aside, if there is such a place.
-    pub(super) fn at(self, round: u64, batch: usize, reserved: usize) -> Option<Self> {
-        let params = if round == 0 { self.params } else { self.later };
-        let fits = batch < params.batches() && reserved <= self.later.inputs();
-        // Counts that no half reaches would run over.
-        let fits = fits && round < u64::MAX;
-        let place = Self {
-            params,
-            round,
-            batch,
-            reserved,
-            ..self
-        };
-        fits.then_some(place)
-    }
-
     pub(super) const fn params(&self) -> Params {
         self.params
     }

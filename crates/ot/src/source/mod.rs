@@ -33,13 +33,6 @@
 //! from the larger mark. The OTs come as [`SenderOts`](crate::precomputed::SenderOts) and
 //! [`ReceiverOts`](crate::precomputed::ReceiverOts), in all forms that those have.
 //!
-//! **Kept.** An idle half can be written as bytes and taken up again. Both halves step their keys
-//! after each refill, so state that is kept, or stolen, tells nothing of OTs that were made and
-//! taken before; but a silent receiver's tells the random choices of its present round. Halves go
-//! on together if their [`Position`]s are equal; if a crash left one of them a refill behind, both
-//! states are discarded and base OTs run anew under the same Δ, from the number that both have
-//! reached. OTs that were taken do not depend on the source any more.
-//!
 //! **Failed.** An error that the peer caused ends a half: its keys and all OTs that it has not
 //! handed out are wiped.
 
@@ -47,7 +40,6 @@ mod cost;
 mod receiver;
 mod sender;
 mod shelf;
-mod stored;
 
 pub use cost::{Choice, Cost, Extension, Link};
 pub use receiver::SourceReceiver;
@@ -75,21 +67,11 @@ pub enum Turn {
     Idle,
 }
 
-/// How far a half has come: equal for two halves that can go on together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
-    /// The number after the last OT that is made.
-    pub made: u64,
-    /// Refills that are done.
-    pub refills: u64,
-}
-
 /// What is left of a refill.
 #[derive(Clone, Copy, Debug, Default)]
 struct RefillTarget {
     /// OTs still to be made.
     count: usize,
-    refills: u64,
     ended: bool,
 }
 
@@ -120,8 +102,6 @@ impl RefillTarget {
     /// Notes OTs that were made. Returns whether the refill is done with them.
     fn made(&mut self, count: usize) -> bool {
         self.count = self.count.saturating_sub(count);
-        let done = self.count == 0;
-        self.refills = self.refills.saturating_add(u64::from(done));
-        done
+        self.count == 0
     }
 }

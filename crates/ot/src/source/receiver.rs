@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::cost::{Cost, Extension};
 use super::shelf::Shelf;
-use super::{CHUNK, MAX_REFILL, Position, RefillTarget, Turn};
+use super::{CHUNK, MAX_REFILL, RefillTarget, Turn};
 use crate::base::Key;
 use crate::correlated::CotReceiver;
 use crate::precomputed::ReceiverOts;
@@ -18,16 +18,16 @@ use crate::{ApiMisuse, Error, Security, SessionTag};
 
 /// The half of the evaluator: a random choice b, and t = q ⊕ bΔ for each OT.
 pub struct SourceReceiver {
-    pub(super) tag: SessionTag,
-    pub(super) extension: Extension,
-    pub(super) security: Security,
-    pub(super) engine: Engine,
-    pub(super) shelf: Shelf,
-    pub(super) wanted: RefillTarget,
+    tag: SessionTag,
+    extension: Extension,
+    security: Security,
+    engine: Engine,
+    shelf: Shelf,
+    wanted: RefillTarget,
 }
 
 /// What makes the OTs.
-pub(super) enum Engine {
+enum Engine {
     SoftSpoken(CotReceiver),
     /// Has the first correlated OTs of silent OT to send.
     First(CotReceiver),
@@ -58,47 +58,20 @@ impl SourceReceiver {
             Extension::SoftSpoken(_) => Engine::SoftSpoken(cot),
             Extension::Silent => Engine::First(cot),
         };
-        let shelf = Shelf::new(first, Default::default());
-        Ok(Self::from_parts(
-            *tag, extension, security, engine, shelf, 0,
-        ))
-    }
-
-    pub(super) fn from_parts(
-        tag: SessionTag,
-        extension: Extension,
-        security: Security,
-        engine: Engine,
-        shelf: Shelf,
-        refills: u64,
-    ) -> Self {
-        let wanted = RefillTarget {
-            refills,
-            ..RefillTarget::default()
-        };
-        Self {
-            tag,
+        Ok(Self {
+            tag: *tag,
             extension,
             security,
             engine,
-            shelf,
-            wanted,
-        }
+            shelf: Shelf::new(first),
+            wanted: RefillTarget::default(),
+        })
     }
 
     /// The numbers of the OTs that are made and not taken.
     #[must_use]
     pub fn available(&self) -> Range<u64> {
         self.shelf.next()..self.shelf.made()
-    }
-
-    /// How far this half has come. The other's must be equal before a refill.
-    #[must_use]
-    pub fn position(&self) -> Position {
-        Position {
-            made: self.shelf.made(),
-            refills: self.wanted.refills,
-        }
     }
 
     /// What a refill for `count` OTs will take.
@@ -254,12 +227,6 @@ impl SourceReceiver {
     pub fn take(&mut self, first: u64, count: usize) -> Result<ReceiverOts, Error> {
         self.wanted.check()?;
         Ok(ReceiverOts::new(first, self.shelf.take(first, count)?))
-    }
-
-    /// Whether no refill is under way.
-    pub(super) fn is_idle(&self) -> bool {
-        let waits = matches!(self.engine, Engine::Batch(..) | Engine::Ended);
-        self.wanted.count == 0 && !waits
     }
 
     fn end(&mut self) {

@@ -7,7 +7,7 @@ use rand_core::CryptoRng;
 
 use super::cost::{Cost, Extension};
 use super::shelf::Shelf;
-use super::{CHUNK, MAX_REFILL, Position, RefillTarget, Turn};
+use super::{CHUNK, MAX_REFILL, RefillTarget, Turn};
 use crate::base::Key;
 use crate::correlated::CotSender;
 use crate::precomputed::SenderOts;
@@ -16,19 +16,19 @@ use crate::{ApiMisuse, Delta, Error, Security, SessionTag};
 
 /// The half of the garbler: it has Δ, and q for each OT.
 pub struct SourceSender {
-    pub(super) tag: SessionTag,
-    pub(super) extension: Extension,
-    pub(super) security: Security,
-    pub(super) delta: Delta,
-    pub(super) engine: Engine,
-    pub(super) shelf: Shelf,
-    pub(super) wanted: RefillTarget,
+    tag: SessionTag,
+    extension: Extension,
+    security: Security,
+    delta: Delta,
+    engine: Engine,
+    shelf: Shelf,
+    wanted: RefillTarget,
     /// A message that waits to be sent.
     answer: Option<Vec<u8>>,
 }
 
 /// What makes the OTs.
-pub(super) enum Engine {
+enum Engine {
     SoftSpoken(CotSender),
     /// Waits for the first correlated OTs of silent OT.
     First(CotSender),
@@ -61,35 +61,16 @@ impl SourceSender {
             Extension::SoftSpoken(_) => Engine::SoftSpoken(cot),
             Extension::Silent => Engine::First(cot),
         };
-        let shelf = Shelf::new(first, Default::default());
-        Ok(Self::from_parts(
-            *tag, extension, security, delta, engine, shelf, 0,
-        ))
-    }
-
-    pub(super) fn from_parts(
-        tag: SessionTag,
-        extension: Extension,
-        security: Security,
-        delta: Delta,
-        engine: Engine,
-        shelf: Shelf,
-        refills: u64,
-    ) -> Self {
-        let wanted = RefillTarget {
-            refills,
-            ..RefillTarget::default()
-        };
-        Self {
-            tag,
+        Ok(Self {
+            tag: *tag,
             extension,
             security,
             delta,
             engine,
-            shelf,
-            wanted,
+            shelf: Shelf::new(first),
+            wanted: RefillTarget::default(),
             answer: None,
-        }
+        })
     }
 
     /// The offset of all OTs. Secret.
@@ -102,15 +83,6 @@ impl SourceSender {
     #[must_use]
     pub fn available(&self) -> Range<u64> {
         self.shelf.next()..self.shelf.made()
-    }
-
-    /// How far this half has come. The other's must be equal before a refill.
-    #[must_use]
-    pub fn position(&self) -> Position {
-        Position {
-            made: self.shelf.made(),
-            refills: self.wanted.refills,
-        }
     }
 
     /// What a refill for `count` OTs will take.
@@ -253,12 +225,6 @@ impl SourceSender {
         self.wanted.check()?;
         let q = self.shelf.take(first, count)?;
         Ok(SenderOts::new(first, self.delta.clone(), q))
-    }
-
-    /// Whether no refill is under way.
-    pub(super) fn is_idle(&self) -> bool {
-        let waits = matches!(self.engine, Engine::Batch(_) | Engine::Ended);
-        self.wanted.count == 0 && self.answer.is_none() && !waits
     }
 
     fn end(&mut self) {

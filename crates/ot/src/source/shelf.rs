@@ -18,13 +18,13 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
-    pub(super) fn new(next: u64, blocks: Outputs) -> Self {
-        let filled = blocks.len();
+    /// An empty shelf, whose first block will have the number `next`.
+    pub(super) fn new(next: u64) -> Self {
         Self {
             next,
-            blocks,
+            blocks: Outputs::default(),
             used: 0,
-            filled,
+            filled: 0,
         }
     }
 
@@ -46,7 +46,7 @@ impl Shelf {
         self.next
     }
 
-    pub(super) fn left(&self) -> &[Block] {
+    fn left(&self) -> &[Block] {
         &self.blocks[self.used..self.filled]
     }
 
@@ -115,7 +115,9 @@ mod tests {
 
     fn shelf(next: u64, count: u64) -> Shelf {
         let blocks = (next..next + count).map(|i| Block::from_u128(u128::from(i)));
-        Shelf::new(next, Zeroizing::new(blocks.collect()))
+        let mut shelf = Shelf::new(next);
+        shelf.append(&blocks.collect::<Vec<_>>());
+        shelf
     }
 
     #[test]

@@ -9,7 +9,6 @@ use tacit_circuit::formats::{
 use tacit_circuit::{FunctionFamily, Type, Value};
 use tacit_language::{Loaded, NoFiles, ParamValues};
 use tacit_net::{Fingerprint, Link};
-use tacit_ot::source::{SourceReceiver, SourceSender};
 use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{
     CloudChain, CloudValue, GeneratorChain, GeneratorValue, RunTicket,
@@ -77,16 +76,6 @@ pub fn saved(data: &[u8]) {
     }
     if let Ok(value) = CloudValue::from_bytes(data) {
         assert_eq!(value.to_bytes()[..], *data);
-    }
-}
-
-/// The states of oblivious transfers as the stock keeps them.
-pub fn ot_state(data: &[u8]) {
-    if let Ok(state) = SourceSender::from_bytes(data) {
-        assert_eq!(state.to_bytes().expect("what was read")[..], *data);
-    }
-    if let Ok(state) = SourceReceiver::from_bytes(data) {
-        assert_eq!(state.to_bytes().expect("what was read")[..], *data);
     }
 }
 

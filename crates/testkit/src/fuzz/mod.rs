@@ -24,7 +24,7 @@ use std::path::PathBuf;
 
 use tacit_kernels::{Block, Prg};
 
-pub use decoders::{bristol, function, language, leases, messages, ot_state, saved, texts};
+pub use decoders::{bristol, function, language, leases, messages, saved, texts};
 pub use duels::{
     authenticated, base_ots, batch, direct, extension, prepare_batch, prepared, silent,
 };
@@ -65,7 +65,6 @@ pub const TARGETS: &[Target] = &[
     target("leases", leases, 4000),
     target("marks", marks, 4000),
     target("messages", messages, 4000),
-    target("ot_state", ot_state, 2000),
     target("outsourced", outsourced, 20),
     target("prepare_batch", prepare_batch, 10),
     target("prepared", prepared, 200),
