@@ -41,7 +41,7 @@ fn pages_say_the_bits_of_the_code() {
         bits.expect("it is on the ladder")
     );
     assert!(
-        page("README.md").contains(&text),
-        "README.md should say `{text}`"
+        page("docs/guide.md").contains(&text),
+        "docs/guide.md should say `{text}`"
     );
 }
