@@ -57,7 +57,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "DELAY,RATE")]
     pub(crate) link: Option<Link>,
     /// Plan from what is in stock with this peer: its fingerprint, or its name in tacit.toml
-    #[arg(long, value_name = "FINGERPRINT|NAME")]
+    #[arg(long, visible_alias = "with", value_name = "NAME|FINGERPRINT")]
     pub(crate) peer: Option<String>,
     /// Plan from what is in stock in this folder; without it, with --peer, the one in tacit.toml,
     /// or tacit/stock in your data folder

@@ -128,7 +128,7 @@ impl Order {
             return Err(Failure::Usage(
                 "--security-bits is the statistical security of batch and authenticated, and \
                  --ands is of authenticated; give --protocol batch or --protocol authenticated \
-                 as well, or leave it out"
+                 in place of prepared, or leave the option out"
                     .to_owned(),
             ));
         }

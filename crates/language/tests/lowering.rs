@@ -307,6 +307,11 @@ fn statements_agree_with_the_interpreter() {
         ("bytes<5>", "a as bytes<5> ^ [1, 2, 3, 4, 5]"),
         ("bool", "a as bytes<5> < [9, 9, 9, 9, 9]"),
         ("[u8; 2]", "a[1..3]"),
+        ("i12", "a[i] as i<12>"),
+        (
+            "u12",
+            "let mut x: u12 = 0; for u in 0..3 { x ^= u as u<12>; } x",
+        ),
     ];
     for (output, body) in bodies {
         agree(types, inputs, output, body);

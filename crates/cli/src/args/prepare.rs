@@ -3,6 +3,7 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
+use clap::builder::ArgPredicate;
 use clap::{ArgGroup, Args, ValueEnum};
 
 use super::text::{duration, pair, threads};
@@ -29,7 +30,7 @@ cut, or in which a check fails, is dropped at both parties, and the next attempt
 
   Triples, which runs of any function take that are secure against a malicious party:
   tacit prepare sha-256-compress --protocol authenticated --runs 20 --role garbler …
-  tacit prepare --protocol authenticated --ands 1000000 --role garbler …
+  tacit prepare --ands 1000000 --role garbler …
 
 They are one lot, which is dropped as a batch is, and a run takes all of its triples from one lot.";
 
@@ -49,8 +50,9 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "function")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) runs: u64,
-    /// What to prepare for: the protocol of the later runs
+    /// What to prepare for: the protocol of the later runs; with --ands, authenticated
     #[arg(long, value_enum, default_value_t = PrepareFor::Prepared)]
+    #[arg(default_value_if("ands", ArgPredicate::IsPresent, "authenticated"))]
     pub(crate) protocol: PrepareFor,
     /// Under batch (40 to 80) and authenticated (40 to 64): cheating succeeds with at most two to
     /// minus this number; 40 unless given. Both parties give the same. Runs from a batch give it,
@@ -70,8 +72,8 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "N")]
     pub(crate) ots: Option<u64>,
     /// Under authenticated: triples for N AND gates of whatever functions, and for their inputs: an
-    /// input bit of the party that has more of them takes one, too. A run takes all of its triples
-    /// from one order
+    /// input bit of the party that has more of them takes one, too. They are of one order, as the
+    /// triples of a run must be; an order that has as many left counts
     #[arg(long, value_name = "N", conflicts_with = "function")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
     pub(crate) ands: Option<u64>,

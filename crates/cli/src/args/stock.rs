@@ -24,7 +24,12 @@ pub(crate) struct StockCommandArgs {
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) stock: Option<PathBuf>,
     /// Only stocks with this peer: its fingerprint, or its name in tacit.toml
-    #[arg(long, global = true, value_name = "FINGERPRINT|NAME")]
+    #[arg(
+        long,
+        global = true,
+        visible_alias = "with",
+        value_name = "NAME|FINGERPRINT"
+    )]
     pub(crate) peer: Option<String>,
     /// Only stocks for this role
     #[arg(long, global = true, value_enum)]

@@ -80,8 +80,9 @@ impl<'a> Elaborator<'a> {
 
     fn named_type(&mut self, path: &'a Path) -> Done<TypeId> {
         if let [name] = &path.segments[..] {
-            let is_free = self.binding(name.as_str()).is_none();
-            if is_free && let Some(result) = self.builtin_type(name.as_str(), path) {
+            // Variables hide no type: a counter may be called `i`.
+            let is_hidden = matches!(self.binding(name.as_str()), Some(Binding::Type(_)));
+            if !is_hidden && let Some(result) = self.builtin_type(name.as_str(), path) {
                 return result;
             }
         }

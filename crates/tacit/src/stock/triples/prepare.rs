@@ -41,7 +41,7 @@ use crate::{Error, OtExtension, Session, Stocks};
 /// ```
 pub struct TriplePreparation<'w> {
     role: Role,
-    /// Blocks that are of use in one lot alone: those of a run.
+    /// Blocks that are of use in one lot alone: those of a run, or of the whole order.
     unit_blocks: u64,
     /// How many units there are to be.
     units: u64,
@@ -58,7 +58,7 @@ pub struct PreparedTriples {
     /// Triples that can be used now, at the s of the order or a higher one.
     pub available: u64,
     /// For how many runs of the order's function they are enough; of an order for triples alone,
-    /// how many blocks they are.
+    /// how often they are there.
     pub runs: u64,
     /// The s that they were made at, where some were: higher than what was ordered where earlier
     /// tries were not finished.
@@ -87,11 +87,12 @@ impl<'w> TriplePreparation<'w> {
         }
     }
 
-    /// An order that there be `count` triples, rounded up to whole blocks, whatever they will
-    /// serve: one for each AND gate, and one for each input bit of the party that has more.
+    /// An order that there be `count` triples in one lot, rounded up to whole blocks, for a run of
+    /// whatever function: one for each AND gate, and one for each input bit of the party that has
+    /// more.
     #[must_use]
     pub fn triples(role: Role, count: u64) -> Self {
-        Self::new(role, 1, count.div_ceil(triples(1)))
+        Self::new(role, count.div_ceil(triples(1)).max(1), 1)
     }
 
     fn new(role: Role, unit_blocks: u64, units: u64) -> Self {
