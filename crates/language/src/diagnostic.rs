@@ -1,6 +1,7 @@
 //! What is wrong with a program: a sentence, the places, and what to do.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use serde_json::{Value as Json, json};
 
 use crate::source::{FileId, SourceMap, Span};
 
@@ -63,6 +64,20 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// The diagnostic for programs: where it is, with lines and columns from 1, and its texts.
+    #[must_use]
+    pub fn to_json(&self, map: &SourceMap) -> Json {
+        let (line, column) = map.line_and_column(self.span);
+        json!({
+            "file": map.file(self.span.file).name,
+            "line": line,
+            "column": column,
+            "message": self.message,
+            "label": self.label,
+            "help": self.help,
+        })
     }
 
     /// The diagnostic as text for a terminal, with the lines that it is about; in colour or not.

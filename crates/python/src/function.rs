@@ -93,6 +93,15 @@ impl Function {
         }
     }
 
+    /// What the program may get wrong: a text and a place for each.
+    #[getter]
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+        match &self.0 {
+            Body::Circuits(_) => Ok(Vec::new()),
+            Body::Program(program) => program.warnings(py),
+        }
+    }
+
     #[getter]
     fn digest(&self) -> String {
         self.lowered().digest().to_string()

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use serde_json::{Value as Json, json};
 use tacit::wipe_json;
 use tacit_language::{
     BorderError, Diagnostic, Loaded, ParamValues, PortValue, ProgramFolder, Signature, SourceMap,
@@ -98,6 +97,21 @@ impl Program {
         shape.python(py, &signature.json(value))
     }
 
+    /// What the program may get wrong: a text and a place for each.
+    ///
+    /// # Errors
+    ///
+    /// Python's.
+    pub(crate) fn warnings<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+        let found = self.typed.signature().program().warnings.iter();
+        found
+            .map(|one| Ok((one.render(&self.map, false), place(py, one, &self.map)?)))
+            .collect()
+    }
+
     /// What is wrong, as Python's exception.
     pub(crate) fn raise(&self, py: Python<'_>, failed: BorderError) -> PyErr {
         raise(py, failed, &self.map)
@@ -126,25 +140,17 @@ fn raise(py: Python<'_>, failed: BorderError, map: &SourceMap) -> PyErr {
         return error::input(py, &failed.to_string());
     };
     let texts: Vec<String> = errors.iter().map(|one| one.render(map, false)).collect();
-    let places = errors.iter().map(|one| place(one, map));
     let made = || -> PyResult<_> {
         let class = py.import("tacit.errors")?.getattr("ProgramError")?;
-        let parse = py.import("json")?.getattr("loads")?;
-        let places = places.map(|place| parse.call1((place.to_string(),)));
+        let places = errors.iter().map(|one| place(py, one, map));
         let places = PyList::new(py, places.collect::<PyResult<Vec<_>>>()?)?;
         class.call1((texts.join("\n\n"), places))
     };
     made().map_or_else(|error| error, PyErr::from_value)
 }
 
-fn place(error: &Diagnostic, map: &SourceMap) -> Json {
-    let (line, column) = map.line_and_column(error.span);
-    json!({
-        "file": map.file(error.span.file).name,
-        "line": line,
-        "column": column,
-        "message": error.message,
-        "label": error.label,
-        "help": error.help,
-    })
+/// Where something is wrong, as a dict.
+fn place<'py>(py: Python<'py>, found: &Diagnostic, map: &SourceMap) -> PyResult<Bound<'py, PyAny>> {
+    let parse = py.import("json")?.getattr("loads")?;
+    parse.call1((found.to_json(map).to_string(),))
 }

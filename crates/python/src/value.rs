@@ -3,6 +3,8 @@
 //! The library reads and checks every value itself. All that is decided here is which Python value
 //! stands for which JSON.
 
+use core::fmt;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Map, Number, Value as Json};
@@ -92,18 +94,37 @@ impl Shape {
     }
 
     /// The Python value that the library's JSON writes. An array of NumPy is made where NumPy has a
-    /// type that holds every element.
+    /// type that holds every element, and `Rows` of a table.
     ///
     /// # Errors
     ///
     /// Python's.
     pub(crate) fn python<'py>(&self, py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
         let value = self.plain(py, json)?;
+        if let Some(fields) = self.columns() {
+            let types = PyDict::new(py);
+            for (name, field) in fields {
+                types.set_item(name, field.arrow())?;
+            }
+            let rows = py.import("tacit._table")?.getattr("Rows")?;
+            return rows.call1((value, types));
+        }
         match (self, self.dtype()) {
             (Self::List(_), Some(dtype)) => {
                 py.import("numpy")?.call_method1("array", (value, dtype))
             }
             _ => Ok(value),
+        }
+    }
+
+    /// Arrow's type of a column of such values; numbers that no type holds are texts. None where
+    /// each value has parts.
+    fn arrow(&self) -> Option<&'static str> {
+        match self {
+            Self::List(_) | Self::Tuple(_) | Self::Struct(_) => None,
+            Self::Bytes => Some("binary"),
+            Self::Text => Some("string"),
+            scalar => scalar.dtype().or(Some("string")),
         }
     }
 
@@ -173,38 +194,77 @@ impl Shape {
     }
 }
 
-/// A Python value for a port of this shape as the library's JSON. What has a method `tolist` or
-/// `to_list` is a list, as arrays of NumPy and columns of pandas and Polars are. Where a table is
-/// wanted, a DataFrame or a dict of columns gives the columns that its fields name. `at` says in
-/// errors where the value is.
+/// Where a value is, for errors: `rows[3].age`.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Input(&'a str),
+    Item(&'a Place<'a>, usize),
+    Field(&'a Place<'a>, &'a str),
+}
+
+impl Place<'_> {
+    /// In how many lists and structs it is.
+    fn depth(&self) -> usize {
+        match self {
+            Self::Input(_) => 0,
+            Self::Item(outer, _) | Self::Field(outer, _) => 1 + outer.depth(),
+        }
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(name) => f.write_str(name),
+            // A value of a column is named as that of its row is.
+            Self::Item(Self::Field(table, name), row) => write!(f, "{table}[{row}].{name}"),
+            Self::Item(list, number) => write!(f, "{list}[{number}]"),
+            Self::Field(outer, name) => write!(f, "{outer}.{name}"),
+        }
+    }
+}
+
+/// A Python value for a port of this shape as the library's JSON. Columns of Arrow's C data
+/// interface and what has a method `tolist` or `to_list` are lists. Where a table is wanted, a
+/// DataFrame or a dict of columns gives the columns that its fields name. `name` is that of the
+/// input, for errors.
 ///
 /// # Errors
 ///
 /// No JSON stands for it.
-pub(crate) fn json(at: &str, shape: &Shape, value: &Bound<'_, PyAny>) -> PyResult<Json> {
+pub(crate) fn json(name: &str, shape: &Shape, value: &Bound<'_, PyAny>) -> PyResult<Json> {
+    given(Place::Input(name), shape, value)
+}
+
+fn given(at: Place<'_>, shape: &Shape, value: &Bound<'_, PyAny>) -> PyResult<Json> {
     match shape.columns() {
-        Some(fields) if value.hasattr("columns")? || value.is_instance_of::<PyDict>() => {
-            rows(at, fields, value)
-        }
-        _ => read(at, value, 0),
+        Some(fields) if is_frame(value)? => rows(at, fields, value),
+        _ => read(at, value),
     }
 }
 
+/// Whether a value has columns.
+fn is_frame(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(value.is_instance_of::<PyDict>()
+        || value.hasattr("columns")?
+        || value.hasattr("__arrow_c_stream__")?)
+}
+
 /// The rows of what has columns.
-fn rows(at: &str, fields: &[(String, Shape)], frame: &Bound<'_, PyAny>) -> PyResult<Json> {
+fn rows(at: Place<'_>, fields: &[(String, Shape)], frame: &Bound<'_, PyAny>) -> PyResult<Json> {
     let py = frame.py();
+    let column_of = py.import("tacit._columns")?.getattr("column")?;
     let mut rows: Vec<Map<String, Json>> = Vec::new();
     for (place, (name, shape)) in fields.iter().enumerate() {
-        let column = frame.get_item(name).map_err(|_| {
+        let column = column_of.call1((frame, name))?;
+        if column.is_none() {
             let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
             let names = names.join(", ");
-            error::input(
-                py,
-                &format!("{at} has no column {name:?}; its rows have {names}"),
-            )
-        })?;
-        let at = format!("{at}.{name}");
-        let Json::Array(cells) = json(&at, shape, &column)? else {
+            let message = format!("{at} has no column {name:?}; its rows have {names}");
+            return Err(error::input(py, &message));
+        }
+        let at = Place::Field(&at, name);
+        let Json::Array(cells) = given(at, shape, &column)? else {
             return Err(error::input(
                 py,
                 &format!("{at} is no column: give a list or an array"),
@@ -225,9 +285,9 @@ fn rows(at: &str, fields: &[(String, Shape)], frame: &Bound<'_, PyAny>) -> PyRes
     Ok(Json::Array(rows.into_iter().map(Json::Object).collect()))
 }
 
-fn read(at: &str, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
+fn read(at: Place<'_>, value: &Bound<'_, PyAny>) -> PyResult<Json> {
     let py = value.py();
-    if depth > MAX_DEPTH {
+    if at.depth() > MAX_DEPTH {
         let message = format!("{at} is nested deeper than {MAX_DEPTH} lists");
         return Err(error::input(py, &message));
     }
@@ -244,8 +304,7 @@ fn read(at: &str, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
         return Number::from_f64(value.value())
             .map(Json::Number)
             .ok_or_else(|| {
-                let message =
-                    format!("{at} has a value that is no number; fill it or leave it out");
+                let message = format!("{at} is no number; fill it, or leave its row out");
                 error::input(py, &message)
             });
     }
@@ -256,23 +315,23 @@ fn read(at: &str, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
         return Ok(Json::String(value.call_method0("hex")?.extract()?));
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let items = value.try_iter()?;
-        let items = items.map(|item| read(at, &item?, depth + 1));
+        let items = value.try_iter()?.enumerate();
+        let items = items.map(|(number, item)| read(Place::Item(&at, number), &item?));
         return Ok(Json::Array(items.collect::<PyResult<_>>()?));
     }
     if let Ok(value) = value.cast::<PyDict>() {
         let mut fields = Map::new();
         for (field, value) in value {
             let field: String = field.extract()?;
-            let json = read(&format!("{at}.{field}"), &value, depth + 1)?;
+            let json = read(Place::Field(&at, &field), &value)?;
             fields.insert(field, json);
         }
         return Ok(Json::Object(fields));
     }
-    for method in ["tolist", "to_list"] {
-        if value.hasattr(method)? {
-            return read(at, &value.call_method0(method)?, depth + 1);
-        }
+    let columns = py.import("tacit._columns")?;
+    let values = columns.getattr("values")?.call1((value,))?;
+    if !values.is_none() {
+        return read(at, &values);
     }
     let class = value.get_type().name()?;
     if class == "Decimal" {
@@ -280,9 +339,12 @@ fn read(at: &str, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
             value.call_method1("__format__", ("f",))?.extract()?,
         ));
     }
-    let message = format!(
-        "{at} has a value of the class {class}, which Tacit does not take; give bools, numbers, \
-         texts or bytes, or lists, arrays or columns of them"
-    );
+    let message = match columns.getattr("MISSING")?.contains(&class)? {
+        true => format!("{at} is missing; fill it, or leave its row out"),
+        false => format!(
+            "{at} has the class {class}, which Tacit does not take; give bools, numbers, texts or \
+             bytes, or lists, arrays or columns of them"
+        ),
+    };
     Err(error::input(py, &message))
 }

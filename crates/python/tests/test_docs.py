@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 import tacit
 
-PAGE = Path(__file__).parents[3] / "docs" / "python.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+from examples import BLOCKS, PAGE
+
 SCRIPTS = [block for block in BLOCKS if block.startswith("# ")]
 PAIRS = list(zip(SCRIPTS[::2], SCRIPTS[1::2]))
 

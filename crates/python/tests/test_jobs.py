@@ -95,7 +95,7 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
         ([-1], "from 0"),
         ([2**16], "id_bits=24"),
         (["abc"], "id_bits=32"),
-        ([None], "NoneType"),
+        ([None], r"^id\[0\] is missing"),
     ]:
         with pytest.raises(InputError, match=words):
             job.run(session, pd.DataFrame({"id": ids}, dtype=object), party="left", id="id")

@@ -122,8 +122,8 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
     for values, words in [
         ([1.28], "beyond 8 bits"),
         ([-1.29], "beyond 8 bits"),
-        ([float("nan")], "is no number"),
-        ([None], "is no number"),
+        ([float("nan")], r"^x\[0\] is missing"),
+        ([None], r"^x\[0\] is missing"),
         (["1"], "is no number"),
         ([1, 1, 1], "takes 2"),
     ]:

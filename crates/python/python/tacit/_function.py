@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import keyword
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ._table import Table
 from ._tacit import Function as Native
-from .errors import InputError, UsageError
+from .errors import InputError, ProgramWarning, UsageError
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,9 @@ class Function:
         self.outputs = [Port(*row) for row in native.outputs]
         self.parties = native.parties
         """The names of the two parties; the first garbles."""
+        for text, place in native.warnings:
+            # At the line that asks for the function: behind this one and `tacit.function`.
+            warnings.warn(ProgramWarning(text, place), stacklevel=3)
         self.__doc__ = _description(self)
         self.eval = _evaluation(self)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from html import escape
 from types import TracebackType
 from typing import Any
 
-from . import _progress, _tacit
+from . import _columns, _progress, _tacit
 from ._function import Function
 from ._table import Table
 from ._tacit import Identity
@@ -58,16 +59,22 @@ class Outcome(Mapping[str, Any]):
         return f"{self.protocol}, secure against {self.security} parties{bits}{alone}"
 
     def __repr__(self) -> str:
-        results = "".join(f"{name} = {value!r}\n" for name, value in self.items())
-        return f"{results}({self._secure()})"
+        gaps = ["\n" if isinstance(value, Table) else " " for value in self.values()]
+        results = [f"{name} ={gap}{value!r}\n" for gap, (name, value) in zip(gaps, self.items())]
+        return f"{''.join(results)}({self._secure()})"
 
     def _repr_html_(self) -> str:
-        shown = {name: repr(value) for name, value in self.items()}
+        tables = [
+            f"<p>{escape(name)}</p>{value._repr_html_()}"
+            for name, value in self.items()
+            if isinstance(value, Table)
+        ]
+        shown = {name: repr(value) for name, value in self.items() if not isinstance(value, Table)}
         rows = [
             {"result": name, "value": text[:LONGEST_SHOWN] + "…" * (len(text) > LONGEST_SHOWN)}
             for name, text in shown.items()
         ]
-        return Table(rows, self._secure())._repr_html_()
+        return "".join(tables) + Table(rows, self._secure())._repr_html_()
 
 
 class Session:
@@ -108,7 +115,7 @@ class Session:
         execution is in stock and else `authenticated`, and anything else takes `direct`.
         `timeout` bounds the whole run, in seconds.
         """
-        given = {**_columns(function, inputs), **values}
+        given = {**_inputs(function, inputs), **values}
         with _progress.listener(progress) as hears:
             terms: _tacit.Terms = {
                 "role": function._role(given, role),
@@ -257,10 +264,12 @@ def identity_of(identity: Identity | Path) -> Identity:
     return identity if isinstance(identity, Identity) else Identity.load(identity)
 
 
-def _columns(function: Function, inputs: Any) -> dict[str, Any]:
+def _inputs(function: Function, inputs: Any) -> dict[str, Any]:
     """The inputs of a dict, or those of the columns of a DataFrame that the function has."""
     if inputs is None:
         return {}
     if isinstance(inputs, Mapping):
         return dict(inputs)
-    return {port.name: inputs[port.name] for port in function.inputs if port.name in inputs.columns}
+    names = _columns.names(inputs)
+    ports = (port.name for port in function.inputs if port.name in names)
+    return {name: _columns.column(inputs, name) for name in ports}

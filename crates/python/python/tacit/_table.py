@@ -6,9 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, overload
 
+from arro3.core import Array, DataType
+from arro3.core import Table as ArrowTable
+
+from .errors import InputError
+
+MOST_SHOWN = 20
+"""Rows of a result that are shown."""
+
 
 class Table(Sequence[Mapping[str, Any]]):
-    """Rows with the same keys; `pandas.DataFrame(list(table))` makes a frame of it."""
+    """Rows with the same keys, as dicts; `table["name"]` is a column. `pandas.DataFrame(table)`
+    makes a frame of it."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]], note: str = "") -> None:
         self._rows = [dict(row) for row in rows]
@@ -18,8 +27,10 @@ class Table(Sequence[Mapping[str, Any]]):
     def __getitem__(self, at: int) -> Mapping[str, Any]: ...
     @overload
     def __getitem__(self, at: slice) -> Sequence[Mapping[str, Any]]: ...
-    def __getitem__(self, at: int | slice) -> Any:
-        return self._rows[at]
+    @overload
+    def __getitem__(self, at: str) -> list[Any]: ...
+    def __getitem__(self, at: int | slice | str) -> Any:
+        return [row[at] for row in self._rows] if isinstance(at, str) else self._rows[at]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -49,6 +60,42 @@ class Table(Sequence[Mapping[str, Any]]):
         rows = "".join(row(cells, "td") for cells in body)
         note = f"<p>{escape(self._note)}</p>" * bool(self._note)
         return f"<table><thead>{row(head, 'th')}</thead><tbody>{rows}</tbody></table>{note}"
+
+
+class Rows(Table):
+    """The rows of a table that a run gives: a sequence of dicts, and a table of Arrow, so that
+    `polars.DataFrame`, `pyarrow.table` and `pandas.DataFrame.from_arrow` make theirs of it."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]], types: Mapping[str, str | None]) -> None:
+        more = len(rows) - MOST_SHOWN
+        super().__init__(rows, f"and {more:,} more rows" if more > 0 else "")
+        self._types = types
+
+    def __arrow_c_schema__(self) -> object:
+        return self._arrow().__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._arrow().__arrow_c_stream__(requested_schema)
+
+    def _arrow(self) -> ArrowTable:
+        columns: dict[str, Any] = {}
+        for name, type in self._types.items():
+            if type is None:
+                raise InputError(f"{name} has lists or structs; take it from the rows")
+            column = [str(v) for v in self[name]] if type == "string" else self[name]
+            columns[name] = Array(column, type=getattr(DataType, type)())
+        return ArrowTable.from_pydict(columns)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _cells(self) -> list[list[str]]:
+        rows = self._rows[:MOST_SHOWN]
+        return [list(self._types)] + [[str(row[name]) for name in self._types] for row in rows]
 
 
 def shown(name: str, value: object) -> str:

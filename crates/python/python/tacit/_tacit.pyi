@@ -33,6 +33,7 @@ class Ran(TypedDict):
 class Function:
     name: str
     documentation: str
+    warnings: list[tuple[str, dict[str, Any]]]
     digest: str
     and_gates: int
     inputs: list[tuple[str, str, str]]

@@ -29,6 +29,16 @@ class ProgramError(InputError):
         """Each error's `file`, `line`, `column`, `message`, `label` and `help`."""
 
 
+class ProgramWarning(UserWarning):
+    """A program is right and may do something else than it seems to, such as a sum that wraps. The
+    message shows where, with the lines of the source."""
+
+    def __init__(self, message: str, place: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.place = place
+        """Its `file`, `line`, `column`, `message`, `label` and `help`."""
+
+
 class PeerMisbehaved(TacitError):
     """The other party sent what no honest party sends."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+from .. import _columns
 from .._function import Function, function
 from .._session import Outcome
 from .._table import Table
@@ -24,7 +25,7 @@ class Job:
         public: Mapping[str, Any] | None = None,
         budget: Budget | None = None,
     ) -> None:
-        self.program = (files(__package__) / f"{name}.tacit").read_text()
+        self.program = (files("tacit.jobs") / f"{name}.tacit").read_text()
         """The source, which both parties can read before they agree."""
         self.function: Function = function(self.program, public=public, **params)
         self.budget = budget
@@ -46,14 +47,16 @@ class Job:
         return party
 
     def _column(self, frame: Any, name: str) -> list[Any]:
-        try:
-            column = frame[name]
-        except Exception:
-            raise InputError(f"the frame has no column {name!r}") from None
-        for method in ("tolist", "to_list"):
-            if hasattr(column, method):
-                return list(getattr(column, method)())
-        return list(column)
+        found = _columns.column(frame, name)
+        if found is None:
+            raise InputError(
+                f"the frame has no column {name!r}; it has {', '.join(_columns.names(frame))}"
+            )
+        listed = _columns.values(found)
+        return [
+            _columns.present(f"{name}[{row}]", value)
+            for row, value in enumerate(found if listed is None else listed)
+        ]
 
     def _numbers(self, values: Iterable[Any], name: str, decimals: int) -> list[int]:
         """The values, of which `name` is for messages, times 10 to `decimals`, as integers."""

@@ -1,0 +1,188 @@
+"""Columns and tables of other packages, by Arrow's C data interface."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import arro3.core as arro3
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import tacit
+from tacit.errors import InputError
+
+from conftest import Parties
+
+COLUMN = """
+parties alice, bob;
+main(x: [{0}; 3] of alice, y: {0} of bob) -> (x: [{0}; 3] to both) {{ x }}
+"""
+
+TABLE = """
+parties alice, bob;
+struct Row { id: u16, name: text<20>, at: fixed<8, 8>, huge: i100, key: bytes<2>, new: bool }
+main(rows: [Row; ..4] of alice, y: bool of bob) -> (rows: [Row; ..4] to both) { rows }
+"""
+
+ROWS: list[dict[str, Any]] = [
+    {"id": 7, "name": "añ", "at": -1.5, "huge": -(2**99), "key": b"ab", "new": True},
+    {"id": 65, "name": "longer than twelve", "at": 0.25, "huge": 1, "key": b"\0\1", "new": False},
+]
+
+COLUMNS: list[Callable[[list[Any]], Any]] = [
+    pd.Series,
+    pl.Series,
+    pa.array,
+    lambda values: pa.chunked_array([values[:1], values[1:]]),
+    lambda values: pa.array(values).dictionary_encode(),
+    lambda values: arro3.Array(pa.array(values)),
+]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize(
+    ("type", "values"),
+    [
+        ("bool", [True, False, True]),
+        ("u64", [0, 2**53 + 1, 2**63 - 1]),
+        ("i9", [-256, 0, 255]),
+        ("fixed<10, 6>", [-512.0, -0.015625, 511.984375]),
+        ("text<20>", ["", "é", "longer than twelve"]),
+        ("bytes<2>", [b"ab", b"\0\0", b"\xff\1"]),
+    ],
+)
+def test_a_column_of_any_package_is_an_input(
+    column: Callable[[list[Any]], Any], type: str, values: list[Any]
+) -> None:
+    function = tacit.function(COLUMN.format(type))
+    assert list(function.eval(column(values), values[0])) == values
+
+
+@pytest.fixture(params=["with PyArrow", "without"])
+def pyarrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pandas has Arrow's interface where PyArrow is installed."""
+    if request.param == "without":
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        with pytest.raises(ImportError):
+            getattr(pd.Series([1]), "__arrow_c_stream__")()
+
+
+@pytest.mark.usefixtures("pyarrow")
+def test_a_column_of_pandas_needs_no_pyarrow() -> None:
+    u8 = tacit.function(COLUMN.format("u8"))
+    for dtype in ("int64", "Int64", "uint8", "category", object):
+        assert u8.eval(pd.Series([1, 2, 3], dtype=dtype), 0).tolist() == [1, 2, 3]
+    for missing in (pd.Series([1, None, 3]), pd.Series([1, None, 3], dtype="Int64")):
+        with pytest.raises(InputError, match=r"^x\[1\] is (missing|no number)"):
+            u8.eval(missing, 0)
+    text = tacit.function(COLUMN.format("text<4>"))
+    with pytest.raises(InputError, match=r"^x\[2\] is (missing|no number)"):
+        text.eval(pd.Series(["a", "b", None]), "")
+    huge = tacit.function(COLUMN.format("i100"))
+    assert huge.eval(pd.Series([2**98, 1, -(2**99)]), 0) == [2**98, 1, -(2**99)]
+    with pytest.raises(InputError, match=r"^x\[0\] has the class (datetime|Timestamp)"):
+        u8.eval(pd.Series(pd.date_range("2020-01-01", periods=3)), 0)
+
+
+def test_floats_are_rounded_as_others_are() -> None:
+    """To the nearest, ties to even, from single and half precision as well."""
+    function = tacit.function(COLUMN.format("fixed<10, 2>"))
+    given = [0.125, 0.375, -0.125]
+    for column in (
+        pl.Series(given),
+        pl.Series(given, dtype=pl.Float32),
+        pa.array(np.array(given, dtype="float16")),
+        pl.Series([Decimal(str(value)) for value in given]),
+    ):
+        assert function.eval(column, 0).tolist() == [0.0, 0.5, 0.0]
+    with pytest.raises(InputError, match=r"^x\[2\] is no number"):
+        function.eval(pl.Series([0.0, 1.0, float("inf")]), 0)
+
+
+def frames() -> list[Any]:
+    data = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+    data["extra"] = [datetime.date(2020, 1, 1)] * 2
+    narrow = {**data, "huge": pa.array(data["huge"], pa.decimal128(38, 0))}
+    table = pa.table(narrow)
+    return [
+        pd.DataFrame(data),
+        pl.DataFrame({**data, "huge": pl.Series(data["huge"], dtype=pl.Decimal(38, 0))}),
+        table,
+        table.to_batches()[0],
+        arro3.Table.from_arrow(table),
+        pl.DataFrame(table).select(pl.struct(pl.all())).to_series(),
+        data,
+        ROWS,
+    ]
+
+
+@pytest.mark.parametrize("number", range(len(frames())))
+def test_a_table_of_any_package_is_an_input(number: int) -> None:
+    assert tacit.function(TABLE).eval(frames()[number], False) == ROWS
+
+
+def test_a_missing_value_is_named_by_row_and_column() -> None:
+    function = tacit.function(TABLE)
+    names: list[str | None] = ["a", None]
+    data = {**{name: [row[name] for row in ROWS] for name in ROWS[0]}, "name": names}
+    data["huge"] = [1, 2]
+    for frame in (pd.DataFrame(data), pl.DataFrame(data), pa.table(data), data):
+        with pytest.raises(InputError, match=r"^rows\[1\].name is missing; fill it, or leave"):
+            function.eval(frame, False)
+    job = tacit.jobs.intersection(rows=4)
+    session: Any = None
+    for frame in (pl.DataFrame(data), pd.DataFrame(data)):
+        with pytest.raises(InputError, match=r"^name\[1\] is missing"):
+            job.run(session, frame, party="left", id="name")
+    with pytest.raises(InputError, match="no column 'ids'; it has id, name, at"):
+        job.run(session, pl.DataFrame(data), party="left", id="ids")
+
+
+def test_a_result_is_a_table_of_any_package(parties: Parties) -> None:
+    function = tacit.function(TABLE)
+    alice, bob = parties.meet(
+        lambda session: session.run(function, rows=ROWS)["rows"],
+        lambda session: session.run(function, y=True)["rows"],
+    )
+    assert alice == bob == ROWS
+    assert bob["name"] == [row["name"] for row in ROWS]
+    polars = pl.DataFrame(pa.table(bob))
+    types = [pl.UInt16, pl.String, pl.Float64, pl.String, pl.Binary, pl.Boolean]
+    assert polars.dtypes == types
+    expected = [{**row, "huge": str(row["huge"])} for row in ROWS]
+    assert polars.to_dicts() == pa.table(bob).to_pylist() == expected
+    pandas = getattr(pd.DataFrame, "from_arrow")(bob)
+    assert pandas["id"].tolist() == [7, 65]
+    assert pd.DataFrame(bob)["huge"].tolist() == [-(2**99), 1]
+    # What a run gives, another takes.
+    assert function.eval(bob, False) == ROWS
+
+
+def test_an_empty_table_keeps_its_columns() -> None:
+    rows = tacit.function(TABLE).eval([], False)
+    assert rows == [] and pa.table(rows).column_names == list(ROWS[0])
+    assert repr(rows) == "id  name  at  huge  key  new"
+
+
+def test_a_long_table_is_shown_in_part() -> None:
+    function = tacit.function(
+        """
+        parties alice, bob;
+        struct Row { id: u16, pair: (u8, u8) }
+        main(a: u8 of alice, b: u8 of bob) -> (rows: [Row; 1000] to both) {
+            [for i in 0..1000 { Row { id: i, pair: (a, b) } }]
+        }
+        """
+    )
+    rows = function.eval(1, 2)
+    assert repr(rows).endswith("(1, 2)\nand 980 more rows") and len(repr(rows)) < 1000
+    assert "and 980 more rows" in rows._repr_html_()
+    with pytest.raises(InputError, match="pair has lists or structs"):
+        pa.table(rows)
+    assert pd.DataFrame(rows)["pair"].tolist() == [(1, 2)] * 1000
