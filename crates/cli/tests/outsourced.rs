@@ -174,6 +174,64 @@ fn a_run_of_three_without_state() {
     assert_eq!(evaluator.json()["cloud"], parties.fingerprints[1].as_str());
 }
 
+/// Each knows the others as pairings write them into its `tacit.toml`.
+#[test]
+fn three_parties_who_have_paired_run_by_names() {
+    let parties = Parties::new();
+    let peer = |name: &str, who: usize, place: &str, address: &str| {
+        let fingerprint = &parties.fingerprints[who];
+        format!("[peers.{name}]\nfingerprint = \"{fingerprint}\"\n{place} = \"{address}\"\n")
+    };
+    let start = |role: &str, who: usize, peers: &[String], names: &[&str], input: &[&str]| {
+        let text = format!("identity = \"{}\"\n\n{}", KEYS[who], peers.concat());
+        std::fs::write(parties.path().join(format!("{role}.toml")), text).expect("a file");
+        let file = format!("{role}.toml");
+        let common = [
+            &["run", "millionaires", "--param", "bits=8", "--copies", "1"][..],
+            &[
+                "--protocol",
+                "outsourced",
+                "--config",
+                &file,
+                "--role",
+                role,
+            ],
+            names,
+            input,
+        ];
+        process::start(parties.path(), &common.concat(), "")
+    };
+    let any = "127.0.0.1:0";
+    let names = ["--cloud", "cloud", "--evaluator", "phone"];
+    let of_generator = |cloud: &str, phone: &str| {
+        let peers = [
+            peer("cloud", 1, "listen", cloud),
+            peer("phone", 2, "listen", phone),
+        ];
+        start("generator", 0, &peers, &names, &["--input", "a=9"])
+    };
+    let two = of_generator("127.0.0.1:7000", "127.0.0.1:7001").end();
+    two.failed(2, &["127.0.0.1:7000 and 127.0.0.1:7001", "--listen"]);
+    let mut generator = of_generator(any, any);
+    let at = generator.line_after("listening on ");
+    let peers = [
+        peer("gen", 0, "address", &at),
+        peer("phone", 2, "listen", any),
+    ];
+    let names = ["--generator", "gen", "--evaluator", "phone"];
+    let mut cloud = start("cloud", 1, &peers, &names, &[]);
+    let cloud_at = cloud.line_after("listening on ");
+    let peers = [
+        peer("gen", 0, "address", &at),
+        peer("cloud", 1, "address", &cloud_at),
+    ];
+    let names = ["--generator", "gen", "--cloud", "cloud"];
+    let phone = start("evaluator", 2, &peers, &names, &["--input", "b=8"]).end();
+    assert!(phone.succeeded().contains("a_is_richer = 1"), "{phone:?}");
+    assert!(generator.end().succeeded().contains("a_is_richer = 1"));
+    cloud.end().succeeded();
+}
+
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn what_is_missing_is_said_before_anyone_is_met() {

@@ -1,5 +1,6 @@
 //! How one of three parties meets the two others.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -73,11 +74,6 @@ impl Meeting {
         }
         let addresses = others.map(|(other, _)| address(args, config, role, other));
         let [first, second] = addresses;
-        if role != Evaluator && args.meet.listen.is_none() {
-            return Err(Failure::Usage(format!(
-                "the {role} is connected to; give --listen HOST:PORT"
-            )));
-        }
         let mut settings = Settings::default();
         let connect = args.meet.timeout.or(config.timeouts.connect);
         settings.connect_timeout = connect.unwrap_or(CONNECT_TIMEOUT);
@@ -86,7 +82,7 @@ impl Meeting {
             identity,
             others,
             addresses: [first?, second?],
-            listen: args.meet.listen.clone(),
+            listen: listen(args, config, role)?,
             settings,
         })
     }
@@ -114,7 +110,7 @@ impl Meeting {
                 let hint = party::hint_later(format!(
                     "still waiting: the {other} may have ended with an error, or listens at \
                      another address, which --{other}-at HOST:PORT gives. It listens at one \
-                     address for both other parties; addresses of its pairings are not used"
+                     address for both other parties"
                 ));
                 let session = Session::connect(address, identity, who, settings);
                 drop(hint);
@@ -152,8 +148,50 @@ fn named(given: &OutsourcedArgs, other: OutsourcedRole) -> Option<&str> {
     }
 }
 
-/// Where `other` listens, if the party in `role` connects to it: the generator is connected to by
-/// both others, the cloud by the evaluator.
+/// Whether the party in `role` connects to `other`: the generator is connected to by both others,
+/// the cloud by the evaluator.
+fn connects(role: OutsourcedRole, other: OutsourcedRole) -> bool {
+    use OutsourcedRole::{Cloud, Evaluator, Generator};
+    matches!(
+        (role, other),
+        (Cloud | Evaluator, Generator) | (Evaluator, Cloud)
+    )
+}
+
+/// Where this party listens for those that connect to it: as it is told, or as it listens for two
+/// parties' runs with them.
+fn listen(
+    args: &RunArgs,
+    config: &Config,
+    role: OutsourcedRole,
+) -> Result<Option<String>, Failure> {
+    use OutsourcedRole::{Cloud, Evaluator};
+    if role == Evaluator || args.meet.listen.is_some() {
+        return Ok(args.meet.listen.clone());
+    }
+    let configured = [Cloud, Evaluator]
+        .into_iter()
+        .filter(|&other| connects(other, role))
+        .filter_map(|other| config.peers.get(named(&args.outsourced, other)?))
+        .filter_map(|peer| peer.listen.clone());
+    let configured: BTreeSet<String> = configured.collect();
+    if configured.len() > 1 {
+        let all: Vec<_> = configured.into_iter().collect();
+        return Err(Failure::Usage(format!(
+            "the {role} listens at one address for both others, and [peers] has {}; give \
+             --listen HOST:PORT, and the others --{role}-at with it",
+            all.join(" and ")
+        )));
+    }
+    let only = configured.into_iter().next();
+    only.map(Some).ok_or_else(|| {
+        Failure::Usage(format!(
+            "the {role} is connected to; give --listen HOST:PORT"
+        ))
+    })
+}
+
+/// Where `other` listens, if the party in `role` connects to it.
 fn address(
     args: &RunArgs,
     config: &Config,
@@ -161,7 +199,7 @@ fn address(
     other: OutsourcedRole,
 ) -> Result<Option<String>, Failure> {
     use OutsourcedRole::{Cloud, Evaluator, Generator};
-    if other != Generator && (role, other) != (Evaluator, Cloud) {
+    if !connects(role, other) {
         return Ok(None);
     }
     let given = &args.outsourced;
