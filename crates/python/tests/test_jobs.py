@@ -99,8 +99,20 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
     ]:
         with pytest.raises(InputError, match=words):
             job.run(session, pd.DataFrame({"id": ids}, dtype=object), party="left", id="id")
-    with pytest.raises(InputError, match="no column 'ids'"):
+    with pytest.raises(InputError, match="no column id='ids'"):
         job.run(session, pd.DataFrame({"id": [1]}), party="left", id="ids")
+    few = tacit.jobs.group_sums(["N", "S"], rows=2)
+    for table, words in [(pd.DataFrame({"id": [1]}), "column amount=''"), ("x.csv", "DataFrame")]:
+        with pytest.raises(InputError, match=words):
+            few.run(session, table, party="right", id="id")
+    for amount in (12.5, -1, "12"):
+        bought = pd.DataFrame({"id": [1], "spent": [amount]})
+        with pytest.raises(InputError, match=r"spent\[0\] is .*; give cents"):
+            job.run(session, bought, party="right", id="id", amount="spent")
+    with pytest.raises(UsageError, match="a list of the groups"):
+        tacit.jobs.group_sums("North")
+    with pytest.raises(InputError, match="tacit.Identity.open"):
+        tacit.connect("127.0.0.1:1", identity="nobody.key", peer="tacit:")
     with pytest.raises(UsageError, match="'left' or 'right'"):
         job.run(session, pd.DataFrame({"id": [1]}), party="alice", id="id")
     with pytest.raises(InputError, match="none of"):

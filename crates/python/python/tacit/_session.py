@@ -12,6 +12,7 @@ from . import _columns, _progress, _tacit
 from ._function import Function
 from ._table import Table
 from ._tacit import Identity
+from .errors import InputError
 
 Path = str | os.PathLike[str]
 
@@ -261,7 +262,15 @@ def meeting(
 
 def identity_of(identity: Identity | Path) -> Identity:
     """The identity, read from its file where it is named by one."""
-    return identity if isinstance(identity, Identity) else Identity.load(identity)
+    if isinstance(identity, Identity):
+        return identity
+    if not os.path.exists(identity):
+        raise InputError(
+            f"there is no identity file {os.fspath(identity)!r}; make one by "
+            f"tacit.Identity.open({os.fspath(identity)!r}), and give its fingerprint to the other "
+            "party"
+        )
+    return Identity.load(identity)
 
 
 def _inputs(function: Function, inputs: Any) -> dict[str, Any]:

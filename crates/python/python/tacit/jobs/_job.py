@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
@@ -46,12 +47,20 @@ class Job:
             raise UsageError(f"party is {party!r}; give {known}")
         return party
 
-    def _column(self, frame: Any, name: str) -> list[Any]:
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+    def _column(self, frame: Any, name: str, argument: str) -> list[Any]:
+        """The values of the column that `argument` of `run` names."""
         found = _columns.column(frame, name)
         if found is None:
-            raise InputError(
-                f"the frame has no column {name!r}; it has {', '.join(_columns.names(frame))}"
-            )
+            try:
+                known = ", ".join(_columns.names(frame))
+            except Exception:
+                raise InputError(
+                    f"{type(frame).__name__} has no columns; give a DataFrame or a dict of columns"
+                ) from None
+            raise InputError(f"the frame has no column {argument}={name!r}; it has {known}")
         listed = _columns.values(found)
         return [
             _columns.present(f"{name}[{row}]", value)
@@ -70,6 +79,18 @@ class Job:
                 )
         return numbers
 
+    def _amounts(self, frame: Any, name: str) -> list[int]:
+        """Amounts, which are whole and not negative."""
+        amounts = self._column(frame, name, "amount")
+        for row, amount in enumerate(amounts):
+            is_number = isinstance(amount, (int, float, Decimal))
+            if not is_number or amount < 0 or amount % 1 != 0:
+                raise InputError(
+                    f"{name}[{row}] is {amount!r}, and amounts are whole numbers from 0; give "
+                    f"cents in place of euros, such as (frame[{name!r}] * 100).round()"
+                )
+        return [int(amount) for amount in amounts]
+
     def _fits(self, rows: Sequence[Any], name: str) -> None:
         if len(rows) > self._params["ROWS"]:
             raise InputError(
@@ -80,7 +101,7 @@ class Job:
     def _ids(self, frame: Any, name: str, *, distinct: bool) -> list[int]:
         """Ids as numbers above 0: an integer plus one, or the bytes of a text behind a 1."""
         bits = self._params["ID_BITS"]
-        ids = [_number(name, id) for id in self._column(frame, name)]
+        ids = [_number(name, id) for id in self._column(frame, name, "id")]
         widest = max(ids, default=0).bit_length()
         if widest > bits:
             raise InputError(

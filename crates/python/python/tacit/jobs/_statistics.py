@@ -28,7 +28,7 @@ class _OfColumn(Job):
         self._decimals = decimals
 
     def _values(self, frame: Any, column: str) -> list[int]:
-        values = self._column(frame, column)
+        values = self._column(frame, column, "column")
         self._fits(values, column)
         return self._numbers(values, column, self._decimals)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._session import Session
-from ..errors import InputError
+from ..errors import InputError, UsageError
 from ._job import Job, Result, sound
 from ._noise import Noise, Noised, plan
 
@@ -33,7 +33,7 @@ class Intersection(Job):
         ids = self._ids(frame, id, distinct=True)
         inputs: dict[str, Any] = {"ids": ids}
         if self._party(party) == "right":
-            amounts = self._column(frame, amount) if amount else [0] * len(ids)
+            amounts = self._amounts(frame, amount) if amount else [0] * len(ids)
             inputs = {"rows": {"id": ids, "amount": amounts}}
         outcome = sound(session.run(self.function, inputs, **options))
         few = self.budget is None and outcome["count"] < self._params["AT_LEAST"]
@@ -51,6 +51,8 @@ class GroupSums(Job):
         at_least: int | None,
         noise: Noise | None,
     ) -> None:
+        if isinstance(groups, str):
+            raise UsageError(f"groups is {groups!r}; give a list of the groups' names")
         most = _greatest(params["AMOUNT_BITS"])
         noised = {
             "counts": Noised(sensitivity=1, values=len(groups)),
@@ -85,13 +87,13 @@ class GroupSums(Job):
         ids = self._ids(frame, id, distinct=once)
         if party == "left":
             codes = {name: code for code, name in enumerate(self.groups)}
-            names = self._column(frame, group)
+            names = self._column(frame, group, "group")
             unknown = [name for name in names if name not in codes]
             if unknown:
                 raise InputError(f"{group} has {unknown[0]!r}, which is none of {self.groups}")
             inputs = {"members": {"id": ids, "group": [codes[name] for name in names]}}
         else:
-            inputs = {"amounts": {"id": ids, "amount": self._column(frame, amount)}}
+            inputs = {"amounts": {"id": ids, "amount": self._amounts(frame, amount)}}
         outcome = sound(session.run(self.function, inputs, **options))
 
         def by_group(name: str) -> dict[str, int | None]:
