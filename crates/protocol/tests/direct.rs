@@ -1,7 +1,7 @@
 //! `direct` message by message: frames of other lengths than the garbler's are refused, no step
 //! works for long, and input bits come in as many messages as it takes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use rand_core::UnwrapErr;
 use tacit_circuit::{Function, FunctionBuilder, Recipient, Role, library};
@@ -87,14 +87,17 @@ fn plain(function: &Function) -> Vec<bool> {
 /// the first. Returns the frames.
 fn tables_of((garbler, evaluator): &mut Parties<'_>) -> Vec<Vec<u8>> {
     let (mut message, mut frames) = (Vec::new(), Vec::new());
+    let (mut choices, mut sent) = (Vec::new(), VecDeque::new());
+    // The choices wait for nothing.
+    while evaluator.next(&mut choices).unwrap() == Action::Send(Kind::CotExtension) {
+        sent.push_back(choices.clone());
+    }
     loop {
         match garbler.next(&mut message).unwrap() {
             Action::Send(Kind::GarblingStart) => evaluator.receive(&message).unwrap(),
             Action::Send(Kind::Tables) => frames.push(message.clone()),
             Action::Receive { kind, .. } if kind == Kind::CotExtension => {
-                let mut choices = Vec::new();
-                let action = evaluator.next(&mut choices).unwrap();
-                assert_eq!(action, Action::Send(kind));
+                let choices = sent.pop_front().expect("as many as are taken");
                 garbler.receive(&choices).unwrap();
             }
             Action::Continue => {}
@@ -310,8 +313,8 @@ fn many_input_bits_come_in_several_messages() {
 fn lengths_of_choices(extension: Extension, function: &Function) -> Vec<usize> {
     let (mut garbler, mut evaluator) = parties_by(extension, function);
     let (mut message, mut lengths) = (Vec::new(), Vec::new());
-    garbler.next(&mut message).unwrap();
-    evaluator.receive(&message).unwrap();
+    let mut start = Vec::new();
+    garbler.next(&mut start).unwrap();
     while lengths.len() < 3 {
         let kind = Kind::CotExtension;
         assert_eq!(evaluator.next(&mut message), Ok(Action::Send(kind)));
@@ -321,6 +324,7 @@ fn lengths_of_choices(extension: Extension, function: &Function) -> Vec<usize> {
         garbler.receive(&message).unwrap();
         lengths.push(message.len());
     }
+    evaluator.receive(&start).unwrap();
     run_in_memory(&mut garbler, &mut evaluator).unwrap();
     let expected = plain(function);
     assert_eq!(*garbler.finish().unwrap().0, expected);

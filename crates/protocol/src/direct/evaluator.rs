@@ -25,8 +25,8 @@ pub struct Evaluating<'f, S: Scheme> {
 }
 
 enum State<'f, S: Scheme> {
-    AwaitingStart(Opening<'f, S>),
     Choosing(Choosing<'f, S>),
+    AwaitingStart(Choosing<'f, S>),
     Working(Box<Streaming<'f, S>>),
     AwaitingTables(Box<Streaming<'f, S>>),
     AwaitingDecoding(Box<Evaluated<'f, S>>),
@@ -35,19 +35,12 @@ enum State<'f, S: Scheme> {
     Spent,
 }
 
-/// Before the garbler's start point is known.
-struct Opening<'f, S: Scheme> {
+/// Before the garbler's start point is known: the choices wait for nothing.
+struct Choosing<'f, S: Scheme> {
     function: &'f Function,
     scheme: S,
     inputs: Zeroizing<Vec<bool>>,
     ot: EvaluatorOt,
-}
-
-/// With the start point, before the choices have left.
-struct Choosing<'f, S: Scheme> {
-    opening: Opening<'f, S>,
-    start: Block,
-    label_seed: Block,
     /// The label of each OT, of which `chosen` are there.
     received: Zeroizing<Vec<Block>>,
     chosen: usize,
@@ -117,12 +110,16 @@ impl<'f, S: Scheme> Evaluating<'f, S> {
             ));
         }
         let inputs = Zeroizing::new(inputs.to_vec());
-        let state = State::AwaitingStart(Opening {
+        let choosing = Choosing {
+            received: Zeroizing::new(vec![Block::ZERO; inputs.len()]),
+            chosen: 0,
+            first: ot.next_index(),
             function,
             scheme,
             inputs,
             ot,
-        });
+        };
+        let state = choosing.chosen();
         let max_frame_bytes = max_frame_bytes(scheme, function);
         Ok(Self {
             function,
@@ -144,23 +141,6 @@ impl<'f, S: Scheme> Evaluating<'f, S> {
             State::Done(ot, outputs) => Ok((outputs, ot)),
             _ => Err(Error::ApiMisuse("a run is finished when it is done")),
         }
-    }
-
-    fn start(&self, opening: Opening<'f, S>, payload: &[u8]) -> Result<State<'f, S>, Error> {
-        let bytes: [u8; 2 * Block::BYTES] = array(Kind::GarblingStart, payload)?;
-        let (start, label_seed) = bytes.split_at(Block::BYTES);
-        let block = |bytes| Ok::<_, Error>(Block::from_bytes(array(Kind::GarblingStart, bytes)?));
-        let (start, label_seed) = (block(start)?, block(label_seed)?);
-        let received = vec![Block::ZERO; opening.inputs.len()];
-        Choosing {
-            start,
-            label_seed,
-            received: Zeroizing::new(received),
-            chosen: 0,
-            first: opening.ot.next_index(),
-            opening,
-        }
-        .chosen()
     }
 
     /// Uses `tables`, which are the frame received or its rest; the state after it.
@@ -213,38 +193,44 @@ impl<'f, S: Scheme> Evaluating<'f, S> {
 }
 
 impl<'f, S: Scheme> Choosing<'f, S> {
-    /// Writes the message that extends the next OTs; goes on choosing, or to the tables.
+    /// Writes the message that extends the next OTs; goes on choosing, or waits for the start.
     fn choose(mut self, message: &mut Vec<u8>) -> Result<State<'f, S>, Error> {
         let end = self.received.len().min(self.chosen + EXTENSION_OTS);
         let now = self.chosen..end;
-        let Opening { inputs, ot, .. } = &mut self.opening;
-        ot.extend(&inputs[now.clone()], &mut self.received[now], message)?;
+        let received = &mut self.received[now.clone()];
+        self.ot.extend(&self.inputs[now], received, message)?;
         self.chosen = end;
-        self.chosen()
+        Ok(self.chosen())
     }
 
-    /// What comes next: more choices, or the tables.
-    fn chosen(self) -> Result<State<'f, S>, Error> {
-        Ok(if self.chosen < self.received.len() {
+    /// What comes next: more choices, or the start.
+    fn chosen(self) -> State<'f, S> {
+        if self.chosen < self.received.len() {
             State::Choosing(self)
         } else {
-            State::Working(self.streaming()?)
-        })
+            State::AwaitingStart(self)
+        }
     }
 
-    /// The input labels: the garbler's from the seed, the evaluator's from its OTs.
-    fn streaming(self) -> Result<Box<Streaming<'f, S>>, Error> {
-        let Opening {
+    /// The input labels, after the garbler's message of its start point: the garbler's from the
+    /// seed, the evaluator's from its OTs.
+    fn streaming(self, payload: &[u8]) -> Result<Box<Streaming<'f, S>>, Error> {
+        let bytes: [u8; 2 * Block::BYTES] = array(Kind::GarblingStart, payload)?;
+        let (start, label_seed) = bytes.split_at(Block::BYTES);
+        let block = |bytes| Ok::<_, Error>(Block::from_bytes(array(Kind::GarblingStart, bytes)?));
+        let (start, label_seed) = (block(start)?, block(label_seed)?);
+        let Self {
             function,
             scheme,
             inputs,
             ot,
-        } = self.opening;
-        let evaluator = scheme.evaluator(self.start);
+            ..
+        } = self;
+        let evaluator = scheme.evaluator(start);
         let mut received = (self.first..)
             .zip(self.received.iter().copied())
             .zip(inputs.iter().copied());
-        let mut labels = Prg::new(self.label_seed);
+        let mut labels = Prg::new(label_seed);
         let values = Values::new(function, |port| {
             Ok::<_, Error>(match function.inputs()[port].owner {
                 Role::Garbler => labels.next_block(),
@@ -378,13 +364,13 @@ impl<S: Scheme> Party for Evaluating<'_, S> {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
         let state = std::mem::replace(&mut self.state, State::Spent);
         let (state, action) = match state {
-            State::AwaitingStart(opening) => {
+            State::AwaitingStart(choosing) => {
                 let max_bytes = 2 * Block::BYTES;
                 let receive = Action::Receive {
                     kind: Kind::GarblingStart,
                     max_bytes,
                 };
-                (State::AwaitingStart(opening), receive)
+                (State::AwaitingStart(choosing), receive)
             }
             State::Choosing(choosing) => {
                 (choosing.choose(message)?, Action::Send(Kind::CotExtension))
@@ -426,7 +412,7 @@ impl<S: Scheme> Party for Evaluating<'_, S> {
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
         self.state = match std::mem::replace(&mut self.state, State::Spent) {
-            State::AwaitingStart(opening) => self.start(opening, payload)?,
+            State::AwaitingStart(choosing) => State::Working(choosing.streaming(payload)?),
             State::AwaitingTables(mut streaming) => {
                 streaming.begin_frame(payload)?;
                 self.use_tables(streaming, payload)?
