@@ -12,7 +12,7 @@
 //! | 8..10 | version of the wire, little-endian |
 //! | 10..42 | nonce |
 //!
-//! `propose` and `accept`, 49 bytes:
+//! A proposal, 49 bytes, with which `propose` and `accept` begin ([`Opening`] is the whole):
 //!
 //! | byte | field |
 //! |---|---|
@@ -25,6 +25,8 @@
 //! | 16..48 | the function's digest |
 //! | 48 | OT extension: k from 1 to 8 for SoftSpoken, 16 for silent |
 
+mod opening;
+
 use core::fmt;
 
 use sha2::{Digest as _, Sha256};
@@ -32,6 +34,8 @@ use tacit_circuit::{Digest, Role};
 use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
+
+pub use opening::{Opening, SpareAgreement, SpareOffer};
 
 use crate::message::{Kind, array, one_byte_enum};
 use crate::{Error, Incompatibility, Misbehaviour};
@@ -42,7 +46,7 @@ pub struct Version(pub u16);
 
 impl Version {
     /// The version that this release speaks.
-    pub const CURRENT: Self = Self(5);
+    pub const CURRENT: Self = Self(6);
 }
 
 impl fmt::Display for Version {
@@ -304,6 +308,15 @@ impl SessionTag {
         RunTag(hash.finalize().into())
     }
 
+    /// The tag of the batch of spare base OTs that a session makes between two roles.
+    #[must_use]
+    pub fn spare_setup(&self, connecting_role: Role, base_ot: BaseOt) -> RunTag {
+        let hash = Sha256::new_with_prefix(b"tacit spare base OTs 1\0")
+            .chain_update(self.0)
+            .chain_update([role_byte(connecting_role), base_ot_byte(base_ot)]);
+        RunTag(hash.finalize().into())
+    }
+
     /// The tag of the base OTs of an epoch of `authenticated`, for OTs that `sender` sends: each
     /// direction has a tag of its own.
     #[must_use]
@@ -357,7 +370,7 @@ impl RunTag {
 mod tests {
     use super::*;
 
-    fn proposal() -> Proposal {
+    pub(super) fn proposal() -> Proposal {
         Proposal {
             protocol: ProtocolId::Direct,
             role: Role::Garbler,

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tacit::{
-    AbortReason, Arrival, CancelHandle, Door, Error, Fingerprint, Identity, Listener, Session,
-    Settings, Stocks,
+    AbortReason, Arrival, CancelHandle, Door, Error, Fingerprint, Identity, KeptOts, Listener,
+    Session, Settings, Stocks,
 };
 
 use crate::event::{Event, Observer};
@@ -51,6 +51,8 @@ pub struct Stopped {
 pub(crate) struct Shared {
     pub(crate) identity: Identity,
     pub(crate) stocks: Option<Stocks>,
+    /// Base OTs of earlier sessions with each peer, in memory.
+    pub(crate) kept_ots: KeptOts,
     pub(crate) metrics: Metrics,
     observer: Arc<dyn Observer>,
     policy: RwLock<Arc<Policy>>,
@@ -146,6 +148,7 @@ impl Service {
         let shared = Arc::new(Shared {
             identity,
             stocks,
+            kept_ots: KeptOts::default(),
             metrics: Metrics::new(),
             observer,
             policy: RwLock::new(Arc::new(policy)),
@@ -197,6 +200,7 @@ impl Service {
             .write()
             .unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
         shared.state().peers.retain(|peer, _| known.contains(peer));
+        shared.kept_ots.retain(&known);
         shared.peers_changed.store(true, Ordering::Release);
         shared.look_at_stock();
         shared.tell(&event);

@@ -49,6 +49,7 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
             return;
         }
     };
+    session.keep_ots(&shared.kept_ots);
     let peer = seat.peer_name.clone();
     shared.tell(&Event::SessionBegan {
         peer: peer.clone(),

@@ -15,7 +15,7 @@ use tacit::{
 };
 use tacit_net::{Channel, tls};
 use tacit_protocol::message::Kind;
-use tacit_protocol::session::Hello;
+use tacit_protocol::session::{Hello, Opening, SpareOffer};
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::results::Dropped;
 use tacit_serve::{Event, Limits, Offer, Outsourced, Peer, Policy, Rate, Server, Service};
@@ -235,11 +235,15 @@ impl Three {
             to,
         };
         let mut channel = self.raw(client, server);
-        let sent = channel.send(Kind::Propose.byte(), &proposal.to_bytes());
+        let opening = Opening {
+            proposal,
+            spare: SpareOffer::None,
+        };
+        let sent = channel.send(Kind::Propose.byte(), &opening.to_bytes());
         sent.expect("room");
         let sent = channel.send(Kind::RunTicket.byte(), &ticket.to_bytes());
         sent.expect("room");
-        let answer = channel.receive(Proposal::BYTES).ok()?;
+        let answer = channel.receive(Opening::BYTES).ok()?;
         Some((answer.kind, answer.payload.to_vec()))
     }
 

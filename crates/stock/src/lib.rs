@@ -74,6 +74,7 @@ mod passed;
 mod policy;
 mod records;
 mod seal;
+mod sets;
 mod stock;
 mod stocks;
 mod storage;
@@ -98,6 +99,7 @@ pub use records::{
     FORMAT_VERSION, MAX_CHAIN_NAME_BYTES, MAX_EPOCH_SECRET_BYTES, MAX_KINDS, MAX_NAME_BYTES,
     MAX_PENDING_LOTS,
 };
+pub use sets::{TakenSet, WhichSet};
 pub use stock::{Limits, Stock};
 pub use stocks::{Meeting, RootKey, Stocks};
 pub use storage::{Entries, Entry, Index, MAX_KEY_BYTES, Storage, StoredFile, UpdateWork};

@@ -40,7 +40,7 @@ pub enum RootKey {
 pub struct Stocks {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) folder: PathBuf,
-    root: Key,
+    pub(crate) root: Key,
     passed: PassedOfStocks,
 }
 
@@ -164,7 +164,7 @@ impl std::fmt::Debug for Stocks {
 }
 
 /// A stock's name in the names of files.
-fn name(digest: &[u8; 32]) -> String {
+pub(crate) fn name(digest: &[u8; 32]) -> String {
     let bytes = digest[..16].iter();
     bytes.map(|byte| format!("{byte:02x}")).collect()
 }
@@ -238,7 +238,10 @@ fn root_key(storage: &dyn Storage, folder: &Path) -> Result<Key, StockError> {
 
 /// Waits until no other process or thread has the lock. Those that take it hold it for
 /// milliseconds.
-fn wait_for_lock(storage: &dyn Storage, file: &Path) -> Result<Box<dyn Send + Sync>, StockError> {
+pub(crate) fn wait_for_lock(
+    storage: &dyn Storage,
+    file: &Path,
+) -> Result<Box<dyn Send + Sync>, StockError> {
     let began = Instant::now();
     loop {
         let lock = storage.try_lock(file);

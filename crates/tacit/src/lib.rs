@@ -23,6 +23,7 @@
 //! | [`Function`], [`Circuit`], [`library`] | what is computed |
 //! | [`Identity`], [`Fingerprint`] | who the parties are to each other |
 //! | [`Session`], [`Listener`] | an authenticated connection between two of them |
+//! | [`KeptOts`] | base OTs kept for later sessions of the same parties |
 //! | [`Job`], [`Outcome`], [`Cost`] | one run of a function, its results and what it took |
 //! | [`Stocks`], [`Preparation`], [`BatchPreparation`] | what two parties have prepared, and how they prepare more |
 //! | [`OutsourcedJob`], [`KeptChain`] | a run in which a cloud does the evaluator's work, and what it keeps |
@@ -54,7 +55,7 @@ pub use outsourced::{
     ChainId, ChainVersion, MIN_OUTSOURCED_SECURITY_BITS, OutsourcedJob, OutsourcedParameters,
     OutsourcedRole, RunBound, RunTicket,
 };
-pub use session::{Arrival, Door, Listener, PlainListener, Session, Side};
+pub use session::{Arrival, Door, KeptOts, Listener, PlainListener, Session, Side};
 pub use stock::{
     Access, BatchBound, BatchPlan, BatchPreparation, ChainMarks, ChainStatus, ChainSummary,
     ComponentDigest, Damage, EpochId, KeptChain, Preparation, Prepared, PreparedBatch,

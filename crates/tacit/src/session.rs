@@ -1,6 +1,7 @@
 //! Sessions: an authenticated connection between two parties, over which they run functions.
 
 mod doors;
+mod spares;
 mod transfers;
 
 use std::time::Duration;
@@ -13,13 +14,16 @@ use tacit_net::{
 use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::outsourced::{Peer as OutsourcedRole, RunTicket};
-use tacit_protocol::session::{Hello, Proposal, RunTag, SessionTag};
+use tacit_protocol::party::admit;
+use tacit_protocol::session::{Hello, Opening, Proposal, RunTag, SessionTag, SpareOffer};
 
 use crate::driver::{abort, flush, receive, send};
 use crate::stock::OpenedStock;
 use crate::{BaseOt, Error, OtExtension};
 
 pub use doors::{Arrival, Door, Listener, PlainListener};
+pub use spares::KeptOts;
+use spares::Offered;
 use transfers::Transfers;
 pub(crate) use transfers::{CountedEpoch, OtNeed};
 
@@ -38,18 +42,27 @@ pub struct Session {
     channel: Channel,
     side: Side,
     own: Option<Fingerprint>,
-    tag: SessionTag,
+    greeting: Greeting,
     transfers: Transfers,
     runs: u64,
     /// Stocks that both parties have opened in this session.
     stocks: Vec<OpenedStock>,
     /// What the connecting party proposed and the listening one has not answered.
-    asked: Option<Proposal>,
+    asked: Option<Opening>,
     /// Which run of three was asked for.
     ticket: Option<RunTicket>,
     /// What the peer is in a run of three.
     party: Option<OutsourcedRole>,
     spent: bool,
+}
+
+/// How far the greetings have come.
+#[derive(Clone, Copy)]
+enum Greeting {
+    /// This party, which connected, has sent this one, and goes on without waiting for the peer's.
+    Sent(Hello),
+    /// Both have greeted.
+    Both(SessionTag),
 }
 
 /// What a session adds to what is proposed.
@@ -68,7 +81,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Nobody answers in time, somebody else does, or it speaks another version.
+    /// Nobody answers in time, or somebody else does. That it speaks another version, or lets
+    /// nobody in now, its answer to the first run says: nothing is waited for before.
     pub fn connect(
         address: &str,
         identity: &Identity,
@@ -83,7 +97,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Somebody else is at the other end, TLS fails, or the peer speaks another version.
+    /// Somebody else is at the other end, TLS fails, or a peer that connected speaks another
+    /// version.
     pub fn over_transport(
         transport: Transport,
         side: Side,
@@ -102,7 +117,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// The address is not a loopback address, nobody answers, or it speaks another version.
+    /// The address is not a loopback address, or nobody answers.
     pub fn connect_plain(address: &str, settings: &Settings) -> Result<Self, Error> {
         Self::over(plain::connect(address, settings)?, Side::Connecting, None)
     }
@@ -112,18 +127,18 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// The peer speaks another version, or the channel fails.
+    /// A peer that connected speaks another version, or the channel fails.
     pub fn over(
         mut channel: Channel,
         side: Side,
         own: Option<&Fingerprint>,
     ) -> Result<Self, Error> {
         match greet(&mut channel, side, own) {
-            Ok(tag) => Ok(Self {
+            Ok(greeting) => Ok(Self {
                 channel,
                 side,
                 own: own.copied(),
-                tag,
+                greeting,
                 transfers: Transfers::new(),
                 runs: 0,
                 stocks: Vec::new(),
@@ -137,6 +152,16 @@ impl Session {
                 Err(error)
             }
         }
+    }
+
+    /// Waits for the peer's greeting, which a party that connected else hears with the answer to
+    /// its first run: the peer speaks this version, and has let this party in.
+    ///
+    /// # Errors
+    ///
+    /// It does not, or has not; the session is then spent.
+    pub fn greeted(&mut self) -> Result<(), Error> {
+        self.guarded(|session| session.tag().map(drop))
     }
 
     /// Ends the session in good order: what was sent is delivered, and the peer told that no more
@@ -203,7 +228,7 @@ impl Session {
     ) -> Result<RunTag, Error> {
         let ours = self.wanted(need, wanted);
         let proposed = self.propose(&ours)?;
-        let tag = self.tag.run(&proposed);
+        let tag = self.tag()?.run(&proposed);
         self.transfers.settle(proposed.ot_extension);
         self.runs += 1;
         Ok(tag)
@@ -230,7 +255,10 @@ impl Session {
         ticket: Option<&RunTicket>,
     ) -> Result<(), Error> {
         if self.side == Side::Connecting {
-            let ours = self.wanted(need, wanted);
+            let ours = Opening {
+                proposal: self.wanted(need, wanted),
+                spare: SpareOffer::None,
+            };
             let sent = send(&mut self.channel, Kind::Propose, &ours.to_bytes());
             sent.map_err(|error| over(error, self.runs))?;
             self.asked = Some(ours);
@@ -247,9 +275,7 @@ impl Session {
             return Ok(ticket);
         }
         if self.side == Side::Listening && self.asked.is_none() {
-            let payload = receive(&mut self.channel, Kind::Propose, Proposal::BYTES);
-            let payload = payload.map_err(|error| over(error, self.runs))?;
-            self.asked = Some(Proposal::parse(Kind::Propose, payload)?);
+            self.asked = Some(self.hear_proposal()??);
         }
         let payload = receive(&mut self.channel, Kind::RunTicket, RunTicket::BYTES)?;
         Ok(RunTicket::parse(payload)?)
@@ -269,40 +295,77 @@ impl Session {
         })
     }
 
+    /// The peer's proposal, or why it is none; fails where the peer has left.
+    fn hear_proposal(&mut self) -> Result<Result<Opening, ProtocolError>, Error> {
+        let payload = receive(&mut self.channel, Kind::Propose, Opening::BYTES);
+        let payload = payload.map_err(|error| over(error, self.runs))?;
+        Ok(Opening::parse(Kind::Propose, payload))
+    }
+
     fn propose(&mut self, ours: &Proposal) -> Result<Proposal, Error> {
         match self.side {
-            Side::Connecting => {
-                let sent = match self.asked.take() {
-                    Some(_) => Ok(()),
-                    None => send(&mut self.channel, Kind::Propose, &ours.to_bytes()),
-                };
-                let answered =
-                    sent.and_then(|()| receive(&mut self.channel, Kind::Accept, Proposal::BYTES));
-                let payload = answered.map_err(|error| over(error, self.runs))?;
-                ours.check(&Proposal::parse(Kind::Accept, payload)?)
-                    .map_err(ProtocolError::from)?;
-                Ok(*ours)
-            }
-            Side::Listening => {
-                let theirs = match self.asked.take() {
-                    Some(asked) => Ok(asked),
-                    None => {
-                        let payload = receive(&mut self.channel, Kind::Propose, Proposal::BYTES);
-                        let payload = payload.map_err(|error| over(error, self.runs))?;
-                        Proposal::parse(Kind::Propose, payload)
-                    }
-                };
-                let mut ours = *ours;
-                if let (0, Ok(theirs)) = (self.runs, &theirs) {
-                    ours.ot_extension = self.transfers.answer(theirs.ot_extension);
-                }
-                // Even a refusal says what we wanted, so that both sides can name the difference.
-                send(&mut self.channel, Kind::Accept, &ours.to_bytes())?;
-                let theirs = theirs?;
-                ours.check(&theirs).map_err(ProtocolError::from)?;
-                Ok(theirs)
-            }
+            Side::Connecting => self.ask(ours),
+            Side::Listening => self.answer(ours),
         }
+    }
+
+    fn ask(&mut self, ours: &Proposal) -> Result<Proposal, Error> {
+        let (sent, offered) = match self.asked.take() {
+            Some(_) => (Ok(()), Offered::default()),
+            None => {
+                let offered = self.offer_spare(ours);
+                let opening = Opening {
+                    proposal: *ours,
+                    spare: offered.offer,
+                };
+                let sent = send(&mut self.channel, Kind::Propose, &opening.to_bytes());
+                (sent, offered)
+            }
+        };
+        let heard = sent.and_then(|()| self.tag());
+        let answered = heard.and_then(|_| receive(&mut self.channel, Kind::Accept, Opening::BYTES));
+        let payload = answered.map_err(|error| over(error, self.runs))?;
+        let theirs = Opening::parse(Kind::Accept, payload)?;
+        ours.check(&theirs.proposal).map_err(ProtocolError::from)?;
+        self.settle_spare(offered, theirs.spare)?;
+        Ok(*ours)
+    }
+
+    fn answer(&mut self, ours: &Proposal) -> Result<Proposal, Error> {
+        let theirs = match self.asked.take() {
+            Some(asked) => Ok(asked),
+            None => self.hear_proposal()?,
+        };
+        let mut ours = *ours;
+        if let (0, Ok(theirs)) = (self.runs, &theirs) {
+            let theirs = theirs.proposal.ot_extension;
+            ours.ot_extension = self.transfers.answer(theirs);
+        }
+        let spare = match &theirs {
+            Ok(theirs) if ours.check(&theirs.proposal).is_ok() => {
+                self.answer_spare(&ours, theirs.spare)
+            }
+            _ => SpareOffer::None,
+        };
+        // Even a refusal says what we wanted, so that both sides can name the difference.
+        let opening = Opening {
+            proposal: ours,
+            spare,
+        };
+        send(&mut self.channel, Kind::Accept, &opening.to_bytes())?;
+        let theirs = theirs?.proposal;
+        ours.check(&theirs).map_err(ProtocolError::from)?;
+        Ok(theirs)
+    }
+
+    /// The session's tag. A party that connected hears the peer's greeting for it, if it has not.
+    fn tag(&mut self) -> Result<SessionTag, Error> {
+        let tag = match self.greeting {
+            Greeting::Both(tag) => tag,
+            Greeting::Sent(ours) => hear(&mut self.channel, self.side, self.own.as_ref(), &ours)?,
+        };
+        self.greeting = Greeting::Both(tag);
+        Ok(tag)
     }
 
     /// Waits for what the connecting party wants next, at most for `patience`, so that the
@@ -321,15 +384,15 @@ impl Session {
         self.guarded(|session| {
             let timeout = session.channel.timeout();
             session.channel.set_timeout(patience);
-            let received = receive(&mut session.channel, Kind::Propose, Proposal::BYTES);
+            let received = receive(&mut session.channel, Kind::Propose, Opening::BYTES);
             let asked = match received {
-                Ok(payload) => Some(Proposal::parse(Kind::Propose, payload)?),
+                Ok(payload) => Some(Opening::parse(Kind::Propose, payload)?),
                 Err(Error::Network(NetError::Closed { .. })) => None,
                 Err(error) => return Err(error),
             };
             session.channel.set_timeout(timeout);
             session.asked = asked;
-            Ok(asked)
+            Ok(asked.map(|asked| asked.proposal))
         })
     }
 
@@ -381,22 +444,42 @@ fn over(error: Error, runs: u64) -> Error {
     }
 }
 
-fn greet(
-    channel: &mut Channel,
-    side: Side,
-    own: Option<&Fingerprint>,
-) -> Result<SessionTag, Error> {
+/// Greets. A party that connected does not wait for the answer.
+fn greet(channel: &mut Channel, side: Side, own: Option<&Fingerprint>) -> Result<Greeting, Error> {
     let mut nonce = [0; 32];
     getrandom::fill(&mut nonce)?;
     let ours = Hello { nonce };
     send(channel, Kind::Hello, &ours.to_bytes())?;
-    let payload = receive(channel, Kind::Hello, Kind::MAX_CONTROL_BYTES)?;
-    let theirs = Hello::parse(payload, &ours)?;
+    match side {
+        Side::Connecting => {
+            flush(channel)?;
+            Ok(Greeting::Sent(ours))
+        }
+        Side::Listening => Ok(Greeting::Both(hear(channel, side, own, &ours)?)),
+    }
+}
+
+/// The session's tag, from this party's greeting and the peer's, which is heard.
+fn hear(
+    channel: &mut Channel,
+    side: Side,
+    own: Option<&Fingerprint>,
+    ours: &Hello,
+) -> Result<SessionTag, Error> {
+    // Not by `receive`: a peer that has closed has said why, and its greeting comes before that.
+    let frame = channel.receive(Kind::MAX_CONTROL_BYTES)?;
+    admit(
+        Kind::Hello,
+        Kind::MAX_CONTROL_BYTES,
+        frame.kind,
+        frame.payload,
+    )?;
+    let theirs = Hello::parse(frame.payload, ours)?;
     let own = own.map_or([0; 32], |fingerprint| fingerprint.0);
     let peer = channel.peer().map_or([0; 32], |fingerprint| fingerprint.0);
     let binding = channel.binding();
     Ok(match side {
-        Side::Connecting => SessionTag::new(&binding, (&own, &ours), (&peer, &theirs)),
-        Side::Listening => SessionTag::new(&binding, (&peer, &theirs), (&own, &ours)),
+        Side::Connecting => SessionTag::new(&binding, (&own, ours), (&peer, &theirs)),
+        Side::Listening => SessionTag::new(&binding, (&peer, &theirs), (&own, ours)),
     })
 }

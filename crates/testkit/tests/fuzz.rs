@@ -10,7 +10,7 @@ use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 use tacit_protocol::outsourced::{Peer, RunTicket};
 use tacit_protocol::prepared::{Leases, LeasesAnswer, Span};
-use tacit_protocol::session::{Hello, Proposal, ProtocolId};
+use tacit_protocol::session::{Hello, Opening, Proposal, ProtocolId, SpareOffer};
 use tacit_testkit::fuzz::{TARGETS, corpus, honest_marks, honest_state, mutations};
 
 fn folder() -> PathBuf {
@@ -87,6 +87,11 @@ fn honest_bytes() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         run: 3,
         function: tacit_circuit::Digest([4; 32]),
     };
+    let spare = SpareOffer::Set {
+        batch: [6; 16],
+        number: 63,
+    };
+    let opening = Opening { proposal, spare };
     let ticket = RunTicket {
         number: [1; 16],
         evaluator: [2; 32],
@@ -105,7 +110,7 @@ fn honest_bytes() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             "hello",
             Hello { nonce: [9; 32] }.to_bytes().to_vec(),
         ),
-        ("messages", "proposal", proposal.to_bytes().to_vec()),
+        ("messages", "proposal", opening.to_bytes().to_vec()),
         ("messages", "ticket", ticket.to_bytes().to_vec()),
         ("leases", "named", about_three(&leases)),
         ("leases", "behind", about_three(&answer)),

@@ -12,10 +12,14 @@ use tacit_kernels::{Block, Prg};
 use tacit_ot::base::Key;
 use tacit_ot::correlated::{CotReceiver, CotSender};
 use tacit_ot::source::{Extension, SourceReceiver, SourceSender};
+use tacit_ot::spare::{Batch, SpareSet};
 use tacit_ot::{Delta, Security, SessionTag};
+use zeroize::Zeroizing;
 
+use super::OtSettings;
 use super::refill::Half;
 use crate::Error;
+use crate::session::RunTag;
 
 /// The garbler's end of a session's correlated OTs, with its Δ.
 pub struct GarblerOt {
@@ -55,6 +59,34 @@ impl GarblerOt {
             security,
             maker,
         })
+    }
+
+    /// The semi-honest OTs that come of base OTs which both parties had left: no message is needed.
+    ///
+    /// # Errors
+    ///
+    /// The set is the other role's half.
+    pub fn from_spare(spare: SpareSet, settings: OtSettings, tag: &RunTag) -> Result<Self, Error> {
+        let tag = SessionTag::new(*tag.as_bytes());
+        let (delta, base) = spare.into_chosen(&tag)?;
+        Self::new(
+            delta,
+            base,
+            &tag,
+            (settings.extension, Security::SemiHonest),
+        )
+    }
+
+    /// The batch of spare base OTs that an evaluator has of the `q` that it made from these OTs,
+    /// whose setup had this tag.
+    ///
+    /// # Errors
+    ///
+    /// None that the caller could cause.
+    pub fn into_spares(self, tag: &RunTag, q: Zeroizing<Vec<Block>>) -> Result<Batch, Error> {
+        let delta = Delta::from_block(self.delta).map_err(tacit_ot::Error::from)?;
+        let tag = SessionTag::new(*tag.as_bytes());
+        Ok(Batch::offered(&tag, delta, q))
     }
 
     /// What these OTs withstand.
@@ -184,6 +216,17 @@ impl EvaluatorOt {
             security,
             maker,
         })
+    }
+
+    /// The semi-honest OTs that come of base OTs which both parties had left: no message is needed.
+    ///
+    /// # Errors
+    ///
+    /// The set is the other role's half.
+    pub fn from_spare(spare: SpareSet, settings: OtSettings, tag: &RunTag) -> Result<Self, Error> {
+        let tag = SessionTag::new(*tag.as_bytes());
+        let base = spare.into_offered(&tag)?;
+        Self::new(base, &tag, (settings.extension, Security::SemiHonest))
     }
 
     /// What these OTs withstand.

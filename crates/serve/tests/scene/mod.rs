@@ -197,7 +197,9 @@ impl Scene {
             timeout: PATIENCE,
             ..Settings::default()
         };
-        Session::connect(&address, who, &self.alice.fingerprint(), &settings)
+        let mut session = Session::connect(&address, who, &self.alice.fingerprint(), &settings)?;
+        session.greeted()?;
+        Ok(session)
     }
 
     /// A peer's run of `millionaires` with `b`: whether Alice is richer.

@@ -15,6 +15,7 @@ use tacit_protocol::setup::{
     EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
 };
 
+use super::spares::{KeptOts, Spare};
 use super::{Session, Side};
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::{drive, receive, send};
@@ -30,6 +31,10 @@ pub(super) struct Transfers {
     link: Option<Link>,
     garbler: Option<GarblerOt>,
     evaluator: Option<EvaluatorOt>,
+    /// Base OTs of earlier sessions, where this party keeps them.
+    pub(super) kept: Option<KeptOts>,
+    /// What the parties have agreed on for the next base OTs, if they are not to be fresh ones.
+    pub(super) spare: Option<Spare>,
     /// Epochs of `authenticated`, one for each role of this party.
     epochs: Vec<IdleEpoch>,
     /// Whether runs of `authenticated` in a role take triples from the stock, once that is agreed.
@@ -116,6 +121,8 @@ impl Transfers {
             link: None,
             garbler: None,
             evaluator: None,
+            kept: None,
+            spare: None,
             epochs: Vec::new(),
             from_stock: Vec::new(),
         }
@@ -140,6 +147,14 @@ impl Transfers {
         match theirs {
             Extension::SoftSpoken(_) if !self.told => theirs,
             _ => self.settings.extension,
+        }
+    }
+
+    /// Whether there are OTs for this role.
+    pub(super) fn is_set_up(&self, role: Role) -> bool {
+        match role {
+            Role::Garbler => self.garbler.is_some(),
+            Role::Evaluator => self.evaluator.is_some(),
         }
     }
 
@@ -232,37 +247,40 @@ impl Session {
 
     /// Makes sure of the base OTs for `role`. Returns what it took, if it was the first time.
     pub(crate) fn set_up(&mut self, role: Role) -> Result<Option<PhaseCost>, Error> {
-        let there = match role {
-            Role::Garbler => self.transfers.garbler.is_some(),
-            Role::Evaluator => self.transfers.evaluator.is_some(),
-        };
-        if there {
+        if self.transfers.is_set_up(role) {
             return Ok(None);
         }
         let clock = Clock::start(self);
+        let spare = self.spare_set()?;
         let connecting_role = self.connecting_role(role);
         let settings = self.transfers.settings;
         let tag = self
-            .tag
+            .tag()?
             .setup(connecting_role, settings.base, settings.extension);
         let mut rng = UnwrapErr(getrandom::SysRng);
-        match role {
-            Role::Garbler => {
+        match (role, spare) {
+            (Role::Garbler, Some(set)) => {
+                self.keep_garbler_ot(GarblerOt::from_spare(set, settings, &tag)?);
+            }
+            (Role::Garbler, None) => {
                 let mut setup = GarblerSetup::with(settings, &tag, &mut rng)?;
                 self.move_messages(&mut setup)?;
-                self.transfers.garbler = Some(setup.finish()?);
+                self.keep_garbler_ot(setup.finish()?);
             }
-            Role::Evaluator => {
+            (Role::Evaluator, Some(set)) => {
+                self.keep_evaluator_ot(EvaluatorOt::from_spare(set, settings, &tag)?);
+            }
+            (Role::Evaluator, None) => {
                 let mut setup = EvaluatorSetup::with(settings, &tag, &mut rng)?;
                 self.move_messages(&mut setup)?;
-                self.transfers.evaluator = Some(setup.finish()?);
+                self.keep_evaluator_ot(setup.finish()?);
             }
         }
         Ok(Some(clock.stop(Phase::Setup, self)))
     }
 
     /// The role of the party that connected, where this one's is `role`.
-    fn connecting_role(&self, role: Role) -> Role {
+    pub(super) fn connecting_role(&self, role: Role) -> Role {
         match self.side {
             Side::Connecting => role,
             Side::Listening => role.other(),
@@ -288,12 +306,12 @@ impl Session {
         let (tried, charge_bits) = self.count_epoch((role, bits), stocks)?;
         let settings = self.transfers.settings;
         let connecting_role = self.connecting_role(role);
+        let session_tag = self.tag()?;
         let tag = |sender| {
             let OtSettings {
                 base, extension, ..
             } = settings;
-            self.tag
-                .authenticated_setup(connecting_role, sender, base, extension)
+            session_tag.authenticated_setup(connecting_role, sender, base, extension)
         };
         let tags = EpochTags {
             garbler: tag(Role::Garbler),
@@ -399,7 +417,7 @@ impl Session {
     }
 
     /// Runs a party whose progress nobody watches.
-    fn move_messages(&mut self, party: &mut dyn Party) -> Result<(), Error> {
+    pub(super) fn move_messages(&mut self, party: &mut dyn Party) -> Result<(), Error> {
         drive(&mut self.channel, party, &mut |_| ())
     }
 

@@ -79,7 +79,7 @@ fn unit(kind: &ComponentDigest) -> u64 {
 /// The stocks of this party, in one folder: one for each peer, role and garbling scheme.
 #[derive(Clone)]
 pub struct Stocks {
-    stocks: tacit_stock::Stocks,
+    pub(crate) stocks: tacit_stock::Stocks,
     storage: Arc<dyn Storage>,
     folder: PathBuf,
     limits: Limits,

@@ -15,7 +15,7 @@ use tacit_protocol::outsourced::{
 };
 use tacit_protocol::party::admit;
 use tacit_protocol::prepared::{Leases, LeasesAnswer};
-use tacit_protocol::session::{Hello, Proposal};
+use tacit_protocol::session::{Hello, Opening};
 
 /// The first byte, and the rest.
 fn head(data: &[u8]) -> (u8, &[u8]) {
@@ -32,8 +32,8 @@ pub fn messages(data: &[u8]) {
         assert_eq!(hello.to_bytes(), data[..Hello::BYTES]);
     }
     for kind in [Kind::Propose, Kind::Accept] {
-        if let Ok(proposal) = Proposal::parse(kind, data) {
-            assert_eq!(proposal.to_bytes(), data);
+        if let Ok(opening) = Opening::parse(kind, data) {
+            assert_eq!(opening.to_bytes(), data);
         }
     }
     if let Ok(ticket) = RunTicket::parse(data) {

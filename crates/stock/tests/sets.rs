@@ -1,0 +1,113 @@
+//! Sets of secrets, each taken once: after any crash, by any process, from any disk.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tacit_stock::{Memory, RootKey, Stocks, WhichSet};
+use zeroize::Zeroizing;
+
+const NAME: [u8; 32] = [3; 32];
+
+fn stocks(disk: &Memory) -> Stocks {
+    let disk = Arc::new(disk.clone());
+    Stocks::open(disk, Path::new("s"), RootKey::Beside).expect("a folder")
+}
+
+/// Sets 0 to 9, of 700 bytes each.
+fn put(disk: &Memory, batch: u8) {
+    let sets: Vec<_> = (0..10)
+        .map(|number| (number, Zeroizing::new(vec![100 + number as u8; 700])))
+        .collect();
+    let put = stocks(disk).put_sets(&NAME, [batch; 16], &sets);
+    put.expect("room");
+}
+
+/// The number of the set that is taken, whose bytes are its own.
+fn take(disk: &Memory, which: WhichSet) -> Option<u16> {
+    let taken = stocks(disk).take_set(&NAME, which).expect("a disk");
+    taken.map(|taken| {
+        assert_eq!(*taken.secret, vec![100 + taken.number as u8; 700]);
+        taken.number
+    })
+}
+
+fn named(batch: u8, number: u16) -> WhichSet {
+    let batch = [batch; 16];
+    WhichSet::Named { batch, number }
+}
+
+#[test]
+fn each_set_is_taken_once() {
+    let disk = Memory::new();
+    assert_eq!(take(&disk, WhichSet::First), None);
+    put(&disk, 1);
+    assert_eq!(take(&disk, WhichSet::First), Some(0));
+    assert_eq!(take(&disk, WhichSet::Last), Some(9));
+    assert_eq!(take(&disk, named(1, 4)), Some(4));
+    for gone in [named(1, 4), named(1, 0), named(2, 5), named(1, 10)] {
+        assert_eq!(take(&disk, gone), None);
+    }
+    let left: Vec<_> = (0..8).map_while(|_| take(&disk, WhichSet::First)).collect();
+    assert_eq!(left, [1, 2, 3, 5, 6, 7, 8]);
+    // Another batch takes the place of the first.
+    put(&disk, 2);
+    assert_eq!(take(&disk, named(1, 3)), None);
+    assert_eq!(take(&disk, named(2, 3)), Some(3));
+}
+
+#[test]
+fn a_set_that_was_taken_stays_so_when_the_power_goes() {
+    for seed in 0..40 {
+        let disk = Memory::new();
+        put(&disk, 1);
+        disk.lose_power_at(u64::MAX, seed);
+        assert_eq!(take(&disk, named(1, 6)), Some(6));
+        let disk = disk.restart();
+        assert_eq!(take(&disk, named(1, 6)), None, "seed {seed}");
+        assert_eq!(take(&disk, named(1, 7)), Some(7), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_loss_of_power_at_any_point_gives_no_set_twice_and_no_wrong_one() {
+    for (point, seed) in (0..40).flat_map(|point| (0..6).map(move |seed| (point, seed))) {
+        let disk = Memory::new();
+        put(&disk, 1);
+        disk.lose_power_at(disk.points() + point, seed);
+        let attempt = |which| stocks_after(&disk)?.take_set(&NAME, which).ok().flatten();
+        let mut taken: Vec<_> = (0..4)
+            .filter_map(|_| attempt(WhichSet::First))
+            .map(|taken| taken.number)
+            .collect();
+        let disk = disk.restart();
+        taken.extend((0..12).map_while(|_| take(&disk, WhichSet::First)));
+        let mut once = taken.clone();
+        once.dedup();
+        assert_eq!(once, taken, "point {point}, seed {seed}");
+    }
+}
+
+/// The stocks, if the disk still has power.
+fn stocks_after(disk: &Memory) -> Option<Stocks> {
+    let disk = Arc::new(disk.clone());
+    Stocks::open(disk, Path::new("s"), RootKey::Beside).ok()
+}
+
+#[test]
+fn what_is_damaged_counts_as_taken() {
+    let disk = Memory::new();
+    put(&disk, 1);
+    let files = disk.files();
+    let file = files
+        .iter()
+        .find(|file| file.to_string_lossy().contains("sets-"));
+    let file = file.expect("the file of the sets");
+    assert!(disk.flip_bit(file, 50 + 2 * 740 + 100));
+    assert_eq!(take(&disk, named(1, 2)), None);
+    assert_eq!(take(&disk, named(1, 3)), Some(3));
+    assert!(disk.flip_bit(file, 13));
+    assert_eq!(take(&disk, WhichSet::First), None);
+    // No file is read beyond what it has.
+    put(&disk, 1);
+    assert_eq!(take(&disk, WhichSet::First), Some(0));
+}
