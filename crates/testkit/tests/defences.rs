@@ -151,6 +151,6 @@ fn a_command_is_read() {
     assert!(parse("cargo test --locked -p tacit-ot -- --exact a; true").is_none());
     let missing = parse("cargo test --locked -p tacit-testkit --test defences -- --exact no_such");
     assert!(!exists(&missing.expect("of the form")));
-    let this = parse("cargo test --locked -p tacit --test kills -- --exact a_test");
+    let this = parse("cargo test --locked -p tacit --test all -- --exact a_test");
     assert!(!exists(&this.expect("of the form")));
 }

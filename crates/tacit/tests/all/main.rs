@@ -1,0 +1,12 @@
+//! All files are one program, since each program builds and links anew what it tests.
+
+mod batch;
+mod direct;
+mod functions;
+mod kills;
+mod outsourced;
+mod plan;
+mod prepared;
+mod stock_faults;
+mod transfers;
+mod triples;
