@@ -86,7 +86,7 @@ const LONG_FILES: &[(&str, &str)] = &[
 const WIDE: &[(&str, &str)] = &[
     ("crates/bench/src/report/html.rs", "a style sheet"),
     (
-        "crates/cli/tests/typed.rs",
+        "crates/cli/tests/all/typed.rs",
         "a program, in the format of the language",
     ),
 ];

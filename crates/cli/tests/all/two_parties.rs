@@ -1,11 +1,8 @@
 //! Two processes, each with its own identity and input, over TLS on loopback.
 
-mod process;
-
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 
-use process::{Parties, tacit};
+use crate::process::{self, NOBODY, Parties, tacit};
 use serde_json::json;
 use tacit::formats::{BitOrder, BristolFormat, write_bristol};
 use tacit::library;
@@ -350,9 +347,6 @@ fn peers_by_name_from_the_configuration() {
 #[test]
 fn two_that_both_listen_or_both_connect_are_told() {
     let parties = Parties::new();
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let closed = listener.local_addr().expect("an address").to_string();
-    drop(listener);
     let arguments = |role, input| {
         let timeout = ["--timeout", "12s"];
         [
@@ -363,7 +357,7 @@ fn two_that_both_listen_or_both_connect_are_told() {
     };
     let (listening, _) = parties.alice_listens(&arguments("garbler", "a=1"), "");
     let connecting = [&["run"][..], &arguments("evaluator", "b=1")].concat();
-    let connecting = parties.bob_starts(&closed, &connecting, "");
+    let connecting = parties.bob_starts(NOBODY, &connecting, "");
     let waiting = "still waiting: the other party has to give";
     let (connect, listen) = (
         "one of the two has to connect",

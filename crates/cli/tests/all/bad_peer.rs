@@ -1,13 +1,11 @@
 //! Peers that are wrong, broken or hostile: a clear error of the right kind on this side, in time.
 
-mod process;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use process::{Ended, Parties, tacit};
+use crate::process::{self, Ended, NOBODY, Parties, tacit};
 
 #[test]
 fn another_function_names_both_digests() {
@@ -152,13 +150,8 @@ fn nobody_there() {
     ];
     let alone = [&run[..], &["--plain-loopback", "--listen", "127.0.0.1:0"]].concat();
     tacit(parties.folder(), &alone).failed(6, &["200ms", "connect"]);
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .to_string();
-    let nobody = [&run[..], &["--plain-loopback", "--connect", &free]].concat();
-    tacit(parties.folder(), &nobody).failed(6, &[&free]);
+    let nobody = [&run[..], &["--plain-loopback", "--connect", NOBODY]].concat();
+    tacit(parties.folder(), &nobody).failed(6, &[NOBODY]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     let taken = [&run[..], &["--plain-loopback", "--listen", &taken]].concat();

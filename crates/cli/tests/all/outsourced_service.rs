@@ -1,8 +1,6 @@
 //! `tacit serve` as generator and as cloud: the page that shows it, clients in turn, and servers
 //! that are killed.
 
-mod process;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
@@ -11,7 +9,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use process::{Ended, Running, tacit};
+use crate::process::{self, Ended, Running, tacit};
 
 /// Looks at a stock before a test gives up.
 const LOOKS: usize = 600;
@@ -319,7 +317,7 @@ fn clients_come_in_turn_and_servers_come_back() {
     }
 }
 
-/// `cargo test --release -p tacit-cli --test outsourced_service -- --ignored`
+/// `cargo test --release -p tacit-cli --test all outsourced_service -- --ignored`
 #[test]
 #[ignore = "takes minutes: a server is killed at fifty moments of a run"]
 fn servers_are_killed_at_many_moments() {

@@ -1,10 +1,8 @@
 //! Two parties pair and run, and what a pairing refuses.
 
-mod process;
-
 use std::path::Path;
 
-use process::{Ended, Running, start, tacit};
+use crate::process::{Ended, Running, start, tacit};
 
 fn start_open(folder: &Path, args: &[&str]) -> Running {
     Running::start_open(env!("CARGO_BIN_EXE_tacit"), folder, args)

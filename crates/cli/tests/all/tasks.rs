@@ -1,14 +1,12 @@
 //! The commands of pages that teach by tasks, typed as they stand there.
 
-mod process;
-
 use std::collections::VecDeque;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::TcpListener;
 use std::path::Path;
 
-use process::{Ended, Running};
+use crate::process::{Ended, Running};
 
 const PAGES: [&str; 2] = ["docs/README.md", "docs/cookbook.md"];
 

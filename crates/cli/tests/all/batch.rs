@@ -1,12 +1,10 @@
 //! Two processes that prepare checked executions, keep them on disk, and run them; one that is
 //! killed leaves no attempt and loses no more than an execution.
 
-mod process;
-
 use std::thread;
 use std::time::Duration;
 
-use process::{Ended, Parties, Running, tacit};
+use crate::process::{Ended, Parties, Running, tacit};
 
 const KEY: &str = "key=000102030405060708090a0b0c0d0e0f";
 const BLOCK: &str = "block=00112233445566778899aabbccddeeff";

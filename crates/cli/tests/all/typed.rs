@@ -1,11 +1,9 @@
 //! Programs of the language between two processes: parties by name, values of all types, tables,
 //! public inputs, and meanings that must be one.
 
-mod process;
-
 use std::path::{Path, PathBuf};
 
-use process::{Ended, Parties, tacit};
+use crate::process::{Ended, Parties, tacit};
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,8 +1,6 @@
 //! `tacit check`, `tacit test` and `tacit fmt`, and a program that two processes run.
 
-mod process;
-
-use process::{Parties, tacit};
+use crate::process::{Parties, tacit};
 
 const GAP: &str = "/// Whether two salaries differ by more than a limit that both agree on.
 parties alice, bob;

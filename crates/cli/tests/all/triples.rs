@@ -1,8 +1,6 @@
 //! Two processes that make triples, keep them on disk, and run functions with them.
 
-mod process;
-
-use process::{Ended, Parties, tacit};
+use crate::process::{Ended, Parties, tacit};
 
 const KEY: &str = "key=000102030405060708090a0b0c0d0e0f";
 const BLOCK: &str = "block=00112233445566778899aabbccddeeff";

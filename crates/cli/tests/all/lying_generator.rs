@@ -1,12 +1,10 @@
 //! A generator of `outsourced` that lies, against `tacit run` as evaluator and as cloud: what their
 //! users see does not depend on which circuits are checked.
 
-mod process;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use process::{Ended, Running, tacit};
+use crate::process::{self, Ended, Running, tacit};
 use tacit::{
     Category, ChainStatus, Error, Function, Identity, Outcome, OutsourcedJob, OutsourcedParameters,
     Session, Settings, Side, Stocks, library,

@@ -1,13 +1,11 @@
 //! `tacit serve` as a process: its configuration, its signals, its log, and the page that shows it.
 
-mod process;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 
-use process::{Ended, Parties, Running, tacit};
+use crate::process::{self, Ended, Parties, Running, tacit};
 use serde_json::{Value as Json, json};
 
 const INPUTS: &str = r#"{ "a": 41, "key": "000102030405060708090a0b0c0d0e0f" }"#;

@@ -1,11 +1,9 @@
 //! The README and the guide say what is so: code, links, commands and flags.
 
-mod process;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use process::tacit;
+use crate::process::tacit;
 
 const PAGES: [&str; 24] = [
     "README.md",

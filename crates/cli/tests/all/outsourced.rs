@@ -1,10 +1,8 @@
 //! `tacit run --protocol outsourced`: three processes over TLS, and a map that they keep.
 
-mod process;
-
 use std::path::Path;
 
-use process::{Ended, tacit};
+use crate::process::{self, Ended, tacit};
 use serde_json::json;
 
 /// A folder with the identities of generator, cloud, and two evaluators.

@@ -1,10 +1,8 @@
 //! What each command says of itself, and what it prints for machines.
 
-mod process;
-
 use std::path::Path;
 
-use process::tacit;
+use crate::process::tacit;
 
 const COMMANDS: [&str; 16] = [
     "demo",
@@ -113,7 +111,7 @@ fn the_schemas_are_the_published_ones() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(
         tacit(folder.path(), &["inspect", "--schema"]).succeeded(),
-        include_str!("../../../docs/function.schema.json")
+        include_str!("../../../../docs/function.schema.json")
     );
     std::fs::write(
         folder.path().join("typo.json"),
@@ -122,7 +120,7 @@ fn the_schemas_are_the_published_ones() {
     .unwrap();
     tacit(folder.path(), &["inspect", "typo.json"])
         .failed(3, &["typo.json: ", "line 1", "tacit inspect --schema"]);
-    let published = include_str!("../../../docs/tacit.schema.json");
+    let published = include_str!("../../../../docs/tacit.schema.json");
     assert_eq!(
         tacit(folder.path(), &["config", "schema"]).succeeded(),
         published

@@ -2,13 +2,11 @@
 //! both what the plain evaluation gives.
 //!
 //! All of them, at small sizes, take some ten seconds:
-//! `cargo test -p tacit-cli --test library_runs`.
-
-mod process;
+//! `cargo test -p tacit-cli --test all library_runs`.
 
 use std::collections::BTreeMap;
 
-use process::{Ended, Parties, tacit};
+use crate::process::{self, Ended, Parties, tacit};
 use serde_json::{Map, Value as Json};
 use tacit::{Function, Role, Value, library};
 

@@ -1,13 +1,11 @@
 //! Two parties that only connect outward, through a relay.
 
-mod process;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
-use process::{Running, start, tacit};
+use crate::process::{Running, start, tacit};
 
 fn start_open(folder: &Path, args: &[&str]) -> Running {
     Running::start_open(env!("CARGO_BIN_EXE_tacit"), folder, args)

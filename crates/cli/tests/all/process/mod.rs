@@ -1,10 +1,11 @@
 //! Runs the `tacit` command, alone or for two parties.
 
-#![allow(dead_code, unused_imports, reason = "each test file uses a part")]
-
 use std::path::{Path, PathBuf};
 
 pub(crate) use tacit_testkit::process::{Ended, Running};
+
+/// Where nobody listens: no port that a system gives to who asks for any.
+pub(crate) const NOBODY: &str = "127.0.0.1:9";
 
 /// Starts `tacit` in `folder` with these arguments and this text on its standard input.
 pub(crate) fn start(folder: &Path, args: &[&str], stdin: &str) -> Running {

@@ -2,13 +2,11 @@
 //! right, and have taken no number twice. The same of two services, of which one keeps the stock
 //! filled while runs take from it.
 
-mod process;
-
 use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use process::{Ended, Parties, Running, tacit};
+use crate::process::{self, Ended, Parties, Running, tacit};
 
 const INPUTS: [&str; 2] = [
     "key=000102030405060708090a0b0c0d0e0f",

@@ -1,9 +1,7 @@
 //! `tacit plan`: what it prints can be pasted and works, and what it is asked for it never goes
 //! below.
 
-mod process;
-
-use process::{Ended, Parties, tacit};
+use crate::process::{Ended, Parties, tacit};
 use serde_json::Value as Json;
 
 const LINK: [&str; 2] = ["--link", "33ms,50mbit"];

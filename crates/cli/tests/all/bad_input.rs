@@ -1,8 +1,6 @@
 //! Bad input of this party's: a clear error, the exit code of its kind, and no word to the peer.
 
-mod process;
-
-use process::{Parties, tacit};
+use crate::process::{self, Parties, tacit};
 
 /// `tacit run` with these arguments and a peer that nobody is; it must end before it connects.
 fn run(parties: &Parties, args: &[&str]) -> process::Ended {

@@ -1,12 +1,10 @@
 //! The pages on the language: their programs are right, and each of their commands prints what the
 //! page says.
 
-mod process;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use process::{start, tacit};
+use crate::process::{start, tacit};
 
 const PAGES: [&str; 3] = [
     "docs/language.md",

@@ -1,8 +1,6 @@
 //! What `tacit inspect` makes of functions and circuits.
 
-mod process;
-
-use process::tacit;
+use crate::process::tacit;
 use tacit::Circuit;
 use tacit::formats::{BitOrder, BristolFormat, Import, read_bristol_file, write_bristol};
 

@@ -1,0 +1,26 @@
+//! All files are one program, since each program builds and links anew what it tests.
+
+mod bad_input;
+mod bad_peer;
+mod batch;
+mod docs;
+mod help;
+mod inspect;
+mod kills;
+mod language;
+mod language_docs;
+mod library_runs;
+mod lsp;
+mod lying_generator;
+mod outsourced;
+mod outsourced_service;
+mod pair;
+mod plan;
+mod prepared;
+mod process;
+mod relay;
+mod serve;
+mod tasks;
+mod triples;
+mod two_parties;
+mod typed;
