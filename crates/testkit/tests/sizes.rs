@@ -17,11 +17,11 @@ const LONG_FILES: &[(&str, &str)] = &[
     ),
     ("crates/circuit/src/library/catalogue.rs", "a table"),
     (
-        "crates/circuit/tests/components.rs",
+        "crates/circuit/tests/all/components.rs",
         "known answers, one after another",
     ),
     (
-        "crates/circuit/tests/operations.rs",
+        "crates/circuit/tests/all/operations.rs",
         "known answers, one after another",
     ),
     (
@@ -54,7 +54,7 @@ const LONG_FILES: &[(&str, &str)] = &[
         "to split: the service and its threads",
     ),
     (
-        "crates/serve/tests/service.rs",
+        "crates/serve/tests/all/service.rs",
         "to split by what a peer asks for",
     ),
     (

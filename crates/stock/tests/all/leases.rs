@@ -1,12 +1,10 @@
 //! Leases of several kinds and of several users of one stock: all or none, and never the same.
 
-mod parties;
-
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use parties::{OTS, TABLES, open};
+use crate::parties::{self, OTS, TABLES, open};
 use tacit_stock::{
     ComponentDigest, Disk, Lease, LeaseRequest, Memory, Role, Span, Stock, StockError, Storage,
 };

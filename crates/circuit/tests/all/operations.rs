@@ -1,9 +1,7 @@
 //! The builder's operations: each equals its plain function, and what it costs.
 
-mod oracle;
-mod plain;
-
-use oracle::{Bits, agrees, agrees_on};
+use crate::oracle::{self, Bits, agrees, agrees_on};
+use crate::plain;
 use tacit_circuit::builder::{Array, Builder, Bus, Fixed, Handle, Int, Ordered, UInt, exchange_if};
 use tacit_circuit::{Circuit, Type};
 

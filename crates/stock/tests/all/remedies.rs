@@ -1,11 +1,9 @@
 //! What an error advises can be done in the state that it tells of.
 
-mod parties;
-
 use std::fs;
 use std::sync::Arc;
 
-use parties::{EPOCH, id};
+use crate::parties::{EPOCH, id};
 use tacit_stock::{Disk, Limits, Role, RootKey, StockError, Stocks};
 use tempfile::TempDir;
 

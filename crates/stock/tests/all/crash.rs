@@ -1,11 +1,9 @@
 //! Power lost at every write, sync, change of name and commit of either party.
 
-mod parties;
-
 use std::path::Path;
 use std::sync::Arc;
 
-use parties::{Ledger, TABLES, open, run};
+use crate::parties::{self, Ledger, TABLES, open, run};
 use tacit_stock::{Memory, Role, StockError};
 
 /// What runs from a state of two disks; errors are the power's.

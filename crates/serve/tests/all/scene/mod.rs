@@ -1,7 +1,5 @@
 //! A service of one party in this process, and peers that come to it.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

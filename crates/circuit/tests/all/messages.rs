@@ -29,7 +29,7 @@ fn broken(from: &str, to: &str) -> String {
 
 /// What is replaced, by what, and the message. `S` stands for the words about the
 /// schema, `LIST` for the library's components.
-const FILES: &[(&str, &str, &str)] = &include!("messages/files.in");
+const FILES: &[(&str, &str, &str)] = &include!("../messages/files.in");
 
 #[test]
 fn function_files() {

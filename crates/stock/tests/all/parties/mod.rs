@@ -1,5 +1,4 @@
 //! Two parties with a stock each, and what they do with them from meeting to compacting.
-#![allow(dead_code, reason = "each test file uses a part")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

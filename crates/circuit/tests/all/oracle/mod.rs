@@ -1,8 +1,5 @@
 //! Compares a circuit with the plain function that it must equal, on random inputs.
 
-// Each test binary uses the part of this that it needs.
-#![allow(dead_code)]
-
 use tacit_circuit::{Circuit, Kind, Type};
 
 /// Random inputs that each circuit is compared on: 10,000, or more where `TACIT_RANDOM_INPUTS` says

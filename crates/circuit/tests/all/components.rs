@@ -1,11 +1,8 @@
 //! The component library beyond its first circuits: published known answers, random inputs
 //! against plain functions, and the table of gate counts.
 
-mod oracle;
-mod plain;
-
-use oracle::{Bits, Random, agrees, agrees_on, outputs};
-use plain::{aes, hashes, strings};
+use crate::oracle::{self, Bits, Random, agrees, agrees_on, outputs};
+use crate::plain::{aes, hashes, strings};
 use sha2::block_api::{compress256, compress512};
 use sha2::{Digest, Sha256, Sha512};
 use tacit_circuit::{Circuit, library};

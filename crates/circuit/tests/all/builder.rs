@@ -1,8 +1,6 @@
 //! The builder: what folds, what is shared, what ports may be, and what handles compute.
 
-mod oracle;
-
-use oracle::{Bits, agrees};
+use crate::oracle::{Bits, agrees};
 use tacit_circuit::builder::{Array, Bit, Builder, Bus, Bytes, Handle, Int, UInt};
 use tacit_circuit::{Circuit, CircuitError, Gate, Type};
 

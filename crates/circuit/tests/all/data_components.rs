@@ -1,9 +1,7 @@
 //! Components on numbers, tables, sets and models: random inputs against plain functions.
 
-mod oracle;
-mod plain;
-
-use oracle::{Bits, Random, agrees, agrees_on, outputs};
+use crate::oracle::{self, Bits, Random, agrees, agrees_on, outputs};
+use crate::plain;
 use tacit_circuit::{Circuit, library};
 
 fn component(name: &str, parameters: &[(&str, u64)]) -> Circuit {

@@ -1,11 +1,9 @@
 //! Stocks restored from old copies, damaged, or of somebody else: found, named, never used.
 
-mod parties;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parties::{EPOCH, Ledger, OTS, TABLES, id, open, run};
+use crate::parties::{self, EPOCH, Ledger, OTS, TABLES, id, open, run};
 use tacit_stock::{
     EpochId, Limits, Marks, Memory, PeerId, Role, RootKey, Span, Stock, StockError, Stocks, Whose,
 };

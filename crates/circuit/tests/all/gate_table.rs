@@ -155,7 +155,7 @@ fn programs_take_no_more_gates_than_the_paper_s() {
 
 #[test]
 fn the_guide_shows_the_programs() {
-    let guide = include_str!("../../../docs/components.md");
+    let guide = include_str!("../../../../docs/components.md");
     let table: Vec<String> = PROGRAMS.iter().map(program_shown).collect();
     assert!(
         guide.contains(&table.join("\n")),
@@ -197,7 +197,7 @@ fn every_count_is_the_table_s_and_within_its_ceiling() {
 
 #[test]
 fn the_guide_shows_the_table() {
-    let guide = include_str!("../../../docs/components.md");
+    let guide = include_str!("../../../../docs/components.md");
     let table: Vec<String> = TABLE.iter().map(shown).collect();
     assert!(
         guide.contains(&table.join("\n")),

@@ -224,11 +224,11 @@ fn vector(text: &str) -> BTreeMap<&str, &str> {
 fn programs_are_frozen() {
     for (file, circuit) in [
         (
-            include_str!("../../../vectors/program-aes-128.txt"),
+            include_str!("../../../../vectors/program-aes-128.txt"),
             component("aes-128", &[]),
         ),
         (
-            include_str!("../../../vectors/program-sha-256-compress.txt"),
+            include_str!("../../../../vectors/program-sha-256-compress.txt"),
             component("sha-256-compress", &[]),
         ),
     ] {

@@ -1,7 +1,5 @@
 //! What a service does for its peers, and what it refuses to them.
 
-mod scene;
-
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scene::{A, Scene, aes, millionaires};
+use crate::scene::{A, Scene, aes, millionaires};
 use tacit::garble::SchemeId;
 use tacit::{AbortReason, Category, Error, Identity, Job, OtExtension, Role};
 use tacit_serve::inputs::FromProgram;

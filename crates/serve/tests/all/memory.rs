@@ -1,12 +1,10 @@
 //! What peers' runs take of memory together is bounded.
 
-mod scene;
-
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scene::{A, Scene, millionaires};
+use crate::scene::{A, Scene, millionaires};
 use tacit::{AbortReason, Error, Job, OtExtension, ProtocolId, Role, Session, Value};
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::{Limits, Offer, Policy, Service};

@@ -1,12 +1,10 @@
 //! Chains and their kept values: what is kept, who may use it, and a loss of power at every write,
 //! sync, change of name and commit of either party.
 
-mod parties;
-
 use std::path::Path;
 use std::sync::Arc;
 
-use parties::open;
+use crate::parties::open;
 use tacit_stock::{
     Chain, ChainAgreement, ChainMarks, ChainStatus, Memory, Policy, Role, Stock, StockError,
 };

@@ -1,13 +1,11 @@
 //! Stocks that a service keeps at their levels.
 
-mod scene;
-
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scene::{Scene, aes, millionaires};
+use crate::scene::{Scene, aes, millionaires};
 use tacit::garble::SchemeId;
 use tacit::{Identity, Job, Listener, ProtocolId, Role, StockName};
 use tacit_serve::{Event, Level, Limits, Peer, Policy, Rate, Service};

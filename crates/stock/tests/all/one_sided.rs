@@ -1,11 +1,9 @@
 //! A kind that one party has started and the other has not: both give its numbers the same way.
 
-mod parties;
-
 use std::path::Path;
 use std::sync::Arc;
 
-use parties::{TABLES, open, shape};
+use crate::parties::{TABLES, open, shape};
 use tacit_stock::{Memory, Role, Span, Stock};
 
 fn stocks() -> [Stock; 2] {

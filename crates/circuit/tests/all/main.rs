@@ -1,0 +1,16 @@
+//! All files are one program, since each program builds and links anew what it tests.
+
+mod builder;
+mod components;
+mod data_components;
+mod gate_table;
+mod library;
+mod meaning;
+mod messages;
+mod operations;
+mod oracle;
+mod plain;
+mod program;
+mod promises;
+mod values;
+mod vectors;

@@ -1,0 +1,8 @@
+//! All files are one program, since each program builds and links anew what it tests.
+
+mod memory;
+mod outsourced;
+mod relay;
+mod replenish;
+mod scene;
+mod service;

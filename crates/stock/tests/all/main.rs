@@ -1,0 +1,10 @@
+//! All files are one program, since each program builds and links anew what it tests.
+
+mod chains;
+mod crash;
+mod first_opening;
+mod leases;
+mod one_sided;
+mod parties;
+mod remedies;
+mod rollback;
