@@ -1,15 +1,12 @@
 //! Silent OT over the whole way: base extension, bootstrap, and batches; the frozen transcript.
 
-mod seeded;
-mod vector;
-
-use seeded::Seeded;
+use crate::seeded::Seeded;
+use crate::vector::Vector;
 use sha2::{Digest, Sha256};
 use tacit_ot::base::Key;
 use tacit_ot::correlated::{CotReceiver, CotSender};
 use tacit_ot::silent::{SilentReceiver, SilentSender};
 use tacit_ot::{Delta, FieldBits, Security, SessionTag};
-use vector::Vector;
 
 const TAG: SessionTag = SessionTag::new([0x77; 32]);
 

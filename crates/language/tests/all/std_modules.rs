@@ -1,8 +1,6 @@
 //! The standard library computes what it says, at the AND gates that it says.
 
-mod both;
-
-use both::{Chance, compare, lower, program_of};
+use crate::both::{Chance, compare, lower, program_of};
 use tacit_language::lower::NoCircuitFiles;
 use tacit_language::{Loaded, NoFiles, ParamValues};
 

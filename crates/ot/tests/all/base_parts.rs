@@ -1,11 +1,9 @@
 //! Base OTs whose receiver sends its message in parts: the same bytes and keys, and the same lies
 //! refused, also where a lie spans parts.
 
-mod seeded;
-
 use std::num::NonZeroUsize;
 
-use seeded::Seeded;
+use crate::seeded::Seeded;
 use tacit_ot::base::{Key, ml_kem, ristretto};
 use tacit_ot::{ApiMisuse, Error, Message, PeerMisbehaved, SessionTag};
 

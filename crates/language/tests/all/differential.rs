@@ -1,9 +1,7 @@
 //! Random programs that are right compute the same in the clear and as functions.
 
-mod both;
-mod writer;
-
-use both::{Chance, compare, lower, program_of};
+use crate::both::{Chance, compare, lower, program_of};
+use crate::writer;
 
 /// Compares random programs, each on some random inputs.
 fn agree(seeds: std::ops::Range<u64>) {

@@ -1,17 +1,13 @@
 //! The source: numbers, refills, costs, and peers that tamper.
 
-mod dealer;
-mod seeded;
-mod vector;
-
-use dealer::{TAG, dealt, halves, refill, soft_spoken};
+use crate::dealer::{TAG, dealt, halves, refill, soft_spoken};
+use crate::seeded::Seeded;
+use crate::vector::Vector;
 use proptest::prelude::*;
-use seeded::Seeded;
 use sha2::{Digest, Sha256};
 use tacit_ot::precomputed::{ReceiverOts, SenderOts};
 use tacit_ot::source::{Cost, Extension, MAX_REFILL, SourceReceiver, SourceSender, Turn};
 use tacit_ot::{ApiMisuse, Delta, Error, PeerMisbehaved, Security};
-use vector::Vector;
 
 const BOTH: [Security; 2] = [Security::SemiHonest, Security::Malicious];
 

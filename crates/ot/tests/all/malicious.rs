@@ -1,17 +1,14 @@
 //! The maliciously secure extension: it works, its transcript is frozen, and cheats are caught as
 //! often as proven.
 
-mod seeded;
-mod vector;
-
+use crate::seeded::Seeded;
+use crate::vector::Vector;
 use rand_core::Rng;
-use seeded::Seeded;
 use sha2::{Digest, Sha256};
 use tacit_kernels::Block;
 use tacit_ot::base::Key;
 use tacit_ot::correlated::{CotReceiver, CotSender};
 use tacit_ot::{ApiMisuse, Check, Delta, Error, FieldBits, PeerMisbehaved, Security, SessionTag};
-use vector::Vector;
 
 const TAG: SessionTag = SessionTag::new([0xc3; 32]);
 

@@ -1,20 +1,17 @@
 //! The base OT from ML-KEM: recomputation from its definition, frozen transcript, and what a bad
 //! peer may send.
 
-mod seeded;
-mod vector;
-
 use std::num::NonZeroUsize;
 
+use crate::seeded::Seeded;
+use crate::vector::Vector;
 use libcrux_ml_kem::mlkem768;
 use rand_core::Rng;
-use seeded::Seeded;
 use sha2::{Digest, Sha256, Sha512};
 use tacit_kernels::Prg;
 use tacit_ot::base::ml_kem::{Receiver, Sender};
 use tacit_ot::base::{Key, MAX_COUNT};
 use tacit_ot::{ApiMisuse, Error, Message, PeerMisbehaved, SessionTag};
-use vector::Vector;
 
 const TAG: SessionTag = SessionTag::new([0x5a; 32]);
 const PHI: usize = 1248;

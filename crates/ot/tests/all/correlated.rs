@@ -1,16 +1,13 @@
 //! Correlated OT: the correlation at all sizes, the frozen transcript, and misuse.
 
-mod seeded;
-mod vector;
-
+use crate::seeded::Seeded;
+use crate::vector::Vector;
 use rand_core::Rng;
-use seeded::Seeded;
 use sha2::{Digest, Sha256};
 use tacit_kernels::{Aes128, Block, Cpu};
 use tacit_ot::base::Key;
 use tacit_ot::correlated::{CotReceiver, CotSender, MAX_CALL};
 use tacit_ot::{ApiMisuse, Delta, Error, FieldBits, Message, PeerMisbehaved, SessionTag, base};
-use vector::Vector;
 
 const TAG: SessionTag = SessionTag::new([0xa5; 32]);
 

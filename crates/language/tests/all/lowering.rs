@@ -1,13 +1,11 @@
 //! The lowered function of each run computes what the interpreter says, and costs no more AND
 //! gates than it did.
 
-mod both;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use both::{Chance, compare, lower, program_of};
+use crate::both::{Chance, compare, lower, program_of};
 use tacit_language::lower::NoCircuitFiles;
 use tacit_language::program::Program;
 use tacit_language::{Loaded, NoFiles, ParamValues};

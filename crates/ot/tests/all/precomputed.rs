@@ -1,19 +1,15 @@
 //! Precomputed OTs: every form at all sizes, what a peer may send, frozen answers.
 
-mod dealer;
-mod seeded;
-mod vector;
-
 use core::ops::Range;
 
-use dealer::{TAG, halves, refill, soft_spoken};
+use crate::dealer::{TAG, halves, refill, soft_spoken};
+use crate::seeded::Seeded;
+use crate::vector::Vector;
 use proptest::prelude::*;
-use seeded::Seeded;
 use sha2::{Digest, Sha256};
 use tacit_kernels::{Aes128, Block, Cpu, Prg};
 use tacit_ot::precomputed::{ReceiverOts, SenderOts};
 use tacit_ot::{ApiMisuse, Delta, Error, Message, PeerMisbehaved, Security, SessionTag};
-use vector::Vector;
 
 fn ots(range: Range<u64>) -> (SenderOts, ReceiverOts) {
     let count = (range.end - range.start) as usize;

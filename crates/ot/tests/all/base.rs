@@ -1,18 +1,15 @@
 //! The base OT: textbook recomputation, frozen transcript, and what a bad peer may send.
 
-mod seeded;
-mod vector;
-
 use std::num::NonZeroUsize;
 
+use crate::seeded::Seeded;
+use crate::vector::Vector;
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
 use rand_core::Rng;
-use seeded::Seeded;
 use sha2::{Digest, Sha256};
 use tacit_ot::base::{Key, MAX_COUNT, Receiver, Sender};
 use tacit_ot::{ApiMisuse, Error, Message, PeerMisbehaved, SessionTag};
-use vector::Vector;
 
 const TAG: SessionTag = SessionTag::new([0x5a; 32]);
 

@@ -1,0 +1,10 @@
+//! All files are one program, since each program builds and links anew what it tests.
+
+mod both;
+mod differential;
+mod editor;
+mod errors;
+mod lowering;
+mod programs;
+mod std_modules;
+mod writer;

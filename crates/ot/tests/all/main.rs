@@ -1,0 +1,14 @@
+//! All files are one program, since each program builds and links anew what it tests.
+
+mod base;
+mod base_ml_kem;
+mod base_parts;
+mod correlated;
+mod dealer;
+mod malicious;
+mod page;
+mod precomputed;
+mod seeded;
+mod silent;
+mod source;
+mod vector;
