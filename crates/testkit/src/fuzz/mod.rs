@@ -9,7 +9,7 @@
 //! | `transports` | frames, TLS, a whole session |
 //! | `stores` | the files of a stock |
 //!
-//! `fuzz/fuzz_targets` gives them to libFuzzer (`scripts/fuzz`). `tests/fuzz.rs` gives each the
+//! `fuzz/fuzz_targets` gives them to libFuzzer (`scripts/fuzz`). `tests/all/fuzz.rs` gives each the
 //! inputs in `fuzz/corpus` and mutations of them, so that CI runs all of them on stable Rust.
 
 mod decoders;

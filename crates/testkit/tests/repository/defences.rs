@@ -38,14 +38,14 @@ fn header<'t>(text: &'t str, key: &str) -> Option<&'t str> {
 #[derive(Debug, PartialEq)]
 struct NamedTest<'t> {
     package: &'t str,
-    /// The file of an integration test; none for a unit test.
-    file: Option<&'t str>,
+    /// The program of an integration test; none for a unit test.
+    program: Option<&'t str>,
     path: &'t str,
 }
 
 fn parse(command: &str) -> Option<NamedTest<'_>> {
     let words: Vec<&str> = command.split(' ').collect();
-    let (package, file, path) = match words[..] {
+    let (package, program, path) = match words[..] {
         [
             "cargo",
             "test",
@@ -64,16 +64,16 @@ fn parse(command: &str) -> Option<NamedTest<'_>> {
             "-p",
             package,
             "--test",
-            file,
+            program,
             "--",
             "--exact",
             path,
-        ] => (package, Some(file), path),
+        ] => (package, Some(program), path),
         _ => return None,
     };
     Some(NamedTest {
         package,
-        file,
+        program,
         path,
     })
 }
@@ -91,8 +91,8 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// Whether the sources have a function of the test's name. Its modules are left to the script,
-/// which runs it.
+/// Whether the sources have a function of the test's name. The modules of a unit test are left to
+/// the script, which runs it.
 fn exists(test: &NamedTest<'_>) -> bool {
     let folder = match test.package.strip_prefix("tacit-") {
         Some(folder) => folder,
@@ -100,13 +100,13 @@ fn exists(test: &NamedTest<'_>) -> bool {
     };
     let folder = root().join("crates").join(folder);
     let mut texts = Vec::new();
-    match test.file {
+    match test.program {
         None => sources(&folder.join("src"), &mut texts),
-        Some(file) => {
-            texts.extend(fs::read_to_string(
-                folder.join("tests").join(format!("{file}.rs")),
-            ));
-            sources(&folder.join("tests").join(file), &mut texts);
+        Some(program) => {
+            let module = test.path.split("::").next().unwrap_or_default();
+            let files = [format!("{program}.rs"), format!("{program}/{module}.rs")];
+            let files = files.map(|file| fs::read_to_string(folder.join("tests").join(file)));
+            texts.extend(files.into_iter().flatten());
         }
     }
     let name = test.path.rsplit("::").next().unwrap_or_default();
@@ -144,13 +144,19 @@ fn a_command_is_read() {
     let unit = "cargo test --locked -p tacit-ot --lib -- --exact a::b";
     let expected = NamedTest {
         package: "tacit-ot",
-        file: None,
+        program: None,
         path: "a::b",
     };
     assert_eq!(parse(unit), Some(expected));
     assert!(parse("cargo test --locked -p tacit-ot -- --exact a; true").is_none());
-    let missing = parse("cargo test --locked -p tacit-testkit --test defences -- --exact no_such");
-    assert!(!exists(&missing.expect("of the form")));
-    let this = parse("cargo test --locked -p tacit --test all -- --exact a_test");
-    assert!(!exists(&this.expect("of the form")));
+    for (path, is_there) in [
+        ("defences::a_command_is_read", true),
+        ("layers::a_command_is_read", false),
+        ("defences::no_such", false),
+    ] {
+        let command = "cargo test --locked -p tacit-testkit --test repository -- --exact";
+        let command = format!("{command} {path}");
+        let test = parse(&command).expect("of the form");
+        assert_eq!(exists(&test), is_there, "{path}");
+    }
 }

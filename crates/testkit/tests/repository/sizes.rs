@@ -77,7 +77,7 @@ const LONG_FILES: &[(&str, &str)] = &[
         "one enum, its categories and its tests",
     ),
     (
-        "crates/testkit/tests/tampering_prepared.rs",
+        "crates/testkit/tests/tampering/prepared.rs",
         "to split by phase",
     ),
 ];

@@ -5,12 +5,11 @@
 //! Messages that other protocols send as well (the greeting, base OTs, the meeting of the stocks,
 //! leases) meet their faults in the tests of those.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use crate::judge_each;
 use tacit::{
     BatchPreparation, Category, Error, Fingerprint, Function, Job, NetError, Outcome, Role,
     Session, Side, Stocks, library,
@@ -27,8 +26,6 @@ const SECURITY_BITS: u8 = 2;
 /// More than whatever a lying evaluator's input becomes but for one value in 256.
 const GARBLER_INPUT: u8 = 255;
 const EVALUATOR_INPUT: u8 = 40;
-/// Cases at once: most of them wait for a timeout or for a disk.
-const THREADS: usize = 24;
 
 /// The messages that are of `batch` alone, and those that end a lot and bring its OTs.
 const OF_BATCH: [Kind; 18] = [
@@ -282,33 +279,5 @@ fn every_message(protocol: Protocol, kinds: &[Kind]) {
     let function = library::function("millionaires", &[("bits".to_owned(), 8)].into())
         .expect("a function of the library");
     let cases = all_cases(protocol, kinds, &function);
-    let total = cases.len();
-    let (queue, wrong) = (Mutex::new(cases), Mutex::new(Vec::new()));
-    let tally = Mutex::new(BTreeMap::<String, usize>::new());
-    thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                while let Some(case) = pop(&queue) {
-                    let (failure, ended) = case.judge(&function);
-                    wrong.lock().expect("no panic").extend(failure);
-                    *tally.lock().expect("no panic").entry(ended).or_default() += 1;
-                }
-            });
-        }
-    });
-    let tally = tally.into_inner().expect("no panic");
-    println!("{total} cases: {tally:#?}");
-    let wrong = wrong.into_inner().expect("no panic");
-    assert!(
-        wrong.is_empty(),
-        "{} of {total}:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
-    assert_eq!(tally.values().sum::<usize>(), total);
-    assert!(total >= 250, "only {total} cases");
-}
-
-fn pop<T>(queue: &Mutex<Vec<T>>) -> Option<T> {
-    queue.lock().ok()?.pop()
+    judge_each(cases, 250, |case| case.judge(&function));
 }

@@ -1,18 +1,17 @@
 //! Each message of a session and of `direct`, from either side, under each fault: the honest party
 //! ends in time, with an error of the right kind or the right result, and never with a wrong one.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use crate::judge_each;
 use tacit::garble::{LADDER, SchemeId};
 use tacit::{Category, Error, Function, Job, NetError, Outcome, Role, Session, Side, library};
 use tacit_net::{Channel, memory};
 use tacit_testkit::tamper::{Fault, Tampering, TamperingSink};
 
 /// No wait lasts longer: the faults that end in a timeout wait for this long.
-const TIMEOUT: Duration = Duration::from_millis(1500);
+const TIMEOUT: Duration = Duration::from_millis(2500);
 const GARBLER_INPUT: u32 = 41;
 const EVALUATOR_INPUT: u32 = 40;
 /// Of this many faults of a message under a scheme the short part of the test takes one; schemes
@@ -34,6 +33,7 @@ fn channels(tampering: Option<Tampering>) -> (Channel, Channel) {
     channels
 }
 
+#[derive(Clone, Copy)]
 struct Case<'a> {
     function: &'a Function,
     scheme: SchemeId,
@@ -74,6 +74,23 @@ impl Case<'_> {
             let honest = self.party(honest, side(roles.0), roles.0).0;
             (honest, liar.join().expect("not even the liar panics").1)
         })
+    }
+
+    /// What is wrong with the honest party's outcome, if anything is, and how it ended.
+    fn judge(&self) -> (Option<String>, String) {
+        let tampering = self.tampering.expect("a case has a fault");
+        let (result, _) = self.run();
+        let (shown, ended) = match &result {
+            Ok(outcome) => (
+                outcome.outputs["a_is_richer"].to_text(),
+                "right result".to_owned(),
+            ),
+            Err(error) => (error.to_string(), format!("{:?}", error.category())),
+        };
+        let (scheme, liar) = (self.scheme, self.liar);
+        let wrong = (!is_right(tampering.fault, &result))
+            .then(|| format!("{scheme}, {liar:?} lies, {tampering:?}: {shown}"));
+        (wrong, ended)
     }
 }
 
@@ -149,55 +166,12 @@ fn judge_all(every: usize, least: usize) {
             for message in 0..messages as usize {
                 let faults = Fault::ALL.iter().copied();
                 let faults = faults.filter(|fault| fault.in_sample(turn + message, every));
-                cases.extend(faults.map(|fault| (scheme, liar, Tampering { message, fault })));
+                cases.extend(faults.map(|fault| Case {
+                    tampering: Some(Tampering { message, fault }),
+                    ..honest
+                }));
             }
         }
     }
-    let total = cases.len();
-    let (queue, wrong) = (Mutex::new(cases), Mutex::new(Vec::new()));
-    let tally = Mutex::new(BTreeMap::<String, usize>::new());
-    // More threads than cores: a case that waits for a timeout needs none.
-    thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| {
-                while let Some((scheme, liar, tampering)) = pop(&queue) {
-                    let tampering_case = Case {
-                        function: &function,
-                        scheme,
-                        liar,
-                        tampering: Some(tampering),
-                    };
-                    let (result, _) = tampering_case.run();
-                    if !is_right(tampering.fault, &result) {
-                        let shown = match &result {
-                            Ok(outcome) => outcome.outputs["a_is_richer"].to_text(),
-                            Err(error) => error.to_string(),
-                        };
-                        let failure = format!("{scheme}, {liar:?} lies, {tampering:?}: {shown}");
-                        wrong.lock().expect("no panic").push(failure);
-                    }
-                    let kind = match &result {
-                        Ok(_) => "right result".to_owned(),
-                        Err(error) => format!("{:?}", error.category()),
-                    };
-                    *tally.lock().expect("no panic").entry(kind).or_default() += 1;
-                }
-            });
-        }
-    });
-    let wrong = wrong.into_inner().expect("no panic");
-    assert!(
-        wrong.is_empty(),
-        "{} of {total}:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
-    let tally = tally.into_inner().expect("no panic");
-    assert_eq!(tally.values().sum::<usize>(), total);
-    assert!(total >= least, "only {total} cases");
-    println!("{total} cases: {tally:?}");
-}
-
-fn pop<T>(queue: &Mutex<Vec<T>>) -> Option<T> {
-    queue.lock().ok()?.pop()
+    judge_each(cases, least, Case::judge);
 }

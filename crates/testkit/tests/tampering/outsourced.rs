@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
+use crate::judge_each;
 use tacit::{
     Category, Error, Function, NetError, Outcome, OutsourcedJob, OutsourcedParameters,
     OutsourcedRole, Stocks,
@@ -31,8 +31,6 @@ const SECURITY_BITS: u8 = 40;
 const GENERATOR_INPUT: u8 = 200;
 const EVALUATOR_INPUT: u8 = 40;
 const CHAIN: &str = "kept";
-/// Cases at once: many of them wait for a timeout or for a disk.
-const THREADS: usize = 32;
 /// Of this many faults of a message the short part of the test takes one.
 const SAMPLED: usize = 10;
 
@@ -321,33 +319,9 @@ fn judge_all(every: usize, least: usize) {
     let template = Folders::empty();
     honest(Plan::Begin, &functions, &template);
     let mut cases = cases(&functions, &template, every);
-    let total = cases.len();
     // The last are taken first, so that those that wait do so while others run.
     cases.sort_by_key(|case| case.tampering.is_some_and(|lie| waits(lie.fault)));
-    let (queue, wrong) = (Mutex::new(cases), Mutex::new(Vec::new()));
-    let tally = Mutex::new(BTreeMap::<String, usize>::new());
-    thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                while let Some(case) = pop(&queue) {
-                    let (failure, ended) = case.judge(&functions, &template);
-                    wrong.lock().expect("no panic").extend(failure);
-                    *tally.lock().expect("no panic").entry(ended).or_default() += 1;
-                }
-            });
-        }
-    });
-    let tally = tally.into_inner().expect("no panic");
-    println!("{total} cases: {tally:#?}");
-    let wrong = wrong.into_inner().expect("no panic");
-    assert!(
-        wrong.is_empty(),
-        "{} of {total}:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
-    assert_eq!(tally.values().sum::<usize>(), total);
-    assert!(total >= least, "only {total} cases");
+    judge_each(cases, least, |case| case.judge(&functions, &template));
 }
 
 #[test]
@@ -359,8 +333,4 @@ fn every_message_of_outsourced_and_every_fault() {
 #[ignore = "long: every message under every fault"]
 fn every_message_of_outsourced_under_every_fault() {
     judge_all(1, 800);
-}
-
-fn pop<T>(queue: &Mutex<Vec<T>>) -> Option<T> {
-    queue.lock().ok()?.pop()
 }

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use crate::judge_each;
 use tacit::garble::{LADDER, SchemeId};
 use tacit::{
     Category, Error, Fingerprint, Function, Job, NetError, Outcome, Preparation, Role, Session,
@@ -25,8 +25,6 @@ const GARBLER_INPUT: u32 = u32::MAX;
 const EVALUATOR_INPUT: u32 = 40;
 /// Of this many faults of a message the short part of the test takes one.
 const SAMPLED: usize = 5;
-/// Cases at once: most of them wait for a timeout or for a disk.
-const THREADS: usize = 24;
 
 /// What the parties do in the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -521,32 +519,9 @@ fn judge_all(every: usize, least: usize) {
         .map(|scheme| (scheme.to_bytes(), template(&function, *scheme)))
         .collect();
     let cases = cases(&function, &templates, every);
-    let total = cases.len();
-    let (queue, wrong) = (Mutex::new(cases), Mutex::new(Vec::new()));
-    let tally = Mutex::new(BTreeMap::<String, usize>::new());
-    thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                while let Some(case) = pop(&queue) {
-                    let template = &templates[&case.scheme.to_bytes()];
-                    let (failure, ended) = case.judge(&function, template);
-                    wrong.lock().expect("no panic").extend(failure);
-                    *tally.lock().expect("no panic").entry(ended).or_default() += 1;
-                }
-            });
-        }
+    judge_each(cases, least, |case| {
+        case.judge(&function, &templates[&case.scheme.to_bytes()])
     });
-    let tally = tally.into_inner().expect("no panic");
-    println!("{total} cases: {tally:#?}");
-    let wrong = wrong.into_inner().expect("no panic");
-    assert!(
-        wrong.is_empty(),
-        "{} of {total}:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
-    assert_eq!(tally.values().sum::<usize>(), total);
-    assert!(total >= least, "only {total} cases");
 }
 
 /// Who guesses at bits of Δ and is caught may not guess again under the same Δ.
@@ -582,8 +557,4 @@ fn a_lie_in_the_ot_extension_ends_the_epoch() {
     );
     assert!(stocks(Role::Garbler).is_empty());
     assert_eq!(stocks(Role::Evaluator).len(), 1);
-}
-
-fn pop<T>(queue: &Mutex<Vec<T>>) -> Option<T> {
-    queue.lock().ok()?.pop()
 }

@@ -1,0 +1,9 @@
+//! All files are one program, since each program builds and links anew what it tests.
+
+mod conformance_fails;
+mod fuzz;
+mod lying_outsourced;
+mod protocols;
+mod relations_found;
+mod tries;
+mod triples;

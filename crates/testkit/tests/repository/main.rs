@@ -1,0 +1,7 @@
+//! What holds for the files of the repository.
+
+mod defences;
+mod layers;
+mod pages;
+mod programs;
+mod sizes;

@@ -1,0 +1,54 @@
+//! Each message of each protocol, from either side, under each fault.
+//!
+//! A program of its own, since these tests keep a machine busy with many threads: others beside
+//! them would wait for longer than they allow.
+
+mod direct;
+mod malicious;
+mod outsourced;
+mod prepared;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::thread;
+
+/// Cases at once: most of them wait for a timeout or for a disk.
+const THREADS: usize = 24;
+
+/// Judges all cases, the last first, of which there are `least` at least. `judge` returns what is
+/// wrong with a case, if anything is, and how it ended.
+fn judge_each<C: Send>(
+    cases: Vec<C>,
+    least: usize,
+    judge: impl Fn(&C) -> (Option<String>, String) + Sync,
+) {
+    let total = cases.len();
+    assert!(total >= least, "only {total} cases");
+    let (queue, wrong) = (Mutex::new(cases), Mutex::new(Vec::new()));
+    let tally = Mutex::new(BTreeMap::<String, usize>::new());
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                while let Some(case) = pop(&queue) {
+                    let (failure, ended) = judge(&case);
+                    wrong.lock().expect("no panic").extend(failure);
+                    *tally.lock().expect("no panic").entry(ended).or_default() += 1;
+                }
+            });
+        }
+    });
+    let tally = tally.into_inner().expect("no panic");
+    println!("{total} cases: {tally:#?}");
+    let wrong = wrong.into_inner().expect("no panic");
+    assert!(
+        wrong.is_empty(),
+        "{} of {total}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert_eq!(tally.values().sum::<usize>(), total);
+}
+
+fn pop<T>(queue: &Mutex<Vec<T>>) -> Option<T> {
+    queue.lock().ok()?.pop()
+}
