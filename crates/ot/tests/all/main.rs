@@ -11,4 +11,5 @@ mod precomputed;
 mod seeded;
 mod silent;
 mod source;
+mod spare;
 mod vector;

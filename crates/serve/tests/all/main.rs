@@ -1,5 +1,6 @@
 //! All files are one program, since each program builds and links anew what it tests.
 
+mod kept_ots;
 mod memory;
 mod outsourced;
 mod relay;

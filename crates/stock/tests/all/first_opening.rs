@@ -80,7 +80,12 @@ struct Process {
 impl Process {
     fn start(number: u8) -> Self {
         let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "first_opening::process", "--ignored", "--nocapture"])
+            .args([
+                "--exact",
+                "first_opening::process",
+                "--ignored",
+                "--nocapture",
+            ])
             .env(NUMBER, number.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -8,3 +8,4 @@ mod one_sided;
 mod parties;
 mod remedies;
 mod rollback;
+mod sets;

@@ -2,6 +2,7 @@
 
 mod conformance_fails;
 mod fuzz;
+mod kept_ots;
 mod lying_outsourced;
 mod protocols;
 mod relations_found;

@@ -1,10 +1,8 @@
 //! Base OTs that a service keeps with each peer between its sessions.
 
-mod scene;
-
 use std::time::Instant;
 
-use scene::{Scene, millionaires};
+use crate::scene::{Scene, millionaires};
 use tacit::{Function, Job, KeptOts, Phase, Role};
 use tacit_serve::Service;
 

@@ -1,18 +1,13 @@
 //! Spare base OTs: both halves of a set agree, each serves once, no two sessions share keys.
 
-#[allow(dead_code)]
-mod dealer;
-mod seeded;
-mod vector;
-
-use dealer::{TAG, dealt};
-use seeded::Seeded;
+use crate::dealer::{TAG, dealt};
+use crate::seeded::Seeded;
+use crate::vector::Vector;
 use sha2::{Digest, Sha256};
 use tacit_ot::correlated::{CotReceiver, CotSender};
 use tacit_ot::source::Extension;
 use tacit_ot::spare::{self, Batch, OTS, SETS, SpareSet};
 use tacit_ot::{ApiMisuse, Delta, Error, Security, SessionTag};
-use vector::Vector;
 use zeroize::Zeroizing;
 
 /// The garbler's half and the evaluator's.
