@@ -109,19 +109,8 @@ fn rendered(errors: &[Diagnostic], map: &SourceMap) -> String {
     texts.join("\n\n") + "\n\n"
 }
 
-fn errors_json(errors: &[Diagnostic], map: &SourceMap) -> Vec<Json> {
-    let error = |error: &Diagnostic| {
-        let (line, column) = map.line_and_column(error.span);
-        json!({
-            "file": map.file(error.span.file).name,
-            "line": line,
-            "column": column,
-            "message": error.message,
-            "label": error.label,
-            "help": error.help,
-        })
-    };
-    errors.iter().map(error).collect()
+fn all_json(found: &[Diagnostic], map: &SourceMap) -> Vec<Json> {
+    found.iter().map(|one| one.to_json(map)).collect()
 }
 
 /// Tells what a program that is right may get wrong.
@@ -156,25 +145,28 @@ fn found(errors: usize) -> Failure {
 pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
     let params = params(&args.params)?;
     let mut wrong = 0;
-    let mut all = Vec::new();
+    let (mut all, mut warnings) = (Vec::new(), Vec::new());
     for path in &args.files {
         let loaded = load(path)?;
-        let errors = loaded.check(&params);
-        if let Ok(program) = loaded.program(&params) {
-            warn(&loaded, &program);
-        }
+        let (errors, map) = (loaded.check(&params), loaded.source_map());
         wrong += errors.len();
+        if let Ok(program) = loaded.program(&params) {
+            match args.json {
+                true => warnings.extend(all_json(&program.warnings, map)),
+                false => warn(&loaded, &program),
+            }
+        }
         match args.json {
-            true => all.extend(errors_json(&errors, loaded.source_map())),
+            true => all.extend(all_json(&errors, map)),
             false if errors.is_empty() => {
                 crate::print(format!("{}: right\n", path.display()).as_bytes())?;
             }
-            false => tell(&rendered(&errors, loaded.source_map())),
+            false => tell(&rendered(&errors, map)),
         }
     }
     if args.json {
-        let text = pretty(&json!({ "version": JSON_VERSION, "errors": all }));
-        crate::print(text.as_bytes())?;
+        let told = json!({ "version": JSON_VERSION, "errors": all, "warnings": warnings });
+        crate::print(pretty(&told).as_bytes())?;
     }
     match wrong {
         0 => Ok(()),
@@ -239,7 +231,7 @@ fn report_json(path: &Path, report: &TestReport, map: &SourceMap) -> Json {
         "file": path.display().to_string(),
         "name": report.name.as_str(),
         "passed": report.errors.is_empty(),
-        "errors": errors_json(&report.errors, map),
+        "errors": all_json(&report.errors, map),
     })
 }
 

@@ -74,6 +74,11 @@ main(a: [u8; 9] of alice, b: u8 of bob) -> (total: u8 to both) {
             assert!(told.stderr.contains(words), "{words}: {told:?}");
         }
     }
+    let json = tacit(folder.path(), &["check", "--json", "gap.tacit"]);
+    let told: serde_json::Value = serde_json::from_str(&json.succeeded()).unwrap();
+    assert_eq!(told["errors"], serde_json::json!([]));
+    assert_eq!(told["warnings"][0]["line"], 4);
+    assert!(json.stderr.is_empty(), "{json:?}");
 }
 
 /// Rows without names take columns in order, whatever the first line calls them; what is a table is
