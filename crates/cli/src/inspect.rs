@@ -363,7 +363,8 @@ impl Subject {
         {
             let _ = writeln!(
                 text,
-                "saved values pass from run to run and are told to nobody; `direct` keeps none"
+                "saved values pass from run to run and are told to nobody; prepared and outsourced \
+                 keep them"
             );
         }
         if let Some(function) = &self.function {

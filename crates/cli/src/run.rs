@@ -85,8 +85,8 @@ fn refuse_for_two(args: &RunArgs, protocol: Protocol) -> Result<(), Failure> {
         ("--generator-at", given.generator_at.is_some()),
         ("--cloud-at", given.cloud_at.is_some()),
         ("--copies", given.copies.is_some()),
-        ("--chain", given.chain.is_some()),
         ("--allow", !given.allow.is_empty()),
+        ("--pin", given.pin.is_some()),
         ("--role generator", args.role == Some(RunRoleArg::Generator)),
         ("--role cloud", args.role == Some(RunRoleArg::Cloud)),
     ];
@@ -98,6 +98,31 @@ fn refuse_for_two(args: &RunArgs, protocol: Protocol) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// Checks that a chain is named where two parties keep values in one, and nowhere else.
+fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Result<(), Failure> {
+    let (given, name) = (&args.outsourced, function.name());
+    let wrong = |text: String| Err(Failure::Usage(text));
+    let keeps = function.has_saved_values();
+    match &given.chain {
+        _ if keeps && protocol != Protocol::Prepared => wrong(format!(
+            "{name} keeps values between runs, which {} cannot; give --protocol prepared and \
+             --chain NAME, or run it by --protocol outsourced",
+            protocol.name()
+        )),
+        Some(chain) if !keeps => wrong(format!(
+            "--chain {chain}: {name} neither saves nor loads values; leave it out"
+        )),
+        None if keeps => wrong(format!(
+            "{name} keeps values between runs; name the chain of runs with --chain, as the other \
+             party does"
+        )),
+        None if given.replace => {
+            wrong("--replace discards values of a chain; name the chain with --chain".to_owned())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn who(args: &RunArgs) -> Who<'_> {

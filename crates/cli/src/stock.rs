@@ -63,12 +63,17 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         .map(|peer| party::fingerprint("--peer", peer, &config))
         .transpose()?;
     let role = args.role.map(Role::from);
+    let which = chains::Which {
+        peer,
+        role,
+        protocol: args.protocol,
+    };
     if let StockCommand::DropChain { chain } = &args.command {
-        return chains::drop_chain(&stocks, chain, peer, role, args.json);
+        return chains::drop_chain(&stocks, chain, which, args.json);
     }
     if let StockCommand::Allow { chain, who, remove } = &args.command {
         let who = party::fingerprint("allow", who, &config)?;
-        let chain = chains::named(&stocks, chain, peer, role)?;
+        let chain = chains::named(&stocks, chain, which)?;
         return chains::allow(&stocks, &chain, who, !remove, args.json);
     }
     if let StockCommand::ClearTries = &args.command {
@@ -95,8 +100,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         StockCommand::List | StockCommand::Check => stocks.chains()?,
         _ => Vec::new(),
     };
-    chains.retain(|chain| peer.is_none_or(|peer| chain.peer == peer));
-    chains.retain(|chain| role.is_none_or(|role| chain.role == role));
+    chains.retain(|chain| which.admits(chain));
     let tell = |chain: KeptChain| match args.command {
         StockCommand::Check => chains::check_chain(&stocks, &chain, &config),
         _ => Ok((

@@ -34,6 +34,15 @@ pub enum Error {
         /// The value's name.
         value: String,
     },
+    /// The function keeps values from one run to the next, which the scheme does not allow.
+    #[error(
+        "values are kept between runs under half-gates with either hash and under three-halves, \
+         and not under {scheme}; give both parties one of these --scheme"
+    )]
+    SchemeKeepsNothing {
+        /// The scheme.
+        scheme: SchemeId,
+    },
     /// Prepared material could not be had when it was due.
     #[error("prepared material is missing: {0}")]
     Material(String),
@@ -270,10 +279,11 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: crate::outsourced::Parameters,
     },
-    /// Generator and cloud of an outsourced run bring different chains or versions of saved values.
+    /// The two parties that keep values bring different chains or versions of them.
     #[error(
-        "generator and cloud hold different versions of the saved values ({ours} and {theirs}): \
-         the chain is stopped; go back to a version that both hold, or begin a new chain"
+        "the two parties that keep the saved values hold different versions of them ({ours} and \
+         {theirs}): the chain is stopped, since one of them went back to an old copy; both remove \
+         it with `tacit stock drop-chain` and begin a new one"
     )]
     SavedValues {
         /// The hash of the one's state.
@@ -366,6 +376,7 @@ impl Error {
             Self::PeerIncompatible(difference) => difference.abort_reason(),
             Self::PeerAborted(_)
             | Self::SavedValue { .. }
+            | Self::SchemeKeepsNothing { .. }
             | Self::Material(_)
             | Self::TooManyLinks { .. }
             | Self::OtherChain { .. }

@@ -6,6 +6,7 @@
 //! | [`message`] | the kinds of messages and the reasons to abort |
 //! | [`outline`] | what a run sends, without running it |
 //! | [`session`] | how two parties agree on what they run, and the tags that bind a run to it |
+//! | [`saved`] | values that stay garbled between runs |
 //! | [`setup`] | base OTs, from which a session's correlated OTs grow |
 //! | [`direct`] | garble, stream and evaluate now: semi-honest, one pass, constant memory |
 //! | [`authenticated`] | any function, once, from nothing: malicious |
@@ -28,6 +29,7 @@ pub mod outsourced;
 pub mod party;
 pub mod prepared;
 mod result;
+pub mod saved;
 pub mod session;
 pub mod setup;
 

@@ -93,6 +93,10 @@ one_byte_enum! {
         Corrections = 37, "corrections";
         /// The mask of the links that came before it.
         Unmask = 38, "unmask";
+        /// From the labels of saved values to labels of this run, masked.
+        SavedLinks = 39, "links of saved values";
+        /// Chain, version and loads of a run that takes saved values, as its sender has them.
+        SavedState = 40, "state of saved values";
         /// A batch's plan, and commitments to the evaluator's choices.
         BatchPlan = 48, "batch plan";
         /// Digests of a batch's circuits.

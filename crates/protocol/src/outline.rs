@@ -32,6 +32,9 @@ pub struct Outline {
     pub late: Vec<Part>,
     /// From the evaluator to the garbler, in bytes, header included.
     pub result: Option<u64>,
+    /// From each to the other, in bytes, header included: that what the run saves is durable, which
+    /// both have heard before a result leaves. Nothing where it saves nothing.
+    pub kept: Option<u64>,
     /// Links that no input of the evaluator decides; none under `direct`.
     pub early_links: u64,
     /// Links that one does.
@@ -48,13 +51,13 @@ impl Outline {
     /// Bytes of the garbler's other messages.
     #[must_use]
     pub fn late_bytes(&self) -> u64 {
-        self.late.iter().map(|part| part.bytes).sum()
+        self.late.iter().map(|part| part.bytes).sum::<u64>() + self.kept.unwrap_or(0)
     }
 
     /// Bytes of the evaluator's messages.
     #[must_use]
     pub fn evaluator_bytes(&self) -> u64 {
-        self.choices.iter().sum::<u64>() + self.result.unwrap_or(0)
+        self.choices.iter().sum::<u64>() + self.kept.unwrap_or(0) + self.result.unwrap_or(0)
     }
 }
 

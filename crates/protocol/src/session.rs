@@ -38,6 +38,7 @@ use tacit_ot::source::Extension;
 pub use opening::{Opening, SpareAgreement, SpareOffer};
 
 use crate::message::{Kind, array, one_byte_enum};
+use crate::saved::SavedState;
 use crate::{Error, Incompatibility, Misbehaviour};
 
 /// The version of the wire. Both must speak the same.
@@ -356,6 +357,16 @@ impl RunTag {
         let hash = Sha256::new_with_prefix(b"tacit triples setup 1\0")
             .chain_update(self.0)
             .chain_update([role_byte(sender)]);
+        Self(hash.finalize().into())
+    }
+
+    /// The tag of the same run from this state of saved values on: the chain, its version and
+    /// attempt, and what is loaded.
+    #[must_use]
+    pub fn on(&self, state: &SavedState) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit run on saved values 1\0")
+            .chain_update(self.0)
+            .chain_update(state.to_bytes());
         Self(hash.finalize().into())
     }
 

@@ -200,10 +200,11 @@ pub enum Error {
         /// What is in the way, and what to do.
         reason: String,
     },
-    /// A function keeps values, and the protocols between two parties keep none.
+    /// A function keeps values, which a service does for three parties alone.
     #[error(
-        "function {name:?} keeps values between runs, which two parties cannot; serve it with role \
-         = \"generator\" or \"cloud\", or leave it out"
+        "function {name:?} keeps values between runs, which a service does for three parties; \
+         serve it with role = \"generator\" or \"cloud\", or run it with the peer by `tacit run \
+         --protocol prepared --chain NAME`"
     )]
     SavedValues {
         /// The offer.

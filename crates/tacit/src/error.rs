@@ -103,6 +103,15 @@ pub enum Error {
         /// The value's name.
         value: String,
     },
+    /// The function keeps values from one run to the next, which the scheme does not allow.
+    #[error(
+        "values are kept between runs under half-gates with either hash and under three-halves, \
+         and not under {scheme}; give both parties one of these --scheme"
+    )]
+    SchemeKeepsNothing {
+        /// The scheme.
+        scheme: SchemeId,
+    },
     /// The stock of prepared material.
     #[error(transparent)]
     Stock(Box<StockError>),
@@ -218,13 +227,13 @@ pub enum Error {
         /// The type of the port that loads it.
         wanted: String,
     },
-    /// The two servers of a run of three were told different things of its chain.
-    #[error("the servers differ on the chain: {0}")]
+    /// The two parties that keep a chain were told different things of it.
+    #[error("the two that keep the chain differ on it: {0}")]
     ChainsDiffer(String),
     /// The function saves a value anew that the chain keeps, and does not load it.
     #[error(
         "chain {chain:?} keeps {value:?}, and the function saves it anew without loading it, so \
-         that what is kept would be lost; if that is meant, give --replace at both servers, or \
+         that what is kept would be lost; if that is meant, both that keep it give --replace, or \
          replace = true in [[serve.function]]"
     )]
     Replaces {
@@ -441,6 +450,7 @@ impl Error {
             | Self::Replaces { .. } => Category::Stock,
             Self::ChainsDiffer(_) => Category::Incompatible,
             Self::SavedValue { .. }
+            | Self::SchemeKeepsNothing { .. }
             | Self::TransfersUsedUp { .. }
             | Self::ExecutionTooLarge { .. }
             | Self::SchemeNotForBatch { .. }
@@ -519,6 +529,7 @@ impl From<tacit_protocol::Error> for Error {
             Protocol::PeerIncompatible(difference) => Self::PeerIncompatible(difference),
             Protocol::PeerAborted(reason) => Self::PeerAborted(reason),
             Protocol::SavedValue { protocol, value } => Self::SavedValue { protocol, value },
+            Protocol::SchemeKeepsNothing { scheme } => Self::SchemeKeepsNothing { scheme },
             Protocol::Material(what) => Self::Material(what),
             Protocol::TooManyLinks { found, limit } => Self::TooManyLinks { found, limit },
             Protocol::TransfersUsedUp { limit } => Self::TransfersUsedUp { limit },

@@ -18,6 +18,7 @@ use zeroize::Zeroizing;
 
 use crate::authenticated::construction;
 use crate::cost::{Clock, Cost, Phase, peak_memory_bytes};
+use crate::kept::check_place;
 use crate::outsourced::ChainVersion;
 use crate::protocols::{DEFAULT_SECURITY_BITS, Protocol, ThreatModel};
 use crate::scheme::default_scheme;
@@ -33,6 +34,10 @@ pub struct Job<'f> {
     /// The scheme, if one was named.
     scheme: Option<SchemeId>,
     material: Material,
+    /// Under `prepared`: the chain in which values are kept.
+    chain: Option<String>,
+    /// The run may discard values of a chain that is there.
+    replaces: bool,
     statistical_security_bits: u8,
     is_for_measurements: bool,
     threads: NonZeroUsize,
@@ -79,8 +84,8 @@ pub struct Outcome {
     pub statistical_security_bits: Option<u8>,
     /// Over what that holds, where it is known.
     pub security_scope: Option<SecurityScope>,
-    /// At the evaluator of three: the chain of kept values, at the version that the run saved or,
-    /// if it saved none, loaded; to be pinned in a later run.
+    /// The chain of kept values, at the version that the run saved or, if it saved none, loaded. At
+    /// both parties of `prepared`, and at the evaluator of three, to be pinned in a later run.
     pub chain: Option<ChainVersion>,
     /// What it took on this side.
     pub cost: Cost,
@@ -95,6 +100,8 @@ impl<'f> Job<'f> {
             role,
             scheme: None,
             material: Material::Direct,
+            chain: None,
+            replaces: false,
             statistical_security_bits: DEFAULT_SECURITY_BITS,
             is_for_measurements: false,
             threads: NonZeroUsize::MIN,
@@ -131,6 +138,23 @@ impl<'f> Job<'f> {
     #[must_use]
     pub fn prepared(mut self, stocks: &Stocks) -> Self {
         self.material = Material::Prepared(stocks.clone());
+        self
+    }
+
+    /// Under `prepared`: loads and saves values in the chain of this name, which both parties keep
+    /// with their stocks, garbled. A chain that is not there is begun by a run that saves and loads
+    /// nothing. Both parties have a version of it or neither, whenever one of them stops.
+    #[must_use]
+    pub fn chain(mut self, name: &str) -> Self {
+        self.chain = Some(name.to_owned());
+        self
+    }
+
+    /// Lets a function that saves a value without loading it take the place of one that the chain
+    /// keeps. Otherwise such a run is refused, before anything is used.
+    #[must_use]
+    pub fn replacing(mut self) -> Self {
+        self.replaces = true;
         self
     }
 
@@ -279,11 +303,16 @@ impl<'f> Job<'f> {
     ///
     /// # Errors
     ///
-    /// It keeps no saved values, does not run under the scheme, or offers no such s.
+    /// It keeps no saved values, or a chain is named without them or not named; it does not run
+    /// under the scheme, or offers no such s.
     pub fn check(&self) -> Result<(), Error> {
+        let keeps = matches!(self.material, Material::Prepared(_));
+        if keeps || self.chain.is_some() {
+            check_place(self.function, self.chain.is_some())?;
+        }
         match &self.material {
             Material::Direct => direct::check(self.function)?,
-            Material::Prepared(_) => prepared::check(self.function)?,
+            Material::Prepared(_) => prepared::check(self.function, self.scheme_id())?,
             // Of functions only what can be run is ever in stock.
             Material::Batch(_) => {
                 check_security(self.statistical_security_bits, self.is_for_measurements)?;
@@ -310,6 +339,7 @@ impl<'f> Job<'f> {
         self.function.compile();
         let Ran {
             outputs,
+            chain,
             phases,
             and_gates_on_the_spot,
             security_scope,
@@ -349,7 +379,7 @@ impl<'f> Job<'f> {
             peak_memory_bytes: peak_memory_bytes(),
         };
         Ok(Outcome {
-            chain: None,
+            chain,
             outputs,
             threat_model: self.threat_model(),
             statistical_security_bits: self.security_bits(),

@@ -39,6 +39,7 @@ mod driver;
 mod error;
 mod estimate;
 mod job;
+mod kept;
 pub mod library;
 mod outsourced;
 pub mod plan;

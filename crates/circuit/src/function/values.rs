@@ -273,6 +273,14 @@ impl<T: Copy + Zeroize> Outputs<'_, T> {
         &self.values
     }
 
+    /// The bits of all saved values, in port order.
+    #[must_use]
+    pub fn saved(&self) -> &[T] {
+        let outputs = self.function.outputs().iter();
+        let bits: usize = outputs.map(|output| output.port.ty.width()).sum();
+        &self.values[bits..]
+    }
+
     /// The bits of the outputs that go to `role`, in port order.
     #[must_use]
     pub fn of(&self, role: Role) -> Zeroizing<Vec<T>> {

@@ -49,6 +49,10 @@ machine must not see goes through `name=@FILE`, `name=-` or --input-file.
   With what `tacit prepare` has put in stock, on both sides:
   tacit run aes-128-rounds --protocol prepared …
 
+  A program that keeps a state between runs, on both sides; the state stays garbled:
+  tacit run total.tacit --entry start --protocol prepared --chain total …
+  tacit run total.tacit --entry spend --protocol prepared --chain total …
+
 The protocols `direct` and `prepared` are secure against semi-honest parties: both follow the \
 protocol. `authenticated` and `batch` are secure against a malicious party. `authenticated` runs \
 any function at once; `batch` runs what `tacit prepare --protocol batch` has put in stock and \
@@ -71,7 +75,7 @@ Examples, with a party that `tacit pair` has made known:
 
 const VALUES: &str = "Inputs and results";
 const HOW: &str = "How it is run";
-const OF_THREE: &str = "Three parties, under --protocol outsourced";
+const OF_THREE: &str = "Three parties, and values kept between runs";
 
 /// Arguments of `tacit run`.
 #[derive(Debug, Args)]
@@ -202,8 +206,8 @@ pub(crate) struct OutsourcedArgs {
     #[arg(long, hide_short_help = true, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) copies: Option<u32>,
-    /// Under outsourced, at generator and cloud: keep values in the chain of this name; both name
-    /// the same. A run that saves values and loads none begins it
+    /// Under prepared at both parties, under outsourced at generator and cloud: keep values in the
+    /// chain of this name; both name the same. A run that saves values and loads none begins it
     #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub(crate) chain: Option<String>,
     /// Under outsourced, at generator and cloud: who else may use the values of a chain that this
@@ -211,8 +215,8 @@ pub(crate) struct OutsourcedArgs {
     /// more later
     #[arg(long, hide_short_help = true, value_name = "FINGERPRINT|NAME")]
     pub(crate) allow: Vec<String>,
-    /// Under outsourced, at generator and cloud: let a function that saves a value without loading
-    /// it discard the one that the chain keeps
+    /// With --chain, at both: let a function that saves a value without loading it discard the one
+    /// that the chain keeps
     #[arg(long, hide_short_help = true)]
     pub(crate) replace: bool,
     /// Under outsourced, at the evaluator: run only if both servers go on from this chain at this

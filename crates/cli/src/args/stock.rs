@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use tacit::protocols::Protocol;
 
 use super::RoleArg;
+use super::party::protocols;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -37,6 +39,9 @@ pub(crate) struct StockCommandArgs {
     /// Only stocks under this garbling scheme
     #[arg(long, global = true, value_name = "SCHEME")]
     pub(crate) scheme: Option<String>,
+    /// Only chains of this protocol: prepared or outsourced
+    #[arg(long, global = true, value_parser = protocols(), hide_short_help = true)]
+    pub(crate) protocol: Option<Protocol>,
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -55,7 +60,7 @@ pub(crate) enum StockCommand {
         #[arg(value_name = "NAME|DIGEST")]
         component: String,
     },
-    /// Let somebody use the values of a chain; the other server does the same
+    /// Let somebody use the values of a chain of outsourced; the other server does the same
     Allow {
         /// The chain, as `tacit stock list` has it
         #[arg(value_name = "CHAIN")]
@@ -67,8 +72,8 @@ pub(crate) enum StockCommand {
         #[arg(long)]
         remove: bool,
     },
-    /// Remove a chain of kept values, killed or not; the other server does the same, and the name
-    /// is free again
+    /// Remove a chain of kept values, killed or not; the other that keeps it does the same, and the
+    /// name is free again
     DropChain {
         /// The chain, as `tacit stock list` has it
         #[arg(value_name = "NAME")]

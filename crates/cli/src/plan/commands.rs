@@ -44,6 +44,9 @@ impl<'a> Commands<'a> {
             let name = self.of.protocol.name().to_owned();
             words.extend(["--protocol".to_owned(), name]);
         }
+        if self.of.function.has_saved_values() {
+            words.extend(["--chain".to_owned(), "NAME".to_owned()]);
+        }
         words.extend(self.party(role));
         let inputs = self.of.function.inputs().iter();
         for input in inputs.filter(|input| input.owner == role) {

@@ -7,13 +7,13 @@ use std::time::Duration;
 use tacit::garble::Rung;
 use tacit::protocols::{DEFAULT_SECURITY_BITS, MIN_SECURITY_BITS, Protocol, StockUse, ThreatModel};
 use tacit::{
-    AbortReason, BatchPreparation, Cost, Function, Incompatibility, Job, Outcome, Role,
-    SecurityScope, Session, StockName, Stocks, Value,
+    AbortReason, BatchPreparation, ChainVersion, Cost, Function, Incompatibility, Job, Outcome,
+    Role, SecurityScope, Session, StockName, Stocks, Value,
 };
 
 use tacit_language::TypedFunction;
 
-use super::{scheme, who};
+use super::{check_chain, scheme, who};
 use crate::args::RunArgs;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -54,13 +54,7 @@ impl<'a> TwoPartyRun<'a> {
     ) -> Result<Self, Failure> {
         let role = who(args).role_in(Some(runnable), config)?;
         let function = runnable.function();
-        if function.has_saved_values() {
-            return Err(Failure::Usage(format!(
-                "{} keeps values between runs, which `{}` cannot; run it by --protocol outsourced",
-                function.name(),
-                protocol.name()
-            )));
-        }
+        check_chain(args, protocol, function)?;
         log.step(format_args!(
             "function {} {}",
             function.name(),
@@ -95,6 +89,9 @@ impl<'a> TwoPartyRun<'a> {
             time_limit: args.time_limit.or(config.timeouts.run),
             log,
         };
+        if protocol == Protocol::Prepared {
+            run.job().check()?;
+        }
         // Before a peer waits for it.
         function.compile();
         log.detail(format_args!(
@@ -168,19 +165,20 @@ impl<'a> TwoPartyRun<'a> {
         if !self.args.json {
             eprint!("{}", setting.text());
         }
-        let (mut costs, mut outputs) = (Vec::new(), BTreeMap::new());
+        let (mut costs, mut outputs, mut chain) = (Vec::new(), BTreeMap::new(), None);
         for run in 0..self.args.repeat {
             let Some(outcome) = self.once(run, &mut session)? else {
                 break;
             };
             costs.push(outcome.cost);
             outputs = outcome.outputs;
+            chain = outcome.chain;
         }
         // The results are here; a peer that has already left takes nothing from them.
         if let Err(error) = session.close() {
             self.log.step(format_args!("{error}"));
         }
-        self.tell(&setting, &outputs, &costs)
+        self.tell(&setting, (&outputs, chain), &costs)
     }
 
     /// Run number `run`, or nothing where the other party wants no more.
@@ -257,6 +255,15 @@ impl<'a> TwoPartyRun<'a> {
             (_, Some(stocks)) => job.prepared(stocks),
             (_, None) => job,
         };
+        let given = &self.args.outsourced;
+        let job = match &given.chain {
+            Some(name) => job.chain(name),
+            None => job,
+        };
+        let job = match given.replace {
+            true => job.replacing(),
+            false => job,
+        };
         match self.args.insecure_for_measurements {
             true => job.insecure_for_measurements(self.security_bits),
             false => job.statistical_security_bits(self.security_bits),
@@ -267,7 +274,7 @@ impl<'a> TwoPartyRun<'a> {
     fn tell(
         &self,
         setting: &Setting<'_>,
-        outputs: &BTreeMap<String, Value>,
+        (outputs, chain): (&BTreeMap<String, Value>, Option<ChainVersion>),
         costs: &[Cost],
     ) -> Result<(), Failure> {
         let runnable = self.runnable;
@@ -279,6 +286,10 @@ impl<'a> TwoPartyRun<'a> {
             let told = self.args.cost.then_some(costs);
             let mut json = setting.json(runnable.outputs_json(outputs)?, told);
             json["runs_done"] = costs.len().into();
+            if let Some(name) = &self.args.outsourced.chain {
+                json["chain"] = name.as_str().into();
+                json["chain_version"] = chain.map(|chain| chain.to_string()).into();
+            }
             return crate::print(pretty(&json).as_bytes());
         }
         if outputs.is_empty() {
@@ -291,6 +302,9 @@ impl<'a> TwoPartyRun<'a> {
         }
         if self.protocol.has_security_bits() && self.security_bits < MIN_SECURITY_BITS {
             crate::print(insecure(&bits_text(self.security_bits)).as_bytes())?;
+        }
+        if let (Some(name), Some(chain)) = (&self.args.outsourced.chain, chain) {
+            eprintln!("chain     {name} at version {}", chain.version);
         }
         self.tell_triples(costs);
         crate::print(runnable.outputs_text(outputs)?.as_bytes())?;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
+use tacit::protocols::Protocol;
 use tacit::{Fingerprint, KeptChain, OutsourcedRole, Role, Stocks};
 
 use super::Told;
@@ -12,10 +13,11 @@ use crate::report::{JSON_VERSION, pretty, shown_bytes};
 use crate::serve;
 
 /// What this party is in the runs of a chain.
-fn server(chain: &KeptChain) -> OutsourcedRole {
-    match chain.role {
-        Role::Garbler => OutsourcedRole::Generator,
-        Role::Evaluator => OutsourcedRole::Cloud,
+fn role(chain: &KeptChain) -> &'static str {
+    match (chain.protocol, chain.role) {
+        (Protocol::Outsourced, Role::Garbler) => OutsourcedRole::Generator.name(),
+        (Protocol::Outsourced, Role::Evaluator) => OutsourcedRole::Cloud.name(),
+        (_, role) => role.name(),
     }
 }
 
@@ -24,7 +26,7 @@ pub(super) fn chain_text(chain: &KeptChain, config: &Config) -> String {
     let summary = &chain.summary;
     let mut text = format!(
         "{} with {}, chain {}\n  ",
-        server(chain),
+        role(chain),
         config.shown(&chain.peer),
         summary.name
     );
@@ -70,7 +72,8 @@ pub(super) fn chain_json(chain: &KeptChain, config: &Config) -> Json {
     });
     json!({
         "name": summary.name,
-        "role": server(chain).name(),
+        "protocol": chain.protocol.name(),
+        "role": role(chain),
         "peer": chain.peer.to_string(),
         "peer_name": config.peer_name(&chain.peer),
         "killed": summary.killed,
@@ -91,11 +94,10 @@ pub(super) fn chain_json(chain: &KeptChain, config: &Config) -> Json {
 pub(super) fn drop_chain(
     stocks: &Stocks,
     name: &str,
-    peer: Option<Fingerprint>,
-    role: Option<Role>,
+    which: Which,
     json: bool,
 ) -> Result<(), Failure> {
-    let chain = named(stocks, name, peer, role)?;
+    let chain = named(stocks, name, which)?;
     stocks.drop_chain(&chain)?;
     if json {
         let json = json!({ "version": JSON_VERSION, "dropped": name });
@@ -104,21 +106,33 @@ pub(super) fn drop_chain(
     crate::print(format!("dropped the chain {name}; {} does the same\n", chain.peer).as_bytes())
 }
 
-/// The chain of this name, with this peer and in this role where they are given.
+/// What says which of several chains of one name is meant.
+#[derive(Clone, Copy)]
+pub(super) struct Which {
+    pub(super) peer: Option<Fingerprint>,
+    pub(super) role: Option<Role>,
+    pub(super) protocol: Option<Protocol>,
+}
+
+impl Which {
+    /// Whether this chain may be meant.
+    pub(super) fn admits(&self, chain: &KeptChain) -> bool {
+        self.peer.is_none_or(|peer| chain.peer == peer)
+            && self.role.is_none_or(|role| chain.role == role)
+            && self
+                .protocol
+                .is_none_or(|protocol| chain.protocol == protocol)
+    }
+}
+
+/// The one chain of this name that is meant.
 ///
 /// # Errors
 ///
 /// There is none, or several.
-pub(super) fn named(
-    stocks: &Stocks,
-    name: &str,
-    peer: Option<Fingerprint>,
-    role: Option<Role>,
-) -> Result<KeptChain, Failure> {
+pub(super) fn named(stocks: &Stocks, name: &str, which: Which) -> Result<KeptChain, Failure> {
     let mut chains = stocks.chains()?;
-    chains.retain(|chain| chain.summary.name == name);
-    chains.retain(|chain| peer.is_none_or(|peer| chain.peer == peer));
-    chains.retain(|chain| role.is_none_or(|role| chain.role == role));
+    chains.retain(|chain| chain.summary.name == name && which.admits(chain));
     let count = chains.len();
     match (chains.pop(), count) {
         (Some(chain), 1) => Ok(chain),
@@ -126,7 +140,7 @@ pub(super) fn named(
             "there is no chain {name}; `tacit stock list` lists those that there are"
         ))),
         _ => Err(Failure::Usage(format!(
-            "there are several chains {name}; say with whom by --peer and --role"
+            "there are several chains {name}; say which by --peer, --role and --protocol"
         ))),
     }
 }
@@ -175,7 +189,7 @@ pub(super) fn check_chain(
     let damaged = stocks.check_chain(chain)?;
     let name = &chain.summary.name;
     let peer = config.shown(&chain.peer);
-    let mut text = format!("{} with {peer}, chain {name}\n", server(chain));
+    let mut text = format!("{} with {peer}, chain {name}\n", role(chain));
     if damaged.is_empty() {
         let values = serve::counted(chain.summary.values.len(), "value");
         let _ = writeln!(text, "  whole, with {values}");
@@ -183,8 +197,8 @@ pub(super) fn check_chain(
     for error in &damaged {
         let _ = writeln!(
             text,
-            "  damaged: {error}; both servers remove the chain by `tacit stock drop-chain {name}` \
-             and begin a new one"
+            "  damaged: {error}; both that keep it remove the chain by `tacit stock drop-chain \
+             {name}` and begin a new one"
         );
     }
     let mut json = chain_json(chain, config);

@@ -6,6 +6,7 @@ mod batch;
 mod docs;
 mod help;
 mod inspect;
+mod kept_by_two;
 mod kills;
 mod language;
 mod language_docs;

@@ -82,6 +82,7 @@ pub fn outline<S: Scheme>(
             0 => None,
             outputs => Some(HEADER_BYTES + result_bytes(outputs) as u64),
         },
+        kept: None,
         early_links: 0,
         late_links: 0,
     })

@@ -192,9 +192,7 @@ impl<S: Scheme<Wire = Block>> Whole<'_, S> {
             let clear = outputs.of(Role::Garbler);
             all.extend_from_slice(&masked(component, calls, clear, added));
         }
-        let ports = self.function.outputs().iter();
-        let results: usize = ports.map(|output| output.port.ty.width()).sum();
-        all.extend_from_slice(&outputs.all()[results..]);
+        all.extend_from_slice(outputs.saved());
         all
     }
 }

@@ -17,91 +17,15 @@
 //! | cloud: 1 + 32 a circuit | 0 checked or 1 evaluated, its key |
 
 use core::fmt;
-use core::str::FromStr;
 
 use zeroize::Zeroizing;
 
 use super::cut::{CutKey, Fate, Split};
 use super::parameters::Parameters;
-use super::saved::Reader;
 use crate::Error;
-use crate::malicious::oracle::{Domain, Oracle};
-
-/// A chain's name, the same at generator and cloud.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ChainId(pub [u8; 16]);
-
-impl ChainId {
-    /// The name of the chain that the run of `oracle` begins.
-    pub(super) fn new(oracle: &Oracle) -> Self {
-        let hash = oracle.parts(Domain::Chain, 0, 0, &[]);
-        let mut id = [0; 16];
-        id.copy_from_slice(&hash[..16]);
-        Self(id)
-    }
-}
-
-/// A version of a chain: what a client pins, and what servers tell it.
-///
-/// As text it is the id in hex, a colon and the version, such as
-/// `000102030405060708090a0b0c0d0e0f:7`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ChainVersion {
-    /// The chain.
-    pub id: ChainId,
-    /// The version, from 1.
-    pub version: u64,
-}
-
-impl ChainVersion {
-    /// Whether `found` is this version of the chain or a later one.
-    #[must_use]
-    pub fn is_reached_by(&self, found: Option<&Self>) -> bool {
-        found.is_some_and(|found| found.id == self.id && found.version >= self.version)
-    }
-}
-
-impl fmt::Display for ChainVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.id
-            .0
-            .iter()
-            .try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        write!(f, ":{}", self.version)
-    }
-}
-
-impl FromStr for ChainVersion {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        const NONE: Error =
-            Error::ApiMisuse("a version of a chain is 32 hex digits, a colon and a number from 1");
-        let (id, version) = text.split_once(':').ok_or(NONE)?;
-        let version = version.parse().ok().filter(|version| *version > 0);
-        let digits = id.as_bytes();
-        if digits.len() != 32 || !digits.iter().all(u8::is_ascii_hexdigit) {
-            return Err(NONE);
-        }
-        let id = u128::from_str_radix(id, 16).map_err(|_| NONE)?;
-        Ok(Self {
-            id: ChainId(id.to_be_bytes()),
-            version: version.ok_or(NONE)?,
-        })
-    }
-}
-
-/// Attempts that a chain may be forwarded by at once.
-pub const MAX_FORWARD: u64 = 1 << 16;
+use crate::saved::{BROKEN, ChainId, ChainVersion, Reader, steps_to};
 
 const VERSION: u8 = 1;
-
-pub(super) const BROKEN: Error =
-    Error::ApiMisuse("the bytes of a chain or a saved value, as they were kept");
-
-const BACK: Error = Error::ApiMisuse(
-    "a chain is forwarded to a later attempt, and by at most 65536 of them at once",
-);
 
 /// What both ends of a chain have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,12 +62,15 @@ impl Head {
         })
     }
 
+    /// The version that a run loads from, and the attempt.
+    pub(super) fn place(&self) -> (ChainVersion, u64) {
+        let (id, version) = (self.id, self.version);
+        (ChainVersion { id, version }, self.attempt)
+    }
+
     /// How many times keys are hashed to get to `attempt`.
     fn steps_to(&self, attempt: u64) -> Result<u64, Error> {
-        match attempt.checked_sub(self.attempt) {
-            Some(steps @ 1..=MAX_FORWARD) => Ok(steps),
-            _ => Err(BACK),
-        }
+        steps_to(self.attempt, attempt)
     }
 }
 
@@ -209,7 +136,7 @@ impl GeneratorChain {
     ///
     /// # Errors
     ///
-    /// It is not a later attempt, or more than [`MAX_FORWARD`] later.
+    /// It is not a later attempt, or more than [`MAX_FORWARD`](crate::saved::MAX_FORWARD) later.
     pub fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
         for _ in 0..self.head.steps_to(attempt)? {
             self.keys.iter_mut().flatten().for_each(CutKey::forward);
@@ -253,7 +180,7 @@ impl CloudChain {
     ///
     /// # Errors
     ///
-    /// It is not a later attempt, or more than [`MAX_FORWARD`] later.
+    /// It is not a later attempt, or more than [`MAX_FORWARD`](crate::saved::MAX_FORWARD) later.
     pub fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
         for _ in 0..self.head.steps_to(attempt)? {
             self.keys.iter_mut().for_each(CutKey::forward);
@@ -307,6 +234,7 @@ impl CloudChain {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::saved::MAX_FORWARD;
 
     fn head() -> Head {
         Head {
@@ -351,28 +279,6 @@ mod tests {
         {
             assert_eq!(pair[*fate as usize].0, key.0);
             assert_ne!(pair[1 - *fate as usize].0, key.0);
-        }
-    }
-
-    #[test]
-    fn a_pin_is_reached_by_the_same_chain_at_that_version_or_later() {
-        let text = "000102030405060708090a0b0c0d0e0f:7";
-        let pin: ChainVersion = text.parse().unwrap();
-        assert_eq!(pin.id.0, core::array::from_fn(|i| i as u8));
-        assert_eq!(pin.to_string(), text);
-        let at = |id, version| ChainVersion { id, version };
-        assert!(pin.is_reached_by(Some(&at(pin.id, 7))) && pin.is_reached_by(Some(&at(pin.id, 8))));
-        assert!(!pin.is_reached_by(Some(&at(pin.id, 6))) && !pin.is_reached_by(None));
-        assert!(!pin.is_reached_by(Some(&at(ChainId([9; 16]), 7))));
-        for wrong in [
-            "",
-            ":7",
-            "00:7",
-            &text[..33],
-            &text.replace(":7", ":0"),
-            "+".repeat(34).as_str(),
-        ] {
-            assert!(wrong.parse::<ChainVersion>().is_err(), "{wrong}");
         }
     }
 

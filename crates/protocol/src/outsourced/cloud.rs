@@ -15,7 +15,7 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::chain::{ChainId, CloudChain, Head};
+use super::chain::{CloudChain, Head};
 use super::copy::{CopySecrets, expected_selects, select_bits};
 use super::cut::{CutKey, Fate, Split, compare_all, draw_split};
 use super::judge::{HeldCopy, read_block};
@@ -24,8 +24,7 @@ use super::majority::majority;
 use super::parameters::Parameters;
 use super::party::{Peer, Step, ThreeParty};
 use super::same_input::InputHash;
-use super::saved::{CloudValue, SavedCopy};
-use super::terms::{Meeting, ServerState};
+use super::terms::Meeting;
 use super::toss::{SHARE_BYTES, Share};
 use super::transfer::{AGREED, EVALUATED_BYTES, REFUSED, accept, blinds, cut_pads, handed_bytes};
 use super::work::{ServerRun, check_transfers};
@@ -36,6 +35,7 @@ use crate::malicious::oracle::{Hash, Oracle};
 use crate::malicious::parallel;
 use crate::message::{Kind, exactly};
 use crate::party::Progress;
+use crate::saved::{ChainId, EvaluatorHalf as CloudValue, SavedCopy, SavedState};
 use crate::setup::EvaluatorOt;
 use crate::{Error, Misbehaviour};
 
@@ -145,7 +145,10 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         let (mut nonce, mut share) = ([0; 32], Share([0; SHARE_BYTES]));
         prg.fill_bytes(&mut nonce);
         prg.fill_bytes(&mut share.0);
-        let state = ServerState::new(chain, loads.iter().map(|value| &value.0));
+        let state = SavedState::new(
+            chain.map(|head| head.place()),
+            loads.iter().map(|value| &value.0),
+        );
         let brought = Brought {
             start,
             loads,

@@ -11,13 +11,12 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::partial::{follow_gates, write_gates};
-use super::saved::SavedCopy;
 use super::work::{SEED_BYTES, ServerRun};
 use crate::malicious::bits::{bit, bytes_for, pack, unpack};
 use crate::malicious::commitment::{Committing, PAIR_BYTES};
 use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle, first_block};
 use crate::malicious::walk::{InputLabels, Material};
+use crate::saved::{SavedCopy, follow_gates, write_gates};
 
 /// What a circuit follows from. Secret until it is checked.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]

@@ -13,7 +13,6 @@
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::chain::ChainVersion;
 use super::copy::{blind_seed, expected_selects, order_bits};
 use super::cut::{Fate, Split, compare_all, key_hashes_bytes};
 use super::machine::{self, Stages};
@@ -28,6 +27,7 @@ use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Hash, Oracle};
 use crate::malicious::returned::{self, added_inputs, returned_bits};
 use crate::message::{AbortReason, Kind, exactly};
+use crate::saved::ChainVersion;
 use crate::setup::EvaluatorOt;
 use crate::{Error, Misbehaviour};
 

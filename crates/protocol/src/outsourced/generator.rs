@@ -12,15 +12,14 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::chain::{ChainId, GeneratorChain, Head};
+use super::chain::{GeneratorChain, Head};
 use super::copy::{CopySecrets, CopySeed, blind_seed};
 use super::cut::{CutKey, Fate};
 use super::machine::{self, Stages};
 use super::parameters::Parameters;
 use super::party::{Peer, Step, ThreeParty};
 use super::same_input::InputHash;
-use super::saved::{GeneratorValue, SavedCopy};
-use super::terms::{Meeting, ServerState};
+use super::terms::Meeting;
 use super::toss::{SHARE_BYTES, Share, TossCommitment};
 use super::transfer::{Offer, blinds, cut_pads, wire_pads};
 use super::work::{ServerRun, check_transfers};
@@ -33,6 +32,7 @@ use crate::malicious::oracle::{HASH_BYTES, Oracle};
 use crate::malicious::{parallel, returned};
 use crate::message::{Kind, array, exactly};
 use crate::party::Progress;
+use crate::saved::{ChainId, GarblerHalf as GeneratorValue, SavedCopy, SavedState};
 use crate::setup::GarblerOt;
 
 /// Under which chain a generator runs.
@@ -159,7 +159,10 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         prg.fill_bytes(&mut added);
         let mut bits = Zeroizing::new(inputs.to_vec());
         bits.extend_from_slice(&unpack(&added, work.own_bits - inputs.len()));
-        let state = ServerState::new(chain, loads.iter().map(|value| &value.0));
+        let state = SavedState::new(
+            chain.map(|head| head.place()),
+            loads.iter().map(|value| &value.0),
+        );
         let brought = Brought {
             start,
             loads,

@@ -6,13 +6,13 @@ use zeroize::Zeroizing;
 
 use super::copy::{ActiveLabels, CopySecrets, CopySeed, evaluate};
 use super::cut::{CutKey, Fate};
-use super::saved::{CloudValue, SavedCopy};
 use super::work::{SEED_BYTES, ServerRun};
 use super::{Cheat, cheated};
 use crate::Error;
 use crate::malicious::bits::differ;
 use crate::malicious::commitment::{Committing, PAIR_BYTES};
 use crate::malicious::oracle::{Domain, Oracle};
+use crate::saved::{EvaluatorHalf as CloudValue, SavedCopy};
 
 /// What is held of a circuit from its head on.
 pub(super) struct HeldCopy {

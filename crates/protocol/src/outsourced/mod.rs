@@ -15,7 +15,6 @@
 //! | `copy`, `work` | a circuit from its seed, and its bytes |
 //! | `transfer` | oblivious transfer from the generator to the cloud, by the evaluator's choice |
 //! | `toss`, `same_input` | one input of the generator to all circuits |
-//! | `partial`, `saved` | values from one run to the next |
 //! | `judge` | what the cloud does with a circuit |
 //! | `party`, `machine` | how a party is driven, and its way from stage to stage |
 //! | `majority` | from the evaluated circuits to a result |
@@ -36,10 +35,8 @@ mod judge;
 mod machine;
 mod majority;
 mod parameters;
-mod partial;
 mod party;
 mod same_input;
-mod saved;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -48,17 +45,21 @@ mod toss;
 mod transfer;
 mod work;
 
-pub use chain::{ChainId, ChainVersion, CloudChain, GeneratorChain, MAX_FORWARD};
+pub use chain::{CloudChain, GeneratorChain};
 pub use cheat::{Cheat, kills_chain};
 pub use cloud::{Cloud, CloudOutcome, CloudStart};
 pub use evaluator::{Evaluator, EvaluatorOutcome};
 pub use generator::{Generator, GeneratorOutcome, GeneratorStart};
 pub use parameters::{MAX_COPIES, MIN_SECURITY_BITS, Parameters, PointEncoding, RunBound};
 pub use party::{Peer, Step, ThreeParty, run_in_memory};
-pub use saved::{CloudValue, GeneratorValue, MAX_SAVED_BITS, Mark};
 pub use terms::{Shape, Terms};
 pub use ticket::RunTicket;
 pub use work::circuit_and_gates;
+
+pub use crate::saved::{
+    ChainId, ChainVersion, EvaluatorHalf as CloudValue, GarblerHalf as GeneratorValue, MAX_FORWARD,
+    MAX_SAVED_BITS, Mark,
+};
 
 use zeroize::Zeroizing;
 

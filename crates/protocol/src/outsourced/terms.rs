@@ -26,13 +26,12 @@ use tacit_circuit::{Digest, Function, Role};
 use tacit_garble::SchemeId;
 
 use super::NOT_ASKED;
-use super::chain::{ChainId, ChainVersion, Head};
 use super::parameters::Parameters;
 use super::party::{Peer, Step};
-use super::saved::Labels;
 use super::work::encoding_of;
 use crate::malicious::oracle::Oracle;
 use crate::message::{Kind, exactly};
+use crate::saved::{ChainId, ChainVersion, SavedState};
 use crate::session::Version;
 use crate::{Error, Incompatibility, Misbehaviour};
 
@@ -80,82 +79,18 @@ impl Shape {
 /// A party's nonce.
 pub(super) type Nonce = [u8; 32];
 
-/// The state that generator or cloud bring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ServerState {
-    /// The chain that they go on: its version, and its attempt.
-    chain: Option<(ChainVersion, u64)>,
-    /// Hash of the marks and types of what is loaded.
-    loads: [u8; 32],
-}
-
-impl ServerState {
-    const BYTES: usize = 65;
-
-    /// That of a run in the chain of `head`, which loads these values.
-    pub(super) fn new<'a>(head: Option<Head>, loads: impl Iterator<Item = &'a Labels>) -> Self {
-        let mut hash = Sha256::new_with_prefix(b"tacit outsourced loads 1\0");
-        for value in loads {
-            hash.update(value.mark.0);
-            hash.update((value.ty.len() as u16).to_le_bytes());
-            hash.update(&value.ty);
-        }
-        let version = |head: Head| ChainVersion {
-            id: head.id,
-            version: head.version,
-        };
-        Self {
-            chain: head.map(|head| (version(head), head.attempt)),
-            loads: hash.finalize().into(),
-        }
-    }
-
-    fn to_bytes(self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        if let Some((chain, attempt)) = &self.chain {
-            bytes[0] = 1;
-            bytes[1..17].copy_from_slice(&chain.id.0);
-            bytes[17..25].copy_from_slice(&attempt.to_le_bytes());
-            bytes[25..33].copy_from_slice(&chain.version.to_le_bytes());
-        }
-        bytes[33..].copy_from_slice(&self.loads);
-        bytes
-    }
-
-    /// The state with these bytes, if there is one.
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
-        let number = |at: usize| Some(u64::from_le_bytes(*bytes[at..].first_chunk()?));
-        let chain = ChainVersion {
-            id: ChainId(*bytes[1..].first_chunk()?),
-            version: number(25)?,
-        };
-        let state = Self {
-            chain: (bytes[0] == 1).then_some((chain, number(17)?)),
-            loads: *bytes.last_chunk()?,
-        };
-        // Nothing else is written so, such as the id of a chain that is not there.
-        (state.to_bytes() == *bytes).then_some(state)
-    }
-
-    fn hash(&self) -> [u8; 32] {
-        let hash = Sha256::new_with_prefix(b"tacit outsourced state 2\0");
-        hash.chain_update(self.to_bytes()).finalize().into()
-    }
-}
-
 const TERMS_BYTES: usize = 71;
 
 /// Bytes of the terms that `from` sends.
 fn terms_bytes(from: Peer) -> usize {
     match from {
         Peer::Evaluator => TERMS_BYTES,
-        Peer::Generator | Peer::Cloud => TERMS_BYTES + ServerState::BYTES,
+        Peer::Generator | Peer::Cloud => TERMS_BYTES + SavedState::BYTES,
     }
 }
 
 /// The terms that a party sends to both others; the evaluator's have no state.
-fn write_terms(terms: &Terms, nonce: &Nonce, state: Option<&ServerState>, message: &mut Vec<u8>) {
+fn write_terms(terms: &Terms, nonce: &Nonce, state: Option<&SavedState>, message: &mut Vec<u8>) {
     message.clear();
     message.extend_from_slice(nonce);
     message.extend_from_slice(&terms.function.0);
@@ -176,7 +111,7 @@ fn read_terms(
     terms: &Terms,
     from: Peer,
     payload: &[u8],
-) -> Result<(Nonce, Option<ServerState>), Error> {
+) -> Result<(Nonce, Option<SavedState>), Error> {
     let kind = Kind::OutsourcedTerms;
     exactly(kind, payload, terms_bytes(from))?;
     let invalid = |field| Misbehaviour::InvalidField { kind, field };
@@ -198,7 +133,7 @@ fn read_terms(
     compare(terms, &theirs)?;
     let state = match from {
         Peer::Evaluator => None,
-        _ => Some(ServerState::parse(&payload[TERMS_BYTES..]).ok_or_else(|| invalid("state"))?),
+        _ => Some(SavedState::parse(&payload[TERMS_BYTES..]).ok_or_else(|| invalid("state"))?),
     };
     Ok((nonce, state))
 }
@@ -221,39 +156,23 @@ fn compare(ours: &Terms, theirs: &Terms) -> Result<(), Incompatibility> {
     Ok(())
 }
 
-/// Checks that generator and cloud bring the same state, of which `from` told `theirs`.
-///
-/// # Errors
-///
-/// They do not.
-fn compare_states(ours: &ServerState, theirs: &ServerState) -> Result<(), Error> {
-    if ours == theirs {
-        return Ok(());
-    }
-    Err(Incompatibility::SavedValues {
-        ours: Digest(ours.hash()),
-        theirs: Digest(theirs.hash()),
-    }
-    .into())
-}
-
 /// The exchange of terms, the same for all three.
 pub(super) struct Meeting {
     own: Peer,
     terms: Terms,
     nonce: Nonce,
     /// What generator and cloud bring.
-    state: Option<ServerState>,
+    state: Option<SavedState>,
     /// What the evaluator has pinned.
     pin: Option<ChainVersion>,
     /// To how many of the others ours were sent.
     sent: usize,
     /// What the others have told, in their order.
-    heard: Vec<(Nonce, Option<ServerState>)>,
+    heard: Vec<(Nonce, Option<SavedState>)>,
 }
 
 impl Meeting {
-    pub(super) fn new(own: Peer, terms: Terms, nonce: Nonce, state: Option<ServerState>) -> Self {
+    pub(super) fn new(own: Peer, terms: Terms, nonce: Nonce, state: Option<SavedState>) -> Self {
         Self {
             own,
             terms,
@@ -303,9 +222,9 @@ impl Meeting {
         // What both servers say is compared with our own state, or with one another.
         if let Some(state) = &heard.1 {
             if let Some(other) = self.server_state() {
-                compare_states(other, state)?;
+                other.check(state)?;
             }
-            let found = state.chain.map(|chain| chain.0);
+            let found = state.chain().map(|chain| chain.0);
             if let Some(pinned) = self.pin
                 && !pinned.is_reached_by(found.as_ref())
             {
@@ -317,7 +236,7 @@ impl Meeting {
     }
 
     /// What the servers bring: our own state, or the one that was heard first.
-    fn server_state(&self) -> Option<&ServerState> {
+    fn server_state(&self) -> Option<&SavedState> {
         let first = self.heard.first().and_then(|first| first.1.as_ref());
         self.state.as_ref().or(first)
     }
@@ -329,7 +248,7 @@ impl Meeting {
             id: ChainId::new(oracle),
             version: 0,
         };
-        let chain = self.server_state().and_then(|state| state.chain);
+        let chain = self.server_state().and_then(SavedState::chain);
         let (loaded, attempt) = chain.unwrap_or((begun, 0));
         let saved = ChainVersion {
             version: attempt.saturating_add(1),
@@ -355,7 +274,7 @@ impl Meeting {
 }
 
 /// The name of a run, from the nonces of generator, evaluator and cloud.
-fn run_oracle(terms: &Terms, state: &ServerState, nonces: [&Nonce; 3]) -> Oracle {
+fn run_oracle(terms: &Terms, state: &SavedState, nonces: [&Nonce; 3]) -> Oracle {
     let mut hash = Sha256::new_with_prefix(b"tacit outsourced run 1\0")
         .chain_update(Version::CURRENT.0.to_le_bytes())
         .chain_update(terms.function.0)

@@ -20,14 +20,13 @@
 //! | ⌈n/8⌉ | select bits of the labels of 0 of the n masked outputs |
 
 use tacit_circuit::{Component, Function, Role};
-use tacit_garble::{Scheme, SchemeId};
+use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use tacit_ot::Security;
 
-use super::chain::{ChainId, Head};
+use super::chain::Head;
 use super::parameters::Parameters;
 use super::party::Step;
-use super::saved::{Labels, MAX_SAVED_BITS, SavedCopy};
 use super::terms::{Shape, Terms};
 use crate::Error;
 use crate::malicious::bits::bytes_for;
@@ -36,12 +35,12 @@ use crate::malicious::encoding::Encoding;
 use crate::malicious::oracle::Oracle;
 use crate::malicious::returned::{added_inputs, component, returned_bits};
 use crate::malicious::walk::Whole;
+use crate::saved::{
+    ChainId, GATE_BYTES, Labels, MAX_SAVED_BITS, SavedCopy, check_loads, keeps_under,
+};
 
 /// Most bytes of one circuit, which generator and cloud hold at once.
 const MAX_BODY_BYTES: usize = 1 << 30;
-
-/// Bytes of a partial-input gate.
-pub(super) const GATE_BYTES: usize = 2 * Block::BYTES;
 
 /// Bytes of a circuit's seed.
 pub(super) const SEED_BYTES: usize = 32;
@@ -116,12 +115,7 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
         function: &'f Function,
         parameters: Parameters,
     ) -> Result<Self, Error> {
-        let schemes = [
-            SchemeId::HALF_GATES_TWO_CALL,
-            SchemeId::HALF_GATES_REKEYED,
-            SchemeId::THREE_HALVES,
-        ];
-        if !schemes.contains(&scheme.id()) {
+        if !keeps_under(scheme.id()) {
             return Err(Error::ApiMisuse(
                 "`outsourced` takes half-gates or three-halves",
             ));
@@ -171,33 +165,8 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
                 "a chain runs with the parameters that it was begun with",
             ));
         }
-        if loads.len() != self.function.loads().len() {
-            return Err(Error::ApiMisuse("one saved value for each that is loaded"));
-        }
-        for (value, port) in loads.zip(self.function.loads()) {
-            if chain.is_none_or(|head| head.id != value.chain) {
-                let value = port.name.clone();
-                return Err(Error::OtherChain { value });
-            }
-            let wanted = port.ty.to_string();
-            if value.ty != wanted {
-                return Err(Error::SavedType {
-                    value: port.name.clone(),
-                    kept: value.ty.clone(),
-                    wanted,
-                });
-            }
-            let copies = &value.copies;
-            let wide = copies
-                .iter()
-                .all(|copy| copy.labels.len() == port.ty.width());
-            if copies.len() != self.copies() || !wide {
-                return Err(Error::ApiMisuse(
-                    "saved values as wide as the function loads them",
-                ));
-            }
-        }
-        Ok(())
+        let chain = chain.map(|head| head.id);
+        check_loads(chain, self.copies(), loads, self.function.loads())
     }
 
     /// What is garbled.

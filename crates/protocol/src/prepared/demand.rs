@@ -2,8 +2,9 @@
 
 use tacit_circuit::{Function, Role, Values};
 
-use super::{MAX_LINK_BYTES, check};
+use super::MAX_LINK_BYTES;
 use crate::Error;
+use crate::saved::{GATE_BYTES, MAX_SAVED_BITS};
 
 /// What one run of a function takes from the stock and from the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Demand {
     pub early_links: u64,
     /// Links that do.
     pub late_links: u64,
+    /// Bits of saved values that are loaded.
+    pub loaded_bits: u64,
 }
 
 impl Demand {
@@ -23,17 +26,23 @@ impl Demand {
     ///
     /// # Errors
     ///
-    /// The function has saved values, or needs more links than a run holds.
+    /// The function saves or loads more than is kept of one run.
     pub fn of(function: &Function) -> Result<Self, Error> {
-        check(function)?;
+        let [loaded_bits, saved_bits] = [function.loads(), function.saves()]
+            .map(|ports| ports.iter().map(|port| port.ty.width()).sum::<usize>());
+        if loaded_bits.max(saved_bits) > MAX_SAVED_BITS {
+            return Err(Error::ApiMisuse(
+                "a run saves and loads at most 2^24 bits of saved values each",
+            ));
+        }
         let mut demand = Self {
             instances: vec![0; function.components().len()],
             ots: function.input_bits(Role::Evaluator) as u64,
             early_links: 0,
             late_links: 0,
+            loaded_bits: loaded_bits as u64,
         };
-        let owner = |port: usize| function.inputs()[port].owner;
-        let late = |port| Ok::<_, Error>(owner(port) == Role::Evaluator);
+        let late = |port| Ok::<_, Error>(comes_late(function, port));
         let mut values = Values::new(function, late)?;
         let mut results = Vec::new();
         while let Some(call) = values.next_call(|_| false) {
@@ -57,6 +66,11 @@ impl Demand {
         bounded(self.early_links, link_bytes)
     }
 
+    /// Bytes of the links of saved values.
+    pub(super) fn saved_bytes(&self) -> usize {
+        self.loaded_bits as usize * GATE_BYTES
+    }
+
     /// Bytes of the late links, each of `link_bytes`.
     ///
     /// # Errors
@@ -65,6 +79,13 @@ impl Demand {
     pub(super) fn late_bytes(&self, link_bytes: usize) -> Result<usize, Error> {
         bounded(self.late_links, link_bytes)
     }
+}
+
+/// Whether what comes in through `port`, an input or after these a loaded value, waits for the
+/// evaluator's choices.
+pub(super) fn comes_late(function: &Function, port: usize) -> bool {
+    let input = function.inputs().get(port);
+    input.is_some_and(|input| input.owner == Role::Evaluator)
 }
 
 fn bounded(links: u64, link_bytes: usize) -> Result<usize, Error> {

@@ -5,13 +5,15 @@ use tacit_garble::{Evaluator, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, Zeroizing};
 
+use super::saving::{check_past, oracle};
 use super::{
-    EarlyLinks, EvaluatorOts, FRAME_BYTES, InstanceTables, Instances, NOT_ASKED, NOT_DONE, SPENT,
-    WORK, pack_bits,
+    EarlyLinks, EvaluatorOts, FRAME_BYTES, InstanceTables, Instances, NOT_ASKED, NOT_DONE,
+    NOTHING_SAVED, Past, SPENT, WORK, pack_bits,
 };
 use crate::message::{Kind, array, exactly};
 use crate::party::{Action, Party, Progress};
 use crate::result::write_result;
+use crate::saved::{ChainId, EvaluatorHalf, Labels, SavedCopy, follow_gates};
 use crate::session::RunTag;
 use crate::{Error, Misbehaviour};
 
@@ -25,9 +27,11 @@ pub struct Evaluating<'f, S: Scheme, I> {
 }
 
 enum State<'f, S: Scheme, I> {
-    Correcting(Zeroizing<Vec<bool>>, Box<Run<'f, S, I>>),
-    AwaitingMask(Box<Run<'f, S, I>>),
+    Correcting(Zeroizing<Vec<bool>>, Box<Masked<'f, S, I>>),
+    AwaitingMask(Box<Masked<'f, S, I>>),
     Following(Box<Run<'f, S, I>>),
+    /// Until what the run saves is kept at both.
+    Keeping(Box<Evaluated<'f, S>>),
     AwaitingDecoding(Box<Evaluated<'f, S>>),
     Returning(Box<Evaluated<'f, S>>, Zeroizing<Vec<bool>>),
     Done(Zeroizing<Vec<bool>>),
@@ -52,6 +56,19 @@ impl Zeroize for Carried {
     fn zeroize(&mut self) {
         self.label.zeroize();
     }
+}
+
+/// Before the links can be read that are there.
+struct Masked<'f, S: Scheme, I> {
+    scheme: S,
+    function: &'f Function,
+    evaluator: S::Evaluator,
+    early: EarlyLinks,
+    /// Labels of this party's inputs.
+    inputs: Zeroizing<Vec<Block>>,
+    /// Labels that earlier runs saved.
+    loads: Vec<SavedCopy>,
+    instances: I,
 }
 
 /// While links arrive, early ones first.
@@ -98,21 +115,24 @@ struct Evaluated<'f, S: Scheme> {
 }
 
 impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I> {
-    /// A run of `function` with the evaluator's input bits, in port order, after the links were
-    /// gathered that do not depend on them.
+    /// A run of `function` with the evaluator's input bits, in port order, and what it goes on
+    /// from, after the links were gathered that do not depend on the inputs.
     ///
     /// # Errors
     ///
-    /// `inputs` or `ots` are not as many as the function asks for.
+    /// `inputs` or `ots` are not as many as the function asks for, or it loads what is not there,
+    /// of another chain, or of another type than was saved; or values are not kept under `scheme`.
     pub fn new(
         scheme: S,
         function: &'f Function,
         tag: RunTag,
-        inputs: &[bool],
+        (inputs, past): (&[bool], Past<'_, EvaluatorHalf>),
         early: EarlyLinks,
         ots: &EvaluatorOts,
         instances: I,
     ) -> Result<Self, Error> {
+        let loads = past.loads.iter().map(|half| &half.0);
+        check_past(scheme, function, past.chain, loads.clone())?;
         let count = function.input_bits(Role::Evaluator);
         let theirs = [ots.numbers.len(), ots.choices.len(), ots.labels.len()];
         if inputs.len() != count || theirs != [count; 3] {
@@ -120,10 +140,21 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
         }
         let pairs = inputs.iter().zip(&ots.choices);
         let corrections = Zeroizing::new(pairs.map(|(input, choice)| input ^ choice).collect());
-        let run = Box::new(Run::new(scheme, function, inputs, early, ots, instances)?);
+        let evaluator = scheme.evaluator(early.start);
+        let received = ots.numbers.iter().zip(&ots.labels).zip(inputs);
+        let inputs = received.map(|((index, t), bit)| evaluator.label_from_cot(*index, *t, *bit));
+        let masked = Box::new(Masked {
+            scheme,
+            function,
+            inputs: Zeroizing::new(inputs.collect()),
+            evaluator,
+            early,
+            loads: loads.flat_map(|value| value.copies.clone()).collect(),
+            instances,
+        });
         let state = match count {
-            0 => State::AwaitingMask(run),
-            _ => State::Correcting(corrections, run),
+            0 => State::AwaitingMask(masked),
+            _ => State::Correcting(corrections, masked),
         };
         Ok(Self {
             function,
@@ -144,6 +175,28 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
             State::Done(outputs) => Ok(outputs),
             _ => Err(NOT_DONE),
         }
+    }
+
+    /// What the run saves, in the function's order, for `chain`; and the run, which goes on to its
+    /// results from there. To be called when the run has stopped, with nothing to do and no results
+    /// yet; and to be driven on only when both parties have kept what they save.
+    ///
+    /// # Errors
+    ///
+    /// The run saves nothing, or has not stopped for it.
+    pub fn save(mut self, chain: ChainId) -> Result<(Vec<EvaluatorHalf>, Self), Error> {
+        let State::Keeping(evaluated) = self.state else {
+            return Err(NOTHING_SAVED);
+        };
+        let labels = evaluated.outputs.saved().iter().map(|output| output.label);
+        let copies = [SavedCopy {
+            delta: Block::ZERO,
+            labels: labels.collect(),
+        }];
+        let saves = Labels::cut(chain, &oracle(&self.tag), &copies, self.function.saves());
+        self.state = State::Spent;
+        self.state = self.after_keeping(evaluated);
+        Ok((saves.into_iter().map(EvaluatorHalf).collect(), self))
     }
 
     /// Follows what has come, for a bounded time: the state after it, and what to do.
@@ -170,6 +223,13 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
         } = run;
         let outputs = values.outputs(|_| Carried::early(labels.next_block()));
         let evaluated = Box::new(Evaluated { evaluator, outputs });
+        match self.function.saves() {
+            [] => self.after_keeping(evaluated),
+            _ => State::Keeping(evaluated),
+        }
+    }
+
+    fn after_keeping(&self, evaluated: Box<Evaluated<'f, S>>) -> State<'f, S, I> {
         if self.function.output_bits(Role::Evaluator) > 0 {
             State::AwaitingDecoding(evaluated)
         } else {
@@ -233,32 +293,44 @@ impl Arriving {
     }
 }
 
-impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Run<'f, S, I> {
-    fn new(
-        scheme: S,
-        function: &'f Function,
-        inputs: &[bool],
-        early: EarlyLinks,
-        ots: &EvaluatorOts,
-        instances: I,
-    ) -> Result<Self, Error> {
+impl<'f, S: Scheme, I> Masked<'f, S, I> {
+    /// Undoes the mask, and follows the links of saved values.
+    fn unmask(self, payload: &[u8]) -> Result<Run<'f, S, I>, Error> {
+        let mut mask = Prg::new(Block::from_bytes(array(Kind::Unmask, payload)?));
+        let Self {
+            scheme,
+            function,
+            evaluator,
+            early,
+            inputs,
+            loads,
+            instances,
+        } = self;
         let EarlyLinks {
             start,
             label_seed,
-            bytes,
+            mut saved,
+            mut bytes,
             demand,
         } = early;
-        let evaluator = scheme.evaluator(start);
+        for links in [&mut saved, &mut bytes] {
+            let mut pad = vec![0; links.len()];
+            mask.fill_bytes(&mut pad);
+            let masked = links.iter_mut().zip(&pad);
+            masked.for_each(|(byte, pad)| *byte ^= pad);
+        }
+        let loaded = follow_gates(start, loads.iter(), &saved);
+        let (mut inputs, mut loaded) = (inputs.iter(), loaded.iter());
         let mut labels = Prg::new(label_seed);
-        let mut received = ots.numbers.iter().zip(&ots.labels).zip(inputs);
         let values = Values::new(function, |port| {
-            Ok::<_, Error>(match function.inputs()[port].owner {
-                Role::Garbler => Carried::early(labels.next_block()),
-                Role::Evaluator => {
-                    let ((index, t), bit) = received.next().ok_or(TOO_FEW)?;
-                    let label = evaluator.label_from_cot(*index, *t, *bit);
-                    Carried { label, late: true }
+            let owner = function.inputs().get(port).map(|input| input.owner);
+            Ok::<_, Error>(match owner {
+                Some(Role::Garbler) => Carried::early(labels.next_block()),
+                Some(Role::Evaluator) => {
+                    let (label, late) = (*inputs.next().ok_or(TOO_FEW)?, true);
+                    Carried { label, late }
                 }
+                None => Carried::early(*loaded.next().ok_or(TOO_FEW)?),
             })
         })?;
         let arriving = |bytes, due, number| Arriving {
@@ -268,7 +340,7 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Run<'f, S, I> {
             number,
         };
         let late_bytes = demand.late_bytes(scheme.link_bytes())?;
-        Ok(Self {
+        Ok(Run {
             scheme,
             evaluator,
             start,
@@ -282,16 +354,9 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Run<'f, S, I> {
             results: Zeroizing::default(),
         })
     }
+}
 
-    fn unmask(&mut self, payload: &[u8]) -> Result<(), Error> {
-        let mut mask = Prg::new(Block::from_bytes(array(Kind::Unmask, payload)?));
-        let mut pad = vec![0; self.early.bytes.len()];
-        mask.fill_bytes(&mut pad);
-        let masked = self.early.bytes.iter_mut();
-        masked.zip(&pad).for_each(|(byte, pad)| *byte ^= pad);
-        Ok(())
-    }
-
+impl<S: Scheme, I: Instances<Instance = InstanceTables>> Run<'_, S, I> {
     /// Evaluates calls until the links end, the party is to give way, or there is none left.
     fn follow(&mut self, done_ands: &mut u64) -> Result<Followed, Error> {
         let link_bytes = self.scheme.link_bytes();
@@ -373,6 +438,7 @@ impl<S: Scheme, I: Instances<Instance = InstanceTables>> Party for Evaluating<'_
                 receive(Kind::Unmask, Block::BYTES),
             ),
             State::Following(run) => self.follow(run)?,
+            State::Keeping(evaluated) => (State::Keeping(evaluated), Action::Done),
             State::AwaitingDecoding(evaluated) => {
                 let outputs = self.function.output_bits(Role::Evaluator);
                 let action = receive(Kind::Decoding, self.scheme.decoding_bytes(outputs));
@@ -391,10 +457,7 @@ impl<S: Scheme, I: Instances<Instance = InstanceTables>> Party for Evaluating<'_
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
         self.state = match std::mem::replace(&mut self.state, State::Spent) {
-            State::AwaitingMask(mut run) => {
-                run.unmask(payload)?;
-                State::Following(run)
-            }
+            State::AwaitingMask(masked) => State::Following(Box::new(masked.unmask(payload)?)),
             State::Following(mut run) => {
                 run.late.take(payload)?;
                 State::Following(run)

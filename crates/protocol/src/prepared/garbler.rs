@@ -1,19 +1,24 @@
 //! The garbler of `prepared`.
 
+mod late;
+
 use tacit_circuit::{Function, Outputs, Role, Step, Values};
 use tacit_garble::{Garbler, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, Zeroizing};
 
+use super::saving::{check_past, links_of_saved, oracle};
 use super::{
-    Demand, FRAME_BYTES, GarblerInstance, GarblerOts, Instances, NOT_ASKED, NOT_DONE, SPENT, WORK,
-    unpack_bits,
+    Demand, FRAME_BYTES, GarblerInstance, GarblerOts, Instances, NOT_ASKED, NOT_DONE,
+    NOTHING_SAVED, Past, SPENT, WORK, unpack_bits,
 };
 use crate::message::{Kind, exactly};
 use crate::party::{Action, Party};
 use crate::result::{read_result, result_bytes};
+use crate::saved::{ChainId, GarblerHalf, Labels};
 use crate::session::RunTag;
 use crate::{Error, Misbehaviour};
+use late::Late;
 
 /// A run of `prepared` on the garbler's side.
 pub struct Garbling<'f, S: Scheme, I> {
@@ -24,10 +29,13 @@ pub struct Garbling<'f, S: Scheme, I> {
 
 enum State<'f, S: Scheme, I> {
     Starting(Box<Run<'f, S, I>>),
+    LinkingSaved(Box<Run<'f, S, I>>),
     Linking(Box<Run<'f, S, I>>),
     AwaitingCorrections(Box<Run<'f, S, I>>),
     Unmasking(Box<Run<'f, S, I>>),
     LinkingInputs(Box<Late<'f, S>>),
+    /// Until what the run saves is kept at both.
+    Keeping(Box<Late<'f, S>>),
     Decoding(Box<Late<'f, S>>),
     AwaitingResult(Box<Late<'f, S>>),
     Done(Zeroizing<Vec<bool>>),
@@ -87,6 +95,8 @@ struct Run<'f, S: Scheme, I> {
     labels: Prg,
     mask_seed: Block,
     mask: Prg,
+    /// Links from the labels of saved values, and how many of their bytes have left.
+    saved: (Vec<u8>, usize),
     instances: I,
     ots: GarblerOts,
     late: Zeroizing<Vec<LateLink<S::Wire>>>,
@@ -95,32 +105,31 @@ struct Run<'f, S: Scheme, I> {
     to: Zeroizing<Vec<S::Wire>>,
 }
 
-/// When the evaluator's inputs are wires.
-struct Late<'f, S: Scheme> {
-    links: Links<S>,
-    inputs: Zeroizing<Vec<S::Wire>>,
-    late: Zeroizing<Vec<LateLink<S::Wire>>>,
-    done: usize,
-    outputs: Outputs<'f, Carried<S::Wire>>,
-}
-
 impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<'f, S, I> {
-    /// A run of `function` with the garbler's input bits, in port order. `delta` is that of the
-    /// prepared material; `seed` is random, secret and used for this run alone.
+    /// A run of `function` with the garbler's input bits, in port order, and what it goes on from.
+    /// `delta` is that of the prepared material; `seed` is random, secret and used for this run
+    /// alone.
     ///
     /// # Errors
     ///
-    /// `inputs` or `ots` are not as many as the function asks for, it has saved values, or needs
-    /// too many links.
+    /// `inputs` or `ots` are not as many as the function asks for, it needs too many links, or
+    /// loads what is not there, of another chain, or of another type than was saved; or values are
+    /// not kept under `scheme`.
     pub fn new(
         scheme: S,
         function: &'f Function,
         tag: RunTag,
-        inputs: &[bool],
+        (inputs, past): (&[bool], Past<'_, GarblerHalf>),
         (delta, ots): (Block, GarblerOts),
         instances: I,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
+        check_past(
+            scheme,
+            function,
+            past.chain,
+            past.loads.iter().map(|half| &half.0),
+        )?;
         let demand = Demand::of(function)?;
         demand.early_bytes(scheme.link_bytes())?;
         demand.late_bytes(scheme.link_bytes())?;
@@ -136,19 +145,13 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
         prg.fill_bytes(&mut *garbling_seed);
         let mut garbler = scheme.garbler(*garbling_seed, start, delta);
         let mut labels = Prg::new(label_seed);
-        let (mut mine, mut theirs) = (inputs.iter().copied(), 0);
-        let values = Values::new(function, |port| match function.inputs()[port].owner {
-            Role::Garbler => {
-                let input = mine.next().ok_or(TOO_FEW)?;
-                let wire = garbler.wire_with_active(labels.next_block(), input);
-                Ok::<_, Error>(Carried::known(wire))
-            }
-            Role::Evaluator => {
-                theirs += 1;
-                let (wire, input) = (S::Wire::default(), theirs);
-                Ok(Carried { wire, input })
-            }
-        })?;
+        // Wires of this run, for what is loaded: the label of 0 is random, and nobody else has it.
+        let loaded = (0..demand.loaded_bits)
+            .map(|_| garbler.wire_with_active(prg.next_block(), false))
+            .collect();
+        let loaded: Zeroizing<Vec<S::Wire>> = Zeroizing::new(loaded);
+        let saved = links_of_saved(&garbler, (start, delta), past.loads, &loaded);
+        let values = first_values(function, &mut garbler, &mut labels, inputs, &loaded)?;
         let run = Box::new(Run {
             links: Links {
                 scheme,
@@ -163,6 +166,7 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
             labels,
             mask_seed,
             mask: Prg::new(mask_seed),
+            saved: (saved, 0),
             instances,
             ots,
             late: Zeroizing::default(),
@@ -196,7 +200,32 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
         }
     }
 
+    /// What the run saves, in the function's order, for `chain`; and the run, which goes on to its
+    /// results from there. To be called when the run has stopped, with nothing to do and no results
+    /// yet; and to be driven on only when both parties have kept what they save.
+    ///
+    /// # Errors
+    ///
+    /// The run saves nothing, or has not stopped for it.
+    pub fn save(mut self, chain: ChainId) -> Result<(Vec<GarblerHalf>, Self), Error> {
+        let State::Keeping(late) = self.state else {
+            return Err(NOTHING_SAVED);
+        };
+        let copies = [late.saved()];
+        let saves = Labels::cut(chain, &oracle(&self.tag), &copies, self.function.saves());
+        self.state = State::Spent;
+        self.state = self.after_keeping(late);
+        Ok((saves.into_iter().map(GarblerHalf).collect(), self))
+    }
+
     fn after_late_links(&self, late: Box<Late<'f, S>>) -> State<'f, S, I> {
+        match self.function.saves() {
+            [] => self.after_keeping(late),
+            _ => State::Keeping(late),
+        }
+    }
+
+    fn after_keeping(&self, late: Box<Late<'f, S>>) -> State<'f, S, I> {
         if self.function.output_bits(Role::Evaluator) > 0 {
             State::Decoding(late)
         } else {
@@ -218,6 +247,33 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
 }
 
 const TOO_FEW: Error = Error::ApiMisuse("one bit or OT for each input wire");
+
+/// The values before the first call, of the garbler's inputs and of what is loaded.
+fn first_values<'f, G: Garbler<Wire: Copy + Default + Zeroize>>(
+    function: &'f Function,
+    garbler: &mut G,
+    labels: &mut Prg,
+    inputs: &[bool],
+    loaded: &[G::Wire],
+) -> Result<Values<'f, Carried<G::Wire>>, Error> {
+    let (mut mine, mut theirs) = (inputs.iter().copied(), 0);
+    let mut loaded = loaded.iter().copied();
+    Values::new(function, |port| {
+        let owner = function.inputs().get(port).map(|input| input.owner);
+        Ok(match owner {
+            Some(Role::Garbler) => {
+                let input = mine.next().ok_or(TOO_FEW)?;
+                Carried::known(garbler.wire_with_active(labels.next_block(), input))
+            }
+            Some(Role::Evaluator) => {
+                theirs += 1;
+                let (wire, input) = (G::Wire::default(), theirs);
+                Carried { wire, input }
+            }
+            None => Carried::known(loaded.next().ok_or(TOO_FEW)?),
+        })
+    })
+}
 
 impl<S: Scheme> Links<S> {
     fn append(&mut self, from: &[S::Wire], to: &[S::Wire], message: &mut Vec<u8>) {
@@ -281,6 +337,16 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Run<'f, S
         Ok(())
     }
 
+    /// The next frame of links from saved values.
+    fn fill_saved(&mut self, message: &mut Vec<u8>) {
+        let (links, done) = &mut self.saved;
+        let left = &links[*done..];
+        message.clear();
+        message.extend_from_slice(&left[..left.len().min(FRAME_BYTES)]);
+        *done += message.len();
+        self.mask(message);
+    }
+
     fn mask(&mut self, links: &mut [u8]) {
         let mut pad = vec![0; links.len()];
         self.mask.fill_bytes(&mut pad);
@@ -315,34 +381,12 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Run<'f, S
         let inputs = Zeroizing::new(inputs.collect());
         Ok(Box::new(Late {
             links: self.links,
+            delta: self.delta,
             inputs,
             late: self.late,
             done: 0,
             outputs,
         }))
-    }
-}
-
-impl<S: Scheme> Late<'_, S> {
-    /// The links from the evaluator's inputs, up to a full frame.
-    fn fill(&mut self, message: &mut Vec<u8>) {
-        message.clear();
-        let left = &self.late[self.done..];
-        let these = &left[..left.len().min(FRAME_BYTES / self.links.scheme.link_bytes())];
-        let from = these.iter().map(|link| self.inputs[link.input as usize]);
-        let from = Zeroizing::new(from.collect::<Vec<_>>());
-        let to = Zeroizing::new(these.iter().map(|link| link.to).collect::<Vec<_>>());
-        self.done += these.len();
-        self.links.append(&from, &to, message);
-    }
-
-    fn output_wires(&self, role: Role) -> Zeroizing<Vec<S::Wire>> {
-        let outputs = self.outputs.of(role);
-        let wire = |output: &Carried<S::Wire>| match output.input.checked_sub(1) {
-            Some(input) => self.inputs[input as usize],
-            None => output.wire,
-        };
-        Zeroizing::new(outputs.iter().map(wire).collect())
     }
 }
 
@@ -356,8 +400,17 @@ where
             let (state, action) = match std::mem::replace(&mut self.state, State::Spent) {
                 State::Starting(run) => {
                     run.start(message);
-                    (State::Linking(run), Some(Action::Send(Kind::GarblingStart)))
+                    (
+                        State::LinkingSaved(run),
+                        Some(Action::Send(Kind::GarblingStart)),
+                    )
                 }
+                State::LinkingSaved(mut run) if run.saved.1 < run.saved.0.len() => {
+                    run.fill_saved(message);
+                    let send = Action::Send(Kind::SavedLinks);
+                    (State::LinkingSaved(run), Some(send))
+                }
+                State::LinkingSaved(run) => (State::Linking(run), None),
                 State::Linking(mut run) => {
                     run.fill(message)?;
                     let send = (!message.is_empty()).then_some(Action::Send(Kind::Links));
@@ -382,6 +435,7 @@ where
                     (State::LinkingInputs(late), Some(Action::Send(Kind::Links)))
                 }
                 State::LinkingInputs(late) => (self.after_late_links(late), None),
+                State::Keeping(late) => (State::Keeping(late), Some(Action::Done)),
                 State::Decoding(late) => {
                     message.clear();
                     let wires = late.output_wires(Role::Evaluator);

@@ -5,7 +5,7 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 
 use super::{Demand, FRAME_BYTES, NOT_ASKED, NOT_DONE, SPENT};
-use crate::message::{Kind, array};
+use crate::message::{Kind, array, exactly};
 use crate::party::{Action, Party};
 use crate::{Error, Misbehaviour};
 
@@ -14,6 +14,9 @@ pub struct Gathering {
     demand: Demand,
     link_bytes: usize,
     max_frame_bytes: usize,
+    /// Bytes of the links of saved values that are still to come.
+    saved_due: usize,
+    saved: Vec<u8>,
     due: usize,
     bytes: Vec<u8>,
     start: Option<[Block; 2]>,
@@ -24,6 +27,9 @@ pub struct Gathering {
 pub struct EarlyLinks {
     pub(super) start: Block,
     pub(super) label_seed: Block,
+    /// Of saved values.
+    pub(super) saved: Vec<u8>,
+    /// Of all other values.
     pub(super) bytes: Vec<u8>,
     pub(super) demand: Demand,
 }
@@ -33,7 +39,7 @@ impl Gathering {
     ///
     /// # Errors
     ///
-    /// The function has saved values, or needs too many links.
+    /// The function needs too many links.
     pub fn new<S: Scheme>(scheme: S, function: &Function) -> Result<Self, Error> {
         let demand = Demand::of(function)?;
         let components = function.components().iter();
@@ -42,6 +48,8 @@ impl Gathering {
         let due = demand.early_bytes(scheme.link_bytes())?;
         demand.late_bytes(scheme.link_bytes())?;
         Ok(Self {
+            saved_due: demand.saved_bytes(),
+            saved: Vec::new(),
             demand,
             link_bytes: scheme.link_bytes(),
             max_frame_bytes,
@@ -59,12 +67,15 @@ impl Gathering {
     /// Something is still to come.
     pub fn finish(self) -> Result<EarlyLinks, Error> {
         match self.start {
-            Some([start, label_seed]) if self.due == 0 && !self.spent => Ok(EarlyLinks {
-                start,
-                label_seed,
-                bytes: self.bytes,
-                demand: self.demand,
-            }),
+            Some([start, label_seed]) if self.saved_due + self.due == 0 && !self.spent => {
+                Ok(EarlyLinks {
+                    start,
+                    label_seed,
+                    saved: self.saved,
+                    bytes: self.bytes,
+                    demand: self.demand,
+                })
+            }
             _ => Err(NOT_DONE),
         }
     }
@@ -74,6 +85,13 @@ impl Gathering {
             let bytes: [u8; 2 * Block::BYTES] = array(Kind::GarblingStart, payload)?;
             let (blocks, _) = bytes.as_chunks::<{ Block::BYTES }>();
             self.start = Some([blocks[0], blocks[1]].map(Block::from_bytes));
+            return Ok(());
+        }
+        if self.saved_due > 0 {
+            let expected = self.saved_due.min(FRAME_BYTES);
+            exactly(Kind::SavedLinks, payload, expected)?;
+            self.saved.extend_from_slice(payload);
+            self.saved_due -= expected;
             return Ok(());
         }
         // A frame ends with a call, so that no link is cut.
@@ -100,10 +118,11 @@ impl Party for Gathering {
         if self.spent {
             return Err(SPENT);
         }
-        let (kind, max_bytes) = match (self.start, self.due) {
-            (None, _) => (Kind::GarblingStart, 2 * Block::BYTES),
-            (Some(_), 0) => return Ok(Action::Done),
-            (Some(_), due) => (Kind::Links, due.min(self.max_frame_bytes)),
+        let (kind, max_bytes) = match (self.start, self.saved_due, self.due) {
+            (None, ..) => (Kind::GarblingStart, 2 * Block::BYTES),
+            (Some(_), 0, 0) => return Ok(Action::Done),
+            (Some(_), saved @ 1.., _) => (Kind::SavedLinks, saved.min(FRAME_BYTES)),
+            (Some(_), 0, due) => (Kind::Links, due.min(self.max_frame_bytes)),
         };
         Ok(Action::Receive { kind, max_bytes })
     }

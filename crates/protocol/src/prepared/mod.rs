@@ -17,11 +17,12 @@
 //! ```text
 //! garbler                                             evaluator
 //!   ── start point, label seed ──────────────────────────▶
-//!   ── masked links that no input of the evaluator decides ▶
+//!   ── masked links that no input of the evaluator decides ▶     (of saved values first)
 //!   - - - - - - - - - online: one round trip - - - - - - - -
 //!   ◀── corrections: its input bits ⊕ its OTs' choices ───
 //!   ── the mask ─────────────────────────────────────────▶
 //!   ── links from the evaluator's inputs ────────────────▶
+//!   ◀── what is saved is durable ── at both ─────────────▶     (if anything is saved)
 //!   ── decoding information of its outputs ──────────────▶     (if it gets any)
 //!   ◀── select bits and hash of the garbler's outputs ────     (if the garbler gets any)
 //! ```
@@ -34,6 +35,12 @@
 //! *A value* is a wire: an output of an instance, a garbler's input or a constant around a label
 //! that both derive from the label seed, or an evaluator's input, which is its OT's wire with the
 //! correction d applied: q ⊕ dΔ. *A link* takes it to the input of the instance that reads it.
+//!
+//! *A saved value* is a value whose labels both keep: the garbler Δ and the labels of 0, the
+//! evaluator the labels that it has ([`saved`](crate::saved)). A run that loads it begins with
+//! links from these labels to fresh wires of its own, by hashes: the stock may have another Δ
+//! since. A run that saves stops before its results ([`Garbling::save`], [`Evaluating::save`])
+//! until both have kept what it saves.
 
 mod demand;
 mod evaluator;
@@ -44,6 +51,7 @@ mod leases;
 mod lot;
 mod ots;
 mod outline;
+mod saving;
 #[cfg(test)]
 mod tests;
 
@@ -56,8 +64,8 @@ pub use leases::{Leases, LeasesAnswer, MAX_RUNS_AHEAD, MAX_SPANS, Span};
 pub use lot::{GarblingLot, LOT_FRAME_BYTES, ReceivingLot};
 pub use ots::{ChoosingOts, OfferingOts};
 pub use outline::outline;
+pub use saving::{PairChain, Past, check};
 
-use tacit_circuit::Function;
 use tacit_kernels::Block;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -108,17 +116,10 @@ pub struct EvaluatorOts {
     pub labels: Vec<Block>,
 }
 
-/// Checks that `prepared` can run `function`: it keeps nothing from one run to the next.
-///
-/// # Errors
-///
-/// [`Error::SavedValue`] if the function loads or saves a value.
-pub fn check(function: &Function) -> Result<(), Error> {
-    crate::direct::check_without_values(function, "prepared")
-}
-
 const SPENT: Error = Error::ApiMisuse("the run has failed before");
 const NOT_DONE: Error = Error::ApiMisuse("a run is finished when it is done");
+const NOTHING_SAVED: Error =
+    Error::ApiMisuse("what a run saves is taken once, when it has stopped for that");
 const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
 
 /// Bits, eight a byte, least significant first.

@@ -4,7 +4,8 @@ use tacit_circuit::{Function, Role, Step, Values};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 
-use super::{FRAME_BYTES, WORK, check};
+use super::demand::comes_late;
+use super::{Demand, FRAME_BYTES, WORK, check};
 use crate::Error;
 use crate::outline::{HEADER_BYTES, Outline, Part, Parts, bare};
 use crate::result::result_bytes;
@@ -13,13 +14,14 @@ use crate::result::result_bytes;
 ///
 /// # Errors
 ///
-/// The function has saved values.
+/// The function saves or loads values, and the scheme is not for that, or more of them than is kept
+/// of one run.
 pub fn outline<S: Scheme>(scheme: S, function: &Function) -> Result<Outline, Error> {
-    check(function)?;
+    check(function, scheme.id())?;
+    let mut first = before_links(Demand::of(function)?.saved_bytes());
     let link_bytes = scheme.link_bytes() as u64;
     let frame_bytes = FRAME_BYTES as u64;
-    let owner = |port: usize| function.inputs()[port].owner;
-    let late_input = |port| Ok::<_, Error>(owner(port) == Role::Evaluator);
+    let late_input = |port| Ok::<_, Error>(comes_late(function, port));
     let mut values = Values::new(function, late_input)?;
     let mut early = Parts::of(function);
     // The mask comes first, and with it what waits for no late link.
@@ -72,7 +74,6 @@ pub fn outline<S: Scheme>(scheme: S, function: &Function) -> Result<Outline, Err
         0 => {}
         outputs => late.push(bare(scheme.decoding_bytes(outputs))),
     }
-    let mut first = vec![bare(2 * Block::BYTES)];
     first.extend(early.finish());
     Ok(Outline {
         early: first,
@@ -85,7 +86,17 @@ pub fn outline<S: Scheme>(scheme: S, function: &Function) -> Result<Outline, Err
             0 => None,
             outputs => Some(HEADER_BYTES + result_bytes(outputs) as u64),
         },
+        kept: (!function.saves().is_empty()).then_some(HEADER_BYTES + 8),
         early_links,
         late_links,
     })
+}
+
+/// The garbler's messages before its first link: the start, and the links of saved values.
+fn before_links(saved_bytes: usize) -> Vec<Part> {
+    let frames = (0..saved_bytes).step_by(FRAME_BYTES);
+    let frames = frames.map(|done| bare(FRAME_BYTES.min(saved_bytes - done)));
+    std::iter::once(bare(2 * Block::BYTES))
+        .chain(frames)
+        .collect()
 }

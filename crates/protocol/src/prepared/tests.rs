@@ -1,5 +1,7 @@
 //! Runs in memory against the plain function, and peers that lie.
 
+mod saved;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use tacit_circuit::{Function, FunctionFamily, Recipient, Role, library, shipped};
@@ -10,6 +12,7 @@ use super::*;
 use crate::Misbehaviour;
 use crate::message::Kind;
 use crate::party::{Action, Party, run_in_memory};
+use crate::saved::{EvaluatorHalf, GarblerHalf};
 use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 
 fn tag(function: &Function, scheme: tacit_garble::SchemeId) -> RunTag {
@@ -46,6 +49,7 @@ struct Prepared<'f, S> {
     scheme: S,
     function: &'f Function,
     inputs: Vec<bool>,
+    past: Past<'f, EvaluatorHalf>,
     ots: EvaluatorOts,
     tables: Shelf<InstanceTables>,
 }
@@ -54,16 +58,9 @@ impl<'f, S: Scheme> Prepared<'f, S> {
     fn evaluating(self, early: EarlyLinks) -> EvaluatingShelf<'f, S> {
         let (scheme, function) = (self.scheme, self.function);
         let tag = tag(function, scheme.id());
-        Evaluating::new(
-            scheme,
-            function,
-            tag,
-            &self.inputs,
-            early,
-            &self.ots,
-            self.tables,
-        )
-        .expect("in bounds")
+        let given = (&self.inputs[..], self.past);
+        Evaluating::new(scheme, function, tag, given, early, &self.ots, self.tables)
+            .expect("in bounds")
     }
 }
 
@@ -73,7 +70,19 @@ fn sides<'f, S: Scheme>(
     function: &'f Function,
     inputs: [&[bool]; 2],
 ) -> (GarblingShelf<'f, S>, Prepared<'f, S>) {
-    let mut prg = Prg::new(Block::from_u128(17));
+    let past = (Past::NOTHING, Past::NOTHING);
+    sides_after(scheme, function, inputs, past, 7)
+}
+
+/// The same where the parties go on from `past`, with material that is drawn from `seed`.
+fn sides_after<'f, S: Scheme>(
+    scheme: S,
+    function: &'f Function,
+    inputs: [&[bool]; 2],
+    past: (Past<'_, GarblerHalf>, Past<'f, EvaluatorHalf>),
+    seed: u8,
+) -> (GarblingShelf<'f, S>, Prepared<'f, S>) {
+    let mut prg = Prg::new(Block::from_u128(10 + u128::from(seed)));
     let delta = prg.next_block().with_lsb(1.into());
     let demand = Demand::of(function).expect("in bounds");
     let (mut mine, mut theirs) = (Shelf(Vec::new()), Shelf(Vec::new()));
@@ -106,12 +115,14 @@ fn sides<'f, S: Scheme>(
         labels,
     };
     let offers = (delta, GarblerOts { numbers, q });
-    let (tag, seed) = (tag(function, scheme.id()), Zeroizing::new([7; 32]));
-    let garbler = Garbling::new(scheme, function, tag, inputs[0], offers, mine, &seed);
+    let (tag, seed) = (tag(function, scheme.id()), Zeroizing::new([seed; 32]));
+    let given = (inputs[0], past.0);
+    let garbler = Garbling::new(scheme, function, tag, given, offers, mine, &seed);
     let prepared = Prepared {
         scheme,
         function,
         inputs: inputs[1].to_vec(),
+        past: past.1,
         ots,
         tables: theirs,
     };

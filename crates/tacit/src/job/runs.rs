@@ -13,6 +13,8 @@ use super::{Job, SecurityScope};
 use crate::authenticated::{AuthenticatedRun, construction};
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::drive;
+use crate::kept::ChainPlace;
+use crate::outsourced::ChainVersion;
 use crate::session::CountedEpoch;
 use crate::stock::{
     BatchOutcome, BatchRun, LeaseOrder, OpenedStock, PreparedRun, StockedOutcome, StockedRun,
@@ -42,6 +44,7 @@ impl Job<'_> {
         phases.push(clock.stop(Phase::Run, session));
         Ok(Ran {
             outputs,
+            chain: None,
             phases,
             and_gates_on_the_spot: 0,
             security_scope: None,
@@ -59,12 +62,20 @@ impl Job<'_> {
         let preparation = Clock::start(session);
         let scheme = self.scheme_id();
         let mut opened = OpenedStock::open(session, stocks, self.role, scheme)?;
+        let place = self.chain.as_ref().map(|name| ChainPlace {
+            stocks: stocks.clone(),
+            name: name.clone(),
+            allowed: Vec::new(),
+            is_exact: false,
+            replaces: self.replaces,
+        });
         let visitor = PreparedRun {
             session,
             opened: &mut opened,
             function: self.function,
             tag,
             inputs,
+            place: place.as_ref(),
             leases: LeaseOrder {
                 ahead: self.runs_ahead,
                 watch: &mut self.watch_taken,
@@ -80,6 +91,7 @@ impl Job<'_> {
         session.keep_stock(opened);
         Ok(Ran {
             outputs: outcome.outputs,
+            chain: outcome.chain,
             phases,
             and_gates_on_the_spot: outcome.ands_on_the_spot,
             security_scope: None,
@@ -120,6 +132,7 @@ impl Job<'_> {
         session.keep_stock(opened);
         Ok(Ran {
             outputs,
+            chain: None,
             phases,
             and_gates_on_the_spot: 0,
             security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
@@ -182,6 +195,7 @@ impl Job<'_> {
         let run = clock.stop(Phase::Run, session);
         Ok(Ran {
             outputs,
+            chain: None,
             phases: setup.into_iter().chain([run]).collect(),
             and_gates_on_the_spot: 0,
             security_scope: Some(security_scope),
@@ -243,6 +257,7 @@ impl Job<'_> {
         ];
         Ok(Some(Ran {
             outputs,
+            chain: None,
             phases,
             and_gates_on_the_spot: 0,
             security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
@@ -255,6 +270,8 @@ impl Job<'_> {
 pub(super) struct Ran {
     /// This party's output bits in port order.
     pub(super) outputs: Zeroizing<Vec<bool>>,
+    /// The chain of kept values, where there is one.
+    pub(super) chain: Option<ChainVersion>,
     pub(super) phases: Vec<PhaseCost>,
     pub(super) and_gates_on_the_spot: u64,
     pub(super) security_scope: Option<SecurityScope>,

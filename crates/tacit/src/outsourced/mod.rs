@@ -3,7 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `links` | two sessions of a party: a protocol's states over both, and what both carried |
-//! | `kept` | a server's chain of kept values in a run |
+//! | `kept` | what a server keeps, and what ends a chain |
 //! | `servers` | the generator's and the cloud's run |
 //! | `client` | the evaluator's run |
 //!
@@ -34,6 +34,7 @@ pub use tacit_protocol::outsourced::{
 };
 
 use crate::cost::{Cost, PhaseCost, peak_memory_bytes};
+use crate::kept::ChainPlace;
 use crate::protocols::ThreatModel;
 use crate::scheme::default_scheme;
 use crate::session::{OtNeed, Terms};
@@ -58,18 +59,6 @@ pub struct OutsourcedJob<'f> {
     watch: Box<dyn FnMut(Progress) + Send + 'f>,
     patience: Duration,
     time_limit: Option<Duration>,
-}
-
-/// Where a server keeps what a function saves.
-struct ChainPlace {
-    stocks: Stocks,
-    name: String,
-    /// Who may use the values of a chain that this run begins, besides its evaluator.
-    allowed: Vec<Fingerprint>,
-    /// Its values are for `allowed` alone, whatever was said when it began.
-    is_exact: bool,
-    /// A run may discard values of a chain that is there.
-    replaces: bool,
 }
 
 impl<'f> OutsourcedJob<'f> {

@@ -11,10 +11,11 @@ use tacit_protocol::outsourced::{
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
-use super::kept::{self, ChainInUse, CloudKeeps, GeneratorKeeps, Keeper, Past};
+use super::kept::{CloudKeeps, GeneratorKeeps, OtherServer, tell_kept};
 use super::links::{Links, chosen_ots, guarded, offered_ots};
 use super::{OutsourcedJob, OutsourcedVisitor, with_outsourced_scheme};
 use crate::cost::{Phase, PhaseCost};
+use crate::kept::{self, ChainInUse, Keeper, Past, User};
 use crate::{Error, Fingerprint, Outcome, Session};
 
 /// A run's output bits and its phases.
@@ -35,7 +36,9 @@ impl OutsourcedJob<'_> {
         let inputs = self.input_bits(Role::Garbler)?;
         self.function.compile();
         let client = evaluator.peer();
-        let chain = kept::open::<GeneratorKeeps>(&self, cloud.own(), cloud.peer())?;
+        let place = self.chain.take();
+        let keepers = (cloud.own(), cloud.peer());
+        let chain = kept::open::<GeneratorKeeps>(place.as_ref(), self.function, keepers)?;
         let links = ((Peer::Cloud, cloud), (Peer::Evaluator, &mut *evaluator));
         let (bits, phases) = guarded(links.0, links.1, |links| {
             let mut server = Server::begin(&mut self, links, [Role::Garbler; 2])?;
@@ -67,7 +70,9 @@ impl OutsourcedJob<'_> {
         }
         self.function.compile();
         let client = evaluator.peer();
-        let chain = kept::open::<CloudKeeps>(&self, generator.own(), generator.peer())?;
+        let place = self.chain.take();
+        let keepers = (generator.own(), generator.peer());
+        let chain = kept::open::<CloudKeeps>(place.as_ref(), self.function, keepers)?;
         let links = (
             (Peer::Generator, &mut *generator),
             (Peer::Evaluator, evaluator),
@@ -118,7 +123,7 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
     /// Brings the chain, if there is one, to where both servers have it.
     fn take_up<K: Keeper>(
         &mut self,
-        chain: Option<kept::Opened>,
+        chain: Option<kept::Opened<'_>>,
         other: Peer,
         client: Option<Fingerprint>,
     ) -> Result<(Option<ChainInUse>, Past<K>), Error> {
@@ -126,7 +131,13 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
             return Ok((None, Past::default()));
         };
         let clock = self.links.clock();
-        let (kept, past) = ChainInUse::begin::<K>(chain, self.job, self.links, other, client)?;
+        let function = self.job.function;
+        let mut server = OtherServer {
+            links: &mut *self.links,
+            peer: other,
+        };
+        let user = User::Evaluator(client);
+        let (kept, past) = ChainInUse::begin::<K>(chain, function, user, &mut server)?;
         self.phases
             .push(self.links.since(&clock, Phase::Preparation));
         Ok((Some(kept), past))
@@ -225,7 +236,15 @@ impl<K: Keeper> Run<'_, '_, '_, K> {
         let keep = &mut |party: &P, links: &mut Links<'_>| match kept {
             Some(kept) => {
                 let (chain, values) = party.to_keep()?;
-                kept.save::<K>(saves, chain, &values, links, other)
+                let mut server = OtherServer {
+                    links: &mut *links,
+                    peer: other,
+                };
+                let version = kept.save::<K>(saves, chain, &values, &mut server)?;
+                match K::ROLE {
+                    Role::Garbler => tell_kept(links, version),
+                    Role::Evaluator => Ok(()),
+                }
             }
             None => Err(Error::ApiMisuse("what is saved is kept in a chain")),
         };

@@ -172,7 +172,7 @@ impl Candidate {
                 _ => runs_in_stock(&needs),
             },
             needs,
-            online_round_trips: 1,
+            online_round_trips: 1 + u32::from(outline.kept.is_some()),
         })
     }
 }

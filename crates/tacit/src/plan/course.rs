@@ -116,6 +116,9 @@ impl Course {
             }
             done += of_calls(&work.evaluator, &part.calls);
         }
+        if let Some(bytes) = outline.kept {
+            done = way.there(way.there(done, bytes), bytes);
+        }
         done += work.evaluator_end;
         Self {
             evaluator: done,

@@ -15,7 +15,7 @@ use tacit_kernels::{Block, Prg};
 use tacit_protocol::party::{Action, Party};
 use tacit_protocol::prepared::{
     Evaluating, EvaluatorOts, GarblerInstance, GarblerOts, Garbling, Gathering, InstanceSeed,
-    InstanceTables, Instances,
+    InstanceTables, Instances, Past,
 };
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 use zeroize::Zeroizing;
@@ -182,13 +182,15 @@ fn once<S: Scheme>(scheme: S, function: &Function) -> Result<[f64; 2], Error> {
     let seed = Zeroizing::new([7; 32]);
     let offers = (delta, GarblerOts { numbers, q });
     let wires: Shelf<GarblerInstance<S::Wire>> = Shelf(wires);
-    let mut garbler = Garbling::new(scheme, function, tag, &mine, offers, wires, &seed)?;
+    let mine = (&mine[..], Past::NOTHING);
+    let mut garbler = Garbling::new(scheme, function, tag, mine, offers, wires, &seed)?;
     let mut sent = until_it_waits(&mut garbler)?;
     let mut gathering = Gathering::new(scheme, function)?;
     until_done(&mut gathering, &mut sent)?;
     let early = gathering.finish()?;
     let tables = Shelf(tables);
-    let mut evaluator = Evaluating::new(scheme, function, tag, &theirs, early, &ots, tables)?;
+    let theirs = (&theirs[..], Past::NOTHING);
+    let mut evaluator = Evaluating::new(scheme, function, tag, theirs, early, &ots, tables)?;
     let mut choices = until_it_waits(&mut evaluator)?;
     while let Some(message) = choices.pop_front() {
         garbler.receive(&message)?;

@@ -1,7 +1,7 @@
-//! The chains of kept values that this party has as a server of `outsourced`: as the generator with
-//! a cloud, or as the cloud with a generator.
+//! The chains of kept values that this party has: as a server of `outsourced`, the generator with a
+//! cloud or the cloud with a generator; or as garbler or evaluator of `prepared`.
 //!
-//! They lie in a folder of their own next to the stocks, since no garbling scheme and no Δ is
+//! They lie in a folder of their own next to the stocks, since no garbling scheme and no epoch is
 //! theirs.
 
 use std::path::PathBuf;
@@ -13,22 +13,32 @@ use tacit_stock::{Chain, ChainSummary, EpochId, PeerId, RootKey, SchemeId, Stock
 
 use super::Stocks;
 use crate::Error;
+use crate::protocols::Protocol;
 
 const FOLDER: &str = "chains";
-/// What stands where a stock has its garbling scheme.
+/// What stands where a stock has its garbling scheme: of chains of `outsourced`, and of `prepared`.
 const KEPT: SchemeId = SchemeId(*b"kept");
+const KEPT_BY_TWO: SchemeId = SchemeId(*b"kep2");
 
 /// A chain of kept values, and with whom it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptChain {
     /// This party.
     pub own: Fingerprint,
-    /// The other server.
+    /// The other party that keeps it.
     pub peer: Fingerprint,
-    /// Garbler for the generator, evaluator for the cloud.
+    /// By which protocol the runs are that use it: `prepared` or `outsourced`.
+    pub protocol: Protocol,
+    /// Under `outsourced` garbler for the generator, evaluator for the cloud.
     pub role: Role,
     /// What is kept.
     pub summary: ChainSummary,
+}
+
+impl KeptChain {
+    fn place(&self) -> (Protocol, Role) {
+        (self.protocol, self.role)
+    }
 }
 
 /// A chain that is to be killed, and that the disk has not let be killed yet.
@@ -40,7 +50,7 @@ pub(super) struct Doomed {
     why: String,
 }
 
-fn id(own: Fingerprint, peer: Fingerprint, role: Role) -> StockId {
+fn id(own: Fingerprint, peer: Fingerprint, (protocol, role): (Protocol, Role)) -> StockId {
     StockId {
         own: PeerId(own.0),
         peer: PeerId(peer.0),
@@ -48,7 +58,10 @@ fn id(own: Fingerprint, peer: Fingerprint, role: Role) -> StockId {
             Role::Garbler => tacit_stock::Role::Garbler,
             Role::Evaluator => tacit_stock::Role::Evaluator,
         },
-        scheme: KEPT,
+        scheme: match protocol {
+            Protocol::Outsourced => KEPT,
+            _ => KEPT_BY_TWO,
+        },
     }
 }
 
@@ -66,12 +79,12 @@ impl Stocks {
         )?)
     }
 
-    /// The chain of this name with another server, which need not be there.
+    /// The chain of this name with another party, in a role of a protocol; it need not be there.
     pub(crate) fn chain_with(
         &self,
         own: Fingerprint,
         peer: Fingerprint,
-        role: Role,
+        role: (Protocol, Role),
         name: &str,
     ) -> Result<Chain, Error> {
         let (kept, id) = (self.kept()?, id(own, peer, role));
@@ -146,6 +159,10 @@ impl Stocks {
                 chains.push(KeptChain {
                     own: Fingerprint(id.own.0),
                     peer: Fingerprint(id.peer.0),
+                    protocol: match id.scheme {
+                        KEPT => Protocol::Outsourced,
+                        _ => Protocol::Prepared,
+                    },
                     role: match id.role {
                         tacit_stock::Role::Garbler => Role::Garbler,
                         tacit_stock::Role::Evaluator => Role::Evaluator,
@@ -158,23 +175,24 @@ impl Stocks {
     }
 
     /// Reads a chain's state and values, and reports what is damaged: nothing of it can be used any
-    /// more, and both servers drop it. Others go on using it meanwhile.
+    /// more, and both parties drop it. Others go on using it meanwhile.
     ///
     /// # Errors
     ///
     /// It cannot be read at all.
     pub fn check_chain(&self, chain: &KeptChain) -> Result<Vec<StockError>, Error> {
-        let id = id(chain.own, chain.peer, chain.role);
+        let id = id(chain.own, chain.peer, chain.place());
         let stock = self.kept()?.stock(id, self.limits)?;
         Ok(stock.damaged_in(&chain.summary.name)?)
     }
 
-    /// Lets `who` load and save all values of a chain, or no longer. The other server does the
-    /// same: a run needs leave at both.
+    /// Lets `who` load and save all values of a chain of `outsourced`, or no longer. The other
+    /// server does the same: a run needs leave at both.
     ///
     /// # Errors
     ///
-    /// Another process uses it, it was killed, or the folder cannot be written.
+    /// The chain is of two parties, who use it and nobody else; another process uses it, it was
+    /// killed, or the folder cannot be written.
     pub fn allow(
         &self,
         chain: &KeptChain,
@@ -182,13 +200,17 @@ impl Stocks {
         is_allowed: bool,
     ) -> Result<(), Error> {
         let name = &chain.summary.name;
-        let open = self.chain_with(chain.own, chain.peer, chain.role, name)?;
+        if chain.protocol != Protocol::Outsourced {
+            let what = "a chain of two parties is for these two; nobody else is allowed";
+            return Err(Error::ApiMisuse(what));
+        }
+        let open = self.chain_with(chain.own, chain.peer, chain.place(), name)?;
         let policy = open.policy()?.with(PeerId(who.0), is_allowed)?;
         Ok(open.set_policy(&policy)?)
     }
 
     /// Removes a chain, killed or not, and destroys its values; its name is free again. The other
-    /// server does the same. A service may run meanwhile: between its runs nobody has the chain,
+    /// party does the same. A service may run meanwhile: between its runs nobody has the chain,
     /// and what it remembers of one that is gone it does not take for one of the same name.
     ///
     /// # Errors
@@ -196,7 +218,7 @@ impl Stocks {
     /// A run uses it, it is another one since `chain` was read, or the folder cannot be written.
     pub fn drop_chain(&self, chain: &KeptChain) -> Result<(), Error> {
         let name = &chain.summary.name;
-        let open = self.chain_with(chain.own, chain.peer, chain.role, name)?;
+        let open = self.chain_with(chain.own, chain.peer, chain.place(), name)?;
         let now = open.marks()?;
         if now.id != chain.summary.marks.id {
             let what = "the chain was replaced by another one of its name; list the chains again";
@@ -215,12 +237,14 @@ mod tests {
 
     use super::*;
 
+    const CLOUD: (Protocol, Role) = (Protocol::Outsourced, Role::Evaluator);
+
     #[test]
     fn what_the_disk_does_not_let_be_killed_is_not_used() {
         let disk = Memory::new();
         let stocks = Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20).expect("room");
         let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
-        let open = |stocks: &Stocks| stocks.chain_with(own, peer, Role::Evaluator, "friends");
+        let open = |stocks: &Stocks| stocks.chain_with(own, peer, CLOUD, "friends");
         let chain = open(&stocks).expect("room");
         let new = chain.create([7; 16], &Policy::default(), b"a split");
         let version = new.expect("room").finish().expect("room");
@@ -255,7 +279,7 @@ mod tests {
             .map(|()| Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20).expect("room"));
         let [service, command] = &both;
         let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
-        let open = |stocks: &Stocks| stocks.chain_with(own, peer, Role::Evaluator, "friends");
+        let open = |stocks: &Stocks| stocks.chain_with(own, peer, CLOUD, "friends");
         let chain = open(service).expect("room");
         begin(&chain, 7);
         disk.refuse_commits(true);

@@ -2,7 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `chains` | chains of kept values, at the servers of `outsourced` |
+//! | `chains` | chains of kept values, of `prepared` and `outsourced` |
 //! | `contents` | what a party has in stock |
 //! | `opened` | a stock in a session: its kinds, its epoch, how the parties' records meet |
 //! | `prepare` | orders of what the stock is to hold |

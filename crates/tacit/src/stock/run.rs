@@ -1,17 +1,40 @@
-//! A run of `prepared`: what both parties have leased, linked in one round trip.
+//! A run of `prepared`: what both parties have leased, linked in one round trip. One that saves
+//! values takes a second, so that both have kept them before either has a result.
 
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor};
+use tacit_protocol::Misbehaviour;
+use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
-use tacit_protocol::prepared::{Evaluating, Garbling, Gathering};
+use tacit_protocol::prepared::{self, Evaluating, Garbling, Gathering, PairChain};
+use tacit_protocol::saved::{ChainId, ChainVersion, EvaluatorHalf, GarblerHalf, SavedState};
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
 use super::{LeaseOrder, OpenedStock, Supplies};
 use crate::cost::Clock;
 use crate::driver::drive;
+use crate::kept::{self, ChainInUse, ChainPlace, Keeper, OtherKeeper, Past, User, keeper};
+use crate::protocols::Protocol;
 use crate::{Error, Session};
+
+keeper!(
+    GarblerKeeps,
+    PairChain,
+    GarblerHalf,
+    Role::Garbler,
+    Protocol::Prepared,
+    "What the garbler keeps."
+);
+keeper!(
+    EvaluatorKeeps,
+    PairChain,
+    EvaluatorHalf,
+    Role::Evaluator,
+    Protocol::Prepared,
+    "What the evaluator keeps."
+);
 
 /// One party's side of a run, once both have agreed on it.
 pub(crate) struct PreparedRun<'a> {
@@ -20,6 +43,8 @@ pub(crate) struct PreparedRun<'a> {
     pub(crate) function: &'a Function,
     pub(crate) tag: RunTag,
     pub(crate) inputs: &'a [bool],
+    /// Where this party keeps what the function saves, if it does.
+    pub(crate) place: Option<&'a ChainPlace>,
     pub(crate) leases: LeaseOrder<'a>,
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
@@ -28,6 +53,8 @@ pub(crate) struct PreparedRun<'a> {
 pub(crate) struct PreparedOutcome {
     /// This party's output bits in port order.
     pub(crate) outputs: Zeroizing<Vec<bool>>,
+    /// The chain, at the version that the run saved or, if it saved none, loaded.
+    pub(crate) chain: Option<ChainVersion>,
     /// The beginning of the online stage: at the evaluator when everything was there that needs no
     /// input of it, at the garbler before it sends that.
     pub(crate) online: Clock,
@@ -35,48 +62,164 @@ pub(crate) struct PreparedOutcome {
     pub(crate) ands_on_the_spot: u64,
 }
 
+/// A chain of two parties in a run, which are agreed on it.
+struct Taken<K: Keeper> {
+    kept: Option<ChainInUse>,
+    chain: PairChain,
+    /// None where the run begins the chain.
+    goes_on: Option<ChainId>,
+    loads: Vec<K::Value>,
+    /// The run's, from there on.
+    tag: RunTag,
+}
+
+impl<K: Keeper<Chain = PairChain>> Taken<K> {
+    /// Brings the chain, if there is one, to where both parties have it, and checks that both would
+    /// load the same. `state` says what this party would.
+    fn take_up(
+        run: &mut PreparedRun<'_>,
+        state: fn(Option<(ChainVersion, u64)>, &[K::Value]) -> SavedState,
+    ) -> Result<Self, Error> {
+        let (session, function, tag) = (&mut *run.session, run.function, run.tag);
+        let keepers = (session.own(), session.peer());
+        let Some(opened) = kept::open::<K>(run.place, function, keepers)? else {
+            return Ok(Self {
+                kept: None,
+                chain: PairChain::new(&tag),
+                goes_on: None,
+                loads: Vec::new(),
+                tag,
+            });
+        };
+        let begun = ChainInUse::begin::<K>(opened, function, User::Keepers, session)?;
+        let (kept, Past { chain, loads }) = begun;
+        let ours = state(chain.as_ref().map(PairChain::place), &loads);
+        let told = session.exchange(Kind::SavedState, &ours.to_bytes(), SavedState::BYTES)?;
+        let theirs = SavedState::parse(&told).ok_or(Misbehaviour::InvalidField {
+            kind: Kind::SavedState,
+            field: "state",
+        })?;
+        ours.check(&theirs)?;
+        let tag = tag.on(&ours);
+        Ok(Self {
+            kept: Some(kept),
+            goes_on: chain.as_ref().map(PairChain::id),
+            chain: chain.unwrap_or_else(|| PairChain::new(&tag)),
+            loads,
+            tag,
+        })
+    }
+
+    /// What the protocol goes on from.
+    fn past(&self) -> prepared::Past<'_, K::Value> {
+        prepared::Past {
+            chain: self.goes_on,
+            loads: &self.loads,
+        }
+    }
+
+    /// Keeps what the run saves, at both parties, and says at which version.
+    fn keep(
+        &self,
+        session: &mut Session,
+        function: &Function,
+        values: &[K::Value],
+    ) -> Result<ChainVersion, Error> {
+        let kept = self
+            .kept
+            .as_ref()
+            .ok_or(Error::ApiMisuse("what is saved is kept in a chain"))?;
+        let version = kept.save::<K>(function.saves(), &self.chain, values, session)?;
+        let id = self.chain.id();
+        Ok(ChainVersion { id, version })
+    }
+
+    /// The version that was loaded.
+    fn loaded(&self) -> Option<ChainVersion> {
+        self.goes_on.map(|_| self.chain.place().0)
+    }
+}
+
 impl SchemeVisitor for PreparedRun<'_> {
     type Output = Result<PreparedOutcome, Error>;
 
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
+        match self.opened.role {
+            Role::Garbler => self.garble(scheme),
+            Role::Evaluator => self.evaluate(scheme),
+        }
+    }
+}
+
+impl PreparedRun<'_> {
+    fn garble<S: Scheme>(mut self, scheme: S) -> Result<PreparedOutcome, Error> {
+        let taken = Taken::<GarblerKeeps>::take_up(&mut self, SavedState::of_garbler)?;
         let Self {
             session,
             opened,
             function,
-            tag,
             inputs,
             leases,
             watch,
+            ..
         } = self;
+        let tag = taken.tag;
         let supplies = Supplies::lease(session, opened, function, tag, leases, watch)?;
         let ands_on_the_spot = supplies.ands_on_the_spot;
-        let (online, outputs) = match opened.role {
-            Role::Garbler => {
-                let delta = opened.delta()?.to_block();
-                let (ots, instances) = supplies.garbler(scheme, function, delta)?;
-                let mut seed = Zeroizing::new([0; 32]);
-                UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
-                let offers = (delta, ots);
-                let mut party =
-                    Garbling::new(scheme, function, tag, inputs, offers, instances, &seed)?;
-                let online = Clock::start(session);
-                drive(session.channel(), &mut party, watch)?;
-                (online, party.finish()?)
-            }
-            Role::Evaluator => {
-                let (ots, instances) = supplies.evaluator(scheme, function)?;
-                let mut links = Gathering::new(scheme, function)?;
-                drive(session.channel(), &mut links, watch)?;
-                let early = links.finish()?;
-                let mut party =
-                    Evaluating::new(scheme, function, tag, inputs, early, &ots, instances)?;
-                let online = Clock::start(session);
-                drive(session.channel(), &mut party, watch)?;
-                (online, party.finish()?)
-            }
-        };
+        let delta = opened.delta()?.to_block();
+        let (ots, instances) = supplies.garbler(scheme, function, delta)?;
+        let mut seed = Zeroizing::new([0; 32]);
+        UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+        let (given, offers) = ((inputs, taken.past()), (delta, ots));
+        let mut party = Garbling::new(scheme, function, tag, given, offers, instances, &seed)?;
+        let online = Clock::start(session);
+        drive(session.channel(), &mut party, watch)?;
+        let mut chain = taken.loaded();
+        if !function.saves().is_empty() {
+            let (values, opening) = party.save(taken.chain.id())?;
+            chain = Some(taken.keep(session, function, &values)?);
+            party = opening;
+            drive(session.channel(), &mut party, watch)?;
+        }
         Ok(PreparedOutcome {
-            outputs,
+            outputs: party.finish()?,
+            chain,
+            online,
+            ands_on_the_spot,
+        })
+    }
+
+    fn evaluate<S: Scheme>(mut self, scheme: S) -> Result<PreparedOutcome, Error> {
+        let taken = Taken::<EvaluatorKeeps>::take_up(&mut self, SavedState::of_evaluator)?;
+        let Self {
+            session,
+            opened,
+            function,
+            inputs,
+            leases,
+            watch,
+            ..
+        } = self;
+        let tag = taken.tag;
+        let supplies = Supplies::lease(session, opened, function, tag, leases, watch)?;
+        let ands_on_the_spot = supplies.ands_on_the_spot;
+        let (ots, instances) = supplies.evaluator(scheme, function)?;
+        let mut links = Gathering::new(scheme, function)?;
+        drive(session.channel(), &mut links, watch)?;
+        let (given, early) = ((inputs, taken.past()), links.finish()?);
+        let mut party = Evaluating::new(scheme, function, tag, given, early, &ots, instances)?;
+        let online = Clock::start(session);
+        drive(session.channel(), &mut party, watch)?;
+        let mut chain = taken.loaded();
+        if !function.saves().is_empty() {
+            let (values, opening) = party.save(taken.chain.id())?;
+            chain = Some(taken.keep(session, function, &values)?);
+            party = opening;
+            drive(session.channel(), &mut party, watch)?;
+        }
+        Ok(PreparedOutcome {
+            outputs: party.finish()?,
+            chain,
             online,
             ands_on_the_spot,
         })

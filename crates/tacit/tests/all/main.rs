@@ -3,6 +3,7 @@
 mod batch;
 mod direct;
 mod functions;
+mod kept_by_two;
 mod kills;
 mod outsourced;
 mod plan;

@@ -14,7 +14,8 @@ use tacit_protocol::outsourced::{
     CloudChain, CloudValue, GeneratorChain, GeneratorValue, RunTicket,
 };
 use tacit_protocol::party::admit;
-use tacit_protocol::prepared::{Leases, LeasesAnswer};
+use tacit_protocol::prepared::{Leases, LeasesAnswer, PairChain};
+use tacit_protocol::saved::SavedState;
 use tacit_protocol::session::{Hello, Opening};
 
 /// The first byte, and the rest.
@@ -63,8 +64,14 @@ pub fn leases(data: &[u8]) {
     }
 }
 
-/// Chains and values of `outsourced` as the stock keeps them.
+/// Chains and values as the stock keeps them, and what parties say of them.
 pub fn saved(data: &[u8]) {
+    if let Ok(chain) = PairChain::from_bytes(data) {
+        assert_eq!(chain.to_bytes()[..], *data);
+    }
+    if let Some(state) = SavedState::parse(data) {
+        assert_eq!(state.to_bytes()[..], *data);
+    }
     if let Ok(chain) = GeneratorChain::from_bytes(data) {
         assert_eq!(chain.to_bytes()[..], *data);
     }

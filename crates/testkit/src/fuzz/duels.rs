@@ -22,7 +22,7 @@ use tacit_protocol::direct;
 use tacit_protocol::party::{Action, Party, admit, run_in_memory};
 use tacit_protocol::prepared::{
     self, ChoosingOts, Demand, EvaluatorOts, GarblerInstance, GarblerOts, Gathering, InstanceSeed,
-    InstanceTables, Instances, OfferingOts,
+    InstanceTables, Instances, OfferingOts, Past,
 };
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 use tacit_protocol::setup::{
@@ -279,7 +279,8 @@ pub fn prepared(data: &[u8]) {
     let tag = run_tag(ProtocolId::Prepared, 0);
     let offers = (delta, GarblerOts { numbers, q });
     let seed = Zeroizing::new(SEED);
-    let garbler = prepared::Garbling::new(scheme, function, tag, &INPUTS[0], offers, mine, &seed);
+    let given = (&INPUTS[0][..], Past::NOTHING);
+    let garbler = prepared::Garbling::new(scheme, function, tag, given, offers, mine, &seed);
     let mut garbler = garbler.expect("a run");
     let mut gathering = Gathering::new(scheme, function).expect("in bounds");
     // What the garbler sends first is gathered before the run: a lie ends it there.
@@ -298,8 +299,8 @@ pub fn prepared(data: &[u8]) {
         }
     }
     let early = gathering.finish().expect("done");
-    let evaluator =
-        prepared::Evaluating::new(scheme, function, tag, &INPUTS[1], early, &ots, theirs);
+    let given = (&INPUTS[1][..], Past::NOTHING);
+    let evaluator = prepared::Evaluating::new(scheme, function, tag, given, early, &ots, theirs);
     if let Ok(mut evaluator) = evaluator {
         duel([&mut garbler, &mut evaluator], &mut edits);
     }

@@ -4,6 +4,7 @@
 //! them would wait for longer than they allow.
 
 mod direct;
+mod kept;
 mod malicious;
 mod outsourced;
 mod prepared;

@@ -8,8 +8,8 @@ use crate::malicious::commitment::PAIR_BYTES;
 use crate::message::Kind;
 use crate::outsourced::Peer::{Cloud, Evaluator, Generator};
 use crate::outsourced::cut::Fate;
-use crate::outsourced::work::GATE_BYTES;
 use crate::outsourced::{Cheat, Peer, kills_chain};
+use crate::saved::GATE_BYTES;
 use tacit_circuit::Recipient;
 
 fn is_checked(cheat: Cheat) -> bool {

@@ -19,11 +19,12 @@ use crate::outsourced::chain::CloudChain;
 use crate::outsourced::copy::CopySecrets;
 use crate::outsourced::cut::Fate;
 use crate::outsourced::judge::{HeldCopy, read_block};
-use crate::outsourced::terms::{Meeting, ServerState};
+use crate::outsourced::terms::Meeting;
 use crate::outsourced::toss::SHARE_BYTES;
 use crate::outsourced::transfer::{EVALUATED_BYTES, accept, blinds};
 use crate::outsourced::work::ServerRun;
 use crate::outsourced::{Peer, Terms};
+use crate::saved::SavedState;
 
 /// A cloud that goes on after the evaluator has refused its keys.
 struct LyingCloud<'a> {
@@ -102,7 +103,7 @@ impl LyingCloud<'_> {
 
 /// The oracle of the run, as the cloud has it.
 fn oracle_of(terms: Terms, chain: &CloudChain, own_terms: &[u8], ended: &Ended) -> Oracle {
-    let state = ServerState::new(Some(chain.head), iter::empty());
+    let state = SavedState::new(Some(chain.head.place()), iter::empty());
     let nonce = *own_terms.first_chunk().expect("a nonce");
     let mut meeting = Meeting::new(Cloud, terms, nonce, Some(state));
     for _ in 0..2 {

@@ -7,9 +7,9 @@ use super::honest::{opened, paid, run};
 use super::trio::{Past, Rewrite, Trio, bits, honest, kept, malicious, number};
 use crate::message::Kind;
 use crate::outsourced::Peer::{Cloud, Evaluator, Generator};
-use crate::outsourced::chain::ChainId;
 use crate::outsourced::cut::Fate;
 use crate::outsourced::{ChainVersion, Cheat, CloudValue, GeneratorValue, Peer};
+use crate::saved::ChainId;
 use crate::{Error, Incompatibility};
 
 /// The chain after two runs, with the second's version and the first's.

@@ -1,12 +1,12 @@
 //! Saved values: the labels that a run leaves and a later one takes.
 //!
-//! Of each circuit the generator keeps Δ and the labels of 0. The cloud keeps the same of a circuit
-//! that it checks, and of one that it evaluates the labels that it found, with a Δ that means
-//! nothing in the place of the other. A label of a saved value belongs to its circuit's number:
-//! circuit j of a later run continues circuit j.
+//! Who garbled keeps Δ and the labels of 0, and who evaluated the labels that it found, with a Δ
+//! that means nothing in the place of the other. `prepared` has one circuit. `outsourced` has σ of
+//! them: the cloud keeps of a circuit that it checks what the generator does, and a label belongs
+//! to its circuit's number: circuit j of a later run continues circuit j.
 //!
 //! A value keeps the type of the port that saved it, and only a port of that type loads it: 4 × 6
-//! bits are not 8 × 3. Generator and cloud compare the types of what they load.
+//! bits are not 8 × 3. Both parties compare the types of what they load.
 //!
 //! Bytes, numbers little-endian, all but the first seven fields secret:
 //!
@@ -27,8 +27,7 @@ use tacit_circuit::Port;
 use tacit_kernels::Block;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::chain::{BROKEN, ChainId};
-use super::parameters::MAX_COPIES;
+use super::{BROKEN, ChainId};
 use crate::Error;
 use crate::malicious::oracle::{Domain, Oracle};
 
@@ -43,13 +42,13 @@ const MAX_TYPE_BYTES: usize = 256;
 pub const MAX_SAVED_BITS: usize = 1 << 24;
 
 /// What names a version of a saved value: the run and the place in it that it comes from. Equal at
-/// generator and cloud if and only if it is the same version.
+/// both parties if and only if it is the same version.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mark(pub [u8; 32]);
 
 impl Mark {
     /// The mark of the value that the run of `oracle` saves as its number `number`.
-    pub(super) fn new(oracle: &Oracle, number: u32) -> Self {
+    pub(crate) fn new(oracle: &Oracle, number: u32) -> Self {
         Self(oracle.parts(Domain::Mark, 0, number, &[]))
     }
 }
@@ -63,25 +62,25 @@ impl fmt::Debug for Mark {
 
 /// What is kept of a value in one circuit.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub(super) struct SavedCopy {
-    pub(super) delta: Block,
-    pub(super) labels: Vec<Block>,
+pub(crate) struct SavedCopy {
+    pub(crate) delta: Block,
+    pub(crate) labels: Vec<Block>,
 }
 
 /// The labels of one value in every circuit.
 #[derive(Clone)]
-pub(super) struct Labels {
-    pub(super) chain: ChainId,
-    pub(super) mark: Mark,
+pub(crate) struct Labels {
+    pub(crate) chain: ChainId,
+    pub(crate) mark: Mark,
     /// The type of the port that saved it, as text; empty where a version of Tacit kept it that
     /// kept no types.
-    pub(super) ty: String,
-    pub(super) copies: Vec<SavedCopy>,
+    pub(crate) ty: String,
+    pub(crate) copies: Vec<SavedCopy>,
 }
 
 impl Labels {
     /// Cuts what a run saves, circuit by circuit, into the values of `ports`.
-    pub(super) fn cut(
+    pub(crate) fn cut(
         chain: ChainId,
         oracle: &Oracle,
         copies: &[SavedCopy],
@@ -140,7 +139,7 @@ impl Labels {
             UNTYPED => String::new(),
             _ => return Err(BROKEN),
         };
-        let fits = u32::from(count) <= MAX_COPIES && count > 0 && bits <= MAX_SAVED_BITS;
+        let fits = count > 0 && bits <= MAX_SAVED_BITS;
         // What is not there is not allocated.
         if !fits || reader.0.len() != usize::from(count) * (1 + bits) * Block::BYTES {
             return Err(BROKEN);
@@ -161,13 +160,14 @@ impl Labels {
     }
 }
 
-/// The generator's half of a saved value: both labels of each bit in each circuit. Secret.
+/// The half of a saved value of whoever garbled it: both labels of each bit in each circuit.
+/// Secret.
 #[derive(Clone)]
-pub struct GeneratorValue(pub(super) Labels);
+pub struct GarblerHalf(pub(crate) Labels);
 
-/// The cloud's half of a saved value. Secret.
+/// The half of a saved value of whoever evaluated it. Secret.
 #[derive(Clone)]
-pub struct CloudValue(pub(super) Labels);
+pub struct EvaluatorHalf(pub(crate) Labels);
 
 macro_rules! both_halves {
     ($name:ident) => {
@@ -220,15 +220,50 @@ macro_rules! both_halves {
     };
 }
 
-both_halves!(GeneratorValue);
-both_halves!(CloudValue);
+both_halves!(GarblerHalf);
+both_halves!(EvaluatorHalf);
+
+/// Checks that a run of `chain` can take `values` for what it loads through `ports`: one for each,
+/// of this chain, of the port's type, in this many circuits.
+pub(crate) fn check_loads<'a>(
+    chain: Option<ChainId>,
+    copies: usize,
+    values: impl ExactSizeIterator<Item = &'a Labels>,
+    ports: &[Port],
+) -> Result<(), Error> {
+    if values.len() != ports.len() {
+        return Err(Error::ApiMisuse("one saved value for each that is loaded"));
+    }
+    for (value, port) in values.zip(ports) {
+        if chain != Some(value.chain) {
+            let value = port.name.clone();
+            return Err(Error::OtherChain { value });
+        }
+        let wanted = port.ty.to_string();
+        if value.ty != wanted {
+            return Err(Error::SavedType {
+                value: port.name.clone(),
+                kept: value.ty.clone(),
+                wanted,
+            });
+        }
+        let mut all = value.copies.iter();
+        let wide = all.all(|copy| copy.labels.len() == port.ty.width());
+        if value.copies.len() != copies || !wide {
+            return Err(Error::ApiMisuse(
+                "saved values as wide as the function loads them",
+            ));
+        }
+    }
+    Ok(())
+}
 
 /// Bytes that are still to be read.
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl Reader<'_> {
     /// The next bytes.
-    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let (array, rest) = self.0.split_first_chunk().ok_or(BROKEN)?;
         self.0 = rest;
         Ok(*array)
@@ -246,7 +281,7 @@ impl Reader<'_> {
     }
 
     /// Checks that nothing is left.
-    pub(super) fn end(&self) -> Result<(), Error> {
+    pub(crate) fn end(&self) -> Result<(), Error> {
         match self.0.is_empty() {
             true => Ok(()),
             false => Err(BROKEN),
@@ -258,7 +293,7 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    fn value() -> GeneratorValue {
+    fn value() -> GarblerHalf {
         let block = |n: usize| Block::from_u128(n as u128);
         let copies: Vec<_> = (0..3)
             .map(|n| SavedCopy {
@@ -272,7 +307,7 @@ mod tests {
         assert_eq!(all.len(), 2);
         assert_ne!(all[0].mark, all[1].mark);
         assert_eq!(all[1].copies[2].labels, [21, 22, 23].map(block));
-        GeneratorValue(all[1].clone())
+        GarblerHalf(all[1].clone())
     }
 
     #[test]
@@ -280,7 +315,7 @@ mod tests {
         let value = value();
         let bytes = value.to_bytes();
         assert_eq!(bytes.len(), bytes.capacity());
-        let again = GeneratorValue::from_bytes(&bytes).unwrap();
+        let again = GarblerHalf::from_bytes(&bytes).unwrap();
         assert_eq!(again.to_bytes(), bytes);
         assert_eq!((again.bits(), again.mark()), (3, value.mark()));
         assert_eq!(again.chain(), ChainId([2; 16]));
@@ -290,7 +325,7 @@ mod tests {
     fn other_bytes_are_refused() {
         let bytes = value().to_bytes();
         for end in 0..bytes.len() {
-            assert!(CloudValue::from_bytes(&bytes[..end]).is_err(), "{end}");
+            assert!(EvaluatorHalf::from_bytes(&bytes[..end]).is_err(), "{end}");
         }
         for (at, with) in [
             (0, 9),
@@ -303,7 +338,7 @@ mod tests {
         ] {
             let mut changed = bytes.to_vec();
             changed[at] = with;
-            assert!(CloudValue::from_bytes(&changed).is_err(), "{at}");
+            assert!(EvaluatorHalf::from_bytes(&changed).is_err(), "{at}");
         }
     }
 
@@ -314,7 +349,7 @@ mod tests {
         let mut old = bytes[..55].to_vec();
         old[0] = UNTYPED;
         old.extend_from_slice(&bytes[57 + "u3".len()..]);
-        let old = GeneratorValue::from_bytes(&old).unwrap();
+        let old = GarblerHalf::from_bytes(&old).unwrap();
         assert_eq!((old.0.ty.as_str(), old.bits()), ("", 3));
         assert_eq!(value().0.ty, "u3");
     }

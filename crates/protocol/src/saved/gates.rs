@@ -7,17 +7,19 @@
 //!
 //! row λ = H(W_old with select bit λ) ⊕ W_new for the same value.
 //!
-//! R comes from the circuit's seed, which is fresh in every run, so that no hash is made twice and
-//! a value may be loaded any number of times. Both old labels differ by the old Δ and both new ones
-//! by the new: a plain XOR of labels would give Δ_old ⊕ Δ_new away, the hash gives the other row no
-//! meaning. **Cost**: 256 bits a wire; two hashes to make, one to follow.
+//! R is fresh in every run (in `outsourced` from each circuit's seed), so that no hash is made
+//! twice and a value may be loaded any number of times. Both old labels differ by the old Δ and
+//! both new ones by the new: a plain XOR of labels would give Δ_old ⊕ Δ_new away, the hash gives
+//! the other row no meaning. **Cost**: 256 bits a wire; two hashes to make, one to follow.
 
 use subtle::ConditionallySelectable as _;
 use tacit_kernels::{Block, Construction, Tweak, TweakableHash, Use};
 use zeroize::Zeroizing;
 
-use super::saved::SavedCopy;
-use super::work::GATE_BYTES;
+use super::SavedCopy;
+
+/// Bytes of a partial-input gate.
+pub(crate) const GATE_BYTES: usize = 2 * Block::BYTES;
 
 fn tweak(first: usize) -> Tweak {
     Tweak {
@@ -31,7 +33,7 @@ fn tweak(first: usize) -> Tweak {
 
 /// Appends the gates from `old` values to wires with labels `new` of 0 under `delta`. `old` holds
 /// labels of 0.
-pub(super) fn write_gates<'a>(
+pub(crate) fn write_gates<'a>(
     start: Block,
     old: impl Iterator<Item = &'a SavedCopy>,
     new: &[Block],
@@ -59,7 +61,7 @@ pub(super) fn write_gates<'a>(
 }
 
 /// The labels that `gates` give for those of `old`. Any bytes lead to some labels.
-pub(super) fn follow_gates<'a>(
+pub(crate) fn follow_gates<'a>(
     start: Block,
     old: impl Iterator<Item = &'a SavedCopy>,
     gates: &[u8],

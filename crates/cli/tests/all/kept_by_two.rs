@@ -1,0 +1,213 @@
+//! Two processes that keep a running total between their runs, garbled: the program of the
+//! cookbook, what is refused, and a process killed at any instant of a run.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::process::{Ended, Parties, Running, tacit};
+use serde_json::json;
+
+const PROGRAM: &str = "
+parties shop, customer;
+
+param GOAL: 1..=1_000_000 = 100;
+state total: u32 = 0;
+
+run spend(amount: u24 of customer, percent: u8 of shop) -> (reached: bool to both) {
+    total += amount as u32 * percent as u32 / 100;
+    total >= GOAL
+}
+
+run look() -> (shown: u32 to both) {
+    total
+}
+";
+
+const CHAIN: [&str; 4] = ["--protocol", "prepared", "--chain", "total"];
+const WHO: [[&str; 4]; 2] = [
+    ["--as", "shop", "--stock", "a"],
+    ["--as", "customer", "--stock", "b"],
+];
+
+fn parties() -> Parties {
+    let parties = Parties::new();
+    parties.file("total.tacit", PROGRAM);
+    parties
+}
+
+/// Both at a run of the program, with their own arguments, to their ends; one may be killed.
+fn both(
+    parties: &Parties,
+    entry: &str,
+    own: [&[&str]; 2],
+    kill: Option<(usize, Duration)>,
+) -> [Ended; 2] {
+    let args = |party: usize| {
+        let mut all = vec!["run", "total.tacit", "--entry", entry];
+        all.extend(CHAIN.iter().chain(&WHO[party]).chain(own[party]));
+        if kill.is_some() {
+            all.extend(["--timeout", "5s"]);
+        }
+        all
+    };
+    let (alice, address) = parties.alice_starts(&args(0), "");
+    let mut both = [alice, parties.bob_starts(&address, &args(1), "")];
+    if let Some((party, after)) = kill {
+        thread::sleep(after);
+        both[party].kill();
+    }
+    both.map(Running::end)
+}
+
+fn spend(parties: &Parties, amount: u32, kill: Option<(usize, Duration)>) -> [Ended; 2] {
+    let amount = format!("amount={amount}");
+    let own: [&[&str]; 2] = [&["--input", "percent=100"], &["--input", &amount]];
+    both(parties, "spend", own, kill)
+}
+
+/// The total that both are shown.
+fn look(parties: &Parties) -> u64 {
+    let ended = both(parties, "look", [&["--json"]; 2], None);
+    let shown = ended.map(|ended| ended.json()["outputs"]["shown"].clone());
+    assert_eq!(shown[0], shown[1]);
+    shown[0].as_u64().expect("a number")
+}
+
+#[test]
+fn a_running_total_is_kept_by_two() {
+    let parties = parties();
+    let args = |party: usize| {
+        let prepare = ["prepare", "total.tacit", "--entry", "spend", "--runs", "2"];
+        [&prepare[..], &WHO[party]].concat()
+    };
+    for ended in parties.act(&args(0), &args(1)) {
+        ended.succeeded();
+    }
+    for ended in both(&parties, "start", [&[]; 2], None) {
+        assert!(ended.stderr.contains("total at version 1"), "{ended:?}");
+        ended.succeeded();
+    }
+    for (amount, reached) in [(60, "reached = false\n"), (40, "reached = true\n")] {
+        for ended in spend(&parties, amount, None) {
+            assert_eq!(ended.succeeded(), reached);
+            assert!(!ended.stderr.contains("too little"), "{ended:?}");
+        }
+    }
+    assert_eq!(look(&parties), 100);
+    // A second start would lose the total.
+    let ended = both(&parties, "start", [&[]; 2], None);
+    assert!(ended.iter().all(|ended| ended.code != 0), "{ended:?}");
+    assert!(
+        ended.iter().any(|ended| ended.stderr.contains("--replace")),
+        "{ended:?}"
+    );
+    let stock = |command: &[&str], stock: &str| {
+        let all = [&["stock"], command, &["--stock", stock]].concat();
+        tacit(parties.folder(), &all)
+    };
+    for (place, role) in [("a", "garbler"), ("b", "evaluator")] {
+        let kept = stock(&["list", "--json"], place).json()["chains"][0].clone();
+        assert_eq!(kept["name"], "total");
+        assert_eq!([&kept["role"], &kept["protocol"]], [role, "prepared"]);
+        assert_eq!(kept["values"][0]["name"], "total");
+        assert_eq!(kept["policy"], json!([]));
+        let checked = stock(&["check"], place);
+        assert!(checked.succeeded().contains("chain total"), "{checked:?}");
+        stock(&["allow", "total", parties.fingerprints()[0]], place).failed(2, &["these two"]);
+        stock(&["drop-chain", "total"], place).succeeded();
+        stock(&["drop-chain", "total"], place).failed(2, &["no chain total"]);
+    }
+    // What is gone at both can begin anew.
+    for ended in both(&parties, "start", [&[]; 2], None) {
+        ended.succeeded();
+    }
+    assert_eq!(look(&parties), 0);
+}
+
+#[test]
+fn what_is_missing_is_said_before_anyone_is_met() {
+    let parties = parties();
+    let peer = parties.fingerprints()[1];
+    let run = |more: &[&str]| {
+        let party = [
+            "--listen",
+            "127.0.0.1:0",
+            "--identity",
+            "alice.key",
+            "--peer",
+            peer,
+        ];
+        tacit(
+            parties.folder(),
+            &[&["run"], more, &party, &WHO[0]].concat(),
+        )
+    };
+    let spend = ["total.tacit", "--entry", "spend", "--input", "percent=1"];
+    let of = |more: &[&str]| run(&[&spend[..], more].concat());
+    of(&[]).failed(2, &["--protocol prepared", "--protocol outsourced"]);
+    of(&["--protocol", "authenticated"]).failed(2, &["authenticated cannot"]);
+    of(&["--protocol", "prepared"]).failed(2, &["--chain"]);
+    of(&["--protocol", "prepared", "--replace"]).failed(2, &["--chain"]);
+    of(&[&CHAIN[..], &["--scheme", "prf"]].concat()).failed(2, &["half-gates", "prf"]);
+    of(&[&CHAIN[..], &["--allow", peer]].concat()).failed(2, &["--allow"]);
+    let without = ["millionaires", "--input", "a=1"];
+    let chain = [&without[..], &CHAIN].concat();
+    let party = [
+        "--listen",
+        "127.0.0.1:0",
+        "--identity",
+        "alice.key",
+        "--peer",
+        peer,
+    ];
+    let ended = [&["run"], &chain[..], &party, &["--role", "garbler"]].concat();
+    tacit(parties.folder(), &ended).failed(2, &["neither saves nor loads"]);
+}
+
+/// Kills a process at this many instants of a purchase: afterwards both have the total before it or
+/// both the one after it, and the latter if anybody had a result.
+fn kill(points: u32) {
+    let parties = parties();
+    for ended in both(&parties, "start", [&[]; 2], None) {
+        ended.succeeded();
+    }
+    let begun = std::time::Instant::now();
+    for ended in spend(&parties, 1, None) {
+        ended.succeeded();
+    }
+    let wall = begun.elapsed();
+    let (mut total, mut cut) = (look(&parties), 0);
+    assert_eq!(total, 1);
+    for point in 0..points {
+        let after = wall * (point + 1) / points;
+        let ended = spend(&parties, 10, Some((point as usize % 2, after)));
+        let results = ended
+            .iter()
+            .filter(|ended| ended.stdout.contains("reached"));
+        let has_result = results.count() > 0;
+        cut += u32::from(ended.iter().any(|ended| ended.code != 0));
+        assert!(
+            !ended.iter().any(|ended| ended.stderr.contains("panicked")),
+            "{ended:?}"
+        );
+        let now = look(&parties);
+        let due = if has_result { &[10][..] } else { &[0, 10] };
+        assert!(
+            due.contains(&(now - total)),
+            "{total}, then {now}: {ended:?}"
+        );
+        total = now;
+    }
+    println!("{{\"kills\":{points},\"cut\":{cut},\"total\":{total}}}");
+}
+
+#[test]
+fn a_killed_process_leaves_one_total_at_both() {
+    kill(6);
+}
+
+#[test]
+#[ignore = "long: processes killed at many instants"]
+fn a_process_killed_at_many_instants() {
+    kill(120);
+}

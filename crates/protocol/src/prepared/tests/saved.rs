@@ -1,0 +1,321 @@
+//! Values that one run saves and a later one loads.
+
+use tacit_garble::{HalfGates, SchemeId};
+use tacit_kernels::Construction;
+
+use super::*;
+use crate::saved::{ChainId, Mark};
+
+/// A function from JSON.
+fn function(text: &str) -> Function {
+    let family = FunctionFamily::from_json(text).expect("well formed");
+    family.instantiate(&BTreeMap::new()).expect("no parameters")
+}
+
+/// Saves an input of each party and a constant, none of which was in an instance.
+fn begin() -> Function {
+    function(
+        r#"{
+        "tacit_function": 1,
+        "name": "begin",
+        "inputs": [
+            { "name": "a", "type": "u8", "owner": "garbler" },
+            { "name": "b", "type": "u8", "owner": "evaluator" }
+        ],
+        "outputs": [
+            { "name": "total", "type": "u8", "to": "saved", "value": "a" },
+            { "name": "step", "type": "u8", "to": "saved", "value": "b" },
+            { "name": "limit", "type": "u8", "to": "saved", "value": "77" }
+        ]
+    }"#,
+    )
+}
+
+/// Adds what was saved and what the evaluator gives to the total. The step goes on as it is, and
+/// the garbler gets the limit.
+fn go_on() -> Function {
+    function(GO_ON)
+}
+
+const GO_ON: &str = r#"{
+        "tacit_function": 1,
+        "name": "go-on",
+        "components": [{ "name": "add", "library": "adder", "parameters": { "bits": 8 } }],
+        "inputs": [
+            { "name": "more", "type": "u8", "owner": "evaluator" },
+            { "name": "total", "type": "u8", "owner": "saved" },
+            { "name": "step", "type": "u8", "owner": "saved" },
+            { "name": "limit", "type": "u8", "owner": "saved" }
+        ],
+        "values": [{ "name": "half", "type": "u8" }, { "name": "sum", "type": "u8" }],
+        "steps": ["half = add(total, step)", "sum = add(half, more)"],
+        "outputs": [
+            { "name": "shown", "type": "u8", "to": "evaluator", "value": "sum" },
+            { "name": "told", "type": "u8", "to": "garbler", "value": "limit" },
+            { "name": "total", "type": "u8", "to": "saved", "value": "sum" },
+            { "name": "step", "type": "u8", "to": "saved", "value": "step" }
+        ]
+    }"#;
+
+fn bits(number: u8) -> Vec<bool> {
+    (0..8).map(|i| number >> i & 1 == 1).collect()
+}
+
+const CHAIN: ChainId = ChainId([9; 16]);
+
+/// What both keep between runs.
+type Kept = (Vec<GarblerHalf>, Vec<EvaluatorHalf>);
+
+/// What both keep of these places.
+fn pick((garbler, evaluator): &Kept, places: &[usize]) -> Kept {
+    (
+        places.iter().map(|at| garbler[*at].clone()).collect(),
+        places.iter().map(|at| evaluator[*at].clone()).collect(),
+    )
+}
+
+/// The results of a run for garbler and evaluator, and what it saves. What is kept goes over bytes.
+fn run<S: Scheme>(
+    scheme: S,
+    function: &Function,
+    inputs: [&[bool]; 2],
+    kept: &Kept,
+    seed: u8,
+) -> ([Zeroizing<Vec<bool>>; 2], Kept) {
+    let mine = kept.0.iter().map(|half| half.to_bytes());
+    let mine: Vec<_> = mine
+        .map(|bytes| GarblerHalf::from_bytes(&bytes).expect("as it was written"))
+        .collect();
+    let chain = (!kept.0.is_empty()).then_some(CHAIN);
+    let past = (
+        Past {
+            chain,
+            loads: &mine,
+        },
+        Past {
+            chain,
+            loads: &kept.1,
+        },
+    );
+    let (mut garbler, prepared) = sides_after(scheme, function, inputs, past, seed);
+    let early = gather(&mut garbler, &prepared, &mut Vec::new());
+    let mut evaluator = prepared.evaluating(early);
+    run_in_memory(&mut garbler, &mut evaluator).expect("both are honest");
+    let (mine, mut garbler) = garbler.save(CHAIN).expect("it has stopped for that");
+    let (theirs, mut evaluator) = evaluator.save(CHAIN).expect("it has stopped for that");
+    run_in_memory(&mut garbler, &mut evaluator).expect("both are honest");
+    let results = [garbler.finish(), evaluator.finish()].map(|bits| bits.expect("done"));
+    (results, (mine, theirs))
+}
+
+/// Runs that go on from each other, under another Δ each.
+struct GoesOn;
+
+impl SchemeVisitor for GoesOn {
+    type Output = ();
+
+    fn visit<S: Scheme>(self, scheme: S) {
+        let (begin, go_on) = (begin(), go_on());
+        let nothing = (Vec::new(), Vec::new());
+        let (told, begun) = run(scheme, &begin, [&bits(30), &bits(4)], &nothing, 1);
+        assert!(told.iter().all(|told| told.is_empty()));
+        let mut kept = begun.clone();
+        for (number, (more, total)) in [(7, 41), (200, 245), (20, 13)].into_iter().enumerate() {
+            let seed = 2 + number as u8;
+            let (told, after) = run(scheme, &go_on, [&[], &bits(more)], &kept, seed);
+            assert_eq!(*told[0], bits(77), "{}", scheme.id());
+            assert_eq!(*told[1], bits(total), "{}", scheme.id());
+            // The limit stays as it was saved by the first run.
+            let limit = pick(&begun, &[2]);
+            kept = ([after.0, limit.0].concat(), [after.1, limit.1].concat());
+        }
+        // A value may be loaded again, as a run does that follows one which did not end.
+        for seed in [20, 21] {
+            let (told, _) = run(scheme, &go_on, [&[], &bits(1)], &begun, seed);
+            assert_eq!(*told[1], bits(35), "{}", scheme.id());
+        }
+    }
+}
+
+const KEEPING: [SchemeId; 3] = [
+    SchemeId::HALF_GATES_TWO_CALL,
+    SchemeId::HALF_GATES_REKEYED,
+    SchemeId::THREE_HALVES,
+];
+
+#[test]
+fn what_is_saved_goes_on_under_another_delta() {
+    for id in KEEPING {
+        with_scheme(id, GoesOn).expect("known");
+    }
+}
+
+fn scheme() -> HalfGates {
+    HalfGates::new(Construction::TwoCall)
+}
+
+fn begun() -> Kept {
+    let nothing = (Vec::new(), Vec::new());
+    run(scheme(), &begin(), [&bits(30), &bits(4)], &nothing, 1).1
+}
+
+/// Both keep one mark for a value, and others for other values and runs.
+#[test]
+fn marks_name_values() {
+    let kept = begun();
+    let marks: Vec<Mark> = kept.0.iter().map(GarblerHalf::mark).collect();
+    let theirs: Vec<Mark> = kept.1.iter().map(EvaluatorHalf::mark).collect();
+    assert_eq!(marks, theirs);
+    assert!(marks[0] != marks[1] && marks[1] != marks[2]);
+    assert!(kept.0.iter().all(|half| half.chain() == CHAIN));
+}
+
+/// Neither party has a result before both have kept what the run saves: the garbler has sent
+/// nothing that decodes one, and the evaluator nothing that it could be told by.
+#[test]
+fn no_result_leaves_before_what_is_saved_is_kept() {
+    let told_to_garbler = GO_ON.replace("\"evaluator\", \"value\"", "\"garbler\", \"value\"");
+    for text in [GO_ON, &told_to_garbler] {
+        stops_before_results(&function(text));
+    }
+}
+
+/// Drives both until they wait for each other or stop.
+fn stops_before_results(function: &Function) {
+    let kept = begun();
+    let past = (
+        Past {
+            chain: Some(CHAIN),
+            loads: &kept.0[..],
+        },
+        Past {
+            chain: Some(CHAIN),
+            loads: &kept.1[..],
+        },
+    );
+    let more = bits(7);
+    let (mut garbler, prepared) = sides_after(scheme(), function, [&[], &more], past, 2);
+    let mut sent = Vec::new();
+    let early = gather(&mut garbler, &prepared, &mut sent);
+    let mut evaluator = prepared.evaluating(early);
+    let (mut message, mut moved) = (Vec::new(), true);
+    while std::mem::take(&mut moved) {
+        let parties: [&mut dyn Party; 2] = [&mut garbler, &mut evaluator];
+        let mut next = None;
+        for (side, party) in parties.into_iter().enumerate() {
+            match party.next(&mut message).expect("honest") {
+                Action::Send(kind) => {
+                    sent.push((kind, message.clone()));
+                    next = Some((1 - side, message.clone()));
+                    break;
+                }
+                Action::Continue => moved = true,
+                Action::Receive { .. } | Action::Done => {}
+            }
+        }
+        if let Some((to, payload)) = next {
+            let parties: [&mut dyn Party; 2] = [&mut garbler, &mut evaluator];
+            parties[to].receive(&payload).expect("honest");
+            moved = true;
+        }
+    }
+    let kinds: Vec<Kind> = sent.iter().map(|sent| sent.0).collect();
+    assert!(
+        kinds.contains(&Kind::SavedLinks) && kinds.contains(&Kind::Unmask),
+        "{kinds:?}"
+    );
+    for result in [Kind::Decoding, Kind::Result] {
+        assert!(!kinds.contains(&result), "{result} before anything is kept");
+    }
+    assert!(garbler.finish().is_err() && evaluator.finish().is_err());
+}
+
+#[test]
+fn what_does_not_fit_is_not_loaded() {
+    let (function, kept) = (go_on(), begun());
+    let error = |chain: Option<ChainId>, loads: &[GarblerHalf]| {
+        let (delta, shelf) = (Block::ONES, Shelf::<GarblerInstance<Block>>(Vec::new()));
+        let given = (&[][..], Past { chain, loads });
+        let ots = GarblerOts {
+            numbers: (0..8).collect(),
+            q: vec![Block::ZERO; 8],
+        };
+        let (tag, seed) = (tag(&function, scheme().id()), Zeroizing::new([1; 32]));
+        let run = Garbling::new(scheme(), &function, tag, given, (delta, ots), shelf, &seed);
+        run.err()
+    };
+    assert_eq!(error(Some(CHAIN), &kept.0), None);
+    let other = Error::OtherChain {
+        value: "total".to_owned(),
+    };
+    assert_eq!(
+        error(Some(ChainId([8; 16])), &kept.0).as_ref(),
+        Some(&other)
+    );
+    assert_eq!(error(None, &kept.0), Some(other));
+    assert!(matches!(
+        error(Some(CHAIN), &kept.0[..2]),
+        Some(Error::ApiMisuse(_))
+    ));
+    let others = function_of_type("bits[8]");
+    let (_, bits) = run(
+        scheme(),
+        &others,
+        [&bits(1), &bits(2)],
+        &(Vec::new(), Vec::new()),
+        5,
+    );
+    let wrong = [vec![bits.0[0].clone()], kept.0[1..].to_vec()].concat();
+    let error = error(Some(CHAIN), &wrong);
+    let due = Error::SavedType {
+        value: "total".to_owned(),
+        kept: "bits[8]".to_owned(),
+        wanted: "u8".to_owned(),
+    };
+    assert_eq!(error, Some(due));
+}
+
+/// As `begin`, of one value of another type.
+fn function_of_type(ty: &str) -> Function {
+    let text = r#"{
+        "tacit_function": 1,
+        "name": "begin",
+        "inputs": [
+            { "name": "a", "type": "TYPE", "owner": "garbler" },
+            { "name": "b", "type": "TYPE", "owner": "evaluator" }
+        ],
+        "outputs": [
+            { "name": "total", "type": "TYPE", "to": "saved", "value": "a" },
+            { "name": "step", "type": "TYPE", "to": "saved", "value": "b" }
+        ]
+    }"#;
+    function(&text.replace("TYPE", ty))
+}
+
+/// Schemes without one Δ, and those whose assumption does not cover the links of saved values.
+#[test]
+fn other_schemes_keep_nothing() {
+    struct Refused<'f>(&'f Function);
+    impl SchemeVisitor for Refused<'_> {
+        type Output = ();
+        fn visit<S: Scheme>(self, scheme: S) {
+            let shelf = Shelf::<GarblerInstance<S::Wire>>(Vec::new());
+            let (numbers, q) = ((0..8).collect(), vec![Block::ZERO; 8]);
+            let offers = (Block::ONES, GarblerOts { numbers, q });
+            let (tag, seed) = (tag(self.0, scheme.id()), Zeroizing::new([1; 32]));
+            let inputs = bits(1);
+            let given = (&inputs[..], Past::NOTHING);
+            let run = Garbling::new(scheme, self.0, tag, given, offers, shelf, &seed);
+            assert_eq!(
+                run.is_ok(),
+                KEEPING.contains(&scheme.id()),
+                "{}",
+                scheme.id()
+            );
+        }
+    }
+    let function = begin();
+    for rung in &LADDER {
+        with_scheme(rung.id, Refused(&function)).expect("on the ladder");
+    }
+}

@@ -1,0 +1,146 @@
+//! Values that stay garbled between runs: what two parties keep of them, and how a later run takes
+//! them. `prepared` keeps them at garbler and evaluator, `outsourced` at generator and cloud.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | `value` | a party's half of a value, and its bytes |
+//! | `gates` | from the labels that a run saved to labels of this run |
+//! | `state` | what both compare before a run: chain, version, and what is loaded |
+//!
+//! A value belongs to a chain of runs, which both parties call by one [`ChainId`].
+
+mod gates;
+mod state;
+mod value;
+
+use core::fmt;
+use core::str::FromStr;
+
+use tacit_garble::SchemeId;
+
+use crate::Error;
+use crate::malicious::oracle::{Domain, Oracle};
+
+pub(crate) use gates::{GATE_BYTES, follow_gates, write_gates};
+pub use state::SavedState;
+pub use value::{EvaluatorHalf, GarblerHalf, MAX_SAVED_BITS, Mark};
+pub(crate) use value::{Labels, Reader, SavedCopy, check_loads};
+
+/// Whether values can be kept under this scheme: all its wires have one Δ, and AES is taken for an
+/// ideal cipher, on which the gates rest that lead to the next run.
+#[must_use]
+pub fn keeps_under(scheme: SchemeId) -> bool {
+    let schemes = [
+        SchemeId::HALF_GATES_TWO_CALL,
+        SchemeId::HALF_GATES_REKEYED,
+        SchemeId::THREE_HALVES,
+    ];
+    schemes.contains(&scheme)
+}
+
+/// Attempts that a chain may be forwarded by at once.
+pub const MAX_FORWARD: u64 = 1 << 16;
+
+/// How many attempts a chain goes on from `attempt` to `later`.
+pub(crate) fn steps_to(attempt: u64, later: u64) -> Result<u64, Error> {
+    match later.checked_sub(attempt) {
+        Some(steps @ 1..=MAX_FORWARD) => Ok(steps),
+        _ => Err(Error::ApiMisuse(
+            "a chain is forwarded to a later attempt, and by at most 65536 of them at once",
+        )),
+    }
+}
+
+pub(crate) const BROKEN: Error =
+    Error::ApiMisuse("the bytes of a chain or a saved value, as they were kept");
+
+/// A chain's name, the same at both parties that keep it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ChainId(pub [u8; 16]);
+
+impl ChainId {
+    /// The name of the chain that the run of `oracle` begins.
+    pub(crate) fn new(oracle: &Oracle) -> Self {
+        let hash = oracle.parts(Domain::Chain, 0, 0, &[]);
+        let mut id = [0; 16];
+        id.copy_from_slice(&hash[..16]);
+        Self(id)
+    }
+}
+
+/// A version of a chain: what a client pins, and what it is told.
+///
+/// As text it is the id in hex, a colon and the version, such as
+/// `000102030405060708090a0b0c0d0e0f:7`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ChainVersion {
+    /// The chain.
+    pub id: ChainId,
+    /// The version, from 1.
+    pub version: u64,
+}
+
+impl ChainVersion {
+    /// Whether `found` is this version of the chain or a later one.
+    #[must_use]
+    pub fn is_reached_by(&self, found: Option<&Self>) -> bool {
+        found.is_some_and(|found| found.id == self.id && found.version >= self.version)
+    }
+}
+
+impl fmt::Display for ChainVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.id
+            .0
+            .iter()
+            .try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        write!(f, ":{}", self.version)
+    }
+}
+
+impl FromStr for ChainVersion {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        const NONE: Error =
+            Error::ApiMisuse("a version of a chain is 32 hex digits, a colon and a number from 1");
+        let (id, version) = text.split_once(':').ok_or(NONE)?;
+        let version = version.parse().ok().filter(|version| *version > 0);
+        let digits = id.as_bytes();
+        if digits.len() != 32 || !digits.iter().all(u8::is_ascii_hexdigit) {
+            return Err(NONE);
+        }
+        let id = u128::from_str_radix(id, 16).map_err(|_| NONE)?;
+        Ok(Self {
+            id: ChainId(id.to_be_bytes()),
+            version: version.ok_or(NONE)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pin_is_reached_by_the_same_chain_at_that_version_or_later() {
+        let text = "000102030405060708090a0b0c0d0e0f:7";
+        let pin: ChainVersion = text.parse().unwrap();
+        assert_eq!(pin.id.0, core::array::from_fn(|i| i as u8));
+        assert_eq!(pin.to_string(), text);
+        let at = |id, version| ChainVersion { id, version };
+        assert!(pin.is_reached_by(Some(&at(pin.id, 7))) && pin.is_reached_by(Some(&at(pin.id, 8))));
+        assert!(!pin.is_reached_by(Some(&at(pin.id, 6))) && !pin.is_reached_by(None));
+        assert!(!pin.is_reached_by(Some(&at(ChainId([9; 16]), 7))));
+        for wrong in [
+            "",
+            ":7",
+            "00:7",
+            &text[..33],
+            &text.replace(":7", ":0"),
+            "+".repeat(34).as_str(),
+        ] {
+            assert!(wrong.parse::<ChainVersion>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! A chain of kept values in a run, at one of the two parties that keep it: opened, compared with
+//! the other's, moved forward before the attempt, and given a new version after it. Garbler and
+//! evaluator of `prepared` keep chains, and generator and cloud of `outsourced`.
+
+use tacit_circuit::{Function, Port, Role};
+use tacit_protocol::Misbehaviour;
+use tacit_protocol::message::Kind;
+use tacit_stock::{
+    Access, Chain, ChainAgreement, ChainMarks, ChainStatus, PeerId, Policy, StockError,
+    check_chain_name,
+};
+use zeroize::Zeroizing;
+
+use crate::driver::{receive, send};
+use crate::protocols::Protocol;
+use crate::{Error, Fingerprint, Session, Stocks};
+
+/// In place of the digest of a policy: the parties need not have the same.
+const ANY_POLICY: [u8; 32] = [0; 32];
+/// What a party tells of its chain at most: marks, policy and name.
+const MAX_TOLD_BYTES: usize = ChainMarks::BYTES + 32 + 255;
+
+/// Where a party keeps what a function saves.
+pub(crate) struct ChainPlace {
+    pub(crate) stocks: Stocks,
+    pub(crate) name: String,
+    /// Who may use the values of a chain that this run begins, besides its evaluator.
+    pub(crate) allowed: Vec<Fingerprint>,
+    /// Its values are for `allowed` alone, whatever was said when it began.
+    pub(crate) is_exact: bool,
+    /// A run may discard values of a chain that is there.
+    pub(crate) replaces: bool,
+}
+
+/// For whom a run uses the values of a chain.
+#[derive(Clone, Copy)]
+pub(crate) enum User {
+    /// The two that keep it.
+    Keepers,
+    /// The evaluator of three, if it is known; the chain has a policy, which allows it or not.
+    Evaluator(Option<Fingerprint>),
+}
+
+/// The way to the other party that keeps a chain.
+pub(crate) trait OtherKeeper {
+    /// What it is called.
+    fn name(&self) -> &'static str;
+
+    /// Sends a short message to it and takes its own, of at most `max_bytes`.
+    fn exchange(&mut self, kind: Kind, ours: &[u8], max_bytes: usize) -> Result<Vec<u8>, Error>;
+
+    /// The error, of which this party is.
+    fn blame(&self, error: Error) -> Error;
+}
+
+impl OtherKeeper for Session {
+    fn name(&self) -> &'static str {
+        "other party"
+    }
+
+    fn exchange(&mut self, kind: Kind, ours: &[u8], max_bytes: usize) -> Result<Vec<u8>, Error> {
+        send(self.channel(), kind, ours)?;
+        Ok(receive(self.channel(), kind, max_bytes)?.to_vec())
+    }
+
+    fn blame(&self, error: Error) -> Error {
+        error
+    }
+}
+
+/// What a party keeps of a chain and of a value, as its protocol has them.
+pub(crate) trait Keeper {
+    /// What the protocol keeps of the chain itself.
+    type Chain;
+    /// A value.
+    type Value;
+    /// As which role its stock is.
+    const ROLE: Role;
+    /// Whose chains these are.
+    const PROTOCOL: Protocol;
+
+    fn read_chain(bytes: &[u8]) -> Result<Self::Chain, tacit_protocol::Error>;
+    fn forward(chain: &mut Self::Chain, attempt: u64) -> Result<(), tacit_protocol::Error>;
+    fn at_version(chain: Self::Chain, version: u64) -> Self::Chain;
+    fn chain_bytes(chain: &Self::Chain) -> ([u8; 16], Zeroizing<Vec<u8>>);
+    fn read_value(bytes: &[u8]) -> Result<Self::Value, tacit_protocol::Error>;
+    fn value_bytes(value: &Self::Value) -> Zeroizing<Vec<u8>>;
+}
+
+macro_rules! keeper {
+    ($keeper:ident, $chain:ident, $value:ident, $role:expr, $protocol:expr, $doc:literal) => {
+        #[doc = $doc]
+        pub(super) struct $keeper;
+
+        impl $crate::kept::Keeper for $keeper {
+            type Chain = $chain;
+            type Value = $value;
+            const ROLE: Role = $role;
+            const PROTOCOL: Protocol = $protocol;
+
+            fn read_chain(bytes: &[u8]) -> Result<$chain, tacit_protocol::Error> {
+                $chain::from_bytes(bytes)
+            }
+
+            fn forward(chain: &mut $chain, attempt: u64) -> Result<(), tacit_protocol::Error> {
+                chain.forward_to(attempt)
+            }
+
+            fn at_version(chain: $chain, version: u64) -> $chain {
+                chain.at_version(version)
+            }
+
+            fn chain_bytes(chain: &$chain) -> ([u8; 16], Zeroizing<Vec<u8>>) {
+                (chain.id().0, chain.to_bytes())
+            }
+
+            fn read_value(bytes: &[u8]) -> Result<$value, tacit_protocol::Error> {
+                $value::from_bytes(bytes)
+            }
+
+            fn value_bytes(value: &$value) -> Zeroizing<Vec<u8>> {
+                value.to_bytes()
+            }
+        }
+    };
+}
+pub(crate) use keeper;
+
+/// A party's chain while a run uses it.
+pub(crate) struct ChainInUse {
+    pub(crate) stocks: Stocks,
+    pub(crate) chain: Chain,
+    pub(crate) agreed: ChainAgreement,
+    pub(crate) policy: Policy,
+}
+
+/// What a run starts from.
+pub(crate) struct Past<K: Keeper> {
+    /// The chain that it goes on, moved forward; none where it begins one.
+    pub(crate) chain: Option<K::Chain>,
+    /// What the function loads, in order.
+    pub(crate) loads: Vec<K::Value>,
+}
+
+impl<K: Keeper> Default for Past<K> {
+    fn default() -> Self {
+        Self {
+            chain: None,
+            loads: Vec::new(),
+        }
+    }
+}
+
+/// A chain, and the place that it is in.
+pub(crate) struct Opened<'p> {
+    place: &'p ChainPlace,
+    chain: Chain,
+}
+
+/// Checks that a chain is named where the function keeps values, and nowhere else.
+///
+/// # Errors
+///
+/// It is not so.
+pub(crate) fn check_place(function: &Function, has_chain: bool) -> Result<(), Error> {
+    match (has_chain, function.has_saved_values()) {
+        (true, false) => Err(Error::ApiMisuse(
+            "a chain is for a function that saves or loads values",
+        )),
+        (false, true) => Err(Error::ApiMisuse(
+            "a function that saves or loads values runs in a chain; name one",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Opens the chain of a run of `function` with the party `peer` that keeps it, too, where the
+/// function keeps values; alone with it until it is dropped.
+pub(crate) fn open<'p, K: Keeper>(
+    place: Option<&'p ChainPlace>,
+    function: &Function,
+    (own, peer): (Option<Fingerprint>, Option<Fingerprint>),
+) -> Result<Option<Opened<'p>>, Error> {
+    check_place(function, place.is_some())?;
+    let Some(place) = place else {
+        return Ok(None);
+    };
+    let (Some(own), Some(peer)) = (own, peer) else {
+        return Err(Error::ApiMisuse(
+            "a chain belongs to two identities; authenticate the sessions",
+        ));
+    };
+    let role = (K::PROTOCOL, K::ROLE);
+    let chain = place.stocks.chain_with(own, peer, role, &place.name)?;
+    Ok(Some(Opened { place, chain }))
+}
+
+impl ChainInUse {
+    /// Compares the chain with the other party's, checks what `user` may do, and makes the next
+    /// attempt durable. Gives what the run starts from.
+    pub(crate) fn begin<K: Keeper>(
+        Opened { place, chain }: Opened<'_>,
+        function: &Function,
+        user: User,
+        other: &mut dyn OtherKeeper,
+    ) -> Result<(Self, Past<K>), Error> {
+        let agreed = meet(&chain, place, user, other)?;
+        let policy = policy(&chain, place, agreed.latest.is_some(), user)?;
+        if let User::Evaluator(evaluator) = user {
+            check_policy(&policy, &chain, function, evaluator)?;
+        }
+        let mut past = Past::<K>::default();
+        if let Some(latest) = agreed.latest {
+            check_replaced(&chain, place, function)?;
+            let mut state = K::read_chain(&chain.state()?)?;
+            // What was kept here is in reach: only the other party's word can be so far ahead.
+            K::forward(&mut state, agreed.next_attempt).map_err(|_| {
+                let (kind, field) = (Kind::ChainMarks, "attempt");
+                Error::PeerMisbehaved(Misbehaviour::InvalidField { kind, field })
+            })?;
+            chain.begin_attempt(agreed.next_attempt, &K::chain_bytes(&state).1)?;
+            past.chain = Some(K::at_version(state, latest));
+        }
+        for port in function.loads() {
+            let (_, bytes) = chain.load(&port.name)?;
+            past.loads.push(K::read_value(&bytes)?);
+        }
+        let kept = Self {
+            stocks: place.stocks.clone(),
+            chain,
+            agreed,
+            policy,
+        };
+        Ok((kept, past))
+    }
+
+    /// Keeps what the run saves: durable at both parties before either calls it the latest, and the
+    /// latest before either goes on to what gives a result away. So neither can go back to the
+    /// version before, by a crash or a lie, once anyone has a result: the other's latest is later,
+    /// and the chain stops.
+    ///
+    /// Gives the version.
+    pub(crate) fn save<K: Keeper>(
+        &self,
+        saves: &[Port],
+        state: &K::Chain,
+        values: &[K::Value],
+        other: &mut dyn OtherKeeper,
+    ) -> Result<u64, Error> {
+        let version = self.agreed.next_attempt + 1;
+        let mut new = match self.agreed.latest {
+            Some(_) => self.chain.begin_version(version)?,
+            None => {
+                let (id, bytes) = K::chain_bytes(state);
+                self.chain.create(id, &self.policy, &bytes)?
+            }
+        };
+        for (port, value) in saves.iter().zip(values) {
+            new.put(&port.name, &K::value_bytes(value))?;
+        }
+        let version = new.finish()?;
+        let ours = version.to_le_bytes();
+        let theirs = other.exchange(Kind::VersionKept, &ours, ours.len())?;
+        if theirs != ours {
+            let (kind, field) = (Kind::VersionKept, "version");
+            return Err(other.blame(Misbehaviour::InvalidField { kind, field }.into()));
+        }
+        self.chain.publish(version)?;
+        Ok(version)
+    }
+}
+
+/// Compares the chain with the other party's: what both call it, to whom both open it where they
+/// begin it, and how far it is, in this order, so that a slip of the pen is not taken for a chain
+/// that went back.
+fn meet(
+    chain: &Chain,
+    place: &ChainPlace,
+    user: User,
+    other: &mut dyn OtherKeeper,
+) -> Result<ChainAgreement, Error> {
+    let marks = chain.marks()?;
+    // A service says anew with every run for whom the chain is, and may be told so before the
+    // other.
+    let has_one = matches!(user, User::Evaluator(_)) && !place.is_exact;
+    let ours = match marks.status == ChainStatus::Absent && has_one {
+        true => policy(chain, place, false, user)?.digest(),
+        false => ANY_POLICY,
+    };
+    let told = [&marks.to_bytes()[..], &ours, chain.name().as_bytes()].concat();
+    let theirs = other.exchange(Kind::ChainMarks, &told, MAX_TOLD_BYTES)?;
+    let parsed = theirs
+        .split_at_checked(ChainMarks::BYTES)
+        .and_then(|(marks, rest)| Some((marks, rest.split_first_chunk()?)))
+        .and_then(|(marks, (policy, name))| Some((marks, policy, str::from_utf8(name).ok()?)))
+        .filter(|(.., name)| check_chain_name(name).is_ok());
+    let Some((theirs, policy, name)) = parsed else {
+        let (kind, field) = (Kind::ChainMarks, "name");
+        return Err(other.blame(Misbehaviour::InvalidField { kind, field }.into()));
+    };
+    if name != chain.name() {
+        return Err(Error::ChainsDiffer(format!(
+            "the {} names it {name:?} and we {:?}; give both the same --chain, or at a service \
+             chain in [[serve.function]]",
+            other.name(),
+            chain.name()
+        )));
+    }
+    if ours != ANY_POLICY && *policy != ANY_POLICY && ours != *policy {
+        return Err(Error::ChainsDiffer(format!(
+            "the {} and we were told to open the new chain {name:?} to different parties; give \
+             both the same --allow",
+            other.name()
+        )));
+    }
+    let theirs = ChainMarks::parse(theirs).map_err(|error| other.blame(error.into()));
+    Ok(chain.reconcile(&theirs?)?)
+}
+
+/// Refuses to save a value anew that is there and was not loaded, unless the job says so.
+fn check_replaced(chain: &Chain, place: &ChainPlace, function: &Function) -> Result<(), Error> {
+    let (saves, loads) = (function.saves(), function.loads());
+    if place.replaces {
+        return Ok(());
+    }
+    let is_loaded = |port: &Port| loads.iter().any(|load| load.name == port.name);
+    for port in saves.iter().filter(|port| !is_loaded(port)) {
+        if chain.holds(&port.name)? {
+            return Err(Error::Replaces {
+                chain: chain.name().to_owned(),
+                value: port.name.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Who may use the chain's values in this run.
+fn policy(chain: &Chain, place: &ChainPlace, is_there: bool, user: User) -> Result<Policy, Error> {
+    if is_there && !place.is_exact {
+        return Ok(chain.policy()?);
+    }
+    let evaluator = match user {
+        User::Keepers => None,
+        User::Evaluator(evaluator) => evaluator,
+    };
+    let evaluator = evaluator.iter().filter(|_| !place.is_exact);
+    let all = evaluator.chain(&place.allowed);
+    let mut all: Vec<PeerId> = all.map(|one| PeerId(one.0)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let policy = Policy::open_to(&all)?;
+    if is_there && policy != chain.policy()? {
+        chain.set_policy(&policy)?;
+    }
+    Ok(policy)
+}
+
+fn check_policy(
+    policy: &Policy,
+    chain: &Chain,
+    function: &Function,
+    evaluator: Option<Fingerprint>,
+) -> Result<(), Error> {
+    let loads = function.loads().iter().map(|port| (port, Access::Load));
+    let saves = function.saves().iter().map(|port| (port, Access::Save));
+    for (port, access) in loads.chain(saves) {
+        let is_allowed =
+            evaluator.is_some_and(|who| policy.allows(&PeerId(who.0), &port.name, access));
+        if !is_allowed {
+            return Err(StockError::NotAllowed {
+                who: evaluator.map_or_else(|| "nobody known".to_owned(), |who| who.to_string()),
+                chain: chain.name().to_owned(),
+                value: port.name.clone(),
+                access,
+            }
+            .into());
+        }
+    }
+    Ok(())
+}

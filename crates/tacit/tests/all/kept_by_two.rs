@@ -1,0 +1,413 @@
+//! Values that two parties keep between runs of `prepared`, over whole sessions: a running total,
+//! stores that went back, and power lost at every write, sync, change of name and commit of either.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tacit::{
+    Category, Error, Function, FunctionFamily, Identity, Incompatibility, Job, Listener, NetError,
+    Outcome, Role, Session, Settings, StockError, Stocks,
+};
+use tacit_stock::Memory;
+use tempfile::TempDir;
+
+const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+const CHAIN: &str = "total";
+
+fn function(text: &str) -> Function {
+    let family = FunctionFamily::from_json(text).expect("well formed");
+    family.instantiate(&BTreeMap::new()).expect("no parameters")
+}
+
+/// Begins a chain with a number of the garbler's, of this type.
+fn begin(ty: &str) -> Function {
+    let text = r#"{
+        "tacit_function": 1,
+        "name": "begin",
+        "inputs": [{ "name": "first", "type": "TYPE", "owner": "garbler" }],
+        "outputs": [{ "name": "total", "type": "TYPE", "to": "saved", "value": "first" }]
+    }"#;
+    function(&text.replace("TYPE", ty))
+}
+
+/// Adds a number of the evaluator's, and shows the sum to both.
+fn add() -> Function {
+    function(
+        r#"{
+        "tacit_function": 1,
+        "name": "add",
+        "components": [{ "name": "add", "library": "adder", "parameters": { "bits": 8 } }],
+        "inputs": [
+            { "name": "total", "type": "u8", "owner": "saved" },
+            { "name": "step", "type": "u8", "owner": "evaluator" }
+        ],
+        "values": [{ "name": "sum", "type": "u8" }],
+        "steps": ["sum = add(total, step)"],
+        "outputs": [
+            { "name": "total", "type": "u8", "to": "saved", "value": "sum" },
+            { "name": "shown", "type": "u8", "to": "both", "value": "sum" }
+        ]
+    }"#,
+    )
+}
+
+/// Shows the total to both, and saves nothing.
+fn look() -> Function {
+    function(
+        r#"{
+        "tacit_function": 1,
+        "name": "look",
+        "inputs": [{ "name": "total", "type": "u8", "owner": "saved" }],
+        "outputs": [{ "name": "shown", "type": "u8", "to": "both", "value": "total" }]
+    }"#,
+    )
+}
+
+/// Two parties on storage that can lose power, or in folders, the garbler first.
+struct Parties {
+    identities: [Identity; 2],
+    disks: [Memory; 2],
+    folders: Option<TempDir>,
+}
+
+impl Parties {
+    fn new() -> Self {
+        Self {
+            identities: [(); 2].map(|()| Identity::generate().expect("randomness")),
+            disks: [(); 2].map(|()| Memory::new()),
+            folders: None,
+        }
+    }
+
+    fn in_folders() -> Self {
+        Self {
+            folders: Some(TempDir::new().expect("a folder")),
+            ..Self::new()
+        }
+    }
+
+    /// Where a party's chains lie, apart from its stocks.
+    fn chains(&self, party: usize) -> PathBuf {
+        let folders = self.folders.as_ref().expect("folders");
+        folders.path().join(party.to_string()).join("chains")
+    }
+
+    /// A copy of a party's chains.
+    fn backup(&self, party: usize) -> TempDir {
+        let copy = TempDir::new().expect("a folder");
+        copy_files(&self.chains(party), copy.path());
+        copy
+    }
+
+    /// Puts a copy in the place of a party's chains. Its stocks stay as they are.
+    fn restore(&self, party: usize, copy: &TempDir) {
+        fs::remove_dir_all(self.chains(party)).expect("a folder");
+        copy_files(copy.path(), &self.chains(party));
+    }
+
+    fn copies(&self) -> [Memory; 2] {
+        [0, 1].map(|party: usize| self.disks[party].copy())
+    }
+
+    fn stocks(&self, party: usize) -> Result<Stocks, Error> {
+        if let Some(folders) = &self.folders {
+            return Stocks::open(&folders.path().join(party.to_string()), 1 << 30);
+        }
+        let storage = Arc::new(self.disks[party].clone());
+        Stocks::over(storage, Path::new("stocks"), 1 << 30)
+    }
+
+    /// A run of both in a session of its own, each with its `job`.
+    fn run_as(
+        &self,
+        function: &Function,
+        job: impl for<'f> Fn(usize, Job<'f>) -> Job<'f> + Sync,
+    ) -> [Result<Outcome, Error>; 2] {
+        let settings = &Settings {
+            timeout: Duration::from_secs(60),
+            ..Settings::default()
+        };
+        let [a, b] = &self.identities;
+        let listener = Listener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_address().to_string();
+        let act = |party: usize, mut session: Session| {
+            let stocks = self.stocks(party)?;
+            let own = Job::new(function, ROLES[party]).prepared(&stocks);
+            let outcome = job(party, own).run(&mut session)?;
+            // A peer that has lost its power takes nothing from what is done.
+            let _ = session.close();
+            Ok(outcome)
+        };
+        thread::scope(|scope| {
+            let garbler = scope.spawn(|| act(0, listener.accept(a, &b.fingerprint(), settings)?));
+            let evaluator = Session::connect(&address, b, &a.fingerprint(), settings)
+                .and_then(|session| act(1, session));
+            [garbler.join().expect("no panic"), evaluator]
+        })
+    }
+
+    fn begin(&self, first: u8) -> [Result<Outcome, Error>; 2] {
+        self.run_as(&begin("u8"), |party, job| match party {
+            0 => job.chain(CHAIN).input("first", first),
+            _ => job.chain(CHAIN),
+        })
+    }
+
+    fn add(&self, step: u8) -> [Result<Outcome, Error>; 2] {
+        self.run_as(&add(), |party, job| match party {
+            0 => job.chain(CHAIN),
+            _ => job.chain(CHAIN).input("step", step),
+        })
+    }
+
+    fn look(&self) -> u8 {
+        let both = self.run_as(&look(), |_, job| job.chain(CHAIN));
+        agreed(&both.map(|outcome| outcome.expect("a chain")))
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        match entry.file_type().expect("a type").is_dir() {
+            true => copy_files(&entry.path(), &to),
+            false => drop(fs::copy(entry.path(), to).expect("a copy")),
+        }
+    }
+}
+
+/// The total that both were shown.
+fn agreed(outcomes: &[Outcome; 2]) -> u8 {
+    let shown = outcomes
+        .each_ref()
+        .map(|outcome| outcome.outputs["shown"].to_text());
+    assert_eq!(shown[0], shown[1]);
+    assert_eq!(outcomes[0].chain, outcomes[1].chain);
+    shown[0].parse().expect("a number")
+}
+
+fn both(outcomes: [Result<Outcome, Error>; 2]) -> [Outcome; 2] {
+    outcomes.map(|outcome| outcome.expect("a run"))
+}
+
+#[test]
+fn a_total_goes_on_from_session_to_session() {
+    let parties = Parties::in_folders();
+    let begun = both(parties.begin(10)).map(|outcome| outcome.chain.expect("a chain"));
+    assert_eq!(begun[0], begun[1]);
+    assert_eq!(begun[0].version, 1);
+    let mut last = begun[0];
+    for (step, total) in [(5, 15), (0, 15), (245, 4)] {
+        let ran = both(parties.add(step));
+        assert_eq!(agreed(&ran), total);
+        let now = ran[0].chain.expect("a chain");
+        assert!(
+            now.id == last.id && now.version > last.version,
+            "{now} after {last}"
+        );
+        last = now;
+    }
+    assert_eq!(parties.look(), 4);
+    // The stock's epoch, and with it Δ, may end in between: the chain has labels of its own.
+    for party in [0, 1] {
+        let stocks = parties.stocks(party).expect("power");
+        let names = stocks.list().expect("a list");
+        assert!(!names.is_empty());
+        names
+            .iter()
+            .for_each(|name| stocks.end_epoch(name).expect("nobody uses it"));
+        let kept = stocks.chains().expect("a list");
+        assert_eq!(kept[0].summary.name, CHAIN);
+        assert_eq!(kept[0].role, ROLES[party]);
+        assert_eq!(kept[0].protocol.name(), "prepared");
+        assert!(stocks.check_chain(&kept[0]).expect("readable").is_empty());
+    }
+    assert_eq!(agreed(&both(parties.add(3))), 7);
+    // What would be lost is not replaced, unless that is said.
+    for refused in parties.begin(1) {
+        let error = refused.expect_err("a total is kept").to_string();
+        assert!(
+            error.contains("--replace") || error.contains("stopped"),
+            "{error}"
+        );
+    }
+    let again = parties.run_as(&begin("u8"), |party, job| match party {
+        0 => job.chain(CHAIN).replacing().input("first", 100_u8),
+        _ => job.chain(CHAIN).replacing(),
+    });
+    both(again);
+    assert_eq!(parties.look(), 100);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_name() {
+    let parties = Parties::new();
+    // Nothing has begun the chain.
+    for refused in parties.add(1) {
+        let error = refused.expect_err("no chain").to_string();
+        assert!(
+            error.contains("begins it") || error.contains("stopped"),
+            "{error}"
+        );
+    }
+    // It is kept as another type than it is loaded.
+    let bits = parties.run_as(&begin("bits[8]"), |party, job| match party {
+        0 => {
+            let value = tacit::Value::parse(&tacit::Type::bits(8), "10000000").expect("bits");
+            job.chain(CHAIN).input("first", value)
+        }
+        _ => job.chain(CHAIN),
+    });
+    both(bits);
+    for refused in parties.add(1) {
+        let error = refused.expect_err("another type").to_string();
+        assert!(
+            error.contains("bits[8]") || error.contains("stopped"),
+            "{error}"
+        );
+    }
+    // The parties name two chains.
+    let others = parties.run_as(&begin("u8"), |party, job| match party {
+        0 => job.chain("one").input("first", 1_u8),
+        _ => job.chain("other"),
+    });
+    for refused in others {
+        let error = refused.expect_err("two names");
+        assert_eq!(error.category(), Category::Incompatible, "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("\"one\"") && text.contains("\"other\""),
+            "{text}"
+        );
+    }
+    // A chain where nothing is kept, and nothing kept without a chain.
+    let nothing_kept = parties.run_as(&look(), |_, job| job);
+    for refused in nothing_kept {
+        assert_eq!(refused.expect_err("no name").category(), Category::Usage);
+    }
+}
+
+#[test]
+fn a_store_that_went_back_is_refused() {
+    let parties = Parties::in_folders();
+    both(parties.begin(1));
+    both(parties.add(1));
+    let before = [0, 1].map(|party| parties.backup(party));
+    both(parties.add(10));
+    let one_way = parties.backup(0);
+    // One went back: the versions say so.
+    parties.restore(1, &before[1]);
+    let refused = parties.add(1);
+    let is_stock = |error: &Error| {
+        matches!(error, Error::Stock(found)
+            if matches!(**found, StockError::ChainsDiffer { .. }))
+    };
+    let found: Vec<_> = refused.into_iter().filter_map(Result::err).collect();
+    assert!(found.len() == 2 && found.iter().any(is_stock), "{found:?}");
+    // Both went back, and then one comes from another history with the same version: only what
+    // names the values shows it.
+    parties.restore(0, &before[0]);
+    both(parties.add(20));
+    parties.restore(0, &one_way);
+    for refused in parties.add(1) {
+        let error = refused.expect_err("two histories");
+        let Error::PeerIncompatible(difference) = &error else {
+            panic!("{error}");
+        };
+        assert!(matches!(difference, Incompatibility::SavedValues { .. }));
+        assert!(error.to_string().contains("drop-chain"), "{error}");
+    }
+}
+
+/// A party that waits in vain hangs; whatever else ends it is what a loss of power does.
+fn no_hang<T>(result: &Result<T, Error>) {
+    if let Err(Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. })) = result {
+        panic!("a party waits for one that is gone");
+    }
+}
+
+/// Loses the power of a party at a point of a run that adds 7 to 5, or that begins with 5; with an
+/// odd seed the other's at the same time. Afterwards both have what was before or both what the run
+/// saved, and the latter if anybody had a result of it.
+fn lose(start: &Parties, is_first: bool, (party, point): (usize, u64), seed: u64) {
+    let identities = start.identities.clone();
+    let mut parties = Parties {
+        identities,
+        disks: start.copies(),
+        folders: None,
+    };
+    parties.disks[party].lose_power_at(point, seed);
+    let cut = match is_first {
+        true => parties.begin(5),
+        false => parties.add(7),
+    };
+    cut.iter().for_each(no_hang);
+    let has_result = cut.iter().any(Result::is_ok);
+    parties.disks[party] = parties.disks[party].restart();
+    if seed & 1 == 1 {
+        parties.disks[1 - party] = parties.disks[1 - party].restart();
+    }
+    let place = format!("party {party}, point {point}, seed {seed}, first {is_first}");
+    let after = parties.add(1);
+    after.iter().for_each(no_hang);
+    match after {
+        [Ok(a), Ok(b)] => {
+            let total = agreed(&[a, b]);
+            let due = match (is_first, has_result) {
+                (true, _) => &[6][..],
+                (false, true) => &[13],
+                (false, false) => &[6, 13],
+            };
+            assert!(due.contains(&total), "{total}, {place}");
+        }
+        refused => {
+            assert!(is_first && !has_result, "{refused:?}, {place}");
+            both(parties.begin(5));
+            assert_eq!(parties.look(), 5, "{place}");
+        }
+    }
+}
+
+/// Every `step`-th point of both parties in a run; how many that are.
+fn every(is_first: bool, step: usize, seed: u64) -> u64 {
+    let start = Parties::new();
+    if !is_first {
+        both(start.begin(5));
+    }
+    let whole = Parties {
+        identities: start.identities.clone(),
+        disks: start.copies(),
+        folders: None,
+    };
+    both(match is_first {
+        true => whole.begin(5),
+        false => whole.add(7),
+    });
+    let mut lost = 0;
+    for party in [0, 1] {
+        let points = whole.disks[party].points();
+        for point in (seed % step as u64..points).step_by(step) {
+            lose(&start, is_first, (party, point), seed + lost);
+            lost += 1;
+        }
+    }
+    lost
+}
+
+#[test]
+fn a_loss_of_power_leaves_one_version_at_both() {
+    assert!(every(true, 23, 1) + every(false, 23, 2) >= 8);
+}
+
+#[test]
+#[ignore = "long: every point of a first and of a later run"]
+fn power_lost_at_every_point_of_a_chain() {
+    let points = [every(true, 1, 0), every(false, 1, 7)];
+    println!("{{\"power_losses\":{points:?},\"all_held\":true}}");
+}
