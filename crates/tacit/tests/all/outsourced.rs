@@ -88,7 +88,9 @@ impl Parties {
         };
         let connect = |address: &str, party: usize, peer: usize| {
             let identity = &self.identities[party];
-            Session::connect(address, identity, &self.fingerprint(peer), &settings)
+            let session = Session::connect(address, identity, &self.fingerprint(peer), &settings);
+            // The greetings are no part of a run's bytes.
+            session.and_then(|mut session| session.greeted().map(|()| session))
         };
         let job = |party| {
             let job = OutsourcedJob::new(function, parameters).patience(Duration::from_secs(60));
