@@ -162,9 +162,13 @@ fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Resul
             Ok((text, json!({ "freed_bytes": freed })))
         }
         StockCommand::NewEpoch => {
-            stocks.end_epoch(name)?;
-            let text = "destroyed; the next preparation begins a new epoch\n".to_owned();
-            Ok((text, json!({ "destroyed": true })))
+            let chains = stocks.end_epoch(name)?;
+            let mut text = "destroyed; the next preparation begins a new epoch\n".to_owned();
+            if !chains.is_empty() {
+                let chains = chains.join(", ");
+                text.push_str(&format!("chains that ended with it: {chains}\n"));
+            }
+            Ok((text, json!({ "destroyed": true, "chains_killed": chains })))
         }
         // The others are of components, chains and tries, and have been answered.
         _ => Ok(list(&stocks.summary(name)?)),

@@ -85,6 +85,7 @@ pub(crate) enum StockCommand {
     /// security that the next ones are made at. Only if you know why it did not
     ClearTries,
     /// Destroy stocks; once the peer has done the same, the next preparation begins anew under a
-    /// new Δ. The remedy for a stock restored from an old copy and for a cloned machine
+    /// new Δ. Chains of `prepared` with this peer end with them. The remedy for a stock restored
+    /// from an old copy and for a cloned machine
     NewEpoch,
 }

@@ -152,7 +152,16 @@ impl Chain {
     /// [`StockError::ChainsDiffer`] where one store was restored from an old copy.
     pub fn reconcile(&self, peer: &ChainMarks) -> Result<ChainAgreement, StockError> {
         let own = self.marks()?;
+        let differ = || StockError::ChainsDiffer {
+            chain: self.name.clone(),
+            own: own.to_string(),
+            peer: peer.to_string(),
+        };
         if own.status == ChainStatus::Live && peer.status == ChainStatus::Killed {
+            // That the peer has killed another chain of this name says nothing of this one.
+            if own.id != peer.id {
+                return Err(differ());
+            }
             self.kill("the other party has killed it")?;
         }
         if own.status == ChainStatus::Killed || peer.status == ChainStatus::Killed {
@@ -161,11 +170,6 @@ impl Chain {
                 why: self.why_killed()?,
             });
         }
-        let differ = || StockError::ChainsDiffer {
-            chain: self.name.clone(),
-            own: own.to_string(),
-            peer: peer.to_string(),
-        };
         let is_same = own.status == peer.status && own.id == peer.id;
         let latest = if is_same {
             match own.latest.cmp(&peer.latest) {

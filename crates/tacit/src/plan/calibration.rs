@@ -176,6 +176,7 @@ fn overhead(link: Link) -> Result<Overhead, Error> {
         })
     };
     let mut session = Session::connect(&address, &own, &theirs, &settings)?;
+    session.greeted()?;
     let mut times = [Vec::new(), Vec::new()];
     for bytes in lengths(bulk) {
         let taken = exchange(session.channel(), bytes)?;

@@ -118,6 +118,52 @@ impl Stocks {
         Ok(killed?)
     }
 
+    /// Kills the chains of `prepared` that this party keeps with `peer` in this role, and names
+    /// them: whoever knows the Δ that a value was saved under opens both rows that bring it into a
+    /// run, and so learns the Δ of that run's stock.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read, or a chain is in use or cannot be written. This process, and
+    /// whoever shares these stocks, then kills it before it uses it.
+    pub(super) fn kill_chains_with(
+        &self,
+        own: Fingerprint,
+        peer: Fingerprint,
+        role: Role,
+    ) -> Result<Vec<String>, Error> {
+        let why = "the stock whose Δ its values are under was destroyed";
+        let place = (Protocol::Prepared, role);
+        let mut killed = Ok(Vec::new());
+        for kept in self.chains()? {
+            let is_theirs = (kept.own, kept.peer, kept.place()) == (own, peer, place);
+            if !is_theirs || kept.summary.killed.is_some() {
+                continue;
+            }
+            let name = kept.summary.name;
+            let done = match self.chain_with(own, peer, place, &name) {
+                Ok(chain) => self.kill_chain(&chain, why),
+                Err(error) => {
+                    self.doomed().push(Doomed {
+                        stock: id(own, peer, place),
+                        chain: name.clone(),
+                        id: Some(kept.summary.marks.id),
+                        why: why.to_owned(),
+                    });
+                    Err(error)
+                }
+            };
+            killed = match (killed, done) {
+                (Ok(mut names), Ok(())) => {
+                    names.push(name);
+                    Ok(names)
+                }
+                (Err(error), _) | (_, Err(error)) => Err(error),
+            };
+        }
+        killed
+    }
+
     /// Does what [`Stocks::kill_chain`] could not.
     fn kill_if_doomed(&self, chain: &Chain) -> Result<(), StockError> {
         let is_it =

@@ -148,15 +148,21 @@ impl Stocks {
         Ok(stock.give_up(kind)? * unit(kind))
     }
 
-    /// Destroys a stock, its keys first. Once the peer has done the same, the next preparation
-    /// begins a new epoch with a new Δ: the remedy when one of the stocks was restored from an old
-    /// copy, or its machine was cloned.
+    /// Destroys a stock, its keys first, and names the chains of `prepared` that end with it, since
+    /// their values are under a Δ of its epochs. Once the peer has done the same, the next
+    /// preparation begins a new epoch with a new Δ: the remedy when one of the stocks was restored
+    /// from an old copy, or its machine was cloned.
     ///
     /// # Errors
     ///
-    /// Another process prepares, or the folder cannot be written.
-    pub fn end_epoch(&self, name: &StockName) -> Result<(), Error> {
-        Ok(self.stocks.remove(&name.id())?)
+    /// Another process prepares or uses one of the chains, or the folder cannot be written.
+    pub fn end_epoch(&self, name: &StockName) -> Result<Vec<String>, Error> {
+        let StockName {
+            own, peer, role, ..
+        } = *name;
+        let killed = self.kill_chains_with(own, peer, role)?;
+        self.stocks.remove(&name.id())?;
+        Ok(killed)
     }
 }
 

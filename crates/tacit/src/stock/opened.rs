@@ -109,6 +109,16 @@ impl OpenedStock {
         .id())
     }
 
+    /// Ends this party's chains with the session's peer, whose values are under a Δ of the stock
+    /// that is gone.
+    pub(super) fn end_chains(&self, session: &Session) -> Result<(), Error> {
+        let (Some(own), Some(peer)) = (session.own(), session.peer()) else {
+            return Ok(());
+        };
+        let ended = self.stocks.kill_chains_with(own, peer, self.role);
+        ended.map(drop)
+    }
+
     /// The session's stock, which the parties let meet the first time. Where neither has one, the
     /// garbler names an epoch and both begin it. The caller gives it back with
     /// [`Session::keep_stock`].

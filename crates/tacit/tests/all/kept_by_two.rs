@@ -214,14 +214,8 @@ fn a_total_goes_on_from_session_to_session() {
         last = now;
     }
     assert_eq!(parties.look(), 4);
-    // The stock's epoch, and with it Δ, may end in between: the chain has labels of its own.
     for party in [0, 1] {
         let stocks = parties.stocks(party).expect("power");
-        let names = stocks.list().expect("a list");
-        assert!(!names.is_empty());
-        names
-            .iter()
-            .for_each(|name| stocks.end_epoch(name).expect("nobody uses it"));
         let kept = stocks.chains().expect("a list");
         assert_eq!(kept[0].summary.name, CHAIN);
         assert_eq!(kept[0].role, ROLES[party]);
@@ -243,6 +237,29 @@ fn a_total_goes_on_from_session_to_session() {
     });
     both(again);
     assert_eq!(parties.look(), 100);
+}
+
+/// Whoever destroys a stock has reason to think that the peer knows its Δ. From the rows that bring
+/// a value into a run, that peer would learn the next Δ, too.
+#[test]
+fn a_chain_ends_with_the_stock_that_is_destroyed() {
+    let parties = Parties::in_folders();
+    both(parties.begin(10));
+    for party in [0, 1] {
+        let stocks = parties.stocks(party).expect("power");
+        let names = stocks.list().expect("a list");
+        let ended = names
+            .iter()
+            .flat_map(|name| stocks.end_epoch(name).expect("nobody uses it"));
+        assert_eq!(ended.collect::<Vec<_>>(), [CHAIN]);
+    }
+    for refused in parties.add(1) {
+        let error = refused.expect_err("a chain that has ended").to_string();
+        assert!(
+            error.contains("was destroyed") || error.contains("stopped"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

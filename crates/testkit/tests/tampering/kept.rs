@@ -30,6 +30,7 @@ fn begin() -> Function {
         r#"{
         "tacit_function": 1,
         "name": "begin",
+        "inputs": [],
         "outputs": [{ "name": "total", "type": "u8", "to": "saved", "value": "5" }]
     }"#,
     )

@@ -45,9 +45,9 @@ fn transcripts_are_those_of_the_vectors() {
     ];
     let found = runs.map(|(name, bits, construction)| transcript(name, bits, construction));
     let expected = [
-        "dd40c85d206b3d6315bbd25387477cb7d2dcdd8fc26225199f3c2b171a3446e7",
-        "91b13e686134a6042c9212382faca71d82f21bcad059c87d6e6e2fe85e07c7e3",
-        "481aedd307656b58edaa211a6abfec9a19bcf8f48a146e3883d0344e007cd7bc",
+        "6b0a8c497d9d6b1435ef91ad0ee0f2a14c50312ac6321a700d875da5068c1e26",
+        "d818944b0f5699ce68e690056edb6845ca33954d979543dd96fdda6821413981",
+        "18600f4c8c5b112c2160737a43ca19ceb2964da94e6aca7ece1361cb4df0b66d",
     ];
     assert_eq!(found, expected);
 }

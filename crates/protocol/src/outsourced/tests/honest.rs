@@ -245,7 +245,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["5022558d70783ba8", "91108325cb2ad6b3", "68091ad4face198f"];
+    let expected = ["417d1f3f7e4d5d2b", "b3b8f978afc9a7f8", "c42c8894c37dab12"];
     assert_eq!(digests, expected);
 }
 
