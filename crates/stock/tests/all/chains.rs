@@ -243,6 +243,11 @@ fn a_kill_reaches_the_other_party_when_they_meet() {
     let own = stock.chain(NAME).expect("free").marks().expect("a record");
     let other = stock_on(&disks[1], Role::Evaluator).expect("a stock");
     let other = other.chain(NAME).expect("free");
+    // That the peer has killed another one of this name, before it lost its disk, ends nothing.
+    let another = ChainMarks { id: [6; 16], ..own };
+    let error = other.reconcile(&another).expect_err("another chain");
+    assert!(matches!(error, StockError::ChainsDiffer { .. }), "{error}");
+    assert_eq!(other.marks().expect("a record").status, ChainStatus::Live);
     let error = other.reconcile(&own).expect_err("killed");
     assert!(matches!(error, StockError::ChainKilled { .. }), "{error}");
     assert_eq!(other.marks().expect("a record").status, ChainStatus::Killed);

@@ -1,5 +1,5 @@
 //! Base OTs that are kept between sessions: what a second session sends, and that no set serves
-//! twice, whatever crashes, goes back or lies.
+//! twice, whatever crashes or lies, unless both parties go back to old disks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -221,13 +221,14 @@ fn a_disk_keeps_them_for_other_processes() {
 }
 
 #[test]
-fn both_disks_gone_back_give_other_keys() {
+fn where_both_disks_go_back_a_set_comes_again() {
     let disks = [Memory::new(), Memory::new()];
     on(&disks).run(1);
     let old = [disks[0].copy(), disks[1].copy()];
     let first = on(&disks).run(1);
     let again = on(&old).run(1);
-    // The same set serves twice, and the session's tag keeps all keys apart: see the unit tests.
+    // The keys differ all the same, since the session's tag is part of each: `ot`'s unit tests show
+    // it.
     assert!(!first[0].made() && !again[0].made());
 }
 
@@ -275,7 +276,7 @@ fn a_spent_set_is_not_on_the_disk() {
 }
 
 #[test]
-fn a_batch_whose_check_fails_is_kept_by_nobody() {
+fn the_evaluator_keeps_no_batch_whose_check_fails() {
     let disks = [Memory::new(), Memory::new()];
     let mut parties = on(&disks);
     parties.lie = |party, transport| match party {
