@@ -96,7 +96,10 @@ fn tables_of((garbler, evaluator): &mut Parties<'_>) -> Vec<Vec<u8>> {
         match garbler.next(&mut message).unwrap() {
             Action::Send(Kind::GarblingStart) => evaluator.receive(&message).unwrap(),
             Action::Send(Kind::Tables) => frames.push(message.clone()),
-            Action::Receive { kind, .. } if kind == Kind::CotExtension => {
+            Action::Receive {
+                kind: Kind::CotExtension,
+                ..
+            } => {
                 let choices = sent.pop_front().expect("as many as are taken");
                 garbler.receive(&choices).unwrap();
             }

@@ -62,6 +62,9 @@ pub(crate) struct PreparedOutcome {
     pub(crate) ands_on_the_spot: u64,
 }
 
+/// What a party would load of a chain at this version.
+type StateOf<V> = fn(Option<(ChainVersion, u64)>, &[V]) -> SavedState;
+
 /// A chain of two parties in a run, which are agreed on it.
 struct Taken<K: Keeper> {
     kept: Option<ChainInUse>,
@@ -76,10 +79,7 @@ struct Taken<K: Keeper> {
 impl<K: Keeper<Chain = PairChain>> Taken<K> {
     /// Brings the chain, if there is one, to where both parties have it, and checks that both would
     /// load the same. `state` says what this party would.
-    fn take_up(
-        run: &mut PreparedRun<'_>,
-        state: fn(Option<(ChainVersion, u64)>, &[K::Value]) -> SavedState,
-    ) -> Result<Self, Error> {
+    fn take_up(run: &mut PreparedRun<'_>, state: StateOf<K::Value>) -> Result<Self, Error> {
         let (session, function, tag) = (&mut *run.session, run.function, run.tag);
         let keepers = (session.own(), session.peer());
         let Some(opened) = kept::open::<K>(run.place, function, keepers)? else {
