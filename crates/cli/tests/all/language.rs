@@ -75,7 +75,7 @@ main(a: [u8; 9] of alice, b: u8 of bob) -> (total: u8 to both) {
         }
     }
     let json = tacit(folder.path(), &["check", "--json", "gap.tacit"]);
-    let told: serde_json::Value = serde_json::from_str(&json.succeeded()).unwrap();
+    let told: serde_json::Value = serde_json::from_str(json.succeeded()).unwrap();
     assert_eq!(told["errors"], serde_json::json!([]));
     assert_eq!(told["warnings"][0]["line"], 4);
     assert!(json.stderr.is_empty(), "{json:?}");
