@@ -70,7 +70,7 @@ impl PairChain {
     ///
     /// # Errors
     ///
-    /// It is not a later attempt, or more than [`MAX_FORWARD`] later.
+    /// It is not a later attempt, or more than [`MAX_FORWARD`](crate::saved::MAX_FORWARD) later.
     pub fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
         steps_to(self.attempt, attempt)?;
         self.attempt = attempt;
