@@ -31,7 +31,7 @@ pub enum SpareOffer {
     },
 }
 
-/// What comes of two offers.
+/// What an offer and its answer lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpareAgreement {
     /// Base OTs are made for this session alone.
@@ -43,7 +43,7 @@ pub enum SpareAgreement {
 }
 
 impl SpareOffer {
-    /// What comes of the connecting party's offer and the listening one's answer.
+    /// Returns what this offer of the connecting party and the listening one's answer lead to.
     ///
     /// # Errors
     ///
