@@ -379,3 +379,94 @@ fn check_policy(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use tacit_circuit::Type;
+    use tacit_net::{Awaited, NetError};
+    use tacit_stock::Memory;
+
+    use super::*;
+
+    /// Keeps bytes as they are.
+    struct AsBytes;
+
+    impl Keeper for AsBytes {
+        type Chain = Vec<u8>;
+        type Value = Vec<u8>;
+        const ROLE: Role = Role::Garbler;
+        const PROTOCOL: Protocol = Protocol::Prepared;
+
+        fn read_chain(bytes: &[u8]) -> Result<Vec<u8>, tacit_protocol::Error> {
+            Ok(bytes.to_vec())
+        }
+        fn forward(_: &mut Vec<u8>, _: u64) -> Result<(), tacit_protocol::Error> {
+            Ok(())
+        }
+        fn at_version(chain: Vec<u8>, _: u64) -> Vec<u8> {
+            chain
+        }
+        fn chain_bytes(chain: &Vec<u8>) -> ([u8; 16], Zeroizing<Vec<u8>>) {
+            ([7; 16], Zeroizing::new(chain.clone()))
+        }
+        fn read_value(bytes: &[u8]) -> Result<Vec<u8>, tacit_protocol::Error> {
+            Ok(bytes.to_vec())
+        }
+        fn value_bytes(value: &Vec<u8>) -> Zeroizing<Vec<u8>> {
+            Zeroizing::new(value.clone())
+        }
+    }
+
+    /// The other party: what it answers to [`Kind::VersionKept`], or that it is gone.
+    struct Other(Option<u64>);
+
+    impl OtherKeeper for Other {
+        fn name(&self) -> &'static str {
+            "other party"
+        }
+        fn exchange(&mut self, _: Kind, _: &[u8], _: usize) -> Result<Vec<u8>, Error> {
+            let awaited = Awaited::Message;
+            let version = self.0.ok_or(NetError::Closed { awaited })?;
+            Ok(version.to_le_bytes().to_vec())
+        }
+        fn blame(&self, error: Error) -> Error {
+            error
+        }
+    }
+
+    /// A party that called a version its latest alone could not go on with the other, ever.
+    #[test]
+    fn no_version_is_the_latest_before_the_other_has_it() {
+        let disk = Arc::new(Memory::new());
+        let stocks = Stocks::over(disk, Path::new("s"), 1 << 20).expect("room");
+        let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
+        let place = (Protocol::Prepared, Role::Garbler);
+        let saves = [Port::new("total", Type::u8())];
+        // The version that `save` gives, and the latest one on disk.
+        let save = |name: &str, latest: Option<u64>, other: Option<u64>| {
+            let chain = stocks.chain_with(own, peer, place, name).expect("room");
+            let in_use = ChainInUse {
+                stocks: stocks.clone(),
+                chain,
+                agreed: ChainAgreement {
+                    latest,
+                    next_attempt: latest.unwrap_or(0),
+                },
+                policy: Policy::default(),
+            };
+            let (state, values) = (b"a chain".to_vec(), [b"a label".to_vec()]);
+            let saved = in_use.save::<AsBytes>(&saves, &state, &values, &mut Other(other));
+            let marks = in_use.chain.marks().expect("a record");
+            (saved.ok(), marks.latest)
+        };
+        assert_eq!(save("nobody answers", None, None), (None, 0));
+        assert_eq!(save("another answer", None, Some(9)), (None, 0));
+        assert_eq!(save("total", None, Some(1)), (Some(1), 1));
+        assert_eq!(save("total", Some(1), None), (None, 1));
+        assert_eq!(save("total", Some(1), Some(9)), (None, 1));
+        assert_eq!(save("total", Some(1), Some(2)), (Some(2), 2));
+    }
+}

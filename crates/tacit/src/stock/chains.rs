@@ -79,6 +79,13 @@ impl Stocks {
         )?)
     }
 
+    /// As [`Stocks::kept`], where there ever was a chain: listing them makes no folder.
+    fn kept_if_any(&self) -> Result<Option<tacit_stock::Stocks>, Error> {
+        let names = self.storage.names(&self.folder).unwrap_or_default();
+        let is_there = names.iter().any(|name| name == FOLDER);
+        is_there.then(|| self.kept()).transpose()
+    }
+
     /// The chain of this name with another party, in a role of a protocol; it need not be there.
     pub(crate) fn chain_with(
         &self,
@@ -134,20 +141,23 @@ impl Stocks {
     ) -> Result<Vec<String>, Error> {
         let why = "the stock whose Δ its values are under was destroyed";
         let place = (Protocol::Prepared, role);
+        let Some(all) = self.kept_if_any()? else {
+            return Ok(Vec::new());
+        };
+        // Theirs alone: chains with others that cannot be read are no obstacle.
+        let of_both = match all.stock(id(own, peer, place), self.limits) {
+            Err(StockError::Missing { .. }) => return Ok(Vec::new()),
+            stock => stock?.chains()?,
+        };
         let mut killed = Ok(Vec::new());
-        for kept in self.chains()? {
-            let is_theirs = (kept.own, kept.peer, kept.place()) == (own, peer, place);
-            if !is_theirs || kept.summary.killed.is_some() {
-                continue;
-            }
-            let name = kept.summary.name;
-            let done = match self.chain_with(own, peer, place, &name) {
-                Ok(chain) => self.kill_chain(&chain, why),
+        for chain in of_both.into_iter().filter(|chain| chain.killed.is_none()) {
+            let done = match self.chain_with(own, peer, place, &chain.name) {
+                Ok(open) => self.kill_chain(&open, why),
                 Err(error) => {
                     self.doomed().push(Doomed {
                         stock: id(own, peer, place),
-                        chain: name.clone(),
-                        id: Some(kept.summary.marks.id),
+                        chain: chain.name.clone(),
+                        id: Some(chain.marks.id),
                         why: why.to_owned(),
                     });
                     Err(error)
@@ -155,7 +165,7 @@ impl Stocks {
             };
             killed = match (killed, done) {
                 (Ok(mut names), Ok(())) => {
-                    names.push(name);
+                    names.push(chain.name);
                     Ok(names)
                 }
                 (Err(error), _) | (_, Err(error)) => Err(error),
@@ -194,11 +204,9 @@ impl Stocks {
     ///
     /// The folder cannot be read.
     pub fn chains(&self) -> Result<Vec<KeptChain>, Error> {
-        let names = self.storage.names(&self.folder).unwrap_or_default();
-        if !names.iter().any(|name| name == FOLDER) {
+        let Some(kept) = self.kept_if_any()? else {
             return Ok(Vec::new());
-        }
-        let kept = self.kept()?;
+        };
         let mut chains = Vec::new();
         for id in kept.list()? {
             for summary in kept.stock(id, self.limits)?.chains()? {
@@ -309,6 +317,35 @@ mod tests {
         drop(chain);
         let chain = open(&stocks).expect("room");
         assert_eq!(chain.marks().expect("none").status, ChainStatus::Absent);
+    }
+
+    /// A chain with somebody else whose folder was damaged is no reason to let one live on.
+    #[test]
+    fn an_unreadable_chain_with_another_saves_none() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let stocks = Stocks::open(folder.path(), 1 << 20).expect("room");
+        let [own, peer, other] = [1, 2, 3].map(|party| Fingerprint([party; 32]));
+        let place = (Protocol::Prepared, Role::Garbler);
+        let open = |peer| stocks.chain_with(own, peer, place, "total").expect("room");
+        begin(&open(other), 7);
+        let chains = stocks.chains_folder();
+        let entries = std::fs::read_dir(&chains).expect("a folder");
+        let entries = entries.map(|entry| entry.expect("an entry").path());
+        let of_other: Vec<_> = entries.filter(|path| path.is_dir()).collect();
+        begin(&open(peer), 8);
+        for folder in of_other {
+            for file in std::fs::read_dir(folder).expect("a folder") {
+                let file = file.expect("an entry").path();
+                if file.is_file() {
+                    std::fs::write(file, "not an index").expect("room");
+                }
+            }
+        }
+        stocks.chains().expect_err("one cannot be read");
+        let killed = stocks.kill_chains_with(own, peer, Role::Garbler);
+        assert_eq!(killed.expect("one that can be read"), ["total"]);
+        let marks = open(peer).marks().expect("a record");
+        assert_eq!(marks.status, ChainStatus::Killed);
     }
 
     fn begin(chain: &Chain, id: u8) {

@@ -160,6 +160,7 @@ impl Stocks {
         let StockName {
             own, peer, role, ..
         } = *name;
+        // First: a chain must not outlive the stock, and without one it is begun anew.
         let killed = self.kill_chains_with(own, peer, role)?;
         self.stocks.remove(&name.id())?;
         Ok(killed)

@@ -37,24 +37,24 @@ fn begin() -> Function {
 }
 
 /// Adds a number of the garbler's, and shows the sum to both.
+const ADD: &str = r#"{
+    "tacit_function": 1,
+    "name": "add",
+    "components": [{ "name": "add", "library": "adder", "parameters": { "bits": 8 } }],
+    "inputs": [
+        { "name": "total", "type": "u8", "owner": "saved" },
+        { "name": "step", "type": "u8", "owner": "garbler" }
+    ],
+    "values": [{ "name": "sum", "type": "u8" }],
+    "steps": ["sum = add(total, step)"],
+    "outputs": [
+        { "name": "total", "type": "u8", "to": "saved", "value": "sum" },
+        { "name": "shown", "type": "u8", "to": "both", "value": "sum" }
+    ]
+}"#;
+
 fn add() -> Function {
-    function(
-        r#"{
-        "tacit_function": 1,
-        "name": "add",
-        "components": [{ "name": "add", "library": "adder", "parameters": { "bits": 8 } }],
-        "inputs": [
-            { "name": "total", "type": "u8", "owner": "saved" },
-            { "name": "step", "type": "u8", "owner": "garbler" }
-        ],
-        "values": [{ "name": "sum", "type": "u8" }],
-        "steps": ["sum = add(total, step)"],
-        "outputs": [
-            { "name": "total", "type": "u8", "to": "saved", "value": "sum" },
-            { "name": "shown", "type": "u8", "to": "both", "value": "sum" }
-        ]
-    }"#,
-    )
+    function(ADD)
 }
 
 fn function(text: &str) -> Function {
@@ -329,4 +329,32 @@ fn every_message_of_a_chain_and_every_fault() {
 #[ignore = "long: every message under every fault"]
 fn every_message_of_a_chain_under_every_fault() {
     judge_all(1, 200);
+}
+
+/// The liar may know bits of Δ, and so of the values that were saved under it.
+#[test]
+fn a_lie_in_the_ot_extension_ends_the_chain() {
+    let folders = Folders::empty();
+    let mut case = Case {
+        liar: Role::Evaluator,
+        lie: Lie::Nothing,
+    };
+    case.run(&begin(), &folders, 0).0.expect("a chain");
+    case.lie = Lie::Payload(Kind::CotExtension, "one bit of a row", |m| {
+        let mut lie = m.to_vec();
+        let at = lie.len() / 2;
+        lie[at] ^= 1;
+        lie
+    });
+    let of_evaluator = function(&ADD.replace("\"garbler\"", "\"evaluator\""));
+    let (result, _) = case.run(&of_evaluator, &folders, 7);
+    let error = result.expect_err("a check that fails");
+    assert!(matches!(error, Error::StockDestroyed { .. }), "{error}");
+    let stocks = Stocks::open(folders.path(place(Role::Garbler)), 1 << 24).expect("a folder");
+    let chains = stocks.chains().expect("a folder that can be read");
+    let why = chains[0].summary.killed.as_deref();
+    assert!(
+        why.is_some_and(|why| why.contains("was destroyed")),
+        "{why:?}"
+    );
 }
