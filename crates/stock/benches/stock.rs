@@ -1,4 +1,0 @@
-//! Figures of the stock.
-#![forbid(unsafe_code)]
-
-fn main() {}
