@@ -44,7 +44,7 @@ pub struct LotFigures {
 impl Row for LotFigures {
     const TITLE: &'static str = "Components garbled for the stock, by threads, without sending";
     const COLUMNS: &'static [Column] = &[
-        text("component", 10),
+        text("lot", 13),
         text("scheme", 20),
         number("threads", 7),
         number("lot ms", 8),
@@ -55,7 +55,7 @@ impl Row for LotFigures {
 
     fn cells(&self) -> Vec<String> {
         vec![
-            self.component.clone(),
+            format!("{} × {}", self.instances, self.component),
             self.scheme.clone(),
             self.threads.to_string(),
             short(self.lot_ms.median),

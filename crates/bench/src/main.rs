@@ -24,7 +24,7 @@ Examples:
   tacit-bench outsourced --only friend-map   three parties, and values that stay
   tacit-bench serve --seconds 300       a service, sixteen peers, one of them hostile
   tacit-bench ot --json > ot.jsonl      one JSON record per line, for programs
-  tacit-bench report ot.jsonl --html report.html
+  tacit-bench report ot.jsonl --markdown report.md
 
 Each figure is a median. ± is the median absolute deviation; records also have the interval that \
 contains the true median with 95 % confidence. Before you quote a figure, measure on an idle \
@@ -92,7 +92,7 @@ struct MeasureArgs {
 const REPORT_EXAMPLES: &str = "\
 Examples:
   tacit-bench --json > records.jsonl
-  tacit-bench report records.jsonl --html report.html
+  tacit-bench report records.jsonl --markdown report.md
   tacit-bench report monday.jsonl tuesday.jsonl --markdown docs/benchmarks.md
 
 If a case was measured several times, the report has its last record.";
@@ -103,12 +103,9 @@ struct ReportArgs {
     /// Files of records, as tacit-bench --json prints them
     #[arg(required = true, value_name = "RECORDS")]
     records: Vec<PathBuf>,
-    /// Write the page to this HTML file, which loads nothing else
-    #[arg(long, value_name = "FILE", required_unless_present = "markdown")]
-    html: Option<PathBuf>,
     /// Write the page to this Markdown file, and its pictures to a folder of the same name
     #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
+    markdown: PathBuf,
 }
 
 /// Parses two cores: `0,1`.
@@ -220,12 +217,7 @@ fn report(args: &ReportArgs) -> Result<(), Error> {
         records.extend(read_records(&name, BufReader::new(file))?);
     }
     let report = Report::of(&records);
-    if let Some(path) = &args.html {
-        write(path, &report.html())?;
-    }
-    let Some(path) = &args.markdown else {
-        return Ok(());
-    };
+    let path = &args.markdown;
     let folder = path.with_extension("");
     std::fs::create_dir_all(&folder).map_err(|error| Error::write(&folder, error))?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy();

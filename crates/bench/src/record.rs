@@ -67,6 +67,40 @@ pub enum Figures {
     Serve(Box<ServeFigures>),
 }
 
+/// Figures of one kind.
+pub(crate) trait Measured: Sized {
+    /// The figures, where they are of this kind.
+    fn of(figures: &Figures) -> Option<&Self>;
+}
+
+macro_rules! measured {
+    ($($kind:ident: $figures:ty),* $(,)?) => {$(
+        impl Measured for $figures {
+            fn of(figures: &Figures) -> Option<&Self> {
+                match figures {
+                    Figures::$kind(figures) => Some(figures),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+measured! {
+    Kernel: KernelFigures,
+    Scheme: SchemeFigures,
+    BaseOt: BaseOtFigures,
+    Ot: OtFigures,
+    Direct: DirectFigures,
+    Authenticated: AuthenticatedFigures,
+    Lot: LotFigures,
+    Prepared: PreparedFigures,
+    Batch: BatchFigures,
+    Outsourced: OutsourcedFigures,
+    Plan: PlanFigures,
+    Serve: ServeFigures,
+}
+
 /// What went over the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {

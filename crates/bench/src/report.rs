@@ -1,35 +1,29 @@
 //! The report: records made into one page for people.
 //!
 //! [`Report::of`] takes records of any runs, the last of each case, and puts them next to what
-//! the papers published and the physical limit. [`Report::html`] is one file that needs nothing
-//! from outside; [`Report::markdown`] is the same for a repository, its pictures apart.
+//! the papers published and the physical limit. Its page is Markdown, its pictures are SVG.
 
-mod advice;
 mod assumptions;
-mod authenticated;
-mod batches;
 mod chart;
-mod html;
 mod kept;
 mod markdown;
 mod outsourced;
 mod page;
 mod papers;
-mod plans;
 mod protocols;
-mod services;
 mod transfer;
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
+use crate::record::Measured;
 use crate::{Error, Figures, Record, Suite};
-use page::{Grid, Page, Section};
+use page::{Block, Grid, Section, heads};
 
 /// A page of figures, its tables and pictures.
 #[derive(Debug)]
 pub struct Report {
-    page: Page,
+    sections: Vec<Section>,
 }
 
 impl Report {
@@ -39,47 +33,46 @@ impl Report {
     pub fn of(records: &[Record]) -> Self {
         let records = latest(records);
         let sections = [
-            advice::section(&records),
             assumptions::speed(&records),
             assumptions::published(&records),
             transfer::section(&records),
             protocols::prepared(&records),
             protocols::lots(&records),
-            authenticated::section(&records),
-            batches::batches(&records),
+            protocols::authenticated(&records),
+            protocols::batches(&records),
             outsourced::programs(&records),
             kept::kept(&records),
-            plans::plans(&records),
-            services::services(&records),
+            protocols::plans(&records),
+            protocols::services(&records),
             protocols::workloads(&records),
             assumptions::kernels(&records),
             Some(method(&records)),
         ];
         Self {
-            page: Page {
-                title: "Tacit, measured".to_owned(),
-                sections: sections.into_iter().flatten().collect(),
-            },
+            sections: sections.into_iter().flatten().collect(),
         }
-    }
-
-    /// One file of HTML, pictures inside.
-    #[must_use]
-    pub fn html(&self) -> String {
-        html::render(&self.page)
     }
 
     /// Markdown that shows pictures from `folder`, which is relative to the Markdown file.
     #[must_use]
     pub fn markdown(&self, folder: &str) -> String {
-        markdown::render(&self.page, folder)
+        markdown::render(&self.sections, folder)
     }
 
     /// The pictures, a file name and its SVG each.
     pub fn pictures(&self) -> impl Iterator<Item = (String, &str)> {
-        let pictures = self.page.pictures();
-        pictures.map(|picture| (picture.file_name(), picture.svg.as_str()))
+        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
+        blocks.filter_map(|block| match block {
+            Block::Picture(picture) => Some((picture.file_name(), picture.svg.as_str())),
+            Block::Text(_) | Block::Grid(_) => None,
+        })
     }
+}
+
+/// The figures of one kind among `records`.
+fn all<F: Measured>(records: &[Record]) -> Vec<&F> {
+    let figures = records.iter().filter_map(|record| F::of(&record.figures));
+    figures.collect()
 }
 
 /// Reads the records of the file called `name`, one per line, as `tacit-bench --json` prints them.
@@ -194,10 +187,10 @@ fn method(records: &[Record]) -> Section {
         .filter_map(|record| record.machine.load_average);
     let load = load.fold(0.0, f64::max);
     let suites = Suite::ALL.map(Suite::name).join(", ");
-    Section::new("method", "Where these figures come from")
+    Section::new("Where these figures come from")
         .text(&format!(
             "`tacit-bench --json > records.jsonl` measures, suite by suite ({suites}); \
-             `tacit-bench report records.jsonl --html report.html` makes this page. Times are \
+             `tacit-bench report records.jsonl --markdown report.md` makes this page. Times are \
              medians; ± is the median absolute deviation, where ± 95 % stands it is half the \
              interval of a mean. The highest load average before a suite was {load:.2}. Shaped \
              links delay and slow bytes and do nothing else: no loss, no slow start; over a real \
@@ -206,11 +199,7 @@ fn method(records: &[Record]) -> Section {
         ))
         .grid(Grid {
             caption: "Machines and builds".to_owned(),
-            heads: [
-                "CPU", "cores", "backends", "platform", "commit", "build", "run",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+            heads: heads("CPU | cores | backends | platform | commit | build | run"),
             rows: machines,
         })
 }
@@ -257,15 +246,6 @@ mod tests {
     }
 
     #[test]
-    fn html_is_one_file_that_asks_for_nothing() {
-        let html = Report::of(&records()).html();
-        assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<svg"));
-        for outside in ["src=", "<script", "<link", "@import", "url("] {
-            assert!(!html.contains(outside), "{outside}");
-        }
-    }
-
-    #[test]
     fn the_last_record_of_a_case_counts() {
         let mut records = records();
         let mut again = records[0].clone();
@@ -278,7 +258,7 @@ mod tests {
 
     #[test]
     fn no_records_make_a_page_and_damaged_ones_an_error() {
-        assert!(Report::of(&[]).html().contains("</html>"));
+        assert!(Report::of(&[]).markdown("pictures").starts_with("# "));
         let error = read_records("some", &b"\n{}\n"[..]).unwrap_err();
         assert!(error.to_string().contains("some, line 2"), "{error}");
     }

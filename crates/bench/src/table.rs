@@ -1,5 +1,7 @@
 //! Records for people: a table that grows by a line with each.
 
+use core::str::FromStr;
+
 use crate::{Figures, Record};
 
 /// A column.
@@ -102,6 +104,13 @@ pub(crate) fn mebibytes(bytes: Option<u64>) -> String {
         || "?".to_owned(),
         |bytes| format!("{:.0}", bytes as f64 / f64::from(1 << 20)),
     )
+}
+
+/// The numbers of a published table, with spaces between them.
+pub(crate) fn numbers<T: FromStr, const N: usize>(text: &str) -> [T; N] {
+    let numbers: Vec<T> = text.split(' ').flat_map(str::parse).collect();
+    let numbers = numbers.try_into().ok();
+    numbers.unwrap_or_else(|| panic!("{text:?} is {N} numbers"))
 }
 
 #[cfg(test)]

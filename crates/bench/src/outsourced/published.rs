@@ -1,6 +1,9 @@
 //! What Mood, Gupta, Butler and Feigenbaum published (CCS 2014, section 6), as data.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::table::numbers;
 
 /// A program of their tables.
 pub(crate) struct Published {
@@ -32,118 +35,63 @@ pub(crate) struct PublishedSeconds {
 /// Numbers of circuits, as [`PublishedSeconds`] has them.
 pub(crate) const COPIES: [u32; 3] = [16, 64, 256];
 
-const fn seconds(
-    cmtb_phone: [f64; 3],
-    phone: [f64; 3],
-    cmtb_server: [f64; 3],
-    server: [f64; 3],
-) -> Option<PublishedSeconds> {
-    Some(PublishedSeconds {
-        cmtb_phone,
-        phone,
-        cmtb_server,
-        server,
-    })
-}
+/// Tables 1 to 4, a line a row with the fields in order, and seconds as [`PublishedSeconds`] has
+/// them.
+const ROWS: &str = "\
+KeyedDB 64 | database-lookup | entries | 64 | 6080 | 20891 \
+| 18 72 290 | 3.5 8.3 26 | 6.6 27 110 | 1.4 5.1 24.9 | 64992308 3590416
+KeyedDB 128 | database-lookup | entries | 128 | 12160 | 26971 \
+| 33 140 580 | 4.4 9.5 31 | 13 54 220 | 1.8 5.8 27.9 | 129744948 3590416
+KeyedDB 256 | database-lookup | entries | 256 | 24320 | 39131 \
+| 65 270 1200 | 4.6 12 38 | 25 110 420 | 2.5 7.3 33.5 | 259250228 3590416
+MatrixMult8x8 | matrix-product | n | 8 | 3060802 | 3305113 \
+| 48 110 400 | 46 100 370 | 42 94 300 | 41 79 310 | 71238860 35027980
+Edit Distance 128 | edit-distance | x_symbols | 128 | 1434888 | 1464490 \
+| 21 47 120 | 22 50 180 | 18 40 120 | 18 40 150 | 2615651 4108045
+Millionaires 8192 | millionaires | bits | 8192 | 49153 | 78775 \
+| 35 140 580 | 7.3 20 70 | 13 52 220 | 3.2 8.5 38.4 | 155377267 67071757
+LCS Incremental 128 | substring-next | length | 128 | 4053870 | 87236
+LCS Incremental 256 | substring-next | length | 256 | 8077676 | 160322
+LCS Incremental 512 | substring-next | length | 512 | 16125291 | 306368
+LCS Full 128 | longest-common-substring | x_symbols | 128 | 2978854 | –
+LCS Full 256 | longest-common-substring | x_symbols | 256 | 13177739 | –";
 
 /// The rows of Tables 1 to 4.
-pub(crate) const PUBLISHED: [Published; 11] = [
-    Published {
-        name: "KeyedDB 64",
-        function: ("database-lookup", "entries", 64),
-        gates: [Some(6_080), Some(20_891)],
-        seconds: seconds(
-            [18.0, 72.0, 290.0],
-            [3.5, 8.3, 26.0],
-            [6.6, 27.0, 110.0],
-            [1.4, 5.1, 24.9],
-        ),
-        client_bytes: Some([64_992_308, 3_590_416]),
-    },
-    Published {
-        name: "KeyedDB 128",
-        function: ("database-lookup", "entries", 128),
-        gates: [Some(12_160), Some(26_971)],
-        seconds: seconds(
-            [33.0, 140.0, 580.0],
-            [4.4, 9.5, 31.0],
-            [13.0, 54.0, 220.0],
-            [1.8, 5.8, 27.9],
-        ),
-        client_bytes: Some([129_744_948, 3_590_416]),
-    },
-    Published {
-        name: "KeyedDB 256",
-        function: ("database-lookup", "entries", 256),
-        gates: [Some(24_320), Some(39_131)],
-        seconds: seconds(
-            [65.0, 270.0, 1200.0],
-            [4.6, 12.0, 38.0],
-            [25.0, 110.0, 420.0],
-            [2.5, 7.3, 33.5],
-        ),
-        client_bytes: Some([259_250_228, 3_590_416]),
-    },
-    Published {
-        name: "MatrixMult8x8",
-        function: ("matrix-product", "n", 8),
-        gates: [Some(3_060_802), Some(3_305_113)],
-        seconds: seconds(
-            [48.0, 110.0, 400.0],
-            [46.0, 100.0, 370.0],
-            [42.0, 94.0, 300.0],
-            [41.0, 79.0, 310.0],
-        ),
-        client_bytes: Some([71_238_860, 35_027_980]),
-    },
-    Published {
-        name: "Edit Distance 128",
-        function: ("edit-distance", "x_symbols", 128),
-        gates: [Some(1_434_888), Some(1_464_490)],
-        seconds: seconds(
-            [21.0, 47.0, 120.0],
-            [22.0, 50.0, 180.0],
-            [18.0, 40.0, 120.0],
-            [18.0, 40.0, 150.0],
-        ),
-        client_bytes: Some([2_615_651, 4_108_045]),
-    },
-    Published {
-        name: "Millionaires 8192",
-        function: ("millionaires", "bits", 8192),
-        gates: [Some(49_153), Some(78_775)],
-        seconds: seconds(
-            [35.0, 140.0, 580.0],
-            [7.3, 20.0, 70.0],
-            [13.0, 52.0, 220.0],
-            [3.2, 8.5, 38.4],
-        ),
-        client_bytes: Some([155_377_267, 67_071_757]),
-    },
-    substring("LCS Incremental 128", 128, [4_053_870, 87_236]),
-    substring("LCS Incremental 256", 256, [8_077_676, 160_322]),
-    substring("LCS Incremental 512", 512, [16_125_291, 306_368]),
-    whole_substring("LCS Full 128", 128, 2_978_854),
-    whole_substring("LCS Full 256", 256, 13_177_739),
-];
+pub(crate) static PUBLISHED: LazyLock<Vec<Published>> =
+    LazyLock::new(|| ROWS.lines().map(row).collect());
 
-const fn substring(name: &'static str, length: u64, gates: [u64; 2]) -> Published {
+fn row(line: &'static str) -> Published {
+    let cells: Vec<&str> = line.split(" | ").collect();
+    let [
+        name,
+        function,
+        parameter,
+        value,
+        cmtb,
+        partial,
+        ref measured @ ..,
+    ] = cells[..]
+    else {
+        panic!("{line:?} has six cells");
+    };
+    let (seconds, client_bytes) = match measured {
+        [cmtb_phone, phone, cmtb_server, server, client_bytes] => {
+            let seconds = PublishedSeconds {
+                cmtb_phone: numbers(cmtb_phone),
+                phone: numbers(phone),
+                cmtb_server: numbers(cmtb_server),
+                server: numbers(server),
+            };
+            (Some(seconds), Some(numbers(client_bytes)))
+        }
+        _ => (None, None),
+    };
     Published {
         name,
-        function: ("substring-next", "length", length),
-        gates: [Some(gates[0]), Some(gates[1])],
-        seconds: None,
-        client_bytes: None,
-    }
-}
-
-const fn whole_substring(name: &'static str, length: u64, gates: u64) -> Published {
-    Published {
-        name,
-        function: ("longest-common-substring", "x_symbols", length),
-        gates: [Some(gates), None],
-        seconds: None,
-        client_bytes: None,
+        function: (function, parameter, value.parse().expect("a value")),
+        gates: [cmtb, partial].map(|gates| gates.parse().ok()),
+        seconds,
+        client_bytes,
     }
 }
 

@@ -1,18 +1,19 @@
 //! What an assumption costs: garbling schemes next to the ceiling and the tables of *Fast
 //! Garbling of Circuits Under Standard Assumptions*.
 
+use super::all;
 use super::chart::{Bar, Bars};
 use super::page::{Grid, Picture, Section, heads};
 use super::papers::{FAST_GARBLING, FAST_GARBLING_ANDS, FAST_GARBLING_XORS};
+use crate::Record;
 use crate::direct::DirectFigures;
 use crate::kernels::KernelFigures;
 use crate::schemes::SchemeFigures;
 use crate::table::short;
-use crate::{Figures, Record};
 
 /// Garbling and evaluating under each scheme.
 pub(super) fn speed(records: &[Record]) -> Option<Section> {
-    let all = schemes(records);
+    let all = all(records);
     let backend = fastest_backend(records)?;
     let cases = pairs(&all, &backend);
     let gates = if backend == "portable" {
@@ -20,7 +21,7 @@ pub(super) fn speed(records: &[Record]) -> Option<Section> {
     } else {
         format!("with {backend}")
     };
-    Section::new("assumptions", "What an assumption costs")
+    Section::new("What an assumption costs")
         .text(
             "Who trusts AES less pays more: a pseudorandom function alone takes ciphertexts and \
              key schedules for XOR gates too. The mark on a bar is what the bare AES calls of the \
@@ -47,19 +48,9 @@ pub(super) fn speed(records: &[Record]) -> Option<Section> {
         .unless_empty()
 }
 
-/// The schemes' records.
-fn schemes(records: &[Record]) -> Vec<&SchemeFigures> {
-    let figures = records.iter().map(|record| &record.figures);
-    let schemes = figures.filter_map(|figures| match figures {
-        Figures::Scheme(figures) => Some(figures),
-        _ => None,
-    });
-    schemes.collect()
-}
-
 /// The fastest backend that schemes were measured on.
 fn fastest_backend(records: &[Record]) -> Option<String> {
-    let measured = schemes(records);
+    let measured: Vec<&SchemeFigures> = all(records);
     let backends = records.iter().flat_map(|record| &record.machine.backends);
     let mut measured = backends.filter(|backend| measured.iter().any(|of| of.backend == **backend));
     measured.next_back().cloned()
@@ -116,7 +107,7 @@ fn by_circuit(cases: &[Pair<'_>], caption: String, figure: fn(&SchemeFigures) ->
             .collect()
     });
     let rows = rows.collect();
-    let fixed = heads(&["scheme", "rests on AES as"]);
+    let fixed = heads("scheme | rests on AES as");
     Grid {
         caption,
         heads: fixed.into_iter().chain(circuits).collect(),
@@ -148,7 +139,7 @@ fn speed_picture(cases: &[Pair<'_>], gates: &str) -> Option<Picture> {
         ),
         svg: Bars {
             quantity: "ns an AND gate".to_owned(),
-            series: heads(&["garble", "evaluate"]),
+            series: heads("garble | evaluate"),
             limit: Some("AES alone".to_owned()),
             groups,
         }
@@ -160,28 +151,10 @@ fn speed_picture(cases: &[Pair<'_>], gates: &str) -> Option<Picture> {
 fn backends(all: &[&SchemeFigures]) -> Grid {
     let default = tacit::garble::SchemeId::HALF_GATES_TWO_CALL.to_string();
     let of_default = all.iter().filter(|of| of.scheme == default);
-    let rows = of_default.map(|of| {
-        vec![
-            of.circuit.clone(),
-            of.role.clone(),
-            of.backend.clone(),
-            short(of.and_ns.median),
-            format!("{:.1}", of.and_ns.deviation_percent()),
-            format!("{:.0}", 100.0 * of.ceiling_share),
-        ]
-    });
-    Grid {
-        caption: format!("`{default}` on each backend of this CPU"),
-        heads: heads(&[
-            "circuit",
-            "role",
-            "backend",
-            "ns an AND",
-            "± %",
-            "% of ceiling",
-        ]),
-        rows: rows.collect(),
-    }
+    Grid::of(
+        &format!("`{default}` on each backend of this CPU"),
+        &of_default.copied().collect::<Vec<_>>(),
+    )
 }
 
 /// The paper's circuits by our names.
@@ -189,7 +162,7 @@ const CIRCUITS: [&str; 3] = ["aes-128", "sha-256-compress", "min-cut-250k"];
 
 /// The tables of the paper next to ours.
 pub(super) fn published(records: &[Record]) -> Option<Section> {
-    Section::new("fast-garbling", "Fast garbling's tables")
+    Section::new("Fast garbling's tables")
         .text(&format!(
             "Gueron, Lindell, Nof and Pinkas say that giving up the public random permutation \
              costs a protocol next to nothing, since the network is slower than AES. Their \
@@ -209,7 +182,7 @@ pub(super) fn published(records: &[Record]) -> Option<Section> {
 
 /// Table 8.
 fn sizes(records: &[Record]) -> Grid {
-    let measured = schemes(records);
+    let measured: Vec<&SchemeFigures> = all(records);
     let ours = |scheme: &str, circuit: &str| {
         let of = measured
             .iter()
@@ -238,29 +211,11 @@ fn sizes(records: &[Record]) -> Grid {
     });
     Grid {
         caption: "Table 8: MiB of a garbled circuit, published and ours".to_owned(),
-        heads: heads(&[
-            "assumption",
-            "in the paper",
-            "scheme",
-            "AES",
-            "ours",
-            "SHA-256",
-            "ours",
-            "Min-Cut",
-            "ours",
-        ]),
+        heads: heads(
+            "assumption | in the paper | scheme | AES | ours | SHA-256 | ours | Min-Cut | ours",
+        ),
         rows: rows.collect(),
     }
-}
-
-/// The records of `direct`.
-fn directs(records: &[Record]) -> Vec<&DirectFigures> {
-    let figures = records.iter().map(|record| &record.figures);
-    let directs = figures.filter_map(|figures| match figures {
-        Figures::Direct(figures) => Some(figures),
-        _ => None,
-    });
-    directs.collect()
 }
 
 fn direct<'a>(
@@ -284,7 +239,7 @@ const FAR: &str = "40ms,100mbit";
 
 /// Table 7.
 fn executions(records: &[Record]) -> Grid {
-    let all = directs(records);
+    let all = all(records);
     let ours = |scheme: &str, circuit: &str, link: &str| {
         let of = direct(&all, scheme, circuit, link);
         of.map_or("–".to_owned(), |of| {
@@ -311,27 +266,17 @@ fn executions(records: &[Record]) -> Grid {
              and ours. Near: one data centre, ours {NEAR}; far: Virginia and Ireland, ours {FAR}. \
              No protocol of Tacit offers the fixed-key schemes"
         ),
-        heads: heads(&[
-            "assumption",
-            "scheme",
-            "AES near",
-            "ours",
-            "AES far",
-            "ours",
-            "SHA-256 near",
-            "ours",
-            "SHA-256 far",
-            "ours",
-            "Min-Cut near",
-            "ours",
-        ]),
+        heads: heads(
+            "assumption | scheme | AES near | ours | AES far | ours | SHA-256 near | ours | \
+             SHA-256 far | ours | Min-Cut near | ours",
+        ),
         rows: rows.collect(),
     }
 }
 
 /// What each assumption costs a whole run.
 fn ratios(records: &[Record]) -> Grid {
-    let all = directs(records);
+    let all: Vec<&DirectFigures> = all(records);
     let default = tacit::garble::SchemeId::HALF_GATES_TWO_CALL.to_string();
     let mut rows = Vec::new();
     for of in all
@@ -364,29 +309,15 @@ fn ratios(records: &[Record]) -> Grid {
         caption: "What a weaker assumption costs a run: its time by that of the default, \
                   `half-gates` in the ideal-cipher model"
             .to_owned(),
-        heads: heads(&[
-            "function",
-            "link",
-            "default, ms",
-            "prf",
-            "related-key",
-            "circular",
-            "three-halves",
-        ]),
+        heads: heads("function | link | default, ms | prf | related-key | circular | three-halves"),
         rows,
     }
 }
 
 /// Table 3.
 fn thousand_aes(records: &[Record]) -> Grid {
-    let measured = schemes(records);
-    let Some(backend) = fastest_backend(records) else {
-        return Grid {
-            caption: String::new(),
-            heads: Vec::new(),
-            rows: Vec::new(),
-        };
-    };
+    let measured: Vec<&SchemeFigures> = all(records);
+    let backend = fastest_backend(records).unwrap_or_default();
     let ours = |scheme: &str, role: &str| {
         let of = measured.iter().find(|of| {
             of.scheme == scheme
@@ -415,45 +346,22 @@ fn thousand_aes(records: &[Record]) -> Grid {
                   paper's garbling times its text has these two; Haswell at 2.6 GHz, and 6,800 AND \
                   gates where we have 6,400"
                 .to_owned(),
-        heads: heads(&[
-            "in the paper",
-            "garble",
-            "scheme",
-            "ours, garble",
-            "ours, evaluate",
-        ]),
+        heads: heads("in the paper | garble | scheme | ours, garble | ours, evaluate"),
         rows: rows.collect(),
     }
 }
 
 /// The ceiling of everything.
 pub(super) fn kernels(records: &[Record]) -> Option<Section> {
-    let figures = records.iter().map(|record| &record.figures);
-    let kernels: Vec<&KernelFigures> = figures
-        .filter_map(|figures| match figures {
-            Figures::Kernel(figures) => Some(figures),
-            _ => None,
-        })
-        .collect();
-    let rows = kernels.iter().map(|of| {
-        vec![
-            of.kernel.clone(),
-            of.backend.clone(),
-            short(of.block_ns.median),
-            format!("{:.1}", of.block_ns.deviation_percent()),
-            short(of.million_blocks_per_s),
-        ]
-    });
-    Section::new("kernels", "The ceiling: AES on this core")
+    Section::new("The ceiling: AES on this core")
         .text(
             "Garbling is AES and little else, so that the AES unit is the limit of every scheme: \
              under one key for all, with a key schedule for each block, with one for two.",
         )
-        .grid(Grid {
-            caption: "Kernels, one thread; `tacit-bench kernels`".to_owned(),
-            heads: heads(&["kernel", "backend", "ns a block", "± %", "M blocks/s"]),
-            rows: rows.collect(),
-        })
+        .grid(Grid::of(
+            "Kernels, one thread; `tacit-bench kernels`",
+            &all::<KernelFigures>(records),
+        ))
         .unless_empty()
 }
 

@@ -66,6 +66,27 @@ pub(super) struct Line {
     pub(super) limit: bool,
 }
 
+impl Line {
+    /// A measured line through points in any order.
+    pub(super) fn measured(name: &str, points: impl Iterator<Item = (f64, f64)>) -> Self {
+        let mut points: Vec<_> = points.collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Self {
+            name: name.to_owned(),
+            points,
+            limit: false,
+        }
+    }
+
+    /// A limit.
+    pub(super) fn limit(name: &str, points: impl Iterator<Item = (f64, f64)>) -> Self {
+        Self {
+            limit: true,
+            ..Self::measured(name, points)
+        }
+    }
+}
+
 impl Bars {
     const LEFT: i32 = 210;
     const RIGHT: i32 = 70;
@@ -334,17 +355,12 @@ mod tests {
 
     #[test]
     fn a_line_needs_two_points() {
-        let line = |points| Line {
-            name: "n".to_owned(),
-            points,
-            limit: false,
-        };
-        let lines = |points| Lines {
+        let lines = |points: &[(f64, f64)]| Lines {
             across: "x".to_owned(),
             up: "y".to_owned(),
-            lines: vec![line(points)],
+            lines: vec![Line::measured("n", points.iter().copied())],
         };
-        assert!(lines(vec![(1.0, 1.0)]).svg().is_none());
-        assert!(lines(vec![(1.0, 1.0), (10.0, 20.0)]).svg().is_some());
+        assert!(lines(&[(1.0, 1.0)]).svg().is_none());
+        assert!(lines(&[(1.0, 1.0), (10.0, 20.0)]).svg().is_some());
     }
 }

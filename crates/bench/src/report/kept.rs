@@ -1,7 +1,8 @@
 //! Values that stay, in the report: the figures of PartialGC again.
 
-use super::chart::{Bar, Bars, Line, Lines};
-use super::outsourced::{NOTHING, all};
+use super::all;
+use super::chart::{Bar, Bars, Line};
+use super::outsourced::NOTHING;
 use super::page::{Grid, Picture, Section, heads};
 use crate::Record;
 use crate::outsourced::OutsourcedFigures;
@@ -13,7 +14,7 @@ use crate::table::short;
 pub(super) fn kept(records: &[Record]) -> Option<Section> {
     let all = all(records);
     let (four, winners) = figure_4(&all);
-    Section::new("kept", "Values that stay: PartialGC's figures")
+    Section::new("Values that stay: PartialGC's figures")
         .text(
             "One more symbol for the longest common substring: from the kept state \
              (`incremental`), from a state that left the run under a one-time pad with a MAC and \
@@ -56,9 +57,7 @@ fn of_way(
         let length = of.parameters.get(parameter)?;
         Some((*length as f64, of.whole_ms.median / 1e3))
     };
-    let mut points: Vec<_> = runs.filter_map(point).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points
+    runs.filter_map(point).collect()
 }
 
 fn figure_4(all: &[&OutsourcedFigures]) -> (Option<Picture>, Grid) {
@@ -83,27 +82,17 @@ fn figure_4(all: &[&OutsourcedFigures]) -> (Option<Picture>, Grid) {
     };
     let grid = Grid {
         caption: format!("Figure 4: seconds of one more symbol, {copies} circuits; who wins"),
-        heads: heads(&["symbols", WAYS[0].0, WAYS[1].0, WAYS[2].0, "fastest"]),
+        heads: heads("symbols | incremental | sealed | full | fastest"),
         rows: lengths.iter().map(row).collect(),
     };
-    let lines = WAYS.iter().zip(&ways).map(|(way, points)| Line {
-        name: way.0.to_owned(),
-        points: points.clone(),
-        limit: false,
-    });
-    let svg = Lines {
-        across: "symbols of the text".to_owned(),
-        up: "seconds".to_owned(),
-        lines: lines.filter(|line| line.points.len() > 1).collect(),
-    }
-    .svg();
-    let picture = svg.map(|svg| Picture {
-        name: "one-more-symbol",
-        caption: format!(
-            "Figure 4: one more symbol, {copies} circuits, against the text's length."
-        ),
-        svg,
-    });
+    let lines = WAYS.iter().zip(ways);
+    let lines = lines.map(|(way, points)| Line::measured(way.0, points.into_iter()));
+    let picture = Picture::of_lines(
+        "one-more-symbol",
+        format!("Figure 4: one more symbol, {copies} circuits, against the text's length."),
+        ["symbols of the text", "seconds"],
+        lines.filter(|line| line.points.len() > 1).collect(),
+    );
     (picture, grid)
 }
 
@@ -123,25 +112,17 @@ fn only<'a>(all: &[&'a OutsourcedFigures], function: &str) -> Vec<(f64, &'a Outs
 }
 
 fn figure_5(all: &[&OutsourcedFigures]) -> Option<Picture> {
-    let line = |name: &str, function| Line {
-        name: name.to_owned(),
-        points: only(all, function)
-            .iter()
-            .map(|(bits, of)| (*bits, of.whole_ms.median))
-            .collect(),
-        limit: false,
+    let line = |name, function| {
+        let runs = only(all, function).into_iter();
+        Line::measured(name, runs.map(|(bits, of)| (bits, of.whole_ms.median)))
     };
     let copies = only(all, SAVE).first()?.1.copies;
-    Some(Picture {
-        name: "kept-bits",
-        caption: format!("Figure 5: a run that only saves or loads, {copies} circuits."),
-        svg: Lines {
-            across: "bits".to_owned(),
-            up: "ms".to_owned(),
-            lines: vec![line("save", SAVE), line("load", LOAD)],
-        }
-        .svg()?,
-    })
+    Picture::of_lines(
+        "kept-bits",
+        format!("Figure 5: a run that only saves or loads, {copies} circuits."),
+        ["bits", "ms"],
+        vec![line("save", SAVE), line("load", LOAD)],
+    )
 }
 
 fn by_bits(all: &[&OutsourcedFigures]) -> Grid {
@@ -163,7 +144,7 @@ fn by_bits(all: &[&OutsourcedFigures]) -> Grid {
     });
     Grid {
         caption: "Figure 5: milliseconds of a run, and microseconds that a bit adds".to_owned(),
-        heads: heads(&["", "circuits", "bits", "ms", "bits, most", "ms", "µs a bit"]),
+        heads: heads(" | circuits | bits | ms | bits, most | ms | µs a bit"),
         rows: rows.into_iter().flatten().collect(),
     }
 }
@@ -233,14 +214,7 @@ fn friends(all: &[&OutsourcedFigures]) -> Grid {
         caption: "Figure 7: seconds of an operation of the friend finder; the paper's as its text \
                   has them, for any of the three"
             .to_owned(),
-        heads: heads(&[
-            "cells",
-            "circuits",
-            "MapStart",
-            "MapSet",
-            "MapGet",
-            "paper, each",
-        ]),
+        heads: heads("cells | circuits | MapStart | MapSet | MapGet | paper, each"),
         rows: maps(all).into_iter().map(row).collect(),
     }
 }

@@ -1,12 +1,11 @@
 //! A page as Markdown, with its pictures in files.
 
-use super::html::numeric;
-use super::page::{Block, Grid, Page};
+use super::page::{Block, Grid, Section};
 
 /// Renders a page whose pictures lie in `folder`.
-pub(super) fn render(page: &Page, folder: &str) -> String {
-    let mut out = format!("# {}\n", page.title);
-    for section in &page.sections {
+pub(super) fn render(sections: &[Section], folder: &str) -> String {
+    let mut out = "# Tacit, measured\n".to_owned();
+    for section in sections {
         out += &format!("\n## {}\n", section.title);
         for block in &section.blocks {
             out += "\n";
@@ -59,9 +58,25 @@ fn table(grid: &Grid) -> String {
     )
 }
 
+/// Whether a cell is a number, with what may stand around it, or empty.
+fn numeric(cell: &str) -> bool {
+    let start = |c: char| c.is_ascii_digit() || "–-−.".contains(c);
+    cell.is_empty() || cell.chars().count() <= 16 && cell.starts_with(start)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_told_from_words() {
+        for number in ["", "12.3", "–", "0.58 / 0.31", "-1"] {
+            assert!(numeric(number), "{number}");
+        }
+        for word in ["half-gates", "33 ms one way, 50 Mbit/s"] {
+            assert!(!numeric(word), "{word}");
+        }
+    }
 
     #[test]
     fn tables_align_numbers_and_keep_bars() {

@@ -1,31 +1,20 @@
 //! Outsourced runs in the report: the tables of PartialGC again, and what of ours differs in kind.
 
+use super::all;
 use super::page::{Grid, Section, heads};
+use crate::Record;
 use crate::direct::full_name;
 use crate::outsourced::OutsourcedFigures;
 use crate::outsourced::published::{COPIES, PUBLISHED, Published, PublishedSeconds};
 use crate::table::{mebibytes, short};
-use crate::{Figures, Record};
 
 /// What a cell without a figure has.
 pub(super) const NOTHING: &str = "–";
 
-/// Every outsourced run.
-pub(super) fn all(records: &[Record]) -> Vec<&OutsourcedFigures> {
-    let figures = records.iter().filter_map(|record| match &record.figures {
-        Figures::Outsourced(figures) => Some(&**figures),
-        _ => None,
-    });
-    figures.collect()
-}
-
 /// Tables 1 to 4, and every run.
 pub(super) fn programs(records: &[Record]) -> Option<Section> {
     let all = all(records);
-    Section::new(
-        "outsourced",
-        "A thin client and a cloud: PartialGC's tables",
-    )
+    Section::new("A thin client and a cloud: PartialGC's tables")
     .text(
         "Generator, evaluator and cloud are three processes of one machine, over TLS on \
              loopback; the paper gave generator and cloud 32 cores each, and the evaluator a phone \
@@ -44,7 +33,11 @@ pub(super) fn programs(records: &[Record]) -> Option<Section> {
     .grid(gates(&all))
     .grid(times(&all))
     .grid(client(&all))
-    .grid(runs(&all))
+    .grid(Grid::of(
+        "Every run, milliseconds: agreement, the kept chain taken up, base OTs, the rest. Memory \
+             is over all functions of one chain",
+        &all,
+    ))
     .unless_empty()
 }
 
@@ -83,22 +76,17 @@ fn gates(all: &[&OutsourcedFigures]) -> Grid {
             "Table 1: gates that are not XOR, of a circuit. Incremental ones of CMTB leave and \
                   enter sealed (`substring-sealed-next` here)"
                 .to_owned(),
-        heads: heads(&[
-            "program",
-            "function",
-            "CMTB",
-            "PartialGC",
-            "ours, function",
-            "ours, with MAC",
-            "of PartialGC's",
-        ]),
+        heads: heads(
+            "program | function | CMTB | PartialGC | ours, function | ours, with MAC | of \
+             PartialGC's",
+        ),
         rows: measured(all).map(row).collect(),
     }
 }
 
 fn times(all: &[&OutsourcedFigures]) -> Grid {
     let mut rows = Vec::new();
-    for published in &PUBLISHED {
+    for published in PUBLISHED.iter() {
         let Some(seconds) = published.seconds else {
             continue;
         };
@@ -115,17 +103,10 @@ fn times(all: &[&OutsourcedFigures]) -> Grid {
     }
     Grid {
         caption: "Tables 2 and 4: seconds of a run; `tacit-bench outsourced`".to_owned(),
-        heads: heads(&[
-            "program",
-            "circuits",
-            "ours",
-            "samples",
-            "PartialGC, server",
-            "PartialGC, phone",
-            "CMTB, server",
-            "CMTB, phone",
-            "server's over ours",
-        ]),
+        heads: heads(
+            "program | circuits | ours | samples | PartialGC, server | PartialGC, phone | CMTB, \
+             server | CMTB, phone | server's over ours",
+        ),
         rows,
     }
 }
@@ -171,63 +152,7 @@ fn client(all: &[&OutsourcedFigures]) -> Grid {
     };
     Grid {
         caption: "Table 3: bytes that the thin client sends and receives, 256 circuits".to_owned(),
-        heads: heads(&[
-            "program",
-            "ours",
-            "PartialGC",
-            "CMTB",
-            "PartialGC's over ours",
-            "MiB of memory",
-        ]),
+        heads: heads("program | ours | PartialGC | CMTB | PartialGC's over ours | MiB of memory"),
         rows: measured(&full).filter_map(row).collect(),
-    }
-}
-
-fn runs(all: &[&OutsourcedFigures]) -> Grid {
-    let row = |of: &&OutsourcedFigures| {
-        vec![
-            full_name(&of.function, &of.parameters),
-            of.link.clone(),
-            of.copies.to_string(),
-            of.statistical_security_bits
-                .map_or("semi-honest".to_owned(), |bits| format!("{bits:.1}")),
-            of.circuit_ands.to_string(),
-            short(of.whole_ms.median),
-            format!("{:.1}", of.whole_ms.deviation_percent()),
-            short(of.agreement_ms.median),
-            short(of.chain_ms.median),
-            short(of.setup_ms.median),
-            short(of.run_ms.median),
-            short(of.traffic.generator_to_cloud_bytes as f64 / 1e6),
-            short(of.traffic.client_bytes() as f64 / 1e3),
-            mebibytes(of.memory.generator_bytes),
-            mebibytes(of.memory.evaluator_bytes),
-            mebibytes(of.memory.cloud_bytes),
-        ]
-    };
-    Grid {
-        caption:
-            "Every run, milliseconds: agreement, the kept chain taken up, base OTs, the rest. \
-                  Memory is over all functions of one chain"
-                .to_owned(),
-        heads: heads(&[
-            "function",
-            "link",
-            "circuits",
-            "bits",
-            "AND",
-            "whole",
-            "± %",
-            "agree",
-            "chain",
-            "setup",
-            "run",
-            "MB to cloud",
-            "KB of client",
-            "MiB generator",
-            "MiB evaluator",
-            "MiB cloud",
-        ]),
-        rows: all.iter().map(row).collect(),
     }
 }

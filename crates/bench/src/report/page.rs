@@ -1,30 +1,11 @@
-//! What a report consists of, before it is HTML or Markdown.
+//! What a report consists of, before it is Markdown.
 
-/// A page.
-#[derive(Debug)]
-pub(super) struct Page {
-    /// Its heading.
-    pub(super) title: String,
-    /// Its sections in order.
-    pub(super) sections: Vec<Section>,
-}
-
-impl Page {
-    /// Every picture in order.
-    pub(super) fn pictures(&self) -> impl Iterator<Item = &Picture> {
-        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
-        blocks.filter_map(|block| match block {
-            Block::Picture(picture) => Some(picture),
-            Block::Text(_) | Block::Grid(_) => None,
-        })
-    }
-}
+use super::chart::{Line, Lines};
+use crate::table::Row;
 
 /// A part of a page under a heading.
 #[derive(Debug)]
 pub(super) struct Section {
-    /// What links to it say: lower case, no spaces.
-    pub(super) anchor: &'static str,
     /// Its heading.
     pub(super) title: &'static str,
     /// What it consists of.
@@ -34,7 +15,7 @@ pub(super) struct Section {
 /// A piece of a section.
 #[derive(Debug)]
 pub(super) enum Block {
-    /// A paragraph; what stands between backticks is code.
+    /// A paragraph.
     Text(String),
     /// A table.
     Grid(Grid),
@@ -64,7 +45,31 @@ pub(super) struct Picture {
     pub(super) svg: String,
 }
 
+impl Grid {
+    /// The table that is printed of these figures.
+    pub(super) fn of<R: Row>(caption: &str, figures: &[&R]) -> Self {
+        let heads = R::COLUMNS.iter().map(|column| column.head.to_owned());
+        Self {
+            caption: caption.to_owned(),
+            heads: heads.collect(),
+            rows: figures.iter().map(|row| row.cells()).collect(),
+        }
+    }
+}
+
 impl Picture {
+    /// Lines over what the axes are: across, and up. Nothing where no line has two points.
+    pub(super) fn of_lines(
+        name: &'static str,
+        caption: String,
+        [across, up]: [&str; 2],
+        lines: Vec<Line>,
+    ) -> Option<Self> {
+        let (across, up) = (across.to_owned(), up.to_owned());
+        let svg = Lines { across, up, lines }.svg()?;
+        Some(Self { name, caption, svg })
+    }
+
     /// The name of its file.
     pub(super) fn file_name(&self) -> String {
         format!("{}.svg", self.name)
@@ -73,9 +78,8 @@ impl Picture {
 
 impl Section {
     /// An empty section.
-    pub(super) fn new(anchor: &'static str, title: &'static str) -> Self {
+    pub(super) fn new(title: &'static str) -> Self {
         Self {
-            anchor,
             title,
             blocks: Vec::new(),
         }
@@ -109,7 +113,7 @@ impl Section {
     }
 }
 
-/// Heads of columns from text.
-pub(super) fn heads(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|text| (*text).to_owned()).collect()
+/// Heads of columns, which stand between bars.
+pub(super) fn heads(texts: &str) -> Vec<String> {
+    texts.split(" | ").map(str::to_owned).collect()
 }

@@ -1,36 +1,24 @@
-//! Semi-honest protocols in the report: from the stock, and on the spot.
+//! Protocols of two parties in the report, plans of them, and services.
 
 use tacit_net::Link;
 
-use super::chart::{Line, Lines};
+use super::all;
+use super::chart::Line;
 use super::page::{Grid, Picture, Section, heads};
+use crate::Record;
+use crate::authenticated::AuthenticatedFigures;
+use crate::batch::BatchFigures;
 use crate::direct::{DirectFigures, full_name};
 use crate::lots::LotFigures;
+use crate::plan::PlanFigures;
 use crate::prepared::PreparedFigures;
-use crate::table::{mebibytes, short};
-use crate::{Figures, Record};
+use crate::serve::ServeFigures;
+use crate::table::short;
 
 /// `prepared` next to `naive` and CompGC's Table 2.
 pub(super) fn prepared(records: &[Record]) -> Option<Section> {
-    let all = from_stock(records);
-    let rows = all.iter().map(|of| {
-        let optional = |value: Option<f64>| value.map_or("–".to_owned(), short);
-        vec![
-            full_name(&of.function, &of.parameters),
-            of.link.clone(),
-            of.ands.to_string(),
-            of.online_mean_ms.to_string(),
-            optional(of.floor_ms()),
-            optional(of.paper.map(|paper| paper.online_ms)),
-            of.naive_mean_ms.to_string(),
-            optional(of.paper.map(|paper| paper.naive_ms)),
-            short(of.received_bytes as f64 / 1e3),
-            optional(of.paper.map(|paper| paper.online_mbit * 1e3 / 8.0)),
-            short(of.agreed_online_ms.median),
-            short(of.cold_ms),
-        ]
-    });
-    Section::new("prepared", "Prepared components: CompGC's Table 2")
+    let all = all(records);
+    Section::new("Prepared components: CompGC's Table 2")
         .text(
             "Components were garbled and sent before; online the evaluator sends where its leases \
              start and a bit for each of its inputs, and gets labels and links back. The floor is \
@@ -41,107 +29,45 @@ pub(super) fn prepared(records: &[Record]) -> Option<Section> {
         )
         .picture(against_round_trip(&all))
         .picture(against_rate(&all))
-        .grid(Grid {
-            caption:
-                "Evaluator's milliseconds from its first online byte to its result, mean ± 95 %, \
-                      over TLS; `tacit-bench prepared`"
-                    .to_owned(),
-            heads: heads(&[
-                "function",
-                "link",
-                "AND",
-                "online",
-                "floor",
-                "paper",
-                "naive",
-                "paper",
-                "KB in",
-                "paper",
-                "with agreement",
-                "cold",
-            ]),
-            rows: rows.collect(),
-        })
+        .grid(Grid::of(
+            "Evaluator's milliseconds from its first online byte to its result, over TLS; \
+             `tacit-bench prepared`",
+            &all,
+        ))
         .unless_empty()
 }
 
 /// Garbling for the stock, by threads.
 pub(super) fn lots(records: &[Record]) -> Option<Section> {
-    let figures = records.iter().map(|record| &record.figures);
-    let lots: Vec<&LotFigures> = figures
-        .filter_map(|figures| match figures {
-            Figures::Lot(figures) => Some(figures),
-            _ => None,
-        })
-        .collect();
-    let rows = lots.iter().map(|of| {
-        vec![
-            format!("{} × {}", of.instances, of.component),
-            of.scheme.clone(),
-            of.threads.to_string(),
-            short(of.lot_ms.median),
-            format!("{:.1}", of.lot_ms.deviation_percent()),
-            short(of.instances_per_s),
-            short(of.million_ands_per_s),
-        ]
-    });
-    Section::new("threads", "Garbling for the stock, by threads")
+    let lots = all(records);
+    Section::new("Garbling for the stock, by threads")
         .text(
             "Instances do not depend on each other, so that each core garbles its own. The limit \
              drawn is the rate of one thread times their number.",
         )
         .picture(against_threads(&lots))
-        .grid(Grid {
-            caption: "Lots garbled in memory, without sending; `tacit-bench prepared --only lot`"
-                .to_owned(),
-            heads: heads(&[
-                "lot",
-                "scheme",
-                "threads",
-                "ms",
-                "± %",
-                "instances/s",
-                "M AND/s",
-            ]),
-            rows: rows.collect(),
-        })
+        .grid(Grid::of(
+            "Lots garbled in memory, without sending; `tacit-bench prepared --only lot`",
+            &lots,
+        ))
         .unless_empty()
 }
 
 /// Instances a second against threads.
 fn against_threads(lots: &[&LotFigures]) -> Option<Picture> {
     let one = lots.iter().find(|of| of.threads == 1)?.instances_per_s;
-    let line = |name: &str, limit, height: &dyn Fn(&LotFigures) -> f64| Line {
-        name: name.to_owned(),
-        points: lots
-            .iter()
-            .map(|of| (of.threads as f64, height(of)))
-            .collect(),
-        limit,
-    };
-    let lines = vec![
-        line("measured", false, &|of| of.instances_per_s),
-        line("limit", true, &|of| one * of.threads as f64),
-    ];
-    Some(Picture {
-        name: "threads",
-        caption: "Components garbled in a second against threads.".to_owned(),
-        svg: Lines {
-            across: "threads".to_owned(),
-            up: "instances a second".to_owned(),
-            lines,
-        }
-        .svg()?,
-    })
-}
-
-fn from_stock(records: &[Record]) -> Vec<&PreparedFigures> {
-    let figures = records.iter().map(|record| &record.figures);
-    let prepared = figures.filter_map(|figures| match figures {
-        Figures::Prepared(figures) => Some(&**figures),
-        _ => None,
-    });
-    prepared.collect()
+    let threads = || lots.iter().map(|of| of.threads as f64);
+    let measured = threads().zip(lots.iter().map(|of| of.instances_per_s));
+    let limit = threads().map(|threads| (threads, one * threads));
+    Picture::of_lines(
+        "threads",
+        "Components garbled in a second against threads.".to_owned(),
+        ["threads", "instances a second"],
+        vec![
+            Line::measured("measured", measured),
+            Line::limit("limit", limit),
+        ],
+    )
 }
 
 fn link(of: &PreparedFigures) -> Option<Link> {
@@ -158,16 +84,12 @@ fn against_round_trip(all: &[&PreparedFigures]) -> Option<Picture> {
     let rate = link(picked[0])?.rate_bits_per_s() / 1_000_000;
     let lines = three_lines(&picked, round_trip_ms);
     let name = full_name(&picked[0].function, &picked[0].parameters);
-    Some(Picture {
-        name: "round-trip",
-        caption: format!("`{name}` at {rate} Mbit/s: the evaluator's time against the round trip."),
-        svg: Lines {
-            across: "round trip, ms".to_owned(),
-            up: "online, ms".to_owned(),
-            lines,
-        }
-        .svg()?,
-    })
+    Picture::of_lines(
+        "round-trip",
+        format!("`{name}` at {rate} Mbit/s: the evaluator's time against the round trip."),
+        ["round trip, ms", "online, ms"],
+        lines,
+    )
 }
 
 /// The same against the rate, for links of one delay.
@@ -176,18 +98,12 @@ fn against_rate(all: &[&PreparedFigures]) -> Option<Picture> {
     let trip = round_trip_ms(link(picked[0])?);
     let lines = three_lines(&picked, |link| link.rate_bits_per_s() as f64 / 1e6);
     let name = full_name(&picked[0].function, &picked[0].parameters);
-    Some(Picture {
-        name: "rate",
-        caption: format!(
-            "`{name}` at a round trip of {trip} ms: the evaluator's time against the rate."
-        ),
-        svg: Lines {
-            across: "rate, Mbit/s".to_owned(),
-            up: "online, ms".to_owned(),
-            lines,
-        }
-        .svg()?,
-    })
+    Picture::of_lines(
+        "rate",
+        format!("`{name}` at a round trip of {trip} ms: the evaluator's time against the rate."),
+        ["rate, Mbit/s", "online, ms"],
+        lines,
+    )
 }
 
 /// The records of one function on the most links that are alike: the largest such function.
@@ -211,77 +127,32 @@ fn most_links<'a>(
     best
 }
 
-fn three_lines(picked: &[&PreparedFigures], across: impl Fn(Link) -> f64) -> Vec<Line> {
-    type Height = fn(&PreparedFigures) -> Option<f64>;
-    let lines: [(&str, bool, Height); 3] = [
-        ("naive", false, |of| Some(of.naive_ms.median)),
-        ("prepared", false, |of| Some(of.online_ms.median)),
-        ("floor", true, PreparedFigures::floor_ms),
-    ];
-    let line = |(name, limit, height): (&str, bool, Height)| {
-        let point = |of: &&PreparedFigures| Some((across(link(of)?), height(of)?));
-        let mut points: Vec<(f64, f64)> = picked.iter().filter_map(point).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let name = name.to_owned();
-        Line {
-            name,
-            points,
-            limit,
-        }
+fn three_lines(picked: &[&PreparedFigures], across: fn(Link) -> f64) -> Vec<Line> {
+    let points = |height: fn(&PreparedFigures) -> Option<f64>| {
+        let point = move |of: &&PreparedFigures| Some((across(link(of)?), height(of)?));
+        picked.iter().filter_map(point)
     };
-    lines.into_iter().map(line).collect()
+    vec![
+        Line::measured("naive", points(|of| Some(of.naive_ms.median))),
+        Line::measured("prepared", points(|of| Some(of.online_ms.median))),
+        Line::limit("floor", points(PreparedFigures::floor_ms)),
+    ]
 }
 
 /// The field's usual workloads under `direct`.
 pub(super) fn workloads(records: &[Record]) -> Option<Section> {
-    let figures = records.iter().map(|record| &record.figures);
-    let all: Vec<&DirectFigures> = figures
-        .filter_map(|figures| match figures {
-            Figures::Direct(figures) => Some(figures),
-            _ => None,
-        })
-        .collect();
-    let rows = all.iter().map(|of| {
-        vec![
-            full_name(&of.function, &of.parameters),
-            of.scheme.clone(),
-            of.link.clone(),
-            of.ands.to_string(),
-            short(of.run_ms.median),
-            format!("{:.1}", of.run_ms.deviation_percent()),
-            short(of.million_ands_per_s),
-            short(of.run_traffic.bytes() as f64 / 1e6),
-            of.run_traffic.rounds.to_string(),
-            mebibytes(of.memory.garbler_bytes),
-            mebibytes(of.memory.evaluator_bytes),
-        ]
-    });
-    Section::new("direct", "Garbled and sent on the spot")
+    let direct = all(records);
+    Section::new("Garbled and sent on the spot")
         .text(
             "`direct` garbles, sends and evaluates at once, in memory that does not grow with the \
              circuit's length. Its time is the link's as soon as tables take longer to send than \
              to make.",
         )
-        .picture(against_size(&all, &from_stock(records)))
-        .grid(Grid {
-            caption: "Functions under `direct`, one thread a party, in the clear; `tacit-bench \
-                direct`"
-                .to_owned(),
-            heads: heads(&[
-                "function",
-                "scheme",
-                "link",
-                "AND",
-                "run ms",
-                "± %",
-                "M AND/s",
-                "MB",
-                "rounds",
-                "MiB garbler",
-                "MiB evaluator",
-            ]),
-            rows: rows.collect(),
-        })
+        .picture(against_size(&direct, &all(records)))
+        .grid(Grid::of(
+            "Functions under `direct`, one thread a party, in the clear; `tacit-bench direct`",
+            &direct,
+        ))
         .unless_empty()
 }
 
@@ -296,27 +167,126 @@ fn against_size(direct: &[&DirectFigures], prepared: &[&PreparedFigures]) -> Opt
         .iter()
         .filter(|of| of.link == "loopback")
         .map(|of| (of.ands as f64, of.online_ms.median));
-    let line = |name: &str, points: Vec<(f64, f64)>| {
-        let mut points = points;
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Line {
-            name: name.to_owned(),
-            points,
-            limit: false,
-        }
+    Picture::of_lines(
+        "size",
+        "Online time on loopback against AND gates, a point a function.".to_owned(),
+        ["AND gates", "online, ms"],
+        vec![
+            Line::measured("direct", direct),
+            Line::measured("prepared", prepared),
+        ],
+    )
+}
+
+/// Functions against a malicious party, from nothing.
+pub(super) fn authenticated(records: &[Record]) -> Option<Section> {
+    Section::new("Against a malicious party, from nothing")
+        .text(
+            "`authenticated` runs any function once with nothing prepared: a run makes its own \
+             triples, and memory does not grow with the circuit's length. Base OTs are made once a \
+             session.",
+        )
+        .grid(Grid::of(
+            "Functions under `authenticated`, one thread a party, in the clear; `tacit-bench \
+             authenticated`",
+            &all::<AuthenticatedFigures>(records),
+        ))
+        .unless_empty()
+}
+
+/// Every batch that was measured.
+pub(super) fn batches(records: &[Record]) -> Option<Section> {
+    let all = all(records);
+    Section::new("Malicious batches: Lindell and Riva's figures")
+        .text(
+            "Many executions are garbled, checked and kept together; each then takes four messages \
+             whose size does not depend on the circuit. The paper's figures are of 1024 executions \
+             at s = 40 on 9 threads at 2.9 GHz; here both parties share one machine, on this many \
+             threads each. The larger the batch, the fewer circuits an execution takes: B are \
+             evaluated, and M garbled in all.",
+        )
+        .picture(against_executions(&all))
+        .grid(Grid::of(
+            "Milliseconds an execution, s = 40, over TLS: offline on loopback, online at the \
+             evaluator; `tacit-bench batch`",
+            &all,
+        ))
+        .unless_empty()
+}
+
+/// Time against N on loopback, a pair of lines a function, on the most threads that were taken.
+fn against_executions(all: &[&BatchFigures]) -> Option<Picture> {
+    let near: Vec<_> = all.iter().filter(|of| of.link == "loopback").collect();
+    let threads = near.iter().map(|of| of.threads).max()?;
+    let mut names: Vec<&str> = near.iter().map(|of| of.function.as_str()).collect();
+    names.dedup();
+    let line = |name: &str, stage: &str, height: fn(&BatchFigures) -> f64| {
+        let same = near.iter();
+        let same = same.filter(|of| of.function == name && of.threads == threads);
+        let points = same.map(|of| (of.executions as f64, height(of)));
+        Line::measured(&format!("{name} {stage}"), points)
     };
-    let lines = vec![
-        line("direct", direct.collect()),
-        line("prepared", prepared.collect()),
-    ];
-    Some(Picture {
-        name: "size",
-        caption: "Online time on loopback against AND gates, a point a function.".to_owned(),
-        svg: Lines {
-            across: "AND gates".to_owned(),
-            up: "online, ms".to_owned(),
-            lines,
-        }
-        .svg()?,
-    })
+    let lines = names.iter().flat_map(|name| {
+        [
+            line(name, "offline", |of| of.offline_ms),
+            line(name, "online", |of| of.online_ms.median),
+        ]
+    });
+    // A line has two points at least.
+    let lines = lines.filter(|line| line.points.len() > 1).collect();
+    let caption = format!(
+        "Milliseconds an execution against the executions of a batch, on loopback, {threads} \
+         threads a party."
+    );
+    let axes = ["executions prepared together", "ms an execution"];
+    Picture::of_lines("batches", caption, axes, lines)
+}
+
+/// Every cut that was run, in the order of its records.
+pub(super) fn plans(records: &[Record]) -> Option<Section> {
+    Section::new("Plans beside runs")
+        .text(
+            "`tacit plan` predicts what each cut of a function takes online over a link and \
+             chooses one. Here the cuts were run as well. The error is how much more was predicted \
+             than the median; behind is how much slower the median was than that of the fastest \
+             cut.",
+        )
+        .grid(Grid::of(
+            "Evaluator's milliseconds online, under half-gates; * is the plan's choice; \
+             `tacit-bench plan`",
+            &all::<PlanFigures>(records),
+        ))
+        .unless_empty()
+}
+
+/// Every service that was loaded, by its offers and all of them together.
+pub(super) fn services(records: &[Record]) -> Option<Section> {
+    let rows = all::<ServeFigures>(records).into_iter().flat_map(|of| {
+        of.latency.iter().map(|(offer, latency)| {
+            vec![
+                offer.clone(),
+                of.peers.to_string(),
+                latency.runs.to_string(),
+                short(latency.runs as f64 / of.seconds),
+                short(latency.p50_ms),
+                short(latency.p99_ms),
+                of.wrong_results.to_string(),
+                of.failed.to_string(),
+                of.refused.to_string(),
+            ]
+        })
+    });
+    Section::new("A service under load")
+        .text(
+            "`tacit serve` with many peers on one machine, of which one is hostile all the time: \
+             times of a run at its peer, in an open session; runs with a wrong result, runs and \
+             sessions of honest peers that failed, and what was refused to the hostile one.",
+        )
+        .grid(Grid {
+            caption: "Milliseconds at the peers, over TLS on loopback; `tacit-bench serve`"
+                .to_owned(),
+            heads: heads("runs of | peers | runs | runs/s | p50 | p99 | wrong | failed | refused"),
+            rows: rows.collect(),
+        })
+        .unless_empty()
 }

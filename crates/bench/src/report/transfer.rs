@@ -1,26 +1,17 @@
 //! Oblivious transfer in the report.
 
+use super::all;
 use super::chart::{Bar, Bars};
 use super::page::{Grid, Picture, Section, heads};
+use crate::Record;
 use crate::base_ot::BaseOtFigures;
 use crate::ot::OtFigures;
 use crate::table::short;
-use crate::{Figures, Record};
 
 /// Base OTs, extensions and forms.
 pub(super) fn section(records: &[Record]) -> Option<Section> {
-    let figures = || records.iter().map(|record| &record.figures);
-    let extended: Vec<&OtFigures> = figures()
-        .filter_map(|figures| match figures {
-            Figures::Ot(figures) => Some(&**figures),
-            _ => None,
-        })
-        .collect();
-    let base = figures().filter_map(|figures| match figures {
-        Figures::BaseOt(figures) => Some(figures),
-        _ => None,
-    });
-    Section::new("transfer", "Oblivious transfer")
+    let extended = all::<OtFigures>(records);
+    Section::new("Oblivious transfer")
         .text(
             "An evaluator's input bit costs a correlated OT. SoftSpoken trades bytes for work by \
              its k; the silent extension sends 0.41 bits and works more. Where bytes are \
@@ -29,59 +20,15 @@ pub(super) fn section(records: &[Record]) -> Option<Section> {
              only if told.",
         )
         .picture(picture(&extended))
-        .grid(Grid {
-            caption: "Correlated OTs, one thread a party; the form's rate includes making; \
-                      `tacit-bench ot`"
-                .to_owned(),
-            heads: heads(&[
-                "extension",
-                "security",
-                "form",
-                "link",
-                "made, M/s",
-                "± %",
-                "bits an OT",
-                "in form, M/s",
-                "bits",
-                "setup ms",
-            ]),
-            rows: extended.iter().map(|of| row(of)).collect(),
-        })
-        .grid(Grid {
-            caption: "128 base OTs, from the start until both parties have them".to_owned(),
-            heads: heads(&[
-                "rests on", "threads", "link", "ms", "± %", "bytes", "rounds",
-            ]),
-            rows: base.map(base_row).collect(),
-        })
+        .grid(Grid::of(
+            "Correlated OTs, one thread a party; the form's rate includes making; `tacit-bench ot`",
+            &extended,
+        ))
+        .grid(Grid::of(
+            "128 base OTs, from the start until both parties have them",
+            &all::<BaseOtFigures>(records),
+        ))
         .unless_empty()
-}
-
-fn row(of: &OtFigures) -> Vec<String> {
-    vec![
-        of.extension.clone(),
-        of.security.clone(),
-        of.form.name().to_owned(),
-        of.link.clone(),
-        short(of.made_million_per_s),
-        format!("{:.1}", of.making_ms.deviation_percent()),
-        short(of.made_bits_per_ot),
-        short(of.used_million_per_s),
-        short(of.used_bits_per_ot),
-        short(of.setup_ms.median),
-    ]
-}
-
-fn base_row(of: &BaseOtFigures) -> Vec<String> {
-    vec![
-        of.kind.clone(),
-        of.threads.to_string(),
-        of.link.clone(),
-        short(of.elapsed_ms.median),
-        format!("{:.1}", of.elapsed_ms.deviation_percent()),
-        of.traffic.bytes().to_string(),
-        of.traffic.rounds.to_string(),
-    ]
 }
 
 fn picture(extended: &[&OtFigures]) -> Option<Picture> {
@@ -114,7 +61,7 @@ fn picture(extended: &[&OtFigures]) -> Option<Picture> {
                 .to_owned(),
         svg: Bars {
             quantity: "million OTs a second".to_owned(),
-            series: heads(&["semi-honest", "malicious"]),
+            series: heads("semi-honest | malicious"),
             limit: None,
             groups,
         }

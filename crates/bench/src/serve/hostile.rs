@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tacit::{Identity, Job, Preparation, Role, Session, Settings};
 
-use super::load::{Dice, Field};
+use super::load::{Dice, Field, PATIENCE};
 use super::scene::{STOCKED, values};
 
 /// The pause between two attempts: a flood of some fifty a second.
@@ -78,26 +78,15 @@ fn session(field: &Field, identity: &Identity) -> Option<Session> {
 
 /// The function of others.
 fn another_function(field: &Field, identity: &Identity, _: &mut Vec<TcpStream>) {
-    run(field, identity, 1);
+    run(field, identity, 1, PATIENCE);
 }
 
 /// Its own function, left as soon as it has started.
 fn left_run(field: &Field, identity: &Identity, _: &mut Vec<TcpStream>) {
-    let Some(mut session) = session(field, identity) else {
-        return;
-    };
-    let function = &field.functions[0];
-    let Ok(inputs) = values(function, Role::Evaluator, |_| true) else {
-        return;
-    };
-    let job = Job::new(function, Role::Evaluator).time_limit(Duration::from_micros(500));
-    let job = inputs
-        .into_iter()
-        .fold(job, |job, (name, value)| job.input(&name, value));
-    let _ = job.run(&mut session);
+    run(field, identity, 0, Duration::from_micros(500));
 }
 
-fn run(field: &Field, identity: &Identity, offer: usize) {
+fn run(field: &Field, identity: &Identity, offer: usize, limit: Duration) {
     let Some(mut session) = session(field, identity) else {
         return;
     };
@@ -105,11 +94,10 @@ fn run(field: &Field, identity: &Identity, offer: usize) {
     let Ok(inputs) = values(function, Role::Evaluator, |_| true) else {
         return;
     };
+    let job = Job::new(function, Role::Evaluator).time_limit(limit);
     let job = inputs
         .into_iter()
-        .fold(Job::new(function, Role::Evaluator), |job, (name, value)| {
-            job.input(&name, value)
-        });
+        .fold(job, |job, (name, value)| job.input(&name, value));
     let _ = job.run(&mut session);
 }
 

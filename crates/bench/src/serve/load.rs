@@ -29,7 +29,7 @@ const BEAT: Duration = Duration::from_millis(100);
 /// How long an honest peer waits after a failure.
 const AFTER_FAILURE: Duration = Duration::from_millis(200);
 /// For each wait of a peer.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// A peer's own stocks: the tables of some runs of AES.
 const STOCK_BYTES: u64 = 64 << 20;
 

@@ -117,10 +117,9 @@ fn records_make_a_page() {
     let words = [&words[..], &["--only", "half-gates/two-call"]].concat();
     let records = bench(folder.path(), &words);
     write("records.jsonl", records.succeeded());
-    let page = ["--html", "page.html", "--markdown", "page.md"];
-    let words = [&["report", "records.jsonl"][..], &page].concat();
+    let words = ["report", "records.jsonl", "--markdown", "page.md"];
     bench(folder.path(), &words).succeeded();
-    assert!(read("page.html").contains("half-gates/two-call"));
+    assert!(read("page.md").contains("half-gates/two-call"));
     assert!(read("page.md").contains("](page/assumptions.svg)"));
     assert!(read("page/assumptions.svg").starts_with("<svg"));
 
@@ -129,12 +128,12 @@ fn records_make_a_page() {
         &records.stdout.replacen("\"version\"", "\"vision\"", 1),
     );
     let refused = |words: &[&str]| bench(folder.path(), &[&["report"], words].concat());
-    let damaged = refused(&["damaged.jsonl", "--html", "page.html"]);
+    let damaged = refused(&["damaged.jsonl", "--markdown", "page.md"]);
     damaged.failed(3, &["damaged.jsonl, line 1 ", "tacit-bench --json"]);
-    refused(&["absent.jsonl", "--html", "page.html"]).failed(3, &["cannot read absent.jsonl"]);
-    refused(&["records.jsonl", "--html", "absent/page.html"])
-        .failed(3, &["cannot write absent/page.html"]);
-    refused(&["records.jsonl"]).failed(2, &["--html"]);
+    refused(&["absent.jsonl", "--markdown", "page.md"]).failed(3, &["cannot read absent.jsonl"]);
+    refused(&["records.jsonl", "--markdown", "records.jsonl/page.md"])
+        .failed(3, &["cannot write records.jsonl/page"]);
+    refused(&["records.jsonl"]).failed(2, &["--markdown"]);
 }
 
 #[test]
