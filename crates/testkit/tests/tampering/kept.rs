@@ -4,25 +4,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Mutex;
-use std::thread;
-use std::time::Duration;
 
-use tacit::{
-    Error, Fingerprint, Function, FunctionFamily, Job, Outcome, Role, Session, Side, Stocks,
-};
-use tacit_net::{Channel, Transport, memory};
+use crate::judge_each;
+use crate::liar::{Lie, MOST, ROLES, ended, faults, put, session, stocks};
+use tacit::{Error, Function, FunctionFamily, Job, Outcome, Role};
+use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, Trace, channel, noting};
-use tacit_testkit::tamper::{Fault, Rewrite, Tampering, TamperingSink};
+use tacit_testkit::sessions::{Folders, Trace};
+use tacit_testkit::tamper::Fault;
 
-/// No wait lasts longer: the faults that end in a timeout wait for this long.
-const TIMEOUT: Duration = Duration::from_millis(2500);
 /// Of this many faults of a message the short part of the test takes one.
 const SAMPLED: usize = 5;
-/// Cases at once: most of them wait for a timeout or for a disk.
-const THREADS: usize = 24;
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
 /// Begins the chain with 5.
 fn begin() -> Function {
@@ -62,16 +54,7 @@ fn function(text: &str) -> Function {
     family.instantiate(&BTreeMap::new()).expect("no parameters")
 }
 
-/// What the liar does to its messages.
-#[derive(Clone)]
-enum Lie {
-    Nothing,
-    Fault(Tampering),
-    /// The payload of the first message of a kind becomes another.
-    Payload(Kind, &'static str, fn(&[u8]) -> Vec<u8>),
-}
-
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Case {
     liar: Role,
     lie: Lie,
@@ -79,36 +62,19 @@ struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} lies: ", self.liar.name())?;
-        match &self.lie {
-            Lie::Nothing => f.write_str("in nothing"),
-            Lie::Fault(tampering) => write!(f, "{tampering:?}"),
-            Lie::Payload(kind, what, _) => write!(f, "{kind}: {what}"),
-        }
+        write!(f, "{} lies: {}", self.liar.name(), self.lie)
     }
-}
-
-fn place(role: Role) -> usize {
-    usize::from(role == Role::Evaluator)
-}
-
-fn fingerprint(role: Role) -> Fingerprint {
-    Fingerprint([1 + place(role) as u8; 32])
 }
 
 /// One party's run of `function` in the chain.
 fn party(
     function: &Function,
-    channel: Channel,
+    transport: Transport,
     folders: &Folders,
     (role, step): (Role, u8),
 ) -> Result<Outcome, Error> {
-    let side = match role {
-        Role::Garbler => Side::Connecting,
-        Role::Evaluator => Side::Listening,
-    };
-    let stocks = Stocks::open(folders.path(place(role)), 1 << 24)?;
-    let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
+    let stocks = stocks(folders, role)?;
+    let mut session = session(transport, role)?;
     let job = Job::new(function, role).prepared(&stocks).chain("total");
     let is_mine = function.inputs().iter().any(|input| input.owner == role);
     match is_mine {
@@ -118,24 +84,6 @@ fn party(
 }
 
 impl Case {
-    fn sink(&self, transport: Transport, trace: &Trace) -> Transport {
-        let rewrite: Rewrite = match self.lie.clone() {
-            Lie::Fault(tampering) => {
-                return transport.map_sink(|inner| Box::new(TamperingSink::new(inner, tampering)));
-            }
-            Lie::Nothing => noting(trace),
-            Lie::Payload(wanted, _, lie) => {
-                let mut told = false;
-                Box::new(move |_, kind, payload| {
-                    let now = kind == wanted.byte() && !told;
-                    told |= now;
-                    now.then(|| lie(payload))
-                })
-            }
-        };
-        transport.map_sink(|inner| Box::new(TamperingSink::rewriting(inner, rewrite)))
-    }
-
     /// The honest party's outcome, and what the liar would have sent.
     fn run(
         &self,
@@ -143,77 +91,47 @@ impl Case {
         folders: &Folders,
         step: u8,
     ) -> (Result<Outcome, Error>, Trace) {
-        let (honest, liar) = memory::raw_pair(memory::PIPE_BYTES);
-        let trace = Trace::default();
-        let liar = self.sink(liar.into_transport(), &trace);
-        let channels = (
-            channel(honest.into_transport(), fingerprint(self.liar), TIMEOUT),
-            channel(liar, fingerprint(self.liar.other()), TIMEOUT),
-        );
-        let honest = thread::scope(|scope| {
-            scope.spawn(|| party(function, channels.1, folders, (self.liar, step)));
-            party(function, channels.0, folders, (self.liar.other(), step))
-        });
-        (honest, trace)
+        let party = |transport, role| party(function, transport, folders, (role, step));
+        self.lie.run(self.liar, party)
     }
 
-    /// Whether the liar said what is not so in a message of the right form: what both have on disk
-    /// may then differ, or mean nothing.
+    /// Whether what both have on disk may differ, or mean nothing.
     fn lied_about_values(&self) -> bool {
-        match &self.lie {
-            Lie::Nothing => false,
-            Lie::Payload(..) => true,
-            Lie::Fault(Tampering { fault, .. }) => matches!(
-                fault,
-                Fault::FlipFirst
-                    | Fault::FlipMiddle
-                    | Fault::FlipLast
-                    | Fault::Ones
-                    | Fault::Zeros
-                    | Fault::Repeat
-                    | Fault::Reorder
-            ),
-        }
+        self.lie.is_of_values() || self.lie.fault() == Some(Fault::Repeat)
     }
 
-    /// Why this case is not as it should be, if so.
-    fn judge(&self, template: &Folders) -> Option<String> {
+    /// Why this case is not as it should be, if so, and how it ended.
+    fn judge(&self, template: &Folders) -> (Option<String>, String) {
         let (function, folders) = (add(), template.copy());
         let shown = |outcome: &Outcome| outcome.outputs["shown"].to_text();
         let (result, _) = self.run(&function, &folders, 7);
         if let Ok(outcome) = &result
             && shown(outcome) != "12"
         {
-            return Some(format!("{self}: result {}", shown(outcome)));
+            return (
+                Some(format!("{self}: result {}", shown(outcome))),
+                "wrong result".to_owned(),
+            );
         }
         // Afterwards both are honest, over another connection.
         let later = Case {
             lie: Lie::Nothing,
-            ..self.clone()
+            ..*self
         };
         let (again, _) = later.run(&function, &folders, 1);
         let due = match result.is_ok() {
             true => &["13"][..],
             false => &["6", "13"],
         };
-        match &again {
+        let wrong = match &again {
             Ok(outcome) if due.contains(&&*shown(outcome)) => None,
             Err(_) if self.lied_about_values() => None,
             Ok(outcome) => Some(format!("{self}: afterwards {}", shown(outcome))),
             Err(error) => Some(format!("{self}: afterwards: {error}")),
-        }
+        };
+        (wrong, format!("{}, then {}", ended(&result), ended(&again)))
     }
 }
-
-fn put(payload: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
-    let mut payload = payload.to_vec();
-    if let Some(place) = payload.get_mut(at..at + bytes.len()) {
-        place.copy_from_slice(bytes);
-    }
-    payload
-}
-
-const MOST: &[u8] = &u64::MAX.to_le_bytes();
 
 /// Where the fields of marks and of a state lie: see `tacit_stock::ChainMarks` and
 /// `tacit_protocol::saved::SavedState`.
@@ -270,14 +188,8 @@ fn cases(template: &Folders, every: usize) -> Vec<Case> {
         let (result, trace) = case(Lie::Nothing).run(&add(), &template.copy(), 7);
         let outcome = result.expect("an honest run");
         assert_eq!(outcome.outputs["shown"].to_text(), "12");
+        cases.extend(faults(&trace, every).into_iter().map(case));
         let trace = trace.lock().expect("no panic");
-        for (message, (_, length)) in trace.iter().enumerate() {
-            let faults = Fault::ALL.iter().copied();
-            let faults = faults.filter(|fault| fault.in_sample(message, every));
-            for fault in faults.filter(|fault| fault.changes(*length)) {
-                cases.push(case(Lie::Fault(Tampering { message, fault })));
-            }
-        }
         for &(kind, what, lie) in LIES {
             assert!(trace.iter().any(|sent| sent.0 == kind.byte()), "{kind}");
             cases.push(case(Lie::Payload(kind, what, lie)));
@@ -294,30 +206,7 @@ fn judge_all(every: usize, least: usize) {
     };
     let (begun, _) = honest.run(&begin(), &template, 0);
     begun.expect("a chain");
-    let cases = cases(&template, every);
-    let total = cases.len();
-    assert!(total >= least, "only {total} cases");
-    let (queue, wrong) = (Mutex::new(cases), Mutex::new(Vec::new()));
-    let pop = || queue.lock().ok()?.pop();
-    thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                while let Some(case) = pop() {
-                    wrong
-                        .lock()
-                        .expect("no panic")
-                        .extend(case.judge(&template));
-                }
-            });
-        }
-    });
-    let wrong = wrong.into_inner().expect("no panic");
-    let count = wrong.len();
-    assert!(
-        wrong.is_empty(),
-        "{count} of {total}:\n{}",
-        wrong.join("\n")
-    );
+    judge_each(cases(&template, every), least, |case| case.judge(&template));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod direct;
 mod kept;
+mod liar;
 mod malicious;
 mod outsourced;
 mod prepared;

@@ -6,21 +6,15 @@
 //! leases) meet their faults in the tests of those.
 
 use std::fmt;
-use std::thread;
-use std::time::Duration;
 
 use crate::judge_each;
-use tacit::{
-    BatchPreparation, Category, Error, Fingerprint, Function, Job, NetError, Outcome, Role,
-    Session, Side, Stocks, library,
-};
-use tacit_net::{Channel, Transport, memory};
+use crate::liar::{Lie, ROLES, allows, ended, is_right, millionaires, session, shown, stocks};
+use tacit::{BatchPreparation, Error, Function, Job, Outcome, Role};
+use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, Trace, channel, noting};
-use tacit_testkit::tamper::{Fault, Tampering, TamperingSink};
+use tacit_testkit::sessions::{Folders, Trace};
+use tacit_testkit::tamper::{Fault, Tampering};
 
-/// No wait lasts longer: the faults that end in a timeout wait for this long.
-const TIMEOUT: Duration = Duration::from_millis(2500);
 /// Low, so that a batch is a few circuits.
 const SECURITY_BITS: u8 = 2;
 /// More than whatever a lying evaluator's input becomes but for one value in 256.
@@ -77,50 +71,26 @@ struct Case {
     protocol: Protocol,
     liar: Role,
     kind: u8,
-    tampering: Option<Tampering>,
+    lie: Lie,
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (liar, kind) = (self.liar.name(), self.kind);
-        write!(f, "{liar} lies, message kind {kind}, {:?}", self.tampering)
+        write!(f, "{liar} lies, message kind {kind}, {}", self.lie)
     }
-}
-
-fn place(role: Role) -> usize {
-    match role {
-        Role::Garbler => 0,
-        Role::Evaluator => 1,
-    }
-}
-
-fn fingerprint(role: Role) -> Fingerprint {
-    Fingerprint([1 + place(role) as u8; 32])
 }
 
 impl Case {
-    fn sink(&self, transport: Transport, trace: &Trace) -> Transport {
-        transport.map_sink(|inner| {
-            Box::new(match self.tampering {
-                Some(tampering) => TamperingSink::new(inner, tampering),
-                None => TamperingSink::rewriting(inner, noting(trace)),
-            })
-        })
-    }
-
     fn party(
         &self,
         function: &Function,
-        channel: Channel,
+        transport: Transport,
         folders: &Folders,
         role: Role,
     ) -> Result<Outcome, Error> {
-        let side = match role {
-            Role::Garbler => Side::Connecting,
-            Role::Evaluator => Side::Listening,
-        };
-        let stocks = Stocks::open(folders.path(place(role)), 1 << 24)?;
-        let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
+        let stocks = stocks(folders, role)?;
+        let mut session = session(transport, role)?;
         let job = Job::new(function, role);
         let job = match self.protocol {
             Protocol::Authenticated => job.authenticated(),
@@ -140,62 +110,21 @@ impl Case {
 
     /// The honest party's outcome, and what the liar would have sent.
     fn run(&self, function: &Function, folders: &Folders) -> (Result<Outcome, Error>, Trace) {
-        let (honest, liar) = memory::raw_pair(memory::PIPE_BYTES);
-        let trace = Trace::default();
-        let liar = self.sink(liar.into_transport(), &trace);
-        let channels = (
-            channel(honest.into_transport(), fingerprint(self.liar), TIMEOUT),
-            channel(liar, fingerprint(self.liar.other()), TIMEOUT),
-        );
-        let honest = thread::scope(|scope| {
-            let liar = scope.spawn(|| self.party(function, channels.1, folders, self.liar));
-            let honest = self.party(function, channels.0, folders, self.liar.other());
-            // How it ends for the liar is its own affair, but not even it panics.
-            let _ = liar.join().expect("no panic");
-            honest
-        });
-        (honest, trace)
-    }
-
-    /// Whether an honest party may end like this.
-    fn allows(&self, result: &Result<Outcome, Error>) -> bool {
-        let Some(Tampering { fault, .. }) = self.tampering else {
-            return is_right(result);
-        };
-        let error = match result {
-            Ok(_) => return is_right(result) && !fault.breaks_the_format(),
-            Err(error) => error,
-        };
-        let timeout = matches!(error, Error::Network(NetError::Timeout { .. }));
-        // Between two runs a connection that closes is a session's end.
-        let closed = matches!(
-            error,
-            Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. }
-        );
-        let blamed = matches!(error.category(), Category::Peer | Category::Incompatible)
-            || matches!(error, Error::PeerAborted(_));
-        match fault {
-            Fault::CloseBefore | Fault::CloseWithin => closed || blamed,
-            Fault::Silence
-            | Fault::Drop
-            | Fault::Reorder
-            | Fault::InflateByOne
-            | Fault::Garbage => timeout || blamed || closed,
-            Fault::Trickle => false,
-            _ => blamed,
-        }
+        let party = |transport, role| self.party(function, transport, folders, role);
+        self.lie.run(self.liar, party)
     }
 
     /// Why this case is not as it should be, if so, and how it ended.
     fn judge(&self, function: &Function) -> (Option<String>, String) {
         let folders = Folders::empty();
         let (result, _) = self.run(function, &folders);
-        let mut wrong = (!self.allows(&result)).then(|| format!("{self}: {}", shown(&result)));
-        let broken = self.tampering.map(|tampering| tampering.fault);
-        if broken == Some(Fault::CloseBefore) {
+        let fault = self.lie.fault();
+        let allowed = fault.is_some_and(|fault| allows(fault, &result));
+        let mut wrong = (!allowed).then(|| format!("{self}: {}", shown(&result)));
+        if fault == Some(Fault::CloseBefore) {
             // Afterwards both are honest, over another connection.
             let later = Case {
-                tampering: None,
+                lie: Lie::Nothing,
                 ..*self
             };
             let (again, _) = later.run(function, &folders);
@@ -203,23 +132,7 @@ impl Case {
                 wrong = Some(format!("{self}: afterwards: {}", shown(&again)));
             }
         }
-        let ended = match &result {
-            Ok(_) => "right result".to_owned(),
-            Err(error) => format!("{:?}", error.category()),
-        };
-        (wrong, ended)
-    }
-}
-
-fn is_right(result: &Result<Outcome, Error>) -> bool {
-    let outcome = result.as_ref();
-    outcome.is_ok_and(|outcome| outcome.outputs["a_is_richer"].to_text() == "1")
-}
-
-fn shown(result: &Result<Outcome, Error>) -> String {
-    match result {
-        Ok(outcome) => format!("result {}", outcome.outputs["a_is_richer"].to_text()),
-        Err(error) => format!("{:?}: {error}", error.category()),
+        (wrong, ended(&result))
     }
 }
 
@@ -227,12 +140,12 @@ fn shown(result: &Result<Outcome, Error>) -> String {
 fn all_cases(protocol: Protocol, kinds: &[Kind], function: &Function) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut seen = Vec::new();
-    for liar in [Role::Garbler, Role::Evaluator] {
+    for liar in ROLES {
         let honest = Case {
             protocol,
             liar,
             kind: 0,
-            tampering: None,
+            lie: Lie::Nothing,
         };
         let (result, trace) = honest.run(function, &Folders::empty());
         assert!(is_right(&result), "{}", shown(&result));
@@ -252,7 +165,7 @@ fn all_cases(protocol: Protocol, kinds: &[Kind], function: &Function) -> Vec<Cas
                 protocol,
                 liar,
                 kind: *kind,
-                tampering: Some(Tampering {
+                lie: Lie::Fault(Tampering {
                     message,
                     fault: *fault,
                 }),
@@ -276,8 +189,7 @@ fn every_message_of_authenticated_under_every_fault() {
 }
 
 fn every_message(protocol: Protocol, kinds: &[Kind]) {
-    let function = library::function("millionaires", &[("bits".to_owned(), 8)].into())
-        .expect("a function of the library");
+    let function = millionaires(8);
     let cases = all_cases(protocol, kinds, &function);
     judge_each(cases, 250, |case| case.judge(&function));
 }

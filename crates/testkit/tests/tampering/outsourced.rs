@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::judge_each;
+use crate::liar::shown;
 use tacit::{
     Category, Error, Function, NetError, Outcome, OutsourcedJob, OutsourcedParameters,
     OutsourcedRole, Stocks,
@@ -235,17 +236,6 @@ fn waits(fault: Fault) -> bool {
         fault,
         Fault::Silence | Fault::Drop | Fault::Reorder | Fault::InflateByOne | Fault::Garbage
     )
-}
-
-fn shown(result: &Result<Outcome, Error>) -> String {
-    match result {
-        Ok(outcome) => {
-            let outputs = outcome.outputs.iter();
-            let outputs = outputs.map(|(name, value)| format!("{name} {}", value.to_text()));
-            format!("result {}", outputs.collect::<Vec<_>>().join(", "))
-        }
-        Err(error) => format!("{:?}: {error}", error.category()),
-    }
 }
 
 /// An honest run of `plan` in `folders`, and what was sent.

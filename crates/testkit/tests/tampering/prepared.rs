@@ -4,22 +4,19 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::thread;
-use std::time::Duration;
 
 use crate::judge_each;
-use tacit::garble::{LADDER, SchemeId};
-use tacit::{
-    Category, Error, Fingerprint, Function, Job, NetError, Outcome, Preparation, Role, Session,
-    Side, Stocks, library,
+use crate::liar::{
+    Lie, MOST, ROLES, allows, ended, faults, is_blamed, is_right, millionaires, put, session,
+    shown, stocks,
 };
-use tacit_net::{Channel, Transport, memory};
+use tacit::garble::{LADDER, SchemeId};
+use tacit::{Category, Error, Function, Job, NetError, Outcome, Preparation, Role, Stocks};
+use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, Trace, channel, noting};
-use tacit_testkit::tamper::{Fault, Rewrite, Tampering, TamperingSink};
+use tacit_testkit::sessions::{Folders, Trace};
+use tacit_testkit::tamper::Fault;
 
-/// No wait lasts longer: the faults that end in a timeout wait for this long.
-const TIMEOUT: Duration = Duration::from_millis(2500);
 /// More than whatever a lying evaluator's input becomes.
 const GARBLER_INPUT: u32 = u32::MAX;
 const EVALUATOR_INPUT: u32 = 40;
@@ -35,16 +32,7 @@ enum Plan {
     Use,
 }
 
-/// What the liar does to its messages.
-#[derive(Clone)]
-enum Lie {
-    Nothing,
-    Fault(Tampering),
-    /// The payload of the first message of a kind becomes another.
-    Payload(Kind, &'static str, fn(&[u8]) -> Vec<u8>),
-}
-
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Case {
     plan: Plan,
     scheme: SchemeId,
@@ -54,51 +42,12 @@ struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:?}, {}, {} lies: ",
-            self.plan,
-            self.scheme,
-            self.liar.name()
-        )?;
-        match &self.lie {
-            Lie::Nothing => f.write_str("in nothing"),
-            Lie::Fault(tampering) => write!(f, "{tampering:?}"),
-            Lie::Payload(kind, what, _) => write!(f, "{kind}: {what}"),
-        }
+        let (plan, scheme, liar) = (self.plan, self.scheme, self.liar.name());
+        write!(f, "{plan:?}, {scheme}, {liar} lies: {}", self.lie)
     }
-}
-
-fn place(role: Role) -> usize {
-    match role {
-        Role::Garbler => 0,
-        Role::Evaluator => 1,
-    }
-}
-
-fn fingerprint(role: Role) -> Fingerprint {
-    Fingerprint([1 + place(role) as u8; 32])
 }
 
 impl Case {
-    fn sink(&self, transport: Transport, trace: &Trace) -> Transport {
-        let rewrite: Rewrite = match self.lie.clone() {
-            Lie::Fault(tampering) => {
-                return transport.map_sink(|inner| Box::new(TamperingSink::new(inner, tampering)));
-            }
-            Lie::Nothing => noting(trace),
-            Lie::Payload(wanted, _, lie) => {
-                let mut told = false;
-                Box::new(move |_, kind, payload| {
-                    let now = kind == wanted.byte() && !told;
-                    told |= now;
-                    now.then(|| lie(payload))
-                })
-            }
-        };
-        transport.map_sink(|inner| Box::new(TamperingSink::rewriting(inner, rewrite)))
-    }
-
     fn job<'f>(&self, function: &'f Function, stocks: &Stocks, role: Role) -> Job<'f> {
         let job = Job::new(function, role)
             .scheme(self.scheme)
@@ -112,16 +61,12 @@ impl Case {
     fn party(
         &self,
         function: &Function,
-        channel: Channel,
+        transport: Transport,
         folders: &Folders,
         role: Role,
     ) -> Result<Outcome, Error> {
-        let side = match role {
-            Role::Garbler => Side::Connecting,
-            Role::Evaluator => Side::Listening,
-        };
-        let stocks = Stocks::open(folders.path(place(role)), 1 << 24)?;
-        let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
+        let stocks = stocks(folders, role)?;
+        let mut session = session(transport, role)?;
         match self.plan {
             Plan::Prepare => {
                 let order = Preparation::new(role).scheme(self.scheme);
@@ -137,87 +82,34 @@ impl Case {
 
     /// The honest party's outcome, and what the liar would have sent.
     fn run(&self, function: &Function, folders: &Folders) -> (Result<Outcome, Error>, Trace) {
-        let (honest, liar) = memory::raw_pair(memory::PIPE_BYTES);
-        let trace = Trace::default();
-        let liar = self.sink(liar.into_transport(), &trace);
-        let channels = (
-            channel(honest.into_transport(), fingerprint(self.liar), TIMEOUT),
-            channel(liar, fingerprint(self.liar.other()), TIMEOUT),
-        );
-        let honest = thread::scope(|scope| {
-            scope.spawn(|| self.party(function, channels.1, folders, self.liar));
-            self.party(function, channels.0, folders, self.liar.other())
-        });
-        (honest, trace)
+        let party = |transport, role| self.party(function, transport, folders, role);
+        self.lie.run(self.liar, party)
     }
 
     /// Whether an honest party may end like this.
     fn allows(&self, result: &Result<Outcome, Error>) -> bool {
-        let error = match result {
-            Ok(outcome) => {
-                let right = outcome.outputs["a_is_richer"].to_text() == "1";
-                return right && !self.must_fail();
-            }
-            Err(error) => error,
+        let (stock, timeout, blamed) = match result {
+            Ok(_) => (false, false, false),
+            // A record of the stock that cannot be true is taken for that of an old copy.
+            Err(error) => (
+                error.category() == Category::Stock,
+                matches!(error, Error::Network(NetError::Timeout { .. })),
+                is_blamed(error),
+            ),
         };
-        let timeout = matches!(error, Error::Network(NetError::Timeout { .. }));
-        // Between two runs a connection that closes is a session's end.
-        let closed = matches!(
-            error,
-            Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. }
-        );
-        let blamed = matches!(error.category(), Category::Peer | Category::Incompatible)
-            || matches!(error, Error::PeerAborted(_));
-        // A record of the stock that cannot be true is taken for that of an old copy.
-        let stock = error.category() == Category::Stock;
-        match &self.lie {
-            Lie::Nothing => false,
+        match self.lie.fault() {
             // After some lies either party waits for the other.
-            Lie::Payload(..) => blamed || stock || timeout,
-            Lie::Fault(Tampering { fault, .. }) => match fault {
-                Fault::CloseBefore | Fault::CloseWithin => closed || blamed,
-                Fault::Silence
-                | Fault::Drop
-                | Fault::Reorder
-                | Fault::InflateByOne
-                | Fault::Garbage => timeout || blamed || closed,
-                Fault::Trickle => false,
-                Fault::Empty
+            None => is_right(result) || blamed || stock || timeout,
+            Some(
+                fault @ (Fault::Empty
                 | Fault::FlipFirst
                 | Fault::FlipMiddle
                 | Fault::FlipLast
                 | Fault::Ones
                 | Fault::Zeros
-                | Fault::Repeat => blamed || stock,
-                _ => blamed,
-            },
-        }
-    }
-
-    /// Whether no honest party has a result: the fault breaks the format, not only a value.
-    fn must_fail(&self) -> bool {
-        let Lie::Fault(Tampering { fault, .. }) = &self.lie else {
-            return false;
-        };
-        fault.breaks_the_format()
-    }
-
-    /// Whether the liar said what is not so in a message of the right form: what both have on disk
-    /// may then differ, and be found out later.
-    fn lied_about_values(&self) -> bool {
-        match &self.lie {
-            Lie::Nothing => false,
-            Lie::Payload(..) => true,
-            // Parts of the base OTs in another order are others, which ends the garbler's epoch.
-            Lie::Fault(Tampering { fault, .. }) => matches!(
-                fault,
-                Fault::FlipFirst
-                    | Fault::FlipMiddle
-                    | Fault::FlipLast
-                    | Fault::Ones
-                    | Fault::Zeros
-                    | Fault::Reorder
-            ),
+                | Fault::Repeat),
+            ) => stock || allows(fault, result),
+            Some(fault) => allows(fault, result),
         }
     }
 
@@ -233,14 +125,15 @@ impl Case {
         let later = Case {
             plan: Plan::Prepare,
             lie: Lie::Nothing,
-            ..self.clone()
+            ..*self
         };
         let (again, _) = later.run(function, &folders);
+        // What both have on disk may differ after such a lie, and be found out now.
         let right = match &again {
-            Ok(outcome) => outcome.outputs["a_is_richer"].to_text() == "1",
+            Ok(_) => is_right(&again),
             Err(error) => {
                 let category = error.category();
-                self.lied_about_values()
+                self.lie.is_of_values()
                     && (matches!(category, Category::Stock | Category::Peer)
                         || matches!(error, Error::PeerAborted(_)))
             }
@@ -248,30 +141,9 @@ impl Case {
         if !right && wrong.is_none() {
             wrong = Some(format!("{self}: afterwards: {}", shown(&again)));
         }
-        let ended = |result: &Result<Outcome, Error>| match result {
-            Ok(_) => "right result".to_owned(),
-            Err(error) => format!("{:?}", error.category()),
-        };
         (wrong, format!("{}, then {}", ended(&result), ended(&again)))
     }
 }
-
-fn shown(result: &Result<Outcome, Error>) -> String {
-    match result {
-        Ok(outcome) => format!("result {}", outcome.outputs["a_is_richer"].to_text()),
-        Err(error) => format!("{:?}: {error}", error.category()),
-    }
-}
-
-fn put(payload: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
-    let mut payload = payload.to_vec();
-    if let Some(place) = payload.get_mut(at..at + bytes.len()) {
-        place.copy_from_slice(bytes);
-    }
-    payload
-}
-
-const MOST: &[u8] = &u64::MAX.to_le_bytes();
 
 /// What `leases` say of OTs and of the function's one component.
 fn leases(kinds: [&[[u64; 2]]; 2]) -> Vec<u8> {
@@ -292,11 +164,19 @@ const RESERVED: usize = FIRST_KIND + 32;
 const LEASED: usize = RESERVED + 8;
 const PUBLISHED: usize = LEASED + 8;
 
-type Told = (Plan, Role, Kind, &'static str, fn(&[u8]) -> Vec<u8>);
+type Told = (
+    Plan,
+    &'static [Role],
+    Kind,
+    &'static str,
+    fn(&[u8]) -> Vec<u8>,
+);
 
 const LIES: &[Told] = &{
     use Plan::{Prepare, Use};
-    use Role::{Evaluator as E, Garbler as G};
+    const G: &[Role] = &[Role::Garbler];
+    const E: &[Role] = &[Role::Evaluator];
+    const BOTH: &[Role] = &ROLES;
     [
         (Use, E, Kind::Leases, "short, with enough", |_| vec![1]),
         (Use, E, Kind::Leases, "nothing", |_| leases([&[], &[]])),
@@ -345,25 +225,16 @@ const LIES: &[Told] = &{
         (Use, G, Kind::LeasesAnswered, "behind, from 0", |_| {
             [&[1][..], &[0; 16]].concat()
         }),
-        (Use, G, Kind::StockMarks, "another epoch", |m| {
+        (Use, BOTH, Kind::StockMarks, "another epoch", |m| {
             put(m, EPOCH, MOST)
         }),
-        (Use, E, Kind::StockMarks, "another epoch", |m| {
-            put(m, EPOCH, MOST)
-        }),
-        (Use, G, Kind::StockMarks, "met 2^64 times", |m| {
-            put(m, MEETING, MOST)
-        }),
-        (Use, E, Kind::StockMarks, "met 2^64 times", |m| {
+        (Use, BOTH, Kind::StockMarks, "met 2^64 times", |m| {
             put(m, MEETING, MOST)
         }),
         (Use, G, Kind::StockMarks, "met 2^64 - 2 times", |m| {
             put(m, MEETING, &(u64::MAX - 1).to_le_bytes())
         }),
-        (Use, E, Kind::StockMarks, "never met", |m| {
-            put(m, MEETING, &[0; 8])
-        }),
-        (Use, G, Kind::StockMarks, "never met", |m| {
+        (Use, BOTH, Kind::StockMarks, "never met", |m| {
             put(m, MEETING, &[0; 8])
         }),
         (Use, E, Kind::StockMarks, "all confirmed", |m| {
@@ -372,16 +243,10 @@ const LIES: &[Told] = &{
         (Use, G, Kind::StockMarks, "2^64 reserved", |m| {
             put(m, RESERVED, MOST)
         }),
-        (Use, G, Kind::StockMarks, "2^32 reserved", |m| {
+        (Use, BOTH, Kind::StockMarks, "2^32 reserved", |m| {
             put(m, RESERVED, &(1_u64 << 32).to_le_bytes())
         }),
-        (Use, E, Kind::StockMarks, "2^32 reserved", |m| {
-            put(m, RESERVED, &(1_u64 << 32).to_le_bytes())
-        }),
-        (Use, G, Kind::StockMarks, "all leased", |m| {
-            put(m, LEASED, &1_u64.to_le_bytes())
-        }),
-        (Use, E, Kind::StockMarks, "all leased", |m| {
+        (Use, BOTH, Kind::StockMarks, "all leased", |m| {
             put(m, LEASED, &1_u64.to_le_bytes())
         }),
         (Use, E, Kind::StockMarks, "2^64 leased", |m| {
@@ -393,21 +258,13 @@ const LIES: &[Told] = &{
         (Use, E, Kind::StockMarks, "nothing published", |m| {
             put(m, PUBLISHED, &[0; 8])
         }),
-        (Use, G, Kind::StockMarks, "no stock", |_| Vec::new()),
-        (Use, E, Kind::StockMarks, "no stock", |_| Vec::new()),
+        (Use, BOTH, Kind::StockMarks, "no stock", |_| Vec::new()),
         (Use, E, Kind::StockMarks, "no kinds", |m| {
             put(&m[..FIRST_KIND], FIRST_KIND - 4, &[0; 4])
         }),
         (
             Prepare,
-            E,
-            Kind::StockMarks,
-            "the last epoch, and nothing in it",
-            |_| [&[1][..], MOST, &[5; 16], &[0; 20]].concat(),
-        ),
-        (
-            Prepare,
-            G,
+            BOTH,
             Kind::StockMarks,
             "the last epoch, and nothing in it",
             |_| [&[1][..], MOST, &[5; 16], &[0; 20]].concat(),
@@ -438,7 +295,7 @@ fn cases(function: &Function, templates: &BTreeMap<[u8; 4], Folders>, every: usi
         (Plan::Use, LADDER[0].id),
         (Plan::Use, LADDER[LADDER.len() - 1].id),
     ] {
-        for liar in [Role::Garbler, Role::Evaluator] {
+        for liar in ROLES {
             let case = |lie| Case {
                 plan,
                 scheme,
@@ -450,18 +307,11 @@ fn cases(function: &Function, templates: &BTreeMap<[u8; 4], Folders>, every: usi
                 Plan::Use => templates[&scheme.to_bytes()].copy(),
             };
             let (result, trace) = case(Lie::Nothing).run(function, &folders);
-            let right = result.expect("an honest run").outputs["a_is_richer"].to_text();
-            assert_eq!(right, "1");
+            assert!(is_right(&result), "{}", shown(&result));
+            cases.extend(faults(&trace, every).into_iter().map(case));
             let trace = trace.lock().expect("no panic");
-            for (message, (_, length)) in trace.iter().enumerate() {
-                let faults = Fault::ALL.iter().copied();
-                let faults = faults.filter(|fault| fault.in_sample(message, every));
-                for fault in faults.filter(|fault| fault.changes(*length)) {
-                    cases.push(case(Lie::Fault(Tampering { message, fault })));
-                }
-            }
             for &(when, who, kind, what, lie) in LIES {
-                if (when, who) == (plan, liar) {
+                if when == plan && who.contains(&liar) {
                     let sent = |message: &(u8, usize)| message.0 == kind.byte();
                     assert!(trace.iter().any(sent), "{kind} is sent by {liar:?}");
                     cases.push(case(Lie::Payload(kind, what, lie)));
@@ -475,26 +325,12 @@ fn cases(function: &Function, templates: &BTreeMap<[u8; 4], Folders>, every: usi
 /// Stocks with enough for one run, and nothing more.
 fn template(function: &Function, scheme: SchemeId) -> Folders {
     let folders = Folders::empty();
-    let (garbler, evaluator) = memory::raw_pair(memory::PIPE_BYTES);
-    let ends = [
-        (Role::Garbler, garbler, Side::Connecting),
-        (Role::Evaluator, evaluator, Side::Listening),
-    ];
-    thread::scope(|scope| {
-        for (role, end, side) in ends {
-            let folder = folders.path(place(role));
-            scope.spawn(move || {
-                let stocks = Stocks::open(folder, 1 << 24).expect("a folder");
-                let channel = channel(end.into_transport(), fingerprint(role.other()), TIMEOUT);
-                let session = Session::over(channel, side, Some(&fingerprint(role)));
-                let order = Preparation::new(role).scheme(scheme);
-                let order = order.enough_for(function, 1).expect("no saved values");
-                order
-                    .run(&mut session.expect("a session"), &stocks)
-                    .expect("prepared");
-            });
-        }
+    let (prepared, _) = Lie::Nothing.run(Role::Garbler, |transport, role| {
+        let order = Preparation::new(role).scheme(scheme);
+        let order = order.enough_for(function, 1)?;
+        order.run(&mut session(transport, role)?, &stocks(&folders, role)?)
     });
+    prepared.expect("prepared");
     folders
 }
 
@@ -511,8 +347,7 @@ fn every_message_of_prepared_under_every_fault() {
 
 /// Every lie, and every message under one of `every` faults.
 fn judge_all(every: usize, least: usize) {
-    let function = library::function("millionaires", &[("bits".to_owned(), 32)].into())
-        .expect("a function of the library");
+    let function = millionaires(32);
     let schemes = [LADDER[0].id, LADDER[LADDER.len() - 1].id];
     let templates: BTreeMap<_, _> = schemes
         .iter()
@@ -527,14 +362,13 @@ fn judge_all(every: usize, least: usize) {
 /// Who guesses at bits of Δ and is caught may not guess again under the same Δ.
 #[test]
 fn a_lie_in_the_ot_extension_ends_the_epoch() {
-    let function = library::function("millionaires", &[("bits".to_owned(), 32)].into())
-        .expect("a function of the library");
+    let function = millionaires(32);
     let folders = template(&function, LADDER[0].id);
-    let stocks = |role: Role| {
-        let stocks = Stocks::open(folders.path(place(role)), 1 << 24).expect("a folder");
+    let kept = |role| {
+        let stocks = stocks(&folders, role).expect("a folder");
         stocks.list().expect("a folder that can be read")
     };
-    assert_eq!(stocks(Role::Garbler).len(), 1);
+    assert_eq!(kept(Role::Garbler).len(), 1);
     // The second run makes OTs on the spot, from the stock's Δ.
     let case = Case {
         plan: Plan::Use,
@@ -555,6 +389,6 @@ fn a_lie_in_the_ot_extension_ends_the_epoch() {
         error.to_string().contains("tacit stock new-epoch"),
         "{error}"
     );
-    assert!(stocks(Role::Garbler).is_empty());
-    assert_eq!(stocks(Role::Evaluator).len(), 1);
+    assert!(kept(Role::Garbler).is_empty());
+    assert_eq!(kept(Role::Evaluator).len(), 1);
 }

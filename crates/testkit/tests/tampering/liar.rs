@@ -1,0 +1,204 @@
+//! A session of two parties of which one lies, and how it may end for the honest one.
+
+use std::fmt;
+use std::thread;
+use std::time::Duration;
+
+use tacit::{
+    Category, Error, Fingerprint, Function, NetError, Outcome, Role, Session, Side, Stocks, library,
+};
+use tacit_net::{Transport, memory};
+use tacit_protocol::message::Kind;
+use tacit_testkit::sessions::{Folders, Trace, channel, noting};
+use tacit_testkit::tamper::{Fault, Rewrite, Tampering, TamperingSink};
+
+/// No wait lasts longer: the faults that end in a timeout wait for this long.
+pub(crate) const TIMEOUT: Duration = Duration::from_millis(2500);
+pub(crate) const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+
+/// What the liar does to its messages.
+#[derive(Clone, Copy)]
+pub(crate) enum Lie {
+    Nothing,
+    Fault(Tampering),
+    /// The payload of the first message of a kind becomes another.
+    Payload(Kind, &'static str, fn(&[u8]) -> Vec<u8>),
+}
+
+impl fmt::Display for Lie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("in nothing"),
+            Self::Fault(tampering) => write!(f, "{tampering:?}"),
+            Self::Payload(kind, what, _) => write!(f, "{kind}: {what}"),
+        }
+    }
+}
+
+impl Lie {
+    /// The fault, if it is one.
+    pub(crate) fn fault(self) -> Option<Fault> {
+        match self {
+            Self::Fault(Tampering { fault, .. }) => Some(fault),
+            Self::Nothing | Self::Payload(..) => None,
+        }
+    }
+
+    /// Whether the liar said what is not so in a message of the right form.
+    pub(crate) fn is_of_values(self) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Payload(..) => true,
+            // Parts of the base OTs in another order are others, which ends the garbler's epoch.
+            Self::Fault(Tampering { fault, .. }) => matches!(
+                fault,
+                Fault::FlipFirst
+                    | Fault::FlipMiddle
+                    | Fault::FlipLast
+                    | Fault::Ones
+                    | Fault::Zeros
+                    | Fault::Reorder
+            ),
+        }
+    }
+
+    fn sink(self, transport: Transport, trace: &Trace) -> Transport {
+        let rewrite: Rewrite = match self {
+            Self::Fault(tampering) => {
+                return transport.map_sink(|inner| Box::new(TamperingSink::new(inner, tampering)));
+            }
+            Self::Nothing => noting(trace),
+            Self::Payload(wanted, _, lie) => {
+                let mut told = false;
+                Box::new(move |_, kind, payload| {
+                    let now = kind == wanted.byte() && !told;
+                    told |= now;
+                    now.then(|| lie(payload))
+                })
+            }
+        };
+        transport.map_sink(|inner| Box::new(TamperingSink::rewriting(inner, rewrite)))
+    }
+
+    /// What `party` gives at the honest party, and what `liar` would have sent. How it ends for the
+    /// liar is its own affair, but not even it panics.
+    pub(crate) fn run<T>(
+        self,
+        liar: Role,
+        party: impl Fn(Transport, Role) -> T + Sync,
+    ) -> (T, Trace) {
+        let (honest, dishonest) = memory::raw_pair(memory::PIPE_BYTES);
+        let trace = Trace::default();
+        let dishonest = self.sink(dishonest.into_transport(), &trace);
+        let honest = thread::scope(|scope| {
+            scope.spawn(|| drop(party(dishonest, liar)));
+            party(honest.into_transport(), liar.other())
+        });
+        (honest, trace)
+    }
+}
+
+/// Every message of `trace` under one of `every` faults.
+pub(crate) fn faults(trace: &Trace, every: usize) -> Vec<Lie> {
+    let mut lies = Vec::new();
+    let trace = trace.lock().expect("no panic");
+    for (message, (_, length)) in trace.iter().enumerate() {
+        let faults = Fault::ALL.iter().copied();
+        let faults = faults.filter(|fault| fault.in_sample(message, every));
+        let faults = faults.filter(|fault| fault.changes(*length));
+        lies.extend(faults.map(|fault| Lie::Fault(Tampering { message, fault })));
+    }
+    lies
+}
+
+fn place(role: Role) -> usize {
+    usize::from(role == Role::Evaluator)
+}
+
+pub(crate) fn side(role: Role) -> Side {
+    match role {
+        Role::Garbler => Side::Connecting,
+        Role::Evaluator => Side::Listening,
+    }
+}
+
+pub(crate) fn stocks(folders: &Folders, role: Role) -> Result<Stocks, Error> {
+    Stocks::open(folders.path(place(role)), 1 << 24)
+}
+
+/// A session of `role` with the other, which has proved who it is.
+pub(crate) fn session(transport: Transport, role: Role) -> Result<Session, Error> {
+    let identity = |role| Fingerprint([1 + place(role) as u8; 32]);
+    let channel = channel(transport, identity(role.other()), TIMEOUT);
+    Session::over(channel, side(role), Some(&identity(role)))
+}
+
+/// Whether the garbler is richer, on numbers of this many bits.
+pub(crate) fn millionaires(bits: u64) -> Function {
+    let function = library::function("millionaires", &[("bits".to_owned(), bits)].into());
+    function.expect("a function of the library")
+}
+
+pub(crate) fn is_right(result: &Result<Outcome, Error>) -> bool {
+    let outcome = result.as_ref();
+    outcome.is_ok_and(|outcome| outcome.outputs["a_is_richer"].to_text() == "1")
+}
+
+/// Whether the error says that the peer misbehaved, or that the peer says so.
+pub(crate) fn is_blamed(error: &Error) -> bool {
+    matches!(error.category(), Category::Peer | Category::Incompatible)
+        || matches!(error, Error::PeerAborted(_))
+}
+
+/// Whether an honest party may end like this after such a fault.
+pub(crate) fn allows(fault: Fault, result: &Result<Outcome, Error>) -> bool {
+    let error = match result {
+        Ok(_) => return is_right(result) && !fault.breaks_the_format(),
+        Err(error) => error,
+    };
+    let timeout = matches!(error, Error::Network(NetError::Timeout { .. }));
+    // Between two runs a connection that closes is a session's end.
+    let closed = matches!(
+        error,
+        Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. }
+    );
+    let blamed = is_blamed(error);
+    match fault {
+        Fault::CloseBefore | Fault::CloseWithin => closed || blamed,
+        Fault::Silence | Fault::Drop | Fault::Reorder | Fault::InflateByOne | Fault::Garbage => {
+            timeout || blamed || closed
+        }
+        Fault::Trickle => false,
+        _ => blamed,
+    }
+}
+
+/// How it ended.
+pub(crate) fn ended(result: &Result<Outcome, Error>) -> String {
+    match result {
+        Ok(_) => "right result".to_owned(),
+        Err(error) => format!("{:?}", error.category()),
+    }
+}
+
+/// How it ended, and with what.
+pub(crate) fn shown(result: &Result<Outcome, Error>) -> String {
+    match result {
+        Ok(outcome) => {
+            let outputs = outcome.outputs.iter();
+            let outputs = outputs.map(|(name, value)| format!("{name} {}", value.to_text()));
+            format!("result {}", outputs.collect::<Vec<_>>().join(", "))
+        }
+        Err(error) => format!("{:?}: {error}", error.category()),
+    }
+}
+
+pub(crate) fn put(payload: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut payload = payload.to_vec();
+    if let Some(place) = payload.get_mut(at..at + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+    payload
+}
+
+pub(crate) const MOST: &[u8] = &u64::MAX.to_le_bytes();
