@@ -11,6 +11,8 @@ use tacit::{
     Role, Session, Side, Type, Value, library, memory,
 };
 
+use crate::pair::{BLOCK, CIPHERTEXT, KEY, at_both};
+
 /// Sessions at both ends of a channel in memory: the garbler's first.
 fn sessions() -> (Session, Session) {
     sessions_under(CancelHandle::new())
@@ -20,18 +22,25 @@ fn sessions() -> (Session, Session) {
 fn sessions_under(cancel: CancelHandle) -> (Session, Session) {
     let (mut a, b) = memory::pair();
     a.set_cancel_handle(cancel);
-    thread::scope(|scope| {
-        let garbler = scope.spawn(|| Session::over(a, Side::Connecting, None));
-        let evaluator = Session::over(b, Side::Listening, None).expect("a greeting");
-        (
-            garbler.join().expect("no panic").expect("a greeting"),
-            evaluator,
-        )
-    })
+    let [a, b] = at_both(
+        || Session::over(a, Side::Connecting, None),
+        || Session::over(b, Side::Listening, None),
+    );
+    (a.expect("a greeting"), b.expect("a greeting"))
 }
 
 /// What garbler and evaluator get, from all inputs as text.
 fn run(function: &Function, scheme: SchemeId, inputs: &[(&str, &str)]) -> [Outcome; 2] {
+    run_in(&mut sessions(), function, scheme, inputs)
+}
+
+/// The same in a session that is there.
+fn run_in(
+    (a, b): &mut (Session, Session),
+    function: &Function,
+    scheme: SchemeId,
+    inputs: &[(&str, &str)],
+) -> [Outcome; 2] {
     let job = |role| {
         let mut job = Job::new(function, role).scheme(scheme);
         for input in function.inputs().iter().filter(|input| input.owner == role) {
@@ -45,19 +54,8 @@ fn run(function: &Function, scheme: SchemeId, inputs: &[(&str, &str)]) -> [Outco
         }
         job
     };
-    let (mut a, mut b) = sessions();
     let (garbler, evaluator) = (job(Role::Garbler), job(Role::Evaluator));
-    thread::scope(|scope| {
-        let garbler = scope.spawn(move || garbler.run(&mut a));
-        let evaluator = evaluator.run(&mut b).expect("the evaluator's outcome");
-        [
-            garbler
-                .join()
-                .expect("no panic")
-                .expect("the garbler's outcome"),
-            evaluator,
-        ]
-    })
+    at_both(|| garbler.run(a), || evaluator.run(b)).map(|outcome| outcome.expect("a result"))
 }
 
 fn shipped(name: &str, given: &[(&str, u64)]) -> Function {
@@ -80,7 +78,7 @@ type Case = (
 fn shipped_functions_are_right_under_every_scheme() {
     const KITTEN: &str = "[107,105,116,116,101,110]";
     const SITTING: &str = "[115,105,116,116,105,110,103]";
-    let cases: [Case; 3] = [
+    let cases: [Case; 4] = [
         (
             shipped("levenshtein", &[("n", 6), ("m", 7)]),
             &[("x", KITTEN), ("y", SITTING)],
@@ -89,12 +87,19 @@ fn shipped_functions_are_right_under_every_scheme() {
         ),
         (
             shipped("aes-128-rounds", &[]),
+            &[("key", KEY), ("block", BLOCK)],
+            "ciphertext",
+            CIPHERTEXT,
+        ),
+        // FIPS 197, appendix B.
+        (
+            shipped("aes-128", &[]),
             &[
-                ("key", "000102030405060708090a0b0c0d0e0f"),
-                ("block", "00112233445566778899aabbccddeeff"),
+                ("key", "2b7e151628aed2a6abf7158809cf4f3c"),
+                ("block", "3243f6a8885a308d313198a2e0370734"),
             ],
             "ciphertext",
-            "69c4e0d86a7b0430d8cdb78070b4c55a",
+            "3925841d02dc09fbdc118597196a0b32",
         ),
         (
             shipped(
@@ -107,8 +112,9 @@ fn shipped_functions_are_right_under_every_scheme() {
         ),
     ];
     for scheme in LADDER.iter().map(|rung| rung.id) {
+        let mut sessions = sessions();
         for (function, inputs, output, expected) in &cases {
-            for outcome in run(function, scheme, inputs) {
+            for outcome in run_in(&mut sessions, function, scheme, inputs) {
                 let found = outcome.outputs[*output].to_text();
                 assert_eq!(found, *expected, "{} under {scheme}", function.name());
                 assert_eq!(outcome.cost.and_gates, function.and_gates());
@@ -161,12 +167,11 @@ fn direct_refuses_saved_values() {
         .instantiate(&BTreeMap::new())
         .unwrap();
     let (mut a, mut b) = sessions();
-    let (garbler, evaluator) = thread::scope(|scope| {
-        let garbler = scope.spawn(|| Job::new(&function, Role::Garbler).run(&mut a));
-        let evaluator = Job::new(&function, Role::Evaluator).run(&mut b);
-        (garbler.join().expect("no panic"), evaluator)
-    });
-    for error in [garbler.unwrap_err(), evaluator.unwrap_err()] {
+    let ended = at_both(
+        || Job::new(&function, Role::Garbler).run(&mut a),
+        || Job::new(&function, Role::Evaluator).run(&mut b),
+    );
+    for error in ended.map(|outcome| outcome.expect_err("a saved value")) {
         assert!(matches!(error, Error::SavedValue { .. }), "{error:?}");
         assert!(error.to_string().contains("\"balance\""), "{error}");
         assert_eq!(error.category(), Category::Usage);
@@ -238,17 +243,8 @@ fn another_function_is_named_with_its_parameters() {
     let two = || Value::parse(&Type::unsigned(8).array(2), "[1,2]").expect("a value");
     let garbler = Job::new(&short, Role::Garbler).input("x", two());
     let evaluator = Job::new(&long, Role::Evaluator).input("y", two());
-    let [ours, theirs] = thread::scope(|scope| {
-        let garbler = scope.spawn(move || garbler.run(&mut a));
-        let evaluator = evaluator.run(&mut b).expect_err("another function");
-        [
-            garbler
-                .join()
-                .expect("no panic")
-                .expect_err("another function"),
-            evaluator,
-        ]
-    });
+    let ended = at_both(|| garbler.run(&mut a), || evaluator.run(&mut b));
+    let [ours, theirs] = ended.map(|outcome| outcome.expect_err("another function"));
     for (error, function, n) in [(ours, &short, 2), (theirs, &long, 3)] {
         assert_eq!(error.category(), Category::Incompatible);
         let text = error.to_string();

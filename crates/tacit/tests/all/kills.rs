@@ -2,21 +2,11 @@
 //! a run, over the whole engine: both start again, meet, run right, and take no number twice.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
-use tacit::{
-    Error, Function, Identity, Job, Listener, NetError, Outcome, Preparation, Role, Session,
-    Settings, Stocks, TakenNumbers, Type, Value, library,
-};
+use tacit::{Error, Function, Job, Outcome, Preparation, Session, Stocks, TakenNumbers};
 use tacit_stock::Memory;
 
-const KEY: &str = "000102030405060708090a0b0c0d0e0f";
-const BLOCK: &str = "00112233445566778899aabbccddeeff";
-const CIPHERTEXT: &str = "69c4e0d86a7b0430d8cdb78070b4c55a";
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+use crate::pair::{CIPHERTEXT, Pair, ROLES, aes_128_rounds, aes_input, no_hang};
 
 /// What each party took, over all its restarts, in the order of its runs.
 #[derive(Default)]
@@ -41,58 +31,25 @@ impl Ledger {
     }
 }
 
-/// Two parties on storage that can lose power, the garbler first.
+/// Two parties on storage that can lose power, and what they took.
 struct Parties<'a> {
-    identities: &'a [Identity; 2],
+    pair: Pair,
     function: &'a Function,
-    disks: [Memory; 2],
     ledger: Ledger,
 }
 
 impl Parties<'_> {
-    fn stocks(&self, party: usize) -> Result<Stocks, Error> {
-        let storage = Arc::new(self.disks[party].clone());
-        Stocks::over(storage, Path::new("stocks"), 1 << 30)
-    }
-
-    /// Runs both parties' `work` over a session, and ends it.
-    fn both<T: Send>(
-        &self,
-        work: impl Fn(usize, &mut Session, &Stocks) -> Result<T, Error> + Sync,
-    ) -> [Result<T, Error>; 2] {
-        let settings = &Settings {
-            timeout: Duration::from_secs(60),
-            ..Settings::default()
-        };
-        let [a, b] = self.identities;
-        let listener = Listener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_address().to_string();
-        let act = |party: usize, mut session: Session| {
-            let stocks = self.stocks(party)?;
-            let done = work(party, &mut session, &stocks)?;
-            // A peer that has lost its power takes nothing from what is done.
-            let _ = session.close();
-            Ok(done)
-        };
-        thread::scope(|scope| {
-            let garbler = scope.spawn(|| act(0, listener.accept(a, &b.fingerprint(), settings)?));
-            let evaluator = Session::connect(&address, b, &a.fingerprint(), settings)
-                .and_then(|session| act(1, session));
-            [garbler.join().expect("no panic"), evaluator]
-        })
-    }
-
     /// A preparation for one run, and two runs in another session: the first with what was
     /// prepared, the second with what is made on the spot.
     fn work(&mut self) -> Result<(), Error> {
         let function = self.function;
-        for prepared in self.both(|party, session, stocks| {
+        for prepared in self.pair.both(|party, session, stocks| {
             let order = Preparation::new(ROLES[party]).enough_for(function, 1)?;
             order.run(session, stocks)
         }) {
             no_hang(prepared)?;
         }
-        let ran = self.both(|party, session, stocks| {
+        let ran = self.pair.both(|party, session, stocks| {
             let mut runs = Vec::new();
             for _ in 0..2 {
                 let mut taken = Taken::new();
@@ -136,7 +93,7 @@ impl Parties<'_> {
     /// What both have in stock of each kind.
     fn available(&self) -> [BTreeMap<[u8; 32], u64>; 2] {
         [0, 1].map(|party| {
-            let stocks = self.stocks(party).expect("storage with power");
+            let stocks = self.pair.stocks(party);
             let name = stocks.list().expect("storage with power")[0];
             let kinds = stocks.summary(&name).expect("a stock").kinds;
             kinds
@@ -154,8 +111,7 @@ fn run(
     stocks: &Stocks,
     taken: &mut Taken,
 ) -> Result<Outcome, Error> {
-    let (name, hex) = [("key", KEY), ("block", BLOCK)][party];
-    let value = Value::parse(&Type::bytes(16), hex).expect("hex");
+    let (name, value) = aes_input(party);
     Job::new(function, ROLES[party])
         .prepared(stocks)
         .input(name, value)
@@ -163,62 +119,53 @@ fn run(
         .run(session)
 }
 
-/// A party that waits in vain hangs; whatever else ends it is what a loss of power does.
-fn no_hang<T>(result: Result<T, Error>) -> Result<T, Error> {
-    if let Err(Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. })) = &result {
-        panic!("a party waits for one that is gone");
-    }
-    result
-}
-
 /// The points at which a party can lose power in `work`, from `before` whole ones on.
 struct Kills {
-    identities: [Identity; 2],
+    start: Pair,
     function: Function,
-    start: [Memory; 2],
     points: [u64; 2],
 }
 
 impl Kills {
     fn new(before: usize) -> Self {
-        let identities = [(); 2].map(|()| Identity::generate().expect("randomness"));
-        let function = library::function("aes-128-rounds", &BTreeMap::new()).expect("a function");
-        let start = [(); 2].map(|()| Memory::new());
         let mut kills = Self {
-            identities,
-            function,
-            start,
+            start: Pair::in_memory(),
+            function: aes_128_rounds(),
             points: [0; 2],
         };
         for _ in 0..before {
-            kills.parties(Ledger::default()).work().expect("power");
+            kills
+                .parties(kills.start.disks.clone())
+                .work()
+                .expect("power");
         }
-        let mut parties = kills.parties(Ledger::default());
-        parties.disks = [0, 1].map(|party: usize| kills.start[party].copy());
+        let mut parties = kills.parties(kills.copies());
         parties.work().expect("power");
-        kills.points = [0, 1].map(|party: usize| parties.disks[party].points());
+        kills.points = parties.pair.disks.each_ref().map(Memory::points);
         kills
     }
 
-    fn parties(&self, ledger: Ledger) -> Parties<'_> {
+    fn copies(&self) -> [Memory; 2] {
+        self.start.disks.each_ref().map(Memory::copy)
+    }
+
+    fn parties(&self, disks: [Memory; 2]) -> Parties<'_> {
         Parties {
-            identities: &self.identities,
+            pair: self.start.on(disks),
             function: &self.function,
-            disks: self.start.clone(),
-            ledger,
+            ledger: Ledger::default(),
         }
     }
 
     /// Loses the power of a party at a point; with an odd seed the other one's at the same time.
     fn lose(&self, party: usize, point: u64, seed: u64) {
-        let mut parties = self.parties(Ledger::default());
-        parties.disks = [0, 1].map(|party: usize| self.start[party].copy());
-        parties.disks[party].lose_power_at(point, seed);
+        let mut parties = self.parties(self.copies());
+        parties.pair.disks[party].lose_power_at(point, seed);
         // At the last points the other party may have all it needs, and this one its results.
         let _ = parties.work();
-        parties.disks[party] = parties.disks[party].restart();
+        parties.pair.disks[party] = parties.pair.disks[party].restart();
         if seed & 1 == 1 {
-            parties.disks[1 - party] = parties.disks[1 - party].restart();
+            parties.pair.disks[1 - party] = parties.pair.disks[1 - party].restart();
         }
         let result = parties.work();
         if let Err(error) = result {

@@ -1,11 +1,11 @@
 //! All files are one program, since each program builds and links anew what it tests.
 
 mod batch;
-mod direct;
 mod functions;
 mod kept_by_two;
 mod kills;
 mod outsourced;
+mod pair;
 mod plan;
 mod prepared;
 mod stock_faults;

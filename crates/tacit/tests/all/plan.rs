@@ -2,17 +2,17 @@
 //! weaker than was asked for is ever chosen.
 
 use std::collections::BTreeMap;
-use std::thread;
 
 use tacit::garble::{Assumption, SchemeId};
 use tacit::plan::{Alternative, Calibration, InStock, Plan, Planner};
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit::scheme::default_scheme;
 use tacit::{
-    BatchPreparation, Category, Cost, Error, Function, FunctionBuilder, Identity, Job, Listener,
-    Phase, Preparation, Recipient, Role, Session, Settings, Stocks, Value, library,
+    BatchPreparation, Category, Cost, Error, Function, FunctionBuilder, Job, Phase, Preparation,
+    Recipient, Role, Session, Stocks, Value, library,
 };
-use tempfile::TempDir;
+
+use crate::pair::{Pair, ROLES};
 
 const SLOW: &str = "33ms,50mbit";
 
@@ -35,21 +35,18 @@ fn plan(planner: &mut Planner, name: &str, parameters: &[(&str, u64)]) -> Plan {
     planner.plan((name, &parameters), function).expect("a plan")
 }
 
-/// Two sessions over TLS, the garbler's first.
-fn meet() -> (Session, Session) {
-    let [a, b] = [(); 2].map(|()| Identity::generate().expect("randomness"));
-    let (own, peer) = (a.fingerprint(), b.fingerprint());
-    let listener = Listener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_address().to_string();
-    let settings = Settings::default();
-    thread::scope(|scope| {
-        let accepted = scope.spawn(|| listener.accept(&a, &peer, &settings));
-        let connected = Session::connect(&address, &b, &own, &settings);
-        let accepted = accepted.join().expect("no panic");
-        let mut connected = connected.expect("a session");
-        connected.set_link(SLOW.parse().expect("a link"));
-        (accepted.expect("a session"), connected)
-    })
+/// What garbler and evaluator have of `work` over a session whose link the evaluator knows.
+fn over_slow_link<T: Send>(
+    pair: &Pair,
+    work: impl Fn(Role, &mut Session, &Stocks) -> Result<T, Error> + Sync,
+) -> (T, T) {
+    let [garbler, evaluator] = pair.both(|party, session, stocks| {
+        if party == 1 {
+            session.set_link(SLOW.parse().expect("a link"));
+        }
+        work(ROLES[party], session, stocks)
+    });
+    (garbler.expect("a run"), evaluator.expect("a run"))
 }
 
 /// A job on inputs of zeros.
@@ -64,13 +61,7 @@ fn job<'f>(function: &'f Function, role: Role, scheme: SchemeId) -> Job<'f> {
 
 /// The evaluator's cost of a session's second run, which has neither base OTs nor leases in it.
 fn second_run(function: &Function, scheme: SchemeId, protocol: Protocol) -> Cost {
-    let folders = [(); 2].map(|()| TempDir::new().expect("a folder"));
-    let stocks = folders
-        .each_ref()
-        .map(|folder| Stocks::open(folder.path(), 1 << 30));
-    let [ours, theirs] = stocks.map(|stocks| stocks.expect("a folder"));
-    let (mut a, mut b) = meet();
-    let play = |session: &mut Session, role: Role, stocks: &Stocks| -> Result<Cost, Error> {
+    let costs = over_slow_link(&Pair::in_folders(), |role, session, stocks| {
         let prepared = protocol == Protocol::Prepared;
         if prepared {
             let order = Preparation::new(role)
@@ -87,13 +78,8 @@ fn second_run(function: &Function, scheme: SchemeId, protocol: Protocol) -> Cost
             last = Some(job.run(session)?.cost);
         }
         Ok(last.expect("two runs"))
-    };
-    thread::scope(|scope| {
-        let garbler = scope.spawn(|| play(&mut a, Role::Garbler, &ours));
-        let evaluator = play(&mut b, Role::Evaluator, &theirs).expect("two runs");
-        garbler.join().expect("no panic").expect("two runs");
-        evaluator
-    })
+    });
+    costs.1
 }
 
 /// More early and late links than a frame holds, assignments in between, and a result for the
@@ -199,14 +185,8 @@ fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
     assert_eq!(empty.choice().protocol, Protocol::Authenticated);
     assert!(empty.choice().can_run_now());
 
-    let folders = [(); 2].map(|()| TempDir::new().expect("a folder"));
-    let stocks = folders
-        .each_ref()
-        .map(|folder| Stocks::open(folder.path(), 1 << 30));
-    let [ours, theirs] = stocks.map(|stocks| stocks.expect("a folder"));
-    let (mut a, mut b) = meet();
     let scheme = default_scheme(&function);
-    let play = |session: &mut Session, role: Role, stocks: &Stocks| -> Result<[Cost; 2], Error> {
+    let (_, costs) = over_slow_link(&Pair::in_folders(), |role, session, stocks| {
         BatchPreparation::new(role, &function, 1).run(session, stocks)?;
         if role == Role::Evaluator {
             let names = stocks.list()?;
@@ -221,12 +201,6 @@ fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
         let from_nothing = job(&function, role, scheme).authenticated().run(session)?;
         let job = job(&function, role, scheme).batch(stocks);
         Ok([job.run(session)?.cost, from_nothing.cost])
-    };
-    let costs = thread::scope(|scope| {
-        let garbler = scope.spawn(|| play(&mut a, Role::Garbler, &ours));
-        let evaluator = play(&mut b, Role::Evaluator, &theirs).expect("runs");
-        garbler.join().expect("no panic").expect("runs");
-        evaluator
     });
     let protocols = [Protocol::Batch, Protocol::Authenticated];
     for (cost, protocol) in costs.iter().zip(protocols) {
@@ -282,12 +256,6 @@ fn the_choice_is_made_from_what_is_in_stock() {
     assert_eq!(better.function.name(), "edit-distance");
 
     // With tiles of 4 and 8 and their distances: the larger tiles, as long as there are enough.
-    let folders = [(); 2].map(|()| TempDir::new().expect("a folder"));
-    let stocks = folders
-        .each_ref()
-        .map(|folder| Stocks::open(folder.path(), 1 << 30));
-    let [ours, theirs] = stocks.map(|stocks| stocks.expect("a folder"));
-    let (mut a, mut b) = meet();
     let by = |side: u64, runs: u64, order: Preparation<'static>| {
         let tiles = [("rows", 24 / side), ("columns", 32 / side), ("side", side)];
         let function = library::function("levenshtein-tiles", &given(&tiles));
@@ -299,12 +267,11 @@ fn the_choice_is_made_from_what_is_in_stock() {
         let order = Preparation::new(role).scheme(SchemeId::HALF_GATES_TWO_CALL);
         by(8, 1, by(4, 2, order))
     };
-    thread::scope(|scope| {
-        scope.spawn(|| order(Role::Garbler).run(&mut a, &ours).expect("a stock"));
-        order(Role::Evaluator)
-            .run(&mut b, &theirs)
-            .expect("a stock");
+    let parties = Pair::in_folders();
+    over_slow_link(&parties, |role, session, stocks| {
+        order(role).run(session, stocks)
     });
+    let theirs = parties.stocks(1);
     let names = theirs.list().expect("stocks");
     let summaries = names
         .iter()

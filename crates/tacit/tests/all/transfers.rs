@@ -2,60 +2,14 @@
 //! takes, and what parties that want different ones are told.
 
 use std::collections::BTreeMap;
-use std::thread;
 use std::time::Duration;
 
 use tacit::{
-    BatchPreparation, Category, Cost, Error, Function, FunctionBuilder, Identity, Job, Link,
-    Listener, OtExtension, Phase, Preparation, Recipient, Role, Session, Settings, Side, Stocks,
-    Type, Value, library, memory,
+    BatchPreparation, Category, Cost, Error, Function, FunctionBuilder, Job, Link, OtExtension,
+    Phase, Preparation, Recipient, Role, Session, library,
 };
-use tempfile::TempDir;
 
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
-
-/// A pair of results, the garbler's first.
-type Both<T> = [Result<T, Error>; 2];
-
-/// Both parties' `work`, each over its end of one session in memory: the garbler connects.
-fn both<T: Send>(work: impl Fn(usize, &mut Session) -> Result<T, Error> + Sync) -> Both<T> {
-    let (a, b) = memory::pair();
-    let act = |party: usize, channel, side| {
-        let mut session = Session::over(channel, side, None)?;
-        work(party, &mut session)
-    };
-    thread::scope(|scope| {
-        let garbler = scope.spawn(|| act(0, a, Side::Connecting));
-        let evaluator = act(1, b, Side::Listening);
-        [garbler.join().expect("no panic"), evaluator]
-    })
-}
-
-/// Both parties' `work` over a session between two identities, each with stocks of its own.
-fn both_with_stocks<T: Send>(
-    work: impl Fn(usize, &mut Session, &Stocks) -> Result<T, Error> + Sync,
-) -> Both<T> {
-    let [a, b] = &[(); 2].map(|()| Identity::generate().expect("randomness"));
-    let folders = [(); 2].map(|()| TempDir::new().expect("a folder"));
-    let settings = &Settings::default();
-    let listener = Listener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_address().to_string();
-    let act = |party: usize, mut session: Session| {
-        let stocks = Stocks::open(folders[party].path(), 1 << 30)?;
-        work(party, &mut session, &stocks)
-    };
-    thread::scope(|scope| {
-        let garbler = scope.spawn(|| act(0, listener.accept(a, &b.fingerprint(), settings)?));
-        let evaluator = Session::connect(&address, b, &a.fingerprint(), settings)
-            .and_then(|session| act(1, session));
-        [garbler.join().expect("no panic"), evaluator]
-    })
-}
-
-fn millionaires() -> Function {
-    let bits = BTreeMap::from([("bits".to_owned(), 32)]);
-    library::function("millionaires", &bits).expect("a function")
-}
+use crate::pair::{Pair, ROLES, bytes, in_memory, millionaires};
 
 /// This party's job on 41 against 40, to which the answer is 1.
 fn job(function: &Function, party: usize) -> Job<'_> {
@@ -75,9 +29,9 @@ fn phases(cost: &Cost) -> Vec<Phase> {
 
 #[test]
 fn every_extension_serves_direct() {
-    let function = millionaires();
+    let function = millionaires(32);
     for extension in OtExtension::NAMED {
-        let [garbler, evaluator] = both(|party, session| {
+        let [garbler, evaluator] = in_memory(|party, session| {
             // The one that listens need not be told, but of silent OT.
             if party == 0 || extension == OtExtension::Silent {
                 session.set_ot_extension(extension)?;
@@ -107,9 +61,9 @@ fn every_extension_serves_direct() {
 
 #[test]
 fn every_extension_serves_preparations() {
-    let function = millionaires();
+    let function = millionaires(32);
     for extension in OtExtension::NAMED {
-        let costs = both_with_stocks(|party, session, stocks| {
+        let costs = Pair::in_folders().both(|party, session, stocks| {
             session.set_ot_extension(extension)?;
             let order = Preparation::new(ROLES[party]).enough_for(&function, 1)?;
             let prepared = order.run(session, stocks)?;
@@ -131,8 +85,8 @@ fn every_extension_serves_preparations() {
 
 #[test]
 fn ots_are_made_ahead_between_runs() {
-    let function = millionaires();
-    let costs = both(|party, session| {
+    let function = millionaires(32);
+    let costs = in_memory(|party, session| {
         session.set_ot_extension(OtExtension::Silent)?;
         let early = session.make_ots(ROLES[party], 1);
         assert!(matches!(early, Err(Error::ApiMisuse(_))), "{early:?}");
@@ -165,14 +119,10 @@ fn wide(bytes: u64) -> Function {
     family.instantiate(&BTreeMap::new()).expect("a function")
 }
 
-fn value(hex: &str) -> Value {
-    Value::parse(&Type::bytes(hex.len() / 2), hex).expect("hex")
-}
-
 /// The extension that a session takes whose connecting party knows this link.
 fn over(link: Link, bytes: usize) -> OtExtension {
     let function = wide(bytes as u64);
-    let [a, b] = both(|party, session| {
+    let [a, b] = in_memory(|party, session| {
         // What the listening party knows of the link changes nothing.
         let known = [
             link,
@@ -181,8 +131,8 @@ fn over(link: Link, bytes: usize) -> OtExtension {
         session.set_link(known[party]);
         let job = Job::new(&function, ROLES[party]);
         let job = match party {
-            0 => job.input("x", value("01")),
-            _ => job.input("y", value(&"02".repeat(bytes))),
+            0 => job.input("x", bytes("01")),
+            _ => job.input("y", bytes(&"02".repeat(bytes))),
         };
         let outcome = job.run(session)?;
         assert_eq!(outcome.outputs["z"].to_text(), "03");
@@ -208,9 +158,9 @@ fn the_connecting_party_chooses_by_the_link() {
 #[test]
 fn runs_of_many_ots_take_a_larger_field() {
     let function = library::function("aes-128", &BTreeMap::new()).expect("a function");
-    let taken = both(|party, session| {
+    let taken = in_memory(|party, session| {
         let name = ["key", "block"][party];
-        let job = Job::new(&function, ROLES[party]).input(name, value(&"00".repeat(16)));
+        let job = Job::new(&function, ROLES[party]).input(name, bytes(&"00".repeat(16)));
         job.authenticated().run(session)?;
         Ok(session.ot_extension())
     });
@@ -222,7 +172,7 @@ fn runs_of_many_ots_take_a_larger_field() {
 
 #[test]
 fn parties_that_want_different_extensions_are_told_both() {
-    let function = millionaires();
+    let function = millionaires(32);
     let named = |name| OtExtension::from_name(name).expect("an extension");
     // What the garbler, which connects, and the evaluator are told.
     let cases = [
@@ -232,7 +182,7 @@ fn parties_that_want_different_extensions_are_told_both() {
         (None, Some("silent")),
     ];
     for told in cases {
-        let ended = both(|party, session| {
+        let ended = in_memory(|party, session| {
             if let Some(name) = [told.0, told.1][party] {
                 session.set_ot_extension(named(name))?;
             }
@@ -251,8 +201,8 @@ fn parties_that_want_different_extensions_are_told_both() {
 
 #[test]
 fn an_extension_is_chosen_once_a_session() {
-    let function = millionaires();
-    let done = both(|party, session| {
+    let function = millionaires(32);
+    let done = in_memory(|party, session| {
         run(job(&function, party), session)?;
         let late = session.set_ot_extension(OtExtension::Silent);
         assert!(matches!(late, Err(Error::ApiMisuse(_))), "{late:?}");

@@ -2,105 +2,54 @@
 //! there for later sessions, used once across crashes and races, and not used where one party
 //! lacks them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::{Arc, Barrier};
+use std::collections::BTreeSet;
+use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
 use tacit::plan::{Alternative, Calibration, InStock, Planner};
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit::{
-    Category, ComponentDigest, Error, Function, Identity, Job, Link, Listener, NetError, Outcome,
-    PreparedTriples, Role, SecurityScope, Session, Settings, StockName, Stocks, TakenNumbers,
-    Tried, TriplePreparation, TryName, Type, Value, library,
+    Category, ComponentDigest, Error, Function, Job, Link, Outcome, PreparedTriples, SecurityScope,
+    Session, StockName, Stocks, TakenNumbers, Tried, TriplePreparation, TryName, Type, Value,
 };
 use tacit_stock::Memory;
 
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+use crate::pair::{Both, Pair, ROLES, millionaires, no_hang};
+
 /// Triples of a block.
 const BLOCK: u64 = 64;
-
-/// A pair of results, the garbler's first.
-type Both<T> = [Result<T, Error>; 2];
 
 /// What a run took, and what it gave.
 type Ran = (Vec<TakenNumbers>, Outcome);
 
-/// Two parties that know each other, on storage that can lose power.
-struct Parties {
-    identities: [Identity; 2],
-    disks: [Memory; 2],
+fn stock_name(pair: &Pair, party: usize) -> StockName {
+    let [own, peer] = [party, 1 - party].map(|of| pair.identities[of].fingerprint());
+    StockName {
+        own,
+        peer,
+        role: ROLES[party],
+        scheme: tacit::garble::SchemeId::HALF_GATES_TWO_CALL,
+    }
 }
 
-impl Parties {
-    fn new() -> Self {
-        Self {
-            identities: [(); 2].map(|()| Identity::generate().expect("randomness")),
-            disks: [(); 2].map(|()| Memory::new()),
-        }
-    }
+fn prepare(pair: &Pair, function: &Function, runs: u64) -> Both<PreparedTriples> {
+    pair.both(|party, session, stocks| {
+        TriplePreparation::for_runs(ROLES[party], function, runs)?.run(session, stocks)
+    })
+}
 
-    fn stocks(&self, party: usize) -> Result<Stocks, Error> {
-        let storage = Arc::new(self.disks[party].clone());
-        Stocks::over(storage, Path::new("stocks"), 1 << 30)
-    }
+fn run_both(pair: &Pair, function: &Function, bits: u8) -> Both<Ran> {
+    pair.both(|party, session, stocks| run(function, party, session, (stocks, bits)))
+}
 
-    fn name(&self, party: usize) -> StockName {
-        let [own, peer] = [party, 1 - party].map(|of| self.identities[of].fingerprint());
-        StockName {
-            own,
-            peer,
-            role: ROLES[party],
-            scheme: tacit::garble::SchemeId::HALF_GATES_TWO_CALL,
-        }
-    }
-
-    /// Both parties' `work` over a new session, each over its stocks.
-    fn both<T: Send>(
-        &self,
-        work: impl Fn(usize, &mut Session, &Stocks) -> Result<T, Error> + Sync,
-    ) -> Both<T> {
-        let [a, b] = &self.identities;
-        let settings = &Settings {
-            timeout: Duration::from_secs(60),
-            ..Settings::default()
-        };
-        let listener = Listener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_address().to_string();
-        let act = |party: usize, mut session: Session| {
-            let stocks = self.stocks(party)?;
-            let done = work(party, &mut session, &stocks);
-            // A peer that has lost its power takes nothing from what is done.
-            let _ = session.close();
-            done
-        };
-        thread::scope(|scope| {
-            let garbler = scope.spawn(|| act(0, listener.accept(a, &b.fingerprint(), settings)?));
-            let evaluator = Session::connect(&address, b, &a.fingerprint(), settings)
-                .and_then(|session| act(1, session));
-            [garbler.join().expect("no panic"), evaluator]
-        })
-    }
-
-    fn prepare(&self, function: &Function, runs: u64) -> Both<PreparedTriples> {
-        self.both(|party, session, stocks| {
-            TriplePreparation::for_runs(ROLES[party], function, runs)?.run(session, stocks)
-        })
-    }
-
-    fn run(&self, function: &Function, bits: u8) -> Both<Ran> {
-        self.both(|party, session, stocks| run(function, party, session, (stocks, bits)))
-    }
-
-    /// For how many runs each party has triples.
-    fn left(&self, function: &Function) -> [u64; 2] {
-        [0, 1].map(|party| {
-            let stocks = self.stocks(party).expect("storage with power");
-            let left = stocks.authenticated_runs_left(&self.name(party), function, 40);
-            left.expect("a stock")
-        })
-    }
+/// For how many runs each party has triples.
+fn left(pair: &Pair, function: &Function) -> [u64; 2] {
+    [0, 1].map(|party| {
+        let stocks = pair.stocks(party);
+        let left = stocks.authenticated_runs_left(&stock_name(pair, party), function, 40);
+        left.expect("a stock")
+    })
 }
 
 /// 200 and 40 are compared.
@@ -123,11 +72,6 @@ fn run(
     Ok((taken, outcome))
 }
 
-fn millionaires(bits: u32) -> Function {
-    let bits = BTreeMap::from([("bits".to_owned(), u64::from(bits))]);
-    library::function("millionaires", &bits).expect("a function")
-}
-
 /// Whether the run made no OTs, and so took its triples from the stock.
 fn is_from_stock((taken, outcome): &Ran) -> bool {
     let from_stock = outcome.cost.ot_extension.is_none();
@@ -141,9 +85,9 @@ fn each<T>(ran: Both<T>) -> [T; 2] {
 
 /// The triples in stock, and the runs that they are enough for, as a plan of a run by
 /// `authenticated` says it: with the garbler's stock, and without one.
-fn planned(parties: &Parties, function: &Function) -> [Option<(u64, u64)>; 2] {
-    let stocks = parties.stocks(0).expect("storage with power");
-    let summary = stocks.summary(&parties.name(0)).expect("a stock");
+fn planned(parties: &Pair, function: &Function) -> [Option<(u64, u64)>; 2] {
+    let stocks = parties.stocks(0);
+    let summary = stocks.summary(&stock_name(parties, 0)).expect("a stock");
     [Some(InStock::new(vec![summary])), None].map(|stock| {
         let link = Link::new(Duration::ZERO, 1_000_000_000).expect("a link");
         let planner = Planner::with(link, Calibration::default());
@@ -163,7 +107,7 @@ fn planned(parties: &Parties, function: &Function) -> [Option<(u64, u64)>; 2] {
 /// little for another run.
 #[test]
 fn triples_are_there_after_a_restart_and_used_once() {
-    let parties = Parties::new();
+    let parties = Pair::in_memory();
     let (small, large) = (millionaires(8), millionaires(100));
     for prepared in each(parties.both(|party, session, stocks| {
         TriplePreparation::triples(ROLES[party], 7 * BLOCK - 3).run(session, stocks)
@@ -171,11 +115,11 @@ fn triples_are_there_after_a_restart_and_used_once() {
         assert_eq!((prepared.made, prepared.available), (7 * BLOCK, 7 * BLOCK));
         assert_eq!(prepared.made_at_bits, Some(40));
     }
-    assert_eq!(parties.left(&small), [3, 3]);
+    assert_eq!(left(&parties, &small), [3, 3]);
     assert_eq!(planned(&parties, &small), [Some((7 * BLOCK, 3)), None]);
     let mut numbers = BTreeSet::new();
     for (function, left) in [(&small, [2, 2]), (&large, [0, 0])] {
-        let [ours, theirs] = each(parties.run(function, 40));
+        let [ours, theirs] = each(run_both(&parties, function, 40));
         assert!(is_from_stock(&ours) && is_from_stock(&theirs));
         assert_eq!(ours.0, theirs.0);
         for number in ours.0[0]
@@ -189,17 +133,17 @@ fn triples_are_there_after_a_restart_and_used_once() {
             let scope = SecurityScope::AllRuns { made_at_bits: 40 };
             assert_eq!(outcome.security_scope, Some(scope));
         }
-        assert_eq!(parties.left(function), left, "{}", function.name());
+        assert_eq!(left(&parties, function), left, "{}", function.name());
     }
     // One block is left, and no function takes one.
-    for ran in each(parties.run(&small, 40)) {
+    for ran in each(run_both(&parties, &small, 40)) {
         assert!(!is_from_stock(&ran));
     }
     // What is in stock counts; a session goes on from nothing where the stock ends.
-    for prepared in each(parties.prepare(&small, 2)) {
+    for prepared in each(prepare(&parties, &small, 2)) {
         assert_eq!((prepared.made, prepared.runs), (4 * BLOCK, 2));
     }
-    for prepared in each(parties.prepare(&small, 2)) {
+    for prepared in each(prepare(&parties, &small, 2)) {
         assert_eq!((prepared.made, prepared.available), (0, 5 * BLOCK));
     }
     let runs = parties.both(|party, session, stocks| {
@@ -217,7 +161,7 @@ fn triples_are_there_after_a_restart_and_used_once() {
     for party in [0, 1] {
         let StockName {
             own, peer, role, ..
-        } = parties.name(party);
+        } = stock_name(&parties, party);
         let tried = Tried::Authenticated;
         let name = TryName {
             own,
@@ -225,7 +169,7 @@ fn triples_are_there_after_a_restart_and_used_once() {
             role,
             tried,
         };
-        let record = parties.stocks(party).unwrap().try_record(&name).unwrap();
+        let record = parties.stocks(party).try_record(&name).unwrap();
         assert_eq!((record.unfinished, record.cheats), (0, 0));
     }
 }
@@ -233,13 +177,13 @@ fn triples_are_there_after_a_restart_and_used_once() {
 /// Triples of a lower s than the run's are left alone.
 #[test]
 fn a_run_takes_no_triples_of_a_lower_s() {
-    let (parties, function) = (Parties::new(), millionaires(8));
-    each(parties.prepare(&function, 1));
-    for ran in each(parties.run(&function, 41)) {
+    let (parties, function) = (Pair::in_memory(), millionaires(8));
+    each(prepare(&parties, &function, 1));
+    for ran in each(run_both(&parties, &function, 41)) {
         assert!(!is_from_stock(&ran));
     }
-    assert_eq!(parties.left(&function), [1, 1]);
-    for ran in each(parties.run(&function, 40)) {
+    assert_eq!(left(&parties, &function), [1, 1]);
+    for ran in each(run_both(&parties, &function, 40)) {
         assert!(is_from_stock(&ran));
     }
 }
@@ -249,14 +193,14 @@ fn a_run_takes_no_triples_of_a_lower_s() {
 fn where_one_party_has_none_both_make_them() {
     let function = millionaires(8);
     for lacks in [0, 1] {
-        let mut parties = Parties::new();
-        each(parties.prepare(&function, 1));
+        let mut parties = Pair::in_memory();
+        each(prepare(&parties, &function, 1));
         let kept = std::mem::replace(&mut parties.disks[lacks], Memory::new());
-        for ran in each(parties.run(&function, 40)) {
+        for ran in each(run_both(&parties, &function, 40)) {
             assert!(!is_from_stock(&ran));
         }
         parties.disks[lacks] = kept;
-        for ran in each(parties.run(&function, 40)) {
+        for ran in each(run_both(&parties, &function, 40)) {
             assert!(is_from_stock(&ran));
         }
     }
@@ -268,12 +212,12 @@ fn where_one_party_has_none_both_make_them() {
 fn a_stock_that_went_back_is_refused() {
     let function = millionaires(8);
     for back in [0, 1] {
-        let mut parties = Parties::new();
-        each(parties.prepare(&function, 2));
+        let mut parties = Pair::in_memory();
+        each(prepare(&parties, &function, 2));
         let old = parties.disks[back].copy();
-        each(parties.run(&function, 40));
+        each(run_both(&parties, &function, 40));
         parties.disks[back] = old;
-        let ended = parties.run(&function, 40);
+        let ended = run_both(&parties, &function, 40);
         let errors = ended.map(|ran| ran.expect_err("an old copy"));
         assert!(
             errors
@@ -287,8 +231,8 @@ fn a_stock_that_went_back_is_refused() {
 /// Two sessions at once, and blocks for one run: one has them, the other makes its own.
 #[test]
 fn two_sessions_do_not_take_the_same_blocks() {
-    let (parties, function) = (Parties::new(), millionaires(8));
-    each(parties.prepare(&function, 1));
+    let (parties, function) = (Pair::in_memory(), millionaires(8));
+    each(prepare(&parties, &function, 1));
     let ready = Barrier::new(4);
     let race = || {
         parties.both(|party, session, stocks| {
@@ -309,7 +253,7 @@ fn two_sessions_do_not_take_the_same_blocks() {
         from_stock.iter().filter(|from_stock| **from_stock).count(),
         1
     );
-    assert_eq!(parties.left(&function), [0, 0]);
+    assert_eq!(left(&parties, &function), [0, 0]);
 }
 
 /// A byte that changed on the disk: the run ends with the stock's error, and nothing of the block
@@ -318,30 +262,22 @@ fn two_sessions_do_not_take_the_same_blocks() {
 fn an_altered_byte_is_found() {
     let function = millionaires(8);
     for party in [0, 1] {
-        let parties = Parties::new();
-        each(parties.prepare(&function, 1));
+        let parties = Pair::in_memory();
+        each(prepare(&parties, &function, 1));
         let files = parties.disks[party].files().into_iter();
         let lots = files.filter(|file| file.extension().is_some_and(|end| end == "seg"));
         for lot in lots {
             // A share in the first block.
             assert!(parties.disks[party].flip_bit(&lot, 160 + 1000));
         }
-        let error = parties.run(&function, 40).map(Result::err)[party].take();
+        let error = run_both(&parties, &function, 40).map(Result::err)[party].take();
         let error = error.expect("a damaged block");
         assert_eq!(error.category(), Category::Stock, "{error}");
         // The damaged blocks are spent, and both go on.
-        for ran in each(parties.run(&function, 40)) {
+        for ran in each(run_both(&parties, &function, 40)) {
             assert!(!is_from_stock(&ran));
         }
     }
-}
-
-/// A party that waits in vain hangs; whatever else ends it is what a loss of power does.
-fn no_hang<T>(result: Result<T, Error>) -> Result<T, Error> {
-    if let Err(Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. })) = &result {
-        panic!("a party waits for one that is gone");
-    }
-    result
 }
 
 /// Blocks that a party took, over all its restarts.
@@ -349,9 +285,9 @@ type Ledger = [BTreeSet<(ComponentDigest, u64)>; 2];
 
 /// A preparation and two runs of it, as far as the power lasts. Blocks that are taken twice are
 /// found.
-fn work(parties: &Parties, function: &Function, ledger: &mut Ledger) -> bool {
+fn work(parties: &Pair, function: &Function, ledger: &mut Ledger) -> bool {
     let mut is_done = true;
-    for prepared in parties.prepare(function, 2) {
+    for prepared in prepare(parties, function, 2) {
         is_done &= no_hang(prepared).is_ok();
     }
     for _ in 0..2 {
@@ -388,13 +324,13 @@ fn work(parties: &Parties, function: &Function, ledger: &mut Ledger) -> bool {
 /// runs. Both start again and run right, and neither takes a triple twice.
 fn lose_power(step: usize, offset: u64) -> u64 {
     let function = millionaires(8);
-    let start = Parties::new();
+    let start = Pair::in_memory();
     assert!(work(&start, &function, &mut Ledger::default()));
     let points = start.disks.each_ref().map(Memory::points);
     let mut lost = 0;
     for party in [0, 1] {
         for point in (offset..points[party]).step_by(step) {
-            let mut parties = Parties::new();
+            let mut parties = Pair::in_memory();
             let mut ledger = Ledger::default();
             parties.disks[party].lose_power_at(point, point);
             work(&parties, &function, &mut ledger);
@@ -403,7 +339,7 @@ fn lose_power(step: usize, offset: u64) -> u64 {
                 work(&parties, &function, &mut ledger),
                 "party {party}, point {point}"
             );
-            let left = parties.left(&function);
+            let left = left(&parties, &function);
             assert_eq!(left[0], left[1], "party {party}, point {point}");
             lost += 1;
         }
