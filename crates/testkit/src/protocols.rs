@@ -5,16 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
 use tacit::garble::SchemeId;
 use tacit::protocols::Protocol;
 use tacit::{
-    BatchPreparation, Error, Fingerprint, Function, Job, Outcome, Preparation, Role, Session, Side,
-    Stocks, Value,
+    BatchPreparation, Error, Function, Job, Outcome, Preparation, Role, Session, Stocks, Value,
 };
-use tacit_net::{Channel, Transport, memory};
+
+use crate::sessions::{ROLES, over_link, session};
 
 /// s of `batch` here: low, so that a batch is a few circuits.
 const SECURITY_BITS: u8 = 6;
@@ -48,7 +47,7 @@ pub fn conformance(
         for scheme in schemes(protocol) {
             let name = protocol.name();
             let about = format!("{} by {name} under {scheme}", function.name());
-            let party = |role: Role, channel| {
+            let party = |role: Role, transport| {
                 let folder = folder.join(format!("{name}-{}", role.name()));
                 Party {
                     function,
@@ -57,18 +56,10 @@ pub fn conformance(
                     protocol,
                     scheme,
                 }
-                .play(channel, &folder)
+                .play(session(transport, role, TIMEOUT)?, &folder)
             };
-            let (garbler, evaluator) = memory::raw_pair(memory::PIPE_BYTES);
-            let garbler = channel(garbler.into_transport(), Role::Evaluator);
-            let evaluator = channel(evaluator.into_transport(), Role::Garbler);
-            let outcomes = thread::scope(|scope| {
-                let garbler = scope.spawn(|| party(Role::Garbler, garbler));
-                let evaluator = party(Role::Evaluator, evaluator);
-                let garbler = garbler.join().expect("no panic");
-                [(Role::Garbler, garbler), (Role::Evaluator, evaluator)]
-            });
-            for (role, outcome) in outcomes {
+            let outcomes = over_link(|_, transport| transport, party);
+            for (role, outcome) in ROLES.into_iter().zip(outcomes) {
                 let outcome = outcome.unwrap_or_else(|error| panic!("{about}: {error}"));
                 check(function, role, protocol, &outcome, &expected, &about);
             }
@@ -113,20 +104,6 @@ fn check(
     assert_eq!(outcome.threat_model, protocol.threat_model(), "{about}");
 }
 
-fn fingerprint(role: Role) -> Fingerprint {
-    Fingerprint(match role {
-        Role::Garbler => [1; 32],
-        Role::Evaluator => [2; 32],
-    })
-}
-
-/// A channel over which `peer` has proved who it is.
-fn channel(transport: Transport, peer: Role) -> Channel {
-    let mut channel = Channel::over_proved(transport, fingerprint(peer), [7; 32]);
-    channel.set_timeout(TIMEOUT);
-    channel
-}
-
 /// One party of one run.
 struct Party<'a> {
     function: &'a Function,
@@ -137,14 +114,9 @@ struct Party<'a> {
 }
 
 impl Party<'_> {
-    fn play(&self, channel: Channel, folder: &Path) -> Result<Outcome, Error> {
+    fn play(&self, mut session: Session, folder: &Path) -> Result<Outcome, Error> {
         let (function, role) = (self.function, self.role);
-        let side = match role {
-            Role::Garbler => Side::Connecting,
-            Role::Evaluator => Side::Listening,
-        };
         let stocks = Stocks::open(folder, STOCK_BYTES)?;
-        let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
         let mut job = Job::new(function, role).scheme(self.scheme);
         match self.protocol {
             Protocol::Direct => {}

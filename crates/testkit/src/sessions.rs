@@ -1,15 +1,65 @@
-//! What the tests of tampering peers share: two stocks on disk, and ends of links in memory between
-//! parties that have proved who they are.
+//! What tests of two parties share: two stocks on disk, and ends of links in memory between parties
+//! that have proved who they are.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
-use tacit::Fingerprint;
-use tacit_net::{Channel, Transport};
+use tacit::{Error, Fingerprint, Role, Session, Side, Stocks};
+use tacit_net::{Channel, Transport, memory};
 use tempfile::TempDir;
 
 use crate::tamper::Rewrite;
+
+/// Both roles, the garbler's first.
+pub const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+
+/// Who a party is.
+#[must_use]
+pub fn fingerprint(role: Role) -> Fingerprint {
+    Fingerprint([1 + role as u8; 32])
+}
+
+/// The garbler connects.
+#[must_use]
+pub fn side(role: Role) -> Side {
+    match role {
+        Role::Garbler => Side::Connecting,
+        Role::Evaluator => Side::Listening,
+    }
+}
+
+/// What each party gives at its end of a link in memory, the garbler's first. `below` stands under
+/// each end.
+///
+/// # Panics
+///
+/// If a party does.
+pub fn over_link<T: Send>(
+    below: impl Fn(Role, Transport) -> Transport,
+    party: impl Fn(Role, Transport) -> T + Sync,
+) -> [T; 2] {
+    let (garbler, evaluator) = memory::raw_pair(memory::PIPE_BYTES);
+    let garbler = below(Role::Garbler, garbler.into_transport());
+    let evaluator = below(Role::Evaluator, evaluator.into_transport());
+    thread::scope(|scope| {
+        let garbler = scope.spawn(|| party(Role::Garbler, garbler));
+        let evaluator = party(Role::Evaluator, evaluator);
+        [garbler.join().expect("no panic"), evaluator]
+    })
+}
+
+/// A session of `role` with the other, each of which has proved who it is. No wait lasts longer
+/// than `timeout`.
+///
+/// # Errors
+///
+/// The greeting fails.
+pub fn session(transport: Transport, role: Role, timeout: Duration) -> Result<Session, Error> {
+    let channel = channel(transport, fingerprint(role.other()), timeout);
+    Session::over(channel, side(role), Some(&fingerprint(role)))
+}
 
 /// Folders of two parties' stocks, which go when they are dropped; in memory where the system has
 /// that.
@@ -42,6 +92,15 @@ impl Folders {
             copy(from.path(), to.path());
         }
         copies
+    }
+
+    /// The stocks of a party.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be opened.
+    pub fn stocks(&self, role: Role) -> Result<Stocks, Error> {
+        Stocks::open(self.path(role as usize), 1 << 26)
     }
 
     /// The folder of the first party, 0, or the second.

@@ -2,31 +2,25 @@
 //! in a run, or when either is caught: over the whole stack, each time by sessions that begin anew.
 
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
 use tacit::garble::SchemeId;
 use tacit::{
-    BatchPreparation, Category, Error, Fingerprint, Function, Job, Outcome, PreparedBatch, Role,
-    SecurityScope, Session, Side, Stocks, Tried, TryName, TryRecord, charge_bits, library,
+    BatchPreparation, Category, Error, Function, Job, Outcome, PreparedBatch, Role, SecurityScope,
+    Session, Stocks, Tried, TryName, TryRecord, charge_bits, library,
 };
-use tacit_net::{Transport, memory};
+use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, channel};
+use tacit_testkit::sessions::{Folders, ROLES, fingerprint, over_link, session};
 use tacit_testkit::tamper::{Fault, Play, Sent, TamperingSink};
 
 const TIMEOUT: Duration = Duration::from_millis(2500);
 /// Of links on which nobody falls silent.
 const PATIENCE: Duration = Duration::from_secs(60);
 const SECURITY_BITS: u8 = 2;
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
-
-fn fingerprint(role: Role) -> Fingerprint {
-    Fingerprint([1 + role as u8; 32])
-}
 
 fn stocks(folders: &Folders, role: Role) -> Stocks {
-    Stocks::open(folders.path(role as usize), 1 << 26).expect("a folder")
+    folders.stocks(role).expect("a folder")
 }
 
 fn name(role: Role, tried: Tried) -> TryName {
@@ -78,29 +72,9 @@ fn meet_over<T: Send>(
     below: impl Fn(Role, Transport) -> Transport,
     work: impl Fn(Role, &mut Session, &Stocks) -> Result<T, Error> + Sync,
 ) -> [Result<T, Error>; 2] {
-    let (one, other) = memory::raw_pair(memory::PIPE_BYTES);
-    let transports = [one, other].map(|end| end.into_transport());
-    let ends = ROLES.into_iter().zip(transports).map(|(role, transport)| {
-        let peer = fingerprint(role.other());
-        (role, channel(below(role, transport), peer, timeout))
-    });
-    let work = &work;
-    thread::scope(|scope| {
-        let parties = ends.map(|(role, channel)| {
-            scope.spawn(move || {
-                let side = match role {
-                    Role::Garbler => Side::Connecting,
-                    Role::Evaluator => Side::Listening,
-                };
-                let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
-                work(role, &mut session, &stocks(folders, role))
-            })
-        });
-        let parties: Vec<_> = parties.collect();
-        let mut ended = parties
-            .into_iter()
-            .map(|party| party.join().expect("no panic"));
-        [ended.next(), ended.next()].map(|end| end.expect("two parties"))
+    over_link(below, |role, transport| {
+        let mut session = session(transport, role, timeout)?;
+        work(role, &mut session, &stocks(folders, role))
     })
 }
 

@@ -1,31 +1,25 @@
 //! What stays on the disks when a peer cheats while triples are made for the stock, leaves then, or
 //! cheats in a run that takes them: over the whole stack, each time by sessions that begin anew.
 
-use std::thread;
 use std::time::Duration;
 
 use tacit::garble::SchemeId;
 use tacit::{
-    Category, Error, Fingerprint, Function, Job, Outcome, PreparedTriples, Role, Session, Side,
-    StockName, Stocks, Tried, TriplePreparation, TryName, TryRecord, library,
+    Category, Error, Function, Job, Outcome, PreparedTriples, Role, Session, StockName, Stocks,
+    Tried, TriplePreparation, TryName, TryRecord, library,
 };
-use tacit_net::memory;
+use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, channel};
+use tacit_testkit::sessions::{Folders, ROLES, fingerprint, over_link, session};
 use tacit_testkit::tamper::{Fault, TamperingSink};
 
 const TIMEOUT: Duration = Duration::from_millis(2500);
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
 /// What is wrong with the first message of a kind that a party sends.
 type Lie = Option<(Role, Kind, Fault)>;
 
-fn fingerprint(role: Role) -> Fingerprint {
-    Fingerprint([1 + role as u8; 32])
-}
-
 fn stocks(folders: &Folders, role: Role) -> Stocks {
-    Stocks::open(folders.path(role as usize), 1 << 26).expect("a folder")
+    folders.stocks(role).expect("a folder")
 }
 
 fn record(folders: &Folders, role: Role) -> TryRecord {
@@ -62,33 +56,15 @@ fn meet<T: Send>(
     lie: Lie,
     work: impl Fn(Role, &mut Session, &Stocks) -> Result<T, Error> + Sync,
 ) -> [Result<T, Error>; 2] {
-    let (one, other) = memory::raw_pair(memory::PIPE_BYTES);
-    let ends = ROLES.into_iter().zip([one, other]).map(|(role, end)| {
-        let transport = match lie {
-            Some((liar, kind, fault)) if liar == role => end
-                .into_transport()
-                .map_sink(|inner| Box::new(TamperingSink::on_first(inner, kind.byte(), fault))),
-            _ => end.into_transport(),
-        };
-        (role, channel(transport, fingerprint(role.other()), TIMEOUT))
-    });
-    let work = &work;
-    thread::scope(|scope| {
-        let parties = ends.map(|(role, channel)| {
-            scope.spawn(move || {
-                let side = match role {
-                    Role::Garbler => Side::Connecting,
-                    Role::Evaluator => Side::Listening,
-                };
-                let mut session = Session::over(channel, side, Some(&fingerprint(role)))?;
-                work(role, &mut session, &stocks(folders, role))
-            })
-        });
-        let parties: Vec<_> = parties.collect();
-        let mut ended = parties
-            .into_iter()
-            .map(|party| party.join().expect("no panic"));
-        [ended.next(), ended.next()].map(|end| end.expect("two parties"))
+    let below = |role, transport: Transport| match lie {
+        Some((liar, kind, fault)) if liar == role => {
+            transport.map_sink(|inner| Box::new(TamperingSink::on_first(inner, kind.byte(), fault)))
+        }
+        _ => transport,
+    };
+    over_link(below, |role, transport| {
+        let mut session = session(transport, role, TIMEOUT)?;
+        work(role, &mut session, &stocks(folders, role))
     })
 }
 

@@ -2,11 +2,11 @@
 //! ends in time, with an error of the right kind or the right result, and never with a wrong one.
 
 use crate::judge_each;
-use crate::liar::{Lie, ROLES, TIMEOUT, allows, ended, is_right, millionaires, shown, side};
+use crate::liar::{Lie, TIMEOUT, allows, ended, is_right, millionaires, shown};
 use tacit::garble::{LADDER, SchemeId};
 use tacit::{Error, Function, Job, Outcome, Role, Session};
 use tacit_net::{Channel, Transport};
-use tacit_testkit::sessions::Trace;
+use tacit_testkit::sessions::{ROLES, Trace, side};
 use tacit_testkit::tamper::{Fault, Tampering};
 
 const GARBLER_INPUT: u32 = 41;

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::judge_each;
-use crate::liar::{Lie, MOST, ROLES, ended, faults, put, session, stocks};
+use crate::liar::{Lie, MOST, ended, faults, put, session};
 use tacit::{Error, Function, FunctionFamily, Job, Outcome, Role};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, Trace};
+use tacit_testkit::sessions::{Folders, ROLES, Trace};
 use tacit_testkit::tamper::Fault;
 
 /// Of this many faults of a message the short part of the test takes one.
@@ -73,7 +73,7 @@ fn party(
     folders: &Folders,
     (role, step): (Role, u8),
 ) -> Result<Outcome, Error> {
-    let stocks = stocks(folders, role)?;
+    let stocks = folders.stocks(role)?;
     let mut session = session(transport, role)?;
     let job = Job::new(function, role).prepared(&stocks).chain("total");
     let is_mine = function.inputs().iter().any(|input| input.owner == role);
@@ -239,7 +239,7 @@ fn a_lie_in_the_ot_extension_ends_the_chain() {
     let (result, _) = case.run(&of_evaluator, &folders, 7);
     let error = result.expect_err("a check that fails");
     assert!(matches!(error, Error::StockDestroyed { .. }), "{error}");
-    let stocks = Stocks::open(folders.path(place(Role::Garbler)), 1 << 24).expect("a folder");
+    let stocks = folders.stocks(Role::Garbler).expect("a folder");
     let chains = stocks.chains().expect("a folder that can be read");
     let why = chains[0].summary.killed.as_deref();
     assert!(

@@ -1,20 +1,16 @@
 //! A session of two parties of which one lies, and how it may end for the honest one.
 
 use std::fmt;
-use std::thread;
 use std::time::Duration;
 
-use tacit::{
-    Category, Error, Fingerprint, Function, NetError, Outcome, Role, Session, Side, Stocks, library,
-};
-use tacit_net::{Transport, memory};
+use tacit::{Category, Error, Function, NetError, Outcome, Role, Session, library};
+use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, Trace, channel, noting};
+use tacit_testkit::sessions::{self, Trace, noting, over_link};
 use tacit_testkit::tamper::{Fault, Rewrite, Tampering, TamperingSink};
 
 /// No wait lasts longer: the faults that end in a timeout wait for this long.
 pub(crate) const TIMEOUT: Duration = Duration::from_millis(2500);
-pub(crate) const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
 /// What the liar does to its messages.
 #[derive(Clone, Copy)]
@@ -82,18 +78,21 @@ impl Lie {
 
     /// What `party` gives at the honest party, and what `liar` would have sent. How it ends for the
     /// liar is its own affair, but not even it panics.
-    pub(crate) fn run<T>(
+    pub(crate) fn run<T: Send>(
         self,
         liar: Role,
         party: impl Fn(Transport, Role) -> T + Sync,
     ) -> (T, Trace) {
-        let (honest, dishonest) = memory::raw_pair(memory::PIPE_BYTES);
         let trace = Trace::default();
-        let dishonest = self.sink(dishonest.into_transport(), &trace);
-        let honest = thread::scope(|scope| {
-            scope.spawn(|| drop(party(dishonest, liar)));
-            party(honest.into_transport(), liar.other())
-        });
+        let below = |role, transport| match role == liar {
+            true => self.sink(transport, &trace),
+            false => transport,
+        };
+        let [garbler, evaluator] = over_link(below, |role, transport| party(transport, role));
+        let honest = match liar {
+            Role::Garbler => evaluator,
+            Role::Evaluator => garbler,
+        };
         (honest, trace)
     }
 }
@@ -111,26 +110,9 @@ pub(crate) fn faults(trace: &Trace, every: usize) -> Vec<Lie> {
     lies
 }
 
-fn place(role: Role) -> usize {
-    usize::from(role == Role::Evaluator)
-}
-
-pub(crate) fn side(role: Role) -> Side {
-    match role {
-        Role::Garbler => Side::Connecting,
-        Role::Evaluator => Side::Listening,
-    }
-}
-
-pub(crate) fn stocks(folders: &Folders, role: Role) -> Result<Stocks, Error> {
-    Stocks::open(folders.path(place(role)), 1 << 24)
-}
-
-/// A session of `role` with the other, which has proved who it is.
+/// A session of `role` with the other.
 pub(crate) fn session(transport: Transport, role: Role) -> Result<Session, Error> {
-    let identity = |role| Fingerprint([1 + place(role) as u8; 32]);
-    let channel = channel(transport, identity(role.other()), TIMEOUT);
-    Session::over(channel, side(role), Some(&identity(role)))
+    sessions::session(transport, role, TIMEOUT)
 }
 
 /// Whether the garbler is richer, on numbers of this many bits.

@@ -8,11 +8,11 @@
 use std::fmt;
 
 use crate::judge_each;
-use crate::liar::{Lie, ROLES, allows, ended, is_right, millionaires, session, shown, stocks};
+use crate::liar::{Lie, allows, ended, is_right, millionaires, session, shown};
 use tacit::{BatchPreparation, Error, Function, Job, Outcome, Role};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, Trace};
+use tacit_testkit::sessions::{Folders, ROLES, Trace};
 use tacit_testkit::tamper::{Fault, Tampering};
 
 /// Low, so that a batch is a few circuits.
@@ -89,7 +89,7 @@ impl Case {
         folders: &Folders,
         role: Role,
     ) -> Result<Outcome, Error> {
-        let stocks = stocks(folders, role)?;
+        let stocks = folders.stocks(role)?;
         let mut session = session(transport, role)?;
         let job = Job::new(function, role);
         let job = match self.protocol {

@@ -7,14 +7,13 @@ use std::fmt;
 
 use crate::judge_each;
 use crate::liar::{
-    Lie, MOST, ROLES, allows, ended, faults, is_blamed, is_right, millionaires, put, session,
-    shown, stocks,
+    Lie, MOST, allows, ended, faults, is_blamed, is_right, millionaires, put, session, shown,
 };
 use tacit::garble::{LADDER, SchemeId};
 use tacit::{Category, Error, Function, Job, NetError, Outcome, Preparation, Role, Stocks};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, Trace};
+use tacit_testkit::sessions::{Folders, ROLES, Trace};
 use tacit_testkit::tamper::Fault;
 
 /// More than whatever a lying evaluator's input becomes.
@@ -65,7 +64,7 @@ impl Case {
         folders: &Folders,
         role: Role,
     ) -> Result<Outcome, Error> {
-        let stocks = stocks(folders, role)?;
+        let stocks = folders.stocks(role)?;
         let mut session = session(transport, role)?;
         match self.plan {
             Plan::Prepare => {
@@ -328,7 +327,7 @@ fn template(function: &Function, scheme: SchemeId) -> Folders {
     let (prepared, _) = Lie::Nothing.run(Role::Garbler, |transport, role| {
         let order = Preparation::new(role).scheme(scheme);
         let order = order.enough_for(function, 1)?;
-        order.run(&mut session(transport, role)?, &stocks(&folders, role)?)
+        order.run(&mut session(transport, role)?, &folders.stocks(role)?)
     });
     prepared.expect("prepared");
     folders
@@ -365,7 +364,7 @@ fn a_lie_in_the_ot_extension_ends_the_epoch() {
     let function = millionaires(32);
     let folders = template(&function, LADDER[0].id);
     let kept = |role| {
-        let stocks = stocks(&folders, role).expect("a folder");
+        let stocks = folders.stocks(role).expect("a folder");
         stocks.list().expect("a folder that can be read")
     };
     assert_eq!(kept(Role::Garbler).len(), 1);
