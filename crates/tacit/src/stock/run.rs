@@ -6,7 +6,7 @@ use tacit_circuit::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor};
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
-use tacit_protocol::party::Progress;
+use tacit_protocol::party::{Party, Progress};
 use tacit_protocol::prepared::{self, Evaluating, Garbling, Gathering, PairChain};
 use tacit_protocol::saved::{ChainId, ChainVersion, EvaluatorHalf, GarblerHalf, SavedState};
 use tacit_protocol::session::RunTag;
@@ -118,25 +118,35 @@ impl<K: Keeper<Chain = PairChain>> Taken<K> {
         }
     }
 
-    /// Keeps what the run saves, at both parties, and says at which version.
-    fn keep(
+    /// Drives `party` to its results. Both parties keep what the run saves before either has one.
+    fn complete<P: Party>(
         &self,
-        session: &mut Session,
-        function: &Function,
-        values: &[K::Value],
-    ) -> Result<ChainVersion, Error> {
-        let kept = self
-            .kept
-            .as_ref()
-            .ok_or(Error::ApiMisuse("what is saved is kept in a chain"))?;
-        let version = kept.save::<K>(function.saves(), &self.chain, values, session)?;
-        let id = self.chain.id();
-        Ok(ChainVersion { id, version })
-    }
-
-    /// The version that was loaded.
-    fn loaded(&self) -> Option<ChainVersion> {
-        self.goes_on.map(|_| self.chain.place().0)
+        run: (&mut Session, &Function, &mut dyn FnMut(Progress)),
+        ands_on_the_spot: u64,
+        mut party: P,
+        save: impl FnOnce(P, ChainId) -> Result<(Vec<K::Value>, P), tacit_protocol::Error>,
+        finish: impl FnOnce(P) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error>,
+    ) -> Result<PreparedOutcome, Error> {
+        let (session, function, watch) = run;
+        let online = Clock::start(session);
+        drive(session.channel(), &mut party, watch)?;
+        let mut chain = self.goes_on.map(|_| self.chain.place().0);
+        if !function.saves().is_empty() {
+            let kept = self.kept.as_ref();
+            let kept = kept.ok_or(Error::ApiMisuse("what is saved is kept in a chain"))?;
+            let id = self.chain.id();
+            let (values, opening) = save(party, id)?;
+            let version = kept.save::<K>(function.saves(), &self.chain, &values, session)?;
+            chain = Some(ChainVersion { id, version });
+            party = opening;
+            drive(session.channel(), &mut party, watch)?;
+        }
+        Ok(PreparedOutcome {
+            outputs: finish(party)?,
+            chain,
+            online,
+            ands_on_the_spot,
+        })
     }
 }
 
@@ -171,22 +181,15 @@ impl PreparedRun<'_> {
         let mut seed = Zeroizing::new([0; 32]);
         UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
         let (given, offers) = ((inputs, taken.past()), (delta, ots));
-        let mut party = Garbling::new(scheme, function, tag, given, offers, instances, &seed)?;
-        let online = Clock::start(session);
-        drive(session.channel(), &mut party, watch)?;
-        let mut chain = taken.loaded();
-        if !function.saves().is_empty() {
-            let (values, opening) = party.save(taken.chain.id())?;
-            chain = Some(taken.keep(session, function, &values)?);
-            party = opening;
-            drive(session.channel(), &mut party, watch)?;
-        }
-        Ok(PreparedOutcome {
-            outputs: party.finish()?,
-            chain,
-            online,
+        let party = Garbling::new(scheme, function, tag, given, offers, instances, &seed)?;
+        let run = (session, function, watch);
+        taken.complete(
+            run,
             ands_on_the_spot,
-        })
+            party,
+            Garbling::save,
+            Garbling::finish,
+        )
     }
 
     fn evaluate<S: Scheme>(mut self, scheme: S) -> Result<PreparedOutcome, Error> {
@@ -207,21 +210,14 @@ impl PreparedRun<'_> {
         let mut links = Gathering::new(scheme, function)?;
         drive(session.channel(), &mut links, watch)?;
         let (given, early) = ((inputs, taken.past()), links.finish()?);
-        let mut party = Evaluating::new(scheme, function, tag, given, early, &ots, instances)?;
-        let online = Clock::start(session);
-        drive(session.channel(), &mut party, watch)?;
-        let mut chain = taken.loaded();
-        if !function.saves().is_empty() {
-            let (values, opening) = party.save(taken.chain.id())?;
-            chain = Some(taken.keep(session, function, &values)?);
-            party = opening;
-            drive(session.channel(), &mut party, watch)?;
-        }
-        Ok(PreparedOutcome {
-            outputs: party.finish()?,
-            chain,
-            online,
+        let party = Evaluating::new(scheme, function, tag, given, early, &ots, instances)?;
+        let run = (session, function, watch);
+        taken.complete(
+            run,
             ands_on_the_spot,
-        })
+            party,
+            Evaluating::save,
+            Evaluating::finish,
+        )
     }
 }
