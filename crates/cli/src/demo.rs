@@ -19,7 +19,9 @@ use crate::cancel;
 use crate::failure::Failure;
 use crate::log::Log;
 use crate::progress::Bar;
-use crate::report::{JSON_VERSION, cost_json, outputs_json, outputs_text, pretty, security};
+use crate::report::{
+    JSON_VERSION, cost_json, micros, outputs_json, outputs_text, pretty, security,
+};
 
 /// FIPS 197, appendix C.1, so that anybody can look the result up.
 const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -247,7 +249,7 @@ fn tell(
             "garbler": fingerprints.0.to_string(),
             "evaluator": fingerprints.1.to_string(),
             "runs": tasks.iter().zip(done).map(run).collect::<Vec<_>>(),
-            "wall_us": u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+            "wall_us": micros(begun.elapsed()),
         }));
         return crate::print(text.as_bytes());
     }

@@ -4,7 +4,7 @@
 mod batch;
 mod triples;
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ use crate::function::Found;
 use crate::log::Log;
 use crate::party::Party;
 use crate::progress::Bar;
-use crate::report::{JSON_VERSION, pretty, shown_bytes};
+use crate::report::{JSON_VERSION, micros, pretty, shown_bytes};
 use crate::typed::Runnable;
 use crate::{cancel, function, run, stock};
 
@@ -49,18 +49,18 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
             "--insecure-for-measurements is for --protocol batch; leave it out".to_owned(),
         ));
     }
-    let order = match args.protocol {
-        PrepareFor::Prepared => Order::components(args, &config)?,
-        PrepareFor::Batch => Order::Batch(Box::new(BatchOrder::new(args, &config)?)),
-        PrepareFor::Authenticated => Order::Triples(Box::new(TripleOrder::new(args, &config)?)),
+    let order: Box<dyn Order> = match args.protocol {
+        PrepareFor::Prepared => Box::new(ComponentOrder::new(args, &config)?),
+        PrepareFor::Batch => Box::new(BatchOrder::new(args, &config)?),
+        PrepareFor::Authenticated => Box::new(TripleOrder::new(args, &config)?),
     };
     if let Err(failure) = order.check_room(stock::limit_bytes(&config)) {
         // The other party may be there, and would wait for nothing.
         party.refuse(AbortReason::NoRoom, log);
         return Err(failure);
     }
-    if let (Order::Batch(wanted), false) = (&order, args.json) {
-        eprintln!("{}", wanted.announcement());
+    if let (Some(text), false) = (order.announcement(), args.json) {
+        eprintln!("{text}");
     }
     let cancel = cancel::on_signal()?;
     let begun = Instant::now();
@@ -71,20 +71,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         let attempt = party.meet(cancel.clone(), log).and_then(|session| {
             met = true;
             log.step(format_args!("connected"));
-            match &order {
-                Order::Components(wanted) => {
-                    let prepared = wanted.once(args, &stocks, session)?;
-                    Ok(wanted.told(&prepared, begun.elapsed()))
-                }
-                Order::Batch(wanted) => {
-                    let prepared = wanted.once(args, &stocks, session)?;
-                    Ok(wanted.told(&prepared, begun.elapsed()))
-                }
-                Order::Triples(wanted) => {
-                    let prepared = wanted.once(args, &stocks, session)?;
-                    Ok(wanted.told(&prepared, begun.elapsed()))
-                }
-            }
+            Ok(order.once(args, &stocks, session, begun)?)
         });
         match attempt {
             Ok(told) => break told,
@@ -115,54 +102,29 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
 }
 
 /// What is to be prepared.
-enum Order {
-    Components(Box<ComponentOrder>),
-    Batch(Box<BatchOrder>),
-    Triples(Box<TripleOrder>),
-}
-
-impl Order {
-    /// Components and OTs.
-    fn components(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
-        if args.security_bits.is_some() || args.ands.is_some() {
-            return Err(Failure::Usage(
-                "--security-bits is the statistical security of batch and authenticated, and \
-                 --ands is of authenticated; give --protocol batch or --protocol authenticated \
-                 in place of prepared, or leave the option out"
-                    .to_owned(),
-            ));
-        }
-        Ok(Self::Components(Box::new(ComponentOrder::new(
-            args, config,
-        )?)))
-    }
-
-    /// Refuses an order that fits into no stock.
-    fn check_room(&self, limit_bytes: u64) -> Result<(), Failure> {
-        match self {
-            Self::Components(wanted) => wanted.check_room(limit_bytes),
-            Self::Batch(wanted) => wanted.check_room(limit_bytes),
-            Self::Triples(wanted) => wanted.check_room(limit_bytes),
-        }
-    }
+trait Order {
+    /// Refuses an order that fits into no stock of at most `limit` bytes.
+    fn check_room(&self, limit: u64) -> Result<(), Failure>;
 
     /// What it is, to be compared with the other party's.
-    fn described(&self) -> String {
-        match self {
-            Self::Components(wanted) => wanted.described(),
-            Self::Batch(wanted) => wanted.described(),
-            Self::Triples(wanted) => wanted.described(),
-        }
-    }
+    fn described(&self) -> String;
 
     /// How it goes on when the parties meet again.
-    fn resumption(&self) -> &'static str {
-        match self {
-            Self::Components(_) => "going on from there",
-            Self::Batch(_) => "starting over with a new batch",
-            Self::Triples(_) => "starting over with a new lot",
-        }
+    fn resumption(&self) -> &'static str;
+
+    /// What it takes, said before the parties meet.
+    fn announcement(&self) -> Option<String> {
+        None
     }
+
+    /// Prepares over one session, of a command that has `begun` then.
+    fn once(
+        &self,
+        args: &PrepareArgs,
+        stocks: &Stocks,
+        session: Session,
+        begun: Instant,
+    ) -> Result<Told, Error>;
 }
 
 /// What a person or a program is told of a preparation.
@@ -191,6 +153,14 @@ struct ComponentOrder {
 
 impl ComponentOrder {
     fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
+        if args.security_bits.is_some() || args.ands.is_some() {
+            return Err(Failure::Usage(
+                "--security-bits is the statistical security of batch and authenticated, and \
+                 --ands is of authenticated; give --protocol batch or --protocol authenticated \
+                 in place of prepared, or leave the option out"
+                    .to_owned(),
+            ));
+        }
         let found = args.function.as_ref();
         let found = found.map(|name| function::find(name, &args.choice)?.runnable(&args.choice));
         let runnable = found.transpose()?;
@@ -198,16 +168,30 @@ impl ComponentOrder {
         let function = runnable.map(|runnable| (runnable.function().clone(), args.runs));
         let components = args.components.iter().map(component);
         let rung = run::scheme(args.scheme.as_deref(), function.as_ref().map(|(f, _)| f))?;
-        Ok(Self {
+        let order = Self {
             role,
             rung,
             function,
             components: components.collect::<Result<_, _>>()?,
             ots: args.ots.unwrap_or(0),
-        })
+        };
+        order.order()?;
+        Ok(order)
     }
 
-    /// The order in words.
+    fn order(&self) -> Result<Preparation<'static>, Error> {
+        let mut order = Preparation::new(self.role).scheme(self.rung.id);
+        if let Some((function, runs)) = &self.function {
+            order = order.enough_for(function, *runs)?;
+        }
+        for (component, count) in &self.components {
+            order = order.component(component.clone(), *count);
+        }
+        Ok(order.ots(self.ots))
+    }
+}
+
+impl Order for ComponentOrder {
     fn described(&self) -> String {
         let of_function = self.function.iter();
         let runs =
@@ -223,50 +207,21 @@ impl ComponentOrder {
         format!("{} by prepared as {role} under {scheme}", parts.join(", "))
     }
 
-    /// Bytes of the tables of everything that is asked for.
-    fn table_bytes(&self) -> u64 {
-        let tables = |component: &Component, count: u64| {
-            let cost = self.rung.program_cost(component.program());
-            cost.table_bytes.saturating_mul(count)
-        };
-        let mut sum = 0_u64;
-        if let Some((function, runs)) = &self.function {
-            let calls = function.component_calls().iter();
-            for (component, &calls) in function.components().iter().zip(calls) {
-                let count = u64::from(calls).saturating_mul(*runs);
-                sum = sum.saturating_add(tables(component, count));
-            }
-        }
-        for (component, count) in &self.components {
-            sum = sum.saturating_add(tables(component, *count));
-        }
-        sum
-    }
-
-    /// Refuses an order whose tables alone, which the evaluator keeps, are more than a stock takes.
     fn check_room(&self, limit: u64) -> Result<(), Failure> {
-        let bytes = self.table_bytes();
-        check_room(self.role, bytes, limit)
+        check_room(self.role, self.order()?.table_bytes(), limit)
     }
 
-    fn order(&self) -> Result<Preparation<'static>, Error> {
-        let mut order = Preparation::new(self.role).scheme(self.rung.id);
-        if let Some((function, runs)) = &self.function {
-            order = order.enough_for(function, *runs)?;
-        }
-        for (component, count) in &self.components {
-            order = order.component(component.clone(), *count);
-        }
-        Ok(order.ots(self.ots))
+    fn resumption(&self) -> &'static str {
+        "going on from there"
     }
 
-    /// Prepares over one session.
     fn once(
         &self,
         args: &PrepareArgs,
         stocks: &Stocks,
         mut session: Session,
-    ) -> Result<Prepared, Error> {
+        begun: Instant,
+    ) -> Result<Told, Error> {
         let mut order = self.order()?.threads(args.threads);
         if let Some(limit) = args.time_limit {
             order = order.time_limit(limit);
@@ -275,19 +230,7 @@ impl ComponentOrder {
         let prepared = order
             .watch(move |at| bar.show(at))
             .run(&mut session, stocks)?;
-        // Both have everything; a peer that has already left takes nothing from it.
-        let _ = session.close();
-        Ok(prepared)
-    }
-
-    fn told(&self, prepared: &Prepared, wall: Duration) -> Told {
-        Told {
-            text: text(prepared, wall),
-            json: self.json(prepared, wall),
-        }
-    }
-
-    fn json(&self, prepared: &Prepared, wall: Duration) -> Json {
+        leave(session);
         let kinds = prepared.kinds.iter().map(|kind| {
             json!({
                 "name": kind.name,
@@ -296,19 +239,27 @@ impl ComponentOrder {
                 "and_gates": kind.and_gates,
             })
         });
-        let traffic = &prepared.traffic;
-        json!({
-            "version": JSON_VERSION,
+        let json = json!({
             "role": self.role.name(),
             "scheme": self.rung.id.to_string(),
             "kinds": kinds.collect::<Vec<_>>(),
-            "wall_us": u64::try_from(wall.as_micros()).unwrap_or(u64::MAX),
-            "preparing_us": u64::try_from(prepared.wall.as_micros()).unwrap_or(u64::MAX),
-            "bytes_sent": traffic.sent.bytes,
-            "bytes_received": traffic.received.bytes,
-            "ot_extension": prepared.ot_extension.map(|extension| extension.to_string()),
+        });
+        let cost = Took {
+            preparing: prepared.wall,
+            traffic: &prepared.traffic,
+            ots: prepared.ot_extension,
+            wall: begun.elapsed(),
+        };
+        Ok(Told {
+            text: format!("{} in {cost}\n", text(&prepared)),
+            json: cost.json(json),
         })
     }
+}
+
+/// Both have everything; a peer that has already left takes nothing from it.
+fn leave(session: Session) {
+    let _ = session.close();
 }
 
 /// This party's role in the runs that are prepared for.
@@ -362,7 +313,7 @@ fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
     }
 }
 
-fn text(prepared: &Prepared, wall: Duration) -> String {
+fn text(prepared: &Prepared) -> String {
     let mut text = format!(
         "{:>10} {:>10} {:>10}  component\n",
         "made", "usable", "AND gates"
@@ -380,24 +331,43 @@ fn text(prepared: &Prepared, wall: Duration) -> String {
         .iter()
         .map(|kind| kind.made * kind.and_gates)
         .sum();
-    let ots = ots(prepared.ot_extension);
-    let took = took(prepared.wall, &prepared.traffic, wall);
-    let _ = writeln!(text, "{ands} AND gates{ots} in {took}");
-    text
+    let ots = prepared.ot_extension;
+    let ots = ots.map_or(String::new(), |extension| format!(", OTs by {extension},"));
+    text + &format!("{ands} AND gates{ots}")
 }
 
-/// How OTs were made, if any were.
-fn ots(extension: Option<OtExtension>) -> String {
-    extension.map_or(String::new(), |extension| format!(", OTs by {extension},"))
+/// What a preparation took.
+struct Took<'a> {
+    preparing: Duration,
+    traffic: &'a Meter,
+    /// How OTs were made, if any were.
+    ots: Option<OtExtension>,
+    /// With waiting.
+    wall: Duration,
 }
 
-/// Time and bytes of a preparation for a person.
-fn took(preparing: Duration, traffic: &Meter, wall: Duration) -> String {
-    format!(
-        "{:.2} s, {} sent, {} received; {:.1} s with waiting",
-        preparing.as_secs_f64(),
-        shown_bytes(traffic.sent.bytes),
-        shown_bytes(traffic.received.bytes),
-        wall.as_secs_f64(),
-    )
+impl Took<'_> {
+    /// `json` with what programs are told of every preparation.
+    fn json(&self, mut json: Json) -> Json {
+        json["version"] = json!(JSON_VERSION);
+        json["wall_us"] = json!(micros(self.wall));
+        json["preparing_us"] = json!(micros(self.preparing));
+        json["bytes_sent"] = json!(self.traffic.sent.bytes);
+        json["bytes_received"] = json!(self.traffic.received.bytes);
+        json["ot_extension"] = json!(self.ots.map(|extension| extension.to_string()));
+        json
+    }
+}
+
+impl fmt::Display for Took<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:.2} s, {} sent, {} received; {:.1} s with waiting",
+            self.preparing.as_secs_f64(),
+            shown_bytes(self.traffic.sent.bytes),
+            shown_bytes(self.traffic.received.bytes),
+            self.wall.as_secs_f64(),
+        )
+    }
 }

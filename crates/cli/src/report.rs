@@ -190,7 +190,7 @@ fn phase_json(phase: &PhaseCost) -> Json {
     })
 }
 
-fn micros(time: Duration) -> u64 {
+pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 

@@ -1,18 +1,18 @@
 //! Checked executions for `batch`.
 
-use std::time::Duration;
+use std::time::Instant;
 
 use serde_json::json;
 use tacit::garble::Rung;
 use tacit::protocols::{DEFAULT_SECURITY_BITS, MIN_SECURITY_BITS, ThreatModel};
-use tacit::{BatchPlan, BatchPreparation, Error, Function, PreparedBatch, Role, Session, Stocks};
+use tacit::{BatchPlan, BatchPreparation, Error, Function, Role, Session, Stocks};
 
-use super::{Told, check_room, took};
+use super::{Order, Told, Took, check_room, leave};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::progress::Bar;
-use crate::report::{JSON_VERSION, bits_text, insecure, security, shown_bytes};
+use crate::report::{bits_text, insecure, security, shown_bytes};
 use crate::{function, run};
 
 /// Most executions of one batch.
@@ -70,19 +70,19 @@ impl BatchOrder {
         })
     }
 
-    /// Refuses an order that alone is more than a stock takes.
-    pub(super) fn check_room(&self, limit: u64) -> Result<(), Failure> {
-        check_room(self.role, self.table_bytes, limit)
-    }
-
     /// AND gates of all its circuits.
     fn and_gates(&self) -> u64 {
         let circuits = self.plan.cut().circuits;
         self.function.and_gates().saturating_mul(circuits)
     }
+}
 
-    /// The order in words.
-    pub(super) fn described(&self) -> String {
+impl Order for BatchOrder {
+    fn check_room(&self, limit: u64) -> Result<(), Failure> {
+        check_room(self.role, self.table_bytes, limit)
+    }
+
+    fn described(&self) -> String {
         format!(
             "{} runs of {} by batch at s = {} as {} under {}",
             self.executions,
@@ -93,23 +93,26 @@ impl BatchOrder {
         )
     }
 
-    /// What it takes, said before the parties meet.
-    pub(super) fn announcement(&self) -> String {
-        format!(
+    fn resumption(&self) -> &'static str {
+        "starting over with a new batch"
+    }
+
+    fn announcement(&self) -> Option<String> {
+        Some(format!(
             "a batch of {} where nothing is in stock: {} AND gates, and {} of the evaluator's disk",
             self.plan,
             self.and_gates(),
             shown_bytes(self.table_bytes)
-        )
+        ))
     }
 
-    /// Prepares over one session.
-    pub(super) fn once(
+    fn once(
         &self,
         args: &PrepareArgs,
         stocks: &Stocks,
         mut session: Session,
-    ) -> Result<PreparedBatch, Error> {
+        begun: Instant,
+    ) -> Result<Told, Error> {
         let bar = Bar::new("prepare", self.and_gates(), !args.json);
         let order = BatchPreparation::new(self.role, &self.function, self.executions);
         let mut order = with_bits(order, self.security_bits, args)
@@ -120,13 +123,13 @@ impl BatchOrder {
             order = order.time_limit(limit);
         }
         let prepared = order.run(&mut session, stocks)?;
-        // Both have everything; a peer that has already left takes nothing from it.
-        let _ = session.close();
-        Ok(prepared)
-    }
-
-    /// What it did, for people and programs.
-    pub(super) fn told(&self, prepared: &PreparedBatch, wall: Duration) -> Told {
+        leave(session);
+        let cost = Took {
+            preparing: prepared.wall,
+            traffic: &prepared.traffic,
+            ots: prepared.ot_extension,
+            wall: begun.elapsed(),
+        };
         let bound = prepared.plan.and_then(|plan| plan.bound().ok());
         let threat_model = ThreatModel::Malicious;
         let (made, usable) = (prepared.made, prepared.available);
@@ -145,9 +148,7 @@ impl BatchOrder {
         if let Some(extension) = prepared.ot_extension {
             text.push_str(&format!("OTs by {extension}\n"));
         }
-        text.push_str(&took(prepared.wall, &prepared.traffic, wall));
-        text.push('\n');
-        let traffic = &prepared.traffic;
+        text += &format!("{cost}\n");
         let plan = prepared.plan.map(|plan| {
             json!({
                 "executions": plan.executions(),
@@ -156,9 +157,7 @@ impl BatchOrder {
                 "bound_bits": bound.map(|bound| bound.total_bits()),
             })
         });
-        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let json = json!({
-            "version": JSON_VERSION,
             "protocol": "batch",
             "threat_model": threat_model.to_string(),
             "statistical_security_bits": self.security_bits,
@@ -171,13 +170,9 @@ impl BatchOrder {
             "made": made,
             "usable": usable,
             "plan": plan,
-            "wall_us": micros(wall),
-            "preparing_us": micros(prepared.wall),
-            "bytes_sent": traffic.sent.bytes,
-            "bytes_received": traffic.received.bytes,
-            "ot_extension": prepared.ot_extension.map(|extension| extension.to_string()),
         });
-        Told { text, json }
+        let json = cost.json(json);
+        Ok(Told { text, json })
     }
 }
 

@@ -1,17 +1,17 @@
 //! Triples for `authenticated`.
 
-use std::time::Duration;
+use std::time::Instant;
 
 use serde_json::json;
 use tacit::protocols::{DEFAULT_SECURITY_BITS, ThreatModel};
-use tacit::{Error, Function, PreparedTriples, Role, Session, Stocks, TriplePreparation};
+use tacit::{Error, Function, Role, Session, Stocks, TriplePreparation};
 
-use super::{Told, took};
+use super::{Order, Told, Took, leave};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::progress::Bar;
-use crate::report::{JSON_VERSION, security, shown_bytes};
+use crate::report::{security, shown_bytes};
 use crate::{function, serve};
 
 /// The triples that the arguments ask for.
@@ -70,9 +70,10 @@ impl TripleOrder {
         };
         Ok(order.statistical_security_bits(self.security_bits))
     }
+}
 
-    /// Refuses an order that alone is more than a stock takes, at either party.
-    pub(super) fn check_room(&self, limit: u64) -> Result<(), Failure> {
+impl Order for TripleOrder {
+    fn check_room(&self, limit: u64) -> Result<(), Failure> {
         let bytes = self.order()?.disk_bytes();
         match bytes > limit {
             false => Ok(()),
@@ -85,8 +86,7 @@ impl TripleOrder {
         }
     }
 
-    /// The order in words.
-    pub(super) fn described(&self) -> String {
+    fn described(&self) -> String {
         let what = match &self.wanted {
             Wanted::Runs(function, runs) => {
                 let runs_of = if *runs == 1 { "run" } else { "runs" };
@@ -98,13 +98,17 @@ impl TripleOrder {
         format!("{what} by authenticated at s = {bits} as {role}")
     }
 
-    /// Prepares over one session.
-    pub(super) fn once(
+    fn resumption(&self) -> &'static str {
+        "starting over with a new lot"
+    }
+
+    fn once(
         &self,
         args: &PrepareArgs,
         stocks: &Stocks,
         mut session: Session,
-    ) -> Result<PreparedTriples, Error> {
+        begun: Instant,
+    ) -> Result<Told, Error> {
         let mut order = self.order()?;
         let bar = Bar::new("prepare", order.count(), !args.json);
         order = order.watch(move |at| bar.show(at));
@@ -112,13 +116,13 @@ impl TripleOrder {
             order = order.time_limit(limit);
         }
         let prepared = order.run(&mut session, stocks)?;
-        // Both have everything; a peer that has already left takes nothing from it.
-        let _ = session.close();
-        Ok(prepared)
-    }
-
-    /// What it did, for people and programs.
-    pub(super) fn told(&self, prepared: &PreparedTriples, wall: Duration) -> Told {
+        leave(session);
+        let cost = Took {
+            preparing: prepared.wall,
+            traffic: &prepared.traffic,
+            ots: prepared.ot_extension,
+            wall: begun.elapsed(),
+        };
         let threat_model = ThreatModel::Malicious;
         let (made, usable) = (prepared.made, prepared.available);
         let mut text = format!(
@@ -143,9 +147,7 @@ impl TripleOrder {
         if let Some(extension) = prepared.ot_extension {
             text.push_str(&format!("OTs by {extension}\n"));
         }
-        text.push_str(&took(prepared.wall, &prepared.traffic, wall));
-        text.push('\n');
-        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        text += &format!("{cost}\n");
         let function = match &self.wanted {
             Wanted::Runs(function, _) => json!({
                 "name": function.name(),
@@ -154,9 +156,7 @@ impl TripleOrder {
             }),
             Wanted::Triples(_) => json!(null),
         };
-        let traffic = &prepared.traffic;
         let json = json!({
-            "version": JSON_VERSION,
             "protocol": "authenticated",
             "threat_model": threat_model.to_string(),
             "statistical_security_bits": self.security_bits,
@@ -165,12 +165,8 @@ impl TripleOrder {
             "function": function,
             "made": made,
             "usable": usable,
-            "wall_us": micros(wall),
-            "preparing_us": micros(prepared.wall),
-            "bytes_sent": traffic.sent.bytes,
-            "bytes_received": traffic.received.bytes,
-            "ot_extension": prepared.ot_extension.map(|extension| extension.to_string()),
         });
-        Told { text, json }
+        let json = cost.json(json);
+        Ok(Told { text, json })
     }
 }
