@@ -83,7 +83,8 @@ pub fn counting_tweaks<S: Simd>(simd: S, first: Tweak) -> S::Vector {
     simd.load(&lanes)
 }
 
-/// What must be added ([`Simd::add_halves`]) to a vector of tweaks to add `count` to its numbers.
+/// What must be added ([`add_halves`](crate::BlockVectors::add_halves)) to a vector of tweaks to
+/// add `count` to its numbers.
 #[inline(always)]
 pub fn number_step<S: Simd>(simd: S, count: usize) -> S::Vector {
     simd.splat(Block::from_u128((count as u128) << 64))

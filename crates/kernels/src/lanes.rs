@@ -1,12 +1,24 @@
 //! Backends with AES instructions: on x86-64 AES-NI, VAES with 256 bits and VAES with 512 bits, on
 //! 64-bit ARM those of ARMv8.
 //!
-//! Each is a thin layer of lane operations ([`Lanes`], one instruction each or a few), over which
-//! the AES rounds and the key schedule ([`rounds`]) and everything above ([`operations`]) are
-//! written once.
+//! Each is a thin layer of lane operations ([`BlockVectors`] and [`Lanes`], one instruction each or
+//! a few), over which the AES rounds and the key schedule ([`rounds`]) and everything above
+//! ([`operations`]) are written once.
 
-use crate::simd::{Sealed, Simd};
-use crate::{Block, KeyedPair, Numbered, SlotView};
+use crate::simd::{BlockVectors, Simd};
+use crate::{Block, KeyedPair, SlotView};
+
+/// Operations of vectors of a type, each an expression of the backend's instructions.
+macro_rules! instructions {
+    ($vector:ty;
+     $($name:ident $(<const $of:ident>)? ($($argument:ident),*) => $result:expr;)*) => {$(
+        #[inline(always)]
+        fn $name $(<const $of: i32>)? (self, $($argument: $vector),*) -> $vector {
+            // SAFETY: `self` proves the features.
+            unsafe { $result }
+        }
+    )*};
+}
 
 #[cfg(target_arch = "x86_64")]
 mod aes_ni;
@@ -28,60 +40,10 @@ pub(crate) use vaes256::Vaes256;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use vaes512::Vaes512;
 
-/// The operations that differ between the backends; the same names as in [`Simd`] mean the same.
-pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
-    /// Blocks in a vector.
-    const LANES: usize;
-    /// A vector of blocks.
-    type Vector: Copy;
-
-    /// See [`Simd::splat`].
-    fn splat(self, block: Block) -> Self::Vector;
-    /// See [`Simd::load`].
-    fn load(self, from: &[Block]) -> Self::Vector;
-    /// See [`Simd::store`].
-    fn store(self, vector: Self::Vector, into: &mut [Block]);
-    /// See [`Simd::gather`].
-    fn gather<T: Numbered + ?Sized>(self, from: &T, index: impl Fn(usize) -> usize)
-    -> Self::Vector;
-    /// See [`Simd::scatter`].
-    fn scatter<T: Numbered + ?Sized>(
-        self,
-        vector: Self::Vector,
-        into: &mut T,
-        index: impl Fn(usize) -> usize,
-    );
-    /// See [`Simd::sum_of_pair`].
-    fn sum_of_pair<const N: usize>(self, pair: [Self::Vector; N]) -> Self::Vector;
-    /// See [`Simd::store_first`].
-    fn store_first(self, vector: Self::Vector, into: &mut Block);
-    /// See [`Simd::load_pairs`].
-    fn load_pairs(self, from: &[u8]) -> (Self::Vector, Self::Vector);
-    /// See [`Simd::store_pairs`].
-    fn store_pairs(self, first: Self::Vector, second: Self::Vector, into: &mut [u8]);
-    /// See [`Simd::load_rows`].
-    fn load_rows<const BYTES: usize>(self, rows: &[[u8; BYTES]], at: usize) -> Self::Vector;
-    /// See [`Simd::store_rows`].
-    fn store_rows<const BYTES: usize>(
-        self,
-        vector: Self::Vector,
-        rows: &mut [[u8; BYTES]],
-        at: usize,
-    );
-    /// Exclusive or.
-    fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Conjunction.
-    fn and(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// See [`Simd::lsb_mask`].
-    fn lsb_mask(self, a: Self::Vector) -> Self::Vector;
-    /// See [`Simd::msb_masks_of_halves`].
-    fn msb_masks_of_halves(self, a: Self::Vector) -> Self::Vector;
-    /// See [`Simd::add_halves`].
-    fn add_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+/// What AES and universal hashing take of a backend besides [`BlockVectors`].
+pub trait Lanes: BlockVectors {
     /// Carry-less product of a 64-bit half of `a`, by bit 0 of `HALVES`, and one of `b`, by bit 4.
     fn multiply<const HALVES: i32>(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// See [`Simd::swap_halves`].
-    fn swap_halves(self, a: Self::Vector) -> Self::Vector;
     /// The state before the first round, given the first round key. x86-64's instructions add a
     /// round's key at its end, so the first key is added here. ARMv8's add the key of the round
     /// before at the start of a round, so nothing is added here.
@@ -105,26 +67,10 @@ pub trait Lanes: Sealed + Copy + Send + Sync + 'static {
     fn interleave_low_columns(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Columns (a₂, b₂, a₃, b₃) of each lane.
     fn interleave_high_columns(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// See [`Simd::low_halves`].
-    fn low_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// See [`Simd::high_halves`].
-    fn high_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// See [`Simd::halves`].
-    fn halves(self, low: Self::Vector, high: Self::Vector) -> Self::Vector;
-    /// See [`Simd::shift_up`].
-    fn shift_up<const BITS: i32>(self, a: Self::Vector) -> Self::Vector;
-    /// See [`Simd::shift_down`].
-    fn shift_down<const BITS: i32>(self, a: Self::Vector) -> Self::Vector;
     /// Each column moved up one place, zero moved in.
     fn up_one_column(self, a: Self::Vector) -> Self::Vector;
     /// Each column moved up two places, zeros moved in.
     fn up_two_columns(self, a: Self::Vector) -> Self::Vector;
-    /// See [`Simd::zip`].
-    fn zip(self, vectors: [Self::Vector; 2]) -> [Self::Vector; 2];
-    /// See [`Simd::unzip`].
-    fn unzip(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
-    /// See [`Simd::first_of_pairs`].
-    fn first_of_pairs(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
     /// Row `row` of the [`KeyedPair`]s in slots `slot(lane)`, as pairs of blocks. They fill two
     /// vectors; `half` says which of the two is read.
     fn load_row(

@@ -3,7 +3,8 @@
 //! | for | see |
 //! |---|---|
 //! | 128-bit values | [`Block`], [`Tweak`] |
-//! | choosing instructions at run time | [`Cpu`], [`Backend`], [`Kernel`], [`Simd`] |
+//! | choosing instructions at run time | [`Cpu`], [`Backend`], [`Kernel`] |
+//! | vectors of blocks | [`Simd`], [`BlockVectors`] |
 //! | labels by number in kernels | [`SlotView`], [`Numbered`], [`KeyedPair`] |
 //! | AES-128 in bulk | [`Aes128`], [`encrypt_each`], [`encrypt_each_twice`] |
 //! | pseudorandom streams | [`Prg`] |
@@ -41,7 +42,7 @@ pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
 pub use prefetch::prefetch_beyond;
 pub use prg::Prg;
-pub use simd::{MAX_LANES, Simd};
+pub use simd::{BlockVectors, MAX_LANES, Simd};
 pub use slots::{KeyedPair, Numbered, SlotView};
 pub use transpose::transpose_128;
 pub use tweak::{Tweak, Use};

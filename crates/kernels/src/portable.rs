@@ -9,7 +9,7 @@ use core::array;
 use core::marker::PhantomData;
 
 use crate::cpu::Kernel;
-use crate::simd::{Sealed, Simd};
+use crate::simd::{BlockVectors, Sealed, Simd};
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
 mod bitslice;
@@ -105,10 +105,9 @@ fn carryless(a: u64, b: u64) -> Block {
     Block::from_u128(product)
 }
 
-impl<C: Cipher> Simd for Bitsliced<C> {
+impl<C: Cipher> BlockVectors for Bitsliced<C> {
     const LANES: usize = 4;
     type Vector = [Block; 4];
-    type Schedule = C::Schedule;
 
     #[inline(always)]
     fn splat(self, block: Block) -> [Block; 4] {
@@ -210,16 +209,6 @@ impl<C: Cipher> Simd for Bitsliced<C> {
     }
 
     #[inline(always)]
-    fn low_twice(self, a: [Block; 4]) -> [Block; 4] {
-        a.map(|block| Block::from_u128(u128::from(low(block)) * (1 | 1 << 64)))
-    }
-
-    #[inline(always)]
-    fn high_twice(self, a: [Block; 4]) -> [Block; 4] {
-        a.map(|block| Block::from_u128(u128::from(high(block)) * (1 | 1 << 64)))
-    }
-
-    #[inline(always)]
     fn low_halves(self, a: [Block; 4], b: [Block; 4]) -> [Block; 4] {
         array::from_fn(|lane| of_halves(low(a[lane]), low(b[lane])))
     }
@@ -259,6 +248,38 @@ impl<C: Cipher> Simd for Bitsliced<C> {
             let (a, b) = (a[lane], b[lane]);
             of_halves(low(a).wrapping_add(low(b)), high(a).wrapping_add(high(b)))
         })
+    }
+
+    #[inline(always)]
+    fn zip(self, [a, b]: [[Block; 4]; 2]) -> [[Block; 4]; 2] {
+        [[a[0], b[0], a[1], b[1]], [a[2], b[2], a[3], b[3]]]
+    }
+
+    #[inline(always)]
+    fn unzip(self, [low, high]: [[Block; 4]; 2]) -> [[Block; 4]; 2] {
+        [
+            [low[0], low[2], high[0], high[2]],
+            [low[1], low[3], high[1], high[3]],
+        ]
+    }
+
+    #[inline(always)]
+    fn first_of_pairs(self, pairs: [[Block; 4]; 2]) -> [[Block; 4]; 2] {
+        pairs.map(|half| [half[0], half[0], half[2], half[2]])
+    }
+}
+
+impl<C: Cipher> Simd for Bitsliced<C> {
+    type Schedule = C::Schedule;
+
+    #[inline(always)]
+    fn low_twice(self, a: [Block; 4]) -> [Block; 4] {
+        a.map(|block| Block::from_u128(u128::from(low(block)) * (1 | 1 << 64)))
+    }
+
+    #[inline(always)]
+    fn high_twice(self, a: [Block; 4]) -> [Block; 4] {
+        a.map(|block| Block::from_u128(u128::from(high(block)) * (1 | 1 << 64)))
     }
 
     #[inline]
@@ -326,24 +347,6 @@ impl<C: Cipher> Simd for Bitsliced<C> {
             *blocks = C::encrypt_rekeyed(keys, *blocks);
         }
         blocks
-    }
-
-    #[inline(always)]
-    fn zip(self, [a, b]: [[Block; 4]; 2]) -> [[Block; 4]; 2] {
-        [[a[0], b[0], a[1], b[1]], [a[2], b[2], a[3], b[3]]]
-    }
-
-    #[inline(always)]
-    fn unzip(self, [low, high]: [[Block; 4]; 2]) -> [[Block; 4]; 2] {
-        [
-            [low[0], low[2], high[0], high[2]],
-            [low[1], low[3], high[1], high[3]],
-        ]
-    }
-
-    #[inline(always)]
-    fn first_of_pairs(self, pairs: [[Block; 4]; 2]) -> [[Block; 4]; 2] {
-        pairs.map(|half| [half[0], half[0], half[2], half[2]])
     }
 
     #[inline(always)]

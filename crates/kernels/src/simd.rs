@@ -2,32 +2,25 @@
 
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
-/// Lanes of the widest vector: [`Simd::LANES`] is at most this and divides it. A buffer for one
-/// vector has this many blocks.
+/// Lanes of the widest vector: [`BlockVectors::LANES`] is at most this and divides it. A buffer for
+/// one vector has this many blocks.
 pub const MAX_LANES: usize = 4;
 
 /// Keeps [`Simd`] to this crate's backends, whose tokens prove what the CPU has.
 pub trait Sealed {}
 
-/// A backend's operations on vectors of [`Simd::LANES`] blocks.
-///
-/// The value is a token: who has one runs on a CPU with the backend's instructions. Operations on
-/// arrays of vectors work on all of them at once, so that the CPU always has independent
-/// instructions to issue: 8 vectors in flight hide the latency of an AES round.
-pub trait Simd: Sealed + Copy + Send + Sync + 'static {
+/// Moves of blocks into vectors and out of them, and what of vectors is an instruction or a few.
+pub trait BlockVectors: Sealed + Copy + Send + Sync + 'static {
     /// Blocks in a vector: 1, 2 or 4.
     const LANES: usize;
 
     /// A vector of blocks.
     type Vector: Copy;
 
-    /// The round keys of [`Simd::LANES`] AES-128 keys, one a lane.
-    type Schedule: Copy;
-
     /// A vector with `block` in each lane.
     fn splat(self, block: Block) -> Self::Vector;
 
-    /// The first [`Simd::LANES`] blocks of `from`.
+    /// The first [`BlockVectors::LANES`] blocks of `from`.
     ///
     /// # Panics
     ///
@@ -38,7 +31,7 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
     ///
     /// # Panics
     ///
-    /// If there are fewer than [`Simd::LANES`].
+    /// If there are fewer than [`BlockVectors::LANES`].
     fn store(self, vector: Self::Vector, into: &mut [Block]);
 
     /// The vector with block `index(i)` of `from` in lane `i`. Indices are public.
@@ -79,7 +72,7 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
     /// If `from` has fewer bytes.
     fn load_pairs(self, from: &[u8]) -> (Self::Vector, Self::Vector);
 
-    /// Writes 32 bytes a lane, as [`Simd::load_pairs`] reads them.
+    /// Writes 32 bytes a lane, as [`BlockVectors::load_pairs`] reads them.
     ///
     /// # Panics
     ///
@@ -90,14 +83,14 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
     ///
     /// # Panics
     ///
-    /// If there are fewer than [`Simd::LANES`] rows, or fewer bytes in one.
+    /// If there are fewer than [`BlockVectors::LANES`] rows, or fewer bytes in one.
     fn load_rows<const BYTES: usize>(self, rows: &[[u8; BYTES]], at: usize) -> Self::Vector;
 
-    /// Writes 16 bytes a lane, as [`Simd::load_rows`] reads them.
+    /// Writes 16 bytes a lane, as [`BlockVectors::load_rows`] reads them.
     ///
     /// # Panics
     ///
-    /// If there are fewer than [`Simd::LANES`] rows, or fewer bytes in one.
+    /// If there are fewer than [`BlockVectors::LANES`] rows, or fewer bytes in one.
     fn store_rows<const BYTES: usize>(
         self,
         vector: Self::Vector,
@@ -116,12 +109,6 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
 
     /// All ones in each 64-bit half whose bit 63 is set, all zeros in the others.
     fn msb_masks_of_halves(self, a: Self::Vector) -> Self::Vector;
-
-    /// The low 64-bit half of each lane, in both its halves.
-    fn low_twice(self, a: Self::Vector) -> Self::Vector;
-
-    /// The high 64-bit half of each lane, in both its halves.
-    fn high_twice(self, a: Self::Vector) -> Self::Vector;
 
     /// The low 64-bit halves of each lane of `a` and of `b`, in this order.
     fn low_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
@@ -143,6 +130,32 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
 
     /// Sum of the 64-bit halves, each modulo 2^64.
     fn add_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// Two vectors as *pairs*: two vectors in which lane 2i + b, counted through both, is lane i of
+    /// `vectors[b]`.
+    fn zip(self, vectors: [Self::Vector; 2]) -> [Self::Vector; 2];
+
+    /// What [`BlockVectors::zip`] makes into this.
+    fn unzip(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
+
+    /// In both lanes of each pair what stands in its first.
+    fn first_of_pairs(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
+}
+
+/// A backend's operations on vectors of [`BlockVectors::LANES`] blocks.
+///
+/// The value is a token: who has one runs on a CPU with the backend's instructions. Operations on
+/// arrays of vectors work on all of them at once, so that the CPU always has independent
+/// instructions to issue: 8 vectors in flight hide the latency of an AES round.
+pub trait Simd: BlockVectors {
+    /// The round keys of [`BlockVectors::LANES`] AES-128 keys, one a lane.
+    type Schedule: Copy;
+
+    /// The low 64-bit half of each lane, in both its halves.
+    fn low_twice(self, a: Self::Vector) -> Self::Vector;
+
+    /// The high 64-bit half of each lane, in both its halves.
+    fn high_twice(self, a: Self::Vector) -> Self::Vector;
 
     /// Carry-less product of the low 64-bit halves of each lane, 127 bits.
     fn multiply_low(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
@@ -183,16 +196,6 @@ pub trait Simd: Sealed + Copy + Send + Sync + 'static {
         keys: [[Self::Vector; 4]; G],
         blocks: [[[Self::Vector; M]; 4]; G],
     ) -> [[[Self::Vector; M]; 4]; G];
-
-    /// Two vectors as *pairs*: two vectors in which lane 2i + b, counted through both, is lane i of
-    /// `vectors[b]`.
-    fn zip(self, vectors: [Self::Vector; 2]) -> [Self::Vector; 2];
-
-    /// What [`Simd::zip`] makes into this.
-    fn unzip(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
-
-    /// In both lanes of each pair what stands in its first.
-    fn first_of_pairs(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
 
     /// The labels in the slots that `slot` says for each lane, as pairs. Slots are public.
     fn pairs(

@@ -6,8 +6,8 @@ use zeroize::DefaultIsZeroes;
 
 use crate::Block;
 
-/// Blocks by number, for [`Simd::gather`](crate::Simd::gather) and
-/// [`Simd::scatter`](crate::Simd::scatter).
+/// Blocks by number, for [`gather`](crate::BlockVectors::gather) and
+/// [`scatter`](crate::BlockVectors::scatter).
 pub trait Numbered {
     /// Block `number`.
     fn at(&self, number: usize) -> &Block;

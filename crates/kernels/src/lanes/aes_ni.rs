@@ -7,7 +7,7 @@ use std::arch::is_x86_feature_detected;
 
 use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
 use crate::cpu::Kernel;
-use crate::simd::Sealed;
+use crate::simd::{BlockVectors, Sealed};
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
 /// Proof that the CPU has the features above: only [`AesNi::detect`] makes one.
@@ -37,7 +37,7 @@ impl AesNi {
 
 impl Sealed for AesNi {}
 
-impl Lanes for AesNi {
+impl BlockVectors for AesNi {
     const LANES: usize = 1;
     type Vector = __m128i;
 
@@ -129,140 +129,6 @@ impl Lanes for AesNi {
     }
 
     #[inline(always)]
-    fn xor(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_xor_si128(a, b) }
-    }
-
-    #[inline(always)]
-    fn and(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_and_si128(a, b) }
-    }
-
-    #[inline(always)]
-    fn lsb_mask(self, a: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe {
-            let low = _mm_shuffle_epi32::<0>(a);
-            _mm_srai_epi32::<31>(_mm_slli_epi32::<31>(low))
-        }
-    }
-
-    #[inline(always)]
-    fn msb_masks_of_halves(self, a: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_srai_epi32::<31>(_mm_shuffle_epi32::<0b11_11_01_01>(a)) }
-    }
-
-    #[inline(always)]
-    fn add_halves(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_add_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn multiply<const HALVES: i32>(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_clmulepi64_si128::<HALVES>(a, b) }
-    }
-
-    #[inline(always)]
-    fn swap_halves(self, a: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_shuffle_epi32::<0b01_00_11_10>(a) }
-    }
-
-    #[inline(always)]
-    fn begin(self, state: __m128i, first: __m128i) -> __m128i {
-        Lanes::xor(self, state, first)
-    }
-
-    #[inline(always)]
-    fn round(self, state: __m128i, _before: __m128i, key: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_aesenc_si128(state, key) }
-    }
-
-    #[inline(always)]
-    fn last_round(self, state: __m128i, _before: __m128i, key: __m128i) -> __m128i {
-        self.substituted(state, key)
-    }
-
-    #[inline(always)]
-    fn substituted(self, state: __m128i, addend: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_aesenclast_si128(state, addend) }
-    }
-
-    #[inline(always)]
-    fn rotated_last_word(self, key: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_shuffle_epi8(key, _mm_set1_epi32(0x0c0f_0e0d)) }
-    }
-
-    #[inline(always)]
-    fn rotated_words(self, words: __m128i) -> __m128i {
-        let mask = Lanes::splat(self, ROTATED_WORDS);
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_shuffle_epi8(words, mask) }
-    }
-
-    #[inline(always)]
-    fn interleave_low_columns(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_unpacklo_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn interleave_high_columns(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_unpackhi_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn low_halves(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_unpacklo_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn high_halves(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_unpackhi_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn halves(self, low: __m128i, high: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_blend_epi16::<0xf0>(low, high) }
-    }
-
-    #[inline(always)]
-    fn shift_up<const BITS: i32>(self, a: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_slli_epi64::<BITS>(a) }
-    }
-
-    #[inline(always)]
-    fn shift_down<const BITS: i32>(self, a: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_srli_epi64::<BITS>(a) }
-    }
-
-    #[inline(always)]
-    fn up_one_column(self, a: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_slli_si128::<4>(a) }
-    }
-
-    #[inline(always)]
-    fn up_two_columns(self, a: __m128i) -> __m128i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm_slli_si128::<8>(a) }
-    }
-
-    #[inline(always)]
     fn zip(self, pair: [__m128i; 2]) -> [__m128i; 2] {
         pair
     }
@@ -275,6 +141,39 @@ impl Lanes for AesNi {
     #[inline(always)]
     fn first_of_pairs(self, [first, _]: [__m128i; 2]) -> [__m128i; 2] {
         [first; 2]
+    }
+
+    instructions! { __m128i;
+        xor(a, b) => _mm_xor_si128(a, b);
+        and(a, b) => _mm_and_si128(a, b);
+        lsb_mask(a) => _mm_srai_epi32::<31>(_mm_slli_epi32::<31>(_mm_shuffle_epi32::<0>(a)));
+        msb_masks_of_halves(a) => _mm_srai_epi32::<31>(_mm_shuffle_epi32::<0b11_11_01_01>(a));
+        add_halves(a, b) => _mm_add_epi64(a, b);
+        swap_halves(a) => _mm_shuffle_epi32::<0b01_00_11_10>(a);
+        low_halves(a, b) => _mm_unpacklo_epi64(a, b);
+        high_halves(a, b) => _mm_unpackhi_epi64(a, b);
+        halves(low, high) => _mm_blend_epi16::<0xf0>(low, high);
+        shift_up<const BITS>(a) => _mm_slli_epi64::<BITS>(a);
+        shift_down<const BITS>(a) => _mm_srli_epi64::<BITS>(a);
+    }
+}
+
+impl Lanes for AesNi {
+    #[inline(always)]
+    fn begin(self, state: __m128i, first: __m128i) -> __m128i {
+        self.xor(state, first)
+    }
+
+    #[inline(always)]
+    fn last_round(self, state: __m128i, _before: __m128i, key: __m128i) -> __m128i {
+        self.substituted(state, key)
+    }
+
+    #[inline(always)]
+    fn rotated_words(self, words: __m128i) -> __m128i {
+        let mask = self.splat(ROTATED_WORDS);
+        // SAFETY: `self` proves the features.
+        unsafe { _mm_shuffle_epi8(words, mask) }
     }
 
     #[inline(always)]
@@ -302,5 +201,16 @@ impl Lanes for AesNi {
         let key: &mut Block = &mut kept.slot_mut(slot(0)).rows[row][half];
         // SAFETY: `self` proves the features; a block is 16 bytes, aligned to 16.
         unsafe { _mm_store_si128(core::ptr::from_mut(key).cast(), blocks) }
+    }
+
+    instructions! { __m128i;
+        multiply<const HALVES>(a, b) => _mm_clmulepi64_si128::<HALVES>(a, b);
+        round(state, _before, key) => _mm_aesenc_si128(state, key);
+        substituted(state, addend) => _mm_aesenclast_si128(state, addend);
+        rotated_last_word(key) => _mm_shuffle_epi8(key, _mm_set1_epi32(0x0c0f_0e0d));
+        interleave_low_columns(a, b) => _mm_unpacklo_epi32(a, b);
+        interleave_high_columns(a, b) => _mm_unpackhi_epi32(a, b);
+        up_one_column(a) => _mm_slli_si128::<4>(a);
+        up_two_columns(a) => _mm_slli_si128::<8>(a);
     }
 }

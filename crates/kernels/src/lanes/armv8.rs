@@ -18,7 +18,7 @@ use std::arch::is_aarch64_feature_detected;
 
 use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
 use crate::cpu::Kernel;
-use crate::simd::Sealed;
+use crate::simd::{BlockVectors, Sealed};
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
 /// Proof that the CPU has the features above: only [`ArmV8::detect`] makes one.
@@ -116,7 +116,7 @@ fn write_block(vector: uint8x16_t, into: &mut Block) {
     unsafe { vst1q_u8(core::ptr::from_mut(into).cast(), vector) }
 }
 
-impl Lanes for ArmV8 {
+impl BlockVectors for ArmV8 {
     const LANES: usize = 1;
     type Vector = uint8x16_t;
 
@@ -152,7 +152,7 @@ impl Lanes for ArmV8 {
 
     #[inline(always)]
     fn sum_of_pair<const N: usize>(self, pair: [uint8x16_t; N]) -> uint8x16_t {
-        Lanes::xor(self, pair[0], pair[1])
+        self.xor(pair[0], pair[1])
     }
 
     #[inline(always)]
@@ -189,18 +189,6 @@ impl Lanes for ArmV8 {
     }
 
     #[inline(always)]
-    fn xor(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { veorq_u8(a, b) }
-    }
-
-    #[inline(always)]
-    fn and(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { vandq_u8(a, b) }
-    }
-
-    #[inline(always)]
     fn lsb_mask(self, a: uint8x16_t) -> uint8x16_t {
         // SAFETY: every build for 64-bit ARM has NEON.
         unsafe {
@@ -211,17 +199,35 @@ impl Lanes for ArmV8 {
     }
 
     #[inline(always)]
-    fn msb_masks_of_halves(self, a: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { vreinterpretq_u8_s64(vshrq_n_s64::<63>(vreinterpretq_s64_u8(a))) }
+    fn zip(self, pair: [uint8x16_t; 2]) -> [uint8x16_t; 2] {
+        pair
     }
 
     #[inline(always)]
-    fn add_halves(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { of_halves(vaddq_u64(halves_of(a), halves_of(b))) }
+    fn unzip(self, halves: [uint8x16_t; 2]) -> [uint8x16_t; 2] {
+        halves
     }
 
+    #[inline(always)]
+    fn first_of_pairs(self, [first, _]: [uint8x16_t; 2]) -> [uint8x16_t; 2] {
+        [first; 2]
+    }
+
+    instructions! { uint8x16_t;
+        xor(a, b) => veorq_u8(a, b);
+        and(a, b) => vandq_u8(a, b);
+        msb_masks_of_halves(a) => vreinterpretq_u8_s64(vshrq_n_s64::<63>(vreinterpretq_s64_u8(a)));
+        add_halves(a, b) => of_halves(vaddq_u64(halves_of(a), halves_of(b)));
+        swap_halves(a) => vextq_u8::<8>(a, a);
+        low_halves(a, b) => of_halves(vzip1q_u64(halves_of(a), halves_of(b)));
+        high_halves(a, b) => of_halves(vzip2q_u64(halves_of(a), halves_of(b)));
+        halves(low, high) => of_halves(vcopyq_laneq_u64::<1, 1>(halves_of(low), halves_of(high)));
+        shift_up<const BITS>(a) => of_halves(vshlq_n_u64::<BITS>(halves_of(a)));
+        shift_down<const BITS>(a) => of_halves(vshrq_n_u64::<BITS>(halves_of(a)));
+    }
+}
+
+impl Lanes for ArmV8 {
     #[inline(always)]
     fn multiply<const HALVES: i32>(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
         let (a, b) = (halves_of(a), halves_of(b));
@@ -240,113 +246,8 @@ impl Lanes for ArmV8 {
     }
 
     #[inline(always)]
-    fn swap_halves(self, a: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { vextq_u8::<8>(a, a) }
-    }
-
-    #[inline(always)]
     fn begin(self, state: uint8x16_t, _first: uint8x16_t) -> uint8x16_t {
         state
-    }
-
-    #[inline(always)]
-    fn round(self, state: uint8x16_t, before: uint8x16_t, _key: uint8x16_t) -> uint8x16_t {
-        // SAFETY: `self` proves AES.
-        unsafe { vaesmcq_u8(vaeseq_u8(state, before)) }
-    }
-
-    #[inline(always)]
-    fn last_round(self, state: uint8x16_t, before: uint8x16_t, key: uint8x16_t) -> uint8x16_t {
-        // SAFETY: `self` proves AES.
-        unsafe { veorq_u8(vaeseq_u8(state, before), key) }
-    }
-
-    #[inline(always)]
-    fn substituted(self, state: uint8x16_t, constant: uint8x16_t) -> uint8x16_t {
-        // SAFETY: `self` proves AES.
-        unsafe { veorq_u8(vaeseq_u8(state, vdupq_n_u8(0)), constant) }
-    }
-
-    #[inline(always)]
-    fn rotated_last_word(self, key: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { vqtbl1q_u8(key, read_block(&ROTATED_LAST_WORD)) }
-    }
-
-    #[inline(always)]
-    fn rotated_words(self, words: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { vqtbl1q_u8(words, read_block(&ROTATED_WORDS)) }
-    }
-
-    #[inline(always)]
-    fn interleave_low_columns(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { of_columns(vzip1q_u32(columns_of(a), columns_of(b))) }
-    }
-
-    #[inline(always)]
-    fn interleave_high_columns(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { of_columns(vzip2q_u32(columns_of(a), columns_of(b))) }
-    }
-
-    #[inline(always)]
-    fn low_halves(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { of_halves(vzip1q_u64(halves_of(a), halves_of(b))) }
-    }
-
-    #[inline(always)]
-    fn high_halves(self, a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { of_halves(vzip2q_u64(halves_of(a), halves_of(b))) }
-    }
-
-    #[inline(always)]
-    fn halves(self, low: uint8x16_t, high: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { of_halves(vcopyq_laneq_u64::<1, 1>(halves_of(low), halves_of(high))) }
-    }
-
-    #[inline(always)]
-    fn shift_up<const BITS: i32>(self, a: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { of_halves(vshlq_n_u64::<BITS>(halves_of(a))) }
-    }
-
-    #[inline(always)]
-    fn shift_down<const BITS: i32>(self, a: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { of_halves(vshrq_n_u64::<BITS>(halves_of(a))) }
-    }
-
-    #[inline(always)]
-    fn up_one_column(self, a: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { vextq_u8::<12>(vdupq_n_u8(0), a) }
-    }
-
-    #[inline(always)]
-    fn up_two_columns(self, a: uint8x16_t) -> uint8x16_t {
-        // SAFETY: every build for 64-bit ARM has NEON.
-        unsafe { vextq_u8::<8>(vdupq_n_u8(0), a) }
-    }
-
-    #[inline(always)]
-    fn zip(self, pair: [uint8x16_t; 2]) -> [uint8x16_t; 2] {
-        pair
-    }
-
-    #[inline(always)]
-    fn unzip(self, halves: [uint8x16_t; 2]) -> [uint8x16_t; 2] {
-        halves
-    }
-
-    #[inline(always)]
-    fn first_of_pairs(self, [first, _]: [uint8x16_t; 2]) -> [uint8x16_t; 2] {
-        [first; 2]
     }
 
     #[inline(always)]
@@ -370,5 +271,17 @@ impl Lanes for ArmV8 {
         half: usize,
     ) {
         write_block(blocks, &mut kept.slot_mut(slot(0)).rows[row][half]);
+    }
+
+    instructions! { uint8x16_t;
+        round(state, before, _key) => vaesmcq_u8(vaeseq_u8(state, before));
+        last_round(state, before, key) => veorq_u8(vaeseq_u8(state, before), key);
+        substituted(state, constant) => veorq_u8(vaeseq_u8(state, vdupq_n_u8(0)), constant);
+        rotated_last_word(key) => vqtbl1q_u8(key, read_block(&ROTATED_LAST_WORD));
+        rotated_words(words) => vqtbl1q_u8(words, read_block(&ROTATED_WORDS));
+        interleave_low_columns(a, b) => of_columns(vzip1q_u32(columns_of(a), columns_of(b)));
+        interleave_high_columns(a, b) => of_columns(vzip2q_u32(columns_of(a), columns_of(b)));
+        up_one_column(a) => vextq_u8::<12>(vdupq_n_u8(0), a);
+        up_two_columns(a) => vextq_u8::<8>(vdupq_n_u8(0), a);
     }
 }

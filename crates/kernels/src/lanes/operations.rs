@@ -7,148 +7,22 @@ use super::rounds::{
 };
 use super::{Lanes, Simd};
 use crate::simd::MAX_LANES;
-use crate::{Block, KeyedPair, Numbered, SlotView};
+use crate::{Block, KeyedPair, SlotView};
 
 /// The high half of a block.
 const HIGH_HALF: Block = Block::from_u128((u64::MAX as u128) << 64);
 
 impl<L: Lanes> Simd for L {
-    const LANES: usize = <L as Lanes>::LANES;
-    type Vector = <L as Lanes>::Vector;
-    type Schedule = [<L as Lanes>::Vector; 11];
-
-    #[inline(always)]
-    fn splat(self, block: Block) -> Self::Vector {
-        Lanes::splat(self, block)
-    }
-
-    #[inline(always)]
-    fn load(self, from: &[Block]) -> Self::Vector {
-        Lanes::load(self, from)
-    }
-
-    #[inline(always)]
-    fn store(self, vector: Self::Vector, into: &mut [Block]) {
-        Lanes::store(self, vector, into);
-    }
-
-    #[inline(always)]
-    fn gather<T: Numbered + ?Sized>(
-        self,
-        from: &T,
-        index: impl Fn(usize) -> usize,
-    ) -> Self::Vector {
-        Lanes::gather(self, from, index)
-    }
-
-    #[inline(always)]
-    fn scatter<T: Numbered + ?Sized>(
-        self,
-        vector: Self::Vector,
-        into: &mut T,
-        index: impl Fn(usize) -> usize,
-    ) {
-        Lanes::scatter(self, vector, into, index);
-    }
-
-    #[inline(always)]
-    fn sum_of_pair<const N: usize>(self, pair: [Self::Vector; N]) -> Self::Vector {
-        Lanes::sum_of_pair(self, pair)
-    }
-
-    #[inline(always)]
-    fn store_first(self, vector: Self::Vector, into: &mut Block) {
-        Lanes::store_first(self, vector, into);
-    }
-
-    #[inline(always)]
-    fn load_pairs(self, from: &[u8]) -> (Self::Vector, Self::Vector) {
-        Lanes::load_pairs(self, from)
-    }
-
-    #[inline(always)]
-    fn store_pairs(self, first: Self::Vector, second: Self::Vector, into: &mut [u8]) {
-        Lanes::store_pairs(self, first, second, into);
-    }
-
-    #[inline(always)]
-    fn load_rows<const BYTES: usize>(self, rows: &[[u8; BYTES]], at: usize) -> Self::Vector {
-        Lanes::load_rows(self, rows, at)
-    }
-
-    #[inline(always)]
-    fn store_rows<const BYTES: usize>(
-        self,
-        vector: Self::Vector,
-        rows: &mut [[u8; BYTES]],
-        at: usize,
-    ) {
-        Lanes::store_rows(self, vector, rows, at);
-    }
-
-    #[inline(always)]
-    fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
-        Lanes::xor(self, a, b)
-    }
-
-    #[inline(always)]
-    fn and(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
-        Lanes::and(self, a, b)
-    }
-
-    #[inline(always)]
-    fn lsb_mask(self, a: Self::Vector) -> Self::Vector {
-        Lanes::lsb_mask(self, a)
-    }
-
-    #[inline(always)]
-    fn msb_masks_of_halves(self, a: Self::Vector) -> Self::Vector {
-        Lanes::msb_masks_of_halves(self, a)
-    }
+    type Schedule = [L::Vector; 11];
 
     #[inline(always)]
     fn low_twice(self, a: Self::Vector) -> Self::Vector {
-        Lanes::low_halves(self, a, a)
+        self.low_halves(a, a)
     }
 
     #[inline(always)]
     fn high_twice(self, a: Self::Vector) -> Self::Vector {
-        Lanes::high_halves(self, a, a)
-    }
-
-    #[inline(always)]
-    fn low_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
-        Lanes::low_halves(self, a, b)
-    }
-
-    #[inline(always)]
-    fn high_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
-        Lanes::high_halves(self, a, b)
-    }
-
-    #[inline(always)]
-    fn halves(self, low: Self::Vector, high: Self::Vector) -> Self::Vector {
-        Lanes::halves(self, low, high)
-    }
-
-    #[inline(always)]
-    fn shift_up<const BITS: i32>(self, a: Self::Vector) -> Self::Vector {
-        Lanes::shift_up::<BITS>(self, a)
-    }
-
-    #[inline(always)]
-    fn shift_down<const BITS: i32>(self, a: Self::Vector) -> Self::Vector {
-        Lanes::shift_down::<BITS>(self, a)
-    }
-
-    #[inline(always)]
-    fn swap_halves(self, a: Self::Vector) -> Self::Vector {
-        Lanes::swap_halves(self, a)
-    }
-
-    #[inline(always)]
-    fn add_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
-        Lanes::add_halves(self, a, b)
+        self.high_halves(a, a)
     }
 
     #[inline(always)]
@@ -163,17 +37,13 @@ impl<L: Lanes> Simd for L {
 
     #[inline(always)]
     fn multiply_cross(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
-        Lanes::xor(
-            self,
-            self.multiply::<0x10>(a, b),
-            self.multiply::<0x01>(a, b),
-        )
+        self.xor(self.multiply::<0x10>(a, b), self.multiply::<0x01>(a, b))
     }
 
     #[inline(always)]
     fn sigma(self, a: Self::Vector) -> Self::Vector {
-        let high = Lanes::and(self, a, Lanes::splat(self, HIGH_HALF));
-        Lanes::xor(self, Lanes::swap_halves(self, a), high)
+        let high = self.and(a, self.splat(HIGH_HALF));
+        self.xor(self.swap_halves(a), high)
     }
 
     #[inline(always)]
@@ -203,9 +73,9 @@ impl<L: Lanes> Simd for L {
 
     #[inline(always)]
     fn splat_schedule(self, round_keys: &[Block; 11]) -> Self::Schedule {
-        let mut schedule = [Lanes::splat(self, Block::ZERO); 11];
+        let mut schedule = [self.splat(Block::ZERO); 11];
         for (key, block) in schedule.iter_mut().zip(round_keys) {
-            *key = Lanes::splat(self, *block);
+            *key = self.splat(*block);
         }
         schedule
     }
@@ -215,7 +85,7 @@ impl<L: Lanes> Simd for L {
         let mut round_keys = [Block::ZERO; 11];
         for (block, key) in round_keys.iter_mut().zip(schedule) {
             let mut lanes = [Block::ZERO; MAX_LANES];
-            Lanes::store(self, *key, &mut lanes);
+            self.store(*key, &mut lanes);
             *block = lanes[0];
         }
         round_keys
@@ -273,21 +143,6 @@ impl<L: Lanes> Simd for L {
     }
 
     #[inline(always)]
-    fn zip(self, vectors: [Self::Vector; 2]) -> [Self::Vector; 2] {
-        Lanes::zip(self, vectors)
-    }
-
-    #[inline(always)]
-    fn unzip(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2] {
-        Lanes::unzip(self, pairs)
-    }
-
-    #[inline(always)]
-    fn first_of_pairs(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2] {
-        Lanes::first_of_pairs(self, pairs)
-    }
-
-    #[inline(always)]
     fn pairs(
         self,
         kept: &SlotView<'_, KeyedPair>,
@@ -308,7 +163,7 @@ impl<L: Lanes> Simd for L {
         slot: impl Fn(usize, usize) -> usize,
     ) {
         // Asked for once: what is written below could be where `slot` looks, to the compiler.
-        let last = <Self as Lanes>::LANES - 1;
+        let last = Self::LANES - 1;
         let slots: [[usize; MAX_LANES]; 2] = from_fn(|n| from_fn(|lane| slot(n, lane.min(last))));
         for (n, labels) in labels.as_flattened().iter().enumerate() {
             let slot = |lane: usize| slots[n / 2][lane];

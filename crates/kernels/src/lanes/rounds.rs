@@ -47,10 +47,10 @@ pub(super) fn transpose_columns<L: Lanes>(lanes: L, x: [L::Vector; 4]) -> [L::Ve
     let cd_low = lanes.interleave_low_columns(c, d);
     let cd_high = lanes.interleave_high_columns(c, d);
     [
-        Lanes::low_halves(lanes, ab_low, cd_low),
-        Lanes::high_halves(lanes, ab_low, cd_low),
-        Lanes::low_halves(lanes, ab_high, cd_high),
-        Lanes::high_halves(lanes, ab_high, cd_high),
+        lanes.low_halves(ab_low, cd_low),
+        lanes.high_halves(ab_low, cd_low),
+        lanes.low_halves(ab_high, cd_high),
+        lanes.high_halves(ab_high, cd_high),
     ]
 }
 

@@ -13,7 +13,7 @@ use std::arch::is_x86_feature_detected;
 
 use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
 use crate::cpu::Kernel;
-use crate::simd::Sealed;
+use crate::simd::{BlockVectors, Sealed};
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
 /// Proof that the CPU has the features above: only [`Vaes256::detect`] makes one.
@@ -59,7 +59,7 @@ fn in_both_lanes(block: __m128i) -> __m256i {
     both
 }
 
-impl Lanes for Vaes256 {
+impl BlockVectors for Vaes256 {
     const LANES: usize = 2;
     type Vector = __m256i;
 
@@ -192,140 +192,6 @@ impl Lanes for Vaes256 {
     }
 
     #[inline(always)]
-    fn xor(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_xor_si256(a, b) }
-    }
-
-    #[inline(always)]
-    fn and(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_and_si256(a, b) }
-    }
-
-    #[inline(always)]
-    fn lsb_mask(self, a: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe {
-            let low = _mm256_shuffle_epi32::<0>(a);
-            _mm256_srai_epi32::<31>(_mm256_slli_epi32::<31>(low))
-        }
-    }
-
-    #[inline(always)]
-    fn msb_masks_of_halves(self, a: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_srai_epi32::<31>(_mm256_shuffle_epi32::<0b11_11_01_01>(a)) }
-    }
-
-    #[inline(always)]
-    fn add_halves(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_add_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn multiply<const HALVES: i32>(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_clmulepi64_epi128::<HALVES>(a, b) }
-    }
-
-    #[inline(always)]
-    fn swap_halves(self, a: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_shuffle_epi32::<0b01_00_11_10>(a) }
-    }
-
-    #[inline(always)]
-    fn begin(self, state: __m256i, first: __m256i) -> __m256i {
-        Lanes::xor(self, state, first)
-    }
-
-    #[inline(always)]
-    fn round(self, state: __m256i, _before: __m256i, key: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_aesenc_epi128(state, key) }
-    }
-
-    #[inline(always)]
-    fn last_round(self, state: __m256i, _before: __m256i, key: __m256i) -> __m256i {
-        self.substituted(state, key)
-    }
-
-    #[inline(always)]
-    fn substituted(self, state: __m256i, addend: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_aesenclast_epi128(state, addend) }
-    }
-
-    #[inline(always)]
-    fn rotated_last_word(self, key: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_shuffle_epi8(key, _mm256_set1_epi32(0x0c0f_0e0d)) }
-    }
-
-    #[inline(always)]
-    fn rotated_words(self, words: __m256i) -> __m256i {
-        let mask = Lanes::splat(self, ROTATED_WORDS);
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_shuffle_epi8(words, mask) }
-    }
-
-    #[inline(always)]
-    fn interleave_low_columns(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_unpacklo_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn interleave_high_columns(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_unpackhi_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn low_halves(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_unpacklo_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn high_halves(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_unpackhi_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn halves(self, low: __m256i, high: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_blend_epi32::<0xcc>(low, high) }
-    }
-
-    #[inline(always)]
-    fn shift_up<const BITS: i32>(self, a: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_slli_epi64::<BITS>(a) }
-    }
-
-    #[inline(always)]
-    fn shift_down<const BITS: i32>(self, a: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_srli_epi64::<BITS>(a) }
-    }
-
-    #[inline(always)]
-    fn up_one_column(self, a: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_slli_si256::<4>(a) }
-    }
-
-    #[inline(always)]
-    fn up_two_columns(self, a: __m256i) -> __m256i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm256_slli_si256::<8>(a) }
-    }
-
-    #[inline(always)]
     fn zip(self, [a, b]: [__m256i; 2]) -> [__m256i; 2] {
         // SAFETY: `self` proves the features.
         unsafe {
@@ -338,7 +204,7 @@ impl Lanes for Vaes256 {
 
     #[inline(always)]
     fn unzip(self, halves: [__m256i; 2]) -> [__m256i; 2] {
-        Lanes::zip(self, halves)
+        self.zip(halves)
     }
 
     #[inline(always)]
@@ -350,6 +216,40 @@ impl Lanes for Vaes256 {
                 _mm256_permute2x128_si256::<0>(b, b),
             ]
         }
+    }
+
+    instructions! { __m256i;
+        xor(a, b) => _mm256_xor_si256(a, b);
+        and(a, b) => _mm256_and_si256(a, b);
+        lsb_mask(a) =>
+            _mm256_srai_epi32::<31>(_mm256_slli_epi32::<31>(_mm256_shuffle_epi32::<0>(a)));
+        msb_masks_of_halves(a) => _mm256_srai_epi32::<31>(_mm256_shuffle_epi32::<0b11_11_01_01>(a));
+        add_halves(a, b) => _mm256_add_epi64(a, b);
+        swap_halves(a) => _mm256_shuffle_epi32::<0b01_00_11_10>(a);
+        low_halves(a, b) => _mm256_unpacklo_epi64(a, b);
+        high_halves(a, b) => _mm256_unpackhi_epi64(a, b);
+        halves(low, high) => _mm256_blend_epi32::<0xcc>(low, high);
+        shift_up<const BITS>(a) => _mm256_slli_epi64::<BITS>(a);
+        shift_down<const BITS>(a) => _mm256_srli_epi64::<BITS>(a);
+    }
+}
+
+impl Lanes for Vaes256 {
+    #[inline(always)]
+    fn begin(self, state: __m256i, first: __m256i) -> __m256i {
+        self.xor(state, first)
+    }
+
+    #[inline(always)]
+    fn last_round(self, state: __m256i, _before: __m256i, key: __m256i) -> __m256i {
+        self.substituted(state, key)
+    }
+
+    #[inline(always)]
+    fn rotated_words(self, words: __m256i) -> __m256i {
+        let mask = self.splat(ROTATED_WORDS);
+        // SAFETY: `self` proves the features.
+        unsafe { _mm256_shuffle_epi8(words, mask) }
     }
 
     #[inline(always)]
@@ -377,5 +277,16 @@ impl Lanes for Vaes256 {
         let into: &mut [Block; 2] = &mut kept.slot_mut(slot(half)).rows[row];
         // SAFETY: `self` proves the features; two blocks are 32 bytes.
         unsafe { _mm256_storeu_si256(core::ptr::from_mut(into).cast(), blocks) }
+    }
+
+    instructions! { __m256i;
+        multiply<const HALVES>(a, b) => _mm256_clmulepi64_epi128::<HALVES>(a, b);
+        round(state, _before, key) => _mm256_aesenc_epi128(state, key);
+        substituted(state, addend) => _mm256_aesenclast_epi128(state, addend);
+        rotated_last_word(key) => _mm256_shuffle_epi8(key, _mm256_set1_epi32(0x0c0f_0e0d));
+        interleave_low_columns(a, b) => _mm256_unpacklo_epi32(a, b);
+        interleave_high_columns(a, b) => _mm256_unpackhi_epi32(a, b);
+        up_one_column(a) => _mm256_slli_si256::<4>(a);
+        up_two_columns(a) => _mm256_slli_si256::<8>(a);
     }
 }

@@ -9,7 +9,7 @@ use std::arch::is_x86_feature_detected;
 
 use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
 use crate::cpu::Kernel;
-use crate::simd::Sealed;
+use crate::simd::{BlockVectors, Sealed};
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
 /// Proof that the CPU has the features above: only [`Vaes512::detect`] makes one.
@@ -42,7 +42,7 @@ impl Vaes512 {
 
 impl Sealed for Vaes512 {}
 
-impl Lanes for Vaes512 {
+impl BlockVectors for Vaes512 {
     const LANES: usize = 4;
     type Vector = __m512i;
 
@@ -214,140 +214,6 @@ impl Lanes for Vaes512 {
     }
 
     #[inline(always)]
-    fn xor(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_xor_si512(a, b) }
-    }
-
-    #[inline(always)]
-    fn and(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_and_si512(a, b) }
-    }
-
-    #[inline(always)]
-    fn lsb_mask(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe {
-            let low = _mm512_unpacklo_epi64(a, a);
-            _mm512_srai_epi64::<63>(_mm512_slli_epi64::<63>(low))
-        }
-    }
-
-    #[inline(always)]
-    fn msb_masks_of_halves(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_srai_epi64::<63>(a) }
-    }
-
-    #[inline(always)]
-    fn add_halves(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_add_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn multiply<const HALVES: i32>(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_clmulepi64_epi128::<HALVES>(a, b) }
-    }
-
-    #[inline(always)]
-    fn swap_halves(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_shuffle_epi32::<0b01_00_11_10>(a) }
-    }
-
-    #[inline(always)]
-    fn begin(self, state: __m512i, first: __m512i) -> __m512i {
-        Lanes::xor(self, state, first)
-    }
-
-    #[inline(always)]
-    fn round(self, state: __m512i, _before: __m512i, key: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_aesenc_epi128(state, key) }
-    }
-
-    #[inline(always)]
-    fn last_round(self, state: __m512i, _before: __m512i, key: __m512i) -> __m512i {
-        self.substituted(state, key)
-    }
-
-    #[inline(always)]
-    fn substituted(self, state: __m512i, addend: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_aesenclast_epi128(state, addend) }
-    }
-
-    #[inline(always)]
-    fn rotated_last_word(self, key: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_shuffle_epi8(key, _mm512_set1_epi32(0x0c0f_0e0d)) }
-    }
-
-    #[inline(always)]
-    fn rotated_words(self, words: __m512i) -> __m512i {
-        let mask = Lanes::splat(self, ROTATED_WORDS);
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_shuffle_epi8(words, mask) }
-    }
-
-    #[inline(always)]
-    fn interleave_low_columns(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_unpacklo_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn interleave_high_columns(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_unpackhi_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn low_halves(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_unpacklo_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn high_halves(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_unpackhi_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn halves(self, low: __m512i, high: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_mask_blend_epi64(0xaa, low, high) }
-    }
-
-    #[inline(always)]
-    fn shift_up<const BITS: i32>(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_sll_epi64(a, _mm_cvtsi32_si128(BITS)) }
-    }
-
-    #[inline(always)]
-    fn shift_down<const BITS: i32>(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_srl_epi64(a, _mm_cvtsi32_si128(BITS)) }
-    }
-
-    #[inline(always)]
-    fn up_one_column(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_bslli_epi128::<4>(a) }
-    }
-
-    #[inline(always)]
-    fn up_two_columns(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves the features.
-        unsafe { _mm512_bslli_epi128::<8>(a) }
-    }
-
-    #[inline(always)]
     fn zip(self, [a, b]: [__m512i; 2]) -> [__m512i; 2] {
         // SAFETY: `self` proves the features.
         unsafe {
@@ -380,6 +246,40 @@ impl Lanes for Vaes512 {
                 _mm512_shuffle_i32x4::<0b10_10_00_00>(b, b),
             ]
         }
+    }
+
+    instructions! { __m512i;
+        xor(a, b) => _mm512_xor_si512(a, b);
+        and(a, b) => _mm512_and_si512(a, b);
+        lsb_mask(a) =>
+            _mm512_srai_epi64::<63>(_mm512_slli_epi64::<63>(_mm512_unpacklo_epi64(a, a)));
+        msb_masks_of_halves(a) => _mm512_srai_epi64::<63>(a);
+        add_halves(a, b) => _mm512_add_epi64(a, b);
+        swap_halves(a) => _mm512_shuffle_epi32::<0b01_00_11_10>(a);
+        low_halves(a, b) => _mm512_unpacklo_epi64(a, b);
+        high_halves(a, b) => _mm512_unpackhi_epi64(a, b);
+        halves(low, high) => _mm512_mask_blend_epi64(0xaa, low, high);
+        shift_up<const BITS>(a) => _mm512_sll_epi64(a, _mm_cvtsi32_si128(BITS));
+        shift_down<const BITS>(a) => _mm512_srl_epi64(a, _mm_cvtsi32_si128(BITS));
+    }
+}
+
+impl Lanes for Vaes512 {
+    #[inline(always)]
+    fn begin(self, state: __m512i, first: __m512i) -> __m512i {
+        self.xor(state, first)
+    }
+
+    #[inline(always)]
+    fn last_round(self, state: __m512i, _before: __m512i, key: __m512i) -> __m512i {
+        self.substituted(state, key)
+    }
+
+    #[inline(always)]
+    fn rotated_words(self, words: __m512i) -> __m512i {
+        let mask = self.splat(ROTATED_WORDS);
+        // SAFETY: `self` proves the features.
+        unsafe { _mm512_shuffle_epi8(words, mask) }
     }
 
     #[inline(always)]
@@ -425,5 +325,16 @@ impl Lanes for Vaes512 {
                 _mm512_extracti64x4_epi64::<1>(blocks),
             )
         }
+    }
+
+    instructions! { __m512i;
+        multiply<const HALVES>(a, b) => _mm512_clmulepi64_epi128::<HALVES>(a, b);
+        round(state, _before, key) => _mm512_aesenc_epi128(state, key);
+        substituted(state, addend) => _mm512_aesenclast_epi128(state, addend);
+        rotated_last_word(key) => _mm512_shuffle_epi8(key, _mm512_set1_epi32(0x0c0f_0e0d));
+        interleave_low_columns(a, b) => _mm512_unpacklo_epi32(a, b);
+        interleave_high_columns(a, b) => _mm512_unpackhi_epi32(a, b);
+        up_one_column(a) => _mm512_bslli_epi128::<4>(a);
+        up_two_columns(a) => _mm512_bslli_epi128::<8>(a);
     }
 }
