@@ -190,28 +190,6 @@ impl Channel {
         self.write_if_full()
     }
 
-    /// Sends a message of `length` bytes that `fill` writes where they are sent from, which saves
-    /// a copy. What `fill` is given holds old bytes of messages to the same peer; it overwrites
-    /// them all.
-    ///
-    /// # Errors
-    ///
-    /// As [`Channel::send`].
-    pub fn send_with(
-        &mut self,
-        kind: u8,
-        length: usize,
-        fill: impl FnOnce(&mut [u8]),
-    ) -> Result<(), NetError> {
-        let header = header(kind, length)?;
-        self.counter.count_sent(HEADER_BYTES + length);
-        let spare = self.outgoing.spare(HEADER_BYTES + length);
-        spare[..HEADER_BYTES].copy_from_slice(&header);
-        fill(&mut spare[HEADER_BYTES..HEADER_BYTES + length]);
-        self.outgoing.extend_by(HEADER_BYTES + length);
-        self.write_if_full()
-    }
-
     /// Writes out all that was sent.
     ///
     /// # Errors

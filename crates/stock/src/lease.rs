@@ -147,20 +147,12 @@ impl Stock {
         Ok(leases.iter().map(Lease::count).sum())
     }
 
-    /// Gives up all instances of a kind below `mark`, durably: the peer's mark is there.
+    /// Gives up all instances of kinds below their marks, durably and in one transaction: the
+    /// peer's marks are there.
     ///
     /// # Errors
     ///
     /// [`StockError::PeerMisbehaved`] where nothing so high was ever published.
-    pub fn raise_mark(&self, kind: &ComponentDigest, mark: u64) -> Result<(), StockError> {
-        self.raise_marks(&[(*kind, mark)])
-    }
-
-    /// [`Stock::raise_mark`] for several kinds, in one transaction.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Stock::raise_mark`].
     pub fn raise_marks(&self, marks: &[(ComponentDigest, u64)]) -> Result<(), StockError> {
         let inner = &self.inner;
         inner.move_forward(|records, forward| {

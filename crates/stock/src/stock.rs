@@ -197,21 +197,6 @@ impl Stock {
         })
     }
 
-    /// Replaces the caller's secret record of the epoch, durably. The old one can be opened by who
-    /// has both an old copy of the index and the epoch's key.
-    ///
-    /// # Errors
-    ///
-    /// [`StockError::ApiMisuse`] where it is too long.
-    pub fn set_epoch_secret(&self, secret: &[u8]) -> Result<(), StockError> {
-        let sealed_secret = sealed_epoch_secret(&self.inner.keys, secret)?;
-        self.inner.update(|records| {
-            let mut epoch = records.epoch()?;
-            epoch.sealed_secret.clone_from(&sealed_secret);
-            records.put_epoch(&epoch)
-        })
-    }
-
     /// Ends the epoch and begins another: everything prepared and kept is gone, its keys first.
     /// The remedy after a rollback, and what follows when Δ is replaced.
     ///

@@ -157,12 +157,6 @@ impl Cost {
         }
     }
 
-    /// Bits on the wire, both ways, for each OT that is made.
-    #[must_use]
-    pub fn bits_per_ot(&self) -> f64 {
-        8.0 * (self.sender_bytes + self.receiver_bytes) as f64 / self.made as f64
-    }
-
     pub(super) fn soft_spoken(
         field: FieldBits,
         security: Security,
@@ -312,9 +306,9 @@ mod tests {
         for security in [Security::SemiHonest, Security::Malicious] {
             let cost = Cost::first_refill(Extension::Silent, security, 1 << 23);
             let setup = Cost::first_refill(Extension::Silent, security, 1);
-            assert!(cost.bits_per_ot() < 0.75, "{cost:?}");
-            let bytes = |cost: Cost| (cost.sender_bytes + cost.receiver_bytes) as f64;
-            let later = 8.0 * (bytes(cost) - bytes(setup)) / (cost.made - setup.made) as f64;
+            let bits = |cost: Cost| 8.0 * (cost.sender_bytes + cost.receiver_bytes) as f64;
+            assert!(bits(cost) / (cost.made as f64) < 0.75, "{cost:?}");
+            let later = (bits(cost) - bits(setup)) / (cost.made - setup.made) as f64;
             assert!(later < 0.41, "{later}");
         }
     }

@@ -302,7 +302,7 @@ fn what_was_passed_over_is_not_there_after_its_room_was_freed() {
     let disks = [Memory::new(), Memory::new()];
     let [garbler, evaluator] = both_stocked(disks.each_ref());
     let lease = evaluator.lease(&TABLES, 4).expect("in stock");
-    garbler.raise_mark(&TABLES, 4).expect("in stock");
+    garbler.raise_marks(&[(TABLES, 4)]).expect("in stock");
     garbler.compact().expect("room");
     let refused = garbler.lease_spans(&TABLES, &named(&lease));
     assert!(matches!(refused, Err(StockError::Behind { mark: 4, .. })));
