@@ -15,8 +15,6 @@ mod interpret;
 mod schedule;
 mod slots;
 
-pub use check::BrokenInvariant;
-
 use crate::netlist::{Literal, Netlist, Node, fold_and, fold_xor};
 use crate::ordering::Orderings;
 use crate::xor_levels::Derived;

@@ -21,7 +21,6 @@ mod value;
 mod xor_levels;
 
 pub use circuit::{Circuit, Gate, Port, Wire};
-pub use compile::BrokenInvariant;
 pub use digest::{Digest, NotADigest};
 pub use error::CircuitError;
 pub use evaluate::{LANES, Lanes};

@@ -1,140 +1,73 @@
 //! A checker of the invariants that a program promises.
 
-use thiserror::Error;
+use core::ops::Range;
 
 use crate::{Batch, NEGATED, Output, Program};
 
-/// An invariant of [`Program`] that does not hold: a fault of the compiler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum BrokenInvariant {
-    /// A slot that the program does not have.
-    #[error("batch {batch} names slot {slot} of {slots}")]
-    SlotOutOfRange {
-        /// The batch; that after the last for an output.
-        batch: usize,
-        /// The slot.
-        slot: u32,
-        /// Slots of the program.
-        slots: u32,
-    },
-    /// A slot that is read before anything was written to it.
-    #[error("batch {batch} reads slot {slot} before it is written")]
-    ReadBeforeWrite {
-        /// The batch; that after the last for an output.
-        batch: usize,
-        /// The slot.
-        slot: u32,
-    },
-    /// An AND gate that writes a slot which another gate of the same batch reads, or another AND
-    /// gate writes.
-    #[error("an AND gate of batch {batch} writes slot {slot}, which the batch uses otherwise")]
-    DependentAnds {
-        /// The batch.
-        batch: usize,
-        /// The slot.
-        slot: u32,
-    },
-    /// A gate that reads one slot twice.
-    #[error("a gate of batch {batch} reads slot {slot} twice")]
-    ReadsTwice {
-        /// The batch.
-        batch: usize,
-        /// The slot.
-        slot: u32,
-    },
-    /// A batch or a segment past its bounds.
-    #[error("{what} {number} is past its bounds")]
-    TooLarge {
-        /// `batch` or `segment`.
-        what: &'static str,
-        /// Its number.
-        number: usize,
-    },
-    /// Batches that do not hold every gate once, or segments that do not hold every batch once.
-    #[error("{what} {number} does not go on where the one before ends, or the last ends early")]
-    NotAPartition {
-        /// `batch` or `segment`.
-        what: &'static str,
-        /// Its number.
-        number: usize,
-    },
-}
+/// That an invariant holds, or what does not.
+type Holds = Result<(), String>;
 
 impl Program {
     /// Checks the invariants that the module documents, but for what the outputs compute.
     ///
     /// # Errors
     ///
-    /// The first invariant that does not hold.
-    pub fn check_invariants(&self) -> Result<(), BrokenInvariant> {
+    /// The first invariant that does not hold: a fault of the compiler.
+    pub fn check_invariants(&self) -> Holds {
         self.check_segments()?;
         let mut checker = Checker::new(self);
         let (mut xor, mut and) = (0, 0);
         for (number, batch) in self.batches.iter().enumerate() {
             let end = (xor + batch.xors as usize, and + batch.ands as usize);
-            if end.0 > self.xors.len() || end.1 > self.ands.len() {
-                return Err(BrokenInvariant::NotAPartition {
-                    what: "batch",
-                    number,
-                });
-            }
+            let all = end.0 <= self.xors.len() && end.1 <= self.ands.len();
+            ensure(all, || not_a_partition("batch", number))?;
             checker.batch(number, xor..end.0, and..end.1)?;
             (xor, and) = end;
         }
         let number = self.batches.len();
-        if (xor, and) != (self.xors.len(), self.ands.len()) {
-            return Err(BrokenInvariant::NotAPartition {
-                what: "batch",
-                number,
-            });
-        }
+        let all = (xor, and) == (self.xors.len(), self.ands.len());
+        ensure(all, || not_a_partition("batch", number))?;
         self.outputs.iter().try_for_each(|output| match *output {
             Output::Slot { slot, .. } => checker.read(number, slot),
             Output::Constant(_) => Ok(()),
         })
     }
 
-    fn check_segments(&self) -> Result<(), BrokenInvariant> {
+    fn check_segments(&self) -> Holds {
         let (mut batch, mut xor, mut and) = (0, 0, 0);
         for (number, segment) in self.segments.iter().enumerate() {
+            let broken = || not_a_partition("segment", number);
             let starts = (
                 segment.batches.start,
                 segment.xors.start,
                 segment.ands.start,
             );
+            ensure(starts == (batch, xor, and), broken)?;
             let batches = self.batches.get(segment.batches.clone());
-            let Some(batches) = batches.filter(|_| starts == (batch, xor, and)) else {
-                return Err(BrokenInvariant::NotAPartition {
-                    what: "segment",
-                    number,
-                });
-            };
+            let batches = batches.ok_or_else(broken)?;
             let total = |count: fn(&Batch) -> u32| batches.iter().map(|b| count(b) as usize).sum();
             let (xors, ands): (usize, usize) = (total(|b| b.xors), total(|b| b.ands));
             (batch, xor, and) = (segment.batches.end, xor + xors, and + ands);
-            if (segment.xors.end, segment.ands.end) != (xor, and) || segment.batches.is_empty() {
-                return Err(BrokenInvariant::NotAPartition {
-                    what: "segment",
-                    number,
-                });
-            }
-            if xors > Self::MAX_SEGMENT_XORS || ands > Self::MAX_SEGMENT_ANDS {
-                return Err(BrokenInvariant::TooLarge {
-                    what: "segment",
-                    number,
-                });
-            }
+            let ends = (segment.xors.end, segment.ands.end);
+            ensure(ends == (xor, and) && !batches.is_empty(), broken)?;
+            let is_small = xors <= Self::MAX_SEGMENT_XORS && ands <= Self::MAX_SEGMENT_ANDS;
+            ensure(is_small, || too_large("segment", number))?;
         }
-        if batch != self.batches.len() {
-            let number = self.segments.len();
-            return Err(BrokenInvariant::NotAPartition {
-                what: "segment",
-                number,
-            });
-        }
-        Ok(())
+        let all = batch == self.batches.len();
+        ensure(all, || not_a_partition("segment", self.segments.len()))
     }
+}
+
+fn ensure(holds: bool, broken: impl FnOnce() -> String) -> Holds {
+    if holds { Ok(()) } else { Err(broken()) }
+}
+
+fn too_large(what: &str, number: usize) -> String {
+    format!("{what} {number} is past its bounds")
+}
+
+fn not_a_partition(what: &str, number: usize) -> String {
+    format!("{what} {number} does not go on where the one before ends, or the last ends early")
 }
 
 /// Walks a program and knows which slots were written, and by which batch they were last read,
@@ -151,83 +84,68 @@ struct Checker<'a> {
 impl<'a> Checker<'a> {
     fn new(program: &'a Program) -> Self {
         let slots = program.slots();
-        let mut written = vec![false; slots];
-        written
-            .iter_mut()
-            .take(program.inputs())
-            .for_each(|slot| *slot = true);
         Self {
             program,
-            written,
+            written: (0..slots).map(|slot| slot < program.inputs()).collect(),
             read_by: vec![0; slots],
             written_by: vec![0; slots],
         }
     }
 
-    fn batch(
-        &mut self,
-        batch: usize,
-        xors: core::ops::Range<usize>,
-        ands: core::ops::Range<usize>,
-    ) -> Result<(), BrokenInvariant> {
-        if ands.len() > Program::MAX_BATCH_ANDS {
-            return Err(BrokenInvariant::TooLarge {
-                what: "batch",
-                number: batch,
-            });
-        }
+    fn batch(&mut self, batch: usize, xors: Range<usize>, ands: Range<usize>) -> Holds {
+        let is_small = ands.len() <= Program::MAX_BATCH_ANDS;
+        ensure(is_small, || too_large("batch", batch))?;
         for gate in &self.program.xors[xors] {
             self.read_two(batch, gate.a, gate.b)?;
             self.write(batch, gate.out)?;
         }
         let ands = &self.program.ands[ands];
         for gate in ands {
-            let (a, b) = (gate.a & !NEGATED, gate.b & !NEGATED);
-            self.read_two(batch, a, b)?;
+            self.read_two(batch, gate.a & !NEGATED, gate.b & !NEGATED)?;
         }
         for gate in ands {
             let slot = gate.out;
             self.write(batch, slot)?;
             let at = slot as usize;
-            if self.read_by[at] == batch + 1 || self.written_by[at] == batch + 1 {
-                return Err(BrokenInvariant::DependentAnds { batch, slot });
-            }
+            // No gate of the batch reads it, and no other AND gate of the batch writes it.
+            let is_alone = self.read_by[at] != batch + 1 && self.written_by[at] != batch + 1;
+            ensure(is_alone, || {
+                format!("an AND gate of batch {batch} writes slot {slot}, which the batch uses")
+            })?;
             self.written_by[at] = batch + 1;
         }
         Ok(())
     }
 
-    fn read_two(&mut self, batch: usize, a: u32, b: u32) -> Result<(), BrokenInvariant> {
+    fn read_two(&mut self, batch: usize, a: u32, b: u32) -> Holds {
         self.read(batch, a)?;
         self.read(batch, b)?;
-        if a == b {
-            return Err(BrokenInvariant::ReadsTwice { batch, slot: a });
-        }
+        ensure(a != b, || {
+            format!("a gate of batch {batch} reads slot {a} twice")
+        })?;
         self.read_by[a as usize] = batch + 1;
         self.read_by[b as usize] = batch + 1;
         Ok(())
     }
 
-    fn read(&self, batch: usize, slot: u32) -> Result<(), BrokenInvariant> {
-        match self.written.get(slot as usize) {
-            Some(true) => Ok(()),
-            Some(false) => Err(BrokenInvariant::ReadBeforeWrite { batch, slot }),
-            None => Err(self.out_of_range(batch, slot)),
-        }
+    fn read(&self, batch: usize, slot: u32) -> Holds {
+        self.check_slot(batch, slot)?;
+        ensure(self.written[slot as usize], || {
+            format!("batch {batch} reads slot {slot} before it is written")
+        })
     }
 
-    fn write(&mut self, batch: usize, slot: u32) -> Result<(), BrokenInvariant> {
-        let error = self.out_of_range(batch, slot);
-        *self.written.get_mut(slot as usize).ok_or(error)? = true;
+    fn write(&mut self, batch: usize, slot: u32) -> Holds {
+        self.check_slot(batch, slot)?;
+        self.written[slot as usize] = true;
         Ok(())
     }
 
-    fn out_of_range(&self, batch: usize, slot: u32) -> BrokenInvariant {
-        BrokenInvariant::SlotOutOfRange {
-            batch,
-            slot,
-            slots: self.program.slots,
-        }
+    fn check_slot(&self, batch: usize, slot: u32) -> Holds {
+        let slots = self.program.slots;
+        ensure(slot < slots, || {
+            format!("batch {batch} names slot {slot} of {slots}")
+        })
     }
 }
 
@@ -248,7 +166,7 @@ mod tests {
         program
     }
 
-    fn broken(edit: impl FnOnce(&mut Program)) -> BrokenInvariant {
+    fn broken(edit: impl FnOnce(&mut Program)) -> String {
         let mut program = program();
         edit(&mut program);
         program.check_invariants().unwrap_err()
@@ -256,13 +174,8 @@ mod tests {
 
     #[test]
     fn slots_are_in_range_and_written_first() {
-        let slots = 5;
-        let out_of_range = |batch| BrokenInvariant::SlotOutOfRange {
-            batch,
-            slot: 9,
-            slots,
-        };
-        assert_eq!(program().slots, slots);
+        assert_eq!(program().slots, 5);
+        let out_of_range = |batch| format!("batch {batch} names slot 9 of 5");
         assert_eq!(broken(|p| p.ands[0].out = 9), out_of_range(0));
         assert_eq!(broken(|p| p.xors[0].a = 9), out_of_range(0));
         let output = Output::Slot {
@@ -270,14 +183,15 @@ mod tests {
             negated: false,
         };
         assert_eq!(broken(|p| p.outputs[0] = output), out_of_range(1));
-        let unwritten = BrokenInvariant::ReadBeforeWrite { batch: 0, slot: 4 };
+        let unwritten = "batch 0 reads slot 4 before it is written";
         assert_eq!(broken(|p| p.ands[0].b = 4 | NEGATED), unwritten);
         assert_eq!(broken(|p| p.xors[0].b = 4), unwritten);
     }
 
     #[test]
     fn ands_of_a_batch_are_independent() {
-        let shared = |slot| BrokenInvariant::DependentAnds { batch: 0, slot };
+        let shared =
+            |slot| format!("an AND gate of batch 0 writes slot {slot}, which the batch uses");
         assert_eq!(
             broken(|p| p.ands[0].out = p.ands[1].out),
             shared(program().ands[1].out)
@@ -311,7 +225,7 @@ mod tests {
 
     #[test]
     fn no_gate_reads_a_slot_twice() {
-        let twice = |slot| BrokenInvariant::ReadsTwice { batch: 0, slot };
+        let twice = |slot| format!("a gate of batch 0 reads slot {slot} twice");
         assert_eq!(
             broken(|p| p.ands[0].a = p.ands[0].b | NEGATED),
             twice(program().ands[0].b)
@@ -330,13 +244,7 @@ mod tests {
             p.batches[0].ands = p.ands.len() as u32;
             p.segments[0].ands.end = p.ands.len();
         };
-        assert_eq!(
-            broken(edit),
-            BrokenInvariant::TooLarge {
-                what: "batch",
-                number: 0
-            }
-        );
+        assert_eq!(broken(edit), too_large("batch", 0));
         let edit = |p: &mut Program| {
             p.ands = many(Program::MAX_SEGMENT_ANDS + 1);
             p.batches = vec![Batch { xors: 0, ands: 1 }; p.ands.len()];
@@ -348,25 +256,13 @@ mod tests {
                 ands: 0..ands,
             }];
         };
-        assert_eq!(
-            broken(edit),
-            BrokenInvariant::TooLarge {
-                what: "segment",
-                number: 0
-            }
-        );
+        assert_eq!(broken(edit), too_large("segment", 0));
     }
 
     #[test]
     fn batches_and_segments_hold_everything_once() {
-        let batch = |number| BrokenInvariant::NotAPartition {
-            what: "batch",
-            number,
-        };
-        let segment = |number| BrokenInvariant::NotAPartition {
-            what: "segment",
-            number,
-        };
+        let batch = |number| not_a_partition("batch", number);
+        let segment = |number| not_a_partition("segment", number);
         assert_eq!(broken(|p| p.segments.clear()), segment(0));
         assert_eq!(broken(|p| p.batches[0].ands = 1), segment(0));
         assert_eq!(broken(|p| p.segments[0].batches.end = 2), segment(0));
