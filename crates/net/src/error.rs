@@ -16,6 +16,8 @@ use crate::{Fingerprint, Interrupt};
 pub enum Awaited {
     /// The other party, as yet unconnected.
     Connection,
+    /// The other party, as yet not at the relay where this one is.
+    AtRelay,
     /// The end of the TLS handshake.
     Handshake,
     /// The first byte of the peer's next message, or the rest of its header.
@@ -39,6 +41,7 @@ impl fmt::Display for Awaited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connection => f.write_str("the other party to connect"),
+            Self::AtRelay => f.write_str("the other party to come to the relay"),
             Self::Handshake => f.write_str("the TLS handshake with the peer to finish"),
             Self::Message => f.write_str("the peer's next message"),
             Self::Rest {
@@ -195,6 +198,19 @@ pub enum NetError {
         /// Why the last try failed.
         reason: io::Error,
     },
+    /// The relay could not be reached in the time allowed.
+    #[error(
+        "could not reach the relay at {address} within {after:?}: {reason}; see whether `tacit \
+         relay` runs there and no firewall is in the way"
+    )]
+    RelayUnreachable {
+        /// The address as it was given.
+        address: String,
+        /// The time allowed.
+        after: Duration,
+        /// Why the last try failed.
+        reason: io::Error,
+    },
     /// An address is malformed, unknown, or taken.
     #[error(
         "cannot use the address {address}: {reason}; {remedy}",
@@ -330,6 +346,7 @@ fn wait_remedy(awaited: Awaited) -> &'static str {
         Awaited::Connection => {
             "see whether the other party connects to this address, and does not listen as well"
         }
+        Awaited::AtRelay => "see whether the other party's command runs, and with the same relay",
         _ => "see whether the other party still runs and the network is up",
     }
 }
@@ -395,6 +412,8 @@ mod tests {
         let said = |awaited| NetError::Timeout { awaited, after }.to_string();
         let text = said(Awaited::Connection);
         assert!(text.contains("does not listen as well"), "{text}");
+        let text = said(Awaited::AtRelay);
+        assert!(text.contains("with the same relay"), "{text}");
         assert!(said(Awaited::Message).contains("still runs"));
         let address = "localhost:1".to_owned();
         let reason = io::ErrorKind::ConnectionRefused.into();

@@ -131,10 +131,10 @@ pub fn join(
     settings: &Settings,
     patience: Duration,
 ) -> Result<Transport, NetError> {
-    let socket = tcp::connect(address, Reach::Anywhere, settings)?;
+    let socket = tcp::connect(address, Reach::Anywhere, settings).map_err(of_relay)?;
     let mut transport = tls::transport(socket)?;
     let wait = Wait::at_most(patience, &settings.cancel);
-    let awaited = Awaited::Connection;
+    let awaited = Awaited::AtRelay;
     let ended = |interrupt| NetError::interrupted(interrupt, awaited, patience);
     let bytes = hello.to_bytes();
     let mut sent = 0;
@@ -149,6 +149,22 @@ pub fn join(
             Answer::Go => Ok(transport),
             refused => Err(NetError::Relay(refused)),
         },
+    }
+}
+
+/// The same error of connecting, said of a relay: no other party has to listen there.
+fn of_relay(error: NetError) -> NetError {
+    match error {
+        NetError::Unreachable {
+            address,
+            after,
+            reason,
+        } => NetError::RelayUnreachable {
+            address,
+            after,
+            reason,
+        },
+        other => other,
     }
 }
 

@@ -85,7 +85,12 @@ fn two_parties_pair_and_run_through_a_relay() {
         "--timeout",
         "200ms",
     ];
-    tacit(alice.path(), &alone).failed(6, &["in vain"]);
+    tacit(alice.path(), &alone).failed(6, &["to come to the relay, in vain", "the same relay"]);
     relay.interrupt();
     relay.end().succeeded();
+    let gone = tacit(alice.path(), &alone);
+    gone.failed(
+        6,
+        &["could not reach the relay", "`tacit relay` runs there"],
+    );
 }
