@@ -97,7 +97,7 @@ pub(crate) struct PlanArgs {
 pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let link = link(args, &config)?;
-    let subject = Subject::new(args)?;
+    let subject = Subject::new(args, &config)?;
     let mut planner = Planner::new(link)?
         .threat_model(args.security)
         .runs(args.runs)
@@ -158,7 +158,7 @@ struct Subject {
 }
 
 impl Subject {
-    fn new(args: &PlanArgs) -> Result<Self, Failure> {
+    fn new(args: &PlanArgs, config: &Config) -> Result<Self, Failure> {
         let found = function::find(&args.function, &args.choice)?;
         let origin = match &found {
             Found::Circuit(found) => found.origin,
@@ -173,8 +173,10 @@ impl Subject {
         let runnable = found.runnable(&args.choice)?;
         let named = args.who.party.as_deref();
         let named = named.map(|party| run::role_of(party, runnable.typed()));
+        let known = || config.peer(args.peer.as_deref()?)?.role;
+        let role = named.transpose()?.or(args.who.role.map(Role::from));
         Ok(Self {
-            role: named.transpose()?.or(args.who.role.map(Role::from)),
+            role: role.or_else(known),
             function: runnable.function().clone(),
             library,
         })

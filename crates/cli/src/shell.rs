@@ -20,7 +20,7 @@ pub(crate) fn function(name: &str, choice: &FunctionArgs) -> Vec<String> {
 }
 
 /// The arguments that say whose the ports of a circuit are, and how they are read.
-pub(crate) fn ports(choice: &FunctionArgs) -> Vec<String> {
+fn ports(choice: &FunctionArgs) -> Vec<String> {
     let mut words = Vec::new();
     for (flag, given) in [
         ("--owner", &choice.owners),
@@ -38,7 +38,7 @@ pub(crate) fn ports(choice: &FunctionArgs) -> Vec<String> {
 }
 
 /// `NAME=VALUE`, as arguments take it.
-pub(crate) fn pairs(pairs: &[(String, String)]) -> Vec<String> {
+fn pairs(pairs: &[(String, String)]) -> Vec<String> {
     let pairs = pairs.iter().map(|(name, value)| format!("{name}={value}"));
     pairs.collect()
 }

@@ -6,6 +6,7 @@ use tacit::protocols::Protocol;
 use tacit::scheme::default_scheme;
 
 use super::PlanArgs;
+use crate::args::FunctionArgs;
 use crate::shell;
 
 /// The commands of one alternative.
@@ -58,27 +59,18 @@ impl<'a> Commands<'a> {
 
     /// The function as it is named on the command line.
     fn function(&self) -> Vec<String> {
-        let mut words = Vec::new();
-        let choice = &self.args.choice;
-        let params = match &self.of.cut {
+        let mut words = match &self.of.cut {
             Some(cut) => {
-                words.push(cut.function.to_owned());
                 let params = cut.parameters.iter();
-                params
-                    .map(|(name, value)| format!("{name}={value}"))
-                    .collect()
+                let params = params.map(|(name, value)| (name.clone(), value.to_string()));
+                let choice = FunctionArgs {
+                    params: params.collect(),
+                    ..FunctionArgs::default()
+                };
+                shell::function(cut.function, &choice)
             }
-            None => {
-                words.push(self.args.function.clone());
-                shell::pairs(&choice.params)
-            }
+            None => shell::function(&self.args.function, &self.args.choice),
         };
-        if !params.is_empty() {
-            words.extend(["--param".to_owned(), params.join(",")]);
-        }
-        if self.of.cut.is_none() {
-            words.extend(shell::ports(choice));
-        }
         if self.of.rung.id != default_scheme(&self.of.function) {
             words.extend(["--scheme".to_owned(), self.of.rung.id.to_string()]);
         }
@@ -90,7 +82,7 @@ impl<'a> Commands<'a> {
         let mut words = vec!["--role".to_owned(), role.name().to_owned()];
         if self.own == Some(role) {
             if let Some(peer) = &self.args.peer {
-                words.extend(["--peer".to_owned(), peer.clone()]);
+                words.extend(["--with".to_owned(), peer.clone()]);
             }
             if let Some(stock) = &self.args.stock
                 && !self.of.protocol.is_from_nothing()

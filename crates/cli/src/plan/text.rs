@@ -82,9 +82,11 @@ impl Told<'_> {
 
     fn table(&self, text: &mut String, rows: &[&Alternative]) {
         let stock = if self.looked { "  in stock" } else { "" };
+        let names = rows.iter().map(|one| one.protocol.name().len());
+        let width = names.max().unwrap_or(0).max("protocol".len());
         let _ = writeln!(
             text,
-            "  {:>9}  {:>9}  {:>8}  {:>8}  {:>7}  {:>9}{stock}  {:<8}  {:<20}  cut",
+            "  {:>9}  {:>9}  {:>8}  {:>8}  {:>7}  {:>9}{stock}  {:<width$}  {:<20}  cut",
             "online ms",
             "whole ms",
             "KB early",
@@ -114,7 +116,7 @@ impl Told<'_> {
             }
             let _ = writeln!(
                 text,
-                "  {:<8}  {:<20}  {}",
+                "  {:<width$}  {:<20}  {}",
                 one.protocol.name(),
                 one.rung.id.to_string(),
                 cut(one)
@@ -253,7 +255,7 @@ impl Told<'_> {
 
 const LEGEND: &str = "\n  online: from the evaluator's first byte to the result, function agreed \
                       and garbler's inputs known\n  whole: from nothing agreed, in an open \
-                      session, the disk apart\n early and late: from the garbler before and after \
+                      session, the disk apart\n  early and late: from the garbler before and after \
                       the evaluator's word; back: from the evaluator\n  prepared: on the \
                       evaluator's disk for a run\n";
 

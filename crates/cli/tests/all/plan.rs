@@ -63,6 +63,38 @@ fn parties_of_programs_are_named_as_in_a_run() {
     tacit(parties.folder(), &nobody).failed(2, &["--as seller or --as buyer"]);
 }
 
+/// The commands name what is public, the run, and the peer in the role that tacit.toml has.
+#[test]
+fn commands_of_a_program_say_all_that_a_run_takes() {
+    let parties = Parties::new();
+    let program = "parties seller, buyer;\nmain(floor: u8 public, a: u8 of seller, b: u8 of buyer) \
+                   -> (sale: bool to both) { a <= b && b >= floor }\n";
+    parties.file("sale.tacit", program);
+    parties.file("a.txt", "7");
+    parties.file("b.txt", "8");
+    let asked = ["plan", "sale.tacit", "--public", "floor=3"];
+    let plan = tacit(parties.folder(), &[&asked[..], &LINK, &["--json"]].concat()).json();
+    for ended in both(&parties, &plan["commands"], "run", false) {
+        assert_eq!(ended.succeeded(), "sale = true\n");
+    }
+    let program = "parties shop, customer;\nstate total: u8 = 0;\nrun spend(a: u8 of customer) -> \
+                   (total: u8 to both) { total += a; total }\n";
+    parties.file("total.tacit", program);
+    let bob = parties.fingerprints()[1];
+    let config = format!("[peers.bob]\nfingerprint = \"{bob}\"\nrole = \"garbler\"\n");
+    parties.file("known.toml", &config);
+    let asked = ["plan", "total.tacit", "--entry", "spend", "--with", "bob"];
+    let known = ["--config", "known.toml", "--stock", "a"];
+    let text = tacit(parties.folder(), &[&asked[..], &LINK, &known].concat());
+    let text = text.succeeded();
+    for words in [
+        "tacit prepare total.tacit --entry spend --runs 10 --role garbler --with bob --stock a\n",
+        "tacit run total.tacit --entry spend --protocol prepared --chain NAME --role evaluator ",
+    ] {
+        assert!(text.contains(words), "{words:?} is missing:\n{text}");
+    }
+}
+
 #[test]
 fn what_is_printed_can_be_pasted_and_works() {
     let parties = Parties::new();
