@@ -102,6 +102,8 @@ struct Frame {
     open: Option<T>,
     /// Whether braces are around it.
     is_block: bool,
+    /// Whether these hold the names of a `use`, and no space.
+    is_of_use: bool,
     /// Angle brackets that are open: commas in them end nothing.
     angles: usize,
 }
@@ -125,13 +127,15 @@ impl Writer {
     ) {
         let closes = word.kind.is_some_and(is_closing);
         let opened = self.frame.opened;
+        let is_at_edge = closes || before.is_some_and(|before| before.kind == Some(T::OpenBrace));
+        let is_tight = self.frame.is_of_use && is_at_edge;
         if closes {
             self.frame = self.outer.pop().unwrap_or_default();
         }
         match (before, breaks) {
             (None, _) => {}
             (Some(before), 0) => {
-                if is_spaced(before, word) {
+                if !is_tight && is_spaced(before, word) {
                     self.out.push(' ');
                 }
             }
@@ -175,12 +179,15 @@ impl Writer {
                 true => self.frame.indent,
                 false => self.line,
             };
+            let is_block = kind == T::OpenBrace;
+            let is_of_use = is_block && self.frame.open == Some(T::Use);
             self.outer.push(self.frame);
             self.frame = Frame {
                 indent: line + INDENT,
                 opened: line,
                 open: None,
-                is_block: kind == T::OpenBrace,
+                is_block,
+                is_of_use,
                 angles: 0,
             };
             return;

@@ -71,6 +71,7 @@ fn programs_on_the_pages_are_right() {
             if let Some(name) = head.strip_prefix("tacit ") {
                 tacit(folder.path(), &["check", name]).succeeded();
                 tacit(folder.path(), &["test", name]).succeeded();
+                tacit(folder.path(), &["fmt", "--check", name]).succeeded();
             }
         }
     }

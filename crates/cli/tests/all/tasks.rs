@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::TcpListener;
 use std::path::Path;
 
-use crate::process::{Ended, Running};
+use crate::process::{Ended, Running, tacit};
 
 const PAGES: [&str; 2] = ["docs/README.md", "docs/cookbook.md"];
 
@@ -60,6 +60,9 @@ impl People {
         };
         for who in folders {
             fs::write(self.folder(who).join(name), content).expect("a file");
+        }
+        if name.ends_with(".tacit") {
+            tacit(self.alice.path(), &["fmt", "--check", name]).succeeded();
         }
     }
 

@@ -107,6 +107,24 @@ fn formatting_leaves_the_programs_as_they_are_and_restores_them() {
     }
 }
 
+#[test]
+fn the_names_of_a_use_touch_their_braces() {
+    let text = "parties alice, bob;
+use std::psi::{count, strictly_sorted};
+use std::order::{
+    median,
+    sort,
+};
+";
+    for braces in [["{", "}"], ["{ ", " }"], [" { ", " } "]] {
+        let [open, close] = braces;
+        let spaced = text.replace("{count", &format!("{open}count"));
+        let spaced = spaced.replace("sorted}", &format!("sorted{close}"));
+        let formatted = tacit_language::format("use.tacit", &spaced).expect("a right program");
+        assert_eq!(formatted, text);
+    }
+}
+
 /// A comma between generic parameters ends no item, so what follows the item begins at the margin.
 #[test]
 fn items_after_two_generic_parameters_are_not_indented() {
