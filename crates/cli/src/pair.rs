@@ -239,8 +239,13 @@ fn compare(met: Met, name: &str, cancel: &CancelHandle) -> Result<Paired, Failur
                 )));
             }
         };
+        // Enter alone is no code.
+        if line.trim().is_empty() {
+            continue;
+        }
         tries += 1;
-        if !met.is_theirs(&line) && tries < TRIES {
+        let is_theirs = met.is_theirs(&line);
+        if !is_theirs && tries < TRIES {
             eprintln!(
                 "That is not {name}'s code. Have it read again, and type it ({} left):",
                 match TRIES - tries {
@@ -250,7 +255,9 @@ fn compare(met: Met, name: &str, cancel: &CancelHandle) -> Result<Paired, Failur
             );
             continue;
         }
-        eprintln!("waiting for {name} to type this party's code");
+        if is_theirs {
+            eprintln!("waiting for {name} to type this party's code");
+        }
         return Ok(met.confirm(&line).map_err(tacit::Error::from)?);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 
 use super::text::duration;
 
@@ -38,16 +38,17 @@ pub(crate) enum PairCommand {
 
 /// Arguments of `tacit pair invite`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("where").required(true).args(["listen", "relay"]))]
 pub(crate) struct InviteArgs {
     /// What to call the other party in tacit.toml
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
     /// Wait for the other party at this address, now and in runs; port 0 takes a free one
-    #[arg(long, value_name = "HOST:PORT", required_unless_present = "relay")]
+    #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Option<String>,
     /// Meet the other party at this relay, now and in runs: both connect to it, and neither has to
     /// be reachable
-    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["listen", "address"])]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "address")]
     pub(crate) relay: Option<String>,
     /// Where the other party reaches this one, if not at the address of --listen
     #[arg(long, value_name = "HOST:PORT")]

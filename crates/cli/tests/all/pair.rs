@@ -96,6 +96,26 @@ fn a_code_that_is_not_the_others_saves_nothing() {
 }
 
 #[test]
+fn enter_alone_is_no_try_at_a_code() {
+    let pair = Pair::new();
+    for ended in pair.pair(|code| format!("\n \n\n{code}")) {
+        ended.succeeded();
+        assert!(!ended.stderr.contains("left)"), "{ended:?}");
+    }
+}
+
+#[test]
+fn where_to_meet_is_an_address_or_a_relay() {
+    let folder = tempfile::tempdir().unwrap();
+    let invite = ["pair", "invite", "--name", "bob"];
+    let nowhere = tacit(folder.path(), &invite);
+    nowhere.failed(2, &["<--listen <HOST:PORT>|--relay <HOST:PORT>>"]);
+    let both = ["--listen", "127.0.0.1:0", "--relay", "127.0.0.1:1"];
+    let both = tacit(folder.path(), &[&invite[..], &both].concat());
+    both.failed(2, &["cannot be used with"]);
+}
+
+#[test]
 fn an_invitation_that_was_used_or_changed_is_refused_and_it_says_which() {
     let pair = Pair::new();
     let (mut alice, used) = pair.invite(&[]);
