@@ -69,12 +69,12 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         protocol: args.protocol,
     };
     if let StockCommand::DropChain { chain } = &args.command {
-        return chains::drop_chain(&stocks, chain, which, args.json);
+        return chains::drop_chain(&stocks, chain, which, &config, args.json);
     }
     if let StockCommand::Allow { chain, who, remove } = &args.command {
         let who = party::fingerprint("allow", who, &config)?;
         let chain = chains::named(&stocks, chain, which)?;
-        return chains::allow(&stocks, &chain, who, !remove, args.json);
+        return chains::allow(&stocks, &chain, (who, !remove), &config, args.json);
     }
     if let StockCommand::ClearTries = &args.command {
         return tries::clear(&stocks, (peer, role), args.json, &config);

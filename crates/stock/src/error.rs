@@ -184,7 +184,7 @@ pub enum StockError {
     /// There is no such chain.
     #[error(
         "there is no chain {chain:?} with this peer; a run with --chain {chain} that saves values \
-         and loads none begins it"
+         and loads none begins it: of most programs, --entry start"
     )]
     NoChain {
         /// Its name.

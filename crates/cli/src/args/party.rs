@@ -43,9 +43,10 @@ pub(crate) struct PartyArgs {
     pub(crate) party: Option<String>,
 }
 
-/// Takes a protocol by its name; help lists them all.
-pub(super) fn protocols() -> impl TypedValueParser<Value = Protocol> {
-    let values = Protocol::ALL.map(|one| PossibleValue::new(one.name()).help(one.summary()));
+/// Takes one of these protocols by its name; help lists them.
+pub(super) fn protocols(among: &[Protocol]) -> impl TypedValueParser<Value = Protocol> + use<> {
+    let value = |one: &Protocol| PossibleValue::new(one.name()).help(one.summary());
+    let values: Vec<PossibleValue> = among.iter().map(value).collect();
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Protocol>())
 }
 

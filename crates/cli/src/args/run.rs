@@ -122,7 +122,7 @@ pub(crate) struct RunArgs {
     ///
     /// direct unless given; with --security malicious batch where a checked execution is in stock,
     /// else authenticated; outsourced with --security malicious-non-colluding.
-    #[arg(long, value_parser = protocols(), help_heading = HOW)]
+    #[arg(long, value_parser = protocols(&Protocol::ALL), help_heading = HOW)]
     pub(crate) protocol: Option<Protocol>,
     /// What the protocol must withstand: semi-honest or malicious parties
     ///

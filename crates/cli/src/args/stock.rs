@@ -16,6 +16,9 @@ Examples:
   tacit stock drop aes-128-rounds/round --peer bob
   tacit stock new-epoch --peer bob";
 
+/// The protocols whose runs keep values in chains.
+const KEEPING: [Protocol; 2] = [Protocol::Prepared, Protocol::Outsourced];
+
 /// Arguments of `tacit stock`.
 #[derive(Debug, Args)]
 pub(crate) struct StockCommandArgs {
@@ -40,7 +43,7 @@ pub(crate) struct StockCommandArgs {
     #[arg(long, global = true, value_name = "SCHEME")]
     pub(crate) scheme: Option<String>,
     /// Only chains of this protocol: prepared or outsourced
-    #[arg(long, global = true, value_parser = protocols(), hide_short_help = true)]
+    #[arg(long, global = true, value_parser = protocols(&KEEPING), hide_short_help = true)]
     pub(crate) protocol: Option<Protocol>,
     /// Print JSON
     #[arg(long, global = true)]

@@ -292,7 +292,9 @@ impl<'a> TwoPartyRun<'a> {
             }
             return crate::print(pretty(&json).as_bytes());
         }
-        if outputs.is_empty() {
+        if runnable.function().outputs().is_empty() {
+            eprintln!("done; this run has no results");
+        } else if outputs.is_empty() {
             let other = self.role.other();
             let peer = match runnable.typed().map(|typed| typed.signature()) {
                 None => format!("the {}", other.name()),

@@ -95,6 +95,7 @@ pub(super) fn drop_chain(
     stocks: &Stocks,
     name: &str,
     which: Which,
+    config: &Config,
     json: bool,
 ) -> Result<(), Failure> {
     let chain = named(stocks, name, which)?;
@@ -103,7 +104,8 @@ pub(super) fn drop_chain(
         let json = json!({ "version": JSON_VERSION, "dropped": name });
         return crate::print(pretty(&json).as_bytes());
     }
-    crate::print(format!("dropped the chain {name}; {} does the same\n", chain.peer).as_bytes())
+    let peer = config.shown(&chain.peer);
+    crate::print(format!("dropped the chain {name}; {peer} has to drop it, too\n").as_bytes())
 }
 
 /// What says which of several chains of one name is meant.
@@ -153,8 +155,8 @@ pub(super) fn named(stocks: &Stocks, name: &str, which: Which) -> Result<KeptCha
 pub(super) fn allow(
     stocks: &Stocks,
     chain: &KeptChain,
-    who: Fingerprint,
-    is_allowed: bool,
+    (who, is_allowed): (Fingerprint, bool),
+    config: &Config,
     json: bool,
 ) -> Result<(), Failure> {
     stocks.allow(chain, who, is_allowed)?;
@@ -169,10 +171,8 @@ pub(super) fn allow(
         return crate::print(pretty(&json).as_bytes());
     }
     let may = if is_allowed { "may" } else { "may no longer" };
-    let text = format!(
-        "{who} {may} use the chain {name}; {} says the same\n",
-        chain.peer
-    );
+    let (who, peer) = (config.shown(&who), config.shown(&chain.peer));
+    let text = format!("{who} {may} use the chain {name}; {peer} has to say the same\n");
     crate::print(text.as_bytes())
 }
 

@@ -85,7 +85,11 @@ fn a_running_total_is_kept_by_two() {
     }
     for ended in both(&parties, "start", [&[]; 2], None) {
         assert!(ended.stderr.contains("total at version 1"), "{ended:?}");
-        ended.succeeded();
+        assert!(
+            ended.stderr.contains("this run has no results"),
+            "{ended:?}"
+        );
+        assert_eq!(ended.succeeded(), "");
     }
     for (amount, reached) in [(60, "reached = false\n"), (40, "reached = true\n")] {
         for ended in spend(&parties, amount, None) {
@@ -114,7 +118,11 @@ fn a_running_total_is_kept_by_two() {
         let checked = stock(&["check"], place);
         assert!(checked.succeeded().contains("chain total"), "{checked:?}");
         stock(&["allow", "total", parties.fingerprints()[0]], place).failed(2, &["these two"]);
-        stock(&["drop-chain", "total"], place).succeeded();
+        let dropped = stock(&["drop-chain", "total"], place);
+        assert!(
+            dropped.succeeded().ends_with(" has to drop it, too\n"),
+            "{dropped:?}"
+        );
         stock(&["drop-chain", "total"], place).failed(2, &["no chain total"]);
     }
     // What is gone at both can begin anew.
