@@ -115,7 +115,11 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
         } else if let Some(path) = text.strip_prefix('@') {
             self.file(name, path)?
         } else {
-            self.wanted.read(name, Source::Text(text))?
+            let value = self.wanted.read(name, Source::Text(text));
+            value.map_err(|failure| match names_a_file(text) {
+                true => file_without_at(name),
+                false => failure,
+            })?
         };
         self.values.insert(name.to_owned(), value);
         Ok(())
@@ -209,6 +213,19 @@ fn table_path(path: &str) -> Option<(&str, Option<&str>)> {
     let (start, column) = path.rsplit_once(".csv:")?;
     let path = &path[..start.len() + ".csv".len()];
     Some((path, Some(column)))
+}
+
+/// Whether a text is the path of a file, or of one and a column.
+fn names_a_file(text: &str) -> bool {
+    Path::new(table_path(text).map_or(text, |(path, _)| path)).is_file()
+}
+
+/// What is wrong where a file was meant and its name was read.
+fn file_without_at(name: &str) -> Failure {
+    Failure::Input(format!(
+        "what is given for input {name} is no value of its type, and there is a file of that name; \
+         write {name}=@FILE to read a file"
+    ))
 }
 
 /// Names and types in a line.

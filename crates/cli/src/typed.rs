@@ -232,8 +232,8 @@ pub(crate) fn refuse_rich_ports(typed: &TypedFunction) -> Result<(), Failure> {
 pub(crate) fn plain_failure(error: BorderError) -> Failure {
     match error {
         BorderError::Value(error) => Failure::Input(format!(
-            "input {error}; `tacit run --help` shows how values are written, such as NAME=@FILE, \
-             and docs/language-reference.md has it all"
+            "input {error}; `tacit run --help` shows how values are written, such as NAME=@FILE \
+             and NAME=@TABLE.csv, and docs/language-reference.md has it all"
         )),
         other => Failure::Input(other.to_string()),
     }

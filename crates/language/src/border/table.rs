@@ -115,7 +115,10 @@ pub(super) fn read<'t>(
     let count = table.count();
     if count > most as usize {
         let line = table.records.line(1 + most as usize);
-        let found = format!("more of them, from line {line} on");
+        let found = format!(
+            "more of them, from line {line} on; where a param of the program sets this number, \
+             both parties give a larger one"
+        );
         return Err(table.error(format!("at most {most} rows"), found));
     }
     if is_table {
