@@ -190,7 +190,11 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
             tell(&rendered(&errors, loaded.source_map()));
             return Err(found(errors.len()));
         }
-        for report in loaded.run_tests(&params, &ProgramFolder::of(path)) {
+        let reports = loaded.run_tests(&params, &ProgramFolder::of(path));
+        if reports.is_empty() && !args.json {
+            crate::print(format!("{}: no tests\n", path.display()).as_bytes())?;
+        }
+        for report in reports {
             run += 1;
             failed += usize::from(!report.errors.is_empty());
             match args.json {

@@ -386,7 +386,7 @@ impl Setting<'_> {
         let bits = security_bits_of(&self.parameters, Some(self.function));
         let mut text = format!(
             "protocol  outsourced, {}\n\
-             circuits  {}\n\
+             copies    {}\n\
              scheme    {}, rests on {} ({} bits)\n\
              function  {} {}\n\
              role      {}\n",

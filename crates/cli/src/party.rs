@@ -246,10 +246,12 @@ fn place(peer: &config::Peer) -> Option<MeetingPlace> {
 fn hint(place: &MeetingPlace) -> String {
     let has_to = match place {
         MeetingPlace::Listen(_) => {
-            "give --connect with this address; if it listens as well, one of the two has to connect"
+            "give --connect with this address, or --with once paired; if it listens as well, one \
+             of the two has to connect"
         }
         MeetingPlace::Connect(_) => {
-            "give --listen with this address; if it connects as well, one of the two has to listen"
+            "give --listen with this address, or --with once paired; if it connects as well, one \
+             of the two has to listen"
         }
         MeetingPlace::Relay(..) => "run the same with this party, at the same relay",
     };

@@ -129,6 +129,10 @@ pub(crate) fn bits_text(bits: u8) -> String {
 pub(crate) fn security(threat_model: ThreatModel, security_bits: Option<u8>) -> String {
     match security_bits {
         None => format!("secure against {threat_model} parties"),
+        Some(bits) if threat_model == ThreatModel::MaliciousNonColluding => format!(
+            "secure against malicious parties of which no two work together: cheating succeeds \
+             with at most 2^-{bits}"
+        ),
         Some(bits) => format!(
             "secure against a {threat_model} party: cheating succeeds with at most 2^-{bits}"
         ),

@@ -51,15 +51,15 @@ pub enum Error {
     PeerIncompatible(#[from] Incompatibility),
     /// The peer wants another function than this party was told to run.
     #[error(
-        "the peer is incompatible: it wants another function, {}…, and this party {}…, {name}\n\
-         compare the lines of `tacit inspect` at both, and give both the same file, --param, \
-         --public, --owner, --result, --type and --bit-order",
+        "the peer is incompatible: it wants function {}… and this party {}…, {name}; give both \
+         the same file, --param, --public, --owner, --result, --type and --bit-order, and compare \
+         what `tacit inspect` prints with them at both: of a program names and the order of \
+         variants count, too",
         short(theirs),
         short(ours)
     )]
     OtherFunction {
-        /// The name of this party's function, its parameters, and of a program its circuits and
-        /// meaning.
+        /// The name of this party's function, and its parameters.
         name: String,
         /// This party's digest.
         ours: Digest,
@@ -387,15 +387,6 @@ impl Error {
                 let mut name = function.name().to_owned();
                 for (parameter, value) in function.parameters() {
                     name += &format!(" {parameter}={value}");
-                }
-                if let Some(meaning) = function.meaning() {
-                    let circuits = function.digest_of_bits();
-                    name += &format!(
-                        ", with circuits {}… and meaning {}… (another meaning alone differs, too: \
-                         names, or the order of variants)",
-                        short(&circuits),
-                        short(&meaning)
-                    );
                 }
                 Self::OtherFunction { name, ours, theirs }
             }

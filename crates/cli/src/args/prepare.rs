@@ -10,7 +10,11 @@ use super::text::{duration, pair, threads};
 use super::{FunctionArgs, MeetArgs, PartyArgs, StockArgs};
 
 pub(super) const EXAMPLES: &str = "\
-Examples, one line in each of two terminals:
+Examples, with a party that `tacit pair` has made known:
+  tacit prepare aes-128-rounds --runs 20 --with bob
+  tacit prepare aes-128-rounds --runs 20 --with alice
+
+Without, one line in each of two terminals (identities from `tacit keygen`):
   tacit prepare aes-128-rounds --runs 20 --role garbler --listen 127.0.0.1:7000 \\
       --identity alice.key --peer BOBS-FINGERPRINT
   tacit prepare aes-128-rounds --runs 20 --role evaluator --connect 127.0.0.1:7000 \\

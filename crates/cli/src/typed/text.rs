@@ -78,7 +78,11 @@ pub(crate) fn signature_text(typed: &TypedFunction) -> String {
     for line in signature.documentation().lines() {
         let _ = writeln!(text, "  {line}");
     }
-    let _ = writeln!(text, "  meaning   {}  what people pin", typed.meaning());
+    let _ = writeln!(
+        text,
+        "  meaning   {}  names, types and what is computed",
+        typed.meaning()
+    );
     let party = |number| {
         let (name, role) = (signature.party_name(number), signature.role(number).name());
         format!("{name} ({role})")

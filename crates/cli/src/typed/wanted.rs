@@ -121,7 +121,7 @@ impl ExpectedInputs for Public<'_> {
 
     fn missing(&self, inputs: &str) -> Failure {
         Failure::Input(format!(
-            "nothing says what is public of {inputs}; both parties give the same --public \
+            "no value is given for the public {inputs}; both parties give the same --public \
              NAME=VALUE"
         ))
     }

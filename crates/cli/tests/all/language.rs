@@ -31,6 +31,10 @@ fn a_right_program_is_checked_tested_and_formatted() {
     assert_eq!(checked.succeeded(), "gap.tacit: right\n");
     let tested = tacit(folder.path(), &["test", "gap.tacit"]);
     assert_eq!(tested.succeeded(), "gap.tacit: passed: a gap of one\n");
+    let (untested, _) = GAP.split_once("\ntest ").expect("a test");
+    std::fs::write(folder.path().join("untested.tacit"), untested).unwrap();
+    let tested = tacit(folder.path(), &["test", "untested.tacit"]);
+    assert_eq!(tested.succeeded(), "untested.tacit: no tests\n");
     tacit(folder.path(), &["fmt", "--check", "gap.tacit"]).succeeded();
     std::fs::write(folder.path().join("flat.tacit"), GAP.replace("    ", "")).unwrap();
     tacit(folder.path(), &["fmt", "--check", "flat.tacit"]).failed(3, &["flat.tacit"]);

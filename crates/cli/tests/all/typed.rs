@@ -217,7 +217,7 @@ fn programs_of_one_circuit_and_two_meanings_do_not_run_together() {
     let bob = ["--role", "evaluator", "--input", "b=Answer::Yes"];
     gives(&parties, &path, [&[], &alice, &bob], [yes, yes]);
     // Each reads the other's Yes as a No: the circuits are the same, to the bit.
-    let words = ["another meaning"];
+    let words = ["names and the order of variants count"];
     are_refused(&parties, POLL, &POLL.replace("No, Yes", "Yes, No"), &words);
     are_refused(
         &parties,
@@ -241,7 +241,10 @@ fn a_sorted_input_is_part_of_the_agreement() {
         &[one, "--as", "alice", "--input", "a=[2,1]"],
         &[other, "--as", "bob", "--input", "b=1"],
     );
-    bob.failed(5, &["another meaning"]);
+    bob.failed(
+        5,
+        &["wants function", "what to do: give both the same file"],
+    );
     alice.failed(5, &[]);
 }
 
@@ -350,6 +353,14 @@ fn what_is_wrong_with_inputs_is_told_before_anything_is_sent() {
     ];
     fails(&as_acme("a=@a.csv"), 3, &words);
     fails(&as_acme("a=@absent.csv"), 3, &["absent.csv", "see whether"]);
+    for without_at in ["a=a.csv", "a=a.csv:band"] {
+        fails(
+            &as_acme(without_at),
+            3,
+            &["there is a file of that name", "a=@FILE"],
+        );
+    }
+    fails(&as_acme("a=absent.csv"), 3, &["no JSON", "NAME=@TABLE.csv"]);
     std::fs::write(folder.path().join("old.csv"), "").unwrap();
     let output = [
         "--as",
