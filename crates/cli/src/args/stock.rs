@@ -54,6 +54,9 @@ pub(crate) struct StockCommandArgs {
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub(crate) enum StockCommand {
     /// What is in stock with whom, and how long it lasts if it goes on as in the last day
+    ///
+    /// For each component: how many instances are usable and damaged, the bytes of its lots, how
+    /// many are used a day and how long the usable ones last, both known after an hour.
     List,
     /// Read everything, name what is damaged and withdraw it
     Check,
@@ -82,7 +85,7 @@ pub(crate) enum StockCommand {
         #[arg(value_name = "NAME")]
         chain: String,
     },
-    /// Free the room of what is used
+    /// Remove lots of which nothing is left, and free their room
     Compact,
     /// Forget how many batches and runs by authenticated this peer did not finish, which raise the
     /// security that the next ones are made at. Only if you know why it did not
