@@ -265,7 +265,8 @@ fn role_byte(role: Role) -> u8 {
 }
 
 /// The kind's byte on the wire.
-fn base_ot_byte(kind: BaseOt) -> u8 {
+#[must_use]
+pub fn base_ot_byte(kind: BaseOt) -> u8 {
     match kind {
         BaseOt::Ristretto255 => 0,
         BaseOt::MlKem768 => 1,

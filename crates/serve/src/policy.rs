@@ -220,6 +220,7 @@ pub struct Policy {
     limits: Limits,
     base_ot: Option<BaseOt>,
     ot_extension: Option<OtExtension>,
+    keeps_base_ots: bool,
     memory: Memory,
     /// Offers and the place of the function in them, by function.
     by_function: HashMap<Digest, Vec<OfferedFunction>>,
@@ -283,6 +284,7 @@ impl Policy {
             limits,
             base_ot,
             ot_extension: None,
+            keeps_base_ots: true,
             memory,
             by_function,
             by_order,
@@ -301,6 +303,19 @@ impl Policy {
         self.memory = Memory::of(&self.limits, &self.offers, used)?;
         self.ot_extension = extension;
         Ok(self)
+    }
+
+    /// The same, keeping base OTs in memory for later sessions with peers that keep them too, or
+    /// not. A policy keeps them unless it is told otherwise.
+    #[must_use]
+    pub fn keep_base_ots(mut self, keep: bool) -> Self {
+        self.keeps_base_ots = keep;
+        self
+    }
+
+    /// Whether base OTs are kept.
+    pub(crate) fn keeps_base_ots(&self) -> bool {
+        self.keeps_base_ots
     }
 
     /// Compiles every function now, so that no peer waits for it.

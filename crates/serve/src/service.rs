@@ -194,13 +194,17 @@ impl Service {
             levels: policy.levels().len(),
         };
         let known = fingerprints(&policy);
+        let keeps_base_ots = policy.keeps_base_ots();
         let shared = &self.shared;
         *shared
             .policy
             .write()
             .unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
         shared.state().peers.retain(|peer, _| known.contains(peer));
-        shared.kept_ots.retain(&known);
+        // In memory it does not fail.
+        let _ = shared
+            .kept_ots
+            .retain(if keeps_base_ots { &known } else { &[] });
         shared.peers_changed.store(true, Ordering::Release);
         shared.look_at_stock();
         shared.tell(&event);

@@ -49,7 +49,9 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
             return;
         }
     };
-    session.keep_ots(&shared.kept_ots);
+    if policy.keeps_base_ots() {
+        session.keep_ots(&shared.kept_ots);
+    }
     let peer = seat.peer_name.clone();
     shared.tell(&Event::SessionBegan {
         peer: peer.clone(),

@@ -1,29 +1,40 @@
 //! Sets of secrets that are made together and taken one by one, each once: a file for each name,
-//! `sets-HEX.keys`, HEX being 16 bytes of the name.
+//! `sets-HEX.keys`, HEX being 16 bytes of the name's digest. A name is that of a stock, with what
+//! the sets are for in place of a scheme.
 //!
 //! | byte | field |
 //! |---|---|
 //! | 0 | `TACITSET` |
 //! | 8 | version (4) |
-//! | 12 | name of the batch (16) |
-//! | 28 | number of sets (2), bytes of a set (4) |
-//! | 34 | SHA-256 of the name and the bytes before, 16 bytes of it |
-//! | 50 | for each set in order: the set, sealed under a key of its batch and number; zeros once it is taken |
+//! | 12 | own (32), peer (32), role (1), what the sets are for (4) |
+//! | 81 | name of the batch (16) |
+//! | 97 | number of sets (2), bytes of a set (4) |
+//! | 103 | SHA-256 of the bytes before, 16 bytes of it |
+//! | 119 | for each set in order: the set, sealed under a key of its batch and number; zeros once it is taken |
 //!
 //! A set is overwritten, and the overwriting durable, before it is given to anybody. What a crash
 //! tears is sealed, does not open, and counts as taken: whoever takes sets can do without them.
 
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use crate::codec::Fields;
+use crate::names::Role;
 use crate::seal::{NONCE_BYTES, TAG_BYTES};
 use crate::stocks::{name as hex, wait_for_lock};
 use crate::storage::StoredFile;
-use crate::{FORMAT_VERSION, StockError, Stocks, seal};
+use crate::{FORMAT_VERSION, PeerId, SchemeId, StockError, StockId, Stocks, seal};
 
 const MAGIC: [u8; 8] = *b"TACITSET";
-const HEADER_BYTES: usize = 50;
+const HEADER_BYTES: usize = 119;
 const SUM_BYTES: usize = 16;
+
+/// How long to wait for another process or thread that has a file: they write and sync it, and
+/// whoever takes sets can do without them.
+const LOCK_AT_MOST: Duration = Duration::from_secs(1);
 
 /// No file of sets is larger.
 const MAX_BYTES: usize = 1 << 20;
@@ -56,34 +67,47 @@ pub struct TakenSet {
 
 /// What stands before the sets.
 struct Header {
+    id: StockId,
     batch: [u8; 16],
     sets: u16,
     set_bytes: usize,
 }
 
 impl Header {
-    fn to_bytes(&self, name: &[u8; 32]) -> [u8; HEADER_BYTES] {
-        let mut bytes = [0; HEADER_BYTES];
-        bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
-        bytes[12..28].copy_from_slice(&self.batch);
-        bytes[28..30].copy_from_slice(&self.sets.to_le_bytes());
-        bytes[30..34].copy_from_slice(&(self.set_bytes as u32).to_le_bytes());
-        let sum = Sha256::new().chain_update(name).chain_update(&bytes[..34]);
-        bytes[34..].copy_from_slice(&sum.finalize()[..SUM_BYTES]);
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = [
+            &MAGIC[..],
+            &FORMAT_VERSION.to_le_bytes(),
+            &self.id.own.0,
+            &self.id.peer.0,
+            &[self.id.role.byte()],
+            &self.id.scheme.0,
+            &self.batch,
+            &self.sets.to_le_bytes(),
+            &(self.set_bytes as u32).to_le_bytes(),
+        ]
+        .concat();
+        let sum = Sha256::digest(&bytes);
+        bytes.extend_from_slice(&sum[..SUM_BYTES]);
         bytes
     }
 
     /// The header of a file that is whole, as far as it says.
-    fn parse(name: &[u8; 32], file: &[u8]) -> Option<Self> {
-        let bytes = file.first_chunk::<HEADER_BYTES>()?;
+    fn parse(file: &[u8]) -> Option<Self> {
+        let mut fields = Fields::of(file.get(12..)?);
         let header = Self {
-            batch: *bytes[12..].first_chunk()?,
-            sets: u16::from_le_bytes(*bytes[28..].first_chunk()?),
-            set_bytes: u32::from_le_bytes(*bytes[30..].first_chunk()?) as usize,
+            id: StockId {
+                own: PeerId(fields.array().ok()?),
+                peer: PeerId(fields.array().ok()?),
+                role: Role::of_byte(fields.u8().ok()?)?,
+                scheme: SchemeId(fields.array().ok()?),
+            },
+            batch: fields.array().ok()?,
+            sets: fields.u16().ok()?,
+            set_bytes: fields.u32().ok()? as usize,
         };
-        let end = header.offset(header.sets);
-        (header.to_bytes(name) == *bytes && end <= file.len()).then_some(header)
+        let is_whole = file.starts_with(&header.to_bytes());
+        (is_whole && header.offset(header.sets) <= file.len()).then_some(header)
     }
 
     fn slot_bytes(&self) -> usize {
@@ -94,13 +118,13 @@ impl Header {
         HEADER_BYTES + usize::from(number) * self.slot_bytes()
     }
 
-    fn context(&self, name: &[u8; 32], number: u16) -> Vec<u8> {
-        [&name[..], &self.batch, &number.to_le_bytes()].concat()
+    fn context(&self, number: u16) -> Vec<u8> {
+        [&self.id.digest()[..], &self.batch, &number.to_le_bytes()].concat()
     }
 }
 
 impl Stocks {
-    /// Keeps a batch of sets under `name`, in place of what was kept there; each set is given with
+    /// Keeps a batch of sets under `id`, in place of what was kept there; each set is given with
     /// its number.
     ///
     /// # Errors
@@ -109,11 +133,12 @@ impl Stocks {
     /// length, or are more than 1 MiB.
     pub fn put_sets(
         &self,
-        name: &[u8; 32],
+        id: &StockId,
         batch: [u8; 16],
         sets: &[(u16, Zeroizing<Vec<u8>>)],
     ) -> Result<(), StockError> {
         let header = Header {
+            id: *id,
             batch,
             sets: sets.iter().map(|(number, _)| number + 1).max().unwrap_or(0),
             set_bytes: sets.first().map_or(0, |(_, set)| set.len()),
@@ -124,44 +149,38 @@ impl Stocks {
             return Err(StockError::misuse("sets of one length, 1 MiB in all"));
         }
         let mut content = vec![0; bytes];
-        content[..HEADER_BYTES].copy_from_slice(&header.to_bytes(name));
+        content[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
         for (number, set) in sets {
-            let context = header.context(name, *number);
+            let context = header.context(*number);
             let key = seal::derive(b"tacit sets", &self.root, &context);
             let sealed = seal::seal(&key, &context, set)?;
             content[header.offset(*number)..][..sealed.len()].copy_from_slice(&sealed);
         }
-        self.with_sets(name, true, |file| {
+        self.with_sets(&self.sets_file(id), true, |file| {
             let old = file.len()? as usize;
             // What an old batch had behind the new one's end goes, too.
             content.resize(content.len().max(old), 0);
             file.write_at(&content, 0)?;
             file.sync()
         })
-        .map(drop)
     }
 
-    /// Takes a set that is kept under `name`, if there is one: on the disk it is gone when this
+    /// Takes a set that is kept under `id`, if there is one: on the disk it is gone when this
     /// returns.
     ///
     /// # Errors
     ///
     /// [`StockError::Io`], [`StockError::Busy`].
-    pub fn take_set(
-        &self,
-        name: &[u8; 32],
-        which: WhichSet,
-    ) -> Result<Option<TakenSet>, StockError> {
+    pub fn take_set(&self, id: &StockId, which: WhichSet) -> Result<Option<TakenSet>, StockError> {
         let mut taken = None;
-        self.with_sets(name, false, |file| {
-            let mut content = vec![0; (file.len()? as usize).min(MAX_BYTES)];
-            file.read_at(&mut content, 0)?;
-            let Some(header) = Header::parse(name, &content) else {
+        self.with_sets(&self.sets_file(id), false, |file| {
+            let content = whole(file)?;
+            let Some(header) = Header::parse(&content).filter(|header| header.id == *id) else {
                 return Ok(());
             };
             let slot = |number| &content[header.offset(number)..][..header.slot_bytes()];
             let open = |number: u16| {
-                let context = header.context(name, number);
+                let context = header.context(number);
                 let key = seal::derive(b"tacit sets", &self.root, &context);
                 let secret = seal::open(&key, &context, slot(number)).ok()?;
                 Some((number, secret))
@@ -191,25 +210,56 @@ impl Stocks {
         Ok(taken)
     }
 
-    /// Runs `work` on the file of a name, which no other process or thread has meanwhile. Without
-    /// the file nothing is done, unless it is to be made.
+    /// Destroys all sets but those whose names `keep` admits; files that say no name are destroyed,
+    /// too.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`], [`StockError::Busy`]; those before it are then destroyed.
+    pub fn retain_sets(&self, keep: impl Fn(&StockId) -> bool) -> Result<(), StockError> {
+        let folder = |doing| StockError::io(&self.folder, doing);
+        let names = self.storage.names(&self.folder);
+        let mut names = names.map_err(folder("list it"))?;
+        names.retain(|name| name.starts_with("sets-") && name.ends_with(".keys"));
+        for name in names {
+            let path = self.folder.join(name);
+            self.with_sets(&path, false, |file| {
+                let mut content = whole(file)?;
+                if Header::parse(&content).is_some_and(|header| keep(&header.id)) {
+                    return Ok(());
+                }
+                content.fill(0);
+                file.write_at(&content, 0)?;
+                file.sync()?;
+                self.storage.remove(&path)
+            })?;
+        }
+        let synced = self.storage.sync_folder(&self.folder);
+        synced.map_err(folder("make it durable"))
+    }
+
+    fn sets_file(&self, id: &StockId) -> PathBuf {
+        self.folder.join(format!("sets-{}.keys", hex(&id.digest())))
+    }
+
+    /// Runs `work` on a file of sets, which no other process or thread has meanwhile. Without the
+    /// file nothing is done, unless it is to be made.
     fn with_sets(
         &self,
-        name: &[u8; 32],
+        path: &Path,
         make: bool,
         work: impl FnOnce(&dyn StoredFile) -> std::io::Result<()>,
     ) -> Result<(), StockError> {
-        let path = self.folder.join(format!("sets-{}.keys", hex(name)));
         let lock = path.with_extension("lock");
-        let _lock = wait_for_lock(self.storage.as_ref(), &lock)?;
-        let io = |doing| StockError::io(&path, doing);
-        let file = match self.storage.open(&path) {
+        let _lock = wait_for_lock(self.storage.as_ref(), &lock, LOCK_AT_MOST)?;
+        let io = |doing| StockError::io(path, doing);
+        let file = match self.storage.open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 if !make {
                     return Ok(());
                 }
-                let file = self.storage.create(&path).map_err(io("make it"))?;
+                let file = self.storage.create(path).map_err(io("make it"))?;
                 let synced = self.storage.sync_folder(&self.folder);
                 synced.map_err(io("make it durable"))?;
                 file
@@ -218,4 +268,11 @@ impl Stocks {
         };
         work(file.as_ref()).map_err(io("read or overwrite it"))
     }
+}
+
+/// All of a file of sets.
+fn whole(file: &dyn StoredFile) -> std::io::Result<Vec<u8>> {
+    let mut content = vec![0; (file.len()? as usize).min(MAX_BYTES)];
+    file.read_at(&mut content, 0)?;
+    Ok(content)
 }

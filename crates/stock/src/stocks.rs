@@ -56,12 +56,27 @@ impl Stocks {
         folder: &Path,
         root: RootKey,
     ) -> Result<Self, StockError> {
+        Self::open_within(storage, folder, root, LOCK_AT_MOST)
+    }
+
+    /// As [`Stocks::open`], with `at_most` as the longest wait for another process that opens the
+    /// folder.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stocks::open`].
+    pub fn open_within(
+        storage: Arc<dyn Storage>,
+        folder: &Path,
+        root: RootKey,
+        at_most: Duration,
+    ) -> Result<Self, StockError> {
         storage
             .create_folder(folder)
             .map_err(StockError::io(folder, "make the folder"))?;
         let root = match root {
             RootKey::Given(key) => key,
-            RootKey::Beside => root_key(storage.as_ref(), folder)?,
+            RootKey::Beside => root_key(storage.as_ref(), folder, at_most)?,
         };
         Ok(Self {
             storage,
@@ -189,11 +204,11 @@ pub(crate) struct StockLocation {
 }
 
 /// Reads the root key, or makes it where the folder is new.
-fn root_key(storage: &dyn Storage, folder: &Path) -> Result<Key, StockError> {
+fn root_key(storage: &dyn Storage, folder: &Path, at_most: Duration) -> Result<Key, StockError> {
     let path = folder.join(FILE_NAME);
     // Several processes may open a new folder at once. The first to get the lock writes the key;
     // the others read it when it is whole and durable.
-    let _lock = wait_for_lock(storage, &folder.join("root.lock"))?;
+    let _lock = wait_for_lock(storage, &folder.join("root.lock"), at_most)?;
     let file = match storage.open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -241,13 +256,14 @@ fn root_key(storage: &dyn Storage, folder: &Path) -> Result<Key, StockError> {
 pub(crate) fn wait_for_lock(
     storage: &dyn Storage,
     file: &Path,
+    at_most: Duration,
 ) -> Result<Box<dyn Send + Sync>, StockError> {
     let began = Instant::now();
     loop {
         let lock = storage.try_lock(file);
         match lock.map_err(StockError::io(file, "lock it"))? {
             Some(lock) => return Ok(lock),
-            None if began.elapsed() < LOCK_AT_MOST => thread::sleep(LOCK_PAUSE),
+            None if began.elapsed() < at_most => thread::sleep(LOCK_PAUSE),
             None => {
                 let file = file.to_owned();
                 return Err(StockError::Busy { file });

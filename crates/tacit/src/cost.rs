@@ -6,7 +6,7 @@ use std::time::Duration;
 use tacit_net::Meter;
 use web_time::Instant;
 
-use crate::{OtExtension, Session};
+use crate::{BaseOtSource, OtExtension, Session};
 
 /// A part of a run that is timed apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +92,9 @@ pub struct Cost {
     pub and_gates_on_the_spot: u64,
     /// How the OTs of the run were made, where it was not the stock that had them.
     pub ot_extension: Option<OtExtension>,
+    /// Where the base OTs come from, in a run before which the session had none for it; nothing
+    /// under `outsourced`.
+    pub base_ots: Option<BaseOtSource>,
     /// Peak memory of this process so far, in bytes, where the system tells it.
     pub peak_memory_bytes: Option<u64>,
 }
@@ -141,6 +144,11 @@ impl fmt::Display for Cost {
         if let Some(extension) = self.ot_extension {
             write!(f, ", OTs by {extension}")?;
         }
+        f.write_str(match self.base_ots {
+            Some(BaseOtSource::Kept) => ", base OTs from an earlier session",
+            Some(BaseOtSource::Batch) => ", base OTs made for later sessions too",
+            _ => "",
+        })?;
         if let Some(bytes) = self.peak_memory_bytes {
             write!(
                 f,

@@ -376,6 +376,7 @@ impl<'f> Job<'f> {
             and_gates: self.function.and_gates(),
             and_gates_on_the_spot,
             ot_extension: makes_ots.then(|| session.ot_extension()),
+            base_ots: session.take_base_ot_source(),
             peak_memory_bytes: peak_memory_bytes(),
         };
         Ok(Outcome {

@@ -22,8 +22,8 @@ use crate::stock::OpenedStock;
 use crate::{BaseOt, Error, OtExtension};
 
 pub use doors::{Arrival, Door, Listener, PlainListener};
-pub use spares::KeptOts;
 use spares::Offered;
+pub use spares::{BaseOtSource, KeptOts};
 use transfers::Transfers;
 pub(crate) use transfers::{CountedEpoch, OtNeed};
 

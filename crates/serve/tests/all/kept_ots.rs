@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::scene::{Scene, millionaires};
 use tacit::{Function, Job, KeptOts, Phase, Role};
-use tacit_serve::Service;
+use tacit_serve::{Policy, Service};
 
 /// One session of peer 0 with one run, and the bytes of its base OTs.
 fn session(scene: &Scene, service: &Service, function: &Function, kept: Option<&KeptOts>) -> u64 {
@@ -23,10 +23,18 @@ fn session(scene: &Scene, service: &Service, function: &Function, kept: Option<&
 }
 
 fn with_service<T>(work: impl FnOnce(&Scene, &Service, &Function) -> T) -> T {
+    with_service_of(|policy| policy, work)
+}
+
+fn with_service_of<T>(
+    policy: impl FnOnce(Policy) -> Policy,
+    work: impl FnOnce(&Scene, &Service, &Function) -> T,
+) -> T {
     let scene = Scene::new(1);
     let function = millionaires(8);
     let offers = vec![scene.offer(vec![function.clone()])];
-    let service = scene.start(scene.policy(offers, Vec::new(), Scene::limits()));
+    let usual = scene.policy(offers, Vec::new(), Scene::limits());
+    let service = scene.start(policy(usual));
     work(&scene, &service, &function)
 }
 
@@ -43,6 +51,18 @@ fn a_peer_that_keeps_base_ots_makes_them_once() {
         with_service(|scene, service, function| {
             assert!(session(scene, service, function, Some(&kept)) > 0);
         });
+    });
+}
+
+#[test]
+fn a_service_can_keep_none() {
+    let keeps_none = |policy: Policy| policy.keep_base_ots(false);
+    with_service_of(keeps_none, |scene, service, function| {
+        let kept = KeptOts::default();
+        for _ in 0..2 {
+            let made = session(scene, service, function, Some(&kept));
+            assert_eq!(made, 8192 + 32 + 9 * 5);
+        }
     });
 }
 

@@ -1,12 +1,19 @@
 //! Sets of secrets, each taken once: after any crash, by any process, from any disk.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tacit_stock::{Memory, RootKey, Stocks, WhichSet};
+use tacit_stock::{
+    Memory, PeerId, Role, RootKey, SchemeId, StockError, StockId, Stocks, Storage, WhichSet,
+};
 use zeroize::Zeroizing;
 
-const NAME: [u8; 32] = [3; 32];
+const ID: StockId = StockId {
+    own: PeerId([1; 32]),
+    peer: PeerId([2; 32]),
+    role: Role::Garbler,
+    scheme: SchemeId(*b"sets"),
+};
 
 fn stocks(disk: &Memory) -> Stocks {
     let disk = Arc::new(disk.clone());
@@ -15,16 +22,20 @@ fn stocks(disk: &Memory) -> Stocks {
 
 /// Sets 0 to 9, of 700 bytes each.
 fn put(disk: &Memory, batch: u8) {
+    put_under(disk, &ID, batch);
+}
+
+fn put_under(disk: &Memory, id: &StockId, batch: u8) {
     let sets: Vec<_> = (0..10)
         .map(|number| (number, Zeroizing::new(vec![100 + number as u8; 700])))
         .collect();
-    let put = stocks(disk).put_sets(&NAME, [batch; 16], &sets);
+    let put = stocks(disk).put_sets(id, [batch; 16], &sets);
     put.expect("room");
 }
 
 /// The number of the set that is taken, whose bytes are its own.
 fn take(disk: &Memory, which: WhichSet) -> Option<u16> {
-    let taken = stocks(disk).take_set(&NAME, which).expect("a disk");
+    let taken = stocks(disk).take_set(&ID, which).expect("a disk");
     taken.map(|taken| {
         assert_eq!(*taken.secret, vec![100 + taken.number as u8; 700]);
         taken.number
@@ -74,7 +85,7 @@ fn a_loss_of_power_at_any_point_gives_no_set_twice_and_no_wrong_one() {
         let disk = Memory::new();
         put(&disk, 1);
         disk.lose_power_at(disk.points() + point, seed);
-        let attempt = |which| stocks_after(&disk)?.take_set(&NAME, which).ok().flatten();
+        let attempt = |which| stocks_after(&disk)?.take_set(&ID, which).ok().flatten();
         let mut taken: Vec<_> = (0..4)
             .filter_map(|_| attempt(WhichSet::First))
             .map(|taken| taken.number)
@@ -97,17 +108,56 @@ fn stocks_after(disk: &Memory) -> Option<Stocks> {
 fn what_is_damaged_counts_as_taken() {
     let disk = Memory::new();
     put(&disk, 1);
-    let files = disk.files();
-    let file = files
-        .iter()
-        .find(|file| file.to_string_lossy().contains("sets-"));
-    let file = file.expect("the file of the sets");
-    assert!(disk.flip_bit(file, 50 + 2 * 740 + 100));
+    let file = &files(&disk)[0];
+    assert!(disk.flip_bit(file, 119 + 2 * 740 + 100));
     assert_eq!(take(&disk, named(1, 2)), None);
     assert_eq!(take(&disk, named(1, 3)), Some(3));
     assert!(disk.flip_bit(file, 13));
     assert_eq!(take(&disk, WhichSet::First), None);
     // No file is read beyond what it has.
     put(&disk, 1);
+    assert_eq!(take(&disk, WhichSet::First), Some(0));
+}
+
+/// The files of sets.
+fn files(disk: &Memory) -> Vec<PathBuf> {
+    let mut files = disk.files();
+    files.retain(|file| file.extension().is_some_and(|end| end == "keys"));
+    files
+}
+
+#[test]
+fn what_is_kept_with_others_is_destroyed() {
+    let disk = Memory::new();
+    let other = StockId {
+        peer: PeerId([9; 32]),
+        ..ID
+    };
+    for id in [ID, other] {
+        put_under(&disk, &id, 1);
+    }
+    let retained =
+        |disk: &Memory, peer| stocks(disk).retain_sets(|id| id.peer == PeerId([peer; 32]));
+    retained(&disk, 2).expect("a disk");
+    assert_eq!(files(&disk).len(), 1);
+    let disk = disk.restart();
+    let gone = stocks(&disk).take_set(&other, WhichSet::First);
+    assert!(gone.expect("a disk").is_none());
+    assert_eq!(take(&disk, WhichSet::First), Some(0));
+    // What says no name goes, too.
+    assert!(disk.flip_bit(&files(&disk)[0], 20));
+    retained(&disk, 2).expect("a disk");
+    assert_eq!(files(&disk), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn who_holds_a_file_of_sets_stops_nobody_for_long() {
+    let disk = Memory::new();
+    put(&disk, 1);
+    let lock = files(&disk)[0].with_extension("lock");
+    let held = disk.try_lock(&lock).expect("a disk");
+    let taken = stocks(&disk).take_set(&ID, WhichSet::First);
+    assert!(matches!(taken, Err(StockError::Busy { .. })));
+    drop(held);
     assert_eq!(take(&disk, WhichSet::First), Some(0));
 }

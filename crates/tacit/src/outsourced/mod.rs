@@ -266,6 +266,7 @@ impl<'f> OutsourcedJob<'f> {
                 and_gates,
                 and_gates_on_the_spot: 0,
                 ot_extension: None,
+                base_ots: None,
                 peak_memory_bytes: peak_memory_bytes(),
             },
         })

@@ -4,45 +4,83 @@
 //! |---|---|
 //! | both name the same set of a batch | that set, which both have taken out of what they keep |
 //! | both keep base OTs, and no set serves | the first set of a batch that they make |
-//! | one of them keeps none | fresh ones |
+//! | one of them keeps none, or cannot now | fresh ones |
 //!
 //! A set leaves what is kept before anything that rests on it is sent. Where parties differ, since
 //! one of them crashed, went back or forgot, a batch is made, and takes the place of the old one.
 
 use std::collections::{HashMap, HashSet};
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+use std::time::Duration;
 
 use rand_core::UnwrapErr;
-use sha2::{Digest as _, Sha256};
 use tacit_circuit::Role;
 use tacit_net::Fingerprint;
 use tacit_ot::spare::{self, Batch, BatchName, SpareSet};
 use tacit_ot::{Security, SessionTag};
 use tacit_protocol::prepared::{ChoosingOts, OfferingOts};
-use tacit_protocol::session::{Proposal, ProtocolId, SpareAgreement, SpareOffer};
+use tacit_protocol::session::{Proposal, ProtocolId, SpareAgreement, SpareOffer, base_ot_byte};
 use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, OtSettings};
-use tacit_stock::WhichSet;
+use tacit_stock::{PeerId, SchemeId, StockError, StockId, WhichSet};
 
 use super::Session;
+use crate::stock::stock_role;
 use crate::{BaseOt, Error, Stocks};
 
+/// How long to wait for other processes that open the folder.
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+const OPEN_AT_MOST: Duration = Duration::from_secs(1);
+
 /// Base OTs that this party keeps for later sessions with the same peers: in memory
-/// ([`KeptOts::default`]) or next to its stocks ([`KeptOts::in_stocks`]). Clones share them, and
-/// any number of sessions take from them at the same time.
+/// ([`KeptOts::default`]) or next to its stocks ([`KeptOts::open`], [`KeptOts::in_stocks`]). Clones
+/// share them, and any number of sessions take from them at the same time.
 ///
 /// A batch serves [`SETS`](spare::SETS) sessions of two identities in the same roles, and takes up
 /// to 256 KiB. What is kept gives the base OTs of sessions that have not begun, and nothing of
 /// others.
 #[derive(Clone, Default)]
-pub struct KeptOts(Arc<Mutex<Kept>>);
+pub struct KeptOts(Arc<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    /// Where they are kept, if not here.
+    /// Where they are kept, if not in memory.
     stocks: Option<tacit_stock::Stocks>,
+    /// Nothing waits for a disk while it has this lock.
+    memory: Mutex<InMemory>,
+}
+
+#[derive(Default)]
+struct InMemory {
     batches: HashMap<SpareName, Batch>,
     /// Those of which a session makes a batch.
     making: HashSet<SpareName>,
+}
+
+/// Where the base OTs of a run come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BaseOtSource {
+    /// They were made for the session alone.
+    Fresh,
+    /// They were made for the session together with those of later ones, which are kept.
+    Batch,
+    /// An earlier session of the same parties made them.
+    Kept,
+}
+
+impl BaseOtSource {
+    /// Its name in JSON: `fresh`, `batch` or `kept`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Batch => "batch",
+            Self::Kept => "kept",
+        }
+    }
 }
 
 /// Whose base OTs are kept, and for what.
@@ -84,47 +122,13 @@ impl Drop for Making {
 
 impl SpareName {
     /// What names them on the disk.
-    fn digest(&self) -> [u8; 32] {
-        let hash = Sha256::new_with_prefix(b"tacit spare base OTs\0")
-            .chain_update(self.own.0)
-            .chain_update(self.peer.0)
-            .chain_update(self.role.name())
-            .chain_update([0])
-            .chain_update(self.base.name());
-        hash.finalize().into()
-    }
-}
-
-impl Kept {
-    /// Takes a set, which is then kept nowhere. What cannot be read or overwritten is not there.
-    fn take(&mut self, name: SpareName, which: WhichSet) -> Option<(SpareOffer, SpareSet)> {
-        let (batch, number, set) = match &self.stocks {
-            Some(stocks) => {
-                let taken = stocks.take_set(&name.digest(), which).ok()??;
-                let set = SpareSet::from_bytes(&taken.secret)?;
-                (taken.batch, taken.number, set)
-            }
-            None => {
-                let batch = self.batches.get_mut(&name)?;
-                let number = match which {
-                    WhichSet::First => batch.left().next(),
-                    WhichSet::Last => batch.left().next_back(),
-                    WhichSet::Named { batch: of, number } => (of == batch.name()).then_some(number),
-                }?;
-                (batch.name(), number, batch.take(number)?)
-            }
-        };
-        Some((SpareOffer::Set { batch, number }, set))
-    }
-
-    /// Keeps a batch in place of another.
-    fn put(&mut self, name: SpareName, batch: Batch) {
-        let Some(stocks) = &self.stocks else {
-            self.batches.insert(name, batch);
-            return;
-        };
-        // Where the disk takes nothing, nothing is kept, and a later session makes a batch anew.
-        let _ = stocks.put_sets(&name.digest(), batch.name(), &batch.to_bytes());
+    fn id(&self) -> StockId {
+        StockId {
+            own: PeerId(self.own.0),
+            peer: PeerId(self.peer.0),
+            role: stock_role(self.role),
+            scheme: SchemeId([b'o', b't', b's', base_ot_byte(self.base)]),
+        }
     }
 }
 
@@ -132,68 +136,151 @@ impl KeptOts {
     /// Base OTs that are kept in the folder of `stocks`, for all processes that open it.
     #[must_use]
     pub fn in_stocks(stocks: &Stocks) -> Self {
-        let kept = Kept {
-            stocks: Some(stocks.stocks.clone()),
+        Self::over(stocks.stocks.clone())
+    }
+
+    /// Base OTs that are kept in the folder of this party's stocks, which is made if it does not
+    /// exist. As sessions can do without what is kept, other processes that open the folder are
+    /// waited for a second at most.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stocks::open`].
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        let (disk, root) = (Arc::new(tacit_stock::Disk), tacit_stock::RootKey::Beside);
+        let stocks = tacit_stock::Stocks::open_within(disk, folder, root, OPEN_AT_MOST)?;
+        Ok(Self::over(stocks))
+    }
+
+    fn over(stocks: tacit_stock::Stocks) -> Self {
+        Self(Arc::new(Kept {
+            stocks: Some(stocks),
             ..Kept::default()
+        }))
+    }
+
+    /// Destroys what is kept with all peers but these.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be written; in memory none.
+    pub fn retain(&self, peers: &[Fingerprint]) -> Result<(), Error> {
+        if let Some(stocks) = &self.0.stocks {
+            stocks.retain_sets(|id| peers.contains(&Fingerprint(id.peer.0)))?;
+        }
+        let mut memory = self.lock();
+        memory.batches.retain(|name, _| peers.contains(&name.peer));
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, InMemory> {
+        self.0.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a set, which is then kept nowhere; fails where a disk does not let it be seen or
+    /// overwritten.
+    fn take(
+        &self,
+        name: SpareName,
+        which: WhichSet,
+    ) -> Result<Option<(SpareOffer, SpareSet)>, StockError> {
+        let Some(stocks) = &self.0.stocks else {
+            return Ok(self.lock().take(name, which));
         };
-        Self(Arc::new(Mutex::new(kept)))
+        let Some(taken) = stocks.take_set(&name.id(), which)? else {
+            return Ok(None);
+        };
+        let (batch, number) = (taken.batch, taken.number);
+        let set = SpareSet::from_bytes(&taken.secret);
+        Ok(set.map(|set| (SpareOffer::Set { batch, number }, set)))
     }
 
-    /// Forgets what is kept in memory with all peers but these.
-    pub fn retain(&self, peers: &[Fingerprint]) {
-        let mut kept = self.lock();
-        kept.batches.retain(|name, _| peers.contains(&name.peer));
+    /// Keeps a batch in place of another.
+    fn put(&self, name: SpareName, batch: Batch) -> Result<(), StockError> {
+        match &self.0.stocks {
+            Some(stocks) => stocks.put_sets(&name.id(), batch.name(), &batch.to_bytes()),
+            None => {
+                self.lock().batches.insert(name, batch);
+                Ok(())
+            }
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The right to make a batch, unless another session has it.
+    fn begin_batch(&self, name: SpareName) -> Option<Making> {
+        let is_first = self.lock().making.insert(name);
+        is_first.then(|| Making {
+            kept: self.clone(),
+            name,
+        })
     }
 
     /// What this party, which connected, offers. Parties that connect to each other in the same
     /// roles begin at different ends.
-    fn offer(&self, name: SpareName) -> Offered {
-        let mut kept = self.lock();
+    fn offer(&self, name: SpareName) -> Result<Offered, StockError> {
         let next = match name.role {
             Role::Garbler => WhichSet::First,
             Role::Evaluator => WhichSet::Last,
         };
-        let (offer, set) = kept.take(name, next).unzip();
-        let making = (set.is_none() && kept.making.insert(name)).then(|| Making {
-            kept: self.clone(),
-            name,
-        });
+        let (offer, set) = self.take(name, next)?.unzip();
+        let making = match set {
+            Some(_) => None,
+            None => self.begin_batch(name),
+        };
         let wanted = making.as_ref().map(|_| SpareOffer::Wanted);
-        Offered {
+        Ok(Offered {
             offer: offer.or(wanted).unwrap_or_default(),
             name: Some(name),
             set,
             making,
-        }
+        })
     }
 
     /// What this party, which listened, answers to `offer`, and what the session does then.
-    fn answer(&self, name: SpareName, offer: SpareOffer) -> (SpareOffer, Option<Spare>) {
-        let mut kept = self.lock();
+    fn answer(
+        &self,
+        name: SpareName,
+        offer: SpareOffer,
+    ) -> Result<(SpareOffer, Option<Spare>), StockError> {
         if let SpareOffer::Set { batch, number } = offer
-            && let Some((_, set)) = kept.take(name, WhichSet::Named { batch, number })
+            && let Some((_, set)) = self.take(name, WhichSet::Named { batch, number })?
         {
-            return (offer, Some(Spare::Take(set)));
+            return Ok((offer, Some(Spare::Take(set))));
         }
-        if offer == SpareOffer::None || !kept.making.insert(name) {
-            return (SpareOffer::None, None);
-        }
-        let kept = self.clone();
-        let making = Making { kept, name };
-        (SpareOffer::Wanted, Some(Spare::Make(name, Some(making))))
+        let making = match offer {
+            SpareOffer::None => None,
+            _ => self.begin_batch(name),
+        };
+        Ok(match making {
+            None => (SpareOffer::None, None),
+            making => (SpareOffer::Wanted, Some(Spare::Make(name, making))),
+        })
     }
 
     /// Forgets a batch that the peer does not have, so that no other session names it.
     fn forget(&self, name: SpareName, batch: BatchName) {
-        let mut kept = self.lock();
-        let there = kept.batches.get(&name);
+        let mut memory = self.lock();
+        let there = memory.batches.get(&name);
         if there.is_some_and(|there| there.name() == batch) {
-            kept.batches.remove(&name);
+            memory.batches.remove(&name);
         }
+    }
+}
+
+impl InMemory {
+    fn take(&mut self, name: SpareName, which: WhichSet) -> Option<(SpareOffer, SpareSet)> {
+        let batch = self.batches.get_mut(&name)?;
+        let number = match which {
+            WhichSet::First => batch.left().next(),
+            WhichSet::Last => batch.left().next_back(),
+            WhichSet::Named { batch: of, number } => (of == batch.name()).then_some(number),
+        }?;
+        let offer = SpareOffer::Set {
+            batch: batch.name(),
+            number,
+        };
+        Some((offer, batch.take(number)?))
     }
 }
 
@@ -203,6 +290,18 @@ impl Session {
     /// `direct`; the other protocols make base OTs once an order, a run of three or a session.
     pub fn keep_ots(&mut self, kept: &KeptOts) {
         self.transfers.kept = Some(kept.clone());
+    }
+
+    /// Why the session could take no base OTs from what this party keeps, or keep none: it then had
+    /// fresh ones.
+    #[must_use]
+    pub fn kept_ots_failure(&self) -> Option<&Error> {
+        self.transfers.kept_failure.as_ref()
+    }
+
+    /// Where the base OTs come from that were set up since this was asked last.
+    pub(crate) fn take_base_ot_source(&mut self) -> Option<BaseOtSource> {
+        self.transfers.source.take()
     }
 
     /// Where base OTs for a run are kept, if the run makes some.
@@ -221,10 +320,18 @@ impl Session {
         Some((self.transfers.kept.clone()?, name))
     }
 
+    /// What a use of what is kept gave; nothing where it failed, which is noted.
+    fn noted<T>(&mut self, used: Result<T, StockError>) -> Option<T> {
+        used.map_err(|error| self.transfers.kept_failure = Some(error.into()))
+            .ok()
+    }
+
     /// What this party, which connected, offers for a run.
-    pub(super) fn offer_spare(&self, run: &Proposal) -> Offered {
-        let kept = self.spare_name(run);
-        kept.map_or_else(Offered::default, |(kept, name)| kept.offer(name))
+    pub(super) fn offer_spare(&mut self, run: &Proposal) -> Offered {
+        let Some((kept, name)) = self.spare_name(run) else {
+            return Offered::default();
+        };
+        self.noted(kept.offer(name)).unwrap_or_default()
     }
 
     /// Takes what the peer answered to the offer for a run.
@@ -254,26 +361,29 @@ impl Session {
         let Some((kept, name)) = self.spare_name(run) else {
             return SpareOffer::None;
         };
-        let (answer, spare) = kept.answer(name, offer);
+        let answer = self.noted(kept.answer(name, offer));
+        let (answer, spare) = answer.unwrap_or_default();
         self.transfers.spare = spare;
         answer
     }
 
     /// The base OTs that were agreed on, if they are not to be fresh ones.
     pub(super) fn spare_set(&mut self) -> Result<Option<SpareSet>, Error> {
-        match self.transfers.spare.take() {
-            None => Ok(None),
-            Some(Spare::Take(set)) => Ok(Some(set)),
+        let (source, set) = match self.transfers.spare.take() {
+            None => (BaseOtSource::Fresh, None),
+            Some(Spare::Take(set)) => (BaseOtSource::Kept, Some(set)),
             Some(Spare::Make(name, making)) => {
                 let mut batch = self.make_batch(name)?;
                 let first = batch.take(0);
-                if let Some(kept) = &self.transfers.kept {
-                    kept.lock().put(name, batch);
-                }
+                let kept = self.transfers.kept.clone();
+                let put = kept.and_then(|kept| self.noted(kept.put(name, batch)));
                 drop(making);
-                Ok(first)
+                let source = put.map_or(BaseOtSource::Fresh, |()| BaseOtSource::Batch);
+                (source, first)
             }
-        }
+        };
+        self.transfers.source = Some(source);
+        Ok(set)
     }
 
     /// Makes a batch: base OTs with the roles exchanged, and the extension over them, which

@@ -15,7 +15,7 @@ use tacit_protocol::setup::{
     EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
 };
 
-use super::spares::{KeptOts, Spare};
+use super::spares::{BaseOtSource, KeptOts, Spare};
 use super::{Session, Side};
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::{drive, receive, send};
@@ -35,6 +35,10 @@ pub(super) struct Transfers {
     pub(super) kept: Option<KeptOts>,
     /// What the parties have agreed on for the next base OTs, if they are not to be fresh ones.
     pub(super) spare: Option<Spare>,
+    /// Why what is kept could not be used.
+    pub(super) kept_failure: Option<Error>,
+    /// Where the base OTs come from that were set up last, until a run tells it.
+    pub(super) source: Option<BaseOtSource>,
     /// Epochs of `authenticated`, one for each role of this party.
     epochs: Vec<IdleEpoch>,
     /// Whether runs of `authenticated` in a role take triples from the stock, once that is agreed.
@@ -123,6 +127,8 @@ impl Transfers {
             evaluator: None,
             kept: None,
             spare: None,
+            kept_failure: None,
+            source: None,
             epochs: Vec::new(),
             from_stock: Vec::new(),
         }
@@ -320,6 +326,7 @@ impl Session {
         let mut rng = UnwrapErr(getrandom::SysRng);
         let mut setup = EpochSetup::new(role, settings, tags, &mut rng)?;
         self.move_messages(&mut setup)?;
+        self.transfers.source = Some(BaseOtSource::Fresh);
         let counted = CountedEpoch {
             epoch: setup.finish()?,
             tried,

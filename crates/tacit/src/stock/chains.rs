@@ -11,7 +11,7 @@ use tacit_circuit::Role;
 use tacit_net::Fingerprint;
 use tacit_stock::{Chain, ChainSummary, EpochId, PeerId, RootKey, SchemeId, StockError, StockId};
 
-use super::Stocks;
+use super::{Stocks, stock_role};
 use crate::Error;
 use crate::protocols::Protocol;
 
@@ -54,10 +54,7 @@ fn id(own: Fingerprint, peer: Fingerprint, (protocol, role): (Protocol, Role)) -
     StockId {
         own: PeerId(own.0),
         peer: PeerId(peer.0),
-        role: match role {
-            Role::Garbler => tacit_stock::Role::Garbler,
-            Role::Evaluator => tacit_stock::Role::Evaluator,
-        },
+        role: stock_role(role),
         scheme: match protocol {
             Protocol::Outsourced => KEPT,
             _ => KEPT_BY_TWO,

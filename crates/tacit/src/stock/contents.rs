@@ -107,15 +107,20 @@ impl StockedKind {
     }
 }
 
+/// A role in the words of the stock.
+pub(crate) fn stock_role(role: Role) -> tacit_stock::Role {
+    match role {
+        Role::Garbler => tacit_stock::Role::Garbler,
+        Role::Evaluator => tacit_stock::Role::Evaluator,
+    }
+}
+
 impl StockName {
     pub(super) fn id(&self) -> StockId {
         StockId {
             own: PeerId(self.own.0),
             peer: PeerId(self.peer.0),
-            role: match self.role {
-                Role::Garbler => tacit_stock::Role::Garbler,
-                Role::Evaluator => tacit_stock::Role::Evaluator,
-            },
+            role: stock_role(self.role),
             scheme: tacit_stock::SchemeId(self.scheme.to_bytes()),
         }
     }

@@ -44,6 +44,7 @@ pub(crate) use batch::{
     with_batch_scheme,
 };
 pub use chains::KeptChain;
+pub(crate) use contents::stock_role;
 pub use contents::{StockName, StockSummary, StockedKind};
 pub(crate) use opened::{OpenedStock, kind_of};
 pub use prepare::{Preparation, Prepared, PreparedKind};

@@ -8,7 +8,7 @@ use tacit_protocol::{Misbehaviour, authenticated, batch};
 use tacit_stock::{PeerId, Tried, TryKey, TryRecord};
 
 use crate::driver::{receive, send};
-use crate::stock::Stocks;
+use crate::stock::{Stocks, stock_role};
 use crate::{Error, Session};
 
 /// Most bits of statistical security that anything is planned at.
@@ -32,10 +32,7 @@ impl TryName {
         TryKey {
             own: PeerId(self.own.0),
             peer: PeerId(self.peer.0),
-            role: match self.role {
-                Role::Garbler => tacit_stock::Role::Garbler,
-                Role::Evaluator => tacit_stock::Role::Evaluator,
-            },
+            role: stock_role(self.role),
             tried: self.tried,
         }
     }

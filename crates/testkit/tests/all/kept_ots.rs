@@ -2,14 +2,14 @@
 //! twice, whatever crashes or lies, unless both parties go back to old disks.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use tacit::{
-    BaseOt, Channel, Error, Fingerprint, Function, Job, KeptOts, Meter, Phase, Role, Session, Side,
-    Stocks, Transport, library, memory,
+    BaseOt, BaseOtSource, Channel, Error, Fingerprint, Function, Job, KeptOts, Meter, Phase, Role,
+    Session, Side, Stocks, Storage, Transport, library, memory,
 };
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
@@ -28,6 +28,10 @@ fn fingerprint(party: usize) -> Fingerprint {
 struct Took {
     /// Bytes of the base OTs, both ways.
     setup_bytes: u64,
+    /// Where they come from.
+    source: Option<BaseOtSource>,
+    /// Whether what is kept could not be used.
+    has_failed: bool,
     /// All of the session.
     whole: Meter,
 }
@@ -78,6 +82,8 @@ impl Parties {
         let bytes = setup.map(|setup| setup.traffic.sent.bytes + setup.traffic.received.bytes);
         Ok(Took {
             setup_bytes: bytes.sum(),
+            source: outcome.cost.base_ots,
+            has_failed: session.kept_ots_failure().is_some(),
             whole: session.traffic(),
         })
     }
@@ -186,9 +192,9 @@ fn a_party_that_forgot_or_went_back_gets_a_new_batch() {
         assert!(!parties.run(1)[0].made());
         // What is kept is kept with that peer.
         let kept = parties.kept[forgets].as_ref().expect("it keeps some");
-        kept.retain(&[fingerprint(1 - forgets)]);
+        kept.retain(&[fingerprint(1 - forgets)]).expect("memory");
         assert!(!parties.run(1)[0].made());
-        kept.retain(&[fingerprint(7)]);
+        kept.retain(&[fingerprint(7)]).expect("memory");
         assert!(parties.run(1)[0].made());
     }
 }
@@ -218,6 +224,51 @@ fn a_disk_keeps_them_for_other_processes() {
         assert!(on(&disks).run(back)[0].made());
         assert!(!on(&disks).run(back)[0].made());
     }
+}
+
+#[test]
+fn a_disk_forgets_peers_as_well() {
+    let disks = [Memory::new(), Memory::new()];
+    on(&disks).run(1);
+    for (peer, is_kept) in [(1, true), (7, false)] {
+        let parties = on(&disks);
+        let kept = parties.kept[0].as_ref().expect("it keeps some");
+        kept.retain(&[fingerprint(peer)]).expect("a disk");
+        assert_eq!(files(&disks[0]).len(), usize::from(is_kept));
+    }
+    assert_eq!(files(&disks[1]).len(), 1);
+    assert!(on(&disks).run(1)[0].made());
+}
+
+/// The files of base OTs.
+fn files(disk: &Memory) -> Vec<PathBuf> {
+    let mut files = disk.files();
+    files.retain(|file| file.extension().is_some_and(|end| end == "keys"));
+    files
+}
+
+#[test]
+fn a_disk_that_is_locked_or_full_stops_no_session() {
+    let disks = [Memory::new(), Memory::new()];
+    let source = |connects| on(&disks).run(connects).map(|took| took.source);
+    assert_eq!(source(1), [Some(BaseOtSource::Batch); 2]);
+    for (locked, connects) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let lock = files(&disks[locked])[0].with_extension("lock");
+        let held = disks[locked].try_lock(&lock).expect("a disk");
+        let took = on(&disks).run(connects);
+        drop(held);
+        for (party, took) in took.iter().enumerate() {
+            assert_eq!(took.source, Some(BaseOtSource::Fresh));
+            assert_eq!(took.has_failed, party == locked);
+        }
+        assert_eq!(source(connects), [Some(BaseOtSource::Kept); 2]);
+    }
+    let disks = [Memory::new(), Memory::new()];
+    let parties = on(&disks);
+    disks[0].limit_bytes(Some(0));
+    let took = parties.run(1).map(|took| (took.source, took.has_failed));
+    let sources = [BaseOtSource::Fresh, BaseOtSource::Batch].map(Some);
+    assert_eq!(took, [(sources[0], true), (sources[1], false)]);
 }
 
 #[test]
@@ -293,11 +344,7 @@ fn the_evaluator_keeps_no_batch_whose_check_fails() {
         Err(Error::PeerMisbehaved(Misbehaviour::ObliviousTransfer(_)))
     );
     assert!(caught && garbler.is_err(), "{evaluator:?}");
-    let kept = |file: &std::path::PathBuf| file.extension().is_some_and(|end| end == "keys");
-    assert!(
-        !disks[1].files().iter().any(kept),
-        "the evaluator keeps some"
-    );
+    assert_eq!(files(&disks[1]), [] as [PathBuf; 0]);
     assert!(on(&disks).run(1)[0].made());
     assert!(!on(&disks).run(1)[0].made());
 }
