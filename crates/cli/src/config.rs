@@ -43,6 +43,9 @@ pub(crate) struct Config {
     /// How oblivious transfers are made in sessions.
     #[serde(default, deserialize_with = "extension")]
     pub(crate) ot_extension: Option<OtExtension>,
+    /// Whether base OTs are kept for later sessions with the same peer; they are without it.
+    #[serde(default)]
+    pub(crate) keep_base_ots: Option<bool>,
     /// Peers by name.
     #[serde(default)]
     pub(crate) peers: BTreeMap<String, Peer>,
@@ -120,15 +123,13 @@ fn fingerprint<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Err
 }
 
 fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BaseOt>, D::Error> {
-    base_ot(&String::deserialize(from)?)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
+    let kind = base_ot(&String::deserialize(from)?);
+    kind.map(Some).map_err(serde::de::Error::custom)
 }
 
 fn extension<'de, D: Deserializer<'de>>(from: D) -> Result<Option<OtExtension>, D::Error> {
-    ot_extension(&String::deserialize(from)?)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
+    let extension = ot_extension(&String::deserialize(from)?);
+    extension.map(Some).map_err(serde::de::Error::custom)
 }
 
 fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u8; 32]>, D::Error> {
@@ -165,9 +166,8 @@ fn link<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Link>, D::Error> {
 }
 
 pub(crate) fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-    duration(&String::deserialize(from)?)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
+    let time = duration(&String::deserialize(from)?);
+    time.map(Some).map_err(serde::de::Error::custom)
 }
 
 impl Config {
@@ -293,6 +293,7 @@ impl Config {
             "identity": self.identity,
             "base_ot": self.base_ot.map(|kind| kind.to_string()),
             "ot_extension": self.ot_extension.map(|extension| extension.to_string()),
+            "keep_base_ots": self.keep_base_ots,
             "peers": peers.collect::<serde_json::Map<_, _>>(),
             "stock": { "folder": self.stock.folder, "limit_gib": self.stock.limit_gib },
             "timeouts": {
@@ -327,6 +328,9 @@ pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Fail
     }
     if let Some(extension) = config.ot_extension {
         let _ = writeln!(text, "ot_extension: {extension}");
+    }
+    if let Some(keep) = config.keep_base_ots {
+        let _ = writeln!(text, "keep_base_ots: {keep}");
     }
     for (name, peer) in &config.peers {
         let address = match (&peer.relay, &peer.listen, &peer.address) {
@@ -457,6 +461,7 @@ mod tests {
         let top = [
             "base_ot",
             "identity",
+            "keep_base_ots",
             "ot_extension",
             "peers",
             "serve",

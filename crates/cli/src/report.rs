@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Map, Value as Json, json};
 use tacit::garble::Rung;
 use tacit::protocols::{Protocol, ThreatModel};
-use tacit::{Cost, Function, Phase, PhaseCost, Role, Value};
+use tacit::{BaseOtSource, Cost, Function, Phase, PhaseCost, Role, Value};
 use tacit_language::TypedFunction;
 
 /// The version of every JSON object that the command prints.
@@ -173,6 +173,7 @@ pub(crate) fn cost_json(cost: &Cost) -> Json {
         "and_gates": cost.and_gates,
         "and_gates_on_the_spot": cost.and_gates_on_the_spot,
         "ot_extension": cost.ot_extension.map(|extension| extension.to_string()),
+        "base_ots": cost.base_ots.map(BaseOtSource::name),
         "wall_us": micros(cost.wall()),
         "phases": cost.phases.iter().map(phase_json).collect::<Vec<_>>(),
     })

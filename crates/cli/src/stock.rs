@@ -32,11 +32,20 @@ type Told = (String, Json);
 ///
 /// The system names no home directory, or the folder cannot be used.
 pub(crate) fn open(explicit: Option<&Path>, config: &Config) -> Result<Stocks, Failure> {
-    let folder = match explicit.or(config.stock.folder.as_deref()) {
-        Some(folder) => folder.to_owned(),
-        None => usual_folder()?,
-    };
+    let folder = folder(explicit, config)?;
     Ok(Stocks::open(&folder, limit_bytes(config))?)
+}
+
+/// The folder of this party's stocks.
+///
+/// # Errors
+///
+/// The system names no home directory.
+pub(crate) fn folder(explicit: Option<&Path>, config: &Config) -> Result<PathBuf, Failure> {
+    match explicit.or(config.stock.folder.as_deref()) {
+        Some(folder) => Ok(folder.to_owned()),
+        None => usual_folder(),
+    }
 }
 
 /// Most bytes of a stock.

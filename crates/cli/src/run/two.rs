@@ -7,8 +7,8 @@ use std::time::Duration;
 use tacit::garble::Rung;
 use tacit::protocols::{DEFAULT_SECURITY_BITS, MIN_SECURITY_BITS, Protocol, StockUse, ThreatModel};
 use tacit::{
-    AbortReason, BatchPreparation, ChainVersion, Cost, Function, Incompatibility, Job, Outcome,
-    Role, SecurityScope, Session, StockName, Stocks, Value,
+    AbortReason, BaseOtSource, BatchPreparation, ChainVersion, Cost, Function, Incompatibility,
+    Job, KeptOts, Outcome, Role, SecurityScope, Session, StockName, Stocks, Value,
 };
 
 use tacit_language::TypedFunction;
@@ -33,6 +33,7 @@ pub(super) struct TwoPartyRun<'a> {
     rung: &'static Rung,
     security_bits: u8,
     stocks: Option<Stocks>,
+    kept_ots: Option<KeptOts>,
     values: BTreeMap<String, Value>,
     files: OutputFiles,
     time_limit: Option<Duration>,
@@ -80,6 +81,7 @@ impl<'a> TwoPartyRun<'a> {
             rung: scheme(args.scheme.as_deref(), Some(function))?,
             security_bits: args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS),
             stocks: stocks(args, config, protocol)?,
+            kept_ots: kept_ots(args, config, protocol, log),
             values: runnable.gather(role, &args.inputs, args.input_file.as_deref())?,
             files: {
                 let signature = runnable.typed().map(TypedFunction::signature);
@@ -144,6 +146,9 @@ impl<'a> TwoPartyRun<'a> {
     pub(super) fn play(&self, mut session: Session) -> Result<(), Failure> {
         self.log
             .detail(format_args!("base OTs from {}", session.base_ot()));
+        if let Some(kept) = &self.kept_ots {
+            session.keep_ots(kept);
+        }
         let peer = session.peer().map(|peer| peer.to_string());
         self.log.step(format_args!(
             "connected to {}",
@@ -210,6 +215,9 @@ impl<'a> TwoPartyRun<'a> {
             Ok(outcome) => outcome,
         };
         log.step(format_args!("run {run} took {:?}", outcome.cost.wall()));
+        if run == 0 {
+            self.log_base_ots(&outcome.cost, session);
+        }
         if let Some(SecurityScope::AllRuns { made_at_bits }) = outcome.security_scope
             && made_at_bits > self.security_bits
         {
@@ -229,6 +237,22 @@ impl<'a> TwoPartyRun<'a> {
             );
         }
         Ok(Some(outcome))
+    }
+
+    /// Logs where the base OTs of the session's first run come from.
+    fn log_base_ots(&self, cost: &Cost, session: &Session) {
+        let from = cost.base_ots.map(|source| match source {
+            BaseOtSource::Kept => "from an earlier session",
+            BaseOtSource::Batch => "made for later sessions too",
+            _ => "made for one session alone",
+        });
+        if let Some(from) = from {
+            self.log.step(format_args!("base OTs {from}"));
+        }
+        if let Some(failure) = session.kept_ots_failure() {
+            self.log
+                .step(format_args!("no base OTs are kept: {failure}"));
+        }
     }
 
     /// The error, with the parties' names of a program in place of their roles.
@@ -373,6 +397,19 @@ fn stocks(args: &RunArgs, config: &Config, protocol: Protocol) -> Result<Option<
         true => Ok(Some(stock::open(args.stock.stock.as_deref(), config)?)),
         false => Ok(None),
     }
+}
+
+/// Base OTs that this party keeps for later sessions, where the protocol takes them and the parties
+/// are known to each other. No run needs them, so that a folder that cannot be used stops none.
+fn kept_ots(args: &RunArgs, config: &Config, protocol: Protocol, log: Log) -> Option<KeptOts> {
+    if protocol != Protocol::Direct || args.plain_loopback || !config.keep_base_ots.unwrap_or(true)
+    {
+        return None;
+    }
+    let folder = stock::folder(args.stock.stock.as_deref(), config);
+    let kept = folder.and_then(|folder| Ok(KeptOts::open(&folder)?));
+    kept.inspect_err(|error| log.step(format_args!("no base OTs are kept: {error}")))
+        .ok()
 }
 
 /// Whether the arguments leave open by which protocol against a malicious party is run.

@@ -63,6 +63,7 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
     let stock = stock.into_iter().flatten().collect();
     Policy::new(peers, offers, stock, limits(config, serve), config.base_ot)
         .and_then(|policy| policy.ot_extension(config.ot_extension))
+        .map(|policy| policy.keep_base_ots(config.keep_base_ots.unwrap_or(true)))
         .map_err(|error| Failure::Usage(format!("[serve]: {error}")))
 }
 

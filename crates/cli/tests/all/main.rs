@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bad_peer;
+mod base_ots;
 mod batch;
 mod docs;
 mod help;
