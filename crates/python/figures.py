@@ -71,7 +71,14 @@ class Party(NamedTuple):
 
     def meet(self) -> tacit.Session:
         way = tacit.listen if self.listens else tacit.connect
-        return way(self.address, identity=self.key, peer=self.peer, stock=self.stock)
+        # Every session as the first of two parties.
+        return way(
+            self.address,
+            identity=self.key,
+            peer=self.peer,
+            stock=self.stock,
+            keep_base_ots=False,
+        )
 
 
 def parties(folder: Path, relayed: bool = False) -> tuple[Party, Party]:

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tacit::{CancelHandle, Error, Fingerprint, Settings};
+use tacit::{CancelHandle, Error, Fingerprint, KeptOts, Settings};
 
 use crate::error;
 use crate::session::Session;
@@ -92,6 +92,7 @@ pub(crate) struct Meeting {
     timeout: f64,
     patience: f64,
     stock: Option<PathBuf>,
+    keep_base_ots: bool,
     cancel: Py<Cancel>,
 }
 
@@ -124,7 +125,7 @@ impl Bounds {
         self,
         py: Python<'_>,
         identity: &Identity,
-        stock: Option<PathBuf>,
+        meeting: Meeting,
         meet: impl FnOnce(&Self, &tacit::Identity) -> Result<tacit::Session, Error> + Send,
     ) -> PyResult<Session> {
         let end = Instant::now().checked_add(self.limit + GRACE);
@@ -132,12 +133,17 @@ impl Bounds {
             deadline: end.map(|end| (end, self.limit)),
             ..Waiting::new(&self.settings.cancel)
         };
-        let session = waiting.run(py, || meet(&self, &identity.identity))?;
-        Ok(Session::new(
-            session,
-            identity.identity.fingerprint(),
-            stock,
-        ))
+        let folder = meeting.stock.as_deref().filter(|_| meeting.keep_base_ots);
+        let session = waiting.run(py, || {
+            let mut session = meet(&self, &identity.identity)?;
+            // No run needs what is kept, so that a folder that cannot be used stops none.
+            if let Some(Ok(kept)) = folder.map(KeptOts::open) {
+                session.keep_ots(&kept);
+            }
+            Ok(session)
+        })?;
+        let own = identity.identity.fingerprint();
+        Ok(Session::new(session, own, meeting.stock))
     }
 }
 
@@ -150,7 +156,7 @@ pub(crate) fn connect(
     meeting: Meeting,
 ) -> PyResult<Session> {
     let bounds = Bounds::new(py, identity, &meeting)?;
-    bounds.wait(py, identity, meeting.stock, |bounds, identity| {
+    bounds.wait(py, identity, meeting, |bounds, identity| {
         tacit::Session::connect(address, identity, &bounds.peer, &bounds.settings)
     })
 }
@@ -178,7 +184,7 @@ impl Listener {
 
     fn accept(&self, py: Python<'_>, identity: &Identity, meeting: Meeting) -> PyResult<Session> {
         let bounds = Bounds::new(py, identity, &meeting)?;
-        bounds.wait(py, identity, meeting.stock, |bounds, identity| {
+        bounds.wait(py, identity, meeting, |bounds, identity| {
             self.listener
                 .accept(identity, &bounds.peer, &bounds.settings)
         })

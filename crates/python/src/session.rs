@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tacit::protocols::{DEFAULT_SECURITY_BITS, Protocol, ThreatModel};
 use tacit::{
-    BatchPreparation, CancelHandle, Cost, Fingerprint, Job, Outcome, Preparation, Progress, Role,
-    SecurityScope, StockName, Stocks,
+    BaseOtSource, BatchPreparation, CancelHandle, Cost, Fingerprint, Job, Outcome, Preparation,
+    Progress, Role, SecurityScope, StockName, Stocks,
 };
 
 use crate::error;
@@ -55,6 +55,8 @@ struct Ran<'py> {
     security_bits: Option<u8>,
     /// Whether `security_bits` holds for this run alone, since nobody counts tries.
     of_this_run_alone: bool,
+    /// Where the base OTs come from, in a session's first run.
+    base_ots: Option<&'static str>,
     phases: Vec<PhaseRow>,
     and_gates: u64,
     and_gates_on_the_spot: u64,
@@ -338,6 +340,7 @@ fn ran<'py>(outputs: Bound<'py, PyDict>, protocol: Protocol, outcome: &Outcome) 
         security: outcome.threat_model.to_string(),
         security_bits: outcome.statistical_security_bits,
         of_this_run_alone: outcome.security_scope == Some(SecurityScope::ThisRun),
+        base_ots: outcome.cost.base_ots.map(BaseOtSource::name),
         phases: phases(&outcome.cost),
         and_gates: outcome.cost.and_gates,
         and_gates_on_the_spot: outcome.cost.and_gates_on_the_spot,

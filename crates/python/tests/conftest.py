@@ -23,14 +23,20 @@ class Parties(NamedTuple):
         alice: Callable[[tacit.Session], Any],
         bob: Callable[[tacit.Session], Any],
         patience: float = 60,
+        keeping: tuple[bool, bool] = (True, True),
     ) -> tuple[Any, Any]:
-        """What the two do with their sessions, at the same time."""
+        """What the two do with their sessions, at the same time. `keeping` says which of them keep
+        base OTs."""
         listener = tacit.Listener("127.0.0.1:0")
 
         def listen() -> Any:
             stock, peer = self.folder / "alice", self.bob.fingerprint
             accepted = listener.accept(
-                identity=self.alice, peer=peer, stock=stock, patience=patience
+                identity=self.alice,
+                peer=peer,
+                stock=stock,
+                patience=patience,
+                keep_base_ots=keeping[0],
             )
             with accepted as session:
                 return alice(session)
@@ -38,7 +44,12 @@ class Parties(NamedTuple):
         def connect() -> Any:
             stock, peer = self.folder / "bob", self.alice.fingerprint
             connected = tacit.connect(
-                listener.address, identity=self.bob, peer=peer, stock=stock, patience=patience
+                listener.address,
+                identity=self.bob,
+                peer=peer,
+                stock=stock,
+                patience=patience,
+                keep_base_ots=keeping[1],
             )
             with connected as session:
                 return bob(session)

@@ -89,6 +89,31 @@ def test_what_is_prepared_is_used(parties: Parties) -> None:
     assert "on the spot" not in repr(alice.cost)
 
 
+def test_a_second_session_takes_base_ots_of_the_first(parties: Parties) -> None:
+    def base_ots(**options: Any) -> Any:
+        def runs(**values: int) -> Any:
+            def both(session: tacit.Session) -> Any:
+                return [session.run(RICHER, **values) for _ in range(2)]
+
+            return both
+
+        alice, bob = parties.meet(runs(a=50), runs(b=41), **options)
+        assert all(run.value for run in alice + bob)
+        assert [run.base_ots for run in alice] == [run.base_ots for run in bob]
+        # A session has them once.
+        assert alice[1].base_ots is None
+        return alice[0].base_ots
+
+    assert base_ots(keeping=(True, False)) == "fresh"
+    assert base_ots() == "batch"
+    assert base_ots() == "kept"
+    assert base_ots(keeping=(False, True)) == "fresh"
+    assert base_ots() == "kept"
+    # A folder that cannot be used stops no run that needs none.
+    (parties.folder / "alice" / "root.key").write_bytes(bytes(76))
+    assert base_ots() == "fresh"
+
+
 def test_batch_without_a_checked_execution_runs_nothing(parties: Parties) -> None:
     def refused(inputs: dict[str, int]) -> Any:
         def run(session: tacit.Session) -> None:

@@ -33,6 +33,9 @@ class Outcome(Mapping[str, Any]):
         most 2 to minus this number, over all runs of the protocol with this party unless
         `of_this_run_alone`."""
         self.of_this_run_alone = ran["of_this_run_alone"]
+        self.base_ots = ran["base_ots"]
+        """Where the base OTs come from, in a session's first run: `fresh`, `batch` where they were
+        made for later sessions too, or `kept` by an earlier one."""
         heads = ("phase", "seconds", "bytes_sent", "bytes_received", "rounds")
         spot = ran["and_gates_on_the_spot"]
         note = f"{ran['and_gates']:,} AND gates" + f", {spot:,} of them on the spot" * bool(spot)
@@ -199,9 +202,10 @@ class Listener:
         timeout: float = 60,
         patience: float = 300,
         stock: Path | None = None,
+        keep_base_ots: bool = True,
     ) -> Session:
         """Waits for the other party, as `listen` does."""
-        terms = meeting(peer, timeout, patience, stock)
+        terms = meeting(peer, timeout, patience, stock, keep_base_ots)
         return Session(self._native.accept(identity_of(identity), terms))
 
 
@@ -213,14 +217,16 @@ def connect(
     timeout: float = 60,
     patience: float = 300,
     stock: Path | None = None,
+    keep_base_ots: bool = True,
 ) -> Session:
     """Connects to the party with the fingerprint `peer`, which listens at `address`.
 
     Either party may start first: the whole wait is `timeout` seconds. Later `patience` bounds each
     wait for a message, in seconds. `stock` is the folder of what is prepared; without it, the one
-    of the command `tacit`.
+    of the command `tacit`. In a folder that is given, base OTs are kept for later sessions by
+    `direct` with the same party, if it keeps them as well and `keep_base_ots` is true.
     """
-    terms = meeting(peer, timeout, patience, stock)
+    terms = meeting(peer, timeout, patience, stock, keep_base_ots)
     return Session(_tacit.connect(address, identity_of(identity), terms))
 
 
@@ -232,6 +238,7 @@ def listen(
     timeout: float = 60,
     patience: float = 300,
     stock: Path | None = None,
+    keep_base_ots: bool = True,
 ) -> Session:
     """Waits at `address` for the party with the fingerprint `peer` to connect.
 
@@ -239,7 +246,12 @@ def listen(
     """
     listener = Listener(address)
     return listener.accept(
-        identity=identity, peer=peer, timeout=timeout, patience=patience, stock=stock
+        identity=identity,
+        peer=peer,
+        timeout=timeout,
+        patience=patience,
+        stock=stock,
+        keep_base_ots=keep_base_ots,
     )
 
 
@@ -248,6 +260,7 @@ def meeting(
     timeout: float,
     patience: float,
     stock: Path | None,
+    keep_base_ots: bool,
     cancel: _tacit.Cancel | None = None,
 ) -> _tacit.Meeting:
     """How a session is to be made, as the native module takes it."""
@@ -256,6 +269,7 @@ def meeting(
         "timeout": timeout,
         "patience": patience,
         "stock": stock,
+        "keep_base_ots": keep_base_ots,
         "cancel": cancel or _tacit.Cancel(),
     }
 

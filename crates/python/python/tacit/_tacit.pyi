@@ -9,6 +9,7 @@ class Meeting(TypedDict):
     timeout: float
     patience: float
     stock: str | PathLike[str] | None
+    keep_base_ots: bool
     cancel: Cancel
 
 class Terms(TypedDict):
@@ -25,6 +26,7 @@ class Ran(TypedDict):
     security: str
     security_bits: int | None
     of_this_run_alone: bool
+    base_ots: str | None
     phases: list[tuple[str, float, int, int, int]]
     and_gates: int
     and_gates_on_the_spot: int

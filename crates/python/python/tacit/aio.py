@@ -94,10 +94,11 @@ class Listener:
         timeout: float = 60,
         patience: float = 300,
         stock: Path | None = None,
+        keep_base_ots: bool = True,
     ) -> Session:
         """Waits for the other party, as `tacit.listen` does."""
         cancel = _tacit.Cancel()
-        meeting = _session.meeting(peer, timeout, patience, stock, cancel)
+        meeting = _session.meeting(peer, timeout, patience, stock, keep_base_ots, cancel)
         own = _session.identity_of(identity)
         native = self._listener._native
         return Session(
@@ -113,10 +114,11 @@ async def connect(
     timeout: float = 60,
     patience: float = 300,
     stock: Path | None = None,
+    keep_base_ots: bool = True,
 ) -> Session:
     """As `tacit.connect`."""
     cancel = _tacit.Cancel()
-    meeting = _session.meeting(peer, timeout, patience, stock, cancel)
+    meeting = _session.meeting(peer, timeout, patience, stock, keep_base_ots, cancel)
     own = _session.identity_of(identity)
     work = lambda: _session.Session(_tacit.connect(address, own, meeting))
     return Session(await _wait(work, cancel.cancel))
@@ -130,8 +132,14 @@ async def listen(
     timeout: float = 60,
     patience: float = 300,
     stock: Path | None = None,
+    keep_base_ots: bool = True,
 ) -> Session:
     """As `tacit.listen`."""
     return await Listener(address).accept(
-        identity=identity, peer=peer, timeout=timeout, patience=patience, stock=stock
+        identity=identity,
+        peer=peer,
+        timeout=timeout,
+        patience=patience,
+        stock=stock,
+        keep_base_ots=keep_base_ots,
     )
