@@ -5,10 +5,14 @@
 //! themselves and some by the service, which connects to them. The last does what it may not:
 //! silent and broken connections, functions that are not its own, orders that nobody gave, runs
 //! that it leaves. Every result is compared with that of the function in the clear.
+//!
+//! When that is over, four peers open sessions of one small run each, first as strangers, then
+//! as peers that keep base OTs from one session for the next.
 
 mod hostile;
 mod load;
 mod scene;
+mod sessions;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -38,6 +42,9 @@ pub struct ServeFigures {
     pub runs_per_s: f64,
     /// Times of a run at its peer, by offer and protocol, and of all of them.
     pub latency: BTreeMap<String, Latency>,
+    /// Sessions of one small run each: of strangers, and of known peers.
+    #[serde(default)]
+    pub sessions: BTreeMap<String, Sessions>,
     /// Attempts of the hostile peer, by what it tried.
     pub hostile: BTreeMap<String, u64>,
     /// What the service refused.
@@ -58,6 +65,15 @@ pub struct ServeFigures {
     pub threads: Vec<u64>,
     /// Peak memory: the service is the garbler, its peers the evaluator.
     pub memory: Memory,
+}
+
+/// Sessions that peers opened one after the other, several peers at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sessions {
+    /// How many a second, of all peers together.
+    pub per_s: f64,
+    /// Their times, from the connection to its end.
+    pub latency: Latency,
 }
 
 /// Times of runs, in milliseconds.
@@ -96,7 +112,8 @@ impl Latency {
 
 impl Row for ServeFigures {
     const TITLE: &'static str = "A service with peers of which one is hostile, over TLS; latency \
-                                 at the peer, in an open session; memory: resident, by quarters of \
+                                 at the peer, in an open session; sessions of one run a second, of \
+                                 strangers and of known peers; memory: resident, by quarters of \
                                  the time";
     const COLUMNS: &'static [Column] = &[
         number("peers", 5),
@@ -105,6 +122,8 @@ impl Row for ServeFigures {
         number("runs/s", 7),
         number("p50 ms", 7),
         number("p99 ms", 7),
+        number("new/s", 6),
+        number("known/s", 7),
         number("wrong", 5),
         number("failed", 6),
         number("refused", 7),
@@ -117,6 +136,10 @@ impl Row for ServeFigures {
 
     fn cells(&self) -> Vec<String> {
         let all = self.latency.get(ALL).copied().unwrap_or_default();
+        let per_s = |of: &str| {
+            let sessions = self.sessions.get(of);
+            sessions.map_or_else(String::new, |sessions| short(sessions.per_s))
+        };
         let mebibytes = self
             .resident_bytes
             .iter()
@@ -128,6 +151,8 @@ impl Row for ServeFigures {
             short(self.runs_per_s),
             short(all.p50_ms),
             short(all.p99_ms),
+            per_s(STRANGERS),
+            per_s(KNOWN),
             self.wrong_results.to_string(),
             self.failed.to_string(),
             self.refused.to_string(),
@@ -142,6 +167,9 @@ impl Row for ServeFigures {
 
 /// The name of all runs together among the latencies.
 const ALL: &str = "all";
+/// Peers that keep no base OTs, and those that do, among the sessions.
+const STRANGERS: &str = "strangers";
+const KNOWN: &str = "known peers";
 /// Peers, the hostile one included.
 const PEERS: usize = 16;
 /// How long, unless told otherwise.
@@ -183,6 +211,11 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     let by_name = load.times_ms.into_iter();
     latency.extend(by_name.map(|(name, times)| (name, Latency::of(times))));
     let runs = latency[ALL].runs;
+    let sessions = load.sessions.into_iter().map(|(name, visits)| {
+        let latency = Latency::of(visits.times_ms);
+        let per_s = latency.runs as f64 / visits.seconds;
+        (name, Sessions { per_s, latency })
+    });
     tell(Figures::Serve(Box::new(ServeFigures {
         peers: PEERS as u64,
         seconds: load.seconds,
@@ -192,6 +225,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         failures: load.failures,
         runs_per_s: runs as f64 / load.seconds,
         latency,
+        sessions: sessions.collect(),
         hostile: load.hostile,
         refused: service.refused,
         stocked: service.stocked,

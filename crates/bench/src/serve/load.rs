@@ -19,6 +19,7 @@ use super::scene::{
     FIRST_FILLED, FIRST_STOCKED, GOES_ON, HOSTILE, LEVEL_RUNS, OFFERS, OVER, REFILL_BELOW, STOCKED,
     fingerprint, function, hear, level, policy_error, say, service_bit, values,
 };
+use super::sessions::{Visits, visit};
 use super::{PEERS, hostile};
 use crate::Error;
 
@@ -27,7 +28,10 @@ const RUNS_A_SESSION: u64 = 25;
 /// How often the service is told that the peers go on.
 const BEAT: Duration = Duration::from_millis(100);
 /// How long an honest peer waits after a failure.
-const AFTER_FAILURE: Duration = Duration::from_millis(200);
+pub(super) const AFTER_FAILURE: Duration = Duration::from_millis(200);
+/// How long each sort of peers opens sessions of one run.
+const SESSIONS_AT_LEAST: Duration = Duration::from_secs(2);
+const SESSIONS_AT_MOST: Duration = Duration::from_secs(20);
 /// For each wait of a peer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// A peer's own stocks: the tables of some runs of AES.
@@ -41,6 +45,7 @@ pub(crate) struct LoadReport {
     pub(super) wrong: u64,
     pub(super) failures: BTreeMap<String, u64>,
     pub(super) hostile: BTreeMap<String, u64>,
+    pub(super) sessions: BTreeMap<String, Visits>,
 }
 
 /// What all peers know.
@@ -60,9 +65,17 @@ impl Field {
     }
 
     /// Counts what failed for an honest peer.
-    fn failed(&self, error: &tacit::Error) {
+    pub(super) fn failed(&self, error: &tacit::Error) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         *failures.entry(error.to_string()).or_insert(0) += 1;
+    }
+
+    /// Notes the time of a run, if its result was right.
+    fn note(&self, offer: usize, time_ms: Option<f64>) {
+        let (name, _, protocol) = OFFERS[offer];
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = seen.entry(format!("{name} {protocol}")).or_default();
+        times.extend(time_ms);
     }
 
     pub(super) fn settings() -> Settings {
@@ -139,6 +152,8 @@ pub(super) fn load(mut plain: Channel, time: Duration) -> Result<LoadReport, Err
         Ok(hostile.join().unwrap_or_default())
     })?;
     let seconds = begun.elapsed().as_secs_f64();
+    let each = (time / 4).clamp(SESSIONS_AT_LEAST, SESSIONS_AT_MOST);
+    let sessions = visit(&mut plain, &field, &identities, each)?;
     plain.send(OVER, &[])?;
     plain.flush()?;
     for service in services {
@@ -156,11 +171,12 @@ pub(super) fn load(mut plain: Channel, time: Duration) -> Result<LoadReport, Err
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner),
         hostile,
+        sessions,
     })
 }
 
 /// Tells the service that the peers go on, until the time is over.
-fn beats(plain: &mut Channel, begun: Instant, time: Duration) -> Result<(), Error> {
+pub(super) fn beats(plain: &mut Channel, begun: Instant, time: Duration) -> Result<(), Error> {
     while begun.elapsed() < time {
         plain.send(GOES_ON, &[])?;
         plain.flush()?;
@@ -242,9 +258,12 @@ fn honest(field: &Field, number: usize, identity: &Identity, stocks: Option<&Sto
                 Some(_) if !dice.roll().is_multiple_of(4) => STOCKED,
                 _ => (dice.roll() % STOCKED as u64) as usize,
             };
-            if let Err(error) = run(field, offer, &mut session, stocks, &mut dice) {
-                field.failed(&error);
-                break;
+            match run(field, offer, &mut session, stocks, &mut dice) {
+                Ok(time_ms) => field.note(offer, time_ms),
+                Err(error) => {
+                    field.failed(&error);
+                    break;
+                }
             }
         }
         // The service has said all that it has to.
@@ -252,15 +271,15 @@ fn honest(field: &Field, number: usize, identity: &Identity, stocks: Option<&Sto
     }
 }
 
-/// A run, whose result is checked and whose time is noted.
-fn run(
+/// A run; its time in milliseconds if the result is right, which is counted if not.
+pub(super) fn run(
     field: &Field,
     offer: usize,
     session: &mut Session,
     stocks: Option<&Stocks>,
     dice: &mut Dice,
-) -> Result<(), tacit::Error> {
-    let (name, _, protocol) = OFFERS[offer];
+) -> Result<Option<f64>, tacit::Error> {
+    let (_, _, protocol) = OFFERS[offer];
     let function = &field.functions[offer];
     let inputs = values(function, Role::Evaluator, |_| dice.roll() & 1 == 1)?;
     let mut job = Job::new(function, Role::Evaluator).time_limit(PATIENCE);
@@ -275,13 +294,9 @@ fn run(
     let time_ms = 1e3 * begun.elapsed().as_secs_f64();
     if outcome.outputs != expected(function, inputs)? {
         field.wrong.fetch_add(1, Ordering::Relaxed);
-        return Ok(());
+        return Ok(None);
     }
-    let mut seen = field.seen.lock().unwrap_or_else(PoisonError::into_inner);
-    seen.entry(format!("{name} {protocol}"))
-        .or_default()
-        .push(time_ms);
-    Ok(())
+    Ok(Some(time_ms))
 }
 
 /// What the function gives in the clear.

@@ -161,7 +161,7 @@ fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
     let levels = levels.map(|peer| level(peer.fingerprint, Role::Garbler, &stocked));
     let limits = Limits {
         sessions_per_peer: 4,
-        arrivals: Rate::per_minute(1200),
+        arrivals: Rate::per_minute(60_000),
         idle: Duration::from_secs(2),
         message: Duration::from_secs(10),
         handshake: Duration::from_secs(2),
