@@ -4,10 +4,11 @@
 //! | what | bytes at most | how long |
 //! |---|---|---|
 //! | a lot of `authenticated` | 180 MiB | a run |
+//! | what it leaves for the next one, wiped | 32 MiB | a session |
 //! | a source of silent OTs: secret, next round, a batch | 64 MiB | a session |
 //! | OTs that a source has made and that wait to be taken | 32 each | a session |
 //!
-//! `authenticated` has a source in each direction, and sources of its own in each role. Peers get
+//! `authenticated` has a source in each direction, and what is kept of it is kept for each role. Peers get
 //! silent OTs only where this party's configuration names them. Preparations are bounded by their
 //! own number. All peers together have a bound, and each has a share of it, so that none keeps the
 //! others out.
@@ -18,6 +19,7 @@ use crate::policy::{Error, Limits, Offer};
 
 const MIB: u64 = 1 << 20;
 const LOT_BYTES: u64 = 180 * MIB;
+const KEPT_BYTES: u64 = 32 * MIB;
 const SOURCE_BYTES: u64 = 64 * MIB;
 const OT_BYTES: u64 = 32;
 /// OTs of a lot in one direction, at most: three for each of 1.2 million leaky ANDs, and masks.
@@ -86,7 +88,7 @@ pub(crate) struct Need {
     lot: u64,
     /// Until its session ends.
     kept: u64,
-    /// What is kept: sources of `authenticated` or others, for this party's role.
+    /// By what it is kept: `authenticated` or another protocol, in this party's role.
     sources: (bool, Role),
 }
 
@@ -95,7 +97,7 @@ pub(crate) struct Need {
 pub(crate) struct Held {
     /// Of the run that goes on.
     lot: u64,
-    /// Until it ends, by whose sources these are.
+    /// Until it ends, by what.
     kept: Vec<((bool, Role), u64)>,
 }
 
@@ -135,13 +137,13 @@ impl Need {
     ) -> Self {
         let is_silent = extension == OtExtension::Silent;
         let source = |ots: u64| SOURCE_BYTES.saturating_add(ots.saturating_mul(OT_BYTES));
-        let (lot, sources) = match protocol {
-            ProtocolId::Authenticated => (LOT_BYTES, 2 * source(LOT_OTS)),
-            _ => (0, source(function.input_bits(Role::Evaluator) as u64)),
+        let (lot, kept, sources) = match protocol {
+            ProtocolId::Authenticated => (LOT_BYTES, KEPT_BYTES, 2 * source(LOT_OTS)),
+            _ => (0, 0, source(function.input_bits(Role::Evaluator) as u64)),
         };
         Self {
             lot,
-            kept: if is_silent { sources } else { 0 },
+            kept: if is_silent { kept + sources } else { kept },
             sources: (protocol == ProtocolId::Authenticated, role),
         }
     }
@@ -164,7 +166,7 @@ mod tests {
         let usual = OtExtension::default();
         assert_eq!(of(ProtocolId::Direct, usual).mib(), 0);
         let authenticated = of(ProtocolId::Authenticated, usual);
-        assert_eq!((authenticated.mib(), authenticated.kept), (180, 0));
+        assert_eq!((authenticated.mib(), authenticated.kept), (212, 32 * MIB));
         let direct = of(ProtocolId::Direct, OtExtension::Silent);
         assert_eq!((direct.lot, direct.kept), (0, 64 * MIB + 32 * 32));
         let both = of(ProtocolId::Authenticated, OtExtension::Silent);

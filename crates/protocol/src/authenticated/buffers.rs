@@ -1,13 +1,17 @@
 //! Memory that lots use one after the other.
 //!
 //! A lot works on up to 180 MB. If each lot took new memory, the system would zero it page by page
-//! and the lot would wipe it, which together takes longer than filling it. A column is wiped when
-//! the run ends.
+//! and the lot would wipe it, which together takes longer than filling it. Columns are wiped when
+//! the run ends; the epoch keeps [`KEPT_BYTES`] of them for its next run.
 
 use tacit_kernels::Block;
 use tacit_ot::Outputs;
+use zeroize::Zeroize;
 
 use super::share::Shares;
+
+/// Memory that an epoch keeps between runs at most, wiped, in bytes.
+const KEPT_BYTES: usize = 32 << 20;
 
 /// Columns that are not in use.
 #[derive(Default)]
@@ -34,6 +38,22 @@ impl Buffers {
         }
     }
 
+    /// Wipes every column, and keeps the smallest of them up to [`KEPT_BYTES`].
+    pub(super) fn end_run(&mut self) {
+        self.0.sort_by_key(|column| column.capacity());
+        let mut kept = 0;
+        self.0.retain_mut(|column| {
+            kept += column.capacity() * Block::BYTES;
+            if kept > KEPT_BYTES {
+                return false;
+            }
+            // What a shorter column leaves behind its end is old, too.
+            column.resize(column.capacity(), Block::ZERO);
+            column.as_mut_slice().zeroize();
+            true
+        });
+    }
+
     /// Takes back what is not in use any more.
     pub(super) fn give(&mut self, columns: impl IntoIterator<Item = Outputs>) {
         let columns = columns.into_iter().filter(|column| column.capacity() > 0);
@@ -56,5 +76,24 @@ mod tests {
         assert_eq!((taken.len(), taken.as_ptr()), (2, first));
         assert_eq!([buffers.take(4).len(), buffers.take(4).len()], [4, 4]);
         assert!(buffers.0.is_empty());
+    }
+
+    #[test]
+    fn what_is_kept_between_runs_is_bounded_and_wiped() {
+        const LARGE: usize = KEPT_BYTES / Block::BYTES - 6;
+        let mut buffers = Buffers::default();
+        let mut columns = [LARGE, 9, 7].map(|rows| buffers.take(rows));
+        for column in &mut columns {
+            column.fill(Block::ONES);
+            column.truncate(3);
+        }
+        buffers.give(columns);
+        buffers.end_run();
+        let kept: Vec<_> = buffers.0.iter().map(|column| column.capacity()).collect();
+        assert_eq!(kept, [7, 9]);
+        for column in &buffers.0 {
+            assert_eq!(column.len(), column.capacity());
+            assert!(column.iter().all(|block| *block == Block::ZERO));
+        }
     }
 }

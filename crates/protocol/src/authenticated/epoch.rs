@@ -32,7 +32,7 @@ pub struct Epoch {
     lots: u64,
     /// The number of the next run.
     runs: u64,
-    /// Memory of a run's lots; empty between runs.
+    /// Memory of a run's lots; between runs wiped.
     pub(super) buffers: Buffers,
 }
 
@@ -107,6 +107,14 @@ impl Epoch {
     pub(super) fn next_lot(&mut self) -> u64 {
         self.lots += 1;
         self.lots - 1
+    }
+
+    /// Wipes what lots of this run worked on. An epoch of the stock has no other run.
+    pub(super) fn end_run(&mut self) {
+        match self.transfers {
+            Some(_) => self.buffers.end_run(),
+            None => self.buffers = Buffers::default(),
+        }
     }
 
     /// The number of the next run.

@@ -4,7 +4,6 @@ use tacit_circuit::{Outputs as Results, Role};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::buffers::Buffers;
 use super::caught::Caught;
 use super::epoch::Epoch;
 use super::evaluating::{Evaluating, LABEL_RULES};
@@ -215,7 +214,7 @@ impl<'f> Evaluator<'f> {
         } = lot;
         running.evaluating()?.fold(gates, &mut epoch.buffers);
         if running.masks.has_ended() {
-            epoch.buffers = Buffers::default();
+            epoch.end_run();
             return Ok(Stage::SendingLabels(Box::new(Evaluated { epoch, running })));
         }
         let before = Before::Later(Box::new(running));

@@ -5,7 +5,6 @@ use tacit_kernels::Prg;
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
-use super::buffers::Buffers;
 use super::caught::Caught;
 use super::epoch::Epoch;
 use super::fold::FOLD_BYTES;
@@ -222,7 +221,7 @@ impl<'f> Garbler<'f> {
         } = lot;
         gates.give_back(labels, &mut epoch.buffers);
         if running.masks.has_ended() {
-            epoch.buffers = Buffers::default();
+            epoch.end_run();
             let proven = Box::new(Proven { epoch, running });
             return Ok(Stage::AwaitingLabels(proven));
         }

@@ -35,15 +35,15 @@ fn what_could_never_run_is_refused_at_the_start() {
         |mib, offer| Policy::new(scene.peer_list(), vec![offer], vec![], limits(mib), None);
     let told = |refused: tacit_serve::policy::Error| refused.to_string();
     let refused = told(
-        policy(179, authenticated(&scene))
+        policy(211, authenticated(&scene))
             .err()
             .expect("too little"),
     );
     assert!(
-        refused.contains("memory_mib: 179") && refused.contains("at least 180"),
+        refused.contains("memory_mib: 211") && refused.contains("at least 212"),
         "{refused}"
     );
-    assert!(policy(180, authenticated(&scene)).is_ok());
+    assert!(policy(212, authenticated(&scene)).is_ok());
     let direct = policy(60, scene.offer(vec![millionaires(8)])).expect("few bytes");
     let refused = told(
         direct
@@ -70,7 +70,7 @@ fn a_peers_share_is_no_less_than_a_run_and_no_more_than_all() {
             None,
         )
     };
-    for (per_peer, word) in [(179, "at least 180"), (401, "at most memory_mib, 400")] {
+    for (per_peer, word) in [(211, "at least 212"), (401, "at most memory_mib, 400")] {
         let refused = policy(per_peer).err().expect("no share").to_string();
         let named = format!("memory_mib_per_peer: {per_peer}");
         assert!(
@@ -78,7 +78,7 @@ fn a_peers_share_is_no_less_than_a_run_and_no_more_than_all() {
             "{refused}"
         );
     }
-    for per_peer in [180, 400] {
+    for per_peer in [212, 400] {
         assert!(policy(per_peer).is_ok(), "{per_peer}");
     }
 }
@@ -103,8 +103,8 @@ fn no_peer_holds_the_memory_of_all() {
         })),
         ..authenticated(&scene)
     };
-    // Room for two lots, and a share of one.
-    let service = scene.start(scene.policy(vec![offer], vec![], limits(360)));
+    // Room for two runs, and a share of one.
+    let service = scene.start(scene.policy(vec![offer], vec![], limits(424)));
     let run = |peer| {
         let mut session = scene.session(&service, peer)?;
         let function = millionaires(8);
@@ -138,7 +138,7 @@ fn a_run_waits_outside_while_others_hold_the_memory() {
         })),
         ..authenticated(&scene)
     };
-    let service = scene.start(scene.policy(vec![offer], vec![], limits(359)));
+    let service = scene.start(scene.policy(vec![offer], vec![], limits(423)));
     let run = |peer| {
         let mut session = scene.session(&service, peer)?;
         let function = millionaires(8);
@@ -149,7 +149,7 @@ fn a_run_waits_outside_while_others_hold_the_memory() {
     thread::scope(|scope| {
         let first = scope.spawn(|| run(0));
         begun.recv().unwrap();
-        assert!(is_busy(run(1)), "two lots take 360 MiB");
+        assert!(is_busy(run(1)), "two runs take 424 MiB");
         scene.refused("run", "memory");
         go_on.send(()).unwrap();
         assert_eq!(first.join().unwrap().unwrap(), "1");
