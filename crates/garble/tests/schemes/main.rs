@@ -2,8 +2,10 @@
 //! build.
 
 mod conformance;
+mod disassembly;
 mod links;
 mod pages;
 mod prf;
 mod relations;
+mod timing;
 mod vectors;

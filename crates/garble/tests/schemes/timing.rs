@@ -3,7 +3,7 @@
 //!
 //! Every scheme garbles and evaluates under valgrind's memcheck with its secrets marked undefined
 //! ([`tacit_kernels::poison`]), on the portable backend and on AES-NI. (Valgrind does not run VAES:
-//! those kernels are disassembled, in `tests/disassembly.rs`.) The test runs itself anew under
+//! those kernels are disassembled, in `disassembly.rs`.) The test runs itself anew under
 //! valgrind. Where valgrind is not installed it says so and passes; with
 //! `TACIT_REQUIRE_VALGRIND=1` it fails.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -44,7 +44,7 @@ fn under_valgrind(test: &str) -> Option<Output> {
 
 #[test]
 fn no_branch_and_no_index_depends_on_a_secret() {
-    let Some(output) = under_valgrind("watched_schemes") else {
+    let Some(output) = under_valgrind("timing::watched_schemes") else {
         return;
     };
     let report = String::from_utf8_lossy(&output.stderr);
@@ -58,10 +58,10 @@ fn no_branch_and_no_index_depends_on_a_secret() {
 fn a_branch_and_an_index_on_a_secret_are_found() {
     for (test, expected) in [
         (
-            "watched_branch",
+            "timing::watched_branch",
             "Conditional jump or move depends on uninitialised",
         ),
-        ("watched_index", "Use of uninitialised value"),
+        ("timing::watched_index", "Use of uninitialised value"),
     ] {
         let Some(output) = under_valgrind(test) else {
             return;

@@ -1,6 +1,6 @@
 //! No conditional jump of a VAES kernel depends on a secret, and no address: see
 //! [`tacit_testkit::disassembly`]. (On AES-NI and the portable backend valgrind looks on, in
-//! `tests/timing.rs`.) Where `objdump` is not installed, or this test was built without debug
+//! `timing.rs`.) Where `objdump` is not installed, or this test was built without debug
 //! information, it says so and passes; with `TACIT_REQUIRE_OBJDUMP=1` it fails.
 //!
 //! It holds for the profile of tests. Of a release build it reports addresses that look like those
