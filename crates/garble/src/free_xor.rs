@@ -104,6 +104,22 @@ pub trait Ands: Copy + Debug + Send + Sync + 'static {
     /// Evaluates a segment.
     fn evaluate<S: Simd>(self, simd: S, of: Segment<'_>, tables: &[u8]);
 
+    /// Garbles the segment that comes next.
+    fn garble_segment(
+        garbler: &mut FreeXorGarbler<Self>,
+        program: &Program,
+        segment: usize,
+        tables: &mut [u8],
+    );
+
+    /// Evaluates the segment that comes next.
+    fn evaluate_segment(
+        evaluator: &mut FreeXorEvaluator<Self>,
+        program: &Program,
+        segment: usize,
+        tables: &[u8],
+    );
+
     /// [`Scheme::garble_side_by_side`].
     fn garble_side_by_side(
         scheme: FreeXor<Self>,

@@ -61,6 +61,22 @@ pub trait Gates: Copy + Debug + Send + Sync + 'static {
     type Xor: XorRows;
     /// Its AND.
     type And: AndRows;
+
+    /// Garbles the segment that comes next.
+    fn garble_segment(
+        garbler: &mut GlnpGarbler<Self>,
+        program: &Program,
+        segment: usize,
+        tables: &mut [u8],
+    );
+
+    /// Evaluates the segment that comes next.
+    fn evaluate_segment(
+        evaluator: &mut GlnpEvaluator<Self>,
+        program: &Program,
+        segment: usize,
+        tables: &[u8],
+    );
 }
 
 /// How XOR gates are garbled.

@@ -35,8 +35,9 @@ use core::marker::PhantomData;
 use tacit_circuit::{AndGate, Program};
 use tacit_kernels::{Block, Construction, Cpu, MAX_LANES, Simd, SlotView};
 
-use crate::free_xor::{Ands, FreeXor, Secrets, Segment};
+use crate::free_xor::{Ands, FreeXor, FreeXorEvaluator, FreeXorGarbler, Secrets, Segment};
 use crate::hashing::{GatesInLanes, HalvesInLanes, Hashing, Rekeyed, TwoCall};
+use crate::scheme::compiled_here;
 use crate::walk::{AndRule, pair, walk};
 use crate::{SchemeId, WholeGarbling};
 
@@ -456,6 +457,8 @@ impl Ands for HalfGatesAnds {
             _ => evaluate(simd, TwoCall::new(simd, starts, instance), of, tables),
         }
     }
+
+    compiled_here!(FreeXorGarbler, FreeXorEvaluator);
 
     fn garble_side_by_side(
         scheme: HalfGates,

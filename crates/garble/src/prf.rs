@@ -63,7 +63,8 @@
 //! **Concrete security**: 126 bits, as for `prf`.
 
 use crate::SchemeId;
-use crate::glnp::{Gates, Glnp, OneRow, ThreeRows, TwoRows};
+use crate::glnp::{Gates, Glnp, GlnpEvaluator, GlnpGarbler, OneRow, ThreeRows, TwoRows};
+use crate::scheme::compiled_here;
 
 /// The gates of `prf`.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +75,8 @@ impl Gates for PrfGates {
     const KEEPS: bool = true;
     type Xor = OneRow;
     type And = TwoRows;
+
+    compiled_here!(GlnpGarbler, GlnpEvaluator);
 }
 
 /// The scheme `prf`. See the module's header.
@@ -88,6 +91,8 @@ impl Gates for PrfXor1And3Gates {
     const KEEPS: bool = false;
     type Xor = OneRow;
     type And = ThreeRows;
+
+    compiled_here!(GlnpGarbler, GlnpEvaluator);
 }
 
 /// The scheme `prf-xor1-and3`. See the module's header.
@@ -102,6 +107,8 @@ impl Gates for PrfXor3And3Gates {
     const KEEPS: bool = false;
     type Xor = ThreeRows;
     type And = ThreeRows;
+
+    compiled_here!(GlnpGarbler, GlnpEvaluator);
 }
 
 /// The scheme `prf-xor3-and3`. See the module's header.

@@ -98,6 +98,32 @@ impl<S: Scheme> WholeGarbling<'_, S> {
     }
 }
 
+/// The functions that run kernels, in what implements a scheme's gates. A function of one type is
+/// compiled in this crate, once; a generic one again in each crate that calls it, and these take
+/// their kernels along, for every backend.
+macro_rules! compiled_here {
+    ($garbler:ident, $evaluator:ident) => {
+        fn garble_segment(
+            garbler: &mut $garbler<Self>,
+            program: &tacit_circuit::Program,
+            segment: usize,
+            tables: &mut [u8],
+        ) {
+            garbler.garble_next(program, segment, tables);
+        }
+
+        fn evaluate_segment(
+            evaluator: &mut $evaluator<Self>,
+            program: &tacit_circuit::Program,
+            segment: usize,
+            tables: &[u8],
+        ) {
+            evaluator.evaluate_next(program, segment, tables);
+        }
+    };
+}
+pub(crate) use compiled_here;
+
 /// The garbler's half of a scheme. One value garbles any number of instances, one at a time.
 pub trait Garbler: Send {
     /// What the garbler knows of a wire.

@@ -41,8 +41,9 @@ use tacit_kernels::{Block, Construction, Cpu, MAX_LANES, Simd, SlotView};
 use zeroize::Zeroizing;
 
 use crate::SchemeId;
-use crate::free_xor::{Ands, FreeXor, Secrets, Segment};
+use crate::free_xor::{Ands, FreeXor, FreeXorEvaluator, FreeXorGarbler, Secrets, Segment};
 use crate::hashing::{GatesInLanes, Hashing, TwoCall};
+use crate::scheme::compiled_here;
 use crate::walk::{AndRule, walk};
 
 /// Bytes of an AND gate's table.
@@ -136,6 +137,8 @@ impl Ands for ThreeHalvesAnds {
         let rule = &mut Evaluate(hashing);
         walk::<S, _, AND_BYTES, INPUTS, EVALUATED, STEP>(simd, rule, of.gates, &mut of.slots, rows);
     }
+
+    compiled_here!(FreeXorGarbler, FreeXorEvaluator);
 }
 
 /// The dice of a block's gates, and room for what a step reads beyond them.

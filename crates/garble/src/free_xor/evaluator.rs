@@ -35,6 +35,23 @@ impl<A: Ands> FreeXorEvaluator<A> {
             slots: Slots::default(),
         }
     }
+
+    /// What [`Ands::evaluate_segment`] is.
+    pub(crate) fn evaluate_next(&mut self, program: &Program, segment: usize, tables: &[u8]) {
+        assert_eq!(segment, self.next, "segments are evaluated in order");
+        self.next += 1;
+        let gates = Gates::of(program, segment);
+        assert_eq!(
+            tables.len(),
+            A::BYTES * gates.ands.len(),
+            "tables hold the segment's AND gates"
+        );
+        self.scheme.cpu.dispatch(EvaluateSegment {
+            ands: self.scheme.ands,
+            of: Segment::new(self.start, self.instance, gates, &mut self.slots),
+            tables,
+        });
+    }
 }
 
 impl<A: Ands> Evaluator for FreeXorEvaluator<A> {
@@ -49,19 +66,7 @@ impl<A: Ands> Evaluator for FreeXorEvaluator<A> {
     }
 
     fn evaluate(&mut self, program: &Program, segment: usize, tables: &[u8]) {
-        assert_eq!(segment, self.next, "segments are evaluated in order");
-        self.next += 1;
-        let gates = Gates::of(program, segment);
-        assert_eq!(
-            tables.len(),
-            A::BYTES * gates.ands.len(),
-            "tables hold the segment's AND gates"
-        );
-        self.scheme.cpu.dispatch(EvaluateSegment {
-            ands: self.scheme.ands,
-            of: Segment::new(self.start, self.instance, gates, &mut self.slots),
-            tables,
-        });
+        A::evaluate_segment(self, program, segment, tables);
     }
 
     fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {

@@ -69,6 +69,28 @@ impl<A: Ands> FreeXorGarbler<A> {
         coins.draw(Use::And, self.instance, first, &mut self.drawn);
     }
 
+    /// What [`Ands::garble_segment`] is.
+    pub(crate) fn garble_next(&mut self, program: &Program, segment: usize, tables: &mut [u8]) {
+        assert_eq!(segment, self.next, "segments are garbled in order");
+        self.next += 1;
+        let gates = Gates::of(program, segment);
+        assert_eq!(
+            tables.len(),
+            A::BYTES * gates.ands.len(),
+            "tables have room for the segment's AND gates"
+        );
+        self.draw(&gates);
+        self.scheme.cpu.dispatch_and_wipe(GarbleSegment {
+            ands: self.scheme.ands,
+            of: Segment::new(self.start, self.instance, gates, &mut self.slots),
+            with: Secrets {
+                delta: &self.delta,
+                coins: &self.drawn,
+            },
+            tables,
+        });
+    }
+
     /// Goes on as if every segment had been garbled, which was done elsewhere.
     pub(crate) fn skip_to_end(&mut self, program: &Program) {
         self.next = program.segments().len();
@@ -98,24 +120,7 @@ impl<A: Ands> Garbler for FreeXorGarbler<A> {
     }
 
     fn garble(&mut self, program: &Program, segment: usize, tables: &mut [u8]) {
-        assert_eq!(segment, self.next, "segments are garbled in order");
-        self.next += 1;
-        let gates = Gates::of(program, segment);
-        assert_eq!(
-            tables.len(),
-            A::BYTES * gates.ands.len(),
-            "tables have room for the segment's AND gates"
-        );
-        self.draw(&gates);
-        self.scheme.cpu.dispatch_and_wipe(GarbleSegment {
-            ands: self.scheme.ands,
-            of: Segment::new(self.start, self.instance, gates, &mut self.slots),
-            with: Secrets {
-                delta: &self.delta,
-                coins: &self.drawn,
-            },
-            tables,
-        });
+        A::garble_segment(self, program, segment, tables);
     }
 
     fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {

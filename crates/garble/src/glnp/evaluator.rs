@@ -37,6 +37,47 @@ impl<G: Gates> GlnpEvaluator<G> {
             gates: PhantomData,
         }
     }
+
+    /// What [`Gates::evaluate_segment`] is.
+    pub(crate) fn evaluate_next(&mut self, program: &Program, segment: usize, tables: &[u8]) {
+        assert_eq!(
+            segment, self.segment,
+            "segments are evaluated in order, each once"
+        );
+        self.segment += 1;
+        let segment = &program.segments()[segment];
+        let at_end = tables.len().checked_sub(bits_bytes::<G>(segment));
+        let (mut tables, bits) = tables.split_at(at_end.expect(TABLES));
+        let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
+        for batch in segment.batches.clone() {
+            let levels = program.xor_levels();
+            let (xors, ands) = {
+                let batch = program.batches()[batch];
+                (batch.xors as usize, batch.ands as usize)
+            };
+            self.cpu.dispatch(Xors::<G> {
+                points: self.points,
+                slots: &mut self.slots,
+                first: xor,
+                gates: &levels.gates()[xor..xor + xors],
+                levels: levels.levels(batch),
+                tables: tables.split_off(..G::Xor::BYTES * xors).expect(TABLES),
+                scheme: PhantomData,
+            });
+            self.cpu.dispatch(Ands::<G> {
+                points: self.points,
+                slots: &mut self.slots,
+                first: and,
+                gates: &program.ands()[and..and + ands],
+                rows: tables.split_off(..G::And::BYTES * ands).expect(TABLES),
+                bits,
+                at: and - segment.ands.start,
+                scheme: PhantomData,
+            });
+            (xor, and) = (xor + xors, and + ands);
+        }
+        assert!(tables.is_empty(), "{TABLES}");
+    }
 }
 
 /// Evaluates a batch's XOR gates, level by level.
@@ -113,43 +154,7 @@ impl<G: Gates> Evaluator for GlnpEvaluator<G> {
     }
 
     fn evaluate(&mut self, program: &Program, segment: usize, tables: &[u8]) {
-        assert_eq!(
-            segment, self.segment,
-            "segments are evaluated in order, each once"
-        );
-        self.segment += 1;
-        let segment = &program.segments()[segment];
-        let at_end = tables.len().checked_sub(bits_bytes::<G>(segment));
-        let (mut tables, bits) = tables.split_at(at_end.expect(TABLES));
-        let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
-        for batch in segment.batches.clone() {
-            let levels = program.xor_levels();
-            let (xors, ands) = {
-                let batch = program.batches()[batch];
-                (batch.xors as usize, batch.ands as usize)
-            };
-            self.cpu.dispatch(Xors::<G> {
-                points: self.points,
-                slots: &mut self.slots,
-                first: xor,
-                gates: &levels.gates()[xor..xor + xors],
-                levels: levels.levels(batch),
-                tables: tables.split_off(..G::Xor::BYTES * xors).expect(TABLES),
-                scheme: PhantomData,
-            });
-            self.cpu.dispatch(Ands::<G> {
-                points: self.points,
-                slots: &mut self.slots,
-                first: and,
-                gates: &program.ands()[and..and + ands],
-                rows: tables.split_off(..G::And::BYTES * ands).expect(TABLES),
-                bits,
-                at: and - segment.ands.start,
-                scheme: PhantomData,
-            });
-            (xor, and) = (xor + xors, and + ands);
-        }
-        assert!(tables.is_empty(), "{TABLES}");
+        G::evaluate_segment(self, program, segment, tables);
     }
 
     fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {

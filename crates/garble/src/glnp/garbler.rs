@@ -60,9 +60,67 @@ impl<G: Gates> GlnpGarbler<G> {
             gates: PhantomData,
         }
     }
+
+    /// What [`Gates::garble_segment`] is.
+    pub(crate) fn garble_next(&mut self, program: &Program, segment: usize, tables: &mut [u8]) {
+        assert_eq!(
+            segment, self.segment,
+            "segments are garbled in order, each once"
+        );
+        self.segment += 1;
+        let segment = &program.segments()[segment];
+        let at_end = tables.len().checked_sub(bits_bytes::<G>(segment));
+        let (mut tables, bits) = tables.split_at_mut(at_end.expect(ROOM));
+        bits.fill(0);
+        let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
+        for batch in segment.batches.clone() {
+            let levels = program.xor_levels();
+            let (xors, ands) = {
+                let batch = program.batches()[batch];
+                (batch.xors as usize, batch.ands as usize)
+            };
+            let instance = self.points.instance;
+            if G::Xor::COINS {
+                let random = &mut self.random[..xors];
+                self.coins.draw(Use::Xor, instance, xor as u64, random);
+            }
+            self.cpu.dispatch(Xors::<G> {
+                points: self.points,
+                slots: &mut self.slots,
+                kept: &mut self.kept,
+                first: xor,
+                gates: &levels.gates()[xor..xor + xors],
+                levels: levels.levels(batch),
+                random: &self.random,
+                tables: tables.split_off_mut(..G::Xor::BYTES * xors).expect(ROOM),
+                scheme: PhantomData,
+            });
+            let random = &mut self.random[..ands];
+            self.coins.draw(Use::And, instance, and as u64, random);
+            self.cpu.dispatch(Ands::<G> {
+                points: self.points,
+                slots: &mut self.slots,
+                kept: &mut self.kept,
+                first: and,
+                gates: &program.ands()[and..and + ands],
+                random,
+                rows: tables.split_off_mut(..G::And::BYTES * ands).expect(ROOM),
+                bits,
+                at: and - segment.ands.start,
+                scheme: PhantomData,
+            });
+            (xor, and) = (xor + xors, and + ands);
+        }
+        assert!(tables.is_empty(), "{ROOM}");
+    }
 }
 
 /// Expands the labels that are there.
+fn keep(cpu: Cpu, kept: &mut [KeyedPair]) {
+    cpu.dispatch(Keep(kept));
+}
+
+/// The kernel of [`keep`].
 struct Keep<'a>(&'a mut [KeyedPair]);
 
 impl Kernel for Keep<'_> {
@@ -194,60 +252,12 @@ impl<G: Gates> Garbler for GlnpGarbler<G> {
                 *slot = KeyedPair::new(wire.to_slot());
             }
             let expanded = inputs.len().next_power_of_two();
-            self.cpu.dispatch(Keep(&mut self.kept[..expanded]));
+            keep(self.cpu, &mut self.kept[..expanded]);
         }
     }
 
     fn garble(&mut self, program: &Program, segment: usize, tables: &mut [u8]) {
-        assert_eq!(
-            segment, self.segment,
-            "segments are garbled in order, each once"
-        );
-        self.segment += 1;
-        let segment = &program.segments()[segment];
-        let at_end = tables.len().checked_sub(bits_bytes::<G>(segment));
-        let (mut tables, bits) = tables.split_at_mut(at_end.expect(ROOM));
-        bits.fill(0);
-        let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
-        for batch in segment.batches.clone() {
-            let levels = program.xor_levels();
-            let (xors, ands) = {
-                let batch = program.batches()[batch];
-                (batch.xors as usize, batch.ands as usize)
-            };
-            let instance = self.points.instance;
-            if G::Xor::COINS {
-                let random = &mut self.random[..xors];
-                self.coins.draw(Use::Xor, instance, xor as u64, random);
-            }
-            self.cpu.dispatch(Xors::<G> {
-                points: self.points,
-                slots: &mut self.slots,
-                kept: &mut self.kept,
-                first: xor,
-                gates: &levels.gates()[xor..xor + xors],
-                levels: levels.levels(batch),
-                random: &self.random,
-                tables: tables.split_off_mut(..G::Xor::BYTES * xors).expect(ROOM),
-                scheme: PhantomData,
-            });
-            let random = &mut self.random[..ands];
-            self.coins.draw(Use::And, instance, and as u64, random);
-            self.cpu.dispatch(Ands::<G> {
-                points: self.points,
-                slots: &mut self.slots,
-                kept: &mut self.kept,
-                first: and,
-                gates: &program.ands()[and..and + ands],
-                random,
-                rows: tables.split_off_mut(..G::And::BYTES * ands).expect(ROOM),
-                bits,
-                at: and - segment.ands.start,
-                scheme: PhantomData,
-            });
-            (xor, and) = (xor + xors, and + ands);
-        }
-        assert!(tables.is_empty(), "{ROOM}");
+        G::garble_segment(self, program, segment, tables);
     }
 
     fn finish(&mut self, program: &Program, outputs: &mut Vec<LabelPair>) {
