@@ -25,11 +25,6 @@ const LONG_FILES: &[(&str, &str)] = &[
         "known answers, one after another",
     ),
     (
-        "crates/garble/src/half_gates/hashing.rs",
-        "to split by layout",
-    ),
-    ("crates/net/src/channel.rs", "to split: framing and waiting"),
-    (
         "crates/protocol/src/batch/tests/against_evaluator.rs",
         "one table of cheats",
     ),
@@ -75,10 +70,6 @@ const LONG_FILES: &[(&str, &str)] = &[
     (
         "crates/tacit/src/error.rs",
         "one enum, its categories and its tests",
-    ),
-    (
-        "crates/testkit/tests/tampering/prepared.rs",
-        "to split by phase",
     ),
 ];
 
