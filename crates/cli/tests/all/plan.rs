@@ -74,7 +74,7 @@ fn commands_of_a_program_say_all_that_a_run_takes() {
     parties.file("b.txt", "8");
     let asked = ["plan", "sale.tacit", "--public", "floor=3"];
     let plan = tacit(parties.folder(), &[&asked[..], &LINK, &["--json"]].concat()).json();
-    for ended in both(&parties, &plan["commands"], "run", false) {
+    for ended in both(&parties, &plan["commands"], "run", true) {
         assert_eq!(ended.succeeded(), "sale = true\n");
     }
     let program = "parties shop, customer;\nstate total: u8 = 0;\nrun spend(a: u8 of customer) -> \
