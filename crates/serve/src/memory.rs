@@ -8,10 +8,10 @@
 //! | a source of silent OTs: secret, next round, a batch | 64 MiB | a session |
 //! | OTs that a source has made and that wait to be taken | 32 each | a session |
 //!
-//! `authenticated` has a source in each direction, and what is kept of it is kept for each role. Peers get
-//! silent OTs only where this party's configuration names them. Preparations are bounded by their
-//! own number. All peers together have a bound, and each has a share of it, so that none keeps the
-//! others out.
+//! `authenticated` has a source in each direction, and what is kept of it is kept for each role.
+//! Peers get silent OTs only where this party's configuration names them. Preparations are bounded
+//! by their own number. All peers together have a bound, and each has a share of it, so that none
+//! keeps the others out.
 
 use tacit::{Function, OtExtension, ProtocolId, Role};
 

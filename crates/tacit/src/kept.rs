@@ -17,6 +17,8 @@ use crate::{Error, Fingerprint, Session, Stocks};
 
 /// In place of the digest of a policy: the parties need not have the same.
 const ANY_POLICY: [u8; 32] = [0; 32];
+/// Why a chain of `prepared` was killed.
+pub(crate) const STOCK_DESTROYED: &str = "the stock whose Δ its values are under was destroyed";
 /// What a party tells of its chain at most: marks, policy and name.
 const MAX_TOLD_BYTES: usize = ChainMarks::BYTES + 32 + 255;
 
@@ -234,6 +236,14 @@ impl ChainInUse {
         Ok((kept, past))
     }
 
+    /// Kills the chain, if it is there: the stock whose Δ its values are under was destroyed.
+    pub(crate) fn end_with_stock(&self) -> Result<(), Error> {
+        match self.agreed.latest {
+            Some(_) => self.stocks.kill_chain(&self.chain, STOCK_DESTROYED),
+            None => Ok(()),
+        }
+    }
+
     /// Keeps what the run saves: durable at both parties before either calls it the latest, and the
     /// latest before either goes on to what gives a result away. So neither can go back to the
     /// version before, by a crash or a lie, once anyone has a result: the other's latest is later,
@@ -444,16 +454,16 @@ mod tests {
         let stocks = Stocks::over(disk, Path::new("s"), 1 << 20).expect("room");
         let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
         let place = (Protocol::Prepared, Role::Garbler);
-        let saves = [Port::new("total", Type::u8())];
+        let saves = [Port::new("total", Type::unsigned(8))];
         // The version that `save` gives, and the latest one on disk.
-        let save = |name: &str, latest: Option<u64>, other: Option<u64>| {
+        let save = |name: &str, latest: Option<u64>, next_attempt: u64, other: Option<u64>| {
             let chain = stocks.chain_with(own, peer, place, name).expect("room");
             let in_use = ChainInUse {
                 stocks: stocks.clone(),
                 chain,
                 agreed: ChainAgreement {
                     latest,
-                    next_attempt: latest.unwrap_or(0),
+                    next_attempt,
                 },
                 policy: Policy::default(),
             };
@@ -462,11 +472,11 @@ mod tests {
             let marks = in_use.chain.marks().expect("a record");
             (saved.ok(), marks.latest)
         };
-        assert_eq!(save("nobody answers", None, None), (None, 0));
-        assert_eq!(save("another answer", None, Some(9)), (None, 0));
-        assert_eq!(save("total", None, Some(1)), (Some(1), 1));
-        assert_eq!(save("total", Some(1), None), (None, 1));
-        assert_eq!(save("total", Some(1), Some(9)), (None, 1));
-        assert_eq!(save("total", Some(1), Some(2)), (Some(2), 2));
+        assert_eq!(save("nobody answers", None, 0, None), (None, 0));
+        assert_eq!(save("another answer", None, 0, Some(9)), (None, 0));
+        assert_eq!(save("total", None, 0, Some(1)), (Some(1), 1));
+        assert_eq!(save("total", Some(1), 1, None), (None, 1));
+        assert_eq!(save("total", Some(1), 2, Some(9)), (None, 1));
+        assert_eq!(save("total", Some(1), 3, Some(4)), (Some(4), 4));
     }
 }

@@ -78,7 +78,7 @@ fn commands_of_a_program_say_all_that_a_run_takes() {
         assert_eq!(ended.succeeded(), "sale = true\n");
     }
     let program = "parties shop, customer;\nstate total: u8 = 0;\nrun spend(a: u8 of customer) -> \
-                   (total: u8 to both) { total += a; total }\n";
+                   (sum: u8 to both) { total += a; total }\n";
     parties.file("total.tacit", program);
     let bob = parties.fingerprints()[1];
     let config = format!("[peers.bob]\nfingerprint = \"{bob}\"\nrole = \"garbler\"\n");

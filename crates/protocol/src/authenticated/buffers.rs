@@ -48,7 +48,8 @@ impl Buffers {
                 return false;
             }
             // What a shorter column leaves behind its end is old, too.
-            column.resize(column.capacity(), Block::ZERO);
+            let rows = column.capacity();
+            column.resize(rows, Block::ZERO);
             column.as_mut_slice().zeroize();
             true
         });

@@ -13,6 +13,7 @@ use tacit_stock::{Chain, ChainSummary, EpochId, PeerId, RootKey, SchemeId, Stock
 
 use super::{Stocks, stock_role};
 use crate::Error;
+use crate::kept::STOCK_DESTROYED;
 use crate::protocols::Protocol;
 
 const FOLDER: &str = "chains";
@@ -136,7 +137,6 @@ impl Stocks {
         peer: Fingerprint,
         role: Role,
     ) -> Result<Vec<String>, Error> {
-        let why = "the stock whose Δ its values are under was destroyed";
         let place = (Protocol::Prepared, role);
         let Some(all) = self.kept_if_any()? else {
             return Ok(Vec::new());
@@ -149,13 +149,13 @@ impl Stocks {
         let mut killed = Ok(Vec::new());
         for chain in of_both.into_iter().filter(|chain| chain.killed.is_none()) {
             let done = match self.chain_with(own, peer, place, &chain.name) {
-                Ok(open) => self.kill_chain(&open, why),
+                Ok(open) => self.kill_chain(&open, STOCK_DESTROYED),
                 Err(error) => {
                     self.doomed().push(Doomed {
                         stock: id(own, peer, place),
                         chain: chain.name.clone(),
                         id: Some(chain.marks.id),
-                        why: why.to_owned(),
+                        why: STOCK_DESTROYED.to_owned(),
                     });
                     Err(error)
                 }

@@ -174,7 +174,11 @@ impl PreparedRun<'_> {
             ..
         } = self;
         let tag = taken.tag;
-        let supplies = Supplies::lease(session, opened, function, tag, leases, watch)?;
+        let supplies = Supplies::lease(session, opened, function, tag, leases, watch);
+        if let (Err(Error::StockDestroyed { .. }), Some(kept)) = (&supplies, &taken.kept) {
+            kept.end_with_stock()?;
+        }
+        let supplies = supplies?;
         let ands_on_the_spot = supplies.ands_on_the_spot;
         let delta = opened.delta()?.to_block();
         let (ots, instances) = supplies.garbler(scheme, function, delta)?;

@@ -120,8 +120,8 @@ fn wide(bytes: u64) -> Function {
 }
 
 /// The extension that a session takes whose connecting party knows this link.
-fn over(link: Link, bytes: usize) -> OtExtension {
-    let function = wide(bytes as u64);
+fn over(link: Link, count: usize) -> OtExtension {
+    let function = wide(count as u64);
     let [a, b] = in_memory(|party, session| {
         // What the listening party knows of the link changes nothing.
         let known = [
@@ -132,7 +132,7 @@ fn over(link: Link, bytes: usize) -> OtExtension {
         let job = Job::new(&function, ROLES[party]);
         let job = match party {
             0 => job.input("x", bytes("01")),
-            _ => job.input("y", bytes(&"02".repeat(bytes))),
+            _ => job.input("y", bytes(&"02".repeat(count))),
         };
         let outcome = job.run(session)?;
         assert_eq!(outcome.outputs["z"].to_text(), "03");

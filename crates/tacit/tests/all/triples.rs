@@ -118,7 +118,7 @@ fn triples_are_there_after_a_restart_and_used_once() {
     assert_eq!(left(&parties, &small), [3, 3]);
     assert_eq!(planned(&parties, &small), [Some((7 * BLOCK, 3)), None]);
     let mut numbers = BTreeSet::new();
-    for (function, left) in [(&small, [2, 2]), (&large, [0, 0])] {
+    for (function, due) in [(&small, [2, 2]), (&large, [0, 0])] {
         let [ours, theirs] = each(run_both(&parties, function, 40));
         assert!(is_from_stock(&ours) && is_from_stock(&theirs));
         assert_eq!(ours.0, theirs.0);
@@ -133,7 +133,7 @@ fn triples_are_there_after_a_restart_and_used_once() {
             let scope = SecurityScope::AllRuns { made_at_bits: 40 };
             assert_eq!(outcome.security_scope, Some(scope));
         }
-        assert_eq!(left(&parties, function), left, "{}", function.name());
+        assert_eq!(left(&parties, function), due, "{}", function.name());
     }
     // One block is left, and no function takes one.
     for ran in each(run_both(&parties, &small, 40)) {
