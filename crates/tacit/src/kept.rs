@@ -474,9 +474,13 @@ mod tests {
         };
         assert_eq!(save("nobody answers", None, 0, None), (None, 0));
         assert_eq!(save("another answer", None, 0, Some(9)), (None, 0));
-        assert_eq!(save("total", None, 0, Some(1)), (Some(1), 1));
-        assert_eq!(save("total", Some(1), 1, None), (None, 1));
-        assert_eq!(save("total", Some(1), 2, Some(9)), (None, 1));
-        assert_eq!(save("total", Some(1), 3, Some(4)), (Some(4), 4));
+        for (name, other, due) in [
+            ("silent", None, (None, 1)),
+            ("lying", Some(9), (None, 1)),
+            ("honest", Some(2), (Some(2), 2)),
+        ] {
+            assert_eq!(save(name, None, 0, Some(1)), (Some(1), 1), "{name}");
+            assert_eq!(save(name, Some(1), 1, other), due, "{name}");
+        }
     }
 }
