@@ -88,8 +88,10 @@ fn commands_of_a_program_say_all_that_a_run_takes() {
     let text = tacit(parties.folder(), &[&asked[..], &LINK, &known].concat());
     let text = text.succeeded();
     for words in [
-        "tacit prepare total.tacit --entry spend --runs 10 --role garbler --with bob --stock a\n",
-        "tacit run total.tacit --entry spend --protocol prepared --chain NAME --role evaluator ",
+        "tacit prepare total.tacit --entry spend ",
+        " --runs 10 --role garbler --with bob --stock a\n",
+        "tacit run total.tacit --entry spend ",
+        " --protocol prepared --chain NAME --role evaluator ",
     ] {
         assert!(text.contains(words), "{words:?} is missing:\n{text}");
     }
