@@ -91,7 +91,7 @@ def test_what_is_prepared_is_used(parties: Parties) -> None:
 
 def test_a_second_session_takes_base_ots_of_the_first(parties: Parties) -> None:
     def base_ots(**options: Any) -> Any:
-        def runs(**values: int) -> Any:
+        def runs(**values: Any) -> Any:
             def both(session: tacit.Session) -> Any:
                 return [session.run(RICHER, **values) for _ in range(2)]
 
