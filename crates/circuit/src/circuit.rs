@@ -1,6 +1,9 @@
 //! Circuits: gates in topological order with named, typed ports.
 
+mod gates;
+
 use crate::{CircuitError, Promise, Type};
+use gates::Gates;
 
 /// A wire's number. Wires `0..inputs` are the input bits in port order; gate `i` drives wire
 /// `inputs + i`.
@@ -69,7 +72,7 @@ pub struct Circuit {
     inputs: Vec<Port>,
     outputs: Vec<Port>,
     input_bits: u32,
-    gates: Vec<PackedGate>,
+    gates: Gates,
     output_wires: Vec<Wire>,
 }
 
@@ -80,6 +83,15 @@ pub(crate) struct PackedGate([u32; 2]);
 impl PackedGate {
     const WIRE: u32 = (1 << 30) - 1;
 
+    /// The gate of this kind and these inputs.
+    fn of_parts(kind: u8, a: Wire, b: Wire) -> Self {
+        Self([a | u32::from(kind) << 30, b])
+    }
+
+    fn kind(self) -> u8 {
+        (self.0[0] >> 30) as u8
+    }
+
     fn pack(gate: Gate) -> Self {
         match gate {
             Gate::Xor(a, b) => Self([a, b]),
@@ -88,7 +100,7 @@ impl PackedGate {
         }
     }
 
-    fn unpack(self) -> Gate {
+    pub(crate) fn unpack(self) -> Gate {
         let (a, b) = (self.0[0] & Self::WIRE, self.0[1]);
         match self.0[0] >> 30 {
             0 => Gate::Xor(a, b),
@@ -207,11 +219,13 @@ impl Circuit {
 
     /// The gates, in order.
     pub fn gates(&self) -> impl ExactSizeIterator<Item = Gate> + DoubleEndedIterator + '_ {
-        self.gates.iter().map(|gate| gate.unpack())
+        self.gates.iter().map(PackedGate::unpack)
     }
 
-    pub(crate) fn packed_gates(&self) -> &[PackedGate] {
-        &self.gates
+    pub(crate) fn packed_gates(
+        &self,
+    ) -> impl ExactSizeIterator<Item = PackedGate> + DoubleEndedIterator + '_ {
+        self.gates.iter()
     }
 }
 
@@ -219,7 +233,7 @@ impl Circuit {
 pub(crate) struct Growing {
     inputs: Vec<Port>,
     input_bits: u32,
-    gates: Vec<PackedGate>,
+    gates: Gates,
 }
 
 impl Growing {
@@ -228,7 +242,7 @@ impl Growing {
         Ok(Self {
             inputs,
             input_bits,
-            gates: Vec::new(),
+            gates: Gates::new(input_bits),
         })
     }
 

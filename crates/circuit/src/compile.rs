@@ -14,18 +14,23 @@ mod fingerprint;
 mod interpret;
 mod schedule;
 mod slots;
+mod wires;
 
-use crate::netlist::{Literal, Netlist, Node, fold_and, fold_xor};
-use crate::ordering::Orderings;
-use crate::xor_levels::Derived;
-use crate::{Circuit, Digest, Gate, Output, Program};
+use crate::program::Derived;
+use crate::{Circuit, Digest, Output, Program};
 use schedule::Schedule;
+use wires::Wires;
 
 impl Program {
     /// Compiles a circuit.
     ///
-    /// Takes about 34 bytes of memory a gate in addition to the circuit and the program, and time
+    /// Takes four bytes of memory a wire in addition to the circuit and the program, and time
     /// linear in the number of gates.
+    ///
+    /// # Panics
+    ///
+    /// If the circuit has more than 2^29 wires and outputs: their places would not fit four bytes
+    /// each. Files with as many are refused.
     #[must_use]
     pub fn compile(circuit: &Circuit) -> Self {
         Self::compile_known(circuit, circuit.digest())
@@ -33,57 +38,33 @@ impl Program {
 
     /// The same for a caller who has the circuit's digest already.
     pub(crate) fn compile_known(circuit: &Circuit, digest: Digest) -> Self {
-        let (mut netlist, mut roots) = fold(circuit);
-        netlist.retain_live(&mut roots);
-        let schedule = Schedule::of(&netlist, &roots);
-        let output = |root: &Literal| match root.as_constant() {
-            Some(value) => Output::Constant(value),
-            None => Output::Slot {
-                slot: schedule.slots.slot(root.node()),
-                negated: root.is_negated(),
-            },
+        assert!(
+            circuit.wire_count() + circuit.output_wires().len() <= Wires::MOST,
+            "a program is of a circuit of at most 2^29 wires and outputs"
+        );
+        let mut wires = Wires::of(circuit);
+        let schedule = Schedule::of(circuit, &mut wires);
+        let output = |&wire: &u32| {
+            let root = wires.literal(wire);
+            match root.as_constant() {
+                Some(value) => Output::Constant(value),
+                None => Output::Slot {
+                    slot: wires.slot(root.node()),
+                    negated: root.is_negated(),
+                },
+            }
         };
-        let outputs = roots.iter().map(output).collect();
+        let outputs = circuit.output_wires().iter().map(output).collect();
         Self {
             digest,
             slots: schedule.slots.count(),
-            inputs: netlist.inputs(),
+            inputs: circuit.input_bits() as u32,
             xors: schedule.xors,
             ands: schedule.ands,
             batches: schedule.batches,
             segments: schedule.segments,
             outputs,
-            xor_levels: Derived::default(),
-            orderings: Orderings::default(),
+            derived: Derived::default(),
         }
-    }
-}
-
-/// The circuit's gates without constants, copies and negations, and its outputs.
-fn fold(circuit: &Circuit) -> (Netlist, Vec<Literal>) {
-    let mut netlist = Netlist::with_capacity(circuit.wire_count());
-    let mut wires = Vec::with_capacity(circuit.wire_count());
-    wires.extend((0..circuit.input_bits()).map(|_| netlist.push_input()));
-    for gate in circuit.gates() {
-        let literal = match gate {
-            Gate::Xor(a, b) => netlist.push_folded(fold_xor(wires[a as usize], wires[b as usize])),
-            Gate::And(a, b) => netlist.push_folded(fold_and(wires[a as usize], wires[b as usize])),
-            Gate::Inv(a) => !wires[a as usize],
-        };
-        wires.push(literal);
-    }
-    let roots = circuit
-        .output_wires()
-        .iter()
-        .map(|&wire| wires[wire as usize])
-        .collect();
-    (netlist, roots)
-}
-
-/// The two literals that a gate reads.
-fn operands(gate: Node) -> [Literal; 2] {
-    match gate {
-        Node::Xor(a, b) | Node::And(a, b) => [a, b],
-        Node::Input(_) => unreachable!("an input reads nothing"),
     }
 }

@@ -73,7 +73,7 @@ impl Circuit {
         hash.update(CIRCUIT_TAG);
         hash_ports(&mut hash, self.inputs());
         hash_ports(&mut hash, self.outputs());
-        let words = self.packed_gates().iter().flat_map(|gate| gate.words());
+        let words = self.packed_gates().flat_map(|gate| gate.words());
         hash_words(&mut hash, self.gate_count(), words);
         hash_words(
             &mut hash,

@@ -25,6 +25,17 @@ impl Literal {
         Self(node << 1)
     }
 
+    /// The literal of [`Literal::to_bits`].
+    pub(crate) fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    /// Twice the node's number and the negation; of constants, and of nothing else, the top bit is
+    /// set.
+    pub(crate) fn to_bits(self) -> u32 {
+        self.0
+    }
+
     /// The constant `value`.
     pub(crate) fn constant(value: bool) -> Self {
         if value { Self::TRUE } else { Self::FALSE }
@@ -108,11 +119,9 @@ impl PackedNode {
         Self(words)
     }
 
-    /// A hash of the node, for structural hashing, whose upper half is well mixed (a multiplication
-    /// by a large odd constant, the golden ratio's).
-    pub(crate) fn hash(self) -> u64 {
-        let word = u64::from(self.0[0]) << 32 | u64::from(self.0[1]);
-        (word ^ word >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    /// Both words as one.
+    pub(crate) fn word(self) -> u64 {
+        u64::from(self.0[0]) << 32 | u64::from(self.0[1])
     }
 }
 
@@ -164,14 +173,6 @@ impl Netlist {
     /// Most nodes that a netlist may have.
     pub(crate) const MAX_NODES: usize = 1 << 30;
 
-    /// An empty netlist with room for `nodes`.
-    pub(crate) fn with_capacity(nodes: usize) -> Self {
-        Self {
-            nodes: Vec::with_capacity(nodes),
-            inputs: 0,
-        }
-    }
-
     /// Number of nodes, inputs among them.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
@@ -210,30 +211,13 @@ impl Netlist {
         Literal::of(number)
     }
 
-    /// Appends what folding left of a gate.
-    pub(crate) fn push_folded(&mut self, folded: Folded) -> Literal {
-        match folded {
-            Folded::Literal(literal) => literal,
-            Folded::Gate(node, negated) => self.push(node).negated_if(negated),
-        }
-    }
-
     /// All nodes, packed, in the netlist's own memory.
     pub(crate) fn into_words(self) -> Vec<[u32; 2]> {
         self.nodes.into_iter().map(|node| node.0).collect()
     }
 
-    /// Drops the gates that no root depends on, and renames the roots accordingly. Inputs stay.
-    pub(crate) fn retain_live(&mut self, roots: &mut [Literal]) {
-        self.retain_live_noting(roots, |_, _| ());
-    }
-
-    /// The same; tells `note` the number that each node had, in order, and the node.
-    pub(crate) fn retain_live_noting(
-        &mut self,
-        roots: &mut [Literal],
-        mut note: impl FnMut(usize, Node),
-    ) {
+    /// For each node whether a root depends on it, or it is an input.
+    pub(crate) fn live(&self, roots: &[Literal]) -> Vec<bool> {
         let mut live = vec![false; self.nodes.len()];
         for root in roots.iter().filter(|root| root.as_constant().is_none()) {
             live[root.node() as usize] = true;
@@ -248,6 +232,12 @@ impl Netlist {
                 Node::Xor(..) | Node::And(..) => {}
             }
         }
+        live
+    }
+
+    /// Drops the gates that no root depends on, and renames the roots accordingly. Inputs stay.
+    pub(crate) fn retain_live(&mut self, roots: &mut [Literal]) {
+        let live = self.live(roots);
         let mut renamed = vec![0_u32; self.nodes.len()];
         let rename = |renamed: &[u32], literal: Literal| match literal.as_constant() {
             Some(_) => literal,
@@ -255,9 +245,7 @@ impl Netlist {
         };
         let mut kept = 0;
         for number in (0..self.nodes.len()).filter(|&number| live[number]) {
-            let before = self.nodes[number].unpack();
-            note(number, before);
-            let node = match before {
+            let node = match self.nodes[number].unpack() {
                 Node::Input(input) => Node::Input(input),
                 Node::Xor(a, b) => Node::Xor(rename(&renamed, a), rename(&renamed, b)),
                 Node::And(a, b) => Node::And(rename(&renamed, a), rename(&renamed, b)),

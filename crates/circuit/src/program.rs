@@ -17,10 +17,11 @@
 //! 5. no INV gate is left: a negation is a flag on the AND input or the output that sees it.
 
 use core::ops::Range;
+use std::sync::OnceLock;
 
 use crate::Digest;
-use crate::ordering::Orderings;
-use crate::xor_levels::{Derived, XorLevels};
+use crate::ordering::WireOrdering;
+use crate::xor_levels::XorLevels;
 
 /// The bit of an [`AndGate`] input that says "negated"; the other 31 bits are the slot.
 pub const NEGATED: u32 = 1 << 31;
@@ -94,10 +95,28 @@ pub struct Program {
     pub(crate) batches: Vec<Batch>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) outputs: Vec<Output>,
-    pub(crate) xor_levels: Derived<XorLevels>,
-    /// Computed when asked for.
-    pub(crate) orderings: Orderings,
+    pub(crate) derived: Derived,
 }
+
+/// What follows from the rest of a program, each computed when it is first asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Derived {
+    pub(crate) xor_levels: OnceLock<XorLevels>,
+    pub(crate) private_inputs: OnceLock<u64>,
+    /// By rule.
+    pub(crate) orderings: [OnceLock<Box<WireOrdering>>; 3],
+    pub(crate) translation_counts: [OnceLock<u64>; 3],
+    head: OnceLock<Box<Program>>,
+}
+
+/// All are equal, since they belong to programs that are compared otherwise.
+impl PartialEq for Derived {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Derived {}
 
 impl Program {
     /// The compiler's version. A change of anything that it decides changes this number.
@@ -108,6 +127,33 @@ impl Program {
     pub const MAX_SEGMENT_ANDS: usize = 2048;
     /// Most XOR gates in a segment.
     pub const MAX_SEGMENT_XORS: usize = 8192;
+
+    /// Most segments of a program's [head](Program::head).
+    const HEAD_SEGMENTS: usize = 64;
+
+    /// The program's first segments, without outputs: what is measured in place of all of it. The
+    /// program itself where it has few. Copied on the first call, and kept.
+    #[must_use]
+    pub fn head(&self) -> &Self {
+        if self.segments.len() <= Self::HEAD_SEGMENTS {
+            return self;
+        }
+        self.derived.head.get_or_init(|| {
+            let segments = self.segments[..Self::HEAD_SEGMENTS].to_vec();
+            let end = segments.last().expect("a program of many segments");
+            Box::new(Self {
+                digest: self.digest,
+                slots: self.slots,
+                inputs: self.inputs,
+                xors: self.xors[..end.xors.end].to_vec(),
+                ands: self.ands[..end.ands.end].to_vec(),
+                batches: self.batches[..end.batches.end].to_vec(),
+                outputs: Vec::new(),
+                segments,
+                derived: Derived::default(),
+            })
+        })
+    }
 
     /// The digest of the circuit it was compiled from.
     #[must_use]

@@ -3,8 +3,6 @@
 //!
 //! Derived from the program alone, once, and kept with it ([`Program::xor_levels`]).
 
-use std::sync::OnceLock;
-
 use crate::{AndGate, NEGATED, Output, Program, XorGate};
 
 /// A program's XOR gates, batch by batch in levels of gates that do not wait for each other.
@@ -87,28 +85,17 @@ impl Program {
     /// 12 bytes a gate.
     #[must_use]
     pub fn xor_levels(&self) -> &XorLevels {
-        self.xor_levels.0.get_or_init(|| XorLevels::of(self))
+        self.derived.xor_levels.get_or_init(|| XorLevels::of(self))
+    }
+
+    /// How many XOR gates have a private input, which is what [`XorLevel::private`] adds up to.
+    /// Counted on the first call, without the levels, and kept.
+    #[must_use]
+    pub fn private_inputs(&self) -> u64 {
+        let count = || Uses::of(self).private_inputs(self);
+        *self.derived.private_inputs.get_or_init(count)
     }
 }
-
-/// Something that follows from the rest of a value, computed when it is first asked for. All are
-/// equal, since they belong to values that are compared otherwise.
-#[derive(Clone, Debug)]
-pub(crate) struct Derived<T>(pub(crate) OnceLock<T>);
-
-impl<T> Default for Derived<T> {
-    fn default() -> Self {
-        Self(OnceLock::new())
-    }
-}
-
-impl<T> PartialEq for Derived<T> {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl<T> Eq for Derived<T> {}
 
 /// Which value each slot has: inputs come first, then outputs of gates in the program's order.
 struct Values {
@@ -179,6 +166,23 @@ impl Uses {
 
     fn is_private(&self, value: u32) -> bool {
         self.0[value as usize] == 1
+    }
+
+    fn private_inputs(&self, program: &Program) -> u64 {
+        let mut values = Values::new(program);
+        let (mut xors, mut ands) = (program.xors(), program.ands());
+        let mut count = 0;
+        for batch in program.batches() {
+            for gate in xors.split_off(..batch.xors as usize).expect("its gates") {
+                let [a, b] = [gate.a, gate.b].map(|slot| self.is_private(values.in_slot(slot)));
+                count += u64::from(a | b);
+                values.write(gate.out);
+            }
+            for gate in ands.split_off(..batch.ands as usize).expect("its gates") {
+                values.write(gate.out);
+            }
+        }
+        count
     }
 }
 

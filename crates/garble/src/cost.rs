@@ -8,7 +8,7 @@ use core::ops::{Add, Mul};
 
 use tacit_circuit::Program;
 
-use crate::{PublicRelation, Rung, Scheme, SchemeVisitor, with_scheme};
+use crate::{PublicRelation, Rung};
 
 /// What one gate costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,40 +117,21 @@ impl Sum for ProgramCost {
     }
 }
 
-/// Bytes of a program's tables.
-struct TableBytes<'p>(&'p Program);
-
-impl SchemeVisitor for TableBytes<'_> {
-    type Output = u64;
-
-    fn visit<S: Scheme>(self, scheme: S) -> u64 {
-        let segments = 0..self.0.segments().len();
-        segments
-            .map(|segment| scheme.table_bytes(self.0, segment) as u64)
-            .sum()
-    }
-}
-
 impl Rung {
-    /// What `program` costs under this scheme. An ordering of offsets is computed on the way, and
-    /// kept with the program.
+    /// What `program` costs under this scheme.
     #[must_use]
     pub fn program_cost(&self, program: &Program) -> ProgramCost {
         let xors = match self.ordering {
-            None => program.xors().len(),
-            Some(rule) => {
-                let plan = program.ordering(rule);
-                plan.translations().len() + plan.bridges().len()
-            }
+            None => program.xors().len() as u64,
+            Some(rule) => program.translation_count(rule),
         };
-        let (xors, ands) = (xors as u64, program.ands().len() as u64);
+        let ands = program.ands().len() as u64;
         let (xor, and) = (self.cost.xor, self.cost.and);
         let total = |of_xor: u8, of_and: u8| u64::from(of_xor) * xors + u64::from(of_and) * ands;
         // A call and its key schedule are saved for each input that is not translated.
         let saved = self.untranslated_inputs(program);
         ProgramCost {
-            table_bytes: with_scheme(self.id, TableBytes(program))
-                .expect("a rung is a scheme of this version"),
+            table_bytes: total(xor.table_bytes, and.table_bytes) + self.bit_bytes(program),
             garbler_calls: total(xor.garbler_calls, and.garbler_calls) - saved,
             garbler_key_schedules: total(xor.garbler_key_schedules, and.garbler_key_schedules)
                 - saved,
@@ -170,13 +151,17 @@ impl Rung {
         {
             return 0;
         }
-        let levels = program.xor_levels();
-        let batches = 0..program.batches().len();
-        let of_batch = |batch| levels.levels(batch).iter();
-        let private = batches
-            .flat_map(of_batch)
-            .map(|level| u64::from(level.private));
-        private.sum()
+        program.private_inputs()
+    }
+
+    /// Bytes of the bits of an AND gate beside its whole bytes, which are rounded up in each
+    /// segment.
+    fn bit_bytes(&self, program: &Program) -> u64 {
+        let and = self.cost.and;
+        let bits = usize::from(and.bits).saturating_sub(8 * usize::from(and.table_bytes));
+        let of_segment = |ands: usize| (bits * ands).div_ceil(8) as u64;
+        let segments = program.segments().iter();
+        segments.map(|segment| of_segment(segment.ands.len())).sum()
     }
 }
 

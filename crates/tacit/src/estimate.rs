@@ -1,8 +1,9 @@
 //! How long garbling takes on this machine, from garbling some of it.
 //!
 //! A scheme's cost in cipher calls says little of its time: key schedules, memory and the CPU's AES
-//! unit weigh in. So a program, or the first segments of a large one, is garbled and evaluated for
-//! a few milliseconds on random labels, and what was not garbled is taken to cost the same.
+//! unit weigh in. So a program, or the [head](Program::head) of a large one, is garbled and
+//! evaluated for a few milliseconds on random labels, and what was not garbled is taken to cost the
+//! same.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -40,12 +41,21 @@ impl TimeEstimate {
         program: &Program,
         patience: Duration,
     ) -> Result<Self, UnknownScheme> {
-        tacit_garble::with_scheme(scheme, Measure { program, patience })
+        let tables = scheme.rung()?.program_cost(program).table_bytes;
+        let measure = Measure {
+            program: program.head(),
+            weight: tables + program.xors().len() as u64,
+            patience,
+        };
+        tacit_garble::with_scheme(scheme, measure)
     }
 }
 
 struct Measure<'p> {
+    /// What is garbled.
     program: &'p Program,
+    /// The weight of all that is estimated.
+    weight: u64,
     patience: Duration,
 }
 
@@ -102,8 +112,9 @@ impl SchemeVisitor for Measure<'_> {
 }
 
 impl Measure<'_> {
-    /// The time of a pass over segments of these weights, by the median time for a unit of weight,
-    /// which a pause of this process does not move. `step` begins a pass, or does one segment.
+    /// The time of a pass over all that is estimated, of which segments of these weights are
+    /// measured, by the median time for a unit of weight, which a pause of this process does not
+    /// move. `step` begins a pass, or does one segment.
     fn of_pass(&self, weights: &[u64], mut step: impl FnMut(u32, Option<usize>)) -> Duration {
         let begun = Instant::now();
         let mut least_begin = Duration::MAX;
@@ -126,8 +137,7 @@ impl Measure<'_> {
         }
         seconds.sort_by(f64::total_cmp);
         let median = seconds.get(seconds.len() / 2).copied().unwrap_or(0.0);
-        let total: u64 = weights.iter().sum();
-        least_begin + Duration::from_secs_f64(median * total as f64)
+        least_begin + Duration::from_secs_f64(median * self.weight as f64)
     }
 }
 
@@ -160,6 +170,7 @@ mod tests {
         let program = Program::compile(&circuit);
         let measure = Measure {
             program: &program,
+            weight: 40,
             patience: Duration::ZERO,
         };
         let nap = Duration::from_millis(1);

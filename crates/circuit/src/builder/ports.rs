@@ -93,11 +93,9 @@ pub(crate) fn finish(gates: Sharing, draft: Draft) -> Result<Circuit, CircuitErr
     let Draft {
         inputs,
         outputs,
-        mut roots,
+        roots,
     } = draft;
-    let mut netlist = netlist_of(gates)?;
-    netlist.retain_live(&mut roots);
-    circuit_of(netlist, &roots, inputs, outputs)
+    circuit_of(netlist_of(gates)?, &roots, inputs, outputs)
 }
 
 /// The same, and for each gate of the circuit how many gates the builder had before the one that
@@ -109,15 +107,18 @@ pub(crate) fn finish_numbered(
     let Draft {
         inputs,
         outputs,
-        mut roots,
+        roots,
     } = draft;
-    let mut netlist = netlist_of(gates)?;
+    let netlist = netlist_of(gates)?;
     let mut numbers = Vec::new();
     let mut inputs_before = 0;
-    netlist.retain_live_noting(&mut roots, |number, node| match node {
-        Node::Input(_) => inputs_before += 1,
-        Node::Xor(..) | Node::And(..) => numbers.push((number - inputs_before) as u32),
-    });
+    for (number, live) in (0..).zip(netlist.live(&roots)) {
+        match netlist.node(number) {
+            Node::Input(_) => inputs_before += 1,
+            Node::Xor(..) | Node::And(..) if live => numbers.push(number - inputs_before),
+            Node::Xor(..) | Node::And(..) => {}
+        }
+    }
     let circuit = circuit_of(netlist, &roots, inputs, outputs)?;
     let mut next = numbers.iter().copied().peekable();
     let last = numbers.last().copied().unwrap_or(0);
@@ -138,16 +139,18 @@ fn netlist_of(gates: Sharing) -> Result<Netlist, CircuitError> {
     })
 }
 
-/// The circuit of a netlist's gates, in their order; see [`finish`] for constants. The netlist's
-/// memory serves for the wires of what is written: apart from it there is only the circuit.
+/// The circuit of a netlist's gates that a root depends on, in their order; see [`finish`] for
+/// constants. The netlist's memory serves for the wires of what is written: apart from it there is
+/// a byte a node, and the circuit.
 pub(crate) fn circuit_of(
     netlist: Netlist,
     roots: &[Literal],
     inputs: Vec<Port>,
     outputs: Vec<Port>,
 ) -> Result<Circuit, CircuitError> {
+    let live = netlist.live(roots);
     let mut writer = Writer::new(netlist, inputs)?;
-    for number in 0..writer.nodes.len() {
+    for (number, _) in live.iter().enumerate().filter(|(_, live)| **live) {
         writer.node(number);
     }
     let wires = roots.iter().map(|&root| writer.literal(root)).collect();

@@ -5,18 +5,19 @@ use crate::{Circuit, Gate};
 
 /// A netlist in which no two gates are alike, up to the order of inputs.
 ///
-/// The table is open-addressed with linear probing, and never more than three quarters full. Each
-/// place has eight bits of its node's hash, so that a search reads other nodes, which are anywhere
-/// in memory, one time in 255.
+/// A gate is looked for among the first two readers of its younger input, which mostly is a gate
+/// that was just made and has no others; then among the [`Crowd`] of those that came later.
 #[derive(Debug, Default)]
 pub(crate) struct Sharing {
     netlist: Netlist,
-    /// The numbers of nodes.
-    table: Vec<u32>,
-    /// For each place the tag of its node, or [`EMPTY`].
-    tags: Vec<u8>,
+    /// For each node the first two gates whose younger input it is, or [`NONE`].
+    readers: Vec<[u32; 2]>,
+    crowd: Crowd,
     overflow: bool,
 }
+
+/// No gate.
+const NONE: u32 = u32::MAX;
 
 impl Sharing {
     pub(crate) fn gate_count(&self) -> usize {
@@ -28,6 +29,7 @@ impl Sharing {
         if self.is_full() {
             Literal::FALSE
         } else {
+            self.readers.push([NONE; 2]);
             self.netlist.push_input()
         }
     }
@@ -115,52 +117,34 @@ impl Sharing {
         if self.is_full() {
             return Literal::FALSE;
         }
-        if (self.gate_count() + 1) * 4 > self.table.len() * 3 {
-            self.grow();
-        }
-        let packed = PackedNode::pack(node);
-        let hash = packed.hash();
-        let is_it = |number| self.netlist.packed(number) == packed;
-        let number = match self.find(hash, is_it) {
-            Ok(number) => number,
-            Err(place) => {
-                let number = self.netlist.push(node).node();
-                (self.table[place], self.tags[place]) = (number, tag(hash));
-                number
+        let (Node::Xor(older, younger) | Node::And(older, younger)) = node else {
+            unreachable!("folding leaves no input");
+        };
+        let (packed, netlist) = (PackedNode::pack(node), &self.netlist);
+        let is_it = |number| netlist.packed(number) == packed;
+        let next = netlist.len() as u32;
+        let readers = &mut self.readers[younger.node() as usize];
+        let place = readers
+            .iter_mut()
+            .find(|reader| **reader == NONE || is_it(**reader));
+        let number = match place {
+            Some(reader) => {
+                if *reader == NONE {
+                    *reader = next;
+                }
+                *reader
+            }
+            None => {
+                let inputs = [older, younger];
+                self.crowd
+                    .find_or_insert(netlist, &self.readers, inputs, packed)
             }
         };
+        if number == next {
+            self.readers.push([NONE; 2]);
+            self.netlist.push(node);
+        }
         Literal::of(number).negated_if(negated)
-    }
-
-    /// The node of this hash for which `is_it` holds, or the empty place where it belongs.
-    fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> Result<u32, usize> {
-        let mask = self.tags.len() - 1;
-        let mut place = (hash >> 32) as usize & mask;
-        loop {
-            match self.tags[place] {
-                EMPTY => return Err(place),
-                found if found == tag(hash) && is_it(self.table[place]) => {
-                    return Ok(self.table[place]);
-                }
-                _ => place = (place + 1) & mask,
-            }
-        }
-    }
-
-    fn grow(&mut self) {
-        let places = (self.table.len() * 2).max(64);
-        // The old table is made again from the netlist, and goes before the new one comes.
-        (self.table, self.tags) = Default::default();
-        (self.table, self.tags) = (vec![0; places], vec![EMPTY; places]);
-        for number in 0..self.netlist.len() as u32 {
-            if !matches!(self.netlist.node(number), Node::Input(_)) {
-                let hash = self.netlist.packed(number).hash();
-                // No two nodes are alike.
-                if let Err(place) = self.find(hash, |_| false) {
-                    (self.table[place], self.tags[place]) = (number, tag(hash));
-                }
-            }
-        }
     }
 
     fn is_full(&mut self) -> bool {
@@ -169,12 +153,109 @@ impl Sharing {
     }
 }
 
-/// The tag of a place without a node.
+/// Gates that are not among the first two readers of their younger input, by their hash.
+///
+/// The table is open-addressed, and never more than three quarters full. Each place has eight bits
+/// of its gate's hash, so that a search reads other gates, which are anywhere in memory, one time
+/// in 255. Gates whose inputs are neighbours of each other's have neighbouring places, since they
+/// come one after the other: the pairs of bits of a product, a condition and the bits it selects.
+#[derive(Debug, Default)]
+struct Crowd {
+    /// The numbers of gates.
+    table: Vec<u32>,
+    /// For each place the tag of its gate, or [`EMPTY`].
+    tags: Vec<u8>,
+    count: usize,
+}
+
+/// The tag of a place without a gate.
 const EMPTY: u8 = 0;
 
-/// The tag of a node: bits of its hash that do not say its place.
-fn tag(hash: u64) -> u8 {
-    ((hash >> 24) as u8).max(EMPTY + 1)
+impl Crowd {
+    /// Places of a group, by two bits of either input.
+    const GROUP: usize = 16;
+
+    /// The number of the gate `packed` of these inputs. It is the netlist's next, and noted, if
+    /// there is none.
+    fn find_or_insert(
+        &mut self,
+        netlist: &Netlist,
+        readers: &[[u32; 2]],
+        inputs: [Literal; 2],
+        packed: PackedNode,
+    ) -> u32 {
+        if (self.count + 1) * 4 > self.tags.len() * 3 {
+            self.grow(netlist, readers);
+        }
+        let tag = tag(packed);
+        let is_it = |number| netlist.packed(number) == packed;
+        match self.find(inputs, tag, is_it) {
+            Ok(number) => number,
+            Err(place) => {
+                let number = netlist.len() as u32;
+                (self.table[place], self.tags[place]) = (number, tag);
+                self.count += 1;
+                number
+            }
+        }
+    }
+
+    /// The gate of this tag for which `is_it` holds, or the empty place where it belongs.
+    fn find(
+        &self,
+        inputs: [Literal; 2],
+        tag: u8,
+        is_it: impl Fn(u32) -> bool,
+    ) -> Result<u32, usize> {
+        let mask = self.tags.len() - 1;
+        let [a, b] = inputs.map(Literal::node);
+        let group = hash(u64::from(a >> 2) << 32 | u64::from(b >> 2)) >> 28;
+        let first = group as usize & !(Self::GROUP - 1);
+        let mut place = first + (a as usize & 3) * 4 + (b as usize & 3);
+        loop {
+            place &= mask;
+            match self.tags[place] {
+                EMPTY => return Err(place),
+                found if found == tag && is_it(self.table[place]) => {
+                    return Ok(self.table[place]);
+                }
+                // Odd, so that every place has its turn.
+                _ => place += Self::GROUP + 1,
+            }
+        }
+    }
+
+    /// Makes the table again, twice as large, from the gates that are in none of `readers`.
+    fn grow(&mut self, netlist: &Netlist, readers: &[[u32; 2]]) {
+        let places = (self.tags.len() * 2).max(64);
+        // The old table goes before the new one comes.
+        (self.table, self.tags) = Default::default();
+        (self.table, self.tags) = (vec![0; places], vec![EMPTY; places]);
+        for number in 0..netlist.len() as u32 {
+            let (Node::Xor(a, b) | Node::And(a, b)) = netlist.node(number) else {
+                continue;
+            };
+            if readers[b.node() as usize].contains(&number) {
+                continue;
+            }
+            let tag = tag(netlist.packed(number));
+            // No two gates are alike.
+            if let Err(place) = self.find([a, b], tag, |_| false) {
+                (self.table[place], self.tags[place]) = (number, tag);
+            }
+        }
+    }
+}
+
+/// The tag of a gate: bits of its hash that do not say its place.
+fn tag(packed: PackedNode) -> u8 {
+    ((hash(packed.word()) >> 56) as u8).max(EMPTY + 1)
+}
+
+/// A hash whose upper half is well mixed (a multiplication by a large odd constant, the golden
+/// ratio's).
+fn hash(word: u64) -> u64 {
+    (word ^ word >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 #[cfg(test)]

@@ -22,10 +22,11 @@
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::operands;
 use super::slots::Slots;
-use crate::netlist::{Literal, Netlist, Node};
-use crate::{AndGate, Batch, NEGATED, Program, Segment, XorGate};
+use super::wires::{Place, Wires};
+use crate::circuit::PackedGate;
+use crate::netlist::Literal;
+use crate::{AndGate, Batch, Circuit, NEGATED, Program, Segment, XorGate};
 
 /// Gates that are looked at together; a power of two.
 const WINDOW: u32 = 1 << 14;
@@ -39,6 +40,7 @@ const BATCH: usize = 512;
 const LANES: usize = 8;
 
 const _: () = assert!(WINDOW.is_power_of_two() && BATCH <= Program::MAX_BATCH_ANDS);
+const _: () = assert!(WINDOW <= Place::MOST && Program::MAX_SEGMENT_XORS < Place::MOST as usize);
 
 /// A program's gates in their final order.
 pub(super) struct Schedule {
@@ -50,22 +52,27 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Schedules the gates of `netlist`, of which every one is needed by a root.
-    pub(super) fn of(netlist: &Netlist, roots: &[Literal]) -> Self {
+    /// Schedules the gates of `circuit` that are left and needed; `wires` says then where each is.
+    pub(super) fn of(circuit: &Circuit, wires: &mut Wires) -> Self {
+        let inputs = 0..circuit.input_bits() as u32;
+        let slots = Slots::new(inputs.clone().map(|input| wires.readers(input)).collect());
+        for input in inputs.clone() {
+            wires.put(input, Place::Slot(input));
+        }
         let mut scheduler = Scheduler {
-            netlist,
             done: Self {
-                slots: Slots::new(netlist, roots),
-                xors: Vec::new(),
-                ands: Vec::new(),
+                slots,
+                xors: Vec::with_capacity(wires.xors),
+                ands: Vec::with_capacity(wires.ands),
                 batches: Vec::new(),
                 segments: Vec::new(),
             },
-            window: Window::new(netlist.inputs()),
+            rest: (inputs.end..).zip(circuit.packed_gates()),
+            wires,
+            window: Window::new(),
             ready: BinaryHeap::new(),
             woken: Vec::new(),
-            open_xors: Vec::new(),
-            ranks: Ranks::new(netlist),
+            open: OpenXors::default(),
         };
         scheduler.run();
         scheduler.done
@@ -96,60 +103,94 @@ impl Schedule {
         segment.xors.end += xors;
         segment.ands.end += ands;
     }
+
+    fn push_xor(&mut self, wires: &mut Wires, gate: &OpenXor) {
+        let [a, b] = gate.sources.map(|source| wires.slot(source));
+        self.slots.release(a);
+        self.slots.release(b);
+        let out = self.slots.take_for_xor(gate.readers);
+        wires.put(gate.wire, Place::Slot(out));
+        self.xors.push(XorGate { a, b, out });
+    }
+
+    fn push_and(&mut self, wires: &mut Wires, gate: &Waiting) {
+        let negation = |literal: Literal| if literal.is_negated() { NEGATED } else { 0 };
+        let input = |literal: Literal| wires.slot(literal.node()) | negation(literal);
+        let [a, b] = gate.inputs.map(input);
+        let out = self.slots.take_for_and(gate.readers);
+        wires.put(gate.wire, Place::Slot(out));
+        self.ands.push(AndGate { a, b, out });
+    }
 }
 
-struct Scheduler<'a> {
-    netlist: &'a Netlist,
+struct Scheduler<'a, G> {
     done: Schedule,
+    /// The circuit's gates that were not looked at yet, and the wires that they drive.
+    rest: G,
+    wires: &'a mut Wires,
     window: Window,
     /// AND gates whose inputs are placed, the oldest first.
     ready: BinaryHeap<Reverse<u32>>,
     /// Gates whose inputs are placed, not yet looked at.
     woken: Vec<u32>,
-    /// XOR gates of the open batch.
-    open_xors: Vec<u32>,
-    ranks: Ranks,
+    open: OpenXors,
 }
 
-impl Scheduler<'_> {
+impl<G: Iterator<Item = (u32, PackedGate)>> Scheduler<'_, G> {
     fn run(&mut self) {
         let mut batch = Vec::with_capacity(BATCH);
         self.admit();
         while !self.ready.is_empty() {
             self.take_batch(&mut batch);
             self.close_batch(&batch);
-            for &node in &batch {
-                self.window.wake(node, &mut self.woken);
+            for &number in &batch {
+                self.window.wake(number, &mut self.woken);
                 self.supply();
             }
             self.admit();
         }
-        if !self.open_xors.is_empty() {
+        if !self.open.gates.is_empty() {
             self.close_batch(&[]);
         }
     }
 
     /// Moves the window past the gates that are placed, and fills it up.
     fn admit(&mut self) {
-        let end = self.netlist.len() as u32;
         loop {
-            let Window { low, high, .. } = self.window;
-            if low < high && self.ranks.is_taken(low) {
-                self.window.low += 1;
-            } else if high < end && high - low < WINDOW {
-                self.admit_gate(high);
-            } else {
+            self.window.pass();
+            if self.window.is_full() {
                 break;
             }
+            let wires = &*self.wires;
+            let Some((wire, gate)) = self.rest.find(|&(wire, _)| wires.is_needed(wire)) else {
+                break;
+            };
+            self.admit_gate(wire, gate);
         }
     }
 
-    fn admit_gate(&mut self, node: u32) {
-        let sources = operands(self.netlist.node(node)).map(Literal::node);
-        let waits = sources.map(|source| !self.ranks.is_taken(source));
-        self.window.enter(node, sources, waits);
-        if waits == [false; 2] {
-            self.woken.push(node);
+    fn admit_gate(&mut self, wire: u32, gate: PackedGate) {
+        let is_and = gate.is_and();
+        let [a, b] = gate.wires().map(|wire| self.wires.literal(wire));
+        let gate = Waiting {
+            inputs: [a.min(b), a.max(b)],
+            wire,
+            readers: self.wires.readers(wire),
+            is_and,
+            is_taken: false,
+            pending: 0,
+        };
+        let places = gate
+            .inputs
+            .map(|input| match self.wires.place(input.node()) {
+                Place::Waiting(place) => Some(place),
+                Place::Open(_) | Place::Slot(_) => None,
+            });
+        let number = self.window.high;
+        self.window.enter(gate, places);
+        self.wires.put(wire, Place::Waiting(Window::place(number)));
+        if places == [None; 2] {
+            self.woken.push(number);
             self.supply();
         }
     }
@@ -157,22 +198,34 @@ impl Scheduler<'_> {
     /// The inputs of the woken gates are placed: AND gates are ready, XOR gates are placed at
     /// once, which may wake others.
     fn supply(&mut self) {
-        while let Some(node) = self.woken.pop() {
-            match self.netlist.node(node) {
-                Node::Xor(a, b) => {
-                    self.take_xor(node, [a.node(), b.node()]);
-                    self.window.wake(node, &mut self.woken);
-                }
-                Node::And(..) => self.ready.push(Reverse(node)),
-                Node::Input(_) => unreachable!("inputs are placed from the start"),
+        while let Some(number) = self.woken.pop() {
+            if self.window.gate(number).is_and {
+                self.ready.push(Reverse(number));
+            } else {
+                self.take_xor(number);
+                self.window.wake(number, &mut self.woken);
             }
         }
     }
 
-    fn take_xor(&mut self, node: u32, sources: [u32; 2]) {
-        self.ranks.take_xor(node, sources);
-        self.open_xors.push(node);
-        if self.open_xors.len() == Program::MAX_SEGMENT_XORS {
+    fn take_xor(&mut self, number: u32) {
+        let gate = self.window.take(number);
+        let sources = gate.inputs.map(Literal::node);
+        let level_above = |source| match self.wires.place(source) {
+            Place::Open(level) => level + 1,
+            Place::Slot(_) => 0,
+            Place::Waiting(_) => unreachable!("wire {source} is still waited for"),
+        };
+        let [a, b] = sources.map(level_above);
+        let level = a.max(b);
+        self.wires.put(gate.wire, Place::Open(level));
+        self.open.push(OpenXor {
+            sources,
+            wire: gate.wire,
+            readers: gate.readers,
+            level,
+        });
+        if self.open.gates.len() == Program::MAX_SEGMENT_XORS {
             self.close_batch(&[]);
         }
     }
@@ -187,104 +240,104 @@ impl Scheduler<'_> {
         batch.extend(
             (0..width)
                 .filter_map(|_| self.ready.pop())
-                .map(|Reverse(node)| node),
+                .map(|Reverse(number)| number),
         );
     }
 
     /// Closes the open batch with these AND gates: places its XOR gates, level by level, and them.
     fn close_batch(&mut self, ands: &[u32]) {
-        let mut xors = core::mem::take(&mut self.open_xors);
-        xors.sort_by_key(|&node| self.ranks.of[node as usize]);
-        for &node in &xors {
-            self.place_xor(node);
+        let Self { done, wires, .. } = self;
+        for gate in self.open.by_level() {
+            done.push_xor(wires, gate);
         }
-        for &node in ands {
-            self.place_and(node);
+        for &number in ands {
+            done.push_and(wires, self.window.take(number));
         }
-        let slots = &mut self.done.slots;
-        for &node in ands {
-            for literal in operands(self.netlist.node(node)) {
-                slots.release(literal.node());
+        for &number in ands {
+            for literal in self.window.gate(number).inputs {
+                done.slots.release(wires.slot(literal.node()));
             }
         }
-        self.done.append_batch(Batch {
-            xors: xors.len() as u32,
+        done.append_batch(Batch {
+            xors: self.open.gates.len() as u32,
             ands: ands.len() as u32,
         });
-        self.done.slots.settle();
-        self.ranks.close_batch(ands);
-        xors.clear();
-        self.open_xors = xors;
-    }
-
-    fn place_xor(&mut self, node: u32) {
-        let slots = &mut self.done.slots;
-        let sources = operands(self.netlist.node(node)).map(Literal::node);
-        let [a, b] = sources.map(|source| slots.slot(source));
-        for source in sources {
-            slots.release(source);
-        }
-        let out = slots.place_xor(node);
-        self.done.xors.push(XorGate { a, b, out });
-    }
-
-    fn place_and(&mut self, node: u32) {
-        let slots = &mut self.done.slots;
-        let negation = |literal: Literal| if literal.is_negated() { NEGATED } else { 0 };
-        let input = |literal: Literal| slots.slot(literal.node()) | negation(literal);
-        let [a, b] = operands(self.netlist.node(node)).map(input);
-        let out = slots.place_and(node);
-        self.done.ands.push(AndGate { a, b, out });
+        done.slots.settle();
+        self.open.clear();
     }
 }
 
-/// Which gates are taken into batches, and the order of a batch's XOR gates.
-struct Ranks {
-    /// The rank of each node, 0 before it is taken. That of a XOR gate is above the ranks of its
-    /// inputs and of whatever earlier batches hold.
-    of: Vec<u32>,
-    /// The highest rank of the batches before the open one.
-    floor: u32,
-    /// The highest rank of all.
-    top: u32,
+/// A XOR gate of the open batch.
+struct OpenXor {
+    sources: [u32; 2],
+    wire: u32,
+    readers: u32,
+    /// One above the levels of those gates of the batch that it reads.
+    level: u32,
 }
 
-impl Ranks {
-    fn new(netlist: &Netlist) -> Self {
-        let mut of = vec![0; netlist.len()];
-        of[..netlist.inputs() as usize].fill(1);
-        Self {
-            of,
-            floor: 1,
-            top: 1,
+/// The XOR gates of the open batch.
+#[derive(Default)]
+struct OpenXors {
+    gates: Vec<OpenXor>,
+    /// For each level how many gates it has, and then the place of its next in `order`.
+    levels: Vec<u32>,
+    order: Vec<u32>,
+}
+
+impl OpenXors {
+    fn push(&mut self, gate: OpenXor) {
+        let level = gate.level as usize;
+        if level >= self.levels.len() {
+            self.levels.resize(level + 1, 0);
         }
+        self.levels[level] += 1;
+        self.gates.push(gate);
     }
 
-    fn is_taken(&self, node: u32) -> bool {
-        self.of[node as usize] != 0
-    }
-
-    fn take_xor(&mut self, node: u32, [a, b]: [u32; 2]) {
-        let (a, b) = (self.of[a as usize], self.of[b as usize]);
-        let rank = 1 + a.max(b).max(self.floor);
-        self.of[node as usize] = rank;
-        self.top = self.top.max(rank);
-    }
-
-    fn close_batch(&mut self, ands: &[u32]) {
-        self.floor = self.top;
-        for &node in ands {
-            self.of[node as usize] = self.floor;
+    /// The gates, level by level; those of a level in the order in which they came.
+    fn by_level(&mut self) -> impl Iterator<Item = &OpenXor> {
+        let mut start = 0;
+        for level in &mut self.levels {
+            start += core::mem::replace(level, start);
         }
+        self.order.resize(self.gates.len(), 0);
+        for (number, gate) in (0..).zip(&self.gates) {
+            let place = &mut self.levels[gate.level as usize];
+            self.order[*place as usize] = number;
+            *place += 1;
+        }
+        self.order
+            .iter()
+            .map(|&number| &self.gates[number as usize])
+    }
+
+    fn clear(&mut self) {
+        self.gates.clear();
+        self.levels.clear();
     }
 }
 
-/// What is known of the gates `low..high`, in rings indexed by the lower bits of their numbers.
+/// A gate in the window.
+#[derive(Clone, Copy)]
+struct Waiting {
+    /// Its inputs; those of a XOR gate without their negations' meaning.
+    inputs: [Literal; 2],
+    wire: u32,
+    readers: u32,
+    is_and: bool,
+    /// Whether it is in a batch.
+    is_taken: bool,
+    /// How many of its inputs are not in a batch yet.
+    pending: u8,
+}
+
+/// The gates `low..high`, numbered as they come, in rings indexed by the lower bits of their
+/// numbers.
 struct Window {
     low: u32,
     high: u32,
-    /// How many inputs of each gate are not placed yet.
-    pending: Vec<u8>,
+    gates: Vec<Waiting>,
     /// The first input that waits for each gate: twice the place of the gate that it belongs to,
     /// its index 0 or 1 there, and 1 added to all; 0 is none.
     first_waiter: Vec<u32>,
@@ -293,43 +346,78 @@ struct Window {
 }
 
 impl Window {
-    fn new(first: u32) -> Self {
+    fn new() -> Self {
         let size = WINDOW as usize;
+        let none = Waiting {
+            inputs: [Literal::FALSE; 2],
+            wire: 0,
+            readers: 0,
+            is_and: false,
+            is_taken: true,
+            pending: 0,
+        };
         Self {
-            low: first,
-            high: first,
-            pending: vec![0; size],
+            low: 0,
+            high: 0,
+            gates: vec![none; size],
             first_waiter: vec![0; size],
             next_waiter: vec![[0; 2]; size],
         }
     }
 
-    fn place(node: u32) -> u32 {
-        node & (WINDOW - 1)
+    fn place(number: u32) -> u32 {
+        number & (WINDOW - 1)
     }
 
-    /// Puts gate `node`, the next one, into the window; of its inputs, which other gates
-    /// `sources` drive, those that are flagged wait.
-    fn enter(&mut self, node: u32, sources: [u32; 2], waits: [bool; 2]) {
-        debug_assert!(node == self.high && node - self.low < WINDOW);
-        self.high += 1;
-        let place = Self::place(node);
-        self.first_waiter[place as usize] = 0;
-        self.pending[place as usize] = waits.into_iter().map(u8::from).sum();
-        for index in (0..2).filter(|&index| waits[index]) {
-            let first = &mut self.first_waiter[Self::place(sources[index]) as usize];
-            self.next_waiter[place as usize][index] = *first;
-            *first = 2 * place + index as u32 + 1;
+    fn gate(&self, number: u32) -> &Waiting {
+        &self.gates[Self::place(number) as usize]
+    }
+
+    /// Takes gate `number` into a batch.
+    fn take(&mut self, number: u32) -> &Waiting {
+        let gate = &mut self.gates[Self::place(number) as usize];
+        gate.is_taken = true;
+        gate
+    }
+
+    /// Moves on past the oldest gates that are taken.
+    fn pass(&mut self) {
+        while self.low < self.high && self.gate(self.low).is_taken {
+            self.low += 1;
         }
     }
 
-    /// Gate `node` was placed: appends the gates that waited for nothing else to `woken`.
-    fn wake(&mut self, node: u32, woken: &mut Vec<u32>) {
-        let mut waiter = self.first_waiter[Self::place(node) as usize];
+    fn is_full(&self) -> bool {
+        self.high - self.low == WINDOW
+    }
+
+    /// Puts the next gate into the window; its inputs wait for the gates at these places.
+    fn enter(&mut self, gate: Waiting, waits: [Option<u32>; 2]) {
+        debug_assert!(self.high - self.low < WINDOW);
+        let place = Self::place(self.high);
+        self.high += 1;
+        self.first_waiter[place as usize] = 0;
+        for (index, source) in (0..).zip(waits) {
+            if let Some(source) = source {
+                let first = &mut self.first_waiter[source as usize];
+                self.next_waiter[place as usize][index as usize] = *first;
+                *first = 2 * place + index + 1;
+            }
+        }
+        self.gates[place as usize] = Waiting {
+            pending: waits.iter().flatten().count() as u8,
+            ..gate
+        };
+    }
+
+    /// Gate `number` was taken: appends the gates that waited for nothing else to `woken`.
+    fn wake(&mut self, number: u32, woken: &mut Vec<u32>) {
+        let mut waiter = self.first_waiter[Self::place(number) as usize];
         while waiter != 0 {
             let (place, index) = ((waiter - 1) / 2, (waiter - 1) % 2);
-            self.pending[place as usize] -= 1;
-            if self.pending[place as usize] == 0 {
+            let pending = &mut self.gates[place as usize].pending;
+            *pending -= 1;
+            if *pending == 0 {
                 woken.push(self.low + (place.wrapping_sub(self.low) & (WINDOW - 1)));
             }
             waiter = self.next_waiter[place as usize][index as usize];

@@ -1,8 +1,5 @@
 //! Slots: where labels are kept, and when a slot is free again.
 
-use super::operands;
-use crate::netlist::{Literal, Netlist};
-
 /// The slots of a program under construction.
 ///
 /// The slot that was freed last is the next to be taken, so that live labels stay in cache. A
@@ -10,79 +7,54 @@ use crate::netlist::{Literal, Netlist};
 /// computed in any order and at any time after the batch's XOR gates began.
 #[derive(Debug)]
 pub(super) struct Slots {
-    /// The slot of each node that was placed so far, else [`Self::NONE`].
-    of: Vec<u32>,
-    /// Gates that have yet to read each node, and one for each output that it is.
+    /// How often what each slot holds is still to be read, by gates and as an output.
     readers: Vec<u32>,
     /// Free since before the open batch.
     free: Vec<u32>,
     /// Free since a gate of the open batch read it.
     fresh: Vec<u32>,
-    count: u32,
 }
 
 impl Slots {
-    const NONE: u32 = u32::MAX;
-
-    /// Input bit i in slot i; the slots of inputs that nobody reads are free.
-    pub(super) fn new(netlist: &Netlist, roots: &[Literal]) -> Self {
-        let mut readers = vec![0_u32; netlist.len()];
-        let gates = (netlist.inputs()..netlist.len() as u32)
-            .flat_map(|number| operands(netlist.node(number)));
-        let outputs = roots
-            .iter()
-            .copied()
-            .filter(|root| root.as_constant().is_none());
-        for literal in gates.chain(outputs) {
-            readers[literal.node() as usize] += 1;
-        }
-        let mut of = vec![Self::NONE; netlist.len()];
-        for (slot, place) in (0..netlist.inputs()).zip(&mut of) {
-            *place = slot;
-        }
-        let free = (0..netlist.inputs())
-            .rev()
-            .filter(|&input| readers[input as usize] == 0);
+    /// Input bit i in slot i, read as often as `readers` says; where nobody reads it, the slot is
+    /// free.
+    pub(super) fn new(readers: Vec<u32>) -> Self {
+        let inputs = (0..readers.len() as u32).rev();
         Self {
-            free: free.collect(),
+            free: inputs
+                .filter(|&input| readers[input as usize] == 0)
+                .collect(),
             fresh: Vec::new(),
-            of,
             readers,
-            count: netlist.inputs(),
         }
     }
 
     /// How many slots there are.
     pub(super) fn count(&self) -> u32 {
-        self.count
+        self.readers.len() as u32
     }
 
-    /// The slot of `node`, which was placed.
-    pub(super) fn slot(&self, node: u32) -> u32 {
-        debug_assert!(
-            self.of[node as usize] != Self::NONE,
-            "node {node} has no slot yet"
-        );
-        self.of[node as usize]
-    }
-
-    /// One reader of `node` less; its slot is free after the last.
-    pub(super) fn release(&mut self, node: u32) {
-        self.readers[node as usize] -= 1;
-        if self.readers[node as usize] == 0 {
-            self.fresh.push(self.of[node as usize]);
+    /// One reader of `slot` less; it is free after the last.
+    #[inline]
+    pub(super) fn release(&mut self, slot: u32) {
+        let readers = &mut self.readers[slot as usize];
+        *readers -= 1;
+        if *readers == 0 {
+            self.fresh.push(slot);
         }
     }
 
-    /// Gives the output of a XOR gate a slot, perhaps one that it reads itself.
-    pub(super) fn place_xor(&mut self, node: u32) -> u32 {
+    /// A slot for the output of a XOR gate, perhaps one that it reads itself.
+    #[inline]
+    pub(super) fn take_for_xor(&mut self, readers: u32) -> u32 {
         let slot = self.fresh.pop();
-        self.place(node, slot)
+        self.take(readers, slot)
     }
 
-    /// Gives the output of an AND gate a slot that no gate of the open batch has read.
-    pub(super) fn place_and(&mut self, node: u32) -> u32 {
-        self.place(node, None)
+    /// A slot for the output of an AND gate, which no gate of the open batch has read.
+    #[inline]
+    pub(super) fn take_for_and(&mut self, readers: u32) -> u32 {
+        self.take(readers, None)
     }
 
     /// Opens the next batch.
@@ -90,12 +62,17 @@ impl Slots {
         self.free.append(&mut self.fresh);
     }
 
-    fn place(&mut self, node: u32, slot: Option<u32>) -> u32 {
-        let slot = slot.or_else(|| self.free.pop()).unwrap_or_else(|| {
-            self.count += 1;
-            self.count - 1
-        });
-        self.of[node as usize] = slot;
-        slot
+    #[inline]
+    fn take(&mut self, readers: u32, slot: Option<u32>) -> u32 {
+        match slot.or_else(|| self.free.pop()) {
+            Some(slot) => {
+                self.readers[slot as usize] = readers;
+                slot
+            }
+            None => {
+                self.readers.push(readers);
+                self.readers.len() as u32 - 1
+            }
+        }
     }
 }

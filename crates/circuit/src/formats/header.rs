@@ -2,10 +2,13 @@
 
 use std::io::Read;
 
-use crate::{Circuit, CircuitError};
+use crate::CircuitError;
 
 use super::lexer::Lexer;
 use super::{BristolFormat, Import, Limits};
+
+/// Most wires that a file may announce: a circuit of as many, with as many outputs, compiles.
+const MAX_FILE_WIRES: u32 = 1 << 28;
 
 /// What a file announces.
 pub(super) struct Header {
@@ -37,7 +40,7 @@ impl Header {
         let gates = lexer.number("number of gates")?;
         check_limit(line, "gates", import.limits.gates, u64::from(gates))?;
         let wires = lexer.number("number of wires")?;
-        check_limit(line, "wires", Circuit::MAX_WIRES as u32, u64::from(wires))?;
+        check_limit(line, "wires", MAX_FILE_WIRES, u64::from(wires))?;
         lexer.end_of_line()?;
         let (inputs, outputs) = read_values(lexer, import)?;
         // Each gate line drives a wire of its own, and outputs are the last wires.

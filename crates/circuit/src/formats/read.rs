@@ -114,7 +114,7 @@ impl<R: Read> Body<R> {
             lexer,
             circuit: Growing::new(ports("in", &header.inputs.widths))?,
             inputs: InputWires::new(&header.inputs, order),
-            driven: DrivenWires::new(),
+            driven: DrivenWires::new(header.wires - header.inputs.bits),
             wires: header.wires,
             constants: [None; 2],
         })

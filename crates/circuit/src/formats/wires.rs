@@ -1,7 +1,7 @@
 //! From a file's wire numbers to the circuit's.
 //!
 //! A file may drive its wires in any order, and a short file may announce many: memory grows
-//! with the gates read, never with a number that the file states.
+//! with the gates read, never with a number that the file states, which is but its bound.
 
 use std::collections::HashMap;
 
@@ -18,11 +18,15 @@ pub(super) struct DrivenWires {
     /// Wires too far ahead of what was read for `dense`.
     far: HashMap<u32, Wire>,
     count: u32,
+    /// How many there may be.
+    most: u32,
 }
 
 impl DrivenWires {
-    pub(super) fn new() -> Self {
+    /// None of `most` wires is driven yet.
+    pub(super) fn new(most: u32) -> Self {
         Self {
+            most,
             dense: Vec::new(),
             far: HashMap::new(),
             count: 0,
@@ -63,11 +67,13 @@ impl DrivenWires {
     }
 
     /// Makes the dense part hold `index` if what was read pays for it: 16 bytes of memory for a
-    /// gate, and twice the size at least each time, so that the moves are few.
+    /// gate, and twice the size at least each time or all that there may be, so that the moves are
+    /// few.
     #[cold]
     fn grow(&mut self, index: usize) {
-        let limit = FIRST + 4 * self.count as usize;
-        if index >= limit || limit < 2 * self.dense.len() {
+        let most = self.most as usize;
+        let limit = most.min(FIRST + 4 * self.count as usize);
+        if index >= limit || limit < most.min(2 * self.dense.len()) {
             return;
         }
         self.dense.resize(limit, UNDRIVEN);
@@ -94,7 +100,7 @@ mod tests {
             ((u64::from(i) * 7919) % u64::from(n)) as u32
         }];
         for order in orders {
-            let mut wires = DrivenWires::new();
+            let mut wires = DrivenWires::new(n);
             for i in 0..n {
                 assert_eq!(wires.get(order(i)), None);
                 assert!(wires.drive(order(i), i));
@@ -102,13 +108,13 @@ mod tests {
             }
             assert_eq!(wires.count(), n);
             assert!((0..n).all(|i| wires.get(order(i)) == Some(i)));
-            assert!(wires.dense.len() <= FIRST + 4 * n as usize);
+            assert!(wires.dense.len() <= n as usize);
         }
     }
 
     #[test]
     fn a_wire_far_ahead_costs_no_memory() {
-        let mut wires = DrivenWires::new();
+        let mut wires = DrivenWires::new(u32::MAX);
         assert!(wires.drive(u32::MAX - 1, 0));
         assert!(wires.drive(1 << 29, 1));
         assert!(!wires.drive(1 << 29, 2));

@@ -15,7 +15,7 @@ use crate::{Circuit, Digest};
 /// it. Each [`FunctionFamily`](super::FunctionFamily) has one of its own unless it is
 /// [given one](super::FunctionFamily::with_cache).
 ///
-/// It keeps circuits and programs of [`GATES`](Self::GATES) gates together, some 20 bytes each, or
+/// It keeps circuits and programs of [`GATES`](Self::GATES) gates together, some 16 bytes each, or
 /// of a single larger circuit; what came first goes first.
 #[derive(Clone, Debug)]
 pub struct ComponentCache {

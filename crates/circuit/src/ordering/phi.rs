@@ -55,7 +55,33 @@ pub(super) struct Phi {
     pub(super) is_safe: bool,
 }
 
+/// A mark of an input that no XOR gate has read yet. No φ is as large.
+const UNREAD: u32 = 1 << 31;
+
 impl Phi {
+    /// How many bridges and translations the program needs.
+    pub(super) fn translations(&self, program: &Program) -> u64 {
+        let mut phi: Vec<u32> = self.inputs.iter().map(|phi| phi | UNREAD).collect();
+        phi.resize(program.slots(), 0);
+        let mut count = 0;
+        steps(program, &starts(program)).for_each(|step| match step {
+            Step::Xor(number, gate, _) => {
+                let out = self.xors[number];
+                for input in [gate.a, gate.b] {
+                    let phi = &mut phi[input as usize];
+                    if *phi & UNREAD != 0 {
+                        *phi &= !UNREAD;
+                        count += 1;
+                    }
+                    count += u64::from(*phi != out);
+                }
+                phi[gate.out as usize] = out;
+            }
+            Step::And(number, gate) => phi[gate.out as usize] = self.ands[number],
+        });
+        count
+    }
+
     pub(super) fn of(program: &Program, rule: OrderingRule) -> Self {
         match rule {
             OrderingRule::Monotone => monotone(program),
@@ -70,7 +96,7 @@ fn monotone(program: &Program) -> Phi {
     let starts = starts(program);
     let mut depth = vec![0_u32; program.slots()];
     let mut ands = vec![0; program.ands().len()];
-    for step in steps(program, &starts).rev() {
+    steps(program, &starts).rev().for_each(|step| {
         let (inputs, below) = match step {
             Step::Xor(_, gate, _) => {
                 let below = mem::take(&mut depth[gate.out as usize]);
@@ -84,7 +110,7 @@ fn monotone(program: &Program) -> Phi {
         for input in inputs {
             depth[input] = depth[input].max(below);
         }
-    }
+    });
     let mut inputs = depth;
     inputs.truncate(program.inputs());
     let most = inputs.iter().chain(&ands).copied().max().unwrap_or(0);
@@ -94,16 +120,14 @@ fn monotone(program: &Program) -> Phi {
     let mut phi = inputs.clone();
     phi.resize(program.slots(), 0);
     let mut xors = Vec::with_capacity(program.xors().len());
-    for step in steps(program, &starts) {
-        match step {
-            Step::Xor(_, gate, _) => {
-                let highest = phi[gate.a as usize].max(phi[gate.b as usize]);
-                phi[gate.out as usize] = highest;
-                xors.push(highest);
-            }
-            Step::And(number, gate) => phi[gate.out as usize] = ands[number],
+    steps(program, &starts).for_each(|step| match step {
+        Step::Xor(_, gate, _) => {
+            let highest = phi[gate.a as usize].max(phi[gate.b as usize]);
+            phi[gate.out as usize] = highest;
+            xors.push(highest);
         }
-    }
+        Step::And(number, gate) => phi[gate.out as usize] = ands[number],
+    });
     Phi {
         inputs,
         xors,
@@ -118,21 +142,19 @@ fn safe(program: &Program, from_greatest: bool) -> Phi {
     // For each XOR gate the greatest of what its inputs begin with, and then its φ.
     let mut xors = vec![0; program.xors().len()];
     let mut phi = vec![0_u32; program.slots()];
-    for step in steps(program, &starts) {
-        match step {
-            Step::Xor(number, gate, ands_before) => {
-                xors[number] = phi[gate.a as usize].max(phi[gate.b as usize]);
-                let greatest = ands_before as u32;
-                let first = if from_greatest {
-                    greatest
-                } else {
-                    xors[number]
-                };
-                phi[gate.out as usize] = first;
-            }
-            Step::And(number, gate) => phi[gate.out as usize] = number as u32 + 1,
+    steps(program, &starts).for_each(|step| match step {
+        Step::Xor(number, gate, ands_before) => {
+            xors[number] = phi[gate.a as usize].max(phi[gate.b as usize]);
+            let greatest = ands_before as u32;
+            let first = if from_greatest {
+                greatest
+            } else {
+                xors[number]
+            };
+            phi[gate.out as usize] = first;
         }
-    }
+        Step::And(number, gate) => phi[gate.out as usize] = number as u32 + 1,
+    });
     // From here on the least φ of the gates that read a slot.
     let mut readers = phi;
     readers.fill(u32::MAX);
@@ -142,7 +164,7 @@ fn safe(program: &Program, from_greatest: bool) -> Phi {
             is_output[*slot as usize] = true;
         }
     }
-    for step in steps(program, &starts).rev() {
+    steps(program, &starts).rev().for_each(|step| {
         let (inputs, phi) = match step {
             Step::Xor(number, gate, ands_before) => {
                 let least = mem::replace(&mut readers[gate.out as usize], u32::MAX);
@@ -164,7 +186,7 @@ fn safe(program: &Program, from_greatest: bool) -> Phi {
         for input in inputs {
             readers[input] = readers[input].min(phi);
         }
-    }
+    });
     Phi {
         inputs: vec![0; program.inputs()],
         xors,

@@ -118,6 +118,8 @@ fn assert_plan(program: &Program, rule: OrderingRule) {
         plan.segment_translations(last).end,
         plan.translations().len()
     );
+    let count = plan.bridges().len() + plan.translations().len();
+    assert_eq!(program.translation_count(rule), count as u64);
 }
 
 #[test]

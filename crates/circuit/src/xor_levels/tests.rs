@@ -128,6 +128,8 @@ fn what_is_private_is_used_nowhere_else() {
                 reads[of_slot[*slot as usize]].push(usize::MAX);
             }
         }
+        let counted = claimed.iter().filter(|(is_private, ..)| *is_private);
+        assert_eq!(program.private_inputs(), counted.count() as u64);
         for (is_private, b, a) in claimed {
             if is_private {
                 assert_eq!(reads[b].len(), 1, "one read of a private value");

@@ -164,6 +164,23 @@ fn xor_gates_alone_are_cut_into_segments() {
 }
 
 #[test]
+fn a_long_program_has_its_first_segments_as_its_head() {
+    let chain = |gates| {
+        let gates = (0..gates).map(|i| Gate::Xor(i, i + 1)).collect::<Vec<_>>();
+        let last = gates.len() as u32 + 1;
+        Program::compile(&circuit(2, gates, vec![last]))
+    };
+    let (long, short) = (chain(70 * 8192), chain(3 * 8192));
+    assert_eq!(
+        (long.segments().len(), long.head().segments().len()),
+        (70, 64)
+    );
+    assert_eq!(long.head().xors(), &long.xors()[..64 * 8192]);
+    assert_eq!(long.head().check_invariants(), Ok(()));
+    assert_eq!(short.head(), &short);
+}
+
+#[test]
 fn circuits_past_the_window() {
     let mut words = Words(7);
     for reach in [3, 100, 10_000, u32::MAX] {

@@ -189,7 +189,7 @@ fn what_announces_too_much_is_refused_at_once() {
         ("11 40\n", "line 1 announces 11 gates; the limit is 10"),
         (
             "10 1073741825\n",
-            "line 1 announces 1073741825 wires; the limit is 1073741824",
+            "line 1 announces 1073741825 wires; the limit is 268435456",
         ),
         (
             "10 40\n2 10 11\n1 1\n",
