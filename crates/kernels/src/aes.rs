@@ -73,7 +73,7 @@ impl fmt::Debug for Aes128 {
 /// If there are not as many blocks as keys.
 pub fn encrypt_each(cpu: Cpu, keys: &[Block], blocks: &mut [Block]) {
     assert_eq!(keys.len(), blocks.len(), "one block a key");
-    cpu.dispatch(EncryptEach::<2, 1> { keys, blocks });
+    EncryptEach::<2, 1> { keys, blocks }.run_on(cpu);
 }
 
 /// Encrypts two blocks under each of many keys, in place: key `i` encrypts `blocks[2i]` and
@@ -84,7 +84,7 @@ pub fn encrypt_each(cpu: Cpu, keys: &[Block], blocks: &mut [Block]) {
 /// If there are not twice as many blocks as keys.
 pub fn encrypt_each_twice(cpu: Cpu, keys: &[Block], blocks: &mut [Block]) {
     assert_eq!(2 * keys.len(), blocks.len(), "two blocks a key");
-    cpu.dispatch(EncryptEach::<1, 2> { keys, blocks });
+    EncryptEach::<1, 2> { keys, blocks }.run_on(cpu);
 }
 
 /// Key expansion.
@@ -142,6 +142,17 @@ impl Kernel for Encrypt<'_> {
 struct EncryptEach<'a, const G: usize, const M: usize> {
     keys: &'a [Block],
     blocks: &'a mut [Block],
+}
+
+impl<const G: usize, const M: usize> EncryptEach<'_, G, M> {
+    /// Keys that are no whole number of the widest backend's steps go through memory of the
+    /// kernel's own.
+    fn run_on(self, cpu: Cpu) {
+        match self.keys.len().is_multiple_of(4 * G * MAX_LANES) {
+            true => cpu.dispatch(self),
+            false => cpu.dispatch_and_wipe(self),
+        }
+    }
 }
 
 impl<const G: usize, const M: usize> Kernel for EncryptEach<'_, G, M> {

@@ -44,6 +44,10 @@ pub(crate) use vaes512::Vaes512;
 pub trait Lanes: BlockVectors {
     /// Carry-less product of a 64-bit half of `a`, by bit 0 of `HALVES`, and one of `b`, by bit 4.
     fn multiply<const HALVES: i32>(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The bytes of the low 64-bit halves of each lane of `a` and of `b`, by turns.
+    fn zip_low_bytes(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The bytes of the high 64-bit halves of each lane of `a` and of `b`, by turns.
+    fn zip_high_bytes(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// The state before the first round, given the first round key. x86-64's instructions add a
     /// round's key at its end, so the first key is added here. ARMv8's add the key of the round
     /// before at the start of a round, so nothing is added here.

@@ -169,6 +169,9 @@ pub trait Simd: BlockVectors {
     /// σ of each lane: (high ‖ low) becomes (high ⊕ low ‖ high), an orthomorphism.
     fn sigma(self, a: Self::Vector) -> Self::Vector;
 
+    /// Transposes the square of 16 × 16 bytes in each lane of `rows`.
+    fn transpose_bytes(self, rows: &mut [Self::Vector; 16]);
+
     /// Expands a vector of keys.
     fn expand(self, keys: Self::Vector) -> Self::Schedule;
 

@@ -1,13 +1,14 @@
 //! Transposition of bit matrices, 128 rows at a time, for OT extension.
 //!
-//! Each square of 128 × 128 bits is transposed by exchanging ever smaller off-diagonal squares
-//! (Eklundh, "A fast computer method for matrix transposing", 1972). A vector holds one row of as
-//! many squares as it has lanes, so that every exchange is between two vectors. The seven sizes
-//! are done in three passes with eight or four vectors in registers. Squares go four at a time,
-//! since their rows share cache lines: rows of a few powers of two would otherwise fall out of the
-//! first-level cache before the next square needs them.
+//! Each square of 128 × 128 bits is transposed in two passes. The first exchanges ever smaller
+//! off-diagonal squares of bits between eight rows that follow each other (Eklundh, "A fast
+//! computer method for matrix transposing", 1972), so that each byte then holds eight bits of one
+//! column. The second transposes bytes: of sixteen vectors, numbers i and i + 8 are interleaved,
+//! four times. Squares go four at a time, since their rows share cache lines: rows of a few powers
+//! of two would otherwise fall out of the first-level cache before the next square needs them.
 //!
-//! Cost: seven exchanges of six operations for each two vectors.
+//! Cost for each vector: nine operations on bits, four on bytes, and up to two that put the rows of
+//! a square side by side.
 
 use zeroize::Zeroize;
 
@@ -53,12 +54,11 @@ impl Kernel for Transpose<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let stride = self.rows.len() / SIDE;
-        let mut work = [[Block::ZERO; SQUARES]; SIDE];
+        let mut work = [[Block::ZERO; SIDE]; SQUARES];
         let (whole, rest) = self.columns.as_chunks_mut();
         for (columns, at) in whole.iter_mut().zip((0..).step_by(SQUARES)) {
-            read(simd, &self.rows[at..], stride, &mut work);
-            middle(simd, &mut work);
-            write(simd, &work, columns);
+            bits(simd, &self.rows[at..], stride, &mut work);
+            bytes(simd, &work, columns);
         }
         if !rest.is_empty() {
             let left = rest.len() / SIDE;
@@ -68,9 +68,8 @@ impl Kernel for Transpose<'_> {
             for (row, from) in rows.chunks_exact_mut(SQUARES).zip(from) {
                 row[..left].copy_from_slice(&from[stride - left..]);
             }
-            read(simd, &rows, SQUARES, &mut work);
-            middle(simd, &mut work);
-            write(simd, &work, &mut columns);
+            bits(simd, &rows, SQUARES, &mut work);
+            bytes(simd, &work, &mut columns);
             rest.copy_from_slice(&columns[..rest.len()]);
             rows.zeroize();
             columns.zeroize();
@@ -79,65 +78,83 @@ impl Kernel for Transpose<'_> {
     }
 }
 
-/// Rows of [`SQUARES`] squares. Vectors of them are listed one by one below: loads in a loop, or in
-/// a closure over an array, are kept in memory by the compiler and not in registers.
-type Work = [[Block; SQUARES]; SIDE];
+/// Rows of [`SQUARES`] squares, square by square. Vectors of them are listed one by one below:
+/// loads in a loop, or in a closure over an array, are kept in memory by the compiler and not in
+/// registers.
+type Work = [[Block; SIDE]; SQUARES];
 
-/// Exchanges squares of 64, 32 and 16 on the way from rows that are `stride` blocks apart.
+/// Transposes squares of 8 × 8 bits, of rows that are `stride` blocks apart.
 #[inline(always)]
-fn read<S: Simd>(simd: S, rows: &[Block], stride: usize, work: &mut Work) {
-    const STEP: usize = SIDE / 8;
-    for first in 0..STEP {
+fn bits<S: Simd>(simd: S, rows: &[Block], stride: usize, work: &mut Work) {
+    for first in (0..SIDE).step_by(8) {
         for at in (0..SQUARES).step_by(S::LANES) {
-            let row = |i: usize| simd.load(&rows[(first + STEP * i) * stride + at..]);
-            let (top, bottom) = (
-                [row(0), row(1), row(2), row(3)],
-                [row(4), row(5), row(6), row(7)],
-            );
-            let mut held = [top[0]; 8];
-            for (i, (a, b)) in top.into_iter().zip(bottom).enumerate() {
-                held[i] = simd.low_halves(a, b);
-                held[i + 4] = simd.high_halves(a, b);
-            }
-            exchange::<S, 8, 2, 32>(simd, &mut held);
-            exchange::<S, 8, 1, 16>(simd, &mut held);
-            for (i, row) in held.into_iter().enumerate() {
-                simd.store(row, &mut work[first + STEP * i][at..]);
+            let row = |i: usize| simd.load(&rows[(first + i) * stride + at..]);
+            let mut held = [
+                row(0),
+                row(1),
+                row(2),
+                row(3),
+                row(4),
+                row(5),
+                row(6),
+                row(7),
+            ];
+            exchange::<S, 8, 4, 4>(simd, &mut held);
+            exchange::<S, 8, 2, 2>(simd, &mut held);
+            exchange::<S, 8, 1, 1>(simd, &mut held);
+            side_by_side(simd, &mut held);
+            for (i, rows) in held.into_iter().enumerate() {
+                let (square, row) = (i % S::LANES, i - i % S::LANES);
+                simd.store(rows, &mut work[at + square][first + row..]);
             }
         }
     }
 }
 
-/// Exchanges squares of 8 and 4.
+/// From vectors of a row of several squares each, those of several rows of a square.
 #[inline(always)]
-fn middle<S: Simd>(simd: S, work: &mut Work) {
-    for rows in work.as_chunks_mut::<16>().0 {
-        for first in 0..4 {
-            for at in (0..SQUARES).step_by(S::LANES) {
-                let row = |i: usize| simd.load(&rows[first + 4 * i][at..]);
-                let mut held = [row(0), row(1), row(2), row(3)];
-                exchange::<S, 4, 2, 8>(simd, &mut held);
-                exchange::<S, 4, 1, 4>(simd, &mut held);
-                for (i, row) in held.into_iter().enumerate() {
-                    simd.store(row, &mut rows[first + 4 * i][at..]);
-                }
-            }
+fn side_by_side<S: Simd>(simd: S, held: &mut [S::Vector; 8]) {
+    if S::LANES == 4 {
+        for rows in held.as_chunks_mut::<4>().0 {
+            let [a, b, c, d] = *rows;
+            let ([a, c], [b, d]) = (simd.zip([a, c]), simd.zip([b, d]));
+            let ([first, second], [third, fourth]) = (simd.zip([a, b]), simd.zip([c, d]));
+            *rows = [first, second, third, fourth];
+        }
+    } else if S::LANES == 2 {
+        for rows in held.as_chunks_mut::<2>().0 {
+            *rows = simd.zip(*rows);
         }
     }
 }
 
-/// Exchanges squares of 2 and 1 on the way to the columns, 128 for each square.
+/// Transposes squares of 16 × 16 bytes: byte `c` of rows `i`, `i + 8`, … makes column `8c + i`.
 #[inline(always)]
-fn write<S: Simd>(simd: S, work: &Work, columns: &mut [Block; SQUARES * SIDE]) {
-    for (first, rows) in (0..).step_by(4).zip(work.as_chunks::<4>().0) {
-        for at in (0..SQUARES).step_by(S::LANES) {
-            let row = |i: usize| simd.load(&rows[i][at..]);
-            let mut held = [row(0), row(1), row(2), row(3)];
-            exchange::<S, 4, 2, 2>(simd, &mut held);
-            exchange::<S, 4, 1, 1>(simd, &mut held);
-            for (i, row) in held.into_iter().enumerate() {
-                let column = |lane: usize| (at + lane) * SIDE + first + i;
-                simd.scatter(row, columns.as_mut_slice(), column);
+fn bytes<S: Simd>(simd: S, work: &Work, columns: &mut [Block; SQUARES * SIDE]) {
+    for (rows, columns) in work.iter().zip(columns.as_chunks_mut::<SIDE>().0) {
+        for at in (0..8).step_by(S::LANES) {
+            let row = |i: usize| simd.load(&rows[8 * i + at..]);
+            let mut held = [
+                row(0),
+                row(1),
+                row(2),
+                row(3),
+                row(4),
+                row(5),
+                row(6),
+                row(7),
+                row(8),
+                row(9),
+                row(10),
+                row(11),
+                row(12),
+                row(13),
+                row(14),
+                row(15),
+            ];
+            simd.transpose_bytes(&mut held);
+            for (i, column) in held.into_iter().enumerate() {
+                simd.store(column, &mut columns[8 * i + at..]);
             }
         }
     }
@@ -151,7 +168,7 @@ const fn mask(size: i32) -> Block {
 
 /// Exchanges the off-diagonal squares of `SIZE` × `SIZE` bits between vectors that are `APART`.
 #[inline(always)]
-fn exchange<S: Simd, const HELD: usize, const APART: usize, const SIZE: i32>(
+pub(crate) fn exchange<S: Simd, const HELD: usize, const APART: usize, const SIZE: i32>(
     simd: S,
     held: &mut [S::Vector; HELD],
 ) {

@@ -204,6 +204,8 @@ impl Lanes for AesNi {
     }
 
     instructions! { __m128i;
+        zip_low_bytes(a, b) => _mm_unpacklo_epi8(a, b);
+        zip_high_bytes(a, b) => _mm_unpackhi_epi8(a, b);
         multiply<const HALVES>(a, b) => _mm_clmulepi64_si128::<HALVES>(a, b);
         round(state, _before, key) => _mm_aesenc_si128(state, key);
         substituted(state, addend) => _mm_aesenclast_si128(state, addend);

@@ -274,6 +274,8 @@ impl Lanes for ArmV8 {
     }
 
     instructions! { uint8x16_t;
+        zip_low_bytes(a, b) => vzip1q_u8(a, b);
+        zip_high_bytes(a, b) => vzip2q_u8(a, b);
         round(state, before, _key) => vaesmcq_u8(vaeseq_u8(state, before));
         last_round(state, before, key) => veorq_u8(vaeseq_u8(state, before), key);
         substituted(state, constant) => veorq_u8(vaeseq_u8(state, vdupq_n_u8(0)), constant);

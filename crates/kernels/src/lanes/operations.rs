@@ -47,6 +47,25 @@ impl<L: Lanes> Simd for L {
     }
 
     #[inline(always)]
+    fn transpose_bytes(self, rows: &mut [Self::Vector; 16]) {
+        for _ in 0..4 {
+            let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *rows;
+            let zip = |a, b| [self.zip_low_bytes(a, b), self.zip_high_bytes(a, b)];
+            let pairs = [
+                zip(a, i),
+                zip(b, j),
+                zip(c, k),
+                zip(d, l),
+                zip(e, m),
+                zip(f, n),
+                zip(g, o),
+                zip(h, p),
+            ];
+            rows.copy_from_slice(pairs.as_flattened());
+        }
+    }
+
+    #[inline(always)]
     fn expand(self, mut keys: Self::Vector) -> Self::Schedule {
         let mut schedule = [keys; 11];
         for round in 0..10 {

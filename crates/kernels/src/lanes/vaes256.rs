@@ -280,6 +280,8 @@ impl Lanes for Vaes256 {
     }
 
     instructions! { __m256i;
+        zip_low_bytes(a, b) => _mm256_unpacklo_epi8(a, b);
+        zip_high_bytes(a, b) => _mm256_unpackhi_epi8(a, b);
         multiply<const HALVES>(a, b) => _mm256_clmulepi64_epi128::<HALVES>(a, b);
         round(state, _before, key) => _mm256_aesenc_epi128(state, key);
         substituted(state, addend) => _mm256_aesenclast_epi128(state, addend);

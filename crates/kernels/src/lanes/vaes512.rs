@@ -328,6 +328,8 @@ impl Lanes for Vaes512 {
     }
 
     instructions! { __m512i;
+        zip_low_bytes(a, b) => _mm512_unpacklo_epi8(a, b);
+        zip_high_bytes(a, b) => _mm512_unpackhi_epi8(a, b);
         multiply<const HALVES>(a, b) => _mm512_clmulepi64_epi128::<HALVES>(a, b);
         round(state, _before, key) => _mm512_aesenc_epi128(state, key);
         substituted(state, addend) => _mm512_aesenclast_epi128(state, addend);
