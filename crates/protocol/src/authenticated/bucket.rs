@@ -43,7 +43,16 @@ pub(super) struct Triples {
     pub(super) x: Shares,
     pub(super) y: Shares,
     pub(super) z: Shares,
+    /// As many as there are triples. Behind those, the others may have what they were made of: cut
+    /// off, they would be filled anew for the next lot.
     pub(super) masks: Shares,
+}
+
+impl Triples {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.masks.macs.len()
+    }
 }
 
 /// A lot that has its shifts, and this party's openings.
@@ -184,11 +193,7 @@ impl OpenBuckets {
         let number = lot.number;
         let LotSize { triples, .. } = lot.size;
         let count = lot.openings();
-        let LeakyShares {
-            mut x,
-            mut y,
-            mut z,
-        } = lot.shares;
+        let LeakyShares { mut x, y, mut z } = lot.shares;
         let [mut bits] = scratch();
         for range in chunks(count) {
             masks(&opened, range.start, &mut bits[..range.len()]);
@@ -206,9 +211,6 @@ impl OpenBuckets {
             }
         }
         let masks = lot.masks;
-        for shares in [&mut x, &mut y, &mut z] {
-            shares.truncate(triples);
-        }
         Triples {
             number,
             x,

@@ -136,8 +136,17 @@ pub(super) fn mask(word: u64) -> Block {
 
 /// Writes bits from `first` on as masks.
 pub(super) fn masks(bits: &[u8], first: usize, into: &mut [Block]) {
-    for (i, into) in (first..).zip(into) {
-        *into = mask(u64::from(bits[i / 8] >> (i % 8)));
+    let (byte, bit) = (first / 8, first % 8);
+    let (begun, whole) = into.split_at_mut(into.len().min((8 - bit) % 8));
+    for (i, into) in (bit..).zip(begun) {
+        *into = mask(u64::from(bits[byte] >> i));
+    }
+    let next = byte + usize::from(bit > 0);
+    let bytes = &bits[next..next + whole.len().div_ceil(8)];
+    for (&byte, into) in bytes.iter().zip(whole.chunks_mut(8)) {
+        for (i, into) in into.iter_mut().enumerate() {
+            *into = mask(u64::from(byte >> i));
+        }
     }
 }
 

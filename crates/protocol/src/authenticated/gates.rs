@@ -122,7 +122,7 @@ pub(super) const fn opening_bytes(gates: usize) -> usize {
 impl ClosedGates {
     /// None yet, for as many as there are triples.
     pub(super) fn new(triples: Triples, buffers: &mut Buffers) -> Self {
-        let most = triples.x.len();
+        let most = triples.len();
         Self {
             triples,
             extent: Extent::new(most),
@@ -162,7 +162,7 @@ impl ClosedGates {
     pub(super) fn rest(&self) -> Triples {
         let Triples { x, y, z, masks, .. } = &self.triples;
         let rest = |shares: &Shares| {
-            let columns = shares.columns(self.count()..shares.len());
+            let columns = shares.columns(self.count()..self.triples.len());
             let [macs, keys] = columns.map(|column| Outputs::new(column.to_vec()));
             Shares { macs, keys }
         };

@@ -63,10 +63,6 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    pub(super) fn len(&self) -> usize {
-        self.macs.len()
-    }
-
     #[inline(always)]
     pub(super) fn at(&self, i: usize) -> Share {
         Share {
@@ -88,11 +84,5 @@ impl Shares {
     /// MACs and keys of those of `range`, to be changed.
     pub(super) fn columns_mut(&mut self, range: Range<usize>) -> [&mut [Block]; 2] {
         [&mut self.macs[range.clone()], &mut self.keys[range]]
-    }
-
-    /// Drops all but the first `count`.
-    pub(super) fn truncate(&mut self, count: usize) {
-        self.macs.truncate(count);
-        self.keys.truncate(count);
     }
 }

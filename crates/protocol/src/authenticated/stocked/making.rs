@@ -104,7 +104,7 @@ impl<K: FnMut(u64, &[u8]) -> Result<(), Error>> MakingTriples<K> {
             rng,
             ..
         } = made;
-        let wanted = self.left.min(triples.x.len() as u64) as usize;
+        let wanted = self.left.min(triples.len() as u64) as usize;
         let blocks = wanted / BLOCK_TRIPLES;
         let first = (self.total - self.left) / BLOCK_TRIPLES as u64;
         let mut bytes = Zeroizing::new(Vec::with_capacity(KEPT_BLOCKS * BLOCK_BYTES));

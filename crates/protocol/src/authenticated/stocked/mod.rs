@@ -149,7 +149,8 @@ impl<'s> StockedTriples<'s> {
                 self.copy(column, masks.unwrap_or_default());
             }
         }
-        let (spare, blocks) = (self.spare.x.len(), piece_blocks(gates, self.spare.x.len()));
+        let spare = self.spare.len();
+        let blocks = piece_blocks(gates, spare);
         let count = spare + blocks * BLOCK_TRIPLES;
         let mut columns = [(); 4].map(|()| epoch.buffers.take_shares(count));
         let old = std::mem::take(&mut self.spare);

@@ -37,7 +37,7 @@ fn triples_are_products_under_right_macs() {
         assert!(size.security_bits() >= bits);
         let made = make(epochs(), size, [3, 70]);
         let [a, b] = [&made[0].triples, &made[1].triples];
-        assert_eq!(a.x.len(), size.triples);
+        assert_eq!(a.len(), size.triples);
         let opened = |of: fn(&Triples) -> &Shares, i| open(&made, [of(a).at(i), of(b).at(i)]);
         let mut ones = [0; 4];
         for i in 0..size.triples {
