@@ -10,6 +10,7 @@ mod shown;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
@@ -294,6 +295,17 @@ impl Subject {
         costs.sum()
     }
 
+    /// What all calls cost under each scheme of the ladder.
+    fn costs(&self) -> Vec<ProgramCost> {
+        thread::scope(|scope| {
+            let costs = LADDER
+                .each_ref()
+                .map(|rung| scope.spawn(|| self.cost(rung)));
+            let costs = costs.into_iter().map(ScopedJoinHandle::join);
+            costs.map(|cost| cost.expect("costs add up")).collect()
+        })
+    }
+
     /// What all calls take on this machine under a scheme: seconds of the garbler, and of the
     /// evaluator.
     fn seconds(&self, rung: &Rung) -> [f64; 2] {
@@ -400,8 +412,7 @@ impl Subject {
             "garbler",
             "evaluator"
         );
-        for rung in &LADDER {
-            let cost = self.cost(rung);
+        for (rung, cost) in LADDER.iter().zip(self.costs()) {
             let [garbler, evaluator] = self.seconds(rung).map(shown_seconds);
             let _ = writeln!(
                 text,
@@ -427,8 +438,7 @@ impl Subject {
     }
 
     fn json(&self) -> Json {
-        let scheme = |rung: &Rung| {
-            let cost = self.cost(rung);
+        let scheme = |(rung, cost): (&Rung, ProgramCost)| {
             let [garbler_seconds, evaluator_seconds] = self.seconds(rung);
             json!({
                 "name": rung.id.to_string(),
@@ -463,7 +473,7 @@ impl Subject {
             "oblivious_transfers":
                 self.function.as_ref().map(|f| f.input_bits(Role::Evaluator)),
             "triples": self.function.as_ref().and_then(triples),
-            "schemes": LADDER.iter().map(scheme).collect::<Vec<_>>(),
+            "schemes": LADDER.iter().zip(self.costs()).map(scheme).collect::<Vec<_>>(),
             "shape": {
                 "lone_ands": shape.lone_ands,
                 "other_ands": shape.other_ands,

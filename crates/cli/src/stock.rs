@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
-use tacit::{ComponentDigest, Damage, KeptChain, Role, StockName, StockSummary, Stocks};
+use tacit::{
+    ComponentDigest, Damage, Fingerprint, KeptChain, Role, StockName, StockSummary, Stocks,
+};
 
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
@@ -95,7 +97,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     names.retain(|name| peer.is_none_or(|peer| name.peer == peer));
     names.retain(|name| role.is_none_or(|role| name.role == role));
     names.retain(|name| scheme.is_none_or(|scheme| name.scheme == scheme));
-    check_destruction(&args.command, peer.is_some(), &names)?;
+    check_destruction(args, peer, &stocks, &names)?;
     if let StockCommand::Drop { component } = &args.command {
         let (stock, told) = drop::drop_component(&stocks, &names, component)?;
         return print(&config, args.json, &[stock], vec![told], [&[], &[]]);
@@ -135,21 +137,30 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     }
 }
 
-/// Refuses to destroy anything where no peer is named, or where there is nothing.
+/// Refuses to destroy anything where no peer is named, or where there is nothing; base OTs may be
+/// kept where no stock is.
 fn check_destruction(
-    command: &StockCommand,
-    has_peer: bool,
+    args: &StockCommandArgs,
+    peer: Option<Fingerprint>,
+    stocks: &Stocks,
     names: &[StockName],
 ) -> Result<(), Failure> {
-    let name = match command {
+    let name = match args.command {
         StockCommand::NewEpoch => "new-epoch",
         StockCommand::Drop { .. } => "drop",
         _ => return Ok(()),
     };
-    if !has_peer {
+    let Some(peer) = peer else {
         return Err(Failure::Usage(format!(
             "{name} takes effect for one peer; say which by --peer"
         )));
+    };
+    if names.is_empty() && name == "new-epoch" && stocks.forget_base_ots(&peer)? > 0 {
+        let told = "no such stock; base OTs that were kept with this peer are destroyed\n";
+        return match args.json {
+            true => Ok(()),
+            false => crate::print(told.as_bytes()),
+        };
     }
     match names.is_empty() {
         true => Err(Failure::Usage(
@@ -172,7 +183,9 @@ fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Resul
         }
         StockCommand::NewEpoch => {
             let chains = stocks.end_epoch(name)?;
-            let mut text = "destroyed; the next preparation begins a new epoch\n".to_owned();
+            let mut text = "destroyed, and base OTs that were kept with this peer, too; the next \
+                            preparation begins a new epoch\n"
+                .to_owned();
             if !chains.is_empty() {
                 let chains = chains.join(", ");
                 text.push_str(&format!("chains that ended with it: {chains}\n"));

@@ -1,5 +1,6 @@
 //! What is counted, in Prometheus' format (OpenMetrics text).
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicU64;
 
@@ -52,7 +53,7 @@ struct OfStock {
     scheme: String,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+#[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
 struct OfKind {
     peer: String,
     role: &'static str,
@@ -248,6 +249,8 @@ impl Metrics {
         self.stock_limit
             .get_or_create(&of_stock)
             .set(summary.max_bytes);
+        // Lots of triples are kinds of their own that begin alike, and count as one.
+        let mut usable = BTreeMap::new();
         for kind in &summary.kinds {
             let of_kind = OfKind {
                 peer: peer.to_owned(),
@@ -261,9 +264,10 @@ impl Metrics {
                         digits
                     }),
             };
-            self.stock_usable
-                .get_or_create(&of_kind)
-                .set(kind.available);
+            *usable.entry(of_kind).or_default() += kind.available;
+        }
+        for (of_kind, available) in usable {
+            self.stock_usable.get_or_create(&of_kind).set(available);
         }
     }
 
@@ -295,10 +299,13 @@ mod tests {
         use std::time::Duration;
         use tacit::{ComponentDigest, EpochId, Fingerprint, Role, StockName, StockedKind};
         let metrics = Metrics::new();
-        let kinds = [(1, 10), (2, 20)].map(|(digest, available)| StockedKind {
+        let mut of_same_family = [2; 32];
+        of_same_family[31] = 3;
+        let kinds = [([1; 32], 10), ([2; 32], 20), (of_same_family, 5)];
+        let kinds = kinds.map(|(digest, available)| StockedKind {
             name: "xor".to_owned(),
             other_names: Vec::new(),
-            digest: ComponentDigest([digest; 32]),
+            digest: ComponentDigest(digest),
             available,
             pending: 0,
             withdrawn: 0,
@@ -327,7 +334,7 @@ mod tests {
         let text = metrics.text();
         for end in [
             r#"component="xor",digest="01010101"} 10"#,
-            r#"component="xor",digest="02020202"} 20"#,
+            r#"component="xor",digest="02020202"} 25"#,
         ] {
             assert!(text.contains(end), "{text}");
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tacit::{
     AbortReason, Arrival, Category, Error, Job, OutsourcedRole, Proposal, ProtocolId, Session,
-    Value,
+    StockError, Value,
 };
 
 use crate::event::Event;
@@ -366,12 +366,21 @@ fn is_of_this_party(error: &Error) -> bool {
     )
 }
 
-/// Whether an error of a run is one that a peer makes: it lied, stalled or broke off.
+/// Whether an error of a run is one that a peer can make: it lied, stalled or broke off, said of
+/// its stock what makes this party's look old, or goes on after too many tries.
 fn at_fault(error: &Error) -> bool {
-    matches!(
-        error.category(),
-        Category::Peer | Category::Incompatible | Category::Network
-    )
+    let of_its_stock = match error {
+        Error::Stock(error) => matches!(
+            **error,
+            StockError::RolledBack { .. } | StockError::UnknownEpoch { .. }
+        ),
+        error => matches!(error, Error::TooManyTries { .. }),
+    };
+    of_its_stock
+        || matches!(
+            error.category(),
+            Category::Peer | Category::Incompatible | Category::Network
+        )
 }
 
 fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal) -> Turn {

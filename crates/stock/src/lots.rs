@@ -174,6 +174,17 @@ impl Preparation {
         &self.stock
     }
 
+    /// Destroys the stock's keys and records: nothing of it opens again, nor does it give anything
+    /// to who has it open. No other stock can take its place before it is [removed](Self::destroy)
+    /// as well.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`].
+    pub fn destroy_keys(&self) -> Result<(), StockError> {
+        self.stock.inner.destroy_keys()
+    }
+
     /// Destroys the stock, its keys first. A process that waits for this right finds nothing
     /// afterwards.
     ///

@@ -388,6 +388,16 @@ impl<'a> Records<'a> {
         })
     }
 
+    /// Whether this epoch has not ended.
+    pub(crate) fn is_epoch(&self, id: &EpochId) -> Result<bool, StockError> {
+        let record = self.get(EPOCH_KEY, EpochRecord::parse)?;
+        Ok(record.is_some_and(|record| record.id == *id))
+    }
+
+    pub(crate) fn remove_epoch(&mut self) -> Result<(), StockError> {
+        self.remove(EPOCH_KEY)
+    }
+
     pub(crate) fn put_epoch(&mut self, record: &EpochRecord) -> Result<(), StockError> {
         self.put(EPOCH_KEY, &record.to_bytes())
     }

@@ -210,13 +210,14 @@ impl Stocks {
         Ok(taken)
     }
 
-    /// Destroys all sets but those whose names `keep` admits; files that say no name are destroyed,
-    /// too.
+    /// Destroys all batches of sets but those whose names `keep` admits, and says how many those
+    /// were. Files that say no name are destroyed, too, and not counted.
     ///
     /// # Errors
     ///
     /// [`StockError::Io`], [`StockError::Busy`]; those before it are then destroyed.
-    pub fn retain_sets(&self, keep: impl Fn(&StockId) -> bool) -> Result<(), StockError> {
+    pub fn retain_sets(&self, keep: impl Fn(&StockId) -> bool) -> Result<u64, StockError> {
+        let mut destroyed = 0;
         let folder = |doing| StockError::io(&self.folder, doing);
         let names = self.storage.names(&self.folder);
         let mut names = names.map_err(folder("list it"))?;
@@ -225,17 +226,20 @@ impl Stocks {
             let path = self.folder.join(name);
             self.with_sets(&path, false, |file| {
                 let mut content = whole(file)?;
-                if Header::parse(&content).is_some_and(|header| keep(&header.id)) {
+                let header = Header::parse(&content);
+                if header.as_ref().is_some_and(|header| keep(&header.id)) {
                     return Ok(());
                 }
                 content.fill(0);
                 file.write_at(&content, 0)?;
                 file.sync()?;
+                destroyed += u64::from(header.is_some());
                 self.storage.remove(&path)
             })?;
         }
         let synced = self.storage.sync_folder(&self.folder);
-        synced.map_err(folder("make it durable"))
+        synced.map_err(folder("make it durable"))?;
+        Ok(destroyed)
     }
 
     fn sets_file(&self, id: &StockId) -> PathBuf {

@@ -180,6 +180,15 @@ impl Stock {
         self.inner.epoch
     }
 
+    /// Whether nobody has ended the epoch.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::EpochEnded`].
+    pub fn check_epoch(&self) -> Result<(), StockError> {
+        self.inner.update(|_| Ok(()))
+    }
+
     /// The caller's secret record of the epoch.
     ///
     /// # Errors
@@ -239,6 +248,11 @@ impl Inner {
         destroy(self.storage.as_ref(), &self.place.folder)
     }
 
+    /// Ends the stock without removing it. The caller has the right to prepare.
+    pub(crate) fn destroy_keys(&self) -> Result<(), StockError> {
+        destroy_keys(self.storage.as_ref(), &self.place.folder)
+    }
+
     pub(crate) fn lock_path(&self) -> PathBuf {
         self.place.folder.join("prepare.lock")
     }
@@ -262,7 +276,7 @@ impl Inner {
         let mut result = None;
         locked(&self.index).update(&mut |entries| {
             let mut records = Records::new(entries, &path);
-            if records.epoch()?.id != self.epoch {
+            if !records.is_epoch(&self.epoch)? {
                 return Err(StockError::EpochEnded { epoch: self.epoch });
             }
             result = Some(work(&mut records)?);
@@ -503,12 +517,48 @@ pub(crate) fn remove(storage: &dyn Storage, folder: &Path) -> Result<(), StockEr
 
 /// The same, where the caller has the right to prepare.
 fn destroy(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
+    overwrite_keys(storage, folder)?;
+    // A full disk takes no commit, and has room once the folder is gone.
+    let told = end_epoch(storage, folder);
+    storage
+        .remove_folder(folder)
+        .map_err(StockError::io(folder, "remove it"))?;
+    told
+}
+
+/// Destroys a stock's keys, and tells whoever has it open that its epoch has ended.
+fn destroy_keys(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
+    overwrite_keys(storage, folder)?;
+    end_epoch(storage, folder)
+}
+
+fn overwrite_keys(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
     let names = storage.names(folder);
     let names = names.map_err(StockError::io(folder, "list it"))?;
     for name in names.iter().filter(|name| name.starts_with("epoch-")) {
         keys::destroy(storage, &folder.join(name).join(KEYS_NAME))?;
     }
-    storage
-        .remove_folder(folder)
-        .map_err(StockError::io(folder, "remove it"))
+    Ok(())
+}
+
+/// Tells whoever has the stock open that its epoch has ended.
+fn end_epoch(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
+    let path = folder.join(INDEX_NAME);
+    if !has_index(storage, folder) {
+        return Ok(());
+    }
+    let opened = storage.open_index(&path);
+    let ended = opened
+        .map_err(StockError::io(&path, "open it"))
+        .and_then(|mut index| {
+            index.update(&mut |entries| Records::new(entries, &path).remove_epoch())
+        });
+    match ended {
+        // Nobody can have a damaged index open.
+        Err(StockError::Corrupted { .. }) => Ok(()),
+        Err(StockError::Io { reason, .. }) if reason.kind() == std::io::ErrorKind::InvalidData => {
+            Ok(())
+        }
+        ended => ended,
+    }
 }

@@ -38,13 +38,16 @@ pub enum Error {
     /// stock, which is destroyed.
     #[error(
         "the peer misbehaved in a preparation: {check}. It was guessing at the secret of this \
-         party's stock, which is destroyed with all that was prepared; have the peer drop its half \
-         with `tacit stock new-epoch --peer PEER`, and prepare with it again only if you know why \
-         it failed"
+         party's stock, which is destroyed with all that was prepared{}; have the peer drop its \
+         half with `tacit stock new-epoch --peer PEER`, and prepare with it again only if you know \
+         why it failed",
+        not_gone(left.as_deref())
     )]
     StockDestroyed {
         /// The check.
         check: tacit_ot::Check,
+        /// Why not all of it is gone, or a chain of values under that secret did not end.
+        left: Option<Box<Error>>,
     },
     /// The peer wants something else than this party was told to run.
     #[error("the peer is incompatible: {0}")]
@@ -303,6 +306,16 @@ fn short(digest: &Digest) -> String {
     digest.to_string().chars().take(8).collect()
 }
 
+/// What [`Error::StockDestroyed`] says of what is left.
+fn not_gone(left: Option<&Error>) -> String {
+    left.map_or_else(String::new, |error| {
+        format!(
+            ", but for what the disk did not let go ({error}): run `tacit stock new-epoch` here, \
+             too, before anything else"
+        )
+    })
+}
+
 /// How an error reads that happened in the session with this party of three.
 struct OfParty<'e>(OutsourcedRole, &'e Error);
 
@@ -398,6 +411,16 @@ impl Error {
     #[must_use]
     pub fn abort_reason(&self) -> AbortReason {
         driver::reason(self, None).unwrap_or(AbortReason::Failed)
+    }
+
+    /// The check of OTs that caught the peer, if one did.
+    pub(crate) fn failed_ot_check(&self) -> Option<tacit_ot::Check> {
+        match self {
+            Self::PeerMisbehaved(Misbehaviour::ObliviousTransfer(
+                tacit_ot::PeerMisbehaved::CheckFailed { check },
+            )) => Some(*check),
+            _ => None,
+        }
     }
 
     /// What kind of error it is.

@@ -17,8 +17,6 @@ use crate::{Error, Fingerprint, Session, Stocks};
 
 /// In place of the digest of a policy: the parties need not have the same.
 const ANY_POLICY: [u8; 32] = [0; 32];
-/// Why a chain of `prepared` was killed.
-pub(crate) const STOCK_DESTROYED: &str = "the stock whose Δ its values are under was destroyed";
 /// What a party tells of its chain at most: marks, policy and name.
 const MAX_TOLD_BYTES: usize = ChainMarks::BYTES + 32 + 255;
 
@@ -234,14 +232,6 @@ impl ChainInUse {
             policy,
         };
         Ok((kept, past))
-    }
-
-    /// Kills the chain, if it is there: the stock whose Δ its values are under was destroyed.
-    pub(crate) fn end_with_stock(&self) -> Result<(), Error> {
-        match self.agreed.latest {
-            Some(_) => self.stocks.kill_chain(&self.chain, STOCK_DESTROYED),
-            None => Ok(()),
-        }
     }
 
     /// Keeps what the run saves: durable at both parties before either calls it the latest, and the

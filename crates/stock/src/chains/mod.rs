@@ -99,6 +99,21 @@ impl Stock {
         Ok(chain)
     }
 
+    /// [`Chain::kill`] of the chain of this name, whoever has it: a run that has finds it killed
+    /// before it keeps anything.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Chain::kill`].
+    pub fn kill_chain(&self, name: &str, why: &str) -> Result<(), StockError> {
+        let chain = Chain {
+            stock: self.clone(),
+            name: name.to_owned(),
+            _lock: Box::new(()),
+        };
+        chain.kill(why)
+    }
+
     /// All chains with this peer, killed ones as well.
     ///
     /// # Errors

@@ -1,10 +1,11 @@
 //! What an error advises can be done in the state that it tells of.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::parties::{EPOCH, id};
-use tacit_stock::{Disk, Limits, Role, RootKey, StockError, Stocks};
+use tacit_stock::{Disk, Limits, Memory, Role, RootKey, StockError, Stocks};
 use tempfile::TempDir;
 
 fn open(folder: &TempDir) -> Result<Stocks, StockError> {
@@ -45,4 +46,44 @@ fn what_a_new_epoch_needs_to_read_is_to_be_removed() {
         error.contains("the root key is too short, expected 76 bytes"),
         "{error}"
     );
+}
+
+/// A session that has the stock open must not go on under a Δ that a peer may know.
+#[test]
+fn a_destroyed_stock_gives_nothing_to_who_has_it_open() {
+    let folder = TempDir::new().expect("a folder");
+    let stocks = open(&folder).expect("a folder");
+    let (id, limits) = (id(Role::Garbler), Limits::default());
+    let made = stocks.create(id, EPOCH, b"an offset", limits);
+    let right = made.expect("a stock").prepare().expect("nobody prepares");
+    let other = stocks.stock(id, limits).expect("a stock");
+    assert_eq!(**other.epoch_secret().expect("a secret"), *b"an offset");
+    right.destroy_keys().expect("a disk");
+    for refused in [
+        other.epoch_secret().map(drop),
+        other.check_epoch(),
+        other.marks().map(drop),
+    ] {
+        assert!(matches!(refused, Err(StockError::EpochEnded { .. })));
+    }
+    // Nor does a new one take its place, before what rests on it has ended.
+    let again = stocks.stock(id, limits).expect_err("no keys");
+    assert!(!matches!(again, StockError::Missing { .. }), "{again}");
+    right.destroy().expect("a disk");
+    let gone = stocks.stock(id, limits).expect_err("no stock");
+    assert!(matches!(gone, StockError::Missing { .. }), "{gone}");
+}
+
+/// Sessions that have the stock open would go on, so that whoever destroys it must be told.
+#[test]
+fn a_disk_that_does_not_record_the_end_of_a_stock_is_no_success() {
+    let disk = Memory::new();
+    let stocks = Stocks::open(Arc::new(disk.clone()), Path::new("stocks"), RootKey::Beside);
+    let (id, limits) = (id(Role::Garbler), Limits::default());
+    let made = stocks.expect("room").create(id, EPOCH, b"", limits);
+    let right = made.expect("a stock").prepare().expect("nobody prepares");
+    disk.refuse_commits(true);
+    right.destroy_keys().expect_err("a full disk");
+    disk.refuse_commits(false);
+    right.destroy_keys().expect("room");
 }

@@ -9,17 +9,20 @@ use std::sync::{MutexGuard, PoisonError};
 
 use tacit_circuit::Role;
 use tacit_net::Fingerprint;
-use tacit_stock::{Chain, ChainSummary, EpochId, PeerId, RootKey, SchemeId, StockError, StockId};
+use tacit_stock::{
+    Chain, ChainSummary, EpochId, PeerId, RootKey, SchemeId, Stock, StockError, StockId,
+};
 
 use super::{Stocks, stock_role};
 use crate::Error;
-use crate::kept::STOCK_DESTROYED;
 use crate::protocols::Protocol;
 
 const FOLDER: &str = "chains";
 /// What stands where a stock has its garbling scheme: of chains of `outsourced`, and of `prepared`.
 const KEPT: SchemeId = SchemeId(*b"kept");
 const KEPT_BY_TWO: SchemeId = SchemeId(*b"kep2");
+/// Why a chain of `prepared` was killed.
+pub(super) const STOCK_DESTROYED: &str = "the stock whose Δ its values are under was destroyed";
 
 /// A chain of kept values, and with whom it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,13 +114,24 @@ impl Stocks {
     ///
     /// The disk does not take it.
     pub(crate) fn kill_chain(&self, chain: &Chain, why: &str) -> Result<(), Error> {
-        let killed = chain.kill(why);
-        if killed.is_err() {
+        let (stock, id) = (chain.stock(), chain.marks().ok().map(|marks| marks.id));
+        self.noted(chain.kill(why), stock, chain.name(), id)
+    }
+
+    /// Notes a chain that could not be killed.
+    fn noted(
+        &self,
+        killed: Result<(), StockError>,
+        stock: &Stock,
+        chain: &str,
+        id: Option<[u8; 16]>,
+    ) -> Result<(), Error> {
+        if let Err(StockError::NotKilled { why, .. }) = &killed {
             self.doomed().push(Doomed {
-                stock: chain.stock().id(),
-                chain: chain.name().to_owned(),
-                id: chain.marks().ok().map(|marks| marks.id),
-                why: why.to_owned(),
+                stock: stock.id(),
+                chain: chain.to_owned(),
+                id,
+                why: why.clone(),
             });
         }
         Ok(killed?)
@@ -125,12 +139,11 @@ impl Stocks {
 
     /// Kills the chains of `prepared` that this party keeps with `peer` in this role, and names
     /// them: whoever knows the Δ that a value was saved under opens both rows that bring it into a
-    /// run, and so learns the Δ of that run's stock.
+    /// run, and so learns the Δ of that run's stock. A run that has one open finds it killed.
     ///
     /// # Errors
     ///
-    /// The folder cannot be read, or a chain is in use or cannot be written. This process, and
-    /// whoever shares these stocks, then kills it before it uses it.
+    /// The folder cannot be read, or a chain cannot be written.
     pub(super) fn kill_chains_with(
         &self,
         own: Fingerprint,
@@ -144,22 +157,15 @@ impl Stocks {
         // Theirs alone: chains with others that cannot be read are no obstacle.
         let of_both = match all.stock(id(own, peer, place), self.limits) {
             Err(StockError::Missing { .. }) => return Ok(Vec::new()),
-            stock => stock?.chains()?,
+            stock => stock?,
         };
         let mut killed = Ok(Vec::new());
-        for chain in of_both.into_iter().filter(|chain| chain.killed.is_none()) {
-            let done = match self.chain_with(own, peer, place, &chain.name) {
-                Ok(open) => self.kill_chain(&open, STOCK_DESTROYED),
-                Err(error) => {
-                    self.doomed().push(Doomed {
-                        stock: id(own, peer, place),
-                        chain: chain.name.clone(),
-                        id: Some(chain.marks.id),
-                        why: STOCK_DESTROYED.to_owned(),
-                    });
-                    Err(error)
-                }
-            };
+        for chain in of_both.chains()? {
+            if chain.killed.is_some() {
+                continue;
+            }
+            let done = of_both.kill_chain(&chain.name, STOCK_DESTROYED);
+            let done = self.noted(done, &of_both, &chain.name, Some(chain.marks.id));
             killed = match (killed, done) {
                 (Ok(mut names), Ok(())) => {
                     names.push(chain.name);

@@ -7,8 +7,7 @@ use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Component, Role};
 use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
 use tacit_kernels::Block;
-use tacit_ot::{Check, Delta, PeerMisbehaved, Security};
-use tacit_protocol::Misbehaviour;
+use tacit_ot::{Delta, Security};
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::{
     ChoosingOts, GarblingLot, InstanceSeed, InstanceTables, OfferingOts, ReceivingLot,
@@ -61,16 +60,6 @@ pub(super) fn fill<'a>(
         .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))?
 }
 
-/// The check of the OT extension that caught the peer, if one did.
-fn failed_check(error: &Error) -> Option<Check> {
-    match error {
-        Error::PeerMisbehaved(Misbehaviour::ObliviousTransfer(PeerMisbehaved::CheckFailed {
-            check,
-        })) => Some(*check),
-        _ => None,
-    }
-}
-
 struct Fill<'a> {
     session: &'a mut Session,
     opened: &'a mut OpenedStock,
@@ -114,16 +103,14 @@ impl SchemeVisitor for Fill<'_> {
                 levels,
             };
             if let Err(error) = batch.make(&mut makers, place, &missing, &mut made) {
-                let caught = failed_check(&error).filter(|_| self.opened.role == Role::Garbler);
+                let caught = error
+                    .failed_ot_check()
+                    .filter(|_| self.opened.role == Role::Garbler);
                 let Some(check) = caught else {
                     return Err(error);
                 };
-                // The peer guessed at bits of Δ and guessed wrong. Under the same Δ it would guess
-                // again, in a session of its that waits for this right.
-                right.destroy()?;
-                // All but the chain that this run has open, which it kills itself.
-                let _ = self.opened.end_chains(self.session);
-                return Err(Error::StockDestroyed { check });
+                let left = end(self.opened, self.session, right).err().map(Box::new);
+                return Err(Error::StockDestroyed { check, left });
             }
             if made != missing {
                 drop(right);
@@ -165,6 +152,17 @@ impl Fill<'_> {
             .map(|(kind, wanted)| wanted.level.saturating_sub(self.opened.agreed(kind)))
             .collect()
     }
+}
+
+/// Ends a stock whose peer guessed at bits of Δ and guessed wrong: under the same Δ it would guess
+/// again, in a session of its that waits for this right. Δ goes first. What is left of the stock
+/// then opens for nobody, and goes last, since no chain may outlive it.
+fn end(opened: &OpenedStock, session: &Session, right: Right) -> Result<(), Error> {
+    let gone = right.destroy_keys();
+    let ended = opened.end_chains(session);
+    gone?;
+    ended?;
+    Ok(right.destroy()?)
 }
 
 /// Lots that are made without giving up the right to prepare: some tens of megabytes, so that a run

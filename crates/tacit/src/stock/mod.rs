@@ -33,6 +33,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use tacit_net::Fingerprint;
 use tacit_protocol::authenticated::BLOCK_TRIPLES;
 use tacit_stock::{Limits, RootKey};
 
@@ -149,10 +150,10 @@ impl Stocks {
         Ok(stock.give_up(kind)? * unit(kind))
     }
 
-    /// Destroys a stock, its keys first, and names the chains of `prepared` that end with it, since
-    /// their values are under a Δ of its epochs. Once the peer has done the same, the next
-    /// preparation begins a new epoch with a new Δ: the remedy when one of the stocks was restored
-    /// from an old copy, or its machine was cloned.
+    /// Destroys a stock, its keys first, and the base OTs that are kept with its peer, and names
+    /// the chains of `prepared` that end with it, since their values are under a Δ of its epochs.
+    /// Once the peer has done the same, the next preparation begins a new epoch with a new Δ: the
+    /// remedy when one of the stocks was restored from an old copy, or its machine was cloned.
     ///
     /// # Errors
     ///
@@ -164,7 +165,18 @@ impl Stocks {
         // First: a chain must not outlive the stock, and without one it is begun anew.
         let killed = self.kill_chains_with(own, peer, role)?;
         self.stocks.remove(&name.id())?;
+        self.forget_base_ots(&peer)?;
         Ok(killed)
+    }
+
+    /// Destroys the base OTs that sessions with `peer` keep in this folder, and says how many
+    /// batches that were: a disk that went back has some again that were used before.
+    ///
+    /// # Errors
+    ///
+    /// Another process uses them, or the folder cannot be written.
+    pub fn forget_base_ots(&self, peer: &Fingerprint) -> Result<u64, Error> {
+        Ok(self.stocks.retain_sets(|id| id.peer.0 != peer.0)?)
     }
 }
 

@@ -109,8 +109,7 @@ impl OpenedStock {
         .id())
     }
 
-    /// Ends this party's chains with the session's peer, whose values are under a Δ of the stock
-    /// that is gone.
+    /// Ends this party's chains with the session's peer, whose values are under a Δ of the stock.
     pub(super) fn end_chains(&self, session: &Session) -> Result<(), Error> {
         let (Some(own), Some(peer)) = (session.own(), session.peer()) else {
             return Ok(());

@@ -10,8 +10,10 @@ use tacit_protocol::party::{Party, Progress};
 use tacit_protocol::prepared::{self, Evaluating, Garbling, Gathering, PairChain};
 use tacit_protocol::saved::{ChainId, ChainVersion, EvaluatorHalf, GarblerHalf, SavedState};
 use tacit_protocol::session::RunTag;
+use tacit_stock::Stock;
 use zeroize::Zeroizing;
 
+use super::chains::STOCK_DESTROYED;
 use super::{LeaseOrder, OpenedStock, Supplies};
 use crate::cost::Clock;
 use crate::driver::drive;
@@ -67,6 +69,8 @@ type StateOf<V> = fn(Option<(ChainVersion, u64)>, &[V]) -> SavedState;
 
 /// A chain of two parties in a run, which are agreed on it.
 struct Taken<K: Keeper> {
+    /// Under whose Δ the run's values are.
+    stock: Stock,
     kept: Option<ChainInUse>,
     chain: PairChain,
     /// None where the run begins the chain.
@@ -82,8 +86,10 @@ impl<K: Keeper<Chain = PairChain>> Taken<K> {
     fn take_up(run: &mut PreparedRun<'_>, state: StateOf<K::Value>) -> Result<Self, Error> {
         let (session, function, tag) = (&mut *run.session, run.function, run.tag);
         let keepers = (session.own(), session.peer());
+        let stock = run.opened.stock.clone();
         let Some(opened) = kept::open::<K>(run.place, function, keepers)? else {
             return Ok(Self {
+                stock,
                 kept: None,
                 chain: PairChain::new(&tag),
                 goes_on: None,
@@ -102,6 +108,7 @@ impl<K: Keeper<Chain = PairChain>> Taken<K> {
         ours.check(&theirs)?;
         let tag = tag.on(&ours);
         Ok(Self {
+            stock,
             kept: Some(kept),
             goes_on: chain.as_ref().map(PairChain::id),
             chain: chain.unwrap_or_else(|| PairChain::new(&tag)),
@@ -136,7 +143,14 @@ impl<K: Keeper<Chain = PairChain>> Taken<K> {
             let kept = kept.ok_or(Error::ApiMisuse("what is saved is kept in a chain"))?;
             let id = self.chain.id();
             let (values, opening) = save(party, id)?;
-            let version = kept.save::<K>(function.saves(), &self.chain, &values, session)?;
+            let saved = kept.save::<K>(function.saves(), &self.chain, &values, session);
+            // Who destroyed the stock meanwhile has ended the chains that it found. The peer may
+            // see to it that what was saved here is pending.
+            if let Err(ended) = self.stock.check_epoch() {
+                kept.stocks.kill_chain(&kept.chain, STOCK_DESTROYED)?;
+                return Err(ended.into());
+            }
+            let version = saved?;
             chain = Some(ChainVersion { id, version });
             party = opening;
             drive(session.channel(), &mut party, watch)?;
@@ -174,11 +188,7 @@ impl PreparedRun<'_> {
             ..
         } = self;
         let tag = taken.tag;
-        let supplies = Supplies::lease(session, opened, function, tag, leases, watch);
-        if let (Err(Error::StockDestroyed { .. }), Some(kept)) = (&supplies, &taken.kept) {
-            kept.end_with_stock()?;
-        }
-        let supplies = supplies?;
+        let supplies = Supplies::lease(session, opened, function, tag, leases, watch)?;
         let ands_on_the_spot = supplies.ands_on_the_spot;
         let delta = opened.delta()?.to_block();
         let (ots, instances) = supplies.garbler(scheme, function, delta)?;

@@ -240,7 +240,7 @@ pub(crate) fn proves_cheat(error: &Error) -> bool {
         error,
         Error::PeerMisbehaved(Misbehaviour::Cheated(_) | Misbehaviour::CheatedAuthenticated(_))
             | Error::PeerAborted(AbortReason::Misbehaved)
-    )
+    ) || error.failed_ot_check().is_some()
 }
 
 /// Tells the peer the s that this party plans a try at which both ordered at less.

@@ -1,6 +1,8 @@
 //! Values that two parties keep between runs of `prepared`, over whole sessions: a running total,
 //! stores that went back, and power lost at every write, sync, change of name and commit of either.
 
+mod ends;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -122,11 +124,22 @@ impl Parties {
     }
 
     /// A run of both in a session of its own, each with its `job`.
-    fn run_as(
+    fn run_as<'f>(
         &self,
-        function: &Function,
-        job: impl for<'f> Fn(usize, Job<'f>) -> Job<'f> + Sync,
+        function: &'f Function,
+        job: impl Fn(usize, Job<'f>) -> Job<'f> + Sync,
     ) -> [Result<Outcome, Error>; 2] {
+        self.meet(|party, session, stocks| {
+            let own = Job::new(function, ROLES[party]).prepared(stocks);
+            job(party, own).run(session)
+        })
+    }
+
+    /// Both in a session of its own, each with its stocks.
+    fn meet<T: Send>(
+        &self,
+        act: impl Fn(usize, &mut Session, &Stocks) -> Result<T, Error> + Sync,
+    ) -> [Result<T, Error>; 2] {
         let settings = &Settings {
             timeout: Duration::from_secs(60),
             ..Settings::default()
@@ -135,9 +148,7 @@ impl Parties {
         let listener = Listener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_address().to_string();
         let act = |party: usize, mut session: Session| {
-            let stocks = self.stocks(party)?;
-            let own = Job::new(function, ROLES[party]).prepared(&stocks);
-            let outcome = job(party, own).run(&mut session)?;
+            let outcome = act(party, &mut session, &self.stocks(party)?)?;
             // A peer that has lost its power takes nothing from what is done.
             let _ = session.close();
             Ok(outcome)
@@ -237,29 +248,6 @@ fn a_total_goes_on_from_session_to_session() {
     });
     both(again);
     assert_eq!(parties.look(), 100);
-}
-
-/// Whoever destroys a stock has reason to think that the peer knows its Δ. From the rows that bring
-/// a value into a run, that peer would learn the next Δ, too.
-#[test]
-fn a_chain_ends_with_the_stock_that_is_destroyed() {
-    let parties = Parties::in_folders();
-    both(parties.begin(10));
-    for party in [0, 1] {
-        let stocks = parties.stocks(party).expect("power");
-        let names = stocks.list().expect("a list");
-        let ended = names
-            .iter()
-            .flat_map(|name| stocks.end_epoch(name).expect("nobody uses it"));
-        assert_eq!(ended.collect::<Vec<_>>(), [CHAIN]);
-    }
-    for refused in parties.add(1) {
-        let error = refused.expect_err("a chain that has ended").to_string();
-        assert!(
-            error.contains("was destroyed") || error.contains("stopped"),
-            "{error}"
-        );
-    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use tacit::{
     Session, Stocks, Tried, TryName, TryRecord, charge_bits, library,
 };
 use tacit_net::Transport;
+use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{Folders, ROLES, fingerprint, over_link, session};
 use tacit_testkit::tamper::{Fault, Play, Sent, TamperingSink};
@@ -353,11 +354,19 @@ fn a_cheat_in_a_run_from_nothing_is_recorded() {
     for (liar, kind) in [
         (Role::Garbler, Kind::GateProof),
         (Role::Evaluator, Kind::LabelDigest),
+        // A guess at bits of Δ.
+        (Role::Evaluator, Kind::CotExtension),
     ] {
         let folders = Folders::empty();
         for ended in authenticated(&folders, Some((liar, kind, Fault::FlipFirst)), 40) {
             let error = ended.expect_err("a cheat");
             assert_eq!(error.category(), Category::Peer, "{kind}: {error}");
+            // Else the liar knows whether it guessed right, with no check that stops it.
+            let is_of_ots = matches!(
+                error,
+                Error::PeerMisbehaved(Misbehaviour::ObliviousTransfer(_)) | Error::PeerAborted(_)
+            );
+            assert!(kind != Kind::CotExtension || is_of_ots, "{error}");
         }
         for role in ROLES {
             let record = record_of(&folders, role, Tried::Authenticated);

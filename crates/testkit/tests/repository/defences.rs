@@ -104,9 +104,11 @@ fn exists(test: &NamedTest<'_>) -> bool {
         None => sources(&folder.join("src"), &mut texts),
         Some(program) => {
             let module = test.path.split("::").next().unwrap_or_default();
+            let tests = folder.join("tests");
             let files = [format!("{program}.rs"), format!("{program}/{module}.rs")];
-            let files = files.map(|file| fs::read_to_string(folder.join("tests").join(file)));
+            let files = files.map(|file| fs::read_to_string(tests.join(file)));
             texts.extend(files.into_iter().flatten());
+            sources(&tests.join(program).join(module), &mut texts);
         }
     }
     let name = test.path.rsplit("::").next().unwrap_or_default();

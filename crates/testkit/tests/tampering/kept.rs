@@ -2,14 +2,17 @@
 //! fault, and lies of the right form: the honest party ends in time, with an error or the right
 //! result; and afterwards both go on from one version, unless one lied about it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::judge_each;
 use crate::liar::{Lie, MOST, ended, faults, put, session};
-use tacit::{Error, Function, FunctionFamily, Job, Outcome, Role};
+use tacit::{Error, Function, FunctionFamily, Job, Outcome, Role, Stocks};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
+use tacit_stock::Memory;
 use tacit_testkit::sessions::{Folders, ROLES, Trace};
 use tacit_testkit::tamper::Fault;
 
@@ -60,6 +63,11 @@ fn add() -> Function {
     function(ADD)
 }
 
+/// The same with a number of the evaluator's, which takes OTs.
+fn add_of_evaluator() -> String {
+    ADD.replace("\"garbler\"", "\"evaluator\"")
+}
+
 fn function(text: &str) -> Function {
     let family = FunctionFamily::from_json(text).expect("well formed");
     family.instantiate(&BTreeMap::new()).expect("no parameters")
@@ -81,12 +89,11 @@ impl fmt::Display for Case {
 fn party(
     function: &Function,
     transport: Transport,
-    folders: &Folders,
+    stocks: &Stocks,
     (role, step): (Role, u8),
 ) -> Result<Outcome, Error> {
-    let stocks = folders.stocks(role)?;
     let mut session = session(transport, role)?;
-    let job = Job::new(function, role).prepared(&stocks);
+    let job = Job::new(function, role).prepared(stocks);
     let job = match function.has_saved_values() {
         true => job.chain("total"),
         false => job,
@@ -106,7 +113,17 @@ impl Case {
         folders: &Folders,
         step: u8,
     ) -> (Result<Outcome, Error>, Trace) {
-        let party = |transport, role| party(function, transport, folders, (role, step));
+        self.run_on(function, |role| folders.stocks(role), step)
+    }
+
+    /// The same, with the stocks that `stocks` opens.
+    fn run_on(
+        &self,
+        function: &Function,
+        stocks: impl Fn(Role) -> Result<Stocks, Error> + Sync,
+        step: u8,
+    ) -> (Result<Outcome, Error>, Trace) {
+        let party = |transport, role| party(function, transport, &stocks(role)?, (role, step));
         self.lie.run(self.liar, party)
     }
 
@@ -235,27 +252,36 @@ fn every_message_of_a_chain_under_every_fault() {
     judge_all(1, 200);
 }
 
+/// An evaluator that guesses at a bit of Δ, and is caught.
+const GUESSES: Case = Case {
+    liar: Role::Evaluator,
+    lie: Lie::Payload(Kind::CotExtension, "one bit of a row", |m| {
+        let mut lie = m.to_vec();
+        let at = lie.len() / 2;
+        lie[at] ^= 1;
+        lie
+    }),
+};
+
+/// Nobody lies.
+const HONEST: Case = Case {
+    lie: Lie::Nothing,
+    ..GUESSES
+};
+
 /// The liar may know bits of Δ, and so of the values that were saved under it: those of the run's
 /// chain, and those of a chain that a run without one knows nothing of.
 #[test]
 fn a_lie_in_the_ot_extension_ends_the_chain() {
-    let in_chain = ADD.replace("\"garbler\"", "\"evaluator\"");
-    for text in [&in_chain, DOUBLE] {
+    for text in [&add_of_evaluator(), DOUBLE] {
         let folders = Folders::empty();
-        let mut case = Case {
-            liar: Role::Evaluator,
-            lie: Lie::Nothing,
-        };
-        case.run(&begin(), &folders, 0).0.expect("a chain");
-        case.lie = Lie::Payload(Kind::CotExtension, "one bit of a row", |m| {
-            let mut lie = m.to_vec();
-            let at = lie.len() / 2;
-            lie[at] ^= 1;
-            lie
-        });
-        let (result, _) = case.run(&function(text), &folders, 7);
+        HONEST.run(&begin(), &folders, 0).0.expect("a chain");
+        let (result, _) = GUESSES.run(&function(text), &folders, 7);
         let error = result.expect_err("a check that fails");
-        assert!(matches!(error, Error::StockDestroyed { .. }), "{error}");
+        assert!(
+            matches!(error, Error::StockDestroyed { left: None, .. }),
+            "{error}"
+        );
         let stocks = folders.stocks(Role::Garbler).expect("a folder");
         let chains = stocks.chains().expect("a folder that can be read");
         let why = chains[0].summary.killed.as_deref();
@@ -263,5 +289,65 @@ fn a_lie_in_the_ot_extension_ends_the_chain() {
             why.is_some_and(|why| why.contains("was destroyed")),
             "{why:?}"
         );
+    }
+}
+
+/// Two parties' storage, which can lose power.
+struct Disks([Memory; 2]);
+
+impl Disks {
+    fn copy(&self) -> Self {
+        Self(self.0.each_ref().map(Memory::copy))
+    }
+
+    fn stocks(&self, role: Role) -> Result<Stocks, Error> {
+        let storage = Arc::new(self.0[role as usize].clone());
+        Stocks::over(storage, Path::new("stocks"), 1 << 26)
+    }
+
+    fn run(&self, case: Case, function: &Function) -> Result<Outcome, Error> {
+        case.run_on(function, |role| self.stocks(role), 7).0
+    }
+}
+
+/// A chain that outlived the stock would open the Δ of the next one to whoever knows the Δ of this
+/// one, and a stock that outlived its chains would let the liar guess again. So wherever the power
+/// fails while both end: where a chain was killed the stock opens no more, and where the stock is
+/// gone no chain is live.
+#[test]
+fn a_loss_of_power_ends_stock_and_chain_in_order() {
+    for text in [&add_of_evaluator(), DOUBLE] {
+        let function = function(text);
+        let start = Disks([(); 2].map(|()| Memory::new()));
+        start.run(HONEST, &begin()).expect("a chain");
+        let whole = start.copy();
+        whole
+            .run(GUESSES, &function)
+            .expect_err("a check that fails");
+        let points = whole.0[0].points();
+        let (mut seen, mut most) = (BTreeSet::new(), 0);
+        for point in 0..=points {
+            let mut cut = start.copy();
+            cut.0[0].lose_power_at(point, point);
+            let ended = cut.run(GUESSES, &function);
+            ended.expect_err("a check that fails, or no power");
+            cut.0[0] = cut.0[0].restart();
+            let stocks = cut.stocks(Role::Garbler).expect("power");
+            let there = stocks.list().expect("a folder");
+            let open = there.iter().filter(|name| stocks.check(name).is_ok());
+            let open = open.count();
+            let chains = stocks.chains().expect("a folder");
+            let is_live = chains.iter().any(|chain| chain.summary.killed.is_none());
+            // The chain begins under another scheme, whose stock stays.
+            most = most.max(there.len());
+            let place = format!("point {point} of {points}: {text}");
+            assert!(is_live || open < most, "a chain ended first at {place}");
+            assert!(
+                !is_live || there.len() == most,
+                "a chain is left at {place}"
+            );
+            seen.insert((there.len(), open, is_live));
+        }
+        assert!(seen.len() >= 3, "{seen:?}");
     }
 }
