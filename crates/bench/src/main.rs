@@ -116,6 +116,10 @@ fn cores(text: &str) -> Result<[usize; 2], String> {
     Ok([core(garbler)?, core(evaluator)?])
 }
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {

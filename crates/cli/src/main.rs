@@ -51,6 +51,10 @@ use crate::args::{Cli, Command, ConfigCommand};
 use crate::failure::Failure;
 use crate::log::Log;
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
