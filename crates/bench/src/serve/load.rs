@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
 use tacit::{
-    Channel, Fingerprint, Function, Identity, Job, Listener, Preparation, ProtocolId, Role,
-    Session, Settings, StockName, Stocks, Value,
+    Channel, Fingerprint, Function, Identity, Job, KeptOts, Listener, Preparation, ProtocolId,
+    Role, Session, Settings, StockName, Stocks, Value,
 };
 use tacit_serve::{Event, Limits, Peer, Policy, Service};
 
@@ -25,6 +25,8 @@ use crate::Error;
 
 /// Runs of a session, after which a peer opens another.
 const RUNS_A_SESSION: u64 = 25;
+/// Runs that a peer leases from its stock together with the one that needs them.
+const LEASED_AHEAD: u64 = 7;
 /// How often the service is told that the peers go on.
 const BEAT: Duration = Duration::from_millis(100);
 /// How long an honest peer waits after a failure.
@@ -238,12 +240,16 @@ fn keep_filled(field: &Field, identity: &Identity, stocks: &Stocks) {
     }
 }
 
-/// A peer that runs functions, one session after another.
+/// A peer that runs functions, one session after another, and keeps base OTs in between.
 fn honest(field: &Field, number: usize, identity: &Identity, stocks: Option<&Stocks>) {
     let mut dice = Dice(number as u64);
+    let kept = KeptOts::default();
     while !field.is_over() {
         let mut session = match field.session(identity) {
-            Ok(session) => session,
+            Ok(mut session) => {
+                session.keep_ots(&kept);
+                session
+            }
             Err(error) => {
                 field.failed(&error);
                 thread::sleep(AFTER_FAILURE);
@@ -287,7 +293,7 @@ pub(super) fn run(
         job = job.input(name, value.clone());
     }
     if let (Some(stocks), ProtocolId::Prepared) = (stocks, protocol) {
-        job = job.prepared(stocks);
+        job = job.prepared(stocks).lease_ahead(LEASED_AHEAD);
     }
     let begun = Instant::now();
     let outcome = job.run(session)?;
