@@ -105,12 +105,26 @@ impl Elaborator<'_> {
         if let Some(of) = self.enum_with_variant(name) {
             return self.report(error.help(format!("a variant is written `{of}::{name}`")));
         }
-        let locals = self.context.scopes.iter().flatten().map(|(name, _)| name);
-        let known = locals.chain(self.loaded.names(self.context.module));
-        if let Some(other) = most_like(name, known.map(|symbol| symbol.as_str())) {
+        if let Some(other) = self.like(name) {
             error = error.help(format!("there is `{other}`"));
         }
         self.report(error)
+    }
+
+    /// A name in scope that is much like `name`.
+    fn like(&self, name: &str) -> Option<String> {
+        let locals = self.context.scopes.iter().flatten().map(|(name, _)| name);
+        let known = locals.chain(self.loaded.names(self.context.module));
+        most_like(name, known.map(|symbol| symbol.as_str()))
+    }
+
+    /// Whether a path is a name that means nothing here and is like no other.
+    pub(super) fn is_new(&self, path: &Path) -> bool {
+        path.as_name().is_some_and(|name| {
+            let name = name.as_str();
+            let known = self.loaded.lookup(self.context.module, name);
+            self.binding(name).is_none() && known.is_none() && self.like(name).is_none()
+        })
     }
 }
 

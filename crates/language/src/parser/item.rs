@@ -142,7 +142,12 @@ impl Parser<'_> {
     fn param(&mut self) -> Parsed<ItemKind> {
         self.skip();
         let name = self.ident("the param's name")?;
-        self.expect(T::Colon)?;
+        if !self.is(T::Colon) {
+            let message = format!("the param `{}` has no range", name.name);
+            let error = Diagnostic::new(name.span, message);
+            return self.report(error.help(format!("write `param {}: 1..=100 = 4;`", name.name)));
+        }
+        self.skip();
         let from = self.range_end()?;
         if self.is(T::DotDot) {
             let error = Diagnostic::new(self.span(), "a param's range includes its greatest value");

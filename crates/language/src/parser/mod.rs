@@ -183,6 +183,9 @@ impl Parser<'_> {
         };
         let message = format!("expected {expected}, found {text}");
         let error = Diagnostic::new(found.span, message);
+        if found.kind == TokenKind::Equal && expected == TokenKind::OpenBrace.to_string() {
+            return self.report(error.help("`==` compares"));
+        }
         self.report(self.with_habit(error))
     }
 
