@@ -51,14 +51,14 @@ the other as the evaluator. They know each other by the fingerprints of their id
 `tacit pair` exchanges.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
-Examples, each of which holds from the next shell on:
+Examples, each into a folder that has to be there, for the next shell:
   tacit completions bash >~/.local/share/bash-completion/completions/tacit
   tacit completions zsh >~/.zfunc/_tacit    a folder that is in fpath before compinit
   tacit completions fish >~/.config/fish/completions/tacit.fish";
 
 const MAN_EXAMPLES: &str = "\
 Examples:
-  tacit man --directory ~/.local/share/man/man1    from then on `man tacit-run` works
+  tacit man --directory ~/.local/share/man/man1    if that folder is there: `man tacit-run` works then
   tacit man | man -l -                             read the first page now";
 
 const EXAMPLES: &str = "\
