@@ -50,6 +50,17 @@ Each party runs `tacit run` on its own machine: one as the garbler, who makes th
 the other as the evaluator. They know each other by the fingerprints of their identities, which \
 `tacit pair` exchanges.";
 
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples, each into a folder that has to be there, for the next shell:
+  tacit completions bash >~/.local/share/bash-completion/completions/tacit
+  tacit completions zsh >~/.zfunc/_tacit    a folder that is in fpath before compinit
+  tacit completions fish >~/.config/fish/completions/tacit.fish";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  tacit man --directory ~/.local/share/man/man1    if that folder is there: `man tacit-run` works then
+  tacit man | man -l -                             read the first page now";
+
 const EXAMPLES: &str = "\
 Examples:
   tacit demo                            see it work: both parties on this machine
@@ -130,11 +141,13 @@ pub(crate) enum Command {
         command: ConfigCommand,
     },
     /// Print the completions of a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Print the man page, or write the pages of all commands into a folder
+    #[command(after_help = MAN_EXAMPLES)]
     Man {
         /// Write every page into this folder
         #[arg(long, value_name = "DIR")]

@@ -7,8 +7,9 @@ use serde_json::json;
 use tacit::Identity;
 
 use crate::args::KeygenArgs;
-use crate::config;
+use crate::config::{self, Config};
 use crate::failure::Failure;
+use crate::party;
 use crate::report::{JSON_VERSION, pretty};
 
 /// Runs the command.
@@ -18,10 +19,11 @@ use crate::report::{JSON_VERSION, pretty};
 /// The file exists, or cannot be written or read, or holds no identity.
 pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Failure> {
     let (path, identity) = match &args.show {
-        Some(path) => (
-            path.clone(),
-            Identity::load(path).map_err(tacit::Error::from)?,
-        ),
+        Some(given) => {
+            let path = party::identity_path(given.as_ref(), &Config::load(config)?)?;
+            let identity = Identity::load(&path).map_err(tacit::Error::from)?;
+            (path, identity)
+        }
         None => {
             let path = match &args.out {
                 Some(path) => path.clone(),

@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::function::{self, Found, Origin};
 use crate::log::Log;
 use crate::report::{JSON_VERSION, pretty};
+use crate::typed::Runnable;
 use crate::{party, run, stock};
 use commands::Commands;
 
@@ -123,6 +124,7 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
     let told = Told {
         args,
         role: subject.role,
+        drawn: &subject.drawn,
         link,
         overhead_ms: 1e3 * overhead.exchange.as_secs_f64(),
         looked,
@@ -139,6 +141,8 @@ struct Told<'a> {
     args: &'a PlanArgs,
     /// This party's, if something says it: its commands name the peer and the stock.
     role: Option<Role>,
+    /// Inputs of random bits, which a run draws itself.
+    drawn: &'a [String],
     link: Link,
     /// What this machine adds to a round trip.
     overhead_ms: f64,
@@ -155,6 +159,8 @@ struct Subject {
     library: Option<(String, BTreeMap<String, u64>)>,
     /// This party's role, if it is said.
     role: Option<Role>,
+    /// Inputs of random bits, which a run draws itself.
+    drawn: Vec<String>,
 }
 
 impl Subject {
@@ -179,8 +185,23 @@ impl Subject {
             role: role.or_else(known),
             function: runnable.function().clone(),
             library,
+            drawn: drawn(&runnable),
         })
     }
+}
+
+/// The inputs of random bits: those of a program's function that the program does not name.
+fn drawn(runnable: &Runnable) -> Vec<String> {
+    let Some(typed) = runnable.typed() else {
+        return Vec::new();
+    };
+    let named = typed.signature().inputs();
+    let names = runnable.function().inputs().iter();
+    names
+        .map(|input| &input.port.name)
+        .filter(|name| !named.iter().any(|input| input.name.as_str() == *name))
+        .cloned()
+        .collect()
 }
 
 /// The link that was given, or that of the peer.
@@ -232,7 +253,7 @@ impl Told<'_> {
         };
         let next = plan.better().unwrap_or(plan.choice());
         let commands = |of: &Alternative| {
-            let commands = Commands::new(self.args, self.role, of);
+            let commands = Commands::new(self, of);
             let mut object = json!({});
             for role in self.roles() {
                 object[role.name()] = json!({

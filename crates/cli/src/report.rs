@@ -33,12 +33,18 @@ pub(crate) struct Setting<'a> {
     pub(crate) rung: &'static Rung,
     /// The peer's fingerprint, or nothing where the connection is not authenticated.
     pub(crate) peer: Option<String>,
+    /// What `tacit.toml` calls the peer, where it was named so.
+    pub(crate) peer_name: Option<&'a str>,
 }
 
 impl Setting<'_> {
     /// What a person reads before the results.
     pub(crate) fn text(&self) -> String {
-        let peer = self.peer.as_deref().unwrap_or(UNAUTHENTICATED);
+        let peer = match (self.peer_name, &self.peer) {
+            (Some(name), Some(peer)) => format!("{name}, {peer}"),
+            (None, Some(peer)) => peer.clone(),
+            (_, None) => UNAUTHENTICATED.to_owned(),
+        };
         let scope = match self.security_bits {
             None => String::new(),
             Some(_) => format!(", {}", self.scope()),

@@ -218,8 +218,8 @@ pub(crate) fn refuse_rich_ports(typed: &TypedFunction) -> Result<(), Failure> {
     let draws = signature.inputs().len() < typed.function().inputs().len();
     match found {
         Some(port) => Err(Failure::Input(format!(
-            "a service cannot read and write {port} yet; it has bools, integers, fixed-point \
-             numbers, byte strings and arrays of them, and sorts nothing"
+            "a service cannot read and write {port} yet; give it bools, integers, fixed-point \
+             numbers, byte strings or arrays of them, not sorted, or run the program by `tacit run`"
         ))),
         None if draws => Err(Failure::Input(
             "a service cannot draw random bits for a program yet; give them as inputs".to_owned(),
@@ -243,7 +243,7 @@ pub(crate) fn plain_failure(error: BorderError) -> Failure {
 pub(crate) fn tell_filled(name: &str, value: &PortValue) {
     match value.filled_up() {
         0 => {}
-        1 => eprintln!("input {name} lacks 1 element of its type, for which a zero stands"),
-        n => eprintln!("input {name} lacks {n} elements of its type, for which zeros stand"),
+        1 => eprintln!("input {name} is 1 element shorter than its type; a zero fills it up"),
+        n => eprintln!("input {name} is {n} elements shorter than its type; zeros fill it up"),
     }
 }

@@ -158,8 +158,8 @@ pub enum NetError {
     },
     /// The peer did not accept this side's identity.
     #[error(
-        "the peer refused this side's identity, {own} ({alert}); the other party must expect \
-         exactly this fingerprint, and does it run with the right one?"
+        "the peer refused this side's identity, {own} ({alert}); give the other party \
+         this fingerprint, or run with the identity whose fingerprint it has"
     )]
     Refused {
         /// This side's fingerprint.

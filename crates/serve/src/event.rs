@@ -183,6 +183,10 @@ impl Event {
                 {
                     write!(text, " {name}={plain}")
                 }
+                // A time, of which thousandths are enough for people.
+                value if value.is_f64() => {
+                    write!(text, " {name}={:.3}", value.as_f64().unwrap_or_default())
+                }
                 value => write!(text, " {name}={value}"),
             };
         }
@@ -239,6 +243,17 @@ mod tests {
         assert_eq!(
             refused.text(),
             r#"refused peer=bob reason="it asks \"for\"\nmore" what=run"#
+        );
+        let replenished = Event::Replenished {
+            peer: "bob".to_owned(),
+            function: "sum".to_owned(),
+            runs: 2,
+            made: 1,
+            seconds: 6.143_057_000_000_001,
+        };
+        assert_eq!(
+            replenished.text(),
+            "replenished function=sum made=1 peer=bob runs=2 seconds=6.143"
         );
         let stopped = Event::Stopped { cut: 2 };
         assert_eq!(stopped.text(), "stopped cut=2");

@@ -242,8 +242,9 @@ pub enum StockError {
     },
     /// The two parties' records of a chain do not fit together.
     #[error(
-        "chain {chain:?} is {own} here and {peer} at the peer: one of them was restored from an \
-         old copy, or is another chain; both servers remove it with `tacit stock drop-chain`"
+        "chain {chain:?} is {own} here and {peer} at the peer: one of them was dropped, restored \
+         from an old copy, or is another chain; both that keep it run `tacit stock drop-chain \
+         {chain}` and begin it anew"
     )]
     ChainsDiffer {
         /// The chain.

@@ -21,9 +21,11 @@ impl Reader<'_> {
             Kind::Array(..) => {
                 let json = serde_json::from_str(text).map_err(|error| {
                     // The error's own text may quote the value.
-                    let at = (error.line(), error.column());
-                    let found =
-                        format!("text that is no JSON from line {} column {} on", at.0, at.1);
+                    let (line, column) = (error.line(), error.column());
+                    let found = match text.trim_start().starts_with('[') {
+                        true => format!("text that is no JSON from line {line} column {column} on"),
+                        false => "text that is no JSON: it does not begin with [".to_owned(),
+                    };
                     self.error(ty, "a JSON list".to_owned(), found)
                 })?;
                 let result = self.json(ty, &json);
@@ -86,8 +88,7 @@ impl Reader<'_> {
             }
         };
         if digits.is_empty() || digits.len() > MAX_DIGITS || !digits.bytes().all(is_digit) {
-            let found = format!("text of {} that is no such number", characters(text));
-            return Err(self.error(ty, number_range(ty), found));
+            return Err(self.error(ty, number_range(ty), no_number(text)));
         }
         let mut magnitude = Natural::with_bits(ty.width() + 1);
         let overflow = digits.bytes().fold(false, |overflow, digit| {
@@ -103,8 +104,7 @@ impl Reader<'_> {
             unreachable!("a fixed type")
         };
         let Some((negative, digits, places)) = decimal(text) else {
-            let found = format!("text of {} that is no such number", characters(text));
-            return Err(self.error(ty, number_range(ty), found));
+            return Err(self.error(ty, number_range(ty), no_number(text)));
         };
         let zeros = usize::try_from(-places).unwrap_or(0);
         let decimal_bits = 4 * (digits.len() + zeros);
@@ -188,6 +188,28 @@ fn decimal(text: &str) -> Option<(bool, String, i32)> {
 /// The value of a hex digit, without a table that a secret would index.
 fn hex_digit(digit: u8) -> u8 {
     (digit & 0xf) + 9 * (digit >> 6)
+}
+
+/// What a text is that is no number of its type, for an error, which does not quote it.
+fn no_number(text: &str) -> String {
+    let digits = sign(text).1;
+    let is_digit = |c: char| c.is_ascii_digit();
+    let is_between = |c: char| matches!(c, ',' | '.' | '_' | ' ' | '\'');
+    let is_grouped = digits.starts_with(is_digit)
+        && digits.ends_with(is_digit)
+        && digits.contains(is_between)
+        && digits.chars().all(|c| is_digit(c) || is_between(c));
+    if text.is_empty() {
+        "an empty text".to_owned()
+    } else if text != text.trim() {
+        format!("text of {} with spaces around it", characters(text))
+    } else if decimal(text).is_some() {
+        "a number with a decimal point or an exponent".to_owned()
+    } else if is_grouped {
+        "digits with other characters between them".to_owned()
+    } else {
+        format!("text of {} that is no such number", characters(text))
+    }
 }
 
 fn characters(text: &str) -> String {
@@ -417,6 +439,16 @@ u99 | ? | a number from 0 to 2^99 - 1, in decimal or as 0x… | \
 fixed[9,1] | 256 | a decimal number from -256 to less than 256 | a number out of range
 fixed[9,1] | ?? | a decimal number from -256 to less than 256 | \
         text of 2 characters that is no such number
+u8 |  | a number from 0 to 255, in decimal or as 0x… | an empty text
+u8 | 5.0 | a number from 0 to 255, in decimal or as 0x… | \
+        a number with a decimal point or an exponent
+u8 | 1e2 | a number from 0 to 255, in decimal or as 0x… | \
+        a number with a decimal point or an exponent
+u32 | 50,000 | a number from 0 to 4294967295, in decimal or as 0x… | \
+        digits with other characters between them
+u8 | 7  | a number from 0 to 255, in decimal or as 0x… | text of 2 characters with spaces around it
+fixed[9,1] | 1,5 | a decimal number from -256 to less than 256 | \
+        digits with other characters between them
 bit | 2 | 0 or 1 | another character at index 0
 bits[3] | 01 | 3 characters 0 or 1, index 0 first | 2 characters
 bits[3] | 01x | 3 characters 0 or 1, index 0 first | another character at index 2
@@ -424,6 +456,7 @@ bytes[2] | 0xabc | 4 hex digits, which are 2 bytes in order | 3 of them
 bytes[2] | abcg | 4 hex digits, which are 2 bytes in order | \
         another character at index 3 of 4 characters
 u8[2] | [1,2, | a JSON list | text that is no JSON from line 1 column 5 on
+u8[2] | 1,2 | a JSON list | text that is no JSON: it does not begin with [
 u8[2] | [1,2,3] | a list of 2 | a list of 3
 ";
 

@@ -28,7 +28,8 @@ Without, one line in each of two terminals (identities from `tacit keygen`):
   secret-tool lookup tacit key | tacit run aes-128 --role garbler … --input key=-
 
   Values: numbers as 41, -5 or 0x29; byte strings in hexadecimal; bits as 0110, index 0 first;
-  bit as 0 or 1; arrays as JSON lists, a text as the list of its bytes: [72,105] for Hi.
+  bit as 0 or 1; arrays as JSON lists, a text as the list of its bytes: [72,105] for Hi. Quote a
+  list with spaces, and in zsh every list: --input 'a=[1, 2]'.
   `tacit inspect` shows each input's type.
 
   A program of the language has parties with names, and values of its own types: true or false,

@@ -5,7 +5,7 @@ use tacit::plan::Alternative;
 use tacit::protocols::Protocol;
 use tacit::scheme::default_scheme;
 
-use super::PlanArgs;
+use super::{PlanArgs, Told};
 use crate::args::FunctionArgs;
 use crate::shell;
 
@@ -14,12 +14,19 @@ pub(super) struct Commands<'a> {
     args: &'a PlanArgs,
     /// This party's role, if it is said.
     own: Option<Role>,
+    /// Inputs that a run draws itself.
+    drawn: &'a [String],
     of: &'a Alternative,
 }
 
 impl<'a> Commands<'a> {
-    pub(super) fn new(args: &'a PlanArgs, own: Option<Role>, of: &'a Alternative) -> Self {
-        Self { args, own, of }
+    pub(super) fn new(told: &Told<'a>, of: &'a Alternative) -> Self {
+        Self {
+            args: told.args,
+            own: told.role,
+            drawn: told.drawn,
+            of,
+        }
     }
 
     /// What prepares for the runs that were asked for; nothing where nothing is to be prepared.
@@ -52,6 +59,9 @@ impl<'a> Commands<'a> {
         let inputs = self.of.function.inputs().iter();
         for input in inputs.filter(|input| input.owner == role) {
             let name = &input.port.name;
+            if self.drawn.contains(name) {
+                continue;
+            }
             words.extend(["--input".to_owned(), format!("{name}=@{name}.txt")]);
         }
         shell::line(&words)

@@ -231,9 +231,9 @@ impl Told<'_> {
                 ms(offline.time)
             );
             for need in &shown.needs {
-                let _ = writeln!(text, "  # {} of {} a run", need.count, need.name);
+                let _ = writeln!(text, "  # a run takes {} × {}", need.count, need.name);
             }
-            let commands = Commands::new(self.args, self.role, shown);
+            let commands = Commands::new(self, shown);
             for role in self.roles() {
                 let _ = writeln!(text, "  {}", commands.prepare(role).unwrap_or_default());
             }
@@ -245,7 +245,7 @@ impl Told<'_> {
         }
         for (one, when) in runs {
             let _ = writeln!(text, "\n{when}, each input in a file of its name:\n");
-            let commands = Commands::new(self.args, self.role, one);
+            let commands = Commands::new(self, one);
             for role in self.roles() {
                 let _ = writeln!(text, "  {}", commands.run(role));
             }

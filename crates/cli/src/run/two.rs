@@ -166,6 +166,12 @@ impl<'a> TwoPartyRun<'a> {
             counts_tries: self.stocks.is_some(),
             rung: self.rung,
             peer,
+            peer_name: self
+                .args
+                .meet
+                .peer
+                .as_deref()
+                .filter(|named| !named.starts_with("tacit:")),
         };
         if !self.args.json {
             eprint!("{}", setting.text());

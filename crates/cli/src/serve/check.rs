@@ -49,9 +49,9 @@ fn addresses(name: &str, text: &str) -> Result<Vec<SocketAddr>, Failure> {
 /// Every offer's inputs, for each of its functions, and where its results go.
 fn sources(policy: &Policy) -> Result<(), Failure> {
     for offer in policy.offers() {
-        let wrong = |field: &str, reason: String| {
+        let wrong = |reason: String| {
             Failure::Input(format!(
-                "[[serve.function]] {}: {field}: {reason}; peers that ask would hear that this \
+                "[[serve.function]] {}: {reason}; peers that ask would hear that this \
                  party failed",
                 offer.name
             ))
@@ -73,10 +73,10 @@ fn sources(policy: &Policy) -> Result<(), Failure> {
                 protocol,
             };
             let checked = offer.inputs.check(&asked);
-            checked.map_err(|reason| wrong(function.name(), reason))?;
+            checked.map_err(&wrong)?;
         }
         let checked = offer.results.check();
-        checked.map_err(|reason| wrong("results", reason))?;
+        checked.map_err(|reason| wrong(format!("results: {reason}")))?;
     }
     Ok(())
 }

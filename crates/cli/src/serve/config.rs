@@ -70,6 +70,9 @@ pub(crate) struct Serve {
 pub(crate) struct Served {
     /// A name from the library, or a file.
     pub(crate) function: String,
+    /// Which run of a program; `main` if not given.
+    #[serde(default)]
+    pub(crate) entry: Option<String>,
     /// What it is called here.
     pub(crate) name: Option<String>,
     /// This party's role.
@@ -144,12 +147,26 @@ pub(crate) struct Served {
     pub(crate) time_limit: Option<Duration>,
 }
 
+impl Served {
+    /// What it is called here: its name, or that of the function and of the run.
+    pub(crate) fn shown_name(&self) -> String {
+        match (&self.name, &self.entry) {
+            (Some(name), _) => name.clone(),
+            (None, Some(entry)) => format!("{} {entry}", self.function),
+            (None, None) => self.function.clone(),
+        }
+    }
+}
+
 /// What is kept in stock.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stocked {
     /// A name from the library, or a file.
     pub(crate) function: String,
+    /// Which run of a program; `main` if not given.
+    #[serde(default)]
+    pub(crate) entry: Option<String>,
     /// This party's role.
     pub(crate) role: RoleName,
     /// Parameters.
@@ -292,7 +309,7 @@ impl Serve {
         }
         for served in &self.function {
             let (function, role) = (&served.function, served.role.name());
-            let name = served.name.as_ref().unwrap_or(function);
+            let name = served.shown_name();
             let _ = write!(text, "serve function {name}: {function} as {role}");
             if let Some(other) = &served.other_server {
                 let _ = write!(text, " with {other}");
@@ -312,8 +329,9 @@ impl Serve {
     pub(crate) fn json(&self) -> Json {
         let functions = self.function.iter().map(|served| {
             json!({
-                "name": served.name.as_ref().unwrap_or(&served.function),
+                "name": served.shown_name(),
                 "function": served.function,
+                "entry": served.entry,
                 "role": served.role.name(),
                 "other_server": served.other_server,
                 "chain": served.chain,

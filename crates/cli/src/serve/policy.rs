@@ -102,7 +102,8 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
     let members = members(&served.params)?;
     let functions = members.into_iter().map(|params| {
         let ports = [&served.owners, &served.results, &served.types];
-        let function = instance(&served.function, params, ports, served.bit_order.as_deref())?;
+        let name = (served.function.as_str(), served.entry.as_deref());
+        let function = instance(name, params, ports, served.bit_order.as_deref())?;
         Ok(Arc::new(function))
     });
     let functions: Vec<_> = functions.collect::<Result<_, Failure>>()?;
@@ -126,10 +127,7 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         (names, _) => peers(config, names.as_deref())?,
     };
     Ok(Offer {
-        name: served
-            .name
-            .clone()
-            .unwrap_or_else(|| served.function.clone()),
+        name: served.shown_name(),
         role,
         protocols: protocols(served, outsourced.is_some())?,
         outsourced,
@@ -209,9 +207,9 @@ fn members(params: &BTreeMap<String, Parameter>) -> Result<Vec<Vec<(String, Stri
     Ok(members)
 }
 
-/// A function as the arguments of `tacit run` would name it.
+/// A function as the arguments of `tacit run` would name it: its name, and a program's run.
 fn instance(
-    name: &str,
+    (name, entry): (&str, Option<&str>),
     params: Vec<(String, String)>,
     ports: [&BTreeMap<String, String>; 3],
     bit_order: Option<&str>,
@@ -227,6 +225,7 @@ fn instance(
         owners,
         results,
         types,
+        entry: entry.map(str::to_owned),
         bit_order: bit_order.map_err(|error| wrong("bit_order", &error.to_string()))?,
         ..FunctionArgs::default()
     };
@@ -322,7 +321,8 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
     let params = params.map(|(name, value)| (name.clone(), value.to_string()));
     let ports = [&stocked.owners, &stocked.results, &stocked.types];
     let order = stocked.bit_order.as_deref();
-    let function = Arc::new(instance(&stocked.function, params.collect(), ports, order)?);
+    let name = (stocked.function.as_str(), stocked.entry.as_deref());
+    let function = Arc::new(instance(name, params.collect(), ports, order)?);
     let rung = run::scheme(stocked.scheme.as_deref(), Some(&function))?;
     let stock_use = stocked.protocol.map(|named| named.0.stock_use());
     let stock_use = stock_use.unwrap_or(StockUse::Components);

@@ -128,7 +128,17 @@ fn three_organisations_follow_the_page() {
 
 const KEYS: [&str; 4] = ["gen", "cloud", "phone", "tablet"];
 
-/// Two servers of a small map, and two clients.
+/// A program with several runs.
+const TOTAL: &str = "\
+parties shop, customer;
+state total: u32 = 0;
+run spend(amount: u24 of customer, percent: u8 of shop) -> (reached: bool to both) {
+    total += amount as u32 * percent as u32 / 100;
+    total >= 100
+}
+";
+
+/// Two servers of a small map and of a total, and two clients.
 struct Scene {
     folder: tempfile::TempDir,
     fingerprints: [String; 4],
@@ -144,7 +154,13 @@ impl Scene {
             let made = tacit(folder.path(), &["keygen", "--out", &format!("{name}.key")]);
             made.succeeded().trim().to_owned()
         });
-        fs::write(folder.path().join("inputs.json"), "{ \"id\": 5 }").expect("a file");
+        let files = [
+            ("inputs.json", "{ \"id\": 5, \"percent\": 100 }"),
+            ("total.tacit", TOTAL),
+        ];
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).expect("a file");
+        }
         let mut scene = Self {
             folder,
             fingerprints,
@@ -188,6 +204,16 @@ impl Scene {
                 text += "inputs_file = \"inputs.json\"\n";
             }
         }
+        for entry in ["start", "spend"] {
+            text += &format!(
+                "[[serve.function]]\nfunction = \"total.tacit\"\nentry = \"{entry}\"\nrole = \
+                 \"{role}\"\nother_server = \"{other}\"\nchain = \"total\"\ncopies = 5\n\
+                 insecure_for_measurements = true\n"
+            );
+            if (server, entry) == (0, "spend") {
+                text += "inputs_file = \"inputs.json\"\n";
+            }
+        }
         let file = format!("{name}.toml");
         fs::write(self.path().join(&file), text).expect("a file");
         let mut service = process::start(self.path(), &["serve", "--config", &file], "");
@@ -208,11 +234,13 @@ impl Scene {
         let key = format!("{}.key", KEYS[2 + who]);
         let [generator, cloud, ..] = self.fingerprints.each_ref().map(String::as_str);
         let [generator_at, cloud_at] = self.ports.each_ref().map(String::as_str);
+        let params: &[&str] = match function.starts_with("friend-map") {
+            true => &["--param", "cells=4,id_bits=3"],
+            false => &[],
+        };
         let common = [
             "run",
             function,
-            "--param",
-            "cells=4,id_bits=3",
             "--protocol",
             "outsourced",
             "--copies",
@@ -233,7 +261,7 @@ impl Scene {
             "--timeout",
             "30s",
         ];
-        process::start(self.path(), &[&common[..], more].concat(), "")
+        process::start(self.path(), &[&common[..], params, more].concat(), "")
     }
 
     fn moves(&self, who: usize, cell: u32) -> Ended {
@@ -314,6 +342,22 @@ fn clients_come_in_turn_and_servers_come_back() {
     }
     for (server, after_ms) in [(1, 150), (0, 300)] {
         version = scene.killed_within(server, Duration::from_millis(after_ms), version);
+    }
+}
+
+/// Each run of a program is a function of a service, by its entry.
+#[test]
+fn runs_of_a_program_are_served() {
+    let scene = Scene::new();
+    let run = |entry: &str, more: &[&str]| {
+        let client = scene.client(0, "total.tacit", &[&["--entry", entry], more].concat());
+        client.end()
+    };
+    run("start", &[]).succeeded();
+    for (amount, reached) in [("amount=60", "false"), ("amount=80", "true")] {
+        let ended = run("spend", &["--input", amount]);
+        let result = format!("reached = {reached}\n");
+        assert!(ended.succeeded().ends_with(&result), "{ended:?}");
     }
 }
 

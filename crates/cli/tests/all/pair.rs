@@ -73,6 +73,8 @@ fn two_parties_pair_and_run_by_name() {
     assert_eq!(shown["peers"]["bob"]["role"], "garbler");
     let own = tacit(bob, &["keygen", "--show", "tacit/identity.key"]);
     assert_eq!(shown["peers"]["bob"]["fingerprint"], own.succeeded().trim());
+    let usual = tacit(bob, &["keygen", "--show"]);
+    assert_eq!(usual.succeeded(), own.succeeded());
     let run = ["run", "millionaires", "--with"];
     let a = start(alice, &[&run[..], &["bob", "--input", "a=41"]].concat(), "");
     let b = tacit(bob, &[&run[..], &["alice", "--input", "b=40"]].concat());

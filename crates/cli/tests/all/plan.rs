@@ -97,6 +97,24 @@ fn commands_of_a_program_say_all_that_a_run_takes() {
     }
 }
 
+/// A run draws a program's random bits itself, so that no command gives them.
+#[test]
+fn commands_give_no_random_bits() {
+    let parties = Parties::new();
+    let program = "parties shop, club;\nuse std::random::random;\nmain(a: u8 of shop, b: u8 of club) \
+                   -> (mixed: u8 to both) { a ^ b ^ random::<u8>() }\n";
+    parties.file("mixed.tacit", program);
+    parties.file("a.txt", "7");
+    parties.file("b.txt", "8");
+    let asked = [&["plan", "mixed.tacit"], &LINK[..]].concat();
+    let plan = tacit(parties.folder(), &[&asked[..], &["--json"]].concat()).json();
+    for ended in both(&parties, &plan["commands"], "run", true) {
+        assert!(ended.succeeded().starts_with("mixed = "), "{ended:?}");
+    }
+    let text = tacit(parties.folder(), &asked);
+    assert!(!text.succeeded().contains("random_of"), "{text:?}");
+}
+
 #[test]
 fn what_is_printed_can_be_pasted_and_works() {
     let parties = Parties::new();

@@ -88,7 +88,10 @@ impl<'t> Reader<'t> {
         let json = serde_json::from_str(text).map_err(|error| {
             // The error's own text may quote the value.
             let (line, column) = (error.line(), error.column());
-            let found = format!("text that is no JSON from line {line} column {column} on");
+            let found = match text.trim_start().starts_with(['[', '{']) {
+                true => format!("text that is no JSON from line {line} column {column} on"),
+                false => "text that is no JSON: it begins with neither [ nor {".to_owned(),
+            };
             self.error(ty, self.expected(ty), found)
         })?;
         let result = self.json(ty, &json);

@@ -301,6 +301,10 @@ impl<'a> Elaborator<'a> {
 
     fn check_assignable(&mut self, path: &'a Path) -> Done<()> {
         let (name, span) = (&path.last().name, path.span);
+        if self.is_new(path) {
+            let error = Diagnostic::new(span, format!("nothing here is called `{name}`"));
+            return self.fail(error.help(format!("`let mut {name}: u32 = …` makes a variable")));
+        }
         let error = match self.meaning(path)? {
             Meaning::Binding(Binding::Local(_, true)) => return Ok(()),
             Meaning::Binding(Binding::Local(..)) => {

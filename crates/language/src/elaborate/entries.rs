@@ -97,7 +97,8 @@ impl<'a> Elaborator<'a> {
     fn declare_parties(&mut self, parties: &[Party], span: Span) {
         if parties.len() != 2 {
             let message = format!("a program has two parties, not {}", parties.len());
-            self.report(Diagnostic::new(span, message));
+            let help = "name the two that have inputs; the cloud of `outsourced` is not named";
+            self.report(Diagnostic::new(span, message).help(help));
         }
         for (number, party) in parties.iter().enumerate() {
             if self.program.parties.contains(&party.name.name) || party.name.as_str() == "both" {

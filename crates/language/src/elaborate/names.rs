@@ -4,7 +4,7 @@ use super::{Binding, Done, Elaborator, most_like};
 use crate::diagnostic::{Diagnostic, Reported};
 use crate::load::Definition;
 use crate::program::ItemKey;
-use crate::source::Span;
+use crate::source::{Span, Symbol};
 use crate::syntax::{ItemKind, Path};
 
 /// What a path means.
@@ -84,17 +84,47 @@ impl Elaborator<'_> {
         None
     }
 
+    /// An enum of this module that has a variant of this name.
+    fn enum_with_variant(&self, name: &str) -> Option<Symbol> {
+        let names = self.loaded.names(self.context.module);
+        let enums = names.filter(|symbol| match self.enum_named(symbol.as_str()) {
+            Some(Definition::Item(key)) => match &self.loaded.item(key).kind {
+                ItemKind::Enum(item) => item.variants.iter().any(|v| v.as_str() == name),
+                _ => false,
+            },
+            _ => false,
+        });
+        enums.min().cloned()
+    }
+
     fn unknown(&mut self, name: &str, span: Span) -> Reported {
         let mut error = Diagnostic::new(span, format!("nothing here is called `{name}`"));
         if let Some(help) = habit(name) {
             return self.report(error.help(help));
         }
-        let locals = self.context.scopes.iter().flatten().map(|(name, _)| name);
-        let known = locals.chain(self.loaded.names(self.context.module));
-        if let Some(other) = most_like(name, known.map(|symbol| symbol.as_str())) {
+        if let Some(of) = self.enum_with_variant(name) {
+            return self.report(error.help(format!("a variant is written `{of}::{name}`")));
+        }
+        if let Some(other) = self.like(name) {
             error = error.help(format!("there is `{other}`"));
         }
         self.report(error)
+    }
+
+    /// A name in scope that is much like `name`.
+    fn like(&self, name: &str) -> Option<String> {
+        let locals = self.context.scopes.iter().flatten().map(|(name, _)| name);
+        let known = locals.chain(self.loaded.names(self.context.module));
+        most_like(name, known.map(|symbol| symbol.as_str()))
+    }
+
+    /// Whether a path is a name that means nothing here and is like no other.
+    pub(super) fn is_new(&self, path: &Path) -> bool {
+        path.as_name().is_some_and(|name| {
+            let name = name.as_str();
+            let known = self.loaded.lookup(self.context.module, name);
+            self.binding(name).is_none() && known.is_none() && self.like(name).is_none()
+        })
     }
 }
 
@@ -105,7 +135,12 @@ fn habit(name: &str) -> Option<&'static str> {
         "uint" | "usize" | "unsigned" => "an integer without a sign is `u32`, or `u<N>`",
         "float" | "double" | "f32" | "f64" | "sfix" => "a number with a point is `fixed<16, 16>`",
         "str" | "String" | "string" | "char" => "a text of at most n bytes is `text<n>`",
+        "int8" | "int16" | "int32" | "int64" => "an integer with a sign is `i32`, or `i<N>`",
+        "uint8" | "uint16" | "uint32" | "uint64" => "an integer without a sign is `u32`, or `u<N>`",
+        "float32" | "float64" => "a number with a point is `fixed<16, 16>`",
         "boolean" | "bit" | "sbool" => "a truth value is `bool`",
+        "True" | "False" => "truth values are `true` and `false`",
+        "not" => "`not` is written `!`",
         "Vec" | "vec" | "List" => "an array of n is `[T; n]`, one of at most n `[T; ..n]`",
         "Option" | "Some" | "None" => "`Maybe { some: true, value: x }` is a value or none",
         "mux" | "select" | "if_else" => "`if condition { a } else { b }` selects a secret",

@@ -95,6 +95,7 @@ impl Lexer<'_> {
             b'a'..=b'z' | b'A'..=b'Z' | b'_' => self.word(),
             b'0'..=b'9' => self.number(),
             b'"' => self.string(),
+            b'\'' if self.ends_in_single_quote() => self.single_quoted(),
             _ => match token::sign(self.rest()) {
                 Some((kind, length)) => {
                     self.at += length;
@@ -188,6 +189,24 @@ impl Lexer<'_> {
         self.push(TokenKind::Text, span);
     }
 
+    /// Whether a text in single quotes begins here.
+    fn ends_in_single_quote(&self) -> bool {
+        let line = self.rest()[1..].split(|&byte| byte == b'\n').next();
+        line.is_some_and(|line| line.contains(&b'\''))
+    }
+
+    /// A text in single quotes, which is read as one so that nothing else is said of it.
+    fn single_quoted(&mut self) {
+        let start = self.at;
+        self.at += 1;
+        self.skip_while(|byte| byte != b'\'');
+        self.at += 1;
+        let span = self.span(start);
+        let error = Diagnostic::new(span, "a text stands in double quotes");
+        self.errors.report(error.help("write `\"…\"`"));
+        self.push(TokenKind::Text, span);
+    }
+
     fn unknown(&mut self) {
         let start = self.at;
         let found = self.text[start..].chars().next().unwrap_or(' ');
@@ -196,6 +215,8 @@ impl Lexer<'_> {
         let mut error = Diagnostic::new(span, format!("`{found}` means nothing here"));
         if found.is_alphabetic() {
             error = error.help("names have letters from a to z, digits and `_`");
+        } else if found == '?' {
+            error = error.help("`if c { a } else { b }` selects one of two values");
         }
         self.errors.report(error);
     }

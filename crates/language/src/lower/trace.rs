@@ -108,7 +108,10 @@ impl<'b, 'p> Tracer<'b, 'p> {
     fn burn(&mut self, span: Span) -> Lower<()> {
         let error = |what: &str| Err(Error::At(span, what.to_owned()));
         if self.builder.gate_count() > MAX_GATES {
-            return error("what is written up to here has more than 2^24 gates");
+            return error(
+                "what is written up to here has more than 2^24 gates: put a part that repeats into \
+                 a `component fn`, which is garbled by itself",
+            );
         }
         match self.left.checked_sub(1) {
             Some(left) => {

@@ -84,6 +84,10 @@ impl Parser<'_> {
         let operator = match self.kind() {
             T::Minus => UnaryOperator::Negate,
             T::Not => UnaryOperator::Not,
+            T::Star if self.text_of(self.previous()) == "*" => {
+                let error = Diagnostic::new(self.span(), "there is no operator for powers");
+                return self.report(error.help("write `x * x`, or a loop"));
+            }
             T::And | T::Star => {
                 let error = Diagnostic::new(self.span(), "there are no references");
                 return self.report(error.help("values are copied; use the name alone"));

@@ -91,10 +91,17 @@ impl Parser<'_> {
     }
 
     fn no_item<K>(&mut self) -> Parsed<K> {
-        let error = Diagnostic::new(self.span(), "this does not begin an item").help(
-            "a file has `parties`, `use`, `param`, `const`, `struct`, `enum`, `type`, `state`, \
-             `fn`, `component fn`, `main`, `run`, `start` and `test`",
-        );
+        let error = Diagnostic::new(self.span(), "this does not begin an item");
+        let error = error.help(match self.text_of(self.span()) {
+            "#" => "a comment begins with `//`",
+            "def" | "func" | "function" => "a function is `fn NAME(x: u32) -> u32 { … }`",
+            "import" | "from" | "include" => "`use std::order::sort;` brings a function in",
+            "let" | "var" => "a number for the whole file is `const NAME = 7;`",
+            _ => {
+                "a file has `parties`, `use`, `param`, `const`, `struct`, `enum`, `type`, \
+                 `state`, `fn`, `component fn`, `main`, `run`, `start` and `test`"
+            }
+        });
         self.report(error)
     }
 
@@ -135,7 +142,12 @@ impl Parser<'_> {
     fn param(&mut self) -> Parsed<ItemKind> {
         self.skip();
         let name = self.ident("the param's name")?;
-        self.expect(T::Colon)?;
+        if !self.is(T::Colon) {
+            let message = format!("the param `{}` has no range", name.name);
+            let error = Diagnostic::new(name.span, message);
+            return self.report(error.help(format!("write `param {}: 1..=100 = 4;`", name.name)));
+        }
+        self.skip();
         let from = self.range_end()?;
         if self.is(T::DotDot) {
             let error = Diagnostic::new(self.span(), "a param's range includes its greatest value");
@@ -221,7 +233,12 @@ impl Parser<'_> {
         let parameters = self.list(T::OpenParen, T::CloseParen, |parser| {
             let is_mutable = parser.take(T::Mut).is_some();
             let name = parser.ident("a parameter's name")?;
-            parser.expect(T::Colon)?;
+            if !parser.is(T::Colon) {
+                let message = format!("the parameter `{}` has no type", name.name);
+                let error = Diagnostic::new(name.span, message);
+                return parser.report(error.help(format!("write `{}: u32`", name.name)));
+            }
+            parser.skip();
             let ty = parser.ty()?;
             let sorted = parser.sorted()?;
             Ok(Parameter {
@@ -295,6 +312,10 @@ impl Parser<'_> {
         }
         let inputs = self.list(T::OpenParen, T::CloseParen, Self::input)?;
         let outputs = match self.take(T::Arrow) {
+            Some(_) if self.is(T::Name) => {
+                let error = Diagnostic::new(self.span(), "results stand in parentheses");
+                return self.report(error.help("write `-> (price: u32 to both)`"));
+            }
             Some(_) => self.list(T::OpenParen, T::CloseParen, Self::output)?,
             None => Vec::new(),
         };

@@ -61,8 +61,11 @@ impl Parser<'_> {
             return self.unexpected(what);
         }
         let span = self.skip();
-        let inside = self.text_of(span).trim_start_matches('"');
-        let inside = inside.strip_suffix('"').unwrap_or(inside).to_owned();
+        // The lexer has said what is wrong with a text in single quotes.
+        let inside = self.text_of(span);
+        let inside = inside.strip_prefix(['"', '\'']).unwrap_or(inside);
+        let inside = inside.strip_suffix(['"', '\'']).unwrap_or(inside);
+        let inside = inside.to_owned();
         let mut text = String::with_capacity(inside.len());
         let mut characters = inside.chars();
         while let Some(character) = characters.next() {

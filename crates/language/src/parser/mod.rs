@@ -182,7 +182,23 @@ impl Parser<'_> {
             kind => kind.to_string(),
         };
         let message = format!("expected {expected}, found {text}");
-        self.report(Diagnostic::new(found.span, message))
+        let error = Diagnostic::new(found.span, message);
+        if found.kind == TokenKind::Equal && expected == TokenKind::OpenBrace.to_string() {
+            return self.report(error.help("`==` compares"));
+        }
+        self.report(self.with_habit(error))
+    }
+
+    /// `error`, with help where the next word or the last one is an operator elsewhere.
+    fn with_habit(&self, error: Diagnostic) -> Diagnostic {
+        let help = match (self.text_of(self.previous()), self.text_of(self.span())) {
+            (_, "and") => "`and` is written `&&`",
+            (_, "or") => "`or` is written `||`",
+            ("not", _) => "`not` is written `!`",
+            ("elif", _) | (_, "elif") => "`elif` is written `else if`",
+            _ => return error,
+        };
+        error.help(help)
     }
 
     fn expect(&mut self, kind: TokenKind) -> Parsed<Span> {
@@ -191,8 +207,11 @@ impl Parser<'_> {
         }
         if matches!(kind, TokenKind::Semicolon | TokenKind::Comma) {
             let after = self.previous().after();
-            let error = Diagnostic::new(after, format!("expected {kind} here"));
-            return self.report(error);
+            let mut error = Diagnostic::new(after, format!("expected {kind} here"));
+            if kind == TokenKind::Semicolon && self.is(TokenKind::CloseBrace) {
+                error = error.help("each statement ends with `;`, the last one of a block too");
+            }
+            return self.report(self.with_habit(error));
         }
         self.unexpected(&kind.to_string())
     }

@@ -39,8 +39,9 @@ impl Parser<'_> {
                     value = Some(Box::new(expression));
                     if !self.is(T::CloseBrace) {
                         let after = self.previous().after();
-                        self.errors
-                            .report(Diagnostic::new(after, "expected `;` or `}` here"));
+                        let error = Diagnostic::new(after, "expected `;` or `}` here");
+                        let error = self.with_habit(error);
+                        self.errors.report(error);
                         self.skip_statement(before);
                         value = None;
                         is_broken = true;
@@ -155,7 +156,11 @@ impl Parser<'_> {
     /// `#[cut(8, 8)]` and the loop after it.
     fn attributed(&mut self) -> Parsed<StatementKind> {
         let start = self.skip();
-        self.expect(T::OpenBracket)?;
+        if !self.is(T::OpenBracket) {
+            let error = Diagnostic::new(start, "`#` begins no comment");
+            return self.report(error.help("a comment begins with `//`"));
+        }
+        self.skip();
         if self.take_word("cut").is_none() {
             let error = Diagnostic::new(self.span(), "there is no such attribute");
             return self.report(error.help("`#[cut(8, 8)]` says in which tiles a loop is cut"));
