@@ -184,6 +184,67 @@ fn a_peer_that_finds_the_service_busy_is_heard_as_before() {
     let _ = service.stop(PATIENCE);
 }
 
+/// It would have the service's only thread for as long as a preparation may take, again and again.
+#[test]
+fn a_peer_that_says_nothing_keeps_no_other_from_being_filled() {
+    let scene = Scene::new(2);
+    let other = Other::start(&scene, 1 << 30, vec![mirrored(&scene, 2)]);
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut peers = scene.peer_list();
+    peers[0].address = Some(other.address.clone());
+    peers[1].address = Some(silent.local_addr().unwrap().to_string());
+    let limits = Limits {
+        handshake: 4 * PATIENCE,
+        ..Scene::limits()
+    };
+    let offers = vec![scene.offer(vec![aes()])];
+    let levels = vec![scene.level(0, 2), scene.level(1, 2)];
+    let service = scene.start(Policy::new(peers, offers, levels, limits, None).unwrap());
+    let stocks = scene.stocks("peer0", 1 << 30);
+    let left = || stocks.runs_left(&scene.stock_name(0), &aes()).unwrap();
+    let _connection = silent.accept().unwrap();
+    until("the stock is filled", || left() == 2);
+    let mut session = scene.session(&service, 0).unwrap();
+    scene.encrypt(&mut session, &stocks);
+    session.close().unwrap();
+    until("the stock is filled again", || left() == 2);
+    let _ = service.stop(PATIENCE);
+}
+
+/// As many peers as there may be preparations would otherwise have them for ever, each beginning
+/// again when it has ended.
+#[test]
+fn a_peer_that_had_its_turn_does_not_prepare_again_before_one_that_waits() {
+    let scene = Scene::new(2);
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut peers = scene.peer_list();
+    peers[0].address = Some(silent.local_addr().unwrap().to_string());
+    let limits = Limits {
+        preparations: 1,
+        handshake: 4 * PATIENCE,
+        ..Scene::limits()
+    };
+    let offers = vec![scene.offer(vec![aes()])];
+    let levels = vec![scene.level(0, 2), scene.level(1, 2)];
+    let service = scene.start(Policy::new(peers, offers, levels, limits, None).unwrap());
+    let prepare = |peer: usize| {
+        let stocks = scene.stocks(&format!("peer{peer}"), 1 << 30);
+        let mut session = scene.session(&service, peer).unwrap();
+        scene.prepare(&mut session, &stocks, 2)
+    };
+    let connection = silent.accept().unwrap();
+    prepare(1).expect_err("a service that prepares with the first peer");
+    drop((connection, silent));
+    let health = || service.answers().health().1;
+    until("the first peer's turn is over", || {
+        health().contains(r#""preparing":0"#)
+    });
+    prepare(0).expect_err("a service for which the second peer waits");
+    scene.refused("preparation", "others wait");
+    prepare(1).expect("its turn");
+    let _ = service.stop(PATIENCE);
+}
+
 #[test]
 fn checked_executions_are_kept_in_stock_and_run() {
     const S: u8 = 8;
