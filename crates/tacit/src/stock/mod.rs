@@ -164,9 +164,9 @@ impl Stocks {
         } = *name;
         // A chain must not outlive the stock, and before its epoch has ended another may begin.
         let end_chains = || self.kill_chains_with(own, peer, role);
-        let killed = self.stocks.remove_after(&name.id(), end_chains)?;
+        let killed = self.stocks.remove_after(&name.id(), end_chains);
         self.forget_base_ots(&peer)?;
-        Ok(killed)
+        killed
     }
 
     /// Destroys the base OTs that sessions with `peer` keep in this folder, and says how many
