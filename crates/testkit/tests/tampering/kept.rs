@@ -325,12 +325,12 @@ fn a_loss_of_power_ends_stock_and_chain_in_order() {
             .run(GUESSES, &function)
             .expect_err("a check that fails");
         let points = whole.0[0].points();
-        let (mut seen, mut most) = (BTreeSet::new(), 0);
+        let (mut seen, mut most, mut told) = (BTreeSet::new(), 0, 0);
         for point in 0..=points {
             let mut cut = start.copy();
             cut.0[0].lose_power_at(point, point);
             let ended = cut.run(GUESSES, &function);
-            ended.expect_err("a check that fails, or no power");
+            let error = ended.expect_err("a check that fails, or no power");
             cut.0[0] = cut.0[0].restart();
             let stocks = cut.stocks(Role::Garbler).expect("power");
             let there = stocks.list().expect("a folder");
@@ -347,7 +347,18 @@ fn a_loss_of_power_ends_stock_and_chain_in_order() {
                 "a chain is left at {place}"
             );
             seen.insert((there.len(), open, is_live));
+            // Its owner hears of whatever did not go, and what to do.
+            if let Error::StockDestroyed { left, .. } = &error {
+                assert!(
+                    left.is_some() || (!is_live && open < most),
+                    "{error}: {place}"
+                );
+                let advice = error.to_string().contains("`tacit stock new-epoch` here");
+                assert_eq!(advice, left.is_some(), "{error}");
+                told += u32::from(left.is_some());
+            }
         }
+        assert!(told > 2, "{told} times something was left");
         assert!(seen.len() >= 3, "{seen:?}");
     }
 }
