@@ -1,6 +1,8 @@
 //! Stocks that a service keeps at their levels.
 
+use std::fs;
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -298,5 +300,60 @@ fn checked_executions_are_kept_in_stock_and_run() {
     }
     assert_eq!(left(), 3);
     let _ = other.service.stop(PATIENCE);
+    let _ = service.stop(PATIENCE);
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (from, to) = (
+            entry.as_ref().unwrap().path(),
+            to.join(entry.unwrap().file_name()),
+        );
+        match from.is_dir() {
+            true => copy_files(&from, &to),
+            false => drop(fs::copy(&from, &to).unwrap()),
+        }
+    }
+}
+
+/// Whether the peer lies about its record or this party's disk went back, it is not heard again and
+/// again: each time costs a session, a meeting and a look at the whole record.
+#[test]
+fn a_record_beside_which_ours_looks_old_counts_as_a_refusal() {
+    let scene = Scene::new(1);
+    let limits = Limits {
+        refusals: Rate {
+            times: 2,
+            per: Duration::from_secs(36_000),
+        },
+        ..Scene::limits()
+    };
+    let start = || {
+        let (offer, level) = (scene.offer(vec![aes()]), scene.level(0, 4));
+        scene.start(scene.policy(vec![offer], vec![level], limits.clone()))
+    };
+    let stocks = scene.stocks("peer0", 1 << 30);
+    let prepare = |service: &Service, runs| {
+        let mut session = scene.session(service, 0)?;
+        scene.prepare(&mut session, &stocks, runs)
+    };
+    let folder = scene.folder.path();
+    let service = start();
+    prepare(&service, 2).unwrap();
+    drop(service);
+    copy_files(&folder.join("alice"), &folder.join("old"));
+    let service = start();
+    prepare(&service, 4).unwrap();
+    drop(service);
+    fs::remove_dir_all(folder.join("alice")).unwrap();
+    copy_files(&folder.join("old"), &folder.join("alice"));
+    let service = start();
+    for _ in 0..2 {
+        prepare(&service, 4).expect_err("a stock that went back");
+    }
+    scene.refused("behaviour", "restored");
+    prepare(&service, 4).expect_err("a peer that was refused twice");
+    scene.refused("session", "too often of late");
     let _ = service.stop(PATIENCE);
 }

@@ -21,7 +21,7 @@ use super::{OT_BLOCK, StockName, Stocks, ot_kind};
 use crate::driver::{flush, receive, send};
 use crate::{Error, Session};
 
-/// Most bytes of a record of marks. A channel holds as much at once, before anything is known of it.
+/// Most bytes of a record of marks. A channel holds as much before anything is known of it.
 const MAX_MARKS_BYTES: usize = Marks::MAX_BYTES;
 
 /// Bytes of an epoch's name on the wire.
