@@ -97,10 +97,15 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     names.retain(|name| peer.is_none_or(|peer| name.peer == peer));
     names.retain(|name| role.is_none_or(|role| name.role == role));
     names.retain(|name| scheme.is_none_or(|scheme| name.scheme == scheme));
-    check_destruction(args, peer, &stocks, &names)?;
+    let base_ots = check_destruction(args, peer, &stocks, &names)?;
     if let StockCommand::Drop { component } = &args.command {
         let (stock, told) = drop::drop_component(&stocks, &names, component)?;
-        return print(&config, args.json, &[stock], vec![told], [&[], &[]]);
+        let told = vec![told];
+        return print(&config, args.json, &[stock], told, [&[], &[]], None);
+    }
+    if names.is_empty() && base_ots.is_some() && !args.json {
+        let told = "no such stock; base OTs that were kept with this peer are destroyed\n";
+        return crate::print(told.as_bytes());
     }
     let told = names
         .iter()
@@ -130,45 +135,43 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         .iter()
         .map(|record| tries::told(record, &config))
         .collect();
-    print(&config, args.json, &names, told, [&chains, &tries])?;
+    let others: [&[Told]; 2] = [&chains, &tries];
+    print(&config, args.json, &names, told, others, base_ots)?;
     match damaged {
         true => Err(Failure::Damaged),
         false => Ok(()),
     }
 }
 
-/// Refuses to destroy anything where no peer is named, or where there is nothing; base OTs may be
-/// kept where no stock is.
+/// Refuses to destroy anything where no peer is named, or where there is nothing. Base OTs may be
+/// kept where no stock is: a new epoch destroys them, and this says how many batches they were.
 fn check_destruction(
     args: &StockCommandArgs,
     peer: Option<Fingerprint>,
     stocks: &Stocks,
     names: &[StockName],
-) -> Result<(), Failure> {
+) -> Result<Option<u64>, Failure> {
     let name = match args.command {
         StockCommand::NewEpoch => "new-epoch",
         StockCommand::Drop { .. } => "drop",
-        _ => return Ok(()),
+        _ => return Ok(None),
     };
     let Some(peer) = peer else {
         return Err(Failure::Usage(format!(
             "{name} takes effect for one peer; say which by --peer"
         )));
     };
-    if names.is_empty() && name == "new-epoch" && stocks.forget_base_ots(&peer)? > 0 {
-        let told = "no such stock; base OTs that were kept with this peer are destroyed\n";
-        return match args.json {
-            true => Ok(()),
-            false => crate::print(told.as_bytes()),
-        };
-    }
-    match names.is_empty() {
+    let base_ots = match name {
+        "new-epoch" => Some(stocks.forget_base_ots(&peer)?),
+        _ => None,
+    };
+    match names.is_empty() && base_ots.is_none_or(|batches| batches == 0) {
         true => Err(Failure::Usage(
             "there is no such stock with this peer, so that nothing is to be destroyed; `tacit \
              stock list` lists those that there are"
                 .to_owned(),
         )),
-        false => Ok(()),
+        false => Ok(base_ots),
     }
 }
 
@@ -203,6 +206,7 @@ fn print(
     names: &[StockName],
     told: Vec<Told>,
     [chains, tries]: [&[Told]; 2],
+    base_ots: Option<u64>,
 ) -> Result<(), Failure> {
     let told = names.iter().zip(told);
     if json {
@@ -219,12 +223,15 @@ fn print(
             let jsons: Vec<_> = all.iter().map(|(_, json)| json).collect();
             json!(jsons)
         });
-        let json = json!({
+        let mut json = json!({
             "version": JSON_VERSION,
             "stocks": stocks,
             "chains": chains,
             "tries": tries,
         });
+        if let Some(batches) = base_ots {
+            json["base_ot_batches_destroyed"] = batches.into();
+        }
         return crate::print(pretty(&json).as_bytes());
     }
     let mut text = String::new();

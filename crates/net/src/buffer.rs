@@ -8,12 +8,21 @@ use crate::Interrupt;
 /// Bytes that a buffer holds before it has to grow or be emptied.
 pub(crate) const BUFFER_BYTES: usize = 256 * 1024;
 
+/// A buffer that has grown goes back to [`BUFFER_BYTES`] when it was filled this many times and no
+/// more was in it: a long message now and then is not worth its memory, and where they come one
+/// after the other it stays.
+const SMALL_FILLS: u32 = 64;
+
 /// A queue of bytes in one piece of memory: filled at the end, taken from the front.
 pub(crate) struct Buffer {
     /// Initialised throughout; the queue is `start..end` of it.
     bytes: Vec<u8>,
     start: usize,
     end: usize,
+    /// The largest `end` since the queue was empty.
+    peak: usize,
+    /// How many peaks were small one after the other.
+    small_fills: u32,
 }
 
 impl Buffer {
@@ -22,6 +31,8 @@ impl Buffer {
             bytes: vec![0; BUFFER_BYTES],
             start: 0,
             end: 0,
+            peak: 0,
+            small_fills: 0,
         }
     }
 
@@ -59,6 +70,9 @@ impl Buffer {
     /// Makes room for `more` bytes behind the queue, and returns it, with old bytes in it.
     /// The bytes belong to the queue once [`Buffer::extend_by`] says so.
     pub(crate) fn spare(&mut self, more: usize) -> &mut [u8] {
+        if self.len() == 0 && self.bytes.len() > BUFFER_BYTES {
+            self.note_fill();
+        }
         if self.room() < more {
             self.bytes.copy_within(self.start..self.end, 0);
             self.end -= self.start;
@@ -74,6 +88,7 @@ impl Buffer {
     pub(crate) fn extend_by(&mut self, count: usize) {
         assert!(count <= self.room(), "a buffer holds only what fits");
         self.end += count;
+        self.peak = self.peak.max(self.end);
     }
 
     /// Copies `data` to the end.
@@ -107,6 +122,20 @@ impl Buffer {
         larger[..self.end].copy_from_slice(&self.bytes[..self.end]);
         self.bytes.zeroize();
         self.bytes = larger;
+    }
+
+    /// Counts how an empty queue was filled last, and gives back memory that is of no more use.
+    fn note_fill(&mut self) {
+        match std::mem::take(&mut self.peak) {
+            // Nothing has come since this was looked at.
+            0 => {}
+            1..=BUFFER_BYTES => self.small_fills += 1,
+            _ => self.small_fills = 0,
+        }
+        if self.small_fills >= SMALL_FILLS {
+            // What is dropped is wiped.
+            *self = Self::new();
+        }
     }
 }
 
@@ -149,5 +178,26 @@ mod tests {
         assert!(!ended);
         assert_eq!(buffer.len(), 3 * BUFFER_BYTES);
         assert!(buffer.bytes.len() <= 8 * BUFFER_BYTES);
+    }
+
+    /// A peer with many sessions would otherwise make each keep what one long message took.
+    #[test]
+    fn memory_of_one_long_message_is_given_back() {
+        let mut buffer = Buffer::new();
+        let long = vec![7; 16 * BUFFER_BYTES];
+        let mut send = |message: &[u8], times: u32| {
+            for _ in 0..times {
+                buffer.push(message);
+                assert_eq!(buffer.take(message.len()), message);
+            }
+            buffer.bytes.len()
+        };
+        assert!(send(&long, 2) >= long.len());
+        // Where long ones go on coming there is no growing again and again.
+        for _ in 0..3 {
+            assert!(send(&[1; 100], SMALL_FILLS / 2) >= long.len());
+            assert!(send(&long, 1) >= long.len());
+        }
+        assert_eq!(send(&[1; 100], SMALL_FILLS + 1), BUFFER_BYTES);
     }
 }

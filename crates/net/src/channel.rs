@@ -480,5 +480,6 @@ fn header(kind: u8, length: usize) -> Result<[u8; HEADER_BYTES], NetError> {
     Ok([kind, l0, l1, l2, l3])
 }
 
+mod next;
 #[cfg(test)]
 mod tests;

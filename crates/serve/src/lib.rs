@@ -10,14 +10,16 @@
 //! | [`outsourced`] | runs of three, in which this party is the generator or the cloud |
 //! | `lobby` | where the links of runs of three meet, and turns at a chain |
 //! | `replenish` | the stock filled up in the background, behind the runs |
+//! | `turns` | which peers prepare, and who is next |
 //! | [`event`], [`metrics`], [`http`] | what programs and people see of it; never a secret |
 //! | [`relay`] | sealed bytes carried between two parties that nobody can connect to |
 //! | [`rate`] | how often something may happen |
 //!
 //! A [`Policy`] is checked when it is made, before a running service takes it. The service takes
-//! threads and no async runtime: one for each session, of which there is a bounded number, one
-//! that accepts, and one that replenishes. What a peer does wrong ends its own session and is told
-//! to it, counted and logged; a peer that goes on with it is not heard for a while.
+//! threads and no async runtime: one for each session and preparation, of which there is a bounded
+//! number, one that accepts, and one that looks at the stock. What a peer does wrong ends its own
+//! session and is told to it, counted and logged; a peer that goes on with it is not heard for a
+//! while.
 #![forbid(unsafe_code)]
 
 pub mod event;
@@ -34,6 +36,7 @@ pub mod relay;
 mod replenish;
 pub mod results;
 pub mod service;
+mod turns;
 mod visit;
 
 pub use event::{Event, Observer};

@@ -5,19 +5,22 @@
 //! have the same level in their configurations, and the party that is asked looks it up.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use tacit::{Error, Fingerprint, Session, Settings, Stocks};
+use tacit::{AbortReason, Error, Fingerprint, Session, Settings, Stocks};
 
 use crate::event::Event;
 use crate::policy::{Level, Peer, Policy};
 use crate::priority;
-use crate::service::{Shared, settings};
+use crate::service::{PreparationRight, Shared, settings};
 
 /// The pause after a failure with a peer, at first and at most; each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// The longest one where the peer was busy: it keeps this party's place for longer.
+const BUSY_PAUSE: Duration = Duration::from_secs(15);
 /// For the peer to be there.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 /// Two looks at the stock are not nearer to each other.
@@ -29,37 +32,76 @@ struct Pause {
     length: Duration,
 }
 
-/// Fills stocks until the service stops.
+/// The peers that are not tried yet.
+#[derive(Default)]
+struct Pauses(Mutex<HashMap<Fingerprint, Pause>>);
+
+impl Pauses {
+    /// Whether the peer is not tried yet.
+    fn holds(&self, peer: &Fingerprint) -> bool {
+        let pauses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let pause = pauses.get(peer);
+        pause.is_some_and(|pause| Instant::now() < pause.until)
+    }
+
+    /// Notes how a try ended: well, or with the longest pause that may follow.
+    fn note(&self, peer: Fingerprint, tried: Result<(), Duration>) {
+        let mut pauses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match tried {
+            Ok(()) => {
+                pauses.remove(&peer);
+            }
+            Err(longest) => {
+                let last = pauses.get(&peer).map(|pause| pause.length);
+                let length = last.map_or(FIRST_PAUSE, |last| longest.min(2 * last));
+                let until = Instant::now() + length;
+                pauses.insert(peer, Pause { until, length });
+            }
+        }
+    }
+}
+
+/// Fills stocks until the service stops, with each peer on a thread of its own: one that is slow
+/// keeps no other waiting, as long as there may be another preparation.
 pub(crate) fn replenish(shared: &Arc<Shared>) {
     let Some(stocks) = &shared.stocks else {
         return;
     };
+    let pauses = &Pauses::default();
     priority::behind(|| {
-        let mut pauses: HashMap<Fingerprint, Pause> = HashMap::new();
-        while !shared.is_stopping() {
-            let policy = shared.policy();
-            look(shared, &policy, stocks);
-            for peer in policy.peers() {
-                let now = Instant::now();
-                let paused = pauses.get(&peer.fingerprint);
-                if shared.is_stopping() || paused.is_some_and(|pause| now < pause.until) {
-                    continue;
-                }
-                match fill(shared, &policy, stocks, peer) {
-                    Ok(()) => {
-                        pauses.remove(&peer.fingerprint);
+        thread::scope(|scope| {
+            while !shared.is_stopping() {
+                let policy = shared.policy();
+                look(shared, &policy, stocks);
+                for peer in policy.peers() {
+                    if shared.is_stopping() || pauses.holds(&peer.fingerprint) {
+                        continue;
                     }
-                    Err(()) => {
-                        let last = pauses.get(&peer.fingerprint).map(|pause| pause.length);
-                        let length = last.map_or(FIRST_PAUSE, |last| LONGEST_PAUSE.min(2 * last));
-                        let until = Instant::now() + length;
-                        pauses.insert(peer.fingerprint, Pause { until, length });
+                    match is_to_fill(shared, &policy, stocks, peer) {
+                        Ok(true) => {}
+                        Ok(false) => continue,
+                        Err(longest) => {
+                            pauses.note(peer.fingerprint, Err(longest));
+                            continue;
+                        }
                     }
+                    let most = policy.limits().preparations;
+                    let Some(right) = shared.preparation(peer.fingerprint, most) else {
+                        continue;
+                    };
+                    let (policy, peer) = (Arc::clone(&policy), peer.clone());
+                    let name = thread::Builder::new().name("prepare".to_owned());
+                    // Where there is no thread the right is given back, and the next look tries
+                    // again.
+                    let _ = name.spawn_scoped(scope, move || {
+                        let filled = fill(shared, &policy, stocks, &peer, right);
+                        pauses.note(peer.fingerprint, filled);
+                    });
                 }
+                shared.wait_for_look(policy.limits().look_at_stock);
+                shared.wait_for_stop(BREATH);
             }
-            shared.wait_for_look(policy.limits().look_at_stock);
-            shared.wait_for_stop(BREATH);
-        }
+        });
     });
 }
 
@@ -91,27 +133,67 @@ fn look(shared: &Shared, policy: &Policy, stocks: &Stocks) {
     }
 }
 
-/// Fills what is below its level with a peer that can be connected to, over one session.
-fn fill(shared: &Arc<Shared>, policy: &Policy, stocks: &Stocks, peer: &Peer) -> Result<(), ()> {
+/// Whether something is below its level with a peer that can be connected to; else how long a pause
+/// may follow.
+fn is_to_fill(
+    shared: &Shared,
+    policy: &Policy,
+    stocks: &Stocks,
+    peer: &Peer,
+) -> Result<bool, Duration> {
+    let levels = policy.levels().iter();
+    let levels = levels.filter(|level| level.peer == peer.fingerprint);
+    let mut is_to_fill = false;
+    for level in levels {
+        let there = runs_left(shared, stocks, peer, level)?;
+        is_to_fill |= peer.address.is_some() && there < level.refill_below;
+    }
+    Ok(is_to_fill)
+}
+
+/// For how many runs there is enough of a level; else how long a pause may follow.
+fn runs_left(
+    shared: &Shared,
+    stocks: &Stocks,
+    peer: &Peer,
+    level: &Level,
+) -> Result<u64, Duration> {
+    let name = &peer.name;
+    match level.runs_left(stocks, shared.identity.fingerprint()) {
+        Ok(there) => {
+            let metrics = &shared.metrics;
+            metrics.level(&level.name(), name, there, level.runs);
+            Ok(there)
+        }
+        Err(error) => {
+            let (peer, reason) = (name.clone(), error.to_string());
+            shared.tell(&Event::StockFailed { peer, reason });
+            Err(LONGEST_PAUSE)
+        }
+    }
+}
+
+/// Fills what is below its level with a peer that can be connected to, over one session. Between
+/// two levels others have their turn. Gives how long a pause may follow where it fails.
+fn fill(
+    shared: &Arc<Shared>,
+    policy: &Policy,
+    stocks: &Stocks,
+    peer: &Peer,
+    right: PreparationRight,
+) -> Result<(), Duration> {
     let own = shared.identity.fingerprint();
-    let mut session = None;
+    let (mut session, mut right) = (None, Some(right));
     let levels = policy.levels().iter();
     for level in levels.filter(|level| level.peer == peer.fingerprint) {
         let (name, function) = (peer.name.clone(), level.name());
-        let there = match level.runs_left(stocks, own) {
-            Ok(there) => there,
-            Err(error) => {
-                let (peer, reason) = (name, error.to_string());
-                shared.tell(&Event::StockFailed { peer, reason });
-                return Err(());
-            }
-        };
-        shared.metrics.level(&function, &name, there, level.runs);
+        let there = runs_left(shared, stocks, peer, level)?;
         let (Some(address), true) = (&peer.address, there < level.refill_below) else {
             continue;
         };
-        let Some(_right) = shared.preparation(peer.fingerprint, policy.limits().preparations)
-        else {
+        let most = policy.limits().preparations;
+        let again = || shared.preparation(peer.fingerprint, most);
+        let Some(_right) = right.take().or_else(again) else {
             return Ok(());
         };
         let begun = Instant::now();
@@ -138,7 +220,8 @@ fn fill(shared: &Arc<Shared>, policy: &Policy, stocks: &Stocks, peer: &Peer) -> 
                     function,
                     reason: error.to_string(),
                 });
-                return Err(());
+                let is_busy = matches!(error, Error::PeerAborted(AbortReason::Busy));
+                return Err(if is_busy { BUSY_PAUSE } else { LONGEST_PAUSE });
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The service: who is in, who may come in, and how it ends.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
@@ -20,6 +20,7 @@ use crate::memory::{Held, Need};
 use crate::metrics::Metrics;
 use crate::policy::{Limits, Policy};
 use crate::rate::{Bucket, Rate};
+use crate::turns::Turns;
 use crate::{replenish, visit};
 
 /// How long the acceptor waits for a connection before it looks at what else there is.
@@ -74,8 +75,8 @@ struct State {
     next: u64,
     peers: HashMap<Fingerprint, PeerState>,
     strangers: Option<Told>,
-    /// Peers with whom a preparation goes on.
-    preparing: BTreeSet<Fingerprint>,
+    /// Peers with whom a preparation goes on, and who wait for one.
+    turns: Turns,
     /// The stock may be below its levels.
     look: bool,
 }
@@ -200,7 +201,10 @@ impl Service {
             .policy
             .write()
             .unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
-        shared.state().peers.retain(|peer, _| known.contains(peer));
+        let mut state = shared.state();
+        state.peers.retain(|peer, _| known.contains(peer));
+        state.turns.retain(&known);
+        drop(state);
         // In memory it does not fail.
         let _ = shared
             .kept_ots
@@ -491,14 +495,14 @@ impl Shared {
         bucket.take(now)
     }
 
-    /// The right to one of this many preparations at once, of which a peer has one.
+    /// The right to one of this many preparations at once, of which a peer has one, and its turn.
     pub(crate) fn preparation(
         self: &Arc<Self>,
         peer: Fingerprint,
         most: usize,
     ) -> Option<PreparationRight> {
         let mut state = self.state();
-        if state.preparing.len() >= most || self.is_stopping() || !state.preparing.insert(peer) {
+        if self.is_stopping() || !state.turns.start(peer, most, Instant::now()) {
             return None;
         }
         let shared = Arc::clone(self);
@@ -568,7 +572,7 @@ impl Answers for Shared {
             "status": status,
             "sessions": state.sessions.len(),
             "running": state.sessions.values().filter(|session| session.running).count(),
-            "preparing": state.preparing.len(),
+            "preparing": state.turns.count(),
         });
         (accepts, format!("{json}\n"))
     }
@@ -582,7 +586,7 @@ pub(crate) struct PreparationRight {
 
 impl Drop for PreparationRight {
     fn drop(&mut self) {
-        self.shared.state().preparing.remove(&self.peer);
+        self.shared.state().turns.end(&self.peer);
     }
 }
 

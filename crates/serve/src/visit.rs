@@ -398,7 +398,8 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         return busy(
             seat,
             "preparation",
-            "it prepares already, or there are as many preparations as there may be",
+            "it prepares already, or there are as many preparations as there may be or others \
+             wait for one",
         );
     };
     if !seat.begin() {

@@ -18,8 +18,16 @@ use crate::records::{KindRecord, MAX_KINDS, MAX_PENDING_LOTS, Records, chained};
 use crate::stock::Inner;
 use crate::{ComponentDigest, EpochId, Preparation, Span, Stock, StockError, Whose, cover, lease};
 
-/// Ranges of withdrawn instances of a kind in a message.
+/// Ranges of withdrawn instances of a kind in a message, and of all kinds together. The peer hears
+/// of the others when a run names them.
 const MAX_WITHDRAWN: usize = 1024;
+const MAX_WITHDRAWN_IN_ALL: usize = 8192;
+/// By how much what a party has begun is ahead of the other at most when they meet: by a lot that
+/// the other did not begin any more.
+const MAX_AHEAD: u64 = 1 << 20;
+/// The same where the other party has nothing of a kind, and so does not keep up with lots that
+/// fail one after the other.
+const MAX_AHEAD_OF_NOTHING: u64 = cover::NUMBERS / 2;
 /// The message's version.
 const MESSAGE_VERSION: u8 = 1;
 
@@ -79,6 +87,10 @@ pub struct AgreedKind {
 }
 
 impl Marks {
+    /// Most bytes of a message: for each of [`MAX_KINDS`] 92 bytes, and 16 for each lot that waits
+    /// and each range that was withdrawn.
+    pub const MAX_BYTES: usize = 1 << 20;
+
     /// The message.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -221,11 +233,17 @@ impl Stock {
             let epoch = records.epoch()?;
             let kinds = records.kinds()?.into_iter();
             let kinds = kinds.map(|(kind, record)| own(records, kind, &record));
+            let mut kinds = kinds.collect::<Result<Vec<_>, _>>()?;
+            let mut left = MAX_WITHDRAWN_IN_ALL;
+            for kind in &mut kinds {
+                kind.withdrawn.truncate(left);
+                left -= kind.withdrawn.len();
+            }
             Ok(Marks {
                 epoch: epoch.id,
                 meeting: epoch.meeting,
                 confirmed: epoch.peer_confirmed,
-                kinds: kinds.collect::<Result<_, _>>()?,
+                kinds,
             })
         })
     }
@@ -385,6 +403,7 @@ fn absent(records: &Records<'_>, peer: &Marks) -> Result<Vec<AgreedKind>, StockE
         if theirs.published > 0 {
             return Err(lost_lots(Whose::Ours, &theirs.kind, 0, theirs.published));
         }
+        check_ahead(theirs, MAX_AHEAD_OF_NOTHING)?;
         kinds.push(AgreedKind {
             kind: theirs.kind,
             mark: 0,
@@ -393,6 +412,18 @@ fn absent(records: &Records<'_>, peer: &Marks) -> Result<Vec<AgreedKind>, StockE
         });
     }
     Ok(kinds)
+}
+
+/// Refuses a number that no honest party has come to, and that would leave none for later lots.
+fn check_ahead(theirs: &KindMarks, most: u64) -> Result<(), StockError> {
+    if theirs.reserved <= most {
+        return Ok(());
+    }
+    Err(StockError::PeerMisbehaved {
+        what: "the number of its next instance",
+        found: format!("{} of {}", theirs.reserved, theirs.kind),
+        expected: format!("at most {most}"),
+    })
 }
 
 fn lost_lots(whose: Whose, kind: &ComponentDigest, found: u64, expected: u64) -> StockError {
@@ -490,6 +521,7 @@ fn agreed(
     let mut record = records.kind(&kind)?.ok_or_else(|| {
         StockError::misuse(format!("component {kind} has gone within a transaction"))
     })?;
+    check_ahead(theirs, record.reserved.saturating_add(MAX_AHEAD))?;
     if theirs.reserved > record.reserved {
         record.reserved = theirs.reserved;
         records.put_kind(&kind, record)?;

@@ -189,6 +189,23 @@ impl Stock {
         self.inner.update(|_| Ok(()))
     }
 
+    /// Does `work` where nobody has ended the epoch, and while nobody can: what it makes durable
+    /// elsewhere is there before the epoch ends, or never.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::EpochEnded`]; those of `work`.
+    pub fn in_epoch<T>(
+        &self,
+        work: impl FnOnce() -> Result<T, StockError>,
+    ) -> Result<T, StockError> {
+        let mut work = Some(work);
+        self.inner.update(|_| {
+            let work = work.take();
+            work.ok_or_else(|| StockError::misuse("a transaction that runs twice"))?()
+        })
+    }
+
     /// The caller's secret record of the epoch.
     ///
     /// # Errors
@@ -502,17 +519,26 @@ pub(crate) fn identify(
     }))
 }
 
-/// Removes a stock's folder, its keys first.
-pub(crate) fn remove(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
+/// Removes a stock's folder, its keys first, and does `between` when the keys are gone and before
+/// the folder is.
+pub(crate) fn remove<T, E: From<StockError>>(
+    storage: &dyn Storage,
+    folder: &Path,
+    between: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
     let lock_path = folder.join("prepare.lock");
     let lock = match storage.try_lock(&lock_path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return between(),
         lock => lock.map_err(StockError::io(&lock_path, "lock it"))?,
     };
-    match lock {
-        Some(_lock) => destroy(storage, folder),
-        None => Err(StockError::Busy { file: lock_path }),
-    }
+    let Some(_lock) = lock else {
+        return Err(StockError::Busy { file: lock_path }.into());
+    };
+    // What fails here is done once more below, and told there.
+    let _ = destroy_keys(storage, folder);
+    let done = between()?;
+    destroy(storage, folder)?;
+    Ok(done)
 }
 
 /// The same, where the caller has the right to prepare.

@@ -135,7 +135,21 @@ impl Stocks {
     ///
     /// [`StockError::Busy`] where a process prepares, [`StockError::Io`].
     pub fn remove(&self, id: &StockId) -> Result<(), StockError> {
-        crate::stock::remove(self.storage.as_ref(), &self.place(id).folder)
+        self.remove_after(id, || Ok(()))
+    }
+
+    /// Removes a stock, and does `ends` when nobody who has it open can do anything more with it
+    /// and before it is gone: where that fails, or the power does, the stock is still in the list.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stocks::remove`] and of `ends`.
+    pub fn remove_after<T, E: From<StockError>>(
+        &self,
+        id: &StockId,
+        ends: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        crate::stock::remove(self.storage.as_ref(), &self.place(id).folder, ends)
     }
 
     /// The right to let a stock, which need not be there yet, meet the peer's: `None` while

@@ -6,7 +6,7 @@ use tacit_circuit::{Function, Port, Role};
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
 use tacit_stock::{
-    Access, Chain, ChainAgreement, ChainMarks, ChainStatus, PeerId, Policy, StockError,
+    Access, Chain, ChainAgreement, ChainMarks, ChainStatus, PeerId, Policy, Stock, StockError,
     check_chain_name,
 };
 use zeroize::Zeroizing;
@@ -239,12 +239,16 @@ impl ChainInUse {
     /// version before, by a crash or a lie, once anyone has a result: the other's latest is later,
     /// and the chain stops.
     ///
+    /// The values are under a Δ of the stock `under`, if there is one: where its epoch has ended
+    /// nothing is kept, and whoever ends it later finds what was kept.
+    ///
     /// Gives the version.
     pub(crate) fn save<K: Keeper>(
         &self,
         saves: &[Port],
         state: &K::Chain,
         values: &[K::Value],
+        under: Option<&Stock>,
         other: &mut dyn OtherKeeper,
     ) -> Result<u64, Error> {
         let version = self.agreed.next_attempt + 1;
@@ -258,7 +262,10 @@ impl ChainInUse {
         for (port, value) in saves.iter().zip(values) {
             new.put(&port.name, &K::value_bytes(value))?;
         }
-        let version = new.finish()?;
+        let version = match under {
+            Some(stock) => stock.in_epoch(|| new.finish())?,
+            None => new.finish()?,
+        };
         let ours = version.to_le_bytes();
         let theirs = other.exchange(Kind::VersionKept, &ours, ours.len())?;
         if theirs != ours {
@@ -458,7 +465,7 @@ mod tests {
                 policy: Policy::default(),
             };
             let (state, values) = (b"a chain".to_vec(), [b"a label".to_vec()]);
-            let saved = in_use.save::<AsBytes>(&saves, &state, &values, &mut Other(other));
+            let saved = in_use.save::<AsBytes>(&saves, &state, &values, None, &mut Other(other));
             let marks = in_use.chain.marks().expect("a record");
             (saved.ok(), marks.latest)
         };

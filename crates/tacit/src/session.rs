@@ -1,6 +1,7 @@
 //! Sessions: an authenticated connection between two parties, over which they run functions.
 
 mod doors;
+mod hears;
 mod spares;
 mod transfers;
 

@@ -1,5 +1,6 @@
 //! All files are one program, since each program builds and links anew what it tests.
 
+mod bounds;
 mod builder;
 mod components;
 mod data_components;

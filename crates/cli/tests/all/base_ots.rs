@@ -160,6 +160,30 @@ fn a_stock_that_is_locked_or_broken_stops_no_run() {
     assert_eq!(scene.run(NOTHING).0, "kept");
 }
 
+/// The remedy for a disk that went back, where nothing was ever prepared with the peer.
+#[test]
+fn a_new_epoch_without_a_stock_destroys_what_is_kept_and_says_so() {
+    let scene = Scene::new();
+    scene.run(NOTHING);
+    let [alice, bob] = scene.0.fingerprints();
+    let new_epoch = |stock: &str, peer: &str, more: &[&str]| {
+        let usual = ["stock", "new-epoch", "--stock", stock, "--peer", peer];
+        tacit(scene.0.folder(), &[&usual, more].concat())
+    };
+    let told = new_epoch("alice", bob, &["--json"]).json();
+    assert_eq!(told["base_ot_batches_destroyed"], 1, "{told}");
+    assert_eq!(told["stocks"].as_array().map(Vec::len), Some(0), "{told}");
+    let told = new_epoch("bob", alice, &[]);
+    assert!(told.succeeded().contains("base OTs"), "{told:?}");
+    assert!(
+        !told.succeeded().contains("nothing is in stock"),
+        "{told:?}"
+    );
+    // There is nothing left, and nothing is kept: the next run makes all anew.
+    new_epoch("alice", bob, &["--json"]).failed(2, &["nothing is to be destroyed"]);
+    assert_eq!(scene.run(NOTHING).0, "batch");
+}
+
 #[test]
 fn parties_without_identities_keep_none() {
     let parties = Parties::new();

@@ -66,6 +66,29 @@ fn a_service_can_keep_none() {
     });
 }
 
+/// What a session makes while the service is told to keep no more is not kept either: otherwise it
+/// would serve sessions after the operator has turned that off, or has let the peer go.
+#[test]
+fn what_is_made_after_a_reload_is_kept_under_the_new_policy() {
+    with_service(|scene, service, function| {
+        let policy = |keeps| {
+            let offers = vec![scene.offer(vec![millionaires(8)])];
+            let policy = scene.policy(offers, Vec::new(), Scene::limits());
+            policy.keep_base_ots(keeps)
+        };
+        let kept = KeptOts::default();
+        let mut before = scene.session(service, 0).expect("a session");
+        before.keep_ots(&kept);
+        service.reload(policy(false));
+        let job = || Job::new(function, Role::Evaluator).input("b", 0_u32);
+        job().run(&mut before).expect("a result");
+        before.close().expect("a good end");
+        service.reload(policy(true));
+        assert!(session(scene, service, function, Some(&kept)) > 0);
+        assert_eq!(session(scene, service, function, Some(&kept)), 0);
+    });
+}
+
 /// CPU seconds of this process so far.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");

@@ -159,6 +159,27 @@ fn a_run_waits_outside_while_others_hold_the_memory() {
     assert_eq!(run(1).unwrap(), "1");
 }
 
+/// Otherwise peers that have run once and stay keep the memory from all others.
+#[test]
+fn a_session_holds_the_lot_of_a_run_no_longer_than_the_run() {
+    let scene = Scene::new(2);
+    // Room for a run, and for what another leaves to its session.
+    let service = scene.start(scene.policy(vec![authenticated(&scene)], vec![], limits(244)));
+    let function = millionaires(8);
+    let run = |session: &mut Session| {
+        let job = Job::new(&function, Role::Evaluator).authenticated();
+        job.input("b", 40_u32).run(session).map(drop)
+    };
+    let mut stays = scene.session(&service, 0).unwrap();
+    run(&mut stays).unwrap();
+    // The service ends the run in its own time.
+    let end = Instant::now() + Duration::from_secs(30);
+    while let Err(error) = run(&mut scene.session(&service, 1).unwrap()) {
+        assert!(Instant::now() < end && is_busy::<()>(Err(error)));
+    }
+    stays.close().unwrap();
+}
+
 #[test]
 fn a_session_holds_its_silent_ots_until_it_ends() {
     let scene = Scene::new(2);

@@ -1,6 +1,8 @@
 //! Stocks that a service keeps at their levels.
 
+use std::fs;
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -184,6 +186,67 @@ fn a_peer_that_finds_the_service_busy_is_heard_as_before() {
     let _ = service.stop(PATIENCE);
 }
 
+/// It would have the service's only thread for as long as a preparation may take, again and again.
+#[test]
+fn a_peer_that_says_nothing_keeps_no_other_from_being_filled() {
+    let scene = Scene::new(2);
+    let other = Other::start(&scene, 1 << 30, vec![mirrored(&scene, 2)]);
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut peers = scene.peer_list();
+    peers[0].address = Some(other.address.clone());
+    peers[1].address = Some(silent.local_addr().unwrap().to_string());
+    let limits = Limits {
+        handshake: 4 * PATIENCE,
+        ..Scene::limits()
+    };
+    let offers = vec![scene.offer(vec![aes()])];
+    let levels = vec![scene.level(0, 2), scene.level(1, 2)];
+    let service = scene.start(Policy::new(peers, offers, levels, limits, None).unwrap());
+    let stocks = scene.stocks("peer0", 1 << 30);
+    let left = || stocks.runs_left(&scene.stock_name(0), &aes()).unwrap();
+    let _connection = silent.accept().unwrap();
+    until("the stock is filled", || left() == 2);
+    let mut session = scene.session(&service, 0).unwrap();
+    scene.encrypt(&mut session, &stocks);
+    session.close().unwrap();
+    until("the stock is filled again", || left() == 2);
+    let _ = service.stop(PATIENCE);
+}
+
+/// As many peers as there may be preparations would otherwise have them for ever, each beginning
+/// again when it has ended.
+#[test]
+fn a_peer_that_had_its_turn_does_not_prepare_again_before_one_that_waits() {
+    let scene = Scene::new(2);
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut peers = scene.peer_list();
+    peers[0].address = Some(silent.local_addr().unwrap().to_string());
+    let limits = Limits {
+        preparations: 1,
+        handshake: 4 * PATIENCE,
+        ..Scene::limits()
+    };
+    let offers = vec![scene.offer(vec![aes()])];
+    let levels = vec![scene.level(0, 2), scene.level(1, 2)];
+    let service = scene.start(Policy::new(peers, offers, levels, limits, None).unwrap());
+    let prepare = |peer: usize| {
+        let stocks = scene.stocks(&format!("peer{peer}"), 1 << 30);
+        let mut session = scene.session(&service, peer).unwrap();
+        scene.prepare(&mut session, &stocks, 2)
+    };
+    let connection = silent.accept().unwrap();
+    prepare(1).expect_err("a service that prepares with the first peer");
+    drop((connection, silent));
+    let health = || service.answers().health().1;
+    until("the first peer's turn is over", || {
+        health().contains(r#""preparing":0"#)
+    });
+    prepare(0).expect_err("a service for which the second peer waits");
+    scene.refused("preparation", "others wait");
+    prepare(1).expect("its turn");
+    let _ = service.stop(PATIENCE);
+}
+
 #[test]
 fn checked_executions_are_kept_in_stock_and_run() {
     const S: u8 = 8;
@@ -237,5 +300,60 @@ fn checked_executions_are_kept_in_stock_and_run() {
     }
     assert_eq!(left(), 3);
     let _ = other.service.stop(PATIENCE);
+    let _ = service.stop(PATIENCE);
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (from, to) = (
+            entry.as_ref().unwrap().path(),
+            to.join(entry.unwrap().file_name()),
+        );
+        match from.is_dir() {
+            true => copy_files(&from, &to),
+            false => drop(fs::copy(&from, &to).unwrap()),
+        }
+    }
+}
+
+/// Whether the peer lies about its record or this party's disk went back, it is not heard again and
+/// again: each time costs a session, a meeting and a look at the whole record.
+#[test]
+fn a_record_beside_which_ours_looks_old_counts_as_a_refusal() {
+    let scene = Scene::new(1);
+    let limits = Limits {
+        refusals: Rate {
+            times: 2,
+            per: Duration::from_secs(36_000),
+        },
+        ..Scene::limits()
+    };
+    let start = || {
+        let (offer, level) = (scene.offer(vec![aes()]), scene.level(0, 4));
+        scene.start(scene.policy(vec![offer], vec![level], limits.clone()))
+    };
+    let stocks = scene.stocks("peer0", 1 << 30);
+    let prepare = |service: &Service, runs| {
+        let mut session = scene.session(service, 0)?;
+        scene.prepare(&mut session, &stocks, runs)
+    };
+    let folder = scene.folder.path();
+    let service = start();
+    prepare(&service, 2).unwrap();
+    drop(service);
+    copy_files(&folder.join("alice"), &folder.join("old"));
+    let service = start();
+    prepare(&service, 4).unwrap();
+    drop(service);
+    fs::remove_dir_all(folder.join("alice")).unwrap();
+    copy_files(&folder.join("old"), &folder.join("alice"));
+    let service = start();
+    for _ in 0..2 {
+        prepare(&service, 4).expect_err("a stock that went back");
+    }
+    scene.refused("behaviour", "restored");
+    prepare(&service, 4).expect_err("a peer that was refused twice");
+    scene.refused("session", "too often of late");
     let _ = service.stop(PATIENCE);
 }

@@ -87,3 +87,56 @@ fn a_disk_that_does_not_record_the_end_of_a_stock_is_no_success() {
     disk.refuse_commits(false);
     right.destroy_keys().expect("room");
 }
+
+/// A full disk takes no commit. The stock goes from it all the same, since that makes room, and
+/// whoever removes it hears that those who have it open were not told.
+#[test]
+fn a_stock_goes_from_a_full_disk() {
+    for is_preparing in [false, true] {
+        let disk = Memory::new();
+        let stocks = Stocks::open(Arc::new(disk.clone()), Path::new("stocks"), RootKey::Beside);
+        let (stocks, id) = (stocks.expect("room"), id(Role::Garbler));
+        let made = stocks.create(id, EPOCH, b"an offset", Limits::default());
+        let stock = made.expect("a stock");
+        disk.refuse_commits(true);
+        let removed = match is_preparing {
+            true => stock.prepare().expect("nobody prepares").destroy(),
+            false => {
+                drop(stock);
+                stocks.remove(&id)
+            }
+        };
+        let error = removed.expect_err("a commit that a full disk refuses");
+        assert!(matches!(error, StockError::DiskFull { .. }), "{error}");
+        disk.refuse_commits(false);
+        assert!(stocks.list().expect("a folder").is_empty());
+        let files = disk.files();
+        let left = files.iter().any(|file| file.ends_with("keys"));
+        assert!(!left, "{files:?}");
+    }
+}
+
+/// What ends with a stock ends when nobody can do anything more in its epoch, and where it does not
+/// end the stock stays in the list.
+#[test]
+fn a_stock_is_there_until_what_rests_on_it_has_ended() {
+    let disk = Memory::new();
+    let stocks = Stocks::open(Arc::new(disk), Path::new("stocks"), RootKey::Beside);
+    let (stocks, id) = (stocks.expect("room"), id(Role::Garbler));
+    let made = stocks.create(id, EPOCH, b"an offset", Limits::default());
+    let open = made.expect("a stock");
+    assert_eq!(open.in_epoch(|| Ok(7)).expect("an epoch"), 7);
+    let failed = stocks.remove_after(&id, || {
+        assert!(matches!(
+            open.in_epoch(|| Ok(7)),
+            Err(StockError::EpochEnded { .. })
+        ));
+        let what = "a chain that does not end".to_owned();
+        Err::<(), _>(StockError::ApiMisuse { what })
+    });
+    failed.expect_err("a chain that does not end");
+    assert_eq!(stocks.list().expect("a folder"), [id]);
+    let done = stocks.remove_after(&id, || Ok::<_, StockError>(7));
+    assert_eq!(done.expect("a disk"), 7);
+    assert!(stocks.list().expect("a folder").is_empty());
+}

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::parties::{self, EPOCH, Ledger, OTS, TABLES, id, open, run};
 use tacit_stock::{
-    EpochId, Limits, Marks, Memory, PeerId, Role, RootKey, Span, Stock, StockError, Stocks, Whose,
+    ComponentDigest, EpochId, KindMarks, Limits, MAX_KINDS, Marks, Memory, PeerId, Role, RootKey,
+    Span, Stock, StockError, Stocks, Whose,
 };
 
 struct Pair {
@@ -130,6 +131,70 @@ fn a_lying_peer_is_told_so() {
         };
         assert!(garbler.lease_spans(&TABLES, &[span]).is_err(), "{span}");
     }
+}
+
+/// Both parties go on from the higher number: a peer that says the highest would end every later
+/// preparation of the kind.
+#[test]
+fn a_peer_does_not_use_up_the_numbers_of_a_kind_by_a_word() {
+    let pair = Pair::new();
+    let [garbler, evaluator] = pair.open();
+    let (honest, before) = (evaluator.marks(), garbler.marks().expect("marks"));
+    let honest = honest.expect("marks");
+    let mut here = honest.clone();
+    here.kinds[0].reserved = 1 << 32;
+    let mut absent = honest.clone();
+    absent.kinds.push(KindMarks {
+        kind: ComponentDigest([0xff; 32]),
+        reserved: 1 << 32,
+        leased: 0,
+        published: 0,
+        chain: [0; 32],
+        pending: Vec::new(),
+        withdrawn: Vec::new(),
+    });
+    for lie in [here, absent] {
+        let refused = garbler.reconcile(&lie).expect_err("no honest number");
+        assert!(
+            matches!(refused, StockError::PeerMisbehaved { .. }),
+            "{refused}"
+        );
+        assert_eq!(garbler.marks().expect("marks"), before);
+    }
+    // A lot that only the peer began.
+    let mut ahead = honest;
+    ahead.kinds[0].reserved += 1 << 14;
+    let agreed = garbler.reconcile(&ahead).expect("a lot that failed");
+    assert_eq!(agreed.kinds[0].next_number, ahead.kinds[0].reserved);
+}
+
+/// A session keeps room for the longest one, before it knows what the peer is.
+#[test]
+fn the_longest_record_of_all_kinds_fits_a_message() {
+    let (pair, spans) = (Pair::new(), |count: u64| {
+        let span = |first| Span { first, count: 1 };
+        (0..count)
+            .map(|number| span(2 * number))
+            .collect::<Vec<_>>()
+    });
+    let mut marks = pair.open()[0].marks().expect("marks");
+    let one = marks.kinds[0].clone();
+    let kinds = (0..MAX_KINDS as u32).map(|number| {
+        let mut kind = [0; 32];
+        kind[..4].copy_from_slice(&number.to_be_bytes());
+        KindMarks {
+            kind: ComponentDigest(kind),
+            reserved: 1 << 20,
+            // Each of eight has as many as a message names of one, and some lots wait of each.
+            withdrawn: spans(if number < 8 { 1024 } else { 0 }),
+            pending: spans(2),
+            ..one.clone()
+        }
+    });
+    marks.kinds = kinds.collect();
+    let bytes = marks.to_bytes();
+    assert!(bytes.len() <= Marks::MAX_BYTES, "{}", bytes.len());
+    assert_eq!(Marks::parse(&bytes).expect("its own message"), marks);
 }
 
 #[test]

@@ -119,6 +119,53 @@ fn what_is_damaged_counts_as_taken() {
     assert_eq!(take(&disk, WhichSet::First), Some(0));
 }
 
+/// The content of a file.
+fn content(disk: &Memory, file: &Path) -> Vec<u8> {
+    let file = disk.open(file).expect("a file");
+    let mut bytes = vec![0; file.len().expect("a disk") as usize];
+    file.read_at(&mut bytes, 0).expect("a disk");
+    bytes
+}
+
+/// Base OTs of one peer would serve sessions with another, who shares Δ with the first then.
+#[test]
+fn sets_that_are_kept_with_another_are_not_taken() {
+    let disk = Memory::new();
+    let other = StockId {
+        peer: PeerId([9; 32]),
+        ..ID
+    };
+    put_under(&disk, &other, 1);
+    let of_other = files(&disk);
+    put(&disk, 2);
+    let own = files(&disk);
+    let own = own.iter().find(|file| !of_other.contains(file));
+    let file = disk.open(own.expect("a file")).expect("a file");
+    file.write_at(&content(&disk, &of_other[0]), 0)
+        .expect("a disk");
+    for which in [WhichSet::First, WhichSet::Last, named(1, 3)] {
+        assert_eq!(take(&disk, which), None);
+    }
+}
+
+/// A thief of the disk and its key would open sets that were to be forgotten.
+#[test]
+fn nothing_of_a_longer_batch_stays_behind_a_shorter_one() {
+    let disk = Memory::new();
+    put(&disk, 1);
+    let file = &files(&disk)[0];
+    let all = content(&disk, file).len();
+    let sets = [(0, Zeroizing::new(vec![100; 700]))];
+    let put = stocks(&disk).put_sets(&ID, [2; 16], &sets);
+    put.expect("room");
+    let content = content(&disk, file);
+    assert_eq!(content.len(), all);
+    // A header, and a set with what seals it.
+    let behind = &content[all - 9 * 740..];
+    assert!(behind.iter().all(|byte| *byte == 0));
+    assert_eq!(take(&disk, WhichSet::Last), Some(0));
+}
+
 /// The files of sets.
 fn files(disk: &Memory) -> Vec<PathBuf> {
     let mut files = disk.files();

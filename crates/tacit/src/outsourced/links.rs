@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rand_core::UnwrapErr;
 use tacit_circuit::Role;
-use tacit_net::Meter;
+use tacit_net::{Awaited, Meter, NetError, SLICE};
 use tacit_ot::Security;
 use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{Peer, RunTicket, Step, ThreeParty};
@@ -19,6 +19,9 @@ use crate::cost::{Phase, PhaseCost};
 use crate::driver::{drive, flush, receive, send};
 use crate::session::OtNeed;
 use crate::{Error, Session};
+
+/// How long a look at what another link has brought takes.
+const GLANCE: Duration = Duration::from_millis(1);
 
 /// A party's two sessions, in the order in which all parties work on links.
 pub(super) struct Links<'s> {
@@ -104,6 +107,9 @@ impl Links<'_> {
         let peers = [self.first.0, self.second.0];
         let needs = job.ot_needs(peers[0], peers[1])?;
         self.begin(job, roles, needs)?;
+        if peers == [Peer::Generator, Peer::Cloud] {
+            self.hear_first()?;
+        }
         let mut agree = |peer: Peer, role: Role, need: OtNeed| {
             self.with(peer, |session| {
                 let tag = session
@@ -116,6 +122,23 @@ impl Links<'_> {
         };
         let first = agree(peers[0], roles[0], needs[0])?;
         Ok([first, agree(peers[1], roles[1], needs[1])?])
+    }
+
+    /// Waits until the first peer has answered, as long as for a message, and ends where the second
+    /// leaves meanwhile or stops the run: the first may be waiting for it, and for longer.
+    fn hear_first(&mut self) -> Result<(), Error> {
+        let [first, second] = [self.first.0, self.second.0];
+        let after = self.first.1.channel().timeout();
+        let end = Instant::now() + after;
+        while !self.with(first, |link| link.hears(SLICE))? {
+            self.with(second, |link| link.hears(GLANCE))?;
+            if Instant::now() > end {
+                let awaited = Awaited::Message;
+                let late = Error::from(NetError::Timeout { awaited, after });
+                return Err(late.of_party(first));
+            }
+        }
+        Ok(())
     }
 
     /// Begins the run on both links: the evaluator draws its ticket and tells it, the cloud tells

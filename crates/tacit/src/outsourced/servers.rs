@@ -240,7 +240,7 @@ impl<K: Keeper> Run<'_, '_, '_, K> {
                     links: &mut *links,
                     peer: other,
                 };
-                let version = kept.save::<K>(saves, chain, &values, &mut server)?;
+                let version = kept.save::<K>(saves, chain, &values, None, &mut server)?;
                 match K::ROLE {
                     Role::Garbler => tell_kept(links, version),
                     Role::Evaluator => Ok(()),

@@ -57,6 +57,8 @@ struct InMemory {
     batches: HashMap<SpareName, Batch>,
     /// Those of which a session makes a batch.
     making: HashSet<SpareName>,
+    /// With whom base OTs are kept alone, once that was said.
+    only: Option<HashSet<Fingerprint>>,
 }
 
 /// Where the base OTs of a run come from.
@@ -160,12 +162,14 @@ impl KeptOts {
         }))
     }
 
-    /// Destroys what is kept with all peers but these.
+    /// Destroys what is kept with all peers but these, and from now on keeps nothing with others,
+    /// also of what a session makes meanwhile.
     ///
     /// # Errors
     ///
     /// The disk cannot be written; in memory none.
     pub fn retain(&self, peers: &[Fingerprint]) -> Result<(), Error> {
+        self.lock().only = Some(peers.iter().copied().collect());
         if let Some(stocks) = &self.0.stocks {
             stocks.retain_sets(|id| peers.contains(&Fingerprint(id.peer.0)))?;
         }
@@ -196,15 +200,22 @@ impl KeptOts {
         Ok(set.map(|set| (SpareOffer::Set { batch, number }, set)))
     }
 
-    /// Keeps a batch in place of another.
+    /// Keeps a batch in place of another, unless nothing is kept with the peer any more.
     fn put(&self, name: SpareName, batch: Batch) -> Result<(), StockError> {
-        match &self.0.stocks {
-            Some(stocks) => stocks.put_sets(&name.id(), batch.name(), &batch.to_bytes()),
-            None => {
-                self.lock().batches.insert(name, batch);
-                Ok(())
-            }
+        let mut memory = self.lock();
+        if memory
+            .only
+            .as_ref()
+            .is_some_and(|only| !only.contains(&name.peer))
+        {
+            return Ok(());
         }
+        let Some(stocks) = &self.0.stocks else {
+            memory.batches.insert(name, batch);
+            return Ok(());
+        };
+        drop(memory);
+        stocks.put_sets(&name.id(), batch.name(), &batch.to_bytes())
     }
 
     /// The right to make a batch, unless another session has it.

@@ -157,16 +157,16 @@ impl Stocks {
     ///
     /// # Errors
     ///
-    /// Another process prepares or uses one of the chains, or the folder cannot be written.
+    /// Another process prepares, or the folder cannot be written.
     pub fn end_epoch(&self, name: &StockName) -> Result<Vec<String>, Error> {
         let StockName {
             own, peer, role, ..
         } = *name;
-        // First: a chain must not outlive the stock, and without one it is begun anew.
-        let killed = self.kill_chains_with(own, peer, role)?;
-        self.stocks.remove(&name.id())?;
+        // A chain must not outlive the stock, and before its epoch has ended another may begin.
+        let end_chains = || self.kill_chains_with(own, peer, role);
+        let killed = self.stocks.remove_after(&name.id(), end_chains);
         self.forget_base_ots(&peer)?;
-        Ok(killed)
+        killed
     }
 
     /// Destroys the base OTs that sessions with `peer` keep in this folder, and says how many

@@ -21,8 +21,8 @@ use super::{OT_BLOCK, StockName, Stocks, ot_kind};
 use crate::driver::{flush, receive, send};
 use crate::{Error, Session};
 
-/// Most bytes of a record of marks.
-const MAX_MARKS_BYTES: usize = 1 << 24;
+/// Most bytes of a record of marks. A channel holds as much before anything is known of it.
+const MAX_MARKS_BYTES: usize = Marks::MAX_BYTES;
 
 /// Bytes of an epoch's name on the wire.
 const EPOCH_BYTES: usize = 24;

@@ -10,7 +10,7 @@ use tacit_protocol::party::{Party, Progress};
 use tacit_protocol::prepared::{self, Evaluating, Garbling, Gathering, PairChain};
 use tacit_protocol::saved::{ChainId, ChainVersion, EvaluatorHalf, GarblerHalf, SavedState};
 use tacit_protocol::session::RunTag;
-use tacit_stock::Stock;
+use tacit_stock::{Stock, StockError};
 use zeroize::Zeroizing;
 
 use super::chains::STOCK_DESTROYED;
@@ -143,12 +143,12 @@ impl<K: Keeper<Chain = PairChain>> Taken<K> {
             let kept = kept.ok_or(Error::ApiMisuse("what is saved is kept in a chain"))?;
             let id = self.chain.id();
             let (values, opening) = save(party, id)?;
-            let saved = kept.save::<K>(function.saves(), &self.chain, &values, session);
-            // Who destroyed the stock meanwhile has ended the chains that it found. The peer may
-            // see to it that what was saved here is pending.
-            if let Err(ended) = self.stock.check_epoch() {
+            let (saves, under) = (function.saves(), Some(&self.stock));
+            let saved = kept.save::<K>(saves, &self.chain, &values, under, session);
+            // Whoever destroys the stock ends the chains that it finds afterwards. This one would
+            // wait for that where power failed there in between.
+            if matches!(&saved, Err(Error::Stock(error)) if is_ended(error)) {
                 kept.stocks.kill_chain(&kept.chain, STOCK_DESTROYED)?;
-                return Err(ended.into());
             }
             let version = saved?;
             chain = Some(ChainVersion { id, version });
@@ -162,6 +162,10 @@ impl<K: Keeper<Chain = PairChain>> Taken<K> {
             ands_on_the_spot,
         })
     }
+}
+
+fn is_ended(error: &StockError) -> bool {
+    matches!(error, StockError::EpochEnded { .. })
 }
 
 impl SchemeVisitor for PreparedRun<'_> {

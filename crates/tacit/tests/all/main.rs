@@ -5,6 +5,7 @@ mod functions;
 mod kept_by_two;
 mod kills;
 mod outsourced;
+mod outsourced_ends;
 mod pair;
 mod plan;
 mod prepared;

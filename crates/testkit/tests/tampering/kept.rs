@@ -325,12 +325,13 @@ fn a_loss_of_power_ends_stock_and_chain_in_order() {
             .run(GUESSES, &function)
             .expect_err("a check that fails");
         let points = whole.0[0].points();
-        let (mut seen, mut most) = (BTreeSet::new(), 0);
-        for point in 0..=points {
+        let (mut seen, mut most, mut told) = (BTreeSet::new(), 0, 0);
+        // What of a removed folder survives is chance.
+        for (point, seed) in (0..=points).flat_map(|point| (0..4).map(move |seed| (point, seed))) {
             let mut cut = start.copy();
-            cut.0[0].lose_power_at(point, point);
+            cut.0[0].lose_power_at(point, 4 * point + seed);
             let ended = cut.run(GUESSES, &function);
-            ended.expect_err("a check that fails, or no power");
+            let error = ended.expect_err("a check that fails, or no power");
             cut.0[0] = cut.0[0].restart();
             let stocks = cut.stocks(Role::Garbler).expect("power");
             let there = stocks.list().expect("a folder");
@@ -340,14 +341,28 @@ fn a_loss_of_power_ends_stock_and_chain_in_order() {
             let is_live = chains.iter().any(|chain| chain.summary.killed.is_none());
             // The chain begins under another scheme, whose stock stays.
             most = most.max(there.len());
-            let place = format!("point {point} of {points}: {text}");
+            let place = format!("point {point} of {points}, seed {seed}: {text}");
+            // Before the lie is caught the stock may be in the making.
+            let Error::StockDestroyed { left, .. } = &error else {
+                assert!(is_live, "a chain ended before it had to at {place}");
+                continue;
+            };
             assert!(is_live || open < most, "a chain ended first at {place}");
             assert!(
                 !is_live || there.len() == most,
                 "a chain is left at {place}"
             );
             seen.insert((there.len(), open, is_live));
+            // Its owner hears of whatever did not go, and what to do.
+            assert!(
+                left.is_some() || (!is_live && open < most),
+                "{error}: {place}"
+            );
+            let advice = error.to_string().contains("`tacit stock new-epoch` here");
+            assert_eq!(advice, left.is_some(), "{error}");
+            told += u32::from(left.is_some());
         }
+        assert!(told > 2, "{told} times something was left");
         assert!(seen.len() >= 3, "{seen:?}");
     }
 }

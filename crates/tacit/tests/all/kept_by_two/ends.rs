@@ -1,9 +1,11 @@
 //! What ends with a stock that is destroyed: chains, those in use as well, and base OTs.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use tacit::{Identity, Preparation};
-use tacit_stock::{Disk, PeerId, RootKey, SchemeId, StockId, WhichSet};
+use tacit::{Function, Identity, Preparation, Stocks};
+use tacit_stock::{Disk, Memory, PeerId, RootKey, SchemeId, StockId, WhichSet};
 
 use super::{CHAIN, Parties, ROLES, add, both, function};
 
@@ -117,4 +119,115 @@ fn a_stock_that_is_destroyed_during_a_run_ends_its_chain() {
             assert!(chain.summary.killed.is_some(), "{begins} {breaks}");
         }
     }
+}
+
+/// What a run in a chain does when something happens to the garbler in the middle of it.
+struct OneRun {
+    parties: Parties,
+    function: Function,
+    /// The evaluator's.
+    input: &'static str,
+}
+
+impl OneRun {
+    /// Two parties with what a run takes that begins a chain, or goes on with one.
+    fn new(begins: bool) -> Self {
+        let parties = Parties::new();
+        let (function, input) = match begins {
+            true => (function(BEGIN_BY_EVALUATOR), "first"),
+            false => (add(), "step"),
+        };
+        if !begins {
+            both(parties.begin(10));
+        }
+        let prepared = parties.meet(|party, session, stocks| {
+            let order = Preparation::new(ROLES[party]).enough_for(&function, 1)?;
+            order.run(session, stocks).map(drop)
+        });
+        for made in prepared {
+            made.expect("room");
+        }
+        Self {
+            parties,
+            function,
+            input,
+        }
+    }
+
+    /// The same on disks of their own.
+    fn copy(&self) -> Self {
+        let parties = Parties {
+            identities: self.parties.identities.clone(),
+            disks: self.parties.copies(),
+            folders: None,
+        };
+        Self {
+            parties,
+            function: self.function.clone(),
+            ..*self
+        }
+    }
+
+    /// The run, in which the garbler does this when it has all that the run takes. Gives what it
+    /// then keeps of chains after a restart: why each was killed.
+    fn run(&self, during: impl Fn(&Stocks, &Memory) + Sync) -> Vec<Option<String>> {
+        let disk = &self.parties.disks[0];
+        let (during, is_done) = (&during, &AtomicBool::new(false));
+        let _ended = self
+            .parties
+            .run_as(&self.function, |party, job| match party {
+                0 => {
+                    let stocks = self.parties.stocks(0).expect("a folder");
+                    let job = job.chain(CHAIN);
+                    job.watch(move |_| {
+                        if !is_done.swap(true, Ordering::Relaxed) {
+                            during(&stocks, disk);
+                        }
+                    })
+                }
+                _ => job.chain(CHAIN).input(self.input, 1_u8),
+            });
+        let storage = Arc::new(disk.restart());
+        let stocks = Stocks::over(storage, Path::new("stocks"), 1 << 30).expect("power");
+        let chains = stocks.chains().unwrap_or_default();
+        chains
+            .into_iter()
+            .map(|chain| chain.summary.killed)
+            .collect()
+    }
+}
+
+/// The peer has reason to want a chain under a Δ that it knows: power that fails between the
+/// version that a run keeps and the look at its stock would leave it one.
+#[test]
+fn a_loss_of_power_leaves_no_chain_under_a_stock_that_was_destroyed() {
+    let start = OneRun::new(true);
+    for offset in 0..24 {
+        let killed = start.copy().run(|stocks, disk| {
+            for name in stocks.list().expect("a list") {
+                stocks.end_epoch(&name).expect("nobody prepares");
+            }
+            disk.lose_power_at(disk.points() + offset, offset);
+        });
+        assert!(killed.iter().all(Option::is_some), "{offset} points later");
+    }
+}
+
+/// What cannot be read says nothing of the stock's end: whoever reads why a chain was killed is to
+/// find what happened.
+#[test]
+fn a_stock_that_cannot_be_read_is_not_one_that_was_destroyed() {
+    let start = OneRun::new(false);
+    let damaged = AtomicBool::new(true);
+    let mut entry = 0;
+    while damaged.load(Ordering::Relaxed) {
+        let killed = start.copy().run(|_, disk| {
+            damaged.store(disk.change_entry(entry, 0, 1), Ordering::Relaxed);
+        });
+        for why in killed.into_iter().flatten() {
+            assert!(!why.contains("was destroyed"), "entry {entry}: {why}");
+        }
+        entry += 1;
+    }
+    assert!(entry > 2, "{entry} entries");
 }

@@ -1,0 +1,48 @@
+//! A look at the next message, which stays where it is: for a party that waits for several peers.
+
+use std::time::Duration;
+
+use super::{Channel, HEADER_BYTES};
+use crate::{NetError, Wait};
+
+impl Channel {
+    /// The kind of the next message, of any length, once its header is here; `None` where that has
+    /// not come within `time`. What was sent and not flushed stays so.
+    ///
+    /// # Errors
+    ///
+    /// The connection ended, this channel is cancelled or its time limit is over.
+    pub fn next_kind(&mut self, time: Duration) -> Result<Option<u8>, NetError> {
+        let cancel = self.cancel.clone();
+        let wait = Wait::at_most(time.min(self.patience()), &cancel);
+        match self.fill(HEADER_BYTES, &wait, usize::MAX) {
+            Ok(()) => Ok(self.incoming.filled().first().copied()),
+            Err(NetError::Timeout { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_message_is_seen_and_stays() {
+        let (mut one, mut other) = memory::pair();
+        assert_eq!(other.next_kind(Duration::from_millis(1)).unwrap(), None);
+        one.send(7, &[1, 2, 3]).unwrap();
+        one.flush().unwrap();
+        for _ in 0..2 {
+            assert_eq!(other.next_kind(LONG).unwrap(), Some(7));
+        }
+        let frame = other.receive(3).unwrap();
+        assert_eq!((frame.kind, frame.payload), (7, &[1, 2, 3][..]));
+        drop(one);
+        let gone = other.next_kind(LONG).unwrap_err();
+        assert!(matches!(gone, NetError::Closed { .. }), "{gone}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Turns at preparing: of few at once no peer has two, and one that had its turn does not take the
+//! next while others wait for theirs.
+//!
+//! A peer that finds no room is told to come later, and keeps its place in a queue for
+//! [`PLACE_TIME`] after each time that it asks. Room is for those who are first in the queue. So a
+//! peer waits at most for one preparation of each other, all as long as a preparation may take,
+//! whatever they do.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use tacit::Fingerprint;
+
+/// How long a peer's place is kept for it: whoever is told that a service is busy asks again
+/// sooner, and room that nobody comes for is for others after this time.
+pub(crate) const PLACE_TIME: Duration = Duration::from_secs(60);
+
+/// Who prepares, and who waits to.
+#[derive(Default)]
+pub(crate) struct Turns {
+    preparing: BTreeSet<Fingerprint>,
+    /// Who found no room, in the order in which they first did, and when they last asked.
+    waiting: Vec<(Fingerprint, Instant)>,
+}
+
+impl Turns {
+    /// Starts a preparation with `peer` where it has none, and of `most` at once there is one left
+    /// for it; whether it did.
+    pub(crate) fn start(&mut self, peer: Fingerprint, most: usize, now: Instant) -> bool {
+        let is_kept = |asked: &Instant| now.saturating_duration_since(*asked) < PLACE_TIME;
+        self.waiting.retain(|(_, asked)| is_kept(asked));
+        if self.preparing.contains(&peer) {
+            return false;
+        }
+        let place = self.waiting.iter().position(|waiting| waiting.0 == peer);
+        let ahead = place.unwrap_or(self.waiting.len());
+        if self.preparing.len().saturating_add(ahead) < most {
+            self.waiting.retain(|waiting| waiting.0 != peer);
+            return self.preparing.insert(peer);
+        }
+        match place {
+            Some(place) => self.waiting[place].1 = now,
+            None => self.waiting.push((peer, now)),
+        }
+        false
+    }
+
+    /// Ends the preparation with `peer`.
+    pub(crate) fn end(&mut self, peer: &Fingerprint) {
+        self.preparing.remove(peer);
+    }
+
+    /// Forgets who waits and is none of these.
+    pub(crate) fn retain(&mut self, known: &[Fingerprint]) {
+        self.waiting.retain(|(peer, _)| known.contains(peer));
+    }
+
+    /// How many prepare.
+    pub(crate) fn count(&self) -> usize {
+        self.preparing.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: usize = 2;
+
+    fn peer(number: u8) -> Fingerprint {
+        Fingerprint([number; 32])
+    }
+
+    /// Two peers that begin again whenever they have ended would have both turns for ever.
+    #[test]
+    fn whoever_waits_goes_before_those_who_had_their_turn() {
+        let (mut turns, now) = (Turns::default(), Instant::now());
+        let [one, two, third, fourth] = [1, 2, 3, 4].map(peer);
+        assert!(turns.start(one, MOST, now) && turns.start(two, MOST, now));
+        assert!(!turns.start(third, MOST, now) && !turns.start(fourth, MOST, now));
+        turns.end(&one);
+        assert!(!turns.start(one, MOST, now), "it had its turn");
+        assert!(!turns.start(fourth, MOST, now), "it is not the next");
+        assert!(turns.start(third, MOST, now));
+        turns.end(&two);
+        assert!(!turns.start(two, MOST, now), "it had its turn");
+        assert!(turns.start(fourth, MOST, now));
+        turns.end(&third);
+        assert!(turns.start(one, MOST, now));
+        assert_eq!(turns.count(), 2);
+    }
+
+    #[test]
+    fn a_peer_has_one_turn_at_once() {
+        let (mut turns, now) = (Turns::default(), Instant::now());
+        assert!(turns.start(peer(1), MOST, now) && !turns.start(peer(1), MOST, now));
+        assert!(turns.waiting.is_empty());
+        assert!(turns.start(peer(2), MOST, now));
+    }
+
+    #[test]
+    fn a_place_is_for_whoever_comes_for_it() {
+        let (mut turns, now) = (Turns::default(), Instant::now());
+        assert!(turns.start(peer(1), 1, now) && !turns.start(peer(2), 1, now));
+        turns.end(&peer(1));
+        assert!(!turns.start(peer(1), 1, now + PLACE_TIME / 2));
+        // The second peer does not come, and the first has asked since.
+        assert!(turns.start(peer(1), 1, now + PLACE_TIME));
+        turns.end(&peer(1));
+        assert!(!turns.start(peer(2), 0, now + PLACE_TIME));
+        turns.retain(&[peer(1)]);
+        assert!(turns.start(peer(1), 1, now + PLACE_TIME));
+    }
+}

@@ -1,0 +1,29 @@
+//! A look at what the peer says, for a party that waits for two.
+
+use std::time::Duration;
+
+use tacit_protocol::message::Kind;
+
+use super::{Greeting, Session};
+use crate::Error;
+use crate::driver::receive;
+
+impl Session {
+    /// Whether the peer has said something after its greeting, at most `time` from now.
+    ///
+    /// # Errors
+    ///
+    /// It has left, or stops the run.
+    pub(crate) fn hears(&mut self, time: Duration) -> Result<bool, Error> {
+        while let Some(kind) = self.channel.next_kind(time)? {
+            if kind == Kind::Abort.byte() {
+                receive(&mut self.channel, Kind::Abort, 1)?;
+            }
+            if matches!(self.greeting, Greeting::Both(_)) {
+                return Ok(true);
+            }
+            self.tag()?;
+        }
+        Ok(false)
+    }
+}
