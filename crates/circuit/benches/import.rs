@@ -40,19 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let begun = Instant::now();
         let circuit = component(name, &parameters)?;
         record("build", begun, &format!(",\"circuit\":\"{name}\""));
-        let begun = Instant::now();
-        let program = Program::compile(&circuit);
-        record(
-            "compile",
-            begun,
-            &format!(
-                ",\"circuit\":\"{name}\",\"ands\":{},\"xors\":{},\"inputs\":{},\"slots\":{}",
-                program.ands().len(),
-                program.xors().len(),
-                program.inputs(),
-                program.slots()
-            ),
-        );
+        compile(&circuit, &format!(",\"circuit\":\"{name}\""));
     }
     Ok(())
 }
@@ -69,19 +57,25 @@ fn import(path: &Path) -> Result<(), Box<dyn Error>> {
     let begun = Instant::now();
     let digest = circuit.digest();
     record("digest", begun, &format!(",\"digest\":\"{digest}\""));
+    compile(&circuit, "");
+    Ok(())
+}
+
+/// Compiles a circuit, and records the program's size after `what`.
+fn compile(circuit: &Circuit, what: &str) {
     let begun = Instant::now();
-    let program = Program::compile(&circuit);
+    let program = Program::compile(circuit);
     record(
         "compile",
         begun,
         &format!(
-            ",\"ands\":{},\"xors\":{},\"slots\":{}",
+            "{what},\"ands\":{},\"xors\":{},\"inputs\":{},\"slots\":{}",
             program.ands().len(),
             program.xors().len(),
+            program.inputs(),
             program.slots()
         ),
     );
-    Ok(())
 }
 
 fn component(name: &str, parameters: &[(&str, u64)]) -> Result<Circuit, Box<dyn Error>> {

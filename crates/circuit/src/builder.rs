@@ -70,9 +70,8 @@ pub use handle::Handle;
 pub use integer::{Int, UInt};
 
 use crate::netlist::Literal;
-use ports::Draft;
 
-pub(crate) use ports::circuit_of;
+pub(crate) use ports::{Draft, circuit_of};
 pub(crate) use sharing::Sharing;
 pub(crate) use sort::sorting_network;
 

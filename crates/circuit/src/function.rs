@@ -205,11 +205,16 @@ impl Component {
 }
 
 /// A number that a function takes before it runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a parameter: an object with name, minimum and maximum"
+)]
 pub struct FunctionParameter {
     /// Its name, as on the command line.
     pub name: String,
     /// What it counts.
+    #[serde(default)]
     pub description: String,
     /// Least value.
     pub minimum: u64,

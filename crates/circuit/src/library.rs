@@ -80,7 +80,7 @@ pub struct Entry {
     pub description: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    generate: fn(&[u64]) -> Result<Circuit, CircuitError>,
+    generate: fn(&[usize]) -> Result<Circuit, CircuitError>,
 }
 
 /// The components of the library, in the order in which they are shown.
@@ -128,9 +128,9 @@ impl Entry {
                 .get(parameter.name)
                 .copied()
                 .or(parameter.default);
-            self.check(parameter, given)
+            self.check(parameter, given).map(|value| value as usize)
         });
-        let values = values.collect::<Result<Vec<u64>, _>>()?;
+        let values = values.collect::<Result<Vec<_>, _>>()?;
         (self.generate)(&values).map_err(LibraryError::Circuit)
     }
 

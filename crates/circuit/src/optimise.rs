@@ -38,9 +38,9 @@ use core::fmt;
 
 use classes::Classes;
 
-use crate::builder::{Sharing, circuit_of};
+use crate::builder::{Draft, Sharing, circuit_of};
 use crate::netlist::{Literal, Netlist, Node};
-use crate::{Circuit, Digest};
+use crate::{Circuit, CircuitError, Digest};
 
 /// Most rounds of the passes that lessen AND gates.
 pub(crate) const MAX_ROUNDS: usize = 12;
@@ -194,6 +194,16 @@ impl Network {
         size
     }
 
+    /// The circuit, with the ports of `given`.
+    fn into_circuit(self, given: &Circuit) -> Result<Circuit, CircuitError> {
+        let draft = Draft {
+            inputs: given.inputs().to_vec(),
+            outputs: given.outputs().to_vec(),
+            roots: self.roots,
+        };
+        circuit_of(self.netlist, draft)
+    }
+
     /// The network of `sharing`, or `self` where it grew past a netlist's limit.
     fn replaced(self, sharing: Sharing, mut roots: Vec<Literal>) -> Self {
         match sharing.into_netlist() {
@@ -293,10 +303,7 @@ impl Optimisation {
     }
 
     fn finish(self, given: &Circuit) -> Optimised {
-        let ports = (given.inputs().to_vec(), given.outputs().to_vec());
-        let Network { netlist, roots, .. } = self.network;
-        let circuit = circuit_of(netlist, &roots, ports.0, ports.1);
-        match circuit {
+        match self.network.into_circuit(given) {
             Ok(circuit) if self.size.gates() < self.given.gates() => Optimised {
                 circuit,
                 passes: self.passes,

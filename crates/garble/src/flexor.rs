@@ -50,7 +50,7 @@ mod rows;
 pub use evaluator::FlexOrEvaluator;
 pub use garbler::FlexOrGarbler;
 
-use tacit_circuit::{OrderingRule, Program};
+use tacit_circuit::{AndGate, OrderingRule, Program, Translation, WireOrdering, XorGate};
 use tacit_kernels::{Block, Cpu};
 
 use crate::link::{HASHED_LINK_BYTES, OFFSET_LINK_BYTES};
@@ -176,6 +176,118 @@ impl Layout {
 
     const fn bytes(self) -> usize {
         self.bridges + self.translations + self.rows + self.bits
+    }
+}
+
+/// A translation, wherever it stands.
+#[derive(Clone, Copy)]
+struct Step {
+    from: u32,
+    to: u32,
+    number: usize,
+    side: u8,
+    offset: u32,
+    /// The place of its ciphertext.
+    place: usize,
+}
+
+/// The side in the point of a bridged input.
+const BRIDGE_SIDE: u8 = 2;
+
+impl Step {
+    /// Those that bring inputs to the program's offsets.
+    fn bridges(plan: &WireOrdering) -> impl Iterator<Item = Self> {
+        (0..).zip(plan.bridges()).map(|(place, bridge)| Self {
+            from: bridge.input,
+            to: bridge.input,
+            number: bridge.input as usize,
+            side: BRIDGE_SIDE,
+            offset: bridge.offset,
+            place,
+        })
+    }
+
+    /// Those of a level, into the slots from `scratch` on.
+    fn level(scratch: usize, level: &[Translation]) -> impl Iterator<Item = Self> {
+        (scratch as u32..).zip(level).map(|(to, one)| Self {
+            from: one.slot,
+            to,
+            number: one.xor as usize,
+            side: one.side(),
+            offset: one.offset,
+            place: one.place(),
+        })
+    }
+}
+
+/// A part of a segment.
+enum Part<'a> {
+    /// Translations of inputs, which do not wait for each other.
+    Bridge(&'a [Step]),
+    /// Translations for XOR gates, which do not wait for each other.
+    Translate(&'a [Step]),
+    /// XOR gates, in order.
+    Xor(&'a [XorGate]),
+    /// AND gates that do not wait for each other, from number `first` on, which is number `at` of
+    /// its segment.
+    And {
+        first: usize,
+        gates: &'a [AndGate],
+        at: usize,
+    },
+}
+
+/// Walks through a segment, whichever party walks. Of translations and AND gates at most
+/// [`TOGETHER`] come at once.
+fn walk(form: FlexOrForm, program: &Program, number: usize, mut each: impl FnMut(Part<'_>)) {
+    let plan = form.rule().map(|rule| program.ordering(rule));
+    let mut translations = &[][..];
+    let mut xors = program.xors();
+    if let Some(plan) = plan {
+        if number == 0 {
+            together(Step::bridges(plan), |steps| each(Part::Bridge(steps)));
+        }
+        translations = &plan.translations()[plan.segment_translations(number)];
+        xors = plan.xors();
+    }
+    let segment = &program.segments()[number];
+    let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
+    for batch_number in segment.batches.clone() {
+        let batch = &program.batches()[batch_number];
+        let end = xor + batch.xors as usize;
+        match plan {
+            None => each(Part::Xor(&xors[xor..end])),
+            Some(plan) => {
+                for level in plan.levels(batch_number) {
+                    let these;
+                    (these, translations) = translations.split_at(level.translations as usize);
+                    let steps = Step::level(program.slots(), these);
+                    together(steps, |steps| each(Part::Translate(steps)));
+                    each(Part::Xor(&xors[xor..xor + level.xors as usize]));
+                    xor += level.xors as usize;
+                }
+            }
+        }
+        xor = end;
+        let ands = &program.ands()[and..and + batch.ands as usize];
+        for gates in ands.chunks(TOGETHER) {
+            let (first, at) = (and, and - segment.ands.start);
+            each(Part::And { first, gates, at });
+            and += gates.len();
+        }
+    }
+}
+
+/// Gives `translate` these steps, at most [`TOGETHER`] at once.
+fn together(mut steps: impl Iterator<Item = Step>, mut translate: impl FnMut(&[Step])) {
+    let mut chunk = Vec::with_capacity(TOGETHER);
+    loop {
+        chunk.clear();
+        chunk.extend(steps.by_ref().take(TOGETHER));
+        if chunk.is_empty() {
+            return;
+        }
+        translate(&chunk);
     }
 }
 

@@ -16,15 +16,13 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use tacit_kernels::{Block, Cpu, Tweak, Use, encrypt_each};
 use zeroize::Zeroizing;
 
+use crate::prf_calls::KEY;
 use crate::{Garbler, LabelPair, StartPoint};
 
 /// Size of a link between wires that share Δ.
 pub(crate) const OFFSET_LINK_BYTES: usize = Block::BYTES;
 /// Size of a link between any two wires.
 pub(crate) const HASHED_LINK_BYTES: usize = 2 * Block::BYTES;
-
-/// The key in a label: bits 1 to 127.
-const KEY: Block = Block::from_u128(!1);
 
 /// Whether the two labels of every wire differ by `delta`.
 pub(crate) fn share_offset(wires: &[LabelPair], delta: Block) -> Choice {

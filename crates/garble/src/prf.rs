@@ -28,88 +28,55 @@
 //!
 //! # `prf-xor1-and3`
 //!
-//! Gueron, Lindell, Nof and Pinkas, "Fast garbling of circuits under standard assumptions" (CCS
-//! 2015, J. Cryptology 2018), sections 3.2 to 3.6: the XOR of figure 1 (procedure G, and G′ where
-//! the untranslated input has no other use), the AND of figure 2 with its 4–3 row reduction,
-//! evaluation and decoding of figures 5 and 6.
-//!
-//! **Assumption.** AES under a random key is a pseudorandom function. See `prf`, from which this
-//! scheme differs in its AND gates alone: it asks for no more, costs more bytes, and is here since
-//! the paper's tables have it.
-//!
-//! **Tables** of a segment: for each batch its XOR gates' ciphertexts C, 16 bytes each, by level,
-//! then its AND gates' rows T_1, T_2, T_3, 48 bytes each.
-//!
-//! **Cost** of a XOR: 127 ciphertext bits, 4 cipher calls for the garbler (3 in G′), 2 for the
-//! evaluator; of an AND: 384 bits, 8 calls and 2.
-//!
-//! **Concrete security**: 126 bits, as for `prf`.
+//! The same, with the AND of figure 2 and its 4–3 row reduction. It asks for no more, costs more
+//! bytes, and is here since the paper's tables have it. **Tables**: the rows T_1, T_2, T_3 of an
+//! AND, 48 bytes each, and nothing at the end. **Cost** of an AND: 384 bits, 8 calls and 2.
 //!
 //! # `prf-xor3-and3`
 //!
-//! The naive line of the tables of Gueron, Lindell, Nof and Pinkas, "Fast garbling of circuits
-//! under standard assumptions" (CCS 2015): both kinds of gates by the 4–3 row reduction of Naor,
-//! Pinkas and Sumner ("Privacy preserving auctions and mechanism design", EC 1999). It is here to
-//! be compared with: `prf` asks for no more and is better at everything.
-//!
-//! **Assumption.** AES under a random key is a pseudorandom function, as for `prf`.
-//!
-//! **Tables** of a segment: for each batch its XOR gates' rows T_1, T_2, T_3 by level, then those
-//! of its AND gates, 48 bytes each.
-//!
-//! **Cost** of a gate: 384 ciphertext bits, 8 cipher calls for the garbler with 4 key schedules, 2
-//! calls for the evaluator.
-//!
-//! **Concrete security**: 126 bits, as for `prf`.
+//! The naive line of the paper's tables: XOR gates, too, by the 4–3 row reduction of Naor, Pinkas
+//! and Sumner ("Privacy preserving auctions and mechanism design", EC 1999). It is here to be
+//! compared with: `prf` is better at everything. **Tables**: for each batch the rows of its XOR
+//! gates by level, then those of its AND gates, 48 bytes each. **Cost** of a gate: 384 bits, 8
+//! cipher calls for the garbler with 4 key schedules, 2 calls for the evaluator.
 
 use crate::SchemeId;
 use crate::glnp::{Gates, Glnp, GlnpEvaluator, GlnpGarbler, OneRow, ThreeRows, TwoRows};
 use crate::scheme::compiled_here;
 
-/// The gates of `prf`.
-#[derive(Clone, Copy, Debug)]
-pub enum PrfGates {}
+/// A scheme of its XOR and its AND gates, and whether it keeps round keys.
+macro_rules! scheme {
+    (
+        $(#[$doc:meta])*
+        $name:ident, $gates:ident, $id:ident, $xor:ident, $and:ident, $keeps:literal
+    ) => {
+        /// The gates of the scheme.
+        #[derive(Clone, Copy, Debug)]
+        pub enum $gates {}
 
-impl Gates for PrfGates {
-    const ID: SchemeId = SchemeId::PRF;
-    const KEEPS: bool = true;
-    type Xor = OneRow;
-    type And = TwoRows;
+        impl Gates for $gates {
+            const ID: SchemeId = SchemeId::$id;
+            const KEEPS: bool = $keeps;
+            type Xor = $xor;
+            type And = $and;
 
-    compiled_here!(GlnpGarbler, GlnpEvaluator);
+            compiled_here!(GlnpGarbler, GlnpEvaluator);
+        }
+
+        $(#[$doc])*
+        pub type $name = Glnp<$gates>;
+    };
 }
 
-/// The scheme `prf`. See the module's header.
-pub type Prf = Glnp<PrfGates>;
-
-/// The gates of `prf-xor1-and3`.
-#[derive(Clone, Copy, Debug)]
-pub enum PrfXor1And3Gates {}
-
-impl Gates for PrfXor1And3Gates {
-    const ID: SchemeId = SchemeId::PRF_XOR1_AND3;
-    const KEEPS: bool = false;
-    type Xor = OneRow;
-    type And = ThreeRows;
-
-    compiled_here!(GlnpGarbler, GlnpEvaluator);
+scheme! {
+    /// The scheme `prf`. See the module's header.
+    Prf, PrfGates, PRF, OneRow, TwoRows, true
 }
-
-/// The scheme `prf-xor1-and3`. See the module's header.
-pub type PrfXor1And3 = Glnp<PrfXor1And3Gates>;
-
-/// The gates of `prf-xor3-and3`.
-#[derive(Clone, Copy, Debug)]
-pub enum PrfXor3And3Gates {}
-
-impl Gates for PrfXor3And3Gates {
-    const ID: SchemeId = SchemeId::PRF_XOR3_AND3;
-    const KEEPS: bool = false;
-    type Xor = ThreeRows;
-    type And = ThreeRows;
-
-    compiled_here!(GlnpGarbler, GlnpEvaluator);
+scheme! {
+    /// The scheme `prf-xor1-and3`. See the module's header.
+    PrfXor1And3, PrfXor1And3Gates, PRF_XOR1_AND3, OneRow, ThreeRows, false
 }
-
-/// The scheme `prf-xor3-and3`. See the module's header.
-pub type PrfXor3And3 = Glnp<PrfXor3And3Gates>;
+scheme! {
+    /// The scheme `prf-xor3-and3`. See the module's header.
+    PrfXor3And3, PrfXor3And3Gates, PRF_XOR3_AND3, ThreeRows, ThreeRows, false
+}

@@ -21,6 +21,9 @@ pub(crate) const DECODING_BYTES: usize = 32;
 /// [1..n]: all bits of a label but its select bit.
 pub(crate) const KEY: Block = Block::from_u128(!1);
 
+/// What a caller broke who gave tables of another size.
+pub(crate) const TABLES: &str = "exactly as many bytes as the segment's tables have";
+
 /// Where F is called: the start point and the instance, which every tweak shares.
 #[derive(Clone, Copy)]
 pub(crate) struct Points {

@@ -119,6 +119,20 @@ impl Diagnostic {
     }
 }
 
+/// Diagnostics as text for a terminal, one after the other; in colour or not.
+#[must_use]
+pub fn render_all<'d>(
+    found: impl IntoIterator<Item = &'d Diagnostic>,
+    map: &SourceMap,
+    colour: bool,
+) -> String {
+    let texts: Vec<String> = found
+        .into_iter()
+        .map(|one| one.render(map, colour))
+        .collect();
+    texts.join("\n\n")
+}
+
 /// Stands for an error that [`Diagnostics`] has; made where one is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reported(());

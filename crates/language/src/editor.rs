@@ -25,7 +25,7 @@ impl Loaded {
 
     /// The last place before `at`, in the same item, that gives `name` to a variable.
     fn local(&self, tokens: &[Token], at: usize, name: &str) -> Option<Span> {
-        let mut items = self.syntax().items.iter();
+        let mut items = self.items().iter();
         let here = tokens[at].span;
         let item = items.find(|item| item.span.start <= here.start && here.end <= item.span.end)?;
         let declares = |place: usize| {

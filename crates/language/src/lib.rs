@@ -14,7 +14,7 @@
 //! | folder or file | what it does | border |
 //! |---|---|---|
 //! | `source`, `diagnostic` | files, spans, errors | [`SourceMap`], [`Diagnostic`] |
-//! | `lexer`, `parser` | tokens; recursive descent that recovers | [`syntax::File`] |
+//! | `lexer`, `parser` | tokens; recursive descent that recovers | `syntax::Item`s |
 //! | `load` | the files of a program, and names | [`Loaded`] |
 //! | `elaborate` | consts, generics, types, owners, ranges | [`program::Program`] |
 //! | `interpret` | runs and tests in the clear | [`TestReport`], [`Outcome`] |
@@ -63,11 +63,11 @@ pub mod lower;
 mod parser;
 pub mod program;
 mod source;
-pub mod syntax;
+mod syntax;
 mod test;
 
 pub use border::{BorderError, PortValue, Signature, TypedFunction, acts_on_a_terminal};
-pub use diagnostic::Diagnostic;
+pub use diagnostic::{Diagnostic, render_all};
 pub use elaborate::{ParamValues, most_like};
 pub use folder::{ProgramFolder, read_source};
 pub use format::format;

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::parser;
 use crate::program::{EntryKind, ItemKey};
 use crate::source::{FileId, SourceMap, Sources, Span, Symbol};
-use crate::syntax::{Block, Entry, File, Ident, Item, ItemKind, UseItem};
+use crate::syntax::{Block, Entry, Ident, Item, ItemKind, UseItem};
 
 /// The standard library: modules and their texts.
 const STD: &[(&str, &str)] = &[
@@ -56,7 +56,7 @@ pub(crate) enum Definition {
 pub(crate) struct Module {
     /// `std::order`, or the file's name without its ending.
     pub(crate) path: String,
-    pub(crate) syntax: File,
+    pub(crate) items: Vec<Item>,
     names: HashMap<Symbol, Definition>,
 }
 
@@ -93,7 +93,7 @@ impl Loaded {
     /// can begin a chain of it: if it has runs, no `start` of its own, and nothing else of this
     /// name.
     fn imply_start(&mut self) {
-        let items = &mut self.modules[0].syntax.items;
+        let items = &mut self.modules[0].items;
         let mut first_state = None;
         let mut has_run = false;
         for item in items.iter() {
@@ -137,10 +137,9 @@ impl Loaded {
         &self.map
     }
 
-    /// The program's own file.
-    #[must_use]
-    pub fn syntax(&self) -> &File {
-        &self.modules[0].syntax
+    /// The items of the program's own file.
+    pub(crate) fn items(&self) -> &[Item] {
+        &self.modules[0].items
     }
 
     /// What could not be read.
@@ -160,7 +159,7 @@ impl Loaded {
     }
 
     pub(crate) fn item(&self, (file, number): ItemKey) -> &Item {
-        &self.modules[file.0 as usize].syntax.items[number as usize]
+        &self.modules[file.0 as usize].items[number as usize]
     }
 
     /// What `name` means in a module: its own items, what it uses, and the prelude.
@@ -184,10 +183,10 @@ impl Loaded {
 
     fn add(&mut self, name: &str, path: String, text: Arc<str>) {
         let file = self.map.add(name.to_owned(), Arc::clone(&text));
-        let syntax = parser::parse(file, &text, &mut self.errors);
+        let items = parser::parse(file, &text, &mut self.errors);
         self.modules.push(Module {
             path,
-            syntax,
+            items,
             names: HashMap::new(),
         });
     }
@@ -202,7 +201,7 @@ impl Loaded {
     }
 
     fn read_used(&mut self, module: usize, sources: &dyn Sources) {
-        let items = &self.modules[module].syntax.items;
+        let items = &self.modules[module].items;
         let uses: Vec<UseItem> = items
             .iter()
             .filter_map(|item| match &item.kind {
@@ -271,18 +270,24 @@ impl Loaded {
                 names.insert(Symbol::new(name), Definition::Builtin(name));
             }
         }
-        for (place, item) in self.modules[number].syntax.items.iter().enumerate() {
+        let mut declare = |name: &Ident, definition, errors: &mut Diagnostics| {
+            if let Some(first) = declared.insert(name.name.clone(), name.span) {
+                let message = format!("`{}` is declared twice", name.name);
+                errors.report(Diagnostic::new(name.span, message).related(first, "first here"));
+            }
+            names.insert(name.name.clone(), definition);
+        };
+        for (place, item) in self.modules[number].items.iter().enumerate() {
             let Some(name) = item.kind.name() else {
                 continue;
             };
-            if let Some(first) = declared.insert(name.name.clone(), name.span) {
-                let message = format!("`{}` is declared twice", name.name);
-                let error = Diagnostic::new(name.span, message).related(first, "first here");
-                self.errors.report(error);
-            }
-            names.insert(name.name.clone(), Definition::Item((file, place as u32)));
+            declare(
+                name,
+                Definition::Item((file, place as u32)),
+                &mut self.errors,
+            );
         }
-        for item in &self.modules[number].syntax.items {
+        for item in &self.modules[number].items {
             let ItemKind::Use(used) = &item.kind else {
                 continue;
             };
@@ -296,12 +301,7 @@ impl Loaded {
                     self.errors.report(Diagnostic::new(name.span, message));
                     continue;
                 };
-                if let Some(first) = declared.insert(name.name.clone(), name.span) {
-                    let message = format!("`{}` is declared twice", name.name);
-                    let error = Diagnostic::new(name.span, message).related(first, "first here");
-                    self.errors.report(error);
-                }
-                names.insert(name.name.clone(), definition);
+                declare(name, definition, &mut self.errors);
             }
         }
         self.modules[number].names = names;
@@ -310,7 +310,7 @@ impl Loaded {
     /// What another module may use of a module: not its params, states and runs.
     fn exported(&self, module: usize, name: &str) -> Option<Definition> {
         let (file, from) = (FileId(module as u32), &self.modules[module]);
-        let items = from.syntax.items.iter().enumerate();
+        let items = from.items.iter().enumerate();
         for (place, item) in items {
             let is_private = matches!(
                 item.kind,

@@ -60,13 +60,10 @@ impl Loaded {
     }
 
     fn tests(&self) -> impl Iterator<Item = &TestItem> {
-        self.syntax()
-            .items
-            .iter()
-            .filter_map(|item| match &item.kind {
-                ItemKind::Test(test) => Some(test),
-                _ => None,
-            })
+        self.items().iter().filter_map(|item| match &item.kind {
+            ItemKind::Test(test) => Some(test),
+            _ => None,
+        })
     }
 
     fn run_test(
@@ -157,13 +154,8 @@ impl Functions<'_> {
             bits.extend(types.bits_of_value(state.ty, value));
         }
         let mut expected = Vec::new();
-        match &entry.outputs[..] {
-            [only] => expected.extend(types.bits_of_value(only.ty, ran.results)),
-            ports => {
-                for (port, value) in ports.iter().zip(ran.results.as_list()) {
-                    expected.extend(types.bits_of_value(port.ty, value));
-                }
-            }
+        for (port, value) in entry.outputs.iter().zip(entry.results(ran.results)) {
+            expected.extend(types.bits_of_value(port.ty, value));
         }
         for save in lowered.function.saves() {
             let mut states = self.program.states.iter().zip(ran.after);

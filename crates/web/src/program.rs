@@ -122,8 +122,7 @@ impl Given {
     pub(crate) fn told(&self, error: BorderError) -> Refused {
         match error {
             BorderError::Program(errors) => {
-                let texts = errors.iter().map(|error| error.render(self.map(), false));
-                texts.collect::<Vec<_>>().join("\n\n").into()
+                tacit_language::render_all(&errors, self.map(), false).into()
             }
             other => other.to_string().into(),
         }
@@ -195,8 +194,7 @@ pub(crate) fn check(program: &str) -> Result<Json, Refused> {
 /// A program in the one format.
 pub(crate) fn format(text: &str) -> Result<String, Refused> {
     tacit_language::format(NAME, text).map_err(|(map, errors)| {
-        let texts = errors.iter().map(|error| error.render(&map, false));
-        texts.collect::<Vec<_>>().join("\n\n").into()
+        tacit_language::render_all(&errors, &map, false).into()
     })
 }
 

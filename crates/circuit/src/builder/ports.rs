@@ -9,9 +9,10 @@ use crate::{Circuit, CircuitError, Gate, Port, Promise, Type, Wire};
 /// The ports that were declared so far.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
-    inputs: Vec<Port>,
-    outputs: Vec<Port>,
-    roots: Vec<Literal>,
+    pub(crate) inputs: Vec<Port>,
+    pub(crate) outputs: Vec<Port>,
+    /// The bits of the outputs.
+    pub(crate) roots: Vec<Literal>,
 }
 
 impl Builder {
@@ -90,12 +91,7 @@ impl Builder {
 
 /// Makes the circuit. Constants at outputs are written as `x ⊕ x` of the first input bit.
 pub(crate) fn finish(gates: Sharing, draft: Draft) -> Result<Circuit, CircuitError> {
-    let Draft {
-        inputs,
-        outputs,
-        roots,
-    } = draft;
-    circuit_of(netlist_of(gates)?, &roots, inputs, outputs)
+    circuit_of(netlist_of(gates)?, draft)
 }
 
 /// The same, and for each gate of the circuit how many gates the builder had before the one that
@@ -104,22 +100,18 @@ pub(crate) fn finish_numbered(
     gates: Sharing,
     draft: Draft,
 ) -> Result<(Circuit, Vec<u32>), CircuitError> {
-    let Draft {
-        inputs,
-        outputs,
-        roots,
-    } = draft;
     let netlist = netlist_of(gates)?;
+    let live = netlist.live(&draft.roots);
     let mut numbers = Vec::new();
     let mut inputs_before = 0;
-    for (number, live) in (0..).zip(netlist.live(&roots)) {
+    for (number, &live) in (0..).zip(&live) {
         match netlist.node(number) {
             Node::Input(_) => inputs_before += 1,
             Node::Xor(..) | Node::And(..) if live => numbers.push(number - inputs_before),
             Node::Xor(..) | Node::And(..) => {}
         }
     }
-    let circuit = circuit_of(netlist, &roots, inputs, outputs)?;
+    let circuit = write(netlist, &live, draft)?;
     let mut next = numbers.iter().copied().peekable();
     let last = numbers.last().copied().unwrap_or(0);
     let of_gate = |gate: Gate| match gate {
@@ -142,19 +134,20 @@ fn netlist_of(gates: Sharing) -> Result<Netlist, CircuitError> {
 /// The circuit of a netlist's gates that a root depends on, in their order; see [`finish`] for
 /// constants. The netlist's memory serves for the wires of what is written: apart from it there is
 /// a byte a node, and the circuit.
-pub(crate) fn circuit_of(
-    netlist: Netlist,
-    roots: &[Literal],
-    inputs: Vec<Port>,
-    outputs: Vec<Port>,
-) -> Result<Circuit, CircuitError> {
-    let live = netlist.live(roots);
-    let mut writer = Writer::new(netlist, inputs)?;
+pub(crate) fn circuit_of(netlist: Netlist, draft: Draft) -> Result<Circuit, CircuitError> {
+    let live = netlist.live(&draft.roots);
+    write(netlist, &live, draft)
+}
+
+/// The same where the gates that a root depends on are known.
+fn write(netlist: Netlist, live: &[bool], draft: Draft) -> Result<Circuit, CircuitError> {
+    let mut writer = Writer::new(netlist, draft.inputs)?;
     for (number, _) in live.iter().enumerate().filter(|(_, live)| **live) {
         writer.node(number);
     }
-    let wires = roots.iter().map(|&root| writer.literal(root)).collect();
-    writer.finish(outputs, wires)
+    let wires = draft.roots.iter().map(|&root| writer.literal(root));
+    let wires = wires.collect();
+    writer.finish(draft.outputs, wires)
 }
 
 /// Writes nodes as gates and gives each negation that is read one INV gate.

@@ -201,22 +201,13 @@ mod tests {
             shared(program().ands[1].b)
         );
         // A slot that only a XOR gate of the batch reads.
-        let (slot, gate) = (program().ands[0].out, AndGate { a: 0, b: 1, out: 0 });
+        let slot = program().ands[0].out;
+        let xor = |a, b, out| XorGate { a, b, out };
         let edit = |p: &mut Program| {
-            p.xors.push(XorGate { a: 0, b: 2, out: 2 });
-            p.xors.insert(
-                0,
-                XorGate {
-                    a: 0,
-                    b: 1,
-                    out: slot,
-                },
-            );
+            p.xors.push(xor(0, 2, 2));
+            p.xors.insert(0, xor(0, 1, slot));
             p.xors[2].b = slot;
-            p.ands[1] = AndGate {
-                out: p.ands[1].out,
-                ..gate
-            };
+            (p.ands[1].a, p.ands[1].b) = (0, 1);
             p.batches[0].xors = 3;
             p.segments[0].xors.end = 3;
         };

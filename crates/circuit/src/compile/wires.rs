@@ -93,26 +93,24 @@ impl Wires {
                 let is_negated = !gate.is_and() & (a.is_negated() != b.is_negated());
                 LEFT | u32::from(is_negated) << NEGATION.trailing_zeros()
             } else {
-                wires.folded_gate(gate.unpack())
+                wires.fold(gate.unpack())
             };
             wires.words.push(word);
         }
         wires
     }
 
+    /// The word of a gate that folds: with a constant, twice the same input, or one alone.
     #[cold]
-    fn folded_gate(&self, gate: Gate) -> u32 {
-        match self.fold(gate) {
-            Folded::Literal(literal) => literal.to_bits(),
-            Folded::Gate(_, negated) => LEFT | if negated { NEGATION } else { 0 },
-        }
-    }
-
-    fn fold(&self, gate: Gate) -> Folded {
-        match gate {
+    fn fold(&self, gate: Gate) -> u32 {
+        let folded = match gate {
             Gate::Xor(a, b) => fold_xor(self.literal(a), self.literal(b)),
             Gate::And(a, b) => fold_and(self.literal(a), self.literal(b)),
             Gate::Inv(a) => Folded::Literal(!self.literal(a)),
+        };
+        match folded {
+            Folded::Literal(literal) => literal.to_bits(),
+            Folded::Gate(..) => unreachable!("a gate that is left was told by its inputs"),
         }
     }
 

@@ -37,7 +37,7 @@ struct File {
     #[serde(default)]
     description: String,
     #[serde(default)]
-    parameters: Vec<Parameter>,
+    parameters: Vec<FunctionParameter>,
     #[serde(default)]
     components: Vec<ComponentEntry>,
     inputs: Vec<Input>,
@@ -46,20 +46,6 @@ struct File {
     #[serde(default)]
     steps: Vec<Step>,
     outputs: Vec<Output>,
-}
-
-#[derive(Deserialize)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a parameter: an object with name, minimum and maximum"
-)]
-struct Parameter {
-    name: String,
-    #[serde(default)]
-    description: String,
-    minimum: u64,
-    maximum: u64,
-    default: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -319,9 +305,9 @@ fn source(file: File) -> Result<Source, FunctionError> {
     let mut source = Source {
         name: file.name,
         description: file.description,
+        parameters: file.parameters,
         ..Source::default()
     };
-    source.parameters = file.parameters.into_iter().map(parameter).collect();
     for entry in file.components {
         source
             .components
@@ -358,23 +344,6 @@ fn source(file: File) -> Result<Source, FunctionError> {
         });
     }
     Ok(source)
-}
-
-fn parameter(parameter: Parameter) -> FunctionParameter {
-    let Parameter {
-        name,
-        description,
-        minimum,
-        maximum,
-        default,
-    } = parameter;
-    FunctionParameter {
-        name,
-        description,
-        minimum,
-        maximum,
-        default,
-    }
 }
 
 fn component(entry: ComponentEntry) -> Result<ComponentSource, FunctionError> {

@@ -1,26 +1,28 @@
 //! Tests of functions.
 
-macro_rules! assert_error {
-    ($result:expr, $pattern:pat, $($part:literal),+) => {
-        let error = $result.map(|_| ()).unwrap_err();
-        assert!(matches!(error, $pattern), "{error:?}");
-        let text = error.to_string();
-        for part in [$($part),+] {
-            assert!(text.contains(part), "{part:?} is not in: {text}");
-        }
-    };
+/// Results, each with the variant of its error, and what the message has.
+macro_rules! assert_errors {
+    ($(
+        $result:expr => $variant:ident $({ $($field:ident: $value:pat),+ })?, $($part:literal),+;
+    )+) => {$(
+        let pattern = |error: &FunctionError| {
+            matches!(error, FunctionError::$variant { $($($field: $value,)+)? .. })
+        };
+        $crate::function::tests::check_error($result, pattern, &[$($part),+]);
+    )+};
 }
 
 mod digests;
 mod errors;
 mod limits;
+mod meaning;
 mod random;
 mod results;
 mod stateful;
 
 use std::collections::BTreeMap;
 
-use super::{Component, Function, FunctionBuilder, FunctionError};
+use super::{Component, Function, FunctionBuilder, FunctionError, shipped};
 use crate::{Circuit, Value, library};
 
 /// Parameters by name.
@@ -41,12 +43,40 @@ fn component(name: &str, given: &[(&str, u64)]) -> Component {
     Component::new(name, circuit)
 }
 
+/// A function that comes with Tacit.
+fn shipped_with<const N: usize>(name: &str, given: [(&str, u64); N]) -> Function {
+    let family = shipped::find(name).unwrap();
+    let family = family.expect("a function that comes with Tacit");
+    family.instantiate(&parameters(given)).unwrap()
+}
+
 /// The builder's function for these parameters.
 fn instance<const N: usize>(
     builder: &mut FunctionBuilder,
     given: [(&str, u64); N],
 ) -> Result<Function, FunctionError> {
     builder.finish()?.instantiate(&parameters(given))
+}
+
+/// The function of a builder that this fills.
+fn built(
+    fill: impl FnOnce(&mut FunctionBuilder) -> &mut FunctionBuilder,
+) -> Result<Function, FunctionError> {
+    instance(fill(&mut FunctionBuilder::new("f")), [])
+}
+
+/// Checks the error of one row of `assert_errors!`.
+fn check_error<T>(
+    result: Result<T, FunctionError>,
+    is_expected: impl FnOnce(&FunctionError) -> bool,
+    parts: &[&str],
+) {
+    let error = result.map(|_| ()).unwrap_err();
+    assert!(is_expected(&error), "{error:?}");
+    let text = error.to_string();
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
 }
 
 /// The outputs as text, from inputs as text.

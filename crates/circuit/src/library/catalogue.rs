@@ -11,12 +11,10 @@ use super::{
     hmac, integers, keccak, min_cut, sealed_state, sha256, sha512, subsequence, tables,
 };
 
-const fn parameter(
-    name: &'static str,
-    description: &'static str,
-    range: RangeInclusive<u64>,
-    default: Option<u64>,
-) -> Parameter {
+/// What a parameter counts, its range, and its default if it has one.
+type Counted = (&'static str, RangeInclusive<u64>, Option<u64>);
+
+const fn parameter(name: &'static str, (description, range, default): Counted) -> Parameter {
     let (minimum, maximum) = (*range.start(), *range.end());
     Parameter {
         name,
@@ -27,485 +25,185 @@ const fn parameter(
     }
 }
 
-const fn message_bytes(maximum: u64) -> Parameter {
-    parameter("bytes", "length of the message in bytes", 1..=maximum, None)
+const fn message_bytes(maximum: u64) -> Counted {
+    ("length of the message in bytes", 1..=maximum, None)
 }
 
-const fn symbols(name: &'static str, maximum: u64) -> Parameter {
-    parameter(name, "length in symbols", 1..=maximum, None)
+const fn symbols(maximum: u64) -> Counted {
+    ("length in symbols", 1..=maximum, None)
 }
 
-const BITS: Parameter = parameter("bits", "width of the integers in bits", 1..=4096, Some(32));
-const FACTOR_BITS: Parameter =
-    parameter("bits", "width of the integers in bits", 1..=1024, Some(32));
-const SYMBOL_BITS: Parameter =
-    parameter("symbol_bits", "width of a symbol in bits", 1..=16, Some(8));
-const CELLS: Parameter = parameter("cells", "cells of the map", 1..=65536, Some(256));
-const ID_BITS: Parameter = parameter("id_bits", "width of an ID in bits", 1..=32, Some(8));
-const STATE_BITS: Parameter = parameter("bits", "width of the state in bits", 1..=65_536, None);
-const DISTANCE_BITS: Parameter = parameter("bits", "width of a distance in bits", 1..=32, Some(8));
+const BITS: Counted = ("width of the integers in bits", 1..=4096, Some(32));
+const FACTOR_BITS: Counted = ("width of the integers in bits", 1..=1024, Some(32));
+const SYMBOL_BITS: Counted = ("width of a symbol in bits", 1..=16, Some(8));
+const SIDE: Counted = ("symbols along each edge", 1..=64, None);
+const CELLS: Counted = ("cells of the map", 1..=65536, Some(256));
+const ID_BITS: Counted = ("width of an ID in bits", 1..=32, Some(8));
+const STATE_BITS: Counted = ("width of the state in bits", 1..=65_536, None);
+const DISTANCE_BITS: Counted = ("width of a distance in bits", 1..=32, Some(8));
+const COUNT: Counted = ("number of values", 1..=1024, None);
+const VALUE_BITS: Counted = ("width of a value in bits", 1..=64, Some(32));
+const NUMBER_BITS: Counted = ("width of each number in bits", 1..=32, Some(16));
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
-        name: "aes-128",
-        description: "AES-128 encryption of one block, key expansion inside",
-        parameters: &[],
-        generate: |_| aes::circuit(),
-    },
-    Entry {
-        name: "aes-192",
-        description: "AES-192 encryption of one block, key expansion inside",
-        parameters: &[],
-        generate: |_| aes_rounds::circuit(24),
-    },
-    Entry {
-        name: "aes-256",
-        description: "AES-256 encryption of one block, key expansion inside",
-        parameters: &[],
-        generate: |_| aes_rounds::circuit(32),
-    },
-    Entry {
-        name: "aes-128-copies",
-        description: "many independent AES-128 encryptions, for benchmarks",
-        parameters: &[parameter(
-            "copies",
-            "number of encryptions, each with its own key",
-            1..=1024,
-            None,
-        )],
-        generate: |values| aes::circuit_of_copies(values[0] as usize),
-    },
-    Entry {
-        name: "aes-128-expand",
-        description: "the round keys of an AES-128 key",
-        parameters: &[],
-        generate: |_| aes_rounds::circuit_of_key_expansion(16),
-    },
-    Entry {
-        name: "aes-128-expanded",
-        description: "AES-128 encryption of one block under an expanded key",
-        parameters: &[],
-        generate: |_| aes_rounds::circuit_with_round_keys(),
-    },
-    Entry {
-        name: "aes-round",
-        description: "a round of AES that begins with its round key; nine and a last one are \
-            AES-128",
-        parameters: &[],
-        generate: |_| aes_rounds::circuit_of_round(),
-    },
-    Entry {
-        name: "aes-last-round",
-        description: "the last round of AES, with its own round key and the last one",
-        parameters: &[],
-        generate: |_| aes_rounds::circuit_of_last_round(),
-    },
-    Entry {
-        name: "aes-s-box",
-        description: "the S-box of AES",
-        parameters: &[],
-        generate: |_| aes_rounds::circuit_of_s_box(),
-    },
-    Entry {
-        name: "aes-128-cbc",
-        description: "AES-128 in CBC mode, the key expanded once inside",
-        parameters: &[parameter(
-            "blocks",
-            "number of blocks of 16 bytes",
-            1..=256,
-            None,
-        )],
-        generate: |values| aes_rounds::circuit_of_cbc(values[0] as usize),
-    },
-    Entry {
-        name: "xor",
-        description: "the sum of two byte strings, as CBC chains its blocks",
-        parameters: &[parameter(
-            "bytes",
-            "length of the strings in bytes",
-            1..=65536,
-            Some(16),
-        )],
-        generate: |values| aes_rounds::circuit_of_xor(values[0] as usize),
-    },
-    Entry {
-        name: "chacha20-block",
-        description: "a block of the key stream of ChaCha20",
-        parameters: &[],
-        generate: |_| chacha20::circuit(),
-    },
-    Entry {
-        name: "sha-256",
-        description: "SHA-256 of a message of fixed length, padding inside",
-        parameters: &[message_bytes(16384)],
-        generate: |values| sha256::circuit(values[0] as usize),
-    },
-    Entry {
-        name: "sha-256-compress",
-        description: "the bare compression function of SHA-256",
-        parameters: &[],
-        generate: |_| sha256::circuit_of_compression(),
-    },
-    Entry {
-        name: "sha-512",
-        description: "SHA-512 of a message of fixed length, padding inside",
-        parameters: &[message_bytes(4096)],
-        generate: |values| sha512::circuit(values[0] as usize),
-    },
-    Entry {
-        name: "sha-512-compress",
-        description: "the bare compression function of SHA-512",
-        parameters: &[],
-        generate: |_| sha512::circuit_of_compression(),
-    },
-    Entry {
-        name: "sha3-256",
-        description: "SHA3-256 of a message of fixed length, padding inside",
-        parameters: &[message_bytes(8192)],
-        generate: |values| keccak::circuit_of_sha3_256(values[0] as usize),
-    },
-    Entry {
-        name: "keccak-f-1600",
-        description: "the bare permutation of SHA-3",
-        parameters: &[],
-        generate: |_| keccak::circuit_of_permutation(),
-    },
-    Entry {
-        name: "hmac-sha-256",
-        description: "HMAC with SHA-256 of a message of fixed length",
-        parameters: &[
-            parameter(
-                "key_bytes",
-                "length of the key in bytes",
-                1..=1024,
-                Some(32),
-            ),
-            message_bytes(16384),
-        ],
-        generate: |values| hmac::circuit(values[0] as usize, values[1] as usize),
-    },
-    Entry {
-        name: "millionaires",
-        description: "whether a is richer than b, and nothing else; past 4096 bits a and b are bit \
-            strings",
-        parameters: &[parameter(
-            "bits",
-            "width of the integers in bits",
-            1..=65536,
-            Some(32),
-        )],
-        generate: |values| integers::circuit_of_millionaires(values[0] as usize),
-    },
-    Entry {
-        name: "adder",
-        description: "the sum of two unsigned integers, without its last carry",
-        parameters: &[BITS],
-        generate: |values| integers::circuit_of_adder(values[0] as usize),
-    },
-    Entry {
-        name: "comparator",
-        description: "whether a is less than, equal to, or greater than b",
-        parameters: &[BITS],
-        generate: |values| integers::circuit_of_comparator(values[0] as usize),
-    },
-    Entry {
-        name: "selector",
-        description: "a where the bit says so, otherwise b",
-        parameters: &[BITS],
-        generate: |values| integers::circuit_of_selector(values[0] as usize),
-    },
-    Entry {
-        name: "multiplier",
-        description: "the product of two integers of one width, wrapping",
-        parameters: &[FACTOR_BITS],
-        generate: |values| arithmetic::circuit_of_multiplier(values[0] as usize),
-    },
-    Entry {
-        name: "multiplier-wide",
-        description: "the product of two unsigned integers, in full",
-        parameters: &[FACTOR_BITS],
-        generate: |values| arithmetic::circuit_of_wide_multiplier(values[0] as usize),
-    },
-    Entry {
-        name: "multiplier-wide-signed",
-        description: "the product of two signed integers, in full",
-        parameters: &[FACTOR_BITS],
-        generate: |values| arithmetic::circuit_of_signed_multiplier(values[0] as usize),
-    },
-    Entry {
-        name: "divider",
-        description: "quotient and remainder of unsigned integers; by zero all ones and the \
-            dividend",
-        parameters: &[FACTOR_BITS],
-        generate: |values| arithmetic::circuit_of_divider(values[0] as usize),
-    },
-    Entry {
-        name: "divider-signed",
-        description: "quotient and remainder of signed integers; by zero -1 and the dividend",
-        parameters: &[FACTOR_BITS],
-        generate: |values| arithmetic::circuit_of_signed_divider(values[0] as usize),
-    },
-    Entry {
-        name: "hamming-distance",
-        description: "in how many bits two strings differ",
-        parameters: &[parameter(
-            "bits",
-            "length of the strings in bits",
-            1..=1_048_576,
-            None,
-        )],
-        generate: |values| arithmetic::circuit_of_hamming_distance(values[0] as usize),
-    },
-    Entry {
-        name: "edit-distance",
-        description: "Levenshtein's distance of two strings, by differences of neighbouring cells",
-        parameters: &[
-            symbols("x_symbols", 512),
-            symbols("y_symbols", 512),
-            SYMBOL_BITS,
-        ],
-        generate: |values| {
-            edit_distance::circuit((values[0] as usize, values[1] as usize), values[2] as usize)
-        },
-    },
-    Entry {
-        name: "edit-distance-plain",
-        description: "Levenshtein's distance of two strings, with whole distances in the cells",
-        parameters: &[
-            symbols("x_symbols", 256),
-            symbols("y_symbols", 256),
-            SYMBOL_BITS,
-        ],
-        generate: |values| {
-            edit_distance::circuit_plain(
-                (values[0] as usize, values[1] as usize),
-                values[2] as usize,
-            )
-        },
-    },
-    Entry {
-        name: "levenshtein-tile",
-        description: "a square tile of a table of edit distances, from and to differences at its \
-            edges",
-        parameters: &[
-            parameter("side", "symbols along each edge", 1..=64, None),
-            SYMBOL_BITS,
-        ],
-        generate: |values| edit_distance::circuit_of_tile(values[0] as usize, values[1] as usize),
-    },
-    Entry {
-        name: "levenshtein-distance",
-        description: "the edit distance from the differences down the right edge of the table",
-        parameters: &[symbols("rows", 4096), symbols("columns", 4096)],
-        generate: |values| {
-            edit_distance::circuit_of_distance(values[0] as usize, values[1] as usize)
-        },
-    },
-    Entry {
-        name: "levenshtein-cell",
-        description: "the core cell of a table of edit distances, from whole distances",
-        parameters: &[DISTANCE_BITS, SYMBOL_BITS],
-        generate: |values| edit_distance::circuit_of_cell(values[0] as usize, values[1] as usize),
-    },
-    Entry {
-        name: "levenshtein-plain-tile",
-        description: "a square tile of a table of edit distances, from and to whole distances",
-        parameters: &[
-            parameter("side", "symbols along each edge", 1..=64, None),
-            DISTANCE_BITS,
-            SYMBOL_BITS,
-        ],
-        generate: |values| {
-            edit_distance::circuit_of_plain_tile(
-                values[0] as usize,
-                values[1] as usize,
-                values[2] as usize,
-            )
-        },
-    },
-    Entry {
-        name: "longest-common-subsequence",
-        description: "the length of the longest subsequence that two strings share, gaps allowed",
-        parameters: &[
-            symbols("x_symbols", 512),
-            symbols("y_symbols", 512),
-            SYMBOL_BITS,
-        ],
-        generate: |values| {
-            subsequence::circuit_of_subsequence(
-                (values[0] as usize, values[1] as usize),
-                values[2] as usize,
-            )
-        },
-    },
-    Entry {
-        name: "subsequence-tile",
-        description: "a square tile of a table of longest common subsequences",
-        parameters: &[
-            parameter("side", "symbols along each edge", 1..=64, None),
-            SYMBOL_BITS,
-        ],
-        generate: |values| {
-            subsequence::circuit_of_subsequence_tile(values[0] as usize, values[1] as usize)
-        },
-    },
-    Entry {
-        name: "longest-common-substring",
-        description: "the length of the longest substring that two strings share",
-        parameters: &[
-            symbols("x_symbols", 512),
-            symbols("y_symbols", 512),
-            SYMBOL_BITS,
-        ],
-        generate: |values| {
-            subsequence::circuit_of_substring(
-                (values[0] as usize, values[1] as usize),
-                values[2] as usize,
-            )
-        },
-    },
-    Entry {
-        name: "longest-common-substring-step",
-        description: "one more symbol in the search for the longest common substring, from state \
-            to state",
-        parameters: &[
-            symbols("length", 4096),
-            parameter("symbol_bits", "width of a symbol in bits", 1..=16, Some(1)),
-        ],
-        generate: |values| {
-            subsequence::circuit_of_substring_step(values[0] as usize, values[1] as usize)
-        },
-    },
-    Entry {
-        name: "keyed-database",
-        description: "the value whose key is asked for; of several the last, zero if there is none",
-        parameters: &[
-            parameter("entries", "entries of the database", 1..=4096, None),
-            parameter("key_bits", "width of a key in bits", 1..=256, Some(32)),
-            parameter("value_bits", "width of a value in bits", 1..=1024, Some(64)),
-        ],
-        generate: |values| {
-            tables::circuit_of_keyed_database(
-                values[0] as usize,
-                values[1] as usize,
-                values[2] as usize,
-            )
-        },
-    },
-    Entry {
-        name: "cell-map-get",
-        description: "who is in a cell of a map; zero if nobody is, or there is no such cell",
-        parameters: &[CELLS, ID_BITS],
-        generate: |values| cell_map::circuit_of_get(values[0] as usize, values[1] as usize),
-    },
-    Entry {
-        name: "cell-map-set",
-        description: "moves an ID to a cell of a map unless somebody else is there, and says who",
-        parameters: &[CELLS, ID_BITS],
-        generate: |values| cell_map::circuit_of_set(values[0] as usize, values[1] as usize),
-    },
-    Entry {
-        name: "state-seal",
-        description: "a state under a one-time pad, with a MAC, to leave a run and come back",
-        parameters: &[STATE_BITS],
-        generate: |values| sealed_state::circuit_of_seal(values[0] as usize),
-    },
-    Entry {
-        name: "state-open",
-        description: "the state that was sealed, and whether it is genuine",
-        parameters: &[STATE_BITS],
-        generate: |values| sealed_state::circuit_of_open(values[0] as usize),
-    },
-    Entry {
-        name: "matrix-product",
-        description: "the product of two square matrices, entries wrapping",
-        parameters: &[
-            parameter("n", "rows and columns", 1..=12, None),
-            parameter("bits", "width of an entry in bits", 1..=64, Some(32)),
-        ],
-        generate: |values| {
-            tables::circuit_of_matrix_product(values[0] as usize, values[1] as usize)
-        },
-    },
-    Entry {
-        name: "sort",
-        description: "unsigned integers in ascending order",
-        parameters: &[
-            parameter("count", "number of values", 1..=1024, None),
-            parameter("bits", "width of a value in bits", 1..=64, Some(32)),
-        ],
-        generate: |values| tables::circuit_of_sort(values[0] as usize, values[1] as usize),
-    },
-    Entry {
-        name: "median",
-        description: "the median of unsigned integers, the lower one of an even number",
-        parameters: &[
-            parameter("count", "number of values", 1..=1024, None),
-            parameter("bits", "width of a value in bits", 1..=64, Some(32)),
-        ],
-        generate: |values| tables::circuit_of_median(values[0] as usize, values[1] as usize),
-    },
-    Entry {
-        name: "set-intersection-size",
-        description: "how many elements two sets share, each in strictly ascending order",
-        parameters: &[
-            parameter("elements", "elements of each set", 1..=2048, None),
-            parameter("bits", "width of a value in bits", 1..=64, Some(32)),
-        ],
-        generate: |values| {
-            tables::circuit_of_set_intersection_size(values[0] as usize, values[1] as usize)
-        },
-    },
-    Entry {
-        name: "linear-classifier",
-        description: "on which side of a plane a sample lies",
-        parameters: &[
-            parameter("features", "features of a sample", 1..=1024, None),
-            parameter("bits", "width of each number in bits", 1..=32, Some(16)),
-        ],
-        generate: |values| {
-            classify::circuit_of_linear_classifier(values[0] as usize, values[1] as usize)
-        },
-    },
-    Entry {
-        name: "naive-bayes",
-        description: "the most probable class of a sample, from logarithms of probabilities",
-        parameters: &[
-            parameter("classes", "number of classes", 2..=32, None),
-            parameter("features", "features of a sample", 1..=64, None),
-            parameter("values", "values that a feature can take", 2..=64, None),
-            parameter("bits", "width of each number in bits", 1..=32, Some(16)),
-        ],
-        generate: |values| {
-            classify::circuit_of_naive_bayes(
-                values[0] as usize,
-                values[1] as usize,
-                values[2] as usize,
-                values[3] as usize,
-            )
-        },
-    },
-    Entry {
-        name: "decision-tree",
-        description: "the label that a complete decision tree gives a sample, its path hidden",
-        parameters: &[
-            parameter("depth", "comparisons on a path", 1..=8, None),
-            parameter("features", "features of a sample", 1..=256, None),
-            parameter("bits", "width of each number in bits", 1..=64, Some(16)),
-        ],
-        generate: |values| {
-            classify::circuit_of_decision_tree(
-                values[0] as usize,
-                values[1] as usize,
-                values[2] as usize,
-            )
-        },
-    },
-    Entry {
-        name: "min-cut-250k-synthetic",
-        description: "a synthetic circuit of the size of the lost benchmark Min-Cut 250,000, \
-            without meaning",
-        parameters: &[],
-        generate: |_| min_cut::circuit(),
-    },
-];
+/// Entries from rows `name: description, [parameter: what it counts, …] => circuit;`, where the
+/// circuit is made from the parameters' values by name.
+macro_rules! components {
+    ($(
+        $name:literal: $description:literal,
+        [$($parameter:ident: $counted:expr),*] => $circuit:expr;
+    )+) => {
+        &[$(Entry {
+            name: $name,
+            description: $description,
+            parameters: &[$(parameter(stringify!($parameter), $counted)),*],
+            generate: |values| match *values {
+                [$($parameter),*] => $circuit,
+                _ => unreachable!("one value for each parameter"),
+            },
+        }),+]
+    };
+}
+
+pub(super) const ENTRIES: &[Entry] = components! {
+    "aes-128": "AES-128 encryption of one block, key expansion inside",
+        [] => aes::circuit();
+    "aes-192": "AES-192 encryption of one block, key expansion inside",
+        [] => aes_rounds::circuit(24);
+    "aes-256": "AES-256 encryption of one block, key expansion inside",
+        [] => aes_rounds::circuit(32);
+    "aes-128-copies": "many independent AES-128 encryptions, for benchmarks",
+        [copies: ("number of encryptions, each with its own key", 1..=1024, None)]
+            => aes::circuit_of_copies(copies);
+    "aes-128-expand": "the round keys of an AES-128 key",
+        [] => aes_rounds::circuit_of_key_expansion(16);
+    "aes-128-expanded": "AES-128 encryption of one block under an expanded key",
+        [] => aes_rounds::circuit_with_round_keys();
+    "aes-round": "a round of AES that begins with its round key; nine and a last one are AES-128",
+        [] => aes_rounds::circuit_of_round();
+    "aes-last-round": "the last round of AES, with its own round key and the last one",
+        [] => aes_rounds::circuit_of_last_round();
+    "aes-s-box": "the S-box of AES",
+        [] => aes_rounds::circuit_of_s_box();
+    "aes-128-cbc": "AES-128 in CBC mode, the key expanded once inside",
+        [blocks: ("number of blocks of 16 bytes", 1..=256, None)]
+            => aes_rounds::circuit_of_cbc(blocks);
+    "xor": "the sum of two byte strings, as CBC chains its blocks",
+        [bytes: ("length of the strings in bytes", 1..=65536, Some(16))]
+            => aes_rounds::circuit_of_xor(bytes);
+    "chacha20-block": "a block of the key stream of ChaCha20",
+        [] => chacha20::circuit();
+    "sha-256": "SHA-256 of a message of fixed length, padding inside",
+        [bytes: message_bytes(16384)] => sha256::circuit(bytes);
+    "sha-256-compress": "the bare compression function of SHA-256",
+        [] => sha256::circuit_of_compression();
+    "sha-512": "SHA-512 of a message of fixed length, padding inside",
+        [bytes: message_bytes(4096)] => sha512::circuit(bytes);
+    "sha-512-compress": "the bare compression function of SHA-512",
+        [] => sha512::circuit_of_compression();
+    "sha3-256": "SHA3-256 of a message of fixed length, padding inside",
+        [bytes: message_bytes(8192)] => keccak::circuit_of_sha3_256(bytes);
+    "keccak-f-1600": "the bare permutation of SHA-3",
+        [] => keccak::circuit_of_permutation();
+    "hmac-sha-256": "HMAC with SHA-256 of a message of fixed length",
+        [key_bytes: ("length of the key in bytes", 1..=1024, Some(32)), bytes: message_bytes(16384)]
+            => hmac::circuit(key_bytes, bytes);
+    "millionaires": "whether a is richer than b, and nothing else; past 4096 bits a and b are bit \
+        strings",
+        [bits: ("width of the integers in bits", 1..=65536, Some(32))]
+            => integers::circuit_of_millionaires(bits);
+    "adder": "the sum of two unsigned integers, without its last carry",
+        [bits: BITS] => integers::circuit_of_adder(bits);
+    "comparator": "whether a is less than, equal to, or greater than b",
+        [bits: BITS] => integers::circuit_of_comparator(bits);
+    "selector": "a where the bit says so, otherwise b",
+        [bits: BITS] => integers::circuit_of_selector(bits);
+    "multiplier": "the product of two integers of one width, wrapping",
+        [bits: FACTOR_BITS] => arithmetic::circuit_of_multiplier(bits);
+    "multiplier-wide": "the product of two unsigned integers, in full",
+        [bits: FACTOR_BITS] => arithmetic::circuit_of_wide_multiplier(bits);
+    "multiplier-wide-signed": "the product of two signed integers, in full",
+        [bits: FACTOR_BITS] => arithmetic::circuit_of_signed_multiplier(bits);
+    "divider": "quotient and remainder of unsigned integers; by zero all ones and the dividend",
+        [bits: FACTOR_BITS] => arithmetic::circuit_of_divider(bits);
+    "divider-signed": "quotient and remainder of signed integers; by zero -1 and the dividend",
+        [bits: FACTOR_BITS] => arithmetic::circuit_of_signed_divider(bits);
+    "hamming-distance": "in how many bits two strings differ",
+        [bits: ("length of the strings in bits", 1..=1_048_576, None)]
+            => arithmetic::circuit_of_hamming_distance(bits);
+    "edit-distance": "Levenshtein's distance of two strings, by differences of neighbouring cells",
+        [x_symbols: symbols(512), y_symbols: symbols(512), symbol_bits: SYMBOL_BITS]
+            => edit_distance::circuit((x_symbols, y_symbols), symbol_bits);
+    "edit-distance-plain": "Levenshtein's distance of two strings, with whole distances in the \
+        cells",
+        [x_symbols: symbols(256), y_symbols: symbols(256), symbol_bits: SYMBOL_BITS]
+            => edit_distance::circuit_plain((x_symbols, y_symbols), symbol_bits);
+    "levenshtein-tile": "a square tile of a table of edit distances, from and to differences at \
+        its edges",
+        [side: SIDE, symbol_bits: SYMBOL_BITS] => edit_distance::circuit_of_tile(side, symbol_bits);
+    "levenshtein-distance": "the edit distance from the differences down the right edge of the \
+        table",
+        [rows: symbols(4096), columns: symbols(4096)]
+            => edit_distance::circuit_of_distance(rows, columns);
+    "levenshtein-cell": "the core cell of a table of edit distances, from whole distances",
+        [bits: DISTANCE_BITS, symbol_bits: SYMBOL_BITS]
+            => edit_distance::circuit_of_cell(bits, symbol_bits);
+    "levenshtein-plain-tile": "a square tile of a table of edit distances, from and to whole \
+        distances",
+        [side: SIDE, bits: DISTANCE_BITS, symbol_bits: SYMBOL_BITS]
+            => edit_distance::circuit_of_plain_tile(side, bits, symbol_bits);
+    "longest-common-subsequence": "the length of the longest subsequence that two strings share, \
+        gaps allowed",
+        [x_symbols: symbols(512), y_symbols: symbols(512), symbol_bits: SYMBOL_BITS]
+            => subsequence::circuit_of_subsequence((x_symbols, y_symbols), symbol_bits);
+    "subsequence-tile": "a square tile of a table of longest common subsequences",
+        [side: SIDE, symbol_bits: SYMBOL_BITS]
+            => subsequence::circuit_of_subsequence_tile(side, symbol_bits);
+    "longest-common-substring": "the length of the longest substring that two strings share",
+        [x_symbols: symbols(512), y_symbols: symbols(512), symbol_bits: SYMBOL_BITS]
+            => subsequence::circuit_of_substring((x_symbols, y_symbols), symbol_bits);
+    "longest-common-substring-step": "one more symbol in the search for the longest common \
+        substring, from state to state",
+        [length: symbols(4096), symbol_bits: ("width of a symbol in bits", 1..=16, Some(1))]
+            => subsequence::circuit_of_substring_step(length, symbol_bits);
+    "keyed-database": "the value whose key is asked for; of several the last, zero if there is \
+        none",
+        [entries: ("entries of the database", 1..=4096, None),
+         key_bits: ("width of a key in bits", 1..=256, Some(32)),
+         value_bits: ("width of a value in bits", 1..=1024, Some(64))]
+            => tables::circuit_of_keyed_database(entries, key_bits, value_bits);
+    "cell-map-get": "who is in a cell of a map; zero if nobody is, or there is no such cell",
+        [cells: CELLS, id_bits: ID_BITS] => cell_map::circuit_of_get(cells, id_bits);
+    "cell-map-set": "moves an ID to a cell of a map unless somebody else is there, and says who",
+        [cells: CELLS, id_bits: ID_BITS] => cell_map::circuit_of_set(cells, id_bits);
+    "state-seal": "a state under a one-time pad, with a MAC, to leave a run and come back",
+        [bits: STATE_BITS] => sealed_state::circuit_of_seal(bits);
+    "state-open": "the state that was sealed, and whether it is genuine",
+        [bits: STATE_BITS] => sealed_state::circuit_of_open(bits);
+    "matrix-product": "the product of two square matrices, entries wrapping",
+        [n: ("rows and columns", 1..=12, None),
+         bits: ("width of an entry in bits", 1..=64, Some(32))]
+            => tables::circuit_of_matrix_product(n, bits);
+    "sort": "unsigned integers in ascending order",
+        [count: COUNT, bits: VALUE_BITS] => tables::circuit_of_sort(count, bits);
+    "median": "the median of unsigned integers, the lower one of an even number",
+        [count: COUNT, bits: VALUE_BITS] => tables::circuit_of_median(count, bits);
+    "set-intersection-size": "how many elements two sets share, each in strictly ascending order",
+        [elements: ("elements of each set", 1..=2048, None), bits: VALUE_BITS]
+            => tables::circuit_of_set_intersection_size(elements, bits);
+    "linear-classifier": "on which side of a plane a sample lies",
+        [features: ("features of a sample", 1..=1024, None), bits: NUMBER_BITS]
+            => classify::circuit_of_linear_classifier(features, bits);
+    "naive-bayes": "the most probable class of a sample, from logarithms of probabilities",
+        [classes: ("number of classes", 2..=32, None),
+         features: ("features of a sample", 1..=64, None),
+         values: ("values that a feature can take", 2..=64, None), bits: NUMBER_BITS]
+            => classify::circuit_of_naive_bayes(classes, features, values, bits);
+    "decision-tree": "the label that a complete decision tree gives a sample, its path hidden",
+        [depth: ("comparisons on a path", 1..=8, None),
+         features: ("features of a sample", 1..=256, None),
+         bits: ("width of each number in bits", 1..=64, Some(16))]
+            => classify::circuit_of_decision_tree(depth, features, bits);
+    "min-cut-250k-synthetic": "a synthetic circuit of the size of the lost benchmark Min-Cut \
+        250,000, without meaning",
+        [] => min_cut::circuit();
+};

@@ -233,8 +233,7 @@ proptest! {
             ("sums", sums::reuse_and_extract_pairs(&network)),
         ];
         for (name, result) in passes {
-            let ports = (circuit.inputs().to_vec(), circuit.outputs().to_vec());
-            let result = circuit_of(result.netlist, &result.roots, ports.0, ports.1).unwrap();
+            let result = result.into_circuit(&circuit).unwrap();
             prop_assert_eq!(circuit.compare(&result, 0).err(), None, "{}", name);
         }
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::phi::{Phi, Step, slot, starts, steps};
 use super::*;
-use crate::{Batch, Circuit, Gate, Output, Port, Segment, Type, library};
+use crate::{Circuit, Gate, Port, Type, library};
 
 const RULES: [OrderingRule; 3] = [
     OrderingRule::Monotone,
@@ -167,85 +167,5 @@ fn the_rules_on_a_circuit_by_hand() {
         let bridged: Vec<u32> = plan.bridges().iter().map(|bridge| bridge.input).collect();
         assert_eq!(bridged, [0, 1]);
         assert_eq!(plan.translations()[0].xor, 1);
-    }
-}
-
-/// The gates of `circuit` as given, a batch for each, its negations left out.
-fn as_given(circuit: &Circuit) -> Program {
-    let mut program = Program::compile(circuit);
-    let inputs = circuit.input_bits() as u32;
-    let (mut xors, mut ands, mut batches) = (Vec::new(), Vec::new(), Vec::new());
-    let mut alias: Vec<u32> = (0..inputs).collect();
-    for (gate, out) in circuit.gates().zip(inputs..) {
-        let at = |wire: u32| alias[wire as usize];
-        match gate {
-            Gate::Xor(a, b) => {
-                let (a, b) = (at(a), at(b));
-                xors.push(XorGate { a, b, out });
-                batches.push(Batch { xors: 1, ands: 0 });
-                alias.push(out);
-            }
-            Gate::And(a, b) => {
-                let (a, b) = (at(a), at(b));
-                ands.push(crate::AndGate { a, b, out });
-                batches.push(Batch { xors: 0, ands: 1 });
-                alias.push(out);
-            }
-            Gate::Inv(a) => alias.push(at(a)),
-        }
-    }
-    program.slots = circuit.wire_count() as u32;
-    program.segments = vec![Segment {
-        batches: 0..batches.len(),
-        xors: 0..xors.len(),
-        ands: 0..ands.len(),
-    }];
-    let output = |wire: &u32| Output::Slot {
-        slot: alias[*wire as usize],
-        negated: false,
-    };
-    program.outputs = circuit.output_wires().iter().map(output).collect();
-    (program.xors, program.ands, program.batches) = (xors, ands, batches);
-    program
-}
-
-/// Prints what each rule makes of AES-128, SHA-256 and the files that `FILES` names, as given and
-/// as compiled: `cargo test -p tacit-circuit --release --lib ordering -- --ignored --nocapture`.
-#[test]
-#[ignore = "prints figures"]
-fn sizes() {
-    let mut circuits: Vec<(String, Circuit)> = ["aes-128", "sha-256-compress"]
-        .map(|name| (name.into(), library::find(name, &BTreeMap::new()).unwrap()))
-        .into();
-    for file in std::env::var("FILES")
-        .unwrap_or_default()
-        .split_whitespace()
-    {
-        let import = crate::formats::Import::default();
-        let circuit = crate::formats::read_bristol_file(file.as_ref(), &import).unwrap();
-        circuits.push((file.into(), circuit));
-    }
-    for (name, circuit) in &circuits {
-        for (how, program) in [
-            ("compiled", Program::compile(circuit)),
-            ("given", as_given(circuit)),
-        ] {
-            for (rule, rows) in RULES.into_iter().zip([3, 2, 2]) {
-                let begun = std::time::Instant::now();
-                let plan = program.ordering(rule);
-                let rows = rows * program.ands().len() + plan.translations().len();
-                println!(
-                    "{name} {how} {rule:?}: {} AND, {} XOR, {} translations in {} levels, \
-                     {} bridges, {:.3} MiB, {:?}",
-                    program.ands().len(),
-                    program.xors().len(),
-                    plan.translations().len(),
-                    plan.levels.iter().filter(|l| l.translations > 0).count(),
-                    plan.bridges().len(),
-                    16.0 * rows as f64 / f64::from(1 << 20),
-                    begun.elapsed()
-                );
-            }
-        }
     }
 }

@@ -1,14 +1,8 @@
 //! The builder: what folds, what is shared, what ports may be, and what handles compute.
 
-use crate::oracle::{Bits, agrees};
+use crate::oracle::{Bits, agrees, build};
 use tacit_circuit::builder::{Array, Bit, Builder, Bus, Bytes, Handle, Int, UInt};
-use tacit_circuit::{Circuit, CircuitError, Gate, Type};
-
-fn build(describe: impl FnOnce(&Builder)) -> Circuit {
-    let builder = Builder::new();
-    describe(&builder);
-    builder.finish().unwrap()
-}
+use tacit_circuit::{CircuitError, Gate, Type};
 
 /// A circuit of two unsigned integers, and its plain function.
 fn of_two(

@@ -1,35 +1,22 @@
 //! The component library beyond its first circuits: published known answers, random inputs
 //! against plain functions, and the table of gate counts.
 
-use crate::oracle::{self, Bits, Random, agrees, agrees_on, outputs};
+use crate::oracle::{self, Bits, Random, agrees_on, component, computes, outputs};
 use crate::plain::{aes, hashes, strings};
 use sha2::block_api::{compress256, compress512};
 use sha2::{Digest, Sha256, Sha512};
-use tacit_circuit::{Circuit, library};
-
-fn component(name: &str, parameters: &[(&str, u64)]) -> Circuit {
-    let parameters = parameters
-        .iter()
-        .map(|&(name, value)| (name.to_owned(), value))
-        .collect();
-    library::find(name, &parameters).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn hex(text: &str) -> Bits {
-    let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
-    Bits::of_bytes(&(0..text.len()).step_by(2).map(byte).collect::<Vec<u8>>())
-}
+use tacit_circuit::Circuit;
 
 fn known(circuit: &Circuit, inputs: &[Bits], output: &str) {
-    assert_eq!(outputs(circuit, inputs), [hex(output)]);
+    assert_eq!(outputs(circuit, inputs), [Bits::of_hex(output)]);
 }
 
-/// FIPS 197, appendix C.
+/// FIPS 197, appendix C, and for AES-128 appendix B.
 #[test]
 fn aes_known_answers() {
-    let block = hex("00112233445566778899aabbccddeeff");
+    let block = Bits::of_hex("00112233445566778899aabbccddeeff");
     let key = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
-    let key_of = |bytes: usize| hex(&key[..2 * bytes]);
+    let key_of = |bytes: usize| Bits::of_hex(&key[..2 * bytes]);
     for (name, bytes, ciphertext) in [
         ("aes-128", 16, "69c4e0d86a7b0430d8cdb78070b4c55a"),
         ("aes-192", 24, "dda97ca4864cdfe06eaf70a0ec0d7191"),
@@ -41,6 +28,13 @@ fn aes_known_answers() {
             ciphertext,
         );
     }
+    let key = Bits::of_hex("2b7e151628aed2a6abf7158809cf4f3c");
+    let of_appendix_b = Bits::of_hex("3243f6a8885a308d313198a2e0370734");
+    known(
+        &component("aes-128", &[]),
+        &[key, of_appendix_b],
+        "3925841d02dc09fbdc118597196a0b32",
+    );
     let round_keys = outputs(&component("aes-128-expand", &[]), &[key_of(16)]).remove(0);
     let expanded = component("aes-128-expanded", &[]);
     known(
@@ -56,7 +50,7 @@ fn aes_rounds_known_answers() {
     let aes = aes::Aes::new();
     let keys = aes.round_keys(&(0..16).collect::<Vec<u8>>());
     let key = |round: usize| Bits::of_bytes(&keys[round]);
-    let mut state = hex("00112233445566778899aabbccddeeff");
+    let mut state = Bits::of_hex("00112233445566778899aabbccddeeff");
     let round = component("aes-round", &[]);
     for number in 0..9 {
         state = outputs(&round, &[state, key(number)]).remove(0);
@@ -65,7 +59,7 @@ fn aes_rounds_known_answers() {
             let shown = aes::add(&state.bytes(), &keys[1]);
             assert_eq!(
                 Bits::of_bytes(&shown),
-                hex("89d810e8855ace682d1843d8cb128fe4")
+                Bits::of_hex("89d810e8855ace682d1843d8cb128fe4")
             );
         }
     }
@@ -81,9 +75,9 @@ fn aes_rounds_known_answers() {
 #[test]
 fn cbc_known_answer() {
     let circuit = component("aes-128-cbc", &[("blocks", 4)]);
-    let key = hex("2b7e151628aed2a6abf7158809cf4f3c");
-    let initialization_vector = hex("000102030405060708090a0b0c0d0e0f");
-    let blocks = hex(concat!(
+    let key = Bits::of_hex("2b7e151628aed2a6abf7158809cf4f3c");
+    let initialization_vector = Bits::of_hex("000102030405060708090a0b0c0d0e0f");
+    let blocks = Bits::of_hex(concat!(
         "6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51",
         "30c81c46a35ce411e5fbc1191a0a52eff69f2445df4f9b17ad2b417be66c3710"
     ));
@@ -167,75 +161,73 @@ fn sealed_states_on_random_inputs() {
 #[test]
 fn aes_parts_on_random_inputs() {
     let aes = aes::Aes::new();
-    agrees("aes-s-box", &component("aes-s-box", &[]), |ports| {
+    computes("aes-s-box", &[], |ports| {
         vec![Bits::of(
             aes::s_box_table()[ports[0].uint() as usize].into(),
             8,
         )]
     });
     for name in ["aes-128", "aes-192", "aes-256"] {
-        agrees(name, &component(name, &[]), |ports| {
+        computes(name, &[], |ports| {
             vec![Bits::of_bytes(
                 &aes.encrypt(&ports[0].bytes(), &ports[1].bytes()),
             )]
         });
     }
-    let copies = component("aes-128-copies", &[("copies", 2)]);
-    agrees("aes-128-copies", &copies, |ports| {
+    computes("aes-128-copies", &[("copies", 2)], |ports| {
         let (keys, blocks) = (ports[0].bytes(), ports[1].bytes());
         let pairs = keys.chunks(16).zip(blocks.chunks(16));
         let each = pairs.map(|(key, block)| aes.encrypt(key, block));
         vec![Bits::of_bytes(&each.collect::<Vec<_>>().concat())]
     });
-    agrees(
-        "aes-128-expand",
-        &component("aes-128-expand", &[]),
-        |ports| vec![Bits::of_bytes(&aes.round_keys(&ports[0].bytes()).concat())],
-    );
-    agrees(
-        "aes-128-expanded",
-        &component("aes-128-expanded", &[]),
-        |ports| {
-            let keys: Vec<Vec<u8>> = ports[0].bytes().chunks(16).map(<[u8]>::to_vec).collect();
-            vec![Bits::of_bytes(
-                &aes.encrypt_expanded(&keys, &ports[1].bytes()),
-            )]
-        },
-    );
-    agrees("aes-round", &component("aes-round", &[]), |ports| {
+    computes("aes-128-expand", &[], |ports| {
+        vec![Bits::of_bytes(&aes.round_keys(&ports[0].bytes()).concat())]
+    });
+    computes("aes-128-expanded", &[], |ports| {
+        let keys: Vec<Vec<u8>> = ports[0].bytes().chunks(16).map(<[u8]>::to_vec).collect();
+        vec![Bits::of_bytes(
+            &aes.encrypt_expanded(&keys, &ports[1].bytes()),
+        )]
+    });
+    computes("aes-round", &[], |ports| {
         vec![Bits::of_bytes(
             &aes.round(&ports[0].bytes(), &ports[1].bytes()),
         )]
     });
-    agrees(
-        "aes-last-round",
-        &component("aes-last-round", &[]),
-        |ports| {
-            let [state, key, last] = [0, 1, 2].map(|port| ports[port].bytes());
-            vec![Bits::of_bytes(&aes.last_round(&state, &key, &last))]
-        },
-    );
-    agrees("xor", &component("xor", &[]), |ports| {
+    computes("aes-last-round", &[], |ports| {
+        let [state, key, last] = [0, 1, 2].map(|port| ports[port].bytes());
+        vec![Bits::of_bytes(&aes.last_round(&state, &key, &last))]
+    });
+    computes("xor", &[], |ports| {
         vec![Bits::of_bytes(&aes::add(
             &ports[0].bytes(),
             &ports[1].bytes(),
         ))]
     });
-    agrees(
-        "aes-128-cbc",
-        &component("aes-128-cbc", &[("blocks", 2)]),
-        |ports| {
-            let (key, blocks) = (ports[0].bytes(), ports[2].bytes());
-            let first = aes.encrypt(&key, &aes::add(&blocks[..16], &ports[1].bytes()));
-            let second = aes.encrypt(&key, &aes::add(&blocks[16..], &first));
-            vec![Bits::of_bytes(&[first, second].concat())]
-        },
-    );
+    computes("aes-128-cbc", &[("blocks", 2)], |ports| {
+        let (key, blocks) = (ports[0].bytes(), ports[2].bytes());
+        let first = aes.encrypt(&key, &aes::add(&blocks[..16], &ports[1].bytes()));
+        let second = aes.encrypt(&key, &aes::add(&blocks[16..], &first));
+        vec![Bits::of_bytes(&[first, second].concat())]
+    });
 }
 
 /// FIPS 180-4's examples, FIPS 202's, RFC 8439 section 2.3.2, RFC 4231 cases 1, 2 and 6.
 #[test]
 fn hash_known_answers() {
+    for (message, digest) in [
+        (
+            "abc",
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        ),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
+        ),
+    ] {
+        let sha_256 = component("sha-256", &[("bytes", message.len() as u64)]);
+        known(&sha_256, &[Bits::of_bytes(message.as_bytes())], digest);
+    }
     let sha_512 = component("sha-512", &[("bytes", 3)]);
     let digest = concat!(
         "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a",
@@ -253,7 +245,11 @@ fn hash_known_answers() {
     );
     known(
         &chacha,
-        &[key, Bits::of(1, 32), hex("000000090000004a00000000")],
+        &[
+            key,
+            Bits::of(1, 32),
+            Bits::of_hex("000000090000004a00000000"),
+        ],
         stream,
     );
     for (key, message, tag) in [
@@ -285,27 +281,21 @@ fn hash_known_answers() {
 #[test]
 fn hashes_on_random_inputs() {
     for bytes in [1, 55, 64] {
-        agrees(
-            "sha-256",
-            &component("sha-256", &[("bytes", bytes)]),
-            |ports| vec![Bits::of_bytes(&Sha256::digest(ports[0].bytes()))],
-        );
+        computes("sha-256", &[("bytes", bytes)], |ports| {
+            vec![Bits::of_bytes(&Sha256::digest(ports[0].bytes()))]
+        });
     }
     for bytes in [1, 111, 112] {
-        agrees(
-            "sha-512",
-            &component("sha-512", &[("bytes", bytes)]),
-            |ports| vec![Bits::of_bytes(&Sha512::digest(ports[0].bytes()))],
-        );
+        computes("sha-512", &[("bytes", bytes)], |ports| {
+            vec![Bits::of_bytes(&Sha512::digest(ports[0].bytes()))]
+        });
     }
     for bytes in [32, 135, 136] {
-        agrees(
-            "sha3-256",
-            &component("sha3-256", &[("bytes", bytes)]),
-            |ports| vec![Bits::of_bytes(&hashes::sha3_256(&ports[0].bytes()))],
-        );
+        computes("sha3-256", &[("bytes", bytes)], |ports| {
+            vec![Bits::of_bytes(&hashes::sha3_256(&ports[0].bytes()))]
+        });
     }
-    agrees("keccak-f-1600", &component("keccak-f-1600", &[]), |ports| {
+    computes("keccak-f-1600", &[], |ports| {
         let lanes: Vec<u64> = ports[0]
             .numbers(64)
             .into_iter()
@@ -314,49 +304,33 @@ fn hashes_on_random_inputs() {
         let lanes = hashes::keccak_f_1600(&lanes);
         vec![Bits::of_numbers(lanes.into_iter().map(u128::from), 64)]
     });
-    agrees(
-        "chacha20-block",
-        &component("chacha20-block", &[]),
-        |ports| {
-            let counter = ports[1].uint() as u32;
-            let stream = hashes::chacha20_block(&ports[0].bytes(), counter, &ports[2].bytes());
-            vec![Bits::of_bytes(&stream)]
-        },
-    );
-    agrees(
-        "hmac-sha-256",
-        &component("hmac-sha-256", &[("bytes", 20)]),
-        |ports| {
-            vec![Bits::of_bytes(&hashes::hmac_sha_256(
-                &ports[0].bytes(),
-                &ports[1].bytes(),
-            ))]
-        },
-    );
+    computes("chacha20-block", &[], |ports| {
+        let counter = ports[1].uint() as u32;
+        let stream = hashes::chacha20_block(&ports[0].bytes(), counter, &ports[2].bytes());
+        vec![Bits::of_bytes(&stream)]
+    });
+    computes("hmac-sha-256", &[("bytes", 20)], |ports| {
+        vec![Bits::of_bytes(&hashes::hmac_sha_256(
+            &ports[0].bytes(),
+            &ports[1].bytes(),
+        ))]
+    });
 }
 
 #[test]
 fn bare_compressions_on_random_inputs() {
-    agrees(
-        "sha-512-compress",
-        &component("sha-512-compress", &[]),
-        |ports| {
-            let words = ports[0].numbers(64).into_iter().map(|word| word as u64);
-            let mut state: [u64; 8] = words.collect::<Vec<_>>().try_into().unwrap();
-            compress512(&mut state, &[ports[1].bytes().try_into().unwrap()]);
-            vec![Bits::of_numbers(state.map(u128::from), 64)]
-        },
-    );
-    agrees(
-        "sha-256-compress",
-        &component("sha-256-compress", &[]),
-        |ports| {
-            let words = ports[0].numbers(32).into_iter().map(|word| word as u32);
-            let mut state: [u32; 8] = words.collect::<Vec<_>>().try_into().unwrap();
-            compress256(&mut state, &[ports[1].bytes().try_into().unwrap()]);
-            vec![Bits::of_numbers(state.map(u128::from), 32)]
-        },
-    );
+    computes("sha-512-compress", &[], |ports| {
+        let words = ports[0].numbers(64).into_iter().map(|word| word as u64);
+        let mut state: [u64; 8] = words.collect::<Vec<_>>().try_into().unwrap();
+        compress512(&mut state, &[ports[1].bytes().try_into().unwrap()]);
+        vec![Bits::of_numbers(state.map(u128::from), 64)]
+    });
+    computes("sha-256-compress", &[], |ports| {
+        let words = ports[0].numbers(32).into_iter().map(|word| word as u32);
+        let mut state: [u32; 8] = words.collect::<Vec<_>>().try_into().unwrap();
+        compress256(&mut state, &[ports[1].bytes().try_into().unwrap()]);
+        vec![Bits::of_numbers(state.map(u128::from), 32)]
+    });
 }
 
 /// Strings over a small alphabet, so that they have something in common.

@@ -1,42 +1,31 @@
 //! Components on numbers, tables, sets and models: random inputs against plain functions.
 
-use crate::oracle::{self, Bits, Random, agrees, agrees_on, outputs};
+use crate::oracle::{self, Bits, Random, agrees, agrees_on, component, computes, outputs};
 use crate::plain;
-use tacit_circuit::{Circuit, library};
-
-fn component(name: &str, parameters: &[(&str, u64)]) -> Circuit {
-    let parameters = parameters
-        .iter()
-        .map(|&(name, value)| (name.to_owned(), value))
-        .collect();
-    library::find(name, &parameters).unwrap_or_else(|error| panic!("{error}"))
-}
 
 #[test]
 fn arithmetic_on_random_inputs() {
     for bits in [1_u64, 8, 33, 64] {
         let width = bits as usize;
-        let of = |name: &str| component(name, &[("bits", bits)]);
-        agrees("multiplier", &of("multiplier"), |ports| {
+        let given = [("bits", bits)];
+        computes("multiplier", &given, |ports| {
             vec![Bits::of(
                 ports[0].uint().wrapping_mul(ports[1].uint()),
                 width,
             )]
         });
-        agrees("multiplier-wide", &of("multiplier-wide"), |ports| {
+        computes("multiplier-wide", &given, |ports| {
             vec![Bits::of(ports[0].uint() * ports[1].uint(), 2 * width)]
         });
-        agrees(
-            "multiplier-wide-signed",
-            &of("multiplier-wide-signed"),
-            |ports| vec![Bits::of_int(ports[0].int() * ports[1].int(), 2 * width)],
-        );
-        agrees("divider", &of("divider"), |ports| {
+        computes("multiplier-wide-signed", &given, |ports| {
+            vec![Bits::of_int(ports[0].int() * ports[1].int(), 2 * width)]
+        });
+        computes("divider", &given, |ports| {
             let (a, b) = (ports[0].uint(), ports[1].uint());
             let (quotient, remainder) = plain::unsigned_division(a, b);
             vec![Bits::of(quotient, width), Bits::of(remainder, width)]
         });
-        agrees("divider-signed", &of("divider-signed"), |ports| {
+        computes("divider-signed", &given, |ports| {
             let (a, b) = (ports[0].int(), ports[1].int());
             let (quotient, remainder) = plain::signed_division(a, b);
             vec![
@@ -44,14 +33,14 @@ fn arithmetic_on_random_inputs() {
                 Bits::of_int(remainder, width),
             ]
         });
-        agrees("selector", &of("selector"), |ports| {
+        computes("selector", &given, |ports| {
             vec![if ports[0].bit() {
                 ports[1].clone()
             } else {
                 ports[2].clone()
             }]
         });
-        let hamming = of("hamming-distance");
+        let hamming = component("hamming-distance", &given);
         let result = hamming.outputs()[0].ty.width();
         agrees("hamming-distance", &hamming, |ports| {
             let distance = (ports[0].uint() ^ ports[1].uint()).count_ones();
@@ -83,16 +72,16 @@ fn wide_millionaires() {
 #[test]
 fn integers_on_random_inputs() {
     for bits in [1, 7, 32, 64] {
-        let of = |name| component(name, &[("bits", bits)]);
-        agrees("adder", &of("adder"), |ports| {
+        let given = [("bits", bits)];
+        computes("adder", &given, |ports| {
             let sum = ports[0].uint() + ports[1].uint();
             vec![Bits::of(sum, bits as usize)]
         });
-        agrees("comparator", &of("comparator"), |ports| {
+        computes("comparator", &given, |ports| {
             let (a, b) = (ports[0].uint(), ports[1].uint());
             [a < b, a == b, a > b].map(|bit| Bits(vec![bit])).to_vec()
         });
-        agrees("millionaires", &of("millionaires"), |ports| {
+        computes("millionaires", &given, |ports| {
             vec![Bits(vec![ports[0].uint() > ports[1].uint()])]
         });
     }
@@ -181,9 +170,9 @@ fn maps_of_cells() {
 #[test]
 fn matrix_products() {
     for (n, bits) in [(1, 8), (2, 32), (3, 5), (8, 32)] {
-        let circuit = component("matrix-product", &[("n", n), ("bits", bits)]);
+        let given = [("n", n), ("bits", bits)];
         let (n, bits) = (n as usize, bits as usize);
-        agrees("matrix-product", &circuit, |ports| {
+        computes("matrix-product", &given, |ports| {
             let (a, b) = (ports[0].numbers(bits), ports[1].numbers(bits));
             let entry = |place: usize| {
                 let (row, column) = (place / n, place % n);
@@ -206,10 +195,10 @@ fn sorting_and_medians() {
             values.sort_unstable();
             values
         };
-        agrees("sort", &component("sort", &parameters), |ports| {
+        computes("sort", &parameters, |ports| {
             vec![Bits::of_numbers(sorted(ports), width)]
         });
-        agrees("median", &component("median", &parameters), |ports| {
+        computes("median", &parameters, |ports| {
             vec![Bits::of(sorted(ports)[(count as usize - 1) / 2], width)]
         });
     }
@@ -248,9 +237,8 @@ fn sizes_of_set_intersections() {
 fn classifiers() {
     for (features, bits) in [(1, 1), (3, 8), (10, 16)] {
         let parameters = [("features", features), ("bits", bits)];
-        let circuit = component("linear-classifier", &parameters);
         let width = bits as usize;
-        agrees("linear-classifier", &circuit, |ports| {
+        computes("linear-classifier", &parameters, |ports| {
             let pairs = ports[0].ints(width).into_iter().zip(ports[1].ints(width));
             let score = pairs
                 .map(|(feature, weight)| feature * weight)

@@ -5,12 +5,14 @@
 
 use tacit_circuit::{library, shipped};
 
+use crate::oracle::{component, parameters};
+
 /// Name, parameters, AND gates, ceiling.
 type Row = (
     &'static str,
     &'static [(&'static str, u64)],
-    usize,
-    Option<usize>,
+    u64,
+    Option<u64>,
 );
 
 #[rustfmt::skip]
@@ -117,93 +119,65 @@ const PROGRAMS: &[Program] = &[
     ("friend-map-set", &[("cells", 2048)], 49182, [None, None]),
 ];
 
-/// The rows of programs as the guide shows them.
-fn program_shown((name, parameters, and, table): &Program) -> String {
-    let parameters: Vec<String> = parameters
+/// A row as the guide shows it: name, parameters, AND gates and the counts next to them.
+fn shown(name: &str, given: &[(&str, u64)], and: u64, others: &[Option<u64>]) -> String {
+    let given: Vec<String> = given
         .iter()
-        .map(|(name, value)| format!("{name}={value}"))
+        .map(|(n, value)| format!("{n}={value}"))
         .collect();
-    let [without, with] =
-        table.map(|count| count.map_or_else(|| "—".to_owned(), |count| count.to_string()));
+    let other = |count: &Option<u64>| count.map_or("—".to_owned(), |count| count.to_string());
+    let others: Vec<String> = others.iter().map(other).collect();
     format!(
-        "| {name} | {} | {and} | {without} | {with} |",
-        parameters.join(" ")
+        "| {name} | {} | {and} | {} |",
+        given.join(" "),
+        others.join(" | ")
     )
 }
 
+fn rows_shown() -> [Vec<String>; 2] {
+    let programs = PROGRAMS.iter();
+    let programs = programs.map(|&(name, given, and, others)| shown(name, given, and, &others));
+    let components = TABLE.iter();
+    let components = components.map(|&(name, given, and, most)| shown(name, given, and, &[most]));
+    [programs.collect(), components.collect()]
+}
+
 #[test]
-fn programs_take_no_more_gates_than_the_paper_s() {
-    let mut wrong = Vec::new();
-    for row @ &(name, parameters, expected, [without, with]) in PROGRAMS {
-        let given = parameters
-            .iter()
-            .map(|&(name, value)| (name.to_owned(), value))
-            .collect();
-        let family = shipped::find(name).unwrap().expect("a function that ships");
-        let and = family.instantiate(&given).unwrap().and_gates();
-        if and != expected {
-            wrong.push(format!("{}: now {and}", program_shown(row)));
-        }
-        let ceiling = without.or(with);
+fn the_guide_shows_the_rows() {
+    let guide = include_str!("../../../../docs/components.md");
+    for rows in rows_shown() {
+        let rows = rows.join("\n");
         assert!(
-            ceiling.is_none_or(|ceiling| and <= ceiling),
-            "{name}: {and} past {ceiling:?}"
+            guide.contains(&rows),
+            "docs/components.md is to have:\n{rows}"
         );
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn the_guide_shows_the_programs() {
-    let guide = include_str!("../../../../docs/components.md");
-    let table: Vec<String> = PROGRAMS.iter().map(program_shown).collect();
-    assert!(
-        guide.contains(&table.join("\n")),
-        "docs/components.md is to have:\n{}",
-        table.join("\n")
-    );
-}
-
-/// The table's rows as the guide shows them.
-fn shown((name, parameters, and, ceiling): &Row) -> String {
-    let parameters: Vec<String> = parameters
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    let ceiling = ceiling.map_or_else(|| "—".to_owned(), |ceiling| ceiling.to_string());
-    format!("| {name} | {} | {and} | {ceiling} |", parameters.join(" "))
 }
 
 #[test]
 fn every_count_is_the_table_s_and_within_its_ceiling() {
+    let programs = PROGRAMS
+        .iter()
+        .map(|&(name, given, expected, [without, with])| {
+            let family = shipped::find(name).unwrap().expect("a function that ships");
+            let function = family.instantiate(&parameters(given)).unwrap();
+            (name, expected, function.and_gates(), without.or(with))
+        });
+    let components = TABLE.iter().map(|&(name, given, expected, ceiling)| {
+        let and = component(name, given).statistics().and as u64;
+        (name, expected, and, ceiling)
+    });
     let mut wrong = Vec::new();
-    for row @ &(name, parameters, expected, ceiling) in TABLE {
-        let given = parameters
-            .iter()
-            .map(|&(name, value)| (name.to_owned(), value))
-            .collect();
-        let circuit = library::find(name, &given).unwrap_or_else(|error| panic!("{error}"));
-        let and = circuit.statistics().and;
+    for (row, (name, expected, and, ceiling)) in
+        rows_shown().concat().iter().zip(programs.chain(components))
+    {
         if and != expected {
-            wrong.push(format!("{}: now {and}", shown(row)));
+            wrong.push(format!("{row}: now {and}"));
         }
-        assert!(
-            ceiling.is_none_or(|ceiling| and <= ceiling),
-            "{name}: {and} past {ceiling:?}"
-        );
+        let is_below = ceiling.is_none_or(|ceiling| and <= ceiling);
+        assert!(is_below, "{name}: {and} past {ceiling:?}");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn the_guide_shows_the_table() {
-    let guide = include_str!("../../../../docs/components.md");
-    let table: Vec<String> = TABLE.iter().map(shown).collect();
-    assert!(
-        guide.contains(&table.join("\n")),
-        "docs/components.md is to have:\n{}",
-        table.join("\n")
-    );
 }
 
 #[test]
@@ -232,11 +206,8 @@ fn parameters_out_of_range_are_named_with_value_and_bound() {
     for entry in library::list() {
         for parameter in entry.parameters {
             for found in [parameter.minimum - 1, parameter.maximum + 1, u64::MAX] {
-                let mut given: std::collections::BTreeMap<String, u64> = entry
-                    .parameters
-                    .iter()
-                    .map(|p| (p.name.to_owned(), p.minimum))
-                    .collect();
+                let least = entry.parameters.iter().map(|p| (p.name, p.minimum));
+                let mut given = parameters(&least.collect::<Vec<_>>());
                 given.insert(parameter.name.to_owned(), found);
                 let message = library::find(entry.name, &given).unwrap_err().to_string();
                 let bounds = format!("from {} to {}", parameter.minimum, parameter.maximum);

@@ -6,7 +6,6 @@ mod components;
 mod data_components;
 mod gate_table;
 mod library;
-mod meaning;
 mod messages;
 mod operations;
 mod oracle;

@@ -1,10 +1,11 @@
 //! Programs against the circuits that they are compiled from.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use proptest::sample::Index;
-use tacit_circuit::{Circuit, Digest, Gate, LANES, Lanes, Output, Port, Program, Type, library};
+use tacit_circuit::{Circuit, Digest, Gate, LANES, Lanes, Output, Port, Program, Type};
+
+use crate::oracle::{Random, component};
+use crate::vectors::vectors;
 
 fn circuit(inputs: usize, gates: Vec<Gate>, outputs: Vec<u32>) -> Circuit {
     let input = Port::new("in", Type::bits(inputs));
@@ -12,34 +13,12 @@ fn circuit(inputs: usize, gates: Vec<Gate>, outputs: Vec<u32>) -> Circuit {
     Circuit::new(vec![input], vec![output], gates, outputs).unwrap()
 }
 
-fn component(name: &str, pairs: &[(&str, u64)]) -> Circuit {
-    let pairs = pairs.iter().map(|&(name, value)| (name.to_owned(), value));
-    library::find(name, &pairs.collect::<BTreeMap<_, _>>()).unwrap()
-}
-
-/// Words that look random, from a linear congruential generator (Knuth's constants).
-struct Words(u64);
-
-impl Words {
-    fn next(&mut self) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        self.0 ^ self.0 >> 32
-    }
-
-    fn below(&mut self, bound: u32) -> u32 {
-        (self.next() % u64::from(bound)) as u32
-    }
-}
-
 /// A circuit of all kinds of gates, whose inputs are at most `reach` wires back.
-fn random_circuit(inputs: u32, gates: u32, reach: u32, words: &mut Words) -> Circuit {
+fn random_circuit(inputs: u32, gates: u32, reach: u32, random: &mut Random) -> Circuit {
     let gate = |wire: u32| {
-        let mut pick = || wire - 1 - words.below(wire.min(reach));
+        let mut pick = || wire - 1 - random.below(wire.min(reach).into()) as u32;
         let (a, b) = (pick(), pick());
-        match words.below(8) {
+        match random.below(8) {
             0..3 => Gate::And(a, b),
             3..6 => Gate::Xor(a, b),
             6 => Gate::Inv(a),
@@ -56,12 +35,12 @@ fn random_circuit(inputs: u32, gates: u32, reach: u32, words: &mut Words) -> Cir
 }
 
 /// Compiles, checks the invariants, and compares with the circuit on 64 inputs.
-fn check(circuit: &Circuit, words: &mut Words) -> Program {
+fn check(circuit: &Circuit, random: &mut Random) -> Program {
     let program = Program::compile(circuit);
     program.check_invariants().unwrap();
     assert_eq!(program.inputs(), circuit.input_bits());
     assert_eq!(program.digest(), circuit.digest());
-    let inputs: Vec<Lanes> = (0..circuit.input_bits()).map(|_| words.next()).collect();
+    let inputs: Vec<Lanes> = (0..circuit.input_bits()).map(|_| random.next()).collect();
     assert_eq!(
         program.interpret_lanes(&inputs),
         circuit.evaluate_lanes(&inputs)
@@ -87,7 +66,7 @@ fn degenerate_gates_vanish() {
         Gate::Xor(12, 4), // 13: ¬9
     ];
     let circuit = circuit(2, gates, vec![2, 3, 4, 6, 8, 9, 10, 12, 13]);
-    let program = check(&circuit, &mut Words(1));
+    let program = check(&circuit, &mut Random(1));
     assert_eq!((program.ands().len(), program.xors().len()), (1, 0));
     assert_eq!(
         (
@@ -116,7 +95,7 @@ fn degenerate_gates_vanish() {
 
 #[test]
 fn without_gates_there_is_no_segment() {
-    let program = check(&circuit(3, vec![], vec![2, 0, 2]), &mut Words(2));
+    let program = check(&circuit(3, vec![], vec![2, 0, 2]), &mut Random(2));
     assert!(program.segments().is_empty() && program.batches().is_empty());
     assert_eq!(program.slots(), 3);
 }
@@ -124,7 +103,7 @@ fn without_gates_there_is_no_segment() {
 #[test]
 fn a_chain_is_one_batch_a_gate() {
     let gates = (0..40_000).map(|i| Gate::And(i % 2, i + 1)).collect();
-    let program = check(&circuit(2, gates, vec![40_001]), &mut Words(3));
+    let program = check(&circuit(2, gates, vec![40_001]), &mut Random(3));
     assert!(program.batches().iter().all(|batch| batch.ands == 1));
     assert!(program.slots() <= 4, "{}", program.slots());
 }
@@ -134,7 +113,7 @@ fn a_wide_layer_fills_its_batches() {
     let gates = (0..5_000).map(|i| Gate::And(i, i + 1)).collect();
     let program = check(
         &circuit(5_001, gates, (5_001..10_001).collect()),
-        &mut Words(4),
+        &mut Random(4),
     );
     let widths: Vec<u32> = program.batches().iter().map(|batch| batch.ands).collect();
     assert_eq!(widths, [[512; 9].as_slice(), &[392]].concat());
@@ -144,7 +123,7 @@ fn a_wide_layer_fills_its_batches() {
 fn narrow_layers_go_by_eights() {
     // Thirteen chains side by side.
     let gates = (0..13 * 100).map(|i| Gate::And(i, i + 13)).collect();
-    let program = check(&circuit(26, gates, (1313..1326).collect()), &mut Words(5));
+    let program = check(&circuit(26, gates, (1313..1326).collect()), &mut Random(5));
     assert!(program.batches().iter().all(|batch| batch.ands <= 8));
     let full = program
         .batches()
@@ -157,7 +136,7 @@ fn narrow_layers_go_by_eights() {
 #[test]
 fn xor_gates_alone_are_cut_into_segments() {
     let gates = (0..20_000).map(|i| Gate::Xor(i, i + 1)).collect();
-    let program = check(&circuit(2, gates, vec![20_001]), &mut Words(6));
+    let program = check(&circuit(2, gates, vec![20_001]), &mut Random(6));
     let sizes: Vec<u32> = program.batches().iter().map(|batch| batch.xors).collect();
     assert_eq!(sizes, [8192, 8192, 3616]);
     assert_eq!((program.segments().len(), program.slots()), (3, 2));
@@ -182,16 +161,16 @@ fn a_long_program_has_its_first_segments_as_its_head() {
 
 #[test]
 fn circuits_past_the_window() {
-    let mut words = Words(7);
+    let mut random = Random(7);
     for reach in [3, 100, 10_000, u32::MAX] {
-        let circuit = random_circuit(40, 60_000, reach, &mut words);
-        check(&circuit, &mut words);
+        let circuit = random_circuit(40, 60_000, reach, &mut random);
+        check(&circuit, &mut random);
     }
 }
 
 #[test]
 fn the_library_compiles() {
-    let mut words = Words(8);
+    let mut random = Random(8);
     // Component, parameters, AND gates, XOR gates, most slots.
     for (name, pairs, ands, xors, slots) in [
         ("aes-128", [].as_slice(), 6400, 22976, 800),
@@ -200,7 +179,7 @@ fn the_library_compiles() {
         ("aes-128-copies", &[("copies", 5)], 32000, 114880, 3200),
         ("millionaires", &[("bits", 64)], 64, 189, 130),
     ] {
-        let program = check(&component(name, pairs), &mut words);
+        let program = check(&component(name, pairs), &mut random);
         assert_eq!(
             (program.ands().len(), program.xors().len()),
             (ands, xors),
@@ -230,29 +209,13 @@ fn batches_are_wide_where_the_circuit_is() {
     assert!(width("sha-256-compress", &[]) >= 10);
 }
 
-fn vector(text: &str) -> BTreeMap<&str, &str> {
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    lines
-        .map(|line| line.split_once(": ").expect("name: value"))
-        .collect()
-}
-
 #[test]
 fn programs_are_frozen() {
-    for (file, circuit) in [
-        (
-            include_str!("../../../../vectors/program-aes-128.txt"),
-            component("aes-128", &[]),
-        ),
-        (
-            include_str!("../../../../vectors/program-sha-256-compress.txt"),
-            component("sha-256-compress", &[]),
-        ),
-    ] {
-        let vector = vector(file);
+    for vector in vectors("program-", 2) {
+        let circuit = component(vector.name.strip_prefix("program-").unwrap(), &[]);
         let program = Program::compile(&circuit);
-        let digest = |name| vector[name].parse::<Digest>().unwrap();
-        let number = |name| vector[name].parse::<usize>().unwrap();
+        let digest = |name| vector.one(name).parse::<Digest>().unwrap();
+        let number = |name| vector.one(name).parse::<usize>().unwrap();
         assert_eq!(circuit.digest(), digest("circuit-digest"));
         assert_eq!(usize::from(Program::VERSION), number("version"));
         assert_eq!(program.slots(), number("slots"));

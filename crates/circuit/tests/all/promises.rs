@@ -7,16 +7,11 @@ use tacit_circuit::{
     Function, FunctionBuilder, FunctionError, Promise, Recipient, Role, Value, library,
 };
 
-fn sizes(given: &[(&str, u64)]) -> BTreeMap<String, u64> {
-    given
-        .iter()
-        .map(|(name, n)| ((*name).to_owned(), *n))
-        .collect()
-}
+use crate::oracle::component;
 
 /// A component as a function whose first input is the garbler's.
 fn function(name: &str, given: &[(&str, u64)]) -> Function {
-    let circuit = library::find(name, &sizes(given)).unwrap();
+    let circuit = component(name, given);
     let first = circuit.inputs()[0].name.clone();
     let owner = |port: &tacit_circuit::Port| match port.name == first {
         true => Ok(Role::Garbler),
@@ -175,7 +170,7 @@ const BROKEN: &[Row] = &[
 #[test]
 fn each_promise_of_the_library_is_seen_to() {
     for (name, given, port, refused, taken) in BROKEN {
-        let circuit = library::find(name, &sizes(given)).unwrap();
+        let circuit = component(name, given);
         let port = circuit.inputs().iter().find(|p| p.name == *port).unwrap();
         assert!(port.promise.is_some(), "{name} {}", port.name);
         assert!(
@@ -221,19 +216,26 @@ fn each_promise_of_the_library_is_seen_to() {
     }
 }
 
-fn builder(reads_more: bool) -> FunctionBuilder {
-    let mut builder = FunctionBuilder::new("shared");
+/// The size of the intersection of `theirs` and of what these steps make of `mine`, of type `ty`.
+fn meeting(ty: &str, steps: &[&str]) -> FunctionBuilder {
+    let mut builder = FunctionBuilder::new("meeting");
+    let sizes = [("elements", "3"), ("bits", "8")];
     builder
-        .library(
-            "meet",
-            "set-intersection-size",
-            &[("elements", "3"), ("bits", "8")],
-        )
-        .input("mine", "u8[3]", Role::Garbler)
+        .library("meet", "set-intersection-size", &sizes)
+        .library("sort", "sort", &[("count", "3"), ("bits", "8")])
+        .input("mine", ty, Role::Garbler)
         .input("theirs", "u8[3]", Role::Evaluator)
-        .value("n", "u2")
-        .step("n = meet(mine, theirs)")
-        .output("size", "u2", Recipient::Both, "n");
+        .value("copy", "u8[3]")
+        .value("n", "u2");
+    for step in steps {
+        builder.step(step);
+    }
+    builder.output("size", "u2", Recipient::Both, "n");
+    builder
+}
+
+fn builder(reads_more: bool) -> FunctionBuilder {
+    let mut builder = meeting("u8[3]", &["n = meet(mine, theirs)"]);
     if reads_more {
         builder.output("first", "u8", Recipient::Both, "mine[0]");
     }
@@ -291,22 +293,7 @@ fn what_cannot_be_promised_is_refused() {
         ("u8[3]", &["n = meet([mine[0], 1, 2], theirs)"]),
     ];
     for (ty, steps) in refused {
-        let mut builder = FunctionBuilder::new("refused");
-        builder
-            .library(
-                "meet",
-                "set-intersection-size",
-                &[("elements", "3"), ("bits", "8")],
-            )
-            .input("mine", ty, Role::Garbler)
-            .input("theirs", "u8[3]", Role::Evaluator)
-            .value("copy", "u8[3]")
-            .value("n", "u2");
-        steps.iter().for_each(|step| {
-            builder.step(step);
-        });
-        builder.output("size", "u2", Recipient::Both, "n");
-        let error = promises(&mut builder).unwrap_err();
+        let error = promises(&mut meeting(ty, steps)).unwrap_err();
         assert!(
             matches!(error, FunctionError::Promise { .. }),
             "{steps:?}: {error}"
@@ -316,20 +303,6 @@ fn what_cannot_be_promised_is_refused() {
 
 #[test]
 fn what_steps_compute_is_the_function_s_own_matter() {
-    let mut builder = FunctionBuilder::new("sorted-first");
-    builder
-        .library(
-            "meet",
-            "set-intersection-size",
-            &[("elements", "3"), ("bits", "8")],
-        )
-        .library("sort", "sort", &[("count", "3"), ("bits", "8")])
-        .input("mine", "u8[3]", Role::Garbler)
-        .input("theirs", "u8[3]", Role::Evaluator)
-        .value("sorted", "u8[3]")
-        .value("n", "u2")
-        .step("sorted = sort(mine)")
-        .step("n = meet(sorted, theirs)")
-        .output("size", "u2", Recipient::Both, "n");
-    assert_eq!(promises(&mut builder).unwrap(), [None, Some(Promise::Set)]);
+    let mut sorted = meeting("u8[3]", &["copy = sort(mine)", "n = meet(copy, theirs)"]);
+    assert_eq!(promises(&mut sorted).unwrap(), [None, Some(Promise::Set)]);
 }

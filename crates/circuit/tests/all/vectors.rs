@@ -9,8 +9,9 @@ use std::path::Path;
 use tacit_circuit::formats::{BitOrder, Import, read_bristol};
 use tacit_circuit::{Circuit, Gate, Port, Type, Value};
 
-struct Vector {
-    name: String,
+pub(crate) struct Vector {
+    /// The file's, without its ending.
+    pub(crate) name: String,
     lines: Vec<(String, String)>,
 }
 
@@ -20,7 +21,7 @@ impl Vector {
         of_field.map(|(_, content)| content.as_str()).collect()
     }
 
-    fn one(&self, field: &str) -> &str {
+    pub(crate) fn one(&self, field: &str) -> &str {
         let contents = self.all(field);
         assert_eq!(contents.len(), 1, "{}: lines of {field}", self.name);
         contents[0]
@@ -36,15 +37,18 @@ impl Vector {
 }
 
 /// The vectors whose names start with `prefix`; there are at least `least`.
-fn vectors(prefix: &str, least: usize) -> Vec<Vector> {
+pub(crate) fn vectors(prefix: &str, least: usize) -> Vec<Vector> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
     let mut vectors = Vec::new();
     for entry in fs::read_dir(directory).expect("the directory of vectors") {
         let entry = entry.expect("an entry");
         let name = entry.file_name().into_string().expect("a name in UTF-8");
-        if !name.starts_with(prefix) {
+        let Some(name) = name
+            .strip_suffix(".txt")
+            .filter(|name| name.starts_with(prefix))
+        else {
             continue;
-        }
+        };
         let text = fs::read_to_string(entry.path()).expect("a vector");
         let content = text.lines().filter(|line| !line.starts_with('#'));
         let split = |line: &str| {
@@ -52,7 +56,7 @@ fn vectors(prefix: &str, least: usize) -> Vec<Vector> {
             (field.to_owned(), content.trim().to_owned())
         };
         vectors.push(Vector {
-            name,
+            name: name.to_owned(),
             lines: content.map(split).collect(),
         });
     }

@@ -1,18 +1,14 @@
 //! The evaluator: one label of each wire.
 
-use tacit_circuit::{AndGate, NEGATED, Output, Program, Translation, WireOrdering, XorGate};
+use tacit_circuit::{AndGate, NEGATED, Output, Program, WireOrdering, XorGate};
 use tacit_kernels::{Block, Cpu, Use, encrypt_each};
 use zeroize::Zeroizing;
 
-use super::garbler::BRIDGE_SIDE;
 use super::rows::{evaluate_and, follow_translation};
-use super::{AndForm, CIPHERTEXT_BYTES, FlexOrForm, Layout, TOGETHER};
+use super::{AndForm, CIPHERTEXT_BYTES, FlexOrForm, Layout, Part, Step, TOGETHER, walk};
 use crate::link::{follow_hashed_links, follow_offset_links};
-use crate::prf_calls::{KEY, Points, decode};
+use crate::prf_calls::{KEY, Points, TABLES, decode};
 use crate::{DecodeError, Evaluator, StartPoint};
-
-/// What a caller broke who gave tables of another size.
-const TABLES: &str = "exactly as many bytes as the segment's tables have";
 
 /// The evaluator of a scheme with offsets.
 pub struct FlexOrEvaluator {
@@ -32,17 +28,6 @@ struct Work {
     values: Zeroizing<[Block; 2 * TOGETHER]>,
 }
 
-/// A translation, wherever it stands.
-#[derive(Clone, Copy)]
-struct Step {
-    from: u32,
-    to: u32,
-    number: usize,
-    side: u8,
-    /// The place of its ciphertext.
-    place: usize,
-}
-
 impl FlexOrEvaluator {
     pub(super) fn new(cpu: Cpu, form: FlexOrForm, start: StartPoint) -> Self {
         Self {
@@ -58,18 +43,8 @@ impl FlexOrEvaluator {
         }
     }
 
-    /// Follows the translations `steps`, which do not wait for each other.
-    fn translate(&mut self, steps: impl Iterator<Item = Step>, tables: &[u8]) {
-        let mut steps = steps.peekable();
-        let mut chunk = Vec::with_capacity(TOGETHER);
-        while steps.peek().is_some() {
-            chunk.clear();
-            chunk.extend(steps.by_ref().take(TOGETHER));
-            self.translate_together(&chunk, tables);
-        }
-    }
-
-    fn translate_together(&mut self, steps: &[Step], tables: &[u8]) {
+    /// Follows the translations `steps`, at most [`TOGETHER`].
+    fn translate(&mut self, steps: &[Step], tables: &[u8]) {
         let keys = &mut self.work.keys[..steps.len()];
         let values = &mut self.work.values[..steps.len()];
         for ((step, key), value) in steps.iter().zip(&mut *keys).zip(&mut *values) {
@@ -85,30 +60,6 @@ impl FlexOrEvaluator {
             let ciphertext = Block::from_bytes(tables[step.place]);
             self.slots[step.to as usize] = follow_translation(*f, select, ciphertext);
         }
-    }
-
-    /// Brings inputs to the program's offsets.
-    fn bridge(&mut self, plan: &WireOrdering, tables: &[u8]) {
-        let steps = (0..).zip(plan.bridges()).map(|(place, bridge)| Step {
-            from: bridge.input,
-            to: bridge.input,
-            number: bridge.input as usize,
-            side: BRIDGE_SIDE,
-            place,
-        });
-        self.translate(steps, tables);
-    }
-
-    /// Follows the translations of a level, into the slots from `scratch` on.
-    fn translate_level(&mut self, scratch: usize, level: &[Translation], tables: &[u8]) {
-        let steps = (scratch as u32..).zip(level).map(|(to, one)| Step {
-            from: one.slot,
-            to,
-            number: one.xor as usize,
-            side: one.side(),
-            place: one.place(),
-        });
-        self.translate(steps, tables);
     }
 
     fn xor_gates(&mut self, gates: &[XorGate]) {
@@ -191,44 +142,16 @@ impl Evaluator for FlexOrEvaluator {
         let (bridges, tables) = tables.split_at(layout.bridges);
         let (ciphertexts, tables) = tables.split_at(layout.translations);
         let (mut rows, bits) = tables.split_at(layout.rows);
-        let plan = self.form.rule().map(|rule| program.ordering(rule));
-        let mut translations = &[][..];
-        let mut xors = program.xors();
-        if let Some(plan) = plan {
-            if segment == 0 {
-                self.bridge(plan, bridges);
+        let row_bytes = self.form.and().row_bytes();
+        walk(self.form, program, segment, |part| match part {
+            Part::Bridge(steps) => self.translate(steps, bridges),
+            Part::Translate(steps) => self.translate(steps, ciphertexts),
+            Part::Xor(gates) => self.xor_gates(gates),
+            Part::And { first, gates, at } => {
+                let these = rows.split_off(..row_bytes * gates.len());
+                self.evaluate_ands(first, gates, these.expect(TABLES), bits, at);
             }
-            translations = &plan.translations()[plan.segment_translations(segment)];
-            xors = plan.xors();
-        }
-        let segment = &program.segments()[segment];
-        let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
-        for batch_number in segment.batches.clone() {
-            let batch = &program.batches()[batch_number];
-            let end = xor + batch.xors as usize;
-            match plan {
-                None => self.xor_gates(&xors[xor..end]),
-                Some(plan) => {
-                    for level in plan.levels(batch_number) {
-                        let these;
-                        (these, translations) = translations.split_at(level.translations as usize);
-                        self.translate_level(program.slots(), these, ciphertexts);
-                        self.xor_gates(&xors[xor..xor + level.xors as usize]);
-                        xor += level.xors as usize;
-                    }
-                }
-            }
-            xor = end;
-            let ands_end = and + batch.ands as usize;
-            while and < ands_end {
-                let next = ands_end.min(and + TOGETHER);
-                let these;
-                (these, rows) = rows.split_at(self.form.and().row_bytes() * (next - and));
-                let at = and - segment.ands.start;
-                self.evaluate_ands(and, &program.ands()[and..next], these, bits, at);
-                and = next;
-            }
-        }
+        });
     }
 
     fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {

@@ -1,18 +1,15 @@
 //! The garbler: both labels of each wire.
 
 use subtle::Choice;
-use tacit_circuit::{AndGate, NEGATED, Output, Program, Translation, WireOrdering, XorGate};
+use tacit_circuit::{AndGate, NEGATED, Output, Program, WireOrdering, XorGate};
 use tacit_kernels::{Block, Cpu, Use, encrypt_each, encrypt_each_twice};
 use zeroize::Zeroizing;
 
 use super::rows::{ROW_POINTS, half_gates, row_keys, three_rows, translate, two_rows};
-use super::{AndForm, CIPHERTEXT_BYTES, FlexOrForm, Layout, TOGETHER};
+use super::{AndForm, CIPHERTEXT_BYTES, FlexOrForm, Layout, Part, Step, TOGETHER, walk};
 use crate::link::{hashed_links, offset_links, share_offset};
-use crate::prf_calls::{Coins, KEY, LabelPair, Points, decoding};
+use crate::prf_calls::{Coins, KEY, LabelPair, Points, TABLES, decoding};
 use crate::{Garbler, StartPoint};
-
-/// What a caller broke who gave tables of another size.
-const ROOM: &str = "exactly as many bytes as the segment's tables have";
 
 /// The garbler of a scheme with offsets.
 pub struct FlexOrGarbler {
@@ -37,21 +34,6 @@ struct Work {
     /// Points of F, overwritten by its values.
     values: Zeroizing<[Block; 8 * TOGETHER]>,
 }
-
-/// A translation, wherever it stands.
-#[derive(Clone, Copy)]
-struct Step {
-    from: u32,
-    to: u32,
-    number: usize,
-    side: u8,
-    offset: u32,
-    /// The place of its ciphertext.
-    place: usize,
-}
-
-/// The side in the point of a bridged input.
-pub(super) const BRIDGE_SIDE: u8 = 2;
 
 impl FlexOrGarbler {
     pub(super) fn new(
@@ -100,18 +82,8 @@ impl FlexOrGarbler {
         LabelPair::with_active(active, bit, other)
     }
 
-    /// Takes the translations `steps`, which do not wait for each other.
-    fn translate(&mut self, steps: impl Iterator<Item = Step>, tables: &mut [u8]) {
-        let mut steps = steps.peekable();
-        let mut chunk = Vec::with_capacity(TOGETHER);
-        while steps.peek().is_some() {
-            chunk.clear();
-            chunk.extend(steps.by_ref().take(TOGETHER));
-            self.translate_together(&chunk, tables);
-        }
-    }
-
-    fn translate_together(&mut self, steps: &[Step], tables: &mut [u8]) {
+    /// Takes the translations `steps`, at most [`TOGETHER`].
+    fn translate(&mut self, steps: &[Step], tables: &mut [u8]) {
         let keys = &mut self.work.keys[..2 * steps.len()];
         let values = &mut self.work.values[..2 * steps.len()];
         for (n, step) in steps.iter().enumerate() {
@@ -130,32 +102,6 @@ impl FlexOrGarbler {
             tables[step.place] = ciphertext.to_bytes();
             self.slots[step.to as usize] = wire;
         }
-    }
-
-    /// Brings inputs to the program's offsets.
-    fn bridge(&mut self, plan: &WireOrdering, tables: &mut [u8]) {
-        let steps = (0..).zip(plan.bridges()).map(|(place, bridge)| Step {
-            from: bridge.input,
-            to: bridge.input,
-            number: bridge.input as usize,
-            side: BRIDGE_SIDE,
-            offset: bridge.offset,
-            place,
-        });
-        self.translate(steps, tables);
-    }
-
-    /// Takes the translations of a level, into the slots from `scratch` on.
-    fn translate_level(&mut self, scratch: usize, level: &[Translation], tables: &mut [u8]) {
-        let steps = (scratch as u32..).zip(level).map(|(to, one)| Step {
-            from: one.slot,
-            to,
-            number: one.xor as usize,
-            side: one.side(),
-            offset: one.offset,
-            place: one.place(),
-        });
-        self.translate(steps, tables);
     }
 
     fn xor_gates(&mut self, gates: &[XorGate]) {
@@ -306,51 +252,24 @@ impl Garbler for FlexOrGarbler {
         );
         self.segment += 1;
         let layout = Layout::of(self.form, program, segment);
-        assert_eq!(tables.len(), layout.bytes(), "{ROOM}");
+        assert_eq!(tables.len(), layout.bytes(), "{TABLES}");
         let (bridges, tables) = tables.split_at_mut(layout.bridges);
         let (ciphertexts, tables) = tables.split_at_mut(layout.translations);
         let (mut rows, bits) = tables.split_at_mut(layout.rows);
         bits.fill(0);
         let plan = self.form.rule().map(|rule| program.ordering(rule));
-        let mut translations = &[][..];
-        let mut xors = program.xors();
-        if let Some(plan) = plan {
-            if segment == 0 {
-                self.bridge(plan, bridges);
-            }
-            translations = &plan.translations()[plan.segment_translations(segment)];
-            xors = plan.xors();
-        }
         let named = plan.map_or(&[][..], WireOrdering::and_offsets);
-        let segment = &program.segments()[segment];
-        let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
-        for batch_number in segment.batches.clone() {
-            let batch = &program.batches()[batch_number];
-            let end = xor + batch.xors as usize;
-            match plan {
-                None => self.xor_gates(&xors[xor..end]),
-                Some(plan) => {
-                    for level in plan.levels(batch_number) {
-                        let these;
-                        (these, translations) = translations.split_at(level.translations as usize);
-                        self.translate_level(program.slots(), these, ciphertexts);
-                        self.xor_gates(&xors[xor..xor + level.xors as usize]);
-                        xor += level.xors as usize;
-                    }
-                }
+        let row_bytes = self.form.and().row_bytes();
+        walk(self.form, program, segment, |part| match part {
+            Part::Bridge(steps) => self.translate(steps, bridges),
+            Part::Translate(steps) => self.translate(steps, ciphertexts),
+            Part::Xor(gates) => self.xor_gates(gates),
+            Part::And { first, gates, at } => {
+                let these = rows.split_off_mut(..row_bytes * gates.len());
+                let named = named.get(first..first + gates.len()).unwrap_or(&[]);
+                self.garble_ands(first, gates, named, these.expect(TABLES), bits, at);
             }
-            xor = end;
-            let ands_end = and + batch.ands as usize;
-            while and < ands_end {
-                let next = ands_end.min(and + TOGETHER);
-                let these;
-                (these, rows) = rows.split_at_mut(self.form.and().row_bytes() * (next - and));
-                let named = named.get(and..next).unwrap_or(&[]);
-                let at = and - segment.ands.start;
-                self.garble_ands(and, &program.ands()[and..next], named, these, bits, at);
-                and = next;
-            }
-        }
+        });
     }
 
     fn finish(&mut self, program: &Program, outputs: &mut Vec<LabelPair>) {

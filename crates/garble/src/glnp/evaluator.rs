@@ -8,14 +8,11 @@ use zeroize::Zeroizing;
 
 use super::frame::{Frame, blocks_for};
 use super::{AndRows, Gates, XorRows, bits_bytes, cot_label};
-use crate::prf_calls::{Points, decode};
+use crate::prf_calls::{Points, TABLES, decode};
 use crate::{DecodeError, Evaluator, StartPoint};
 
 /// Labels that the evaluator has of a wire.
 const LABELS: usize = 1;
-/// What a caller broke who gave tables of another size.
-const TABLES: &str = "exactly as many bytes as the segment's tables have";
-
 /// The evaluator of schemes without a global offset.
 pub struct GlnpEvaluator<G> {
     cpu: Cpu,

@@ -151,12 +151,20 @@ impl<'a, S: Simd> Frame<'a, S> {
         self.simd.gather(&self.slots, |lane| slot(lane) as usize)
     }
 
-    /// These gates, and idle ones as many as a step lacks.
+    /// These gates, with idle ones from `room` where they are fewer than `count`.
     #[inline(always)]
-    pub(super) fn fill_up<G: Gate>(&self, gates: &[G]) -> [G; MAX_STEP] {
-        let mut filled = [G::idle(self.spare); MAX_STEP];
+    pub(super) fn full<'g, G: Gate>(
+        &self,
+        gates: &'g [G],
+        count: usize,
+        room: &'g mut Option<[G; MAX_STEP]>,
+    ) -> &'g [G] {
+        if gates.len() == count {
+            return gates;
+        }
+        let filled = room.insert([G::idle(self.spare); MAX_STEP]);
         filled[..gates.len()].copy_from_slice(gates);
-        filled
+        &filled[..count]
     }
 
     /// The random blocks of a vector of gates; lanes beyond them have zero.

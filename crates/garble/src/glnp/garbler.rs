@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::frame::{Frame, blocks_for};
 use super::{AndRows, Gates, XorRows, bits_bytes, cot_label};
-use crate::prf_calls::{Coins, KEY, LabelPair, Points, decoding};
+use crate::prf_calls::{Coins, KEY, LabelPair, Points, TABLES, decoding};
 use crate::{Garbler, StartPoint};
 
 /// Labels that the garbler has of a wire.
@@ -17,9 +17,6 @@ const LABELS: usize = 2;
 /// Most slots of a program whose round keys are kept: at 384 bytes a slot they stay in the
 /// second-level cache.
 const MOST_KEPT: usize = 1024;
-/// What a caller broke who gave tables of another size.
-const ROOM: &str = "exactly as many bytes as the segment's tables have";
-
 /// The garbler of schemes without a global offset.
 pub struct GlnpGarbler<G> {
     cpu: Cpu,
@@ -70,7 +67,7 @@ impl<G: Gates> GlnpGarbler<G> {
         self.segment += 1;
         let segment = &program.segments()[segment];
         let at_end = tables.len().checked_sub(bits_bytes::<G>(segment));
-        let (mut tables, bits) = tables.split_at_mut(at_end.expect(ROOM));
+        let (mut tables, bits) = tables.split_at_mut(at_end.expect(TABLES));
         bits.fill(0);
         let (mut xor, mut and) = (segment.xors.start, segment.ands.start);
         for batch in segment.batches.clone() {
@@ -92,7 +89,7 @@ impl<G: Gates> GlnpGarbler<G> {
                 gates: &levels.gates()[xor..xor + xors],
                 levels: levels.levels(batch),
                 random: &self.random,
-                tables: tables.split_off_mut(..G::Xor::BYTES * xors).expect(ROOM),
+                tables: tables.split_off_mut(..G::Xor::BYTES * xors).expect(TABLES),
                 scheme: PhantomData,
             });
             let random = &mut self.random[..ands];
@@ -104,14 +101,14 @@ impl<G: Gates> GlnpGarbler<G> {
                 first: and,
                 gates: &program.ands()[and..and + ands],
                 random,
-                rows: tables.split_off_mut(..G::And::BYTES * ands).expect(ROOM),
+                rows: tables.split_off_mut(..G::And::BYTES * ands).expect(TABLES),
                 bits,
                 at: and - segment.ands.start,
                 scheme: PhantomData,
             });
             (xor, and) = (xor + xors, and + ands);
         }
-        assert!(tables.is_empty(), "{ROOM}");
+        assert!(tables.is_empty(), "{TABLES}");
     }
 }
 
@@ -171,7 +168,7 @@ impl<G: Gates> Kernel for Xors<'_, G> {
                 let gates = gates.split_off(..count).expect("the level's gates");
                 let drawn = if G::Xor::COINS { count } else { 0 };
                 let random = random.split_off(..drawn).expect("a block for each");
-                let tables = tables.split_off_mut(..G::Xor::BYTES * count).expect(ROOM);
+                let tables = tables.split_off_mut(..G::Xor::BYTES * count).expect(TABLES);
                 G::Xor::garble(&mut frame, gates, private, random, tables);
             }
         }

@@ -105,16 +105,8 @@ fn garble_step<S: Simd, const V: usize, const C: usize, const F: usize>(
 ) {
     const { assert!(V * C == 4 * F && V.is_multiple_of(2)) };
     let simd = frame.simd;
-    let filled;
-    let (count, gates) = (
-        gates.len(),
-        if gates.len() == V * S::LANES {
-            gates
-        } else {
-            filled = frame.fill_up(gates);
-            &filled[..V * S::LANES]
-        },
-    );
+    let (count, mut room) = (gates.len(), None);
+    let gates = frame.full(gates, V * S::LANES, &mut room);
     let zero = simd.splat(Block::ZERO);
     let gate = |v: usize, lane: usize| &gates[paired::<S>(v, lane)];
     let numbers: [S::Vector; V] = frame.numbers(paired::<S>);
@@ -167,16 +159,8 @@ fn garble_kept_step<S: Simd>(
     table: &mut [u8],
 ) {
     let simd = frame.simd;
-    let filled;
-    let (count, gates) = (
-        gates.len(),
-        if gates.len() == 2 * S::LANES {
-            gates
-        } else {
-            filled = frame.fill_up(gates);
-            &filled[..2 * S::LANES]
-        },
-    );
+    let (count, mut room) = (gates.len(), None);
+    let gates = frame.full(gates, 2 * S::LANES, &mut room);
     let zero = simd.splat(Block::ZERO);
     let gate = |v: usize, lane: usize| &gates[paired::<S>(v, lane)];
     let numbers: [S::Vector; 2] = frame.numbers(paired::<S>);
@@ -247,16 +231,8 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
 ) {
     const { assert!(2 * V == 4 * F) };
     let simd = frame.simd;
-    let filled;
-    let (count, gates) = (
-        gates.len(),
-        if gates.len() == V * S::LANES {
-            gates
-        } else {
-            filled = frame.fill_up(gates);
-            &filled[..V * S::LANES]
-        },
-    );
+    let (count, mut room) = (gates.len(), None);
+    let gates = frame.full(gates, V * S::LANES, &mut room);
     let zero = simd.splat(Block::ZERO);
     let gate = |v: usize, lane: usize| &gates[paired::<S>(v, lane)];
     let numbers: [S::Vector; V] = frame.numbers(paired::<S>);

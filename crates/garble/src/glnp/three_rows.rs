@@ -7,11 +7,11 @@
 //!
 //! Cost: 384 bits; 8 calls of the garbler with 4 key schedules, 2 calls of the evaluator.
 
-use tacit_circuit::{AndGate, NEGATED, XorGate};
+use tacit_circuit::{AndGate, XorGate};
 use tacit_kernels::{Block, MAX_LANES, Simd};
 
 use super::frame::{Frame, MAX_STEP};
-use super::two_rows::call_ands;
+use super::two_rows::{call_ands, call_rows, permute_bits};
 use super::{AndRows, XorRows};
 
 /// AND or XOR in three rows.
@@ -116,45 +116,10 @@ fn garble_step<S: Simd>(
     rows: &mut [u8],
 ) {
     let simd = frame.simd;
-    let filled;
-    let (count, gates) = (
-        gates.len(),
-        if gates.len() == S::LANES {
-            gates
-        } else {
-            filled = frame.fill_up(gates);
-            &filled[..S::LANES]
-        },
-    );
-    let gate = |lane: usize| &gates[lane];
-    let [numbers] = frame.numbers(|_, lane| lane);
-    let i = frame.pair(|lane| gate(lane).a);
-    let j = frame.pair(|lane| gate(lane).b);
-    let keys = [
-        frame.key(i[0]),
-        frame.key(i[1]),
-        frame.key(j[0]),
-        frame.key(j[1]),
-    ];
-    let point = |row, side| frame.point(row, side, numbers);
-    let points = [
-        [point(0, 0), point(1, 0)],
-        [point(2, 0), point(3, 0)],
-        [point(0, 1), point(2, 1)],
-        [point(1, 1), point(3, 1)],
-    ];
-    let [f] = simd.encrypt_rekeyed([keys], [points]);
-    let k_0 = simd.xor(f[0][0], f[2][0]);
-    let k = [
-        simd.xor(f[0][1], f[3][0]),
-        simd.xor(f[1][0], f[2][1]),
-        simd.xor(f[1][1], f[3][1]),
-    ];
-
-    let negated_i = frame.public_bits(|lane| gate(lane).a & NEGATED != 0);
-    let negated_j = frame.public_bits(|lane| gate(lane).b & NEGATED != 0);
-    let pi_i = simd.lsb_mask(simd.xor(i[0], negated_i));
-    let pi_j = simd.lsb_mask(simd.xor(j[0], negated_j));
+    let (count, mut room) = (gates.len(), None);
+    let gates = frame.full(gates, S::LANES, &mut room);
+    let (inputs, [k_0, k @ ..]) = call_rows(frame, gates);
+    let [pi_i, pi_j] = permute_bits(frame, gates, inputs);
     let ones = simd.splat(Block::ONES);
     let zeros = simd.splat(Block::ZERO);
     // The value of row 0, and whether rows 1, 2 and 3 have another.
@@ -185,7 +150,7 @@ fn garble_step<S: Simd>(
         simd.xor(with_0, value_of_0),
         frame.flip(simd.xor(simd.xor(with_0, between), value_of_0)),
     ];
-    frame.write_pair(pair, |lane| gate(lane).out);
+    frame.write_pair(pair, |lane| gates[lane].out);
     frame.advance(count);
 }
 
@@ -207,13 +172,8 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
     rows: &[u8],
 ) {
     let simd = frame.simd;
-    let filled;
-    let (count, gates) = if gates.len() == V * S::LANES {
-        (gates.len(), gates)
-    } else {
-        filled = frame.fill_up(gates);
-        (gates.len(), &filled[..V * S::LANES])
-    };
+    let (count, mut room) = (gates.len(), None);
+    let gates = frame.full(gates, V * S::LANES, &mut room);
     let (keys, masks) = call_ands::<S, V, F>(frame, gates);
     frame.advance(count);
     let mut blocks = [Block::ZERO; 3 * MAX_STEP];

@@ -105,41 +105,10 @@ fn garble_step<S: Simd>(
     rows: &mut [u8],
     extra: &mut [Block],
 ) {
-    let simd = frame.simd;
-    let filled;
-    let (count, gates) = (
-        gates.len(),
-        if gates.len() == S::LANES {
-            gates
-        } else {
-            filled = frame.fill_up(gates);
-            &filled[..S::LANES]
-        },
-    );
-    let [numbers] = frame.numbers(in_order::<S>);
-    let i = frame.pair(|lane| gates[lane].a);
-    let j = frame.pair(|lane| gates[lane].b);
-    let keys = [
-        frame.key(i[0]),
-        frame.key(i[1]),
-        frame.key(j[0]),
-        frame.key(j[1]),
-    ];
-    let point = |row, side| frame.point(row, side, numbers);
-    let points = [
-        [point(0, 0), point(1, 0)],
-        [point(2, 0), point(3, 0)],
-        [point(0, 1), point(2, 1)],
-        [point(1, 1), point(3, 1)],
-    ];
-    let [f] = simd.encrypt_rekeyed([keys], [points]);
-    let k = [
-        simd.xor(f[0][0], f[2][0]),
-        simd.xor(f[0][1], f[3][0]),
-        simd.xor(f[1][0], f[2][1]),
-        simd.xor(f[1][1], f[3][1]),
-    ];
-    let output = finish_gates(frame, [i, j], k, gates, coins, rows, extra);
+    let (count, mut room) = (gates.len(), None);
+    let gates = frame.full(gates, S::LANES, &mut room);
+    let (inputs, k) = call_rows(frame, gates);
+    let output = finish_gates(frame, inputs, k, gates, coins, rows, extra);
     frame.write_pair(output, |lane| gates[lane].out);
     frame.advance(count);
 }
@@ -154,16 +123,8 @@ fn garble_kept_step<S: Simd>(
     extra: &mut [Block],
 ) {
     let simd = frame.simd;
-    let filled;
-    let (count, gates) = (
-        gates.len(),
-        if gates.len() == 2 * S::LANES {
-            gates
-        } else {
-            filled = frame.fill_up(gates);
-            &filled[..2 * S::LANES]
-        },
-    );
+    let (count, mut room) = (gates.len(), None);
+    let gates = frame.full(gates, 2 * S::LANES, &mut room);
     let numbers: [S::Vector; 2] = frame.numbers(in_order::<S>);
     let mut outputs = [[numbers[0]; 2]; 2];
     for (v, output) in outputs.iter_mut().enumerate() {
@@ -214,10 +175,7 @@ fn finish_gates<S: Simd>(
     let k_01 = simd.xor(k_0, k_1);
     let d = simd.xor(k_01, simd.xor(k_2, k_3));
 
-    let negated_i = frame.public_bits(|lane| gates[lane].a & NEGATED != 0);
-    let negated_j = frame.public_bits(|lane| gates[lane].b & NEGATED != 0);
-    let pi_i = simd.lsb_mask(simd.xor(i[0], negated_i));
-    let pi_j = simd.lsb_mask(simd.xor(j[0], negated_j));
+    let [pi_i, pi_j] = permute_bits(frame, gates, [i, j]);
     // With bit 0 of D set, bit 0 of the rows is c_2 = m_0 ⊕ m_1 ⊕ π_i and c_1 = m_0 ⊕ m_2 ⊕ π_j.
     let d_key = frame.key(d);
     let d_row = frame.flip(d_key);
@@ -255,13 +213,8 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
     bits: u64,
 ) {
     let simd = frame.simd;
-    let filled;
-    let (count, gates) = if gates.len() == V * S::LANES {
-        (gates.len(), gates)
-    } else {
-        filled = frame.fill_up(gates);
-        (gates.len(), &filled[..V * S::LANES])
-    };
+    let (count, mut room) = (gates.len(), None);
+    let gates = frame.full(gates, V * S::LANES, &mut room);
     let (keys, masks) = call_ands::<S, V, F>(frame, gates);
     frame.advance(count);
     let mut padded;
@@ -295,6 +248,55 @@ fn step_bits(bits: &[u8], at: usize) -> u64 {
     let length = bits.len().min(8);
     word[..length].copy_from_slice(&bits[..length]);
     u64::from_le_bytes(word) >> (at * BITS % 8)
+}
+
+/// The labels of i and j of a vector of gates, and K_0 to K_3, for their garbler.
+#[inline(always)]
+pub(super) fn call_rows<S: Simd>(
+    frame: &Frame<'_, S>,
+    gates: &[AndGate],
+) -> ([[S::Vector; 2]; 2], [S::Vector; 4]) {
+    let simd = frame.simd;
+    let [numbers] = frame.numbers(in_order::<S>);
+    let i = frame.pair(|lane| gates[lane].a);
+    let j = frame.pair(|lane| gates[lane].b);
+    let keys = [
+        frame.key(i[0]),
+        frame.key(i[1]),
+        frame.key(j[0]),
+        frame.key(j[1]),
+    ];
+    let point = |row, side| frame.point(row, side, numbers);
+    let points = [
+        [point(0, 0), point(1, 0)],
+        [point(2, 0), point(3, 0)],
+        [point(0, 1), point(2, 1)],
+        [point(1, 1), point(3, 1)],
+    ];
+    let [f] = simd.encrypt_rekeyed([keys], [points]);
+    let k = [
+        simd.xor(f[0][0], f[2][0]),
+        simd.xor(f[0][1], f[3][0]),
+        simd.xor(f[1][0], f[2][1]),
+        simd.xor(f[1][1], f[3][1]),
+    ];
+    ([i, j], k)
+}
+
+/// Masks of π_i and π_j, from the labels of both inputs before their negations.
+#[inline(always)]
+pub(super) fn permute_bits<S: Simd>(
+    frame: &Frame<'_, S>,
+    gates: &[AndGate],
+    [i, j]: [[S::Vector; 2]; 2],
+) -> [S::Vector; 2] {
+    let simd = frame.simd;
+    let negated_i = frame.public_bits(|lane| gates[lane].a & NEGATED != 0);
+    let negated_j = frame.public_bits(|lane| gates[lane].b & NEGATED != 0);
+    [
+        simd.lsb_mask(simd.xor(i[0], negated_i)),
+        simd.lsb_mask(simd.xor(j[0], negated_j)),
+    ]
 }
 
 /// K_α of `V` vectors of gates, and the masks of λ_i and λ_j, for their evaluator.

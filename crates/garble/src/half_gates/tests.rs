@@ -303,13 +303,6 @@ fn decoding_gives_the_values_and_refuses_what_does_not_fit() {
 }
 
 #[test]
-fn ids_tell_the_constructions_apart() {
-    let [two_call, rekeyed] = CONSTRUCTIONS.map(|construction| HalfGates::new(construction).id());
-    assert_eq!(two_call, SchemeId::HALF_GATES_TWO_CALL);
-    assert_eq!(rekeyed, SchemeId::HALF_GATES_REKEYED);
-}
-
-#[test]
 #[should_panic(expected = "bit 0 of Δ is set")]
 fn an_even_offset_is_refused() {
     let _ = HalfGates::new(Construction::TwoCall).garbler([0; 32], Block::ZERO, Block::ZERO);

@@ -62,389 +62,258 @@ struct Walk<'p> {
     functions: VecDeque<FunctionId>,
 }
 
+/// Each part of the walk gives the walk back, for the part that comes next.
 impl Walk<'_> {
-    fn word(&mut self, text: &str) {
-        self.count(text.len());
-        self.hash.update(text);
+    fn word(&mut self, text: &str) -> &mut Self {
+        self.count(text.len()).hash.update(text);
+        self
     }
 
-    fn count(&mut self, count: usize) {
+    fn count(&mut self, count: usize) -> &mut Self {
         self.hash.update((count as u64).to_le_bytes());
+        self
     }
 
-    fn whole(&mut self, number: &BigInt) {
-        self.word(&number.to_string());
+    fn list<T>(&mut self, list: &[T], part: impl Fn(&mut Self, &T)) -> &mut Self {
+        self.count(list.len());
+        list.iter().for_each(|one| part(self, one));
+        self
     }
 
-    fn name(&mut self, name: &Symbol) {
-        self.word(name.as_str());
+    fn whole(&mut self, number: &BigInt) -> &mut Self {
+        self.word(&number.to_string())
+    }
+
+    fn name(&mut self, name: &Symbol) -> &mut Self {
+        self.word(name.as_str())
     }
 
     fn program(&mut self, id: EntryId) {
         let program = self.program;
-        self.count(program.params.len());
-        for param in &program.params {
-            self.name(&param.name);
-            self.whole(&param.minimum);
-            self.whole(&param.maximum);
-            self.whole(&param.value);
-        }
-        self.count(program.parties.len());
-        program.parties.iter().for_each(|party| self.name(party));
-        self.count(program.states.len());
-        for state in &program.states {
-            self.name(&state.name);
-            self.ty(state.ty);
+        self.list(&program.params, |this, param| {
+            let named = this.name(&param.name).whole(&param.minimum);
+            named.whole(&param.maximum).whole(&param.value);
+        });
+        self.list(&program.parties, |this, party| _ = this.name(party));
+        self.list(&program.states, |this, state| {
+            this.name(&state.name).ty(state.ty);
             match &state.value {
-                None => self.word("open"),
-                Some(value) => self.value(value),
-            }
-        }
+                None => this.word("open"),
+                Some(value) => this.value(value),
+            };
+        });
         let entry = &program.entries[id.0 as usize];
-        self.word(entry.kind.word());
-        self.name(&entry.name);
-        self.count(entry.inputs.len());
-        entry.inputs.iter().for_each(|input| self.input(input));
-        self.count(entry.outputs.len());
-        entry.outputs.iter().for_each(|output| self.output(output));
+        self.word(entry.kind.word()).name(&entry.name);
+        self.list(&entry.inputs, Self::input);
+        self.list(&entry.outputs, Self::output);
     }
 
     fn input(&mut self, input: &InputPort) {
-        self.name(&input.name);
-        self.ty(input.ty);
+        self.name(&input.name).ty(input.ty);
         match input.owner {
             None => self.word("public"),
-            Some(party) => {
-                self.word("of");
-                self.count(party);
-            }
-        }
+            Some(party) => self.word("of").count(party),
+        };
         match &input.sorted {
             None => self.word("as given"),
             Some(None) => self.word("sorted"),
-            Some(Some(field)) => {
-                self.word("sorted by");
-                self.name(field);
-            }
-        }
+            Some(Some(field)) => self.word("sorted by").name(field),
+        };
     }
 
     fn output(&mut self, output: &OutputPort) {
-        self.name(&output.name);
-        self.ty(output.ty);
+        self.name(&output.name).ty(output.ty);
         match output.to {
             None => self.word("both"),
-            Some(party) => {
-                self.word("to");
-                self.count(party);
-            }
-        }
+            Some(party) => self.word("to").count(party),
+        };
     }
 
-    fn ty(&mut self, id: TypeId) {
+    fn ty(&mut self, id: TypeId) -> &mut Self {
         if let Some(&number) = self.types.get(&id) {
-            self.word("type");
-            return self.count(number);
+            return self.word("type").count(number);
         }
         self.types.insert(id, self.types.len());
         let types = &self.program.types;
         match types.kind(id) {
             TypeKind::Bool => self.word("bool"),
-            TypeKind::Unsigned(width) => self.sized("u", &[*width]),
-            TypeKind::Signed(width) => self.sized("i", &[*width]),
-            TypeKind::Fixed(integer, fraction) => self.sized("fixed", &[*integer, *fraction]),
-            TypeKind::Bytes(n) => self.sized("bytes", &[*n]),
-            TypeKind::Text(n) => self.sized("text", &[*n]),
-            TypeKind::Array(element, n) => {
-                self.sized("array", &[*n]);
-                self.ty(*element);
+            TypeKind::Unsigned(width) => self.sized("u", *width),
+            TypeKind::Signed(width) => self.sized("i", *width),
+            TypeKind::Fixed(integer, fraction) => {
+                self.sized("fixed", *integer).count(*fraction as usize)
             }
-            TypeKind::Table(element, n) => {
-                self.sized("table", &[*n]);
-                self.ty(*element);
-            }
-            TypeKind::Tuple(parts) => {
-                self.word("tuple");
-                self.count(parts.len());
-                parts.iter().for_each(|part| self.ty(*part));
-            }
+            TypeKind::Bytes(n) => self.sized("bytes", *n),
+            TypeKind::Text(n) => self.sized("text", *n),
+            TypeKind::Array(element, n) => self.sized("array", *n).ty(*element),
+            TypeKind::Table(element, n) => self.sized("table", *n).ty(*element),
+            TypeKind::Tuple(parts) => self
+                .word("tuple")
+                .list(parts, |this, part| _ = this.ty(*part)),
             TypeKind::Struct(number) => {
                 let of = types.struct_type(*number);
-                self.word("struct");
-                self.name(&of.name);
-                self.count(of.generics.len());
-                for generic in &of.generics {
+                self.word("struct").name(&of.name);
+                self.list(&of.generics, |this, generic| {
                     match generic {
-                        GenericValue::Type(ty) => self.ty(*ty),
-                        GenericValue::Number(number) => self.whole(number),
-                    }
-                }
-                self.count(of.fields.len());
-                for (name, ty) in &of.fields {
-                    self.name(name);
-                    self.ty(*ty);
-                }
+                        GenericValue::Type(ty) => this.ty(*ty),
+                        GenericValue::Number(number) => this.whole(number),
+                    };
+                });
+                self.list(&of.fields, |this, (name, ty)| _ = this.name(name).ty(*ty))
             }
             TypeKind::Enum(number) => {
                 let of = types.enum_type(*number);
-                self.word("enum");
-                self.name(&of.name);
-                self.count(of.variants.len());
-                of.variants.iter().for_each(|variant| self.name(variant));
+                self.word("enum").name(&of.name);
+                self.list(&of.variants, |this, variant| _ = this.name(variant))
             }
         }
     }
 
-    fn sized(&mut self, word: &str, sizes: &[u32]) {
-        self.word(word);
-        sizes.iter().for_each(|size| self.count(*size as usize));
+    fn sized(&mut self, word: &str, size: u32) -> &mut Self {
+        self.word(word).count(size as usize)
     }
 
-    fn value(&mut self, value: &Value) {
+    fn value(&mut self, value: &Value) -> &mut Self {
         match value {
             Value::Bool(bit) => self.word(if *bit { "true" } else { "false" }),
-            Value::Integer(number) => {
-                self.word("number");
-                self.whole(number);
-            }
-            Value::List(parts) => {
-                self.word("list");
-                self.count(parts.len());
-                parts.iter().for_each(|part| self.value(part));
-            }
+            Value::Integer(number) => self.word("number").whole(number),
+            Value::List(parts) => self
+                .word("list")
+                .list(parts, |this, part| _ = this.value(part)),
         }
     }
 
     fn function(&mut self, function: &Function) -> Result<(), String> {
-        self.count(function.parameters.len());
-        function
-            .parameters
-            .iter()
-            .for_each(|local| self.local(*local));
+        self.list(&function.parameters, |this, local| _ = this.local(*local));
         self.ty(function.result);
-        self.count(function.locals.len());
-        function.locals.iter().for_each(|local| self.ty(local.ty));
+        self.list(&function.locals, |this, local| _ = this.ty(local.ty));
         match &function.body {
-            Body::Block(block) => self.block(block),
-            Body::Library(name) => {
-                self.word("library");
-                self.name(name);
-            }
+            Body::Block(block) => _ = self.block(block),
+            Body::Library(name) => _ = self.word("library").name(name),
             Body::File(path, order) => {
                 let circuit = self.files.circuit(path.as_str(), *order);
                 let circuit =
                     circuit.map_err(|reason| format!("{path} cannot be used: {reason}"))?;
-                self.word("circuit");
-                self.hash.update(circuit.digest().0);
+                self.word("circuit").hash.update(circuit.digest().0);
             }
         }
         Ok(())
     }
 
-    fn local(&mut self, local: LocalId) {
-        self.count(local.0 as usize);
+    fn local(&mut self, local: LocalId) -> &mut Self {
+        self.count(local.0 as usize)
     }
 
-    fn block(&mut self, block: &Block) {
-        self.statements(&block.statements);
-        self.expression(&block.value);
+    fn block(&mut self, block: &Block) -> &mut Self {
+        self.statements(&block.statements).expression(&block.value)
     }
 
-    fn statements(&mut self, statements: &[Statement]) {
-        self.count(statements.len());
-        statements
-            .iter()
-            .for_each(|statement| self.statement(statement));
+    fn statements(&mut self, statements: &[Statement]) -> &mut Self {
+        self.list(statements, Self::statement)
     }
 
     fn statement(&mut self, statement: &Statement) {
         match &statement.kind {
-            StatementKind::Let(local, value) => {
-                self.word("let");
-                self.local(*local);
-                self.expression(value);
-            }
+            StatementKind::Let(local, value) => self.word("let").local(*local).expression(value),
             StatementKind::Assign(place, value) => {
-                self.word("assign");
-                self.place(place);
-                self.expression(value);
+                self.word("assign").place(place).expression(value)
             }
             StatementKind::If(condition, then, otherwise) => {
-                self.word("if");
-                self.condition(condition);
-                self.statements(then);
-                self.statements(otherwise);
+                self.word("if").condition(condition);
+                self.statements(then).statements(otherwise)
             }
             StatementKind::For(each) => {
-                self.word("for");
-                self.count(each.counter.0 as usize);
-                self.number(&each.from);
-                self.number(&each.to);
-                self.statements(&each.body);
+                self.sized("for", each.counter.0).number(&each.from);
+                self.number(&each.to).statements(&each.body)
             }
-            StatementKind::Evaluate(value) => {
-                self.word("evaluate");
-                self.expression(value);
-            }
-            StatementKind::Assert(value) => {
-                self.word("assert");
-                self.expression(value);
-            }
-        }
+            StatementKind::Evaluate(value) => self.word("evaluate").expression(value),
+            StatementKind::Assert(value) => self.word("assert").expression(value),
+        };
     }
 
-    fn condition(&mut self, condition: &Condition) {
+    fn condition(&mut self, condition: &Condition) -> &mut Self {
         match condition {
-            Condition::Guard(number) => {
-                self.word("guard");
-                self.number(number);
-            }
-            Condition::Secret(value) => {
-                self.word("secret");
-                self.expression(value);
-            }
+            Condition::Guard(number) => self.word("guard").number(number),
+            Condition::Secret(value) => self.word("secret").expression(value),
         }
     }
 
-    fn number(&mut self, number: &Number) {
+    fn number(&mut self, number: &Number) -> &mut Self {
         match number {
-            Number::Constant(value) => {
-                self.word("constant");
-                self.word(&value.to_string());
-            }
-            Number::Counter(counter) => {
-                self.word("counter");
-                self.count(counter.0 as usize);
-            }
+            Number::Constant(value) => self.word("constant").word(&value.to_string()),
+            Number::Counter(counter) => self.sized("counter", counter.0),
             Number::Apply(operator, operands) => {
-                self.word(&format!("{operator:?}"));
-                self.count(operands.len());
-                operands.iter().for_each(|operand| self.number(operand));
+                let operator = self.word(&format!("{operator:?}"));
+                operator.list(operands, |this, operand| _ = this.number(operand))
             }
         }
     }
 
-    fn place(&mut self, place: &Place) {
+    fn place(&mut self, place: &Place) -> &mut Self {
         match &place.root {
-            Root::Local(local) => {
-                self.word("local");
-                self.local(*local);
-            }
-            Root::State(state) => {
-                self.word("state");
-                self.count(state.0 as usize);
-            }
-            Root::Value(value) => {
-                self.word("value");
-                self.expression(value);
-            }
-        }
-        self.count(place.path.len());
-        for step in &place.path {
+            Root::Local(local) => self.word("local").local(*local),
+            Root::State(state) => self.sized("state", state.0),
+            Root::Value(value) => self.word("value").expression(value),
+        };
+        self.list(&place.path, |this, step| {
             match step {
-                Step::Field(field) => self.sized("field", &[*field]),
-                Step::At(number, _) => {
-                    self.word("at");
-                    self.number(number);
-                }
-                Step::AtSecret(index) => {
-                    self.word("at secret");
-                    self.expression(index);
-                }
-                Step::Slice(from, length, _) => {
-                    self.sized("slice", &[*length]);
-                    self.number(from);
-                }
-            }
-        }
+                Step::Field(field) => this.sized("field", *field),
+                Step::At(number, _) => this.word("at").number(number),
+                Step::AtSecret(index) => this.word("at secret").expression(index),
+                Step::Slice(from, length, _) => this.sized("slice", *length).number(from),
+            };
+        })
     }
 
-    fn expressions(&mut self, parts: &[Expression]) {
-        self.count(parts.len());
-        parts.iter().for_each(|part| self.expression(part));
+    fn expressions(&mut self, parts: &[Expression]) -> &mut Self {
+        self.list(parts, |this, part| _ = this.expression(part))
     }
 
-    fn expression(&mut self, expression: &Expression) {
+    fn expression(&mut self, expression: &Expression) -> &mut Self {
         use ExpressionKind as K;
         self.ty(expression.ty);
         match &expression.kind {
-            K::Constant(value) => {
-                self.word("constant");
-                self.value(value);
-            }
-            K::Number(number) => {
-                self.word("number");
-                self.number(number);
-            }
-            K::Read(place) => {
-                self.word("read");
-                self.place(place);
-            }
-            K::Unary(operator, of) => {
-                self.word(&format!("{operator:?}"));
-                self.expression(of);
-            }
+            K::Constant(value) => self.word("constant").value(value),
+            K::Number(number) => self.word("number").number(number),
+            K::Read(place) => self.word("read").place(place),
+            K::Unary(operator, of) => self.word(&format!("{operator:?}")).expression(of),
             K::Binary(operator, a, b) => {
-                self.word(&format!("{operator:?}"));
-                self.expression(a);
-                self.expression(b);
+                let operator = self.word(&format!("{operator:?}"));
+                operator.expression(a).expression(b)
             }
             K::Shift(operator, of, by) => {
-                self.word(&format!("{operator:?} by"));
-                self.expression(of);
-                self.number(by);
+                let operator = self.word(&format!("{operator:?} by"));
+                operator.expression(of).number(by)
             }
-            K::Cast(of) => {
-                self.word("as");
-                self.expression(of);
-            }
+            K::Cast(of) => self.word("as").expression(of),
             K::If(condition, a, b) => {
-                self.word("if");
-                self.condition(condition);
-                self.expression(a);
-                self.expression(b);
+                self.word("if").condition(condition);
+                self.expression(a).expression(b)
             }
-            K::Block(block) => {
-                self.word("block");
-                self.block(block);
-            }
-            K::Aggregate(parts) => {
-                self.word("aggregate");
-                self.expressions(parts);
-            }
-            K::Repeat(of) => {
-                self.word("repeat");
-                self.expression(of);
-            }
-            K::Comprehension(counter, from, of) => {
-                self.sized("comprehension", &[counter.0]);
-                self.number(from);
-                self.expression(of);
-            }
+            K::Block(block) => self.word("block").block(block),
+            K::Aggregate(parts) => self.word("aggregate").expressions(parts),
+            K::Repeat(of) => self.word("repeat").expression(of),
+            K::Comprehension(counter, from, of) => self
+                .sized("comprehension", counter.0)
+                .number(from)
+                .expression(of),
             K::Call(function, arguments) => self.call(*function, arguments),
-            K::Run(run, arguments) => {
-                self.sized("run", &[run.0]);
-                self.expressions(arguments);
-            }
+            K::Run(run, arguments) => self.sized("run", run.0).expressions(arguments),
             K::Intrinsic(intrinsic, arguments) => {
-                self.word(&format!("{intrinsic:?}"));
-                self.expressions(arguments);
+                self.word(&format!("{intrinsic:?}")).expressions(arguments)
             }
         }
     }
 
-    fn call(&mut self, function: FunctionId, arguments: &[Expression]) {
-        self.word("call");
-        self.refer(function);
-        self.expressions(arguments);
+    fn call(&mut self, function: FunctionId, arguments: &[Expression]) -> &mut Self {
+        self.word("call").refer(function).expressions(arguments)
     }
 
-    fn refer(&mut self, function: FunctionId) {
+    fn refer(&mut self, function: FunctionId) -> &mut Self {
         let next = self.numbers.len();
         let number = *self.numbers.entry(function).or_insert(next);
         if number == next {
             self.functions.push_back(function);
         }
-        self.count(number);
+        self.count(number)
     }
 }

@@ -12,9 +12,7 @@ fn signature(text: &str) -> Signature {
     match Signature::new(&loaded, &ParamValues::new(), None) {
         Ok(signature) => signature,
         Err(BorderError::Program(errors)) => {
-            let map = loaded.source_map();
-            let texts: Vec<String> = errors.iter().map(|e| e.render(map, false)).collect();
-            panic!("{}", texts.join("\n"))
+            panic!("{}", crate::render_all(&errors, loaded.source_map(), false))
         }
         Err(error) => panic!("{error}"),
     }

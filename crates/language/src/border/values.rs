@@ -187,19 +187,13 @@ impl Signature {
             let error = crate::Diagnostic::new(failure.span, failure.message);
             BorderError::Program(vec![error])
         })?;
-        let values = match self.results() {
-            [_] => std::slice::from_ref(&result),
-            _ => result.as_list(),
-        };
-        let results = self
-            .results()
-            .iter()
-            .zip(values)
-            .map(|(port, value)| PortValue {
-                ty: port.ty,
-                bits: types.bits_of_value(port.ty, value).into(),
-                filled_up: 0,
-            });
+        let entry = self.entry();
+        let results = entry.outputs.iter().zip(entry.results(&result));
+        let results = results.map(|(port, value)| PortValue {
+            ty: port.ty,
+            bits: types.bits_of_value(port.ty, value).into(),
+            filled_up: 0,
+        });
         Ok(results.collect())
     }
 }

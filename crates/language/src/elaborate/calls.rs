@@ -198,7 +198,7 @@ impl<'a> Elaborator<'a> {
         let mut terms = Vec::with_capacity(ordered.len());
         let mut lambdas = Vec::new();
         for (parameter, argument) in function.parameters.iter().zip(&ordered) {
-            if let TypeExpressionKind::Function(..) = parameter.ty.kind {
+            if matches!(parameter.ty.kind, TypeExpressionKind::Function) {
                 lambdas.push(self.lambda_of(argument)?);
                 terms.push(None);
                 continue;
@@ -360,7 +360,7 @@ impl<'a> Elaborator<'a> {
         let (signature, _) = self.within(context, |this| {
             let mut parameters = Vec::new();
             for parameter in &function.parameters {
-                if !matches!(parameter.ty.kind, TypeExpressionKind::Function(..)) {
+                if !matches!(parameter.ty.kind, TypeExpressionKind::Function) {
                     parameters.push(this.ty(&parameter.ty)?);
                 }
             }

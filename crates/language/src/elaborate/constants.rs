@@ -109,7 +109,7 @@ impl<'a> Elaborator<'a> {
     /// Gives all params their values.
     pub(super) fn params(&mut self) {
         let root = self.loaded.root();
-        let items = self.loaded.syntax().items.iter().enumerate();
+        let items = self.loaded.items().iter().enumerate();
         for (number, item) in items {
             if let ItemKind::Param(param) = &item.kind {
                 let value = self.param(param);

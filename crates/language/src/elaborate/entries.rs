@@ -8,15 +8,13 @@ use crate::program::{
     StateId, TypeId, TypeKind,
 };
 use crate::source::{Span, Symbol};
-use crate::syntax::{
-    self, Ident, ItemKind, Output, Owner, Party, Recipient, StateItem, TypeExpressionKind,
-};
+use crate::syntax::{self, Ident, ItemKind, Output, Party, StateItem, TypeExpressionKind};
 
 impl<'a> Elaborator<'a> {
     /// Elaborates all of the program but its tests.
     pub(super) fn program(&mut self) {
         self.params();
-        let items = &self.loaded.syntax().items;
+        let items = self.loaded.items();
         self.parties();
         let root = self.loaded.root();
         let keyed = || {
@@ -50,7 +48,7 @@ impl<'a> Elaborator<'a> {
                 let has_lambda = function
                     .parameters
                     .iter()
-                    .any(|p| matches!(p.ty.kind, TypeExpressionKind::Function(..)));
+                    .any(|p| matches!(p.ty.kind, TypeExpressionKind::Function));
                 if function.generics.is_empty() && !has_lambda {
                     let span = function.name.span;
                     let _ = self.instance(key, function, Vec::new(), Vec::new(), span);
@@ -69,7 +67,7 @@ impl<'a> Elaborator<'a> {
     }
 
     fn parties(&mut self) {
-        let items = &self.loaded.syntax().items;
+        let items = self.loaded.items();
         let declared: Vec<(&Vec<Party>, Span)> = items
             .iter()
             .filter_map(|item| match &item.kind {
@@ -289,10 +287,8 @@ impl<'a> Elaborator<'a> {
         }
         let context = Context::new(self.loaded.root(), Surroundings::Constant);
         let ty = self.within(context, |this| this.ty(&input.ty)).0;
-        let owner = match &input.owner {
-            Owner::Public(_) => None,
-            Owner::Party(party) => Some(self.party(party)?),
-        };
+        let owner = input.owner.as_ref();
+        let owner = owner.map(|party| self.party(party)).transpose()?;
         let ty = ty?;
         self.port_width(ty, name)?;
         let sorted = match &input.sorted {
@@ -332,10 +328,8 @@ impl<'a> Elaborator<'a> {
     fn output(&mut self, output: &'a Output) -> Done<OutputPort> {
         let context = Context::new(self.loaded.root(), Surroundings::Constant);
         let ty = self.within(context, |this| this.ty(&output.ty)).0;
-        let to = match &output.to {
-            Recipient::Both(_) => None,
-            Recipient::Party(party) => Some(self.party(party)?),
-        };
+        let to = output.to.as_ref();
+        let to = to.map(|party| self.party(party)).transpose()?;
         let ty = ty?;
         self.port_width(ty, &output.name)?;
         Ok(OutputPort {
@@ -376,7 +370,7 @@ impl<'a> Elaborator<'a> {
     /// Reports states that nothing gives a first value, and two functions `main`.
     fn check_chain(&mut self) {
         let has = |kind: EntryKind| {
-            let mut items = self.loaded.syntax().items.iter();
+            let mut items = self.loaded.items().iter();
             items.any(|item| matches!(&item.kind, ItemKind::Entry(entry) if entry.kind == kind))
         };
         let (has_start, has_run) = (has(EntryKind::Start), has(EntryKind::Run));

@@ -151,7 +151,7 @@ impl<'a> Elaborator<'a> {
         let mut locals = Vec::new();
         for parameter in &function.parameters {
             let name = parameter.name.name.clone();
-            if let TypeExpressionKind::Function(..) = parameter.ty.kind {
+            if matches!(parameter.ty.kind, TypeExpressionKind::Function) {
                 let lambda = *lambdas.next().expect("a lambda for each such parameter");
                 self.bind(name, Binding::Lambda(lambda));
                 continue;
@@ -438,7 +438,7 @@ fn mentions(ty: &TypeExpression, name: &str) -> bool {
             mentions(element, name) || in_number(size)
         }
         TypeExpressionKind::Tuple(parts) => parts.iter().any(|part| mentions(part, name)),
-        TypeExpressionKind::Function(..) => true,
+        TypeExpressionKind::Function => true,
     }
 }
 

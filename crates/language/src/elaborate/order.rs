@@ -37,7 +37,7 @@ impl Elaborator<'_> {
         let (is_lambda, is_value): (Vec<_>, Vec<_>) = function
             .parameters
             .iter()
-            .partition(|p| matches!(p.ty.kind, TypeExpressionKind::Function(..)));
+            .partition(|p| matches!(p.ty.kind, TypeExpressionKind::Function));
         let names = is_lambda.iter().map(|parameter| &parameter.name.name);
         let named: Vec<_> = names.zip(lambdas.iter().copied()).collect();
         let mut keys = Vec::with_capacity(types.len());

@@ -82,7 +82,7 @@ pub(super) fn test_program(
 impl Elaborator<'_> {
     /// The param that a test names.
     fn param_named(&mut self, name: &Ident) -> Option<()> {
-        let items = self.loaded.syntax().items.iter();
+        let items = self.loaded.items().iter();
         let params = items.filter_map(|item| match &item.kind {
             ItemKind::Param(param) => Some(param.name.as_str()),
             _ => None,

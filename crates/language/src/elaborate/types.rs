@@ -38,7 +38,7 @@ impl<'a> Elaborator<'a> {
                 }
                 TypeKind::Tuple(types)
             }
-            TypeExpressionKind::Function(..) => {
+            TypeExpressionKind::Function => {
                 let error = Diagnostic::new(ty.span, "only a parameter of a function is a lambda");
                 return self.fail(error);
             }

@@ -9,11 +9,11 @@ use crate::source::{FileId, SourceMap, Span};
 
 /// A comment: `// …` to the end of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comment {
+pub(crate) struct Comment {
     /// Where it stands, both slashes included and the line's end not.
-    pub span: Span,
+    pub(crate) span: Span,
     /// Whether it begins with three slashes and documents what follows.
-    pub is_doc: bool,
+    pub(crate) is_doc: bool,
 }
 
 /// A file as tokens, the last of which is [`TokenKind::End`], and its comments in order.

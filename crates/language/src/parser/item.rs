@@ -5,8 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::lexer::TokenKind as T;
 use crate::syntax::{
     BitOrder, Entry, EntryKind, EnumItem, Function, FunctionBody, Input, Item, ItemKind, Output,
-    Owner, ParamItem, Parameter, Party, Recipient, Sorted, StateItem, StructItem, TestItem,
-    UseItem,
+    ParamItem, Parameter, Party, Sorted, StateItem, StructItem, TestItem, UseItem,
 };
 
 /// The words that items begin with, those that are names elsewhere among them.
@@ -333,10 +332,10 @@ impl Parser<'_> {
         let name = self.ident("an input's name")?;
         self.expect(T::Colon)?;
         let ty = self.ty()?;
-        let owner = if let Some(span) = self.take_word("public") {
-            Owner::Public(span)
+        let owner = if self.take_word("public").is_some() {
+            None
         } else if self.take_word("of").is_some() {
-            Owner::Party(self.ident("the party whose input this is")?)
+            Some(self.ident("the party whose input this is")?)
         } else {
             let message = format!("the input `{}` has no owner", name.name);
             let error = Diagnostic::new(name.span.to(self.previous()), message)
@@ -381,8 +380,8 @@ impl Parser<'_> {
             return self.report(error);
         }
         let to = match self.take_word("both") {
-            Some(span) => Recipient::Both(span),
-            None => Recipient::Party(self.ident("a party's name or `both`")?),
+            Some(_) => None,
+            None => Some(self.ident("a party's name or `both`")?),
         };
         Ok(Output { name, ty, to })
     }

@@ -10,7 +10,7 @@ mod types;
 use crate::diagnostic::{Diagnostic, Diagnostics, Reported};
 use crate::lexer::{Lexed, Token, TokenKind, lex};
 use crate::source::{FileId, Span, Symbol, Words};
-use crate::syntax::{File, Ident, Item};
+use crate::syntax::{Ident, Item};
 
 /// Deepest nesting of expressions, blocks and types in each other.
 const MAX_NESTING: usize = 128;
@@ -18,13 +18,9 @@ const MAX_NESTING: usize = 128;
 type Parsed<T> = Result<T, Reported>;
 
 /// Reads a file. What could not be read is reported and left out.
-pub(crate) fn parse(file: FileId, text: &str, errors: &mut Diagnostics) -> File {
+pub(crate) fn parse(file: FileId, text: &str, errors: &mut Diagnostics) -> Vec<Item> {
     let lexed = lex(file, text, errors);
-    let (items, _) = parse_tokens(text, &lexed, errors);
-    File {
-        items,
-        comments: lexed.comments,
-    }
+    parse_tokens(text, &lexed, errors).0
 }
 
 /// What a sign is that can be several things.

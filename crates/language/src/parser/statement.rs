@@ -129,13 +129,7 @@ impl Parser<'_> {
     fn let_statement(&mut self) -> Parsed<StatementKind> {
         self.skip();
         let pattern = self.pattern()?;
-        let ty = match self.take(T::Colon) {
-            Some(_) => Some(self.ty()?),
-            None => None,
-        };
-        self.expect(T::Equal)?;
-        let value = self.expression()?;
-        self.expect(T::Semicolon)?;
+        let (ty, value) = self.typed_value()?;
         Ok(StatementKind::Let(pattern, ty, value))
     }
 
@@ -143,6 +137,12 @@ impl Parser<'_> {
     pub(super) fn constant(&mut self) -> Parsed<(Ident, Option<TypeExpression>, Expression)> {
         self.skip();
         let name = self.ident("the const's name")?;
+        let (ty, value) = self.typed_value()?;
+        Ok((name, ty, value))
+    }
+
+    /// `: TYPE = VALUE;`, or without the type.
+    fn typed_value(&mut self) -> Parsed<(Option<TypeExpression>, Expression)> {
         let ty = match self.take(T::Colon) {
             Some(_) => Some(self.ty()?),
             None => None,
@@ -150,7 +150,7 @@ impl Parser<'_> {
         self.expect(T::Equal)?;
         let value = self.expression()?;
         self.expect(T::Semicolon)?;
-        Ok((name, ty, value))
+        Ok((ty, value))
     }
 
     /// `#[cut(8, 8)]` and the loop after it.
@@ -224,41 +224,31 @@ impl Parser<'_> {
     }
 
     pub(super) fn pattern(&mut self) -> Parsed<Pattern> {
-        self.nested(|parser| {
-            let start = parser.span();
-            let kind = match parser.kind() {
-                T::OpenParen => {
-                    let parts = parser.list(T::OpenParen, T::CloseParen, Self::pattern)?;
-                    PatternKind::Tuple(parts)
-                }
-                T::Underscore => {
-                    parser.skip();
-                    PatternKind::Any
-                }
-                _ => {
-                    let is_mutable = parser.take(T::Mut).is_some();
-                    PatternKind::Name(is_mutable, parser.ident("a name")?)
-                }
-            };
-            let span = start.to(parser.previous());
-            Ok(Pattern { kind, span })
+        self.pattern_of(|parser| {
+            let is_mutable = parser.take(T::Mut).is_some();
+            Ok(PatternKind::Name(is_mutable, parser.ident("a name")?))
         })
     }
 
     /// A pattern of a `match`: its names are consts and variants.
     pub(super) fn value_pattern(&mut self) -> Parsed<Pattern> {
+        self.pattern_of(|parser| Ok(PatternKind::Value(Box::new(parser.value_or_range()?))))
+    }
+
+    /// A pattern of tuples, `_` and what `leaf` reads.
+    fn pattern_of(&mut self, leaf: fn(&mut Self) -> Parsed<PatternKind>) -> Parsed<Pattern> {
         self.nested(|parser| {
             let start = parser.span();
             let kind = match parser.kind() {
                 T::OpenParen => {
-                    let parts = parser.list(T::OpenParen, T::CloseParen, Self::value_pattern)?;
-                    PatternKind::Tuple(parts)
+                    let part = |parser: &mut Self| parser.pattern_of(leaf);
+                    PatternKind::Tuple(parser.list(T::OpenParen, T::CloseParen, part)?)
                 }
                 T::Underscore => {
                     parser.skip();
                     PatternKind::Any
                 }
-                _ => PatternKind::Value(Box::new(parser.value_or_range()?)),
+                _ => leaf(parser)?,
             };
             let span = start.to(parser.previous());
             Ok(Pattern { kind, span })

@@ -41,12 +41,11 @@ impl Parser<'_> {
             }
             T::Fn => {
                 self.skip();
-                let inputs = self.list(T::OpenParen, T::CloseParen, Self::ty)?;
-                let result = match self.take(T::Arrow) {
-                    Some(_) => Some(Box::new(self.ty()?)),
-                    None => None,
-                };
-                TypeExpressionKind::Function(inputs, result)
+                self.list(T::OpenParen, T::CloseParen, Self::ty)?;
+                if self.take(T::Arrow).is_some() {
+                    self.ty()?;
+                }
+                TypeExpressionKind::Function
             }
             T::Name => TypeExpressionKind::Named(self.type_path()?),
             T::And => {

@@ -108,6 +108,17 @@ pub struct Entry {
     pub span: Span,
 }
 
+impl Entry {
+    /// The values of its outputs, from the result of its function.
+    #[must_use]
+    pub fn results<'v>(&self, result: &'v Value) -> &'v [Value] {
+        match self.outputs[..] {
+            [_] => core::slice::from_ref(result),
+            _ => result.as_list(),
+        }
+    }
+}
+
 /// An input.
 #[derive(Clone, Debug)]
 pub struct InputPort {

@@ -6,27 +6,21 @@ use num_rational::BigRational;
 use super::{GenericArgument, Ident, Path, TypeExpression};
 use crate::source::{Span, Symbol};
 
-/// An expression.
 #[derive(Clone, Debug)]
-pub struct Expression {
-    /// What it is.
-    pub kind: ExpressionKind,
-    /// All of it.
-    pub span: Span,
+pub(crate) struct Expression {
+    pub(crate) kind: ExpressionKind,
+    pub(crate) span: Span,
 }
 
-/// What an expression is.
 #[derive(Clone, Debug)]
-pub enum ExpressionKind {
+pub(crate) enum ExpressionKind {
     /// `true` or `false`.
     Bool(bool),
     /// A whole number.
     Integer(BigInt),
     /// A number with a point.
     Fraction(Box<BigRational>),
-    /// A text.
     Text(Symbol),
-    /// A name.
     Path(Path),
     /// `-x`, `!x`
     Unary(UnaryOperator, Box<Expression>),
@@ -70,31 +64,26 @@ pub enum ExpressionKind {
     Lambda(Vec<Pattern>, Box<Expression>),
 }
 
-/// An argument of a call.
 #[derive(Clone, Debug)]
-pub struct Argument {
+pub(crate) struct Argument {
     /// The parameter that it is for, where that is said.
-    pub name: Option<Ident>,
-    /// Its value.
-    pub value: Expression,
+    pub(crate) name: Option<Ident>,
+    pub(crate) value: Expression,
 }
 
 /// A field of a struct's value.
 #[derive(Clone, Debug)]
-pub struct FieldValue {
-    /// The field.
-    pub name: Ident,
+pub(crate) struct FieldValue {
+    pub(crate) name: Ident,
     /// Its value; without it, the variable of the field's name.
-    pub value: Option<Expression>,
+    pub(crate) value: Option<Expression>,
 }
 
-/// An arm of a `match`.
 #[derive(Clone, Debug)]
-pub struct Arm {
+pub(crate) struct Arm {
     /// What it is for; several are joined by `|`.
-    pub patterns: Vec<Pattern>,
-    /// Its value.
-    pub value: Expression,
+    pub(crate) patterns: Vec<Pattern>,
+    pub(crate) value: Expression,
 }
 
 /// An operator before its operand.
@@ -203,44 +192,38 @@ impl BinaryOperator {
 
 /// `for i in 0..n { … }`
 #[derive(Clone, Debug)]
-pub struct ForLoop {
+pub(crate) struct ForLoop {
     /// `for const`: unrolled, with a const counter.
-    pub is_const: bool,
+    pub(crate) is_const: bool,
     /// What each turn is called.
-    pub pattern: Pattern,
+    pub(crate) pattern: Pattern,
     /// What it runs over: a range, an array or an enum.
-    pub over: Expression,
-    /// What a turn does.
-    pub body: Block,
+    pub(crate) over: Expression,
+    pub(crate) body: Block,
     /// The sizes of `#[cut(8, 8)]`, if it stands before the loop.
-    pub cut: Option<(Vec<Expression>, Span)>,
+    pub(crate) cut: Option<(Vec<Expression>, Span)>,
 }
 
 /// Statements between braces, and the value at their end.
 #[derive(Clone, Debug)]
-pub struct Block {
-    /// The statements.
-    pub statements: Vec<Statement>,
+pub(crate) struct Block {
+    pub(crate) statements: Vec<Statement>,
     /// The value at the end, if there is one.
-    pub value: Option<Box<Expression>>,
+    pub(crate) value: Option<Box<Expression>>,
     /// Whether a part of it could not be read.
-    pub is_broken: bool,
+    pub(crate) is_broken: bool,
     /// From brace to brace.
-    pub span: Span,
+    pub(crate) span: Span,
 }
 
-/// A statement.
 #[derive(Clone, Debug)]
-pub struct Statement {
-    /// What it is.
-    pub kind: StatementKind,
-    /// All of it.
-    pub span: Span,
+pub(crate) struct Statement {
+    pub(crate) kind: StatementKind,
+    pub(crate) span: Span,
 }
 
-/// What a statement is.
 #[derive(Clone, Debug)]
-pub enum StatementKind {
+pub(crate) enum StatementKind {
     /// `let x: T = e;`
     Let(Pattern, Option<TypeExpression>, Expression),
     /// `const k = e;`
@@ -257,16 +240,13 @@ pub enum StatementKind {
 
 /// What a value is taken apart by.
 #[derive(Clone, Debug)]
-pub struct Pattern {
-    /// What it is.
-    pub kind: PatternKind,
-    /// All of it.
-    pub span: Span,
+pub(crate) struct Pattern {
+    pub(crate) kind: PatternKind,
+    pub(crate) span: Span,
 }
 
-/// What a pattern is.
 #[derive(Clone, Debug)]
-pub enum PatternKind {
+pub(crate) enum PatternKind {
     /// `x` or `mut x`
     Name(bool, Ident),
     /// `_`

@@ -3,18 +3,14 @@
 use super::{Block, Expression, Ident};
 use crate::source::{Span, Symbol};
 
-/// Something that a file declares.
 #[derive(Clone, Debug)]
-pub struct Item {
-    /// What it is.
-    pub kind: ItemKind,
-    /// All of it.
-    pub span: Span,
+pub(crate) struct Item {
+    pub(crate) kind: ItemKind,
+    pub(crate) span: Span,
 }
 
-/// What an item is.
 #[derive(Clone, Debug)]
-pub enum ItemKind {
+pub(crate) enum ItemKind {
     /// `parties alice, bob;`
     Parties(Vec<Party>),
     /// `use std::order::merge_by;`
@@ -41,8 +37,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// The name that it declares, if it is one that others use.
-    #[must_use]
-    pub fn name(&self) -> Option<&Ident> {
+    pub(crate) fn name(&self) -> Option<&Ident> {
         match self {
             Self::Param(param) => Some(&param.name),
             Self::Const(name, ..) | Self::Type(name, ..) => Some(name),
@@ -56,100 +51,76 @@ impl ItemKind {
     }
 }
 
-/// A party.
 #[derive(Clone, Debug)]
-pub struct Party {
-    /// Its name.
-    pub name: Ident,
+pub(crate) struct Party {
+    pub(crate) name: Ident,
     /// Whether the file says that it garbles.
-    pub garbles: bool,
+    pub(crate) garbles: bool,
 }
 
 /// `use PATH;` or `use PATH::{NAME, …};`
 #[derive(Clone, Debug)]
-pub struct UseItem {
+pub(crate) struct UseItem {
     /// The module: `std::order`, or a file's name.
-    pub module: Vec<Ident>,
+    pub(crate) module: Vec<Ident>,
     /// What is used of it.
-    pub names: Vec<Ident>,
+    pub(crate) names: Vec<Ident>,
 }
 
-/// A param.
 #[derive(Clone, Debug)]
-pub struct ParamItem {
-    /// Its name.
-    pub name: Ident,
-    /// The least value.
-    pub from: Expression,
-    /// The greatest value.
-    pub to: Expression,
+pub(crate) struct ParamItem {
+    pub(crate) name: Ident,
+    pub(crate) from: Expression,
+    pub(crate) to: Expression,
     /// The value where none is given.
-    pub default: Option<Expression>,
+    pub(crate) default: Option<Expression>,
 }
 
-/// A struct.
 #[derive(Clone, Debug)]
-pub struct StructItem {
-    /// Its name.
-    pub name: Ident,
-    /// What it is generic in.
-    pub generics: Vec<Generic>,
-    /// Its fields, in order.
-    pub fields: Vec<(Ident, TypeExpression)>,
+pub(crate) struct StructItem {
+    pub(crate) name: Ident,
+    pub(crate) generics: Vec<Generic>,
+    pub(crate) fields: Vec<(Ident, TypeExpression)>,
 }
 
-/// An enum.
 #[derive(Clone, Debug)]
-pub struct EnumItem {
-    /// Its name.
-    pub name: Ident,
-    /// Its variants, in order.
-    pub variants: Vec<Ident>,
+pub(crate) struct EnumItem {
+    pub(crate) name: Ident,
+    pub(crate) variants: Vec<Ident>,
 }
 
-/// A state.
 #[derive(Clone, Debug)]
-pub struct StateItem {
-    /// Its name.
-    pub name: Ident,
-    /// Its type.
-    pub ty: TypeExpression,
+pub(crate) struct StateItem {
+    pub(crate) name: Ident,
+    pub(crate) ty: TypeExpression,
     /// What it holds before any run, if the file says so.
-    pub value: Option<Expression>,
+    pub(crate) value: Option<Expression>,
 }
 
 /// `const N` or `T` between angle brackets.
 #[derive(Clone, Debug)]
-pub struct Generic {
-    /// The name.
-    pub name: Ident,
+pub(crate) struct Generic {
+    pub(crate) name: Ident,
     /// Whether it is a number rather than a type.
-    pub is_const: bool,
+    pub(crate) is_const: bool,
 }
 
-/// A function.
 #[derive(Clone, Debug)]
-pub struct Function {
-    /// Its name.
-    pub name: Ident,
+pub(crate) struct Function {
+    pub(crate) name: Ident,
     /// Whether its circuit is a component of its own.
-    pub is_component: bool,
-    /// What it is generic in.
-    pub generics: Vec<Generic>,
-    /// Its parameters.
-    pub parameters: Vec<Parameter>,
+    pub(crate) is_component: bool,
+    pub(crate) generics: Vec<Generic>,
+    pub(crate) parameters: Vec<Parameter>,
     /// The type of its result; without it, there is none.
-    pub result: Option<TypeExpression>,
+    pub(crate) result: Option<TypeExpression>,
     /// Whether its result is in order.
-    pub result_sorted: Option<Sorted>,
-    /// What it computes.
-    pub body: FunctionBody,
+    pub(crate) result_sorted: Option<Sorted>,
+    pub(crate) body: FunctionBody,
 }
 
-/// What a function computes.
 #[derive(Clone, Debug)]
-pub enum FunctionBody {
-    /// A block.
+pub(crate) enum FunctionBody {
     Block(Block),
     /// `= library "sha-256-compress";`
     Library(Symbol, Span),
@@ -166,26 +137,21 @@ pub enum BitOrder {
     MsbFirst,
 }
 
-/// A parameter of a function.
 #[derive(Clone, Debug)]
-pub struct Parameter {
+pub(crate) struct Parameter {
     /// Whether the body may assign it.
-    pub is_mutable: bool,
-    /// Its name.
-    pub name: Ident,
-    /// Its type.
-    pub ty: TypeExpression,
+    pub(crate) is_mutable: bool,
+    pub(crate) name: Ident,
+    pub(crate) ty: TypeExpression,
     /// Whether its callers give it in order.
-    pub sorted: Option<Sorted>,
+    pub(crate) sorted: Option<Sorted>,
 }
 
 /// `sorted`, or `sorted by` a field of the elements or by a lambda that is a parameter.
 #[derive(Clone, Debug)]
-pub struct Sorted {
-    /// The field or lambda.
-    pub by: Option<Ident>,
-    /// All of it.
-    pub span: Span,
+pub(crate) struct Sorted {
+    pub(crate) by: Option<Ident>,
+    pub(crate) span: Span,
 }
 
 /// What a `main`, `run` or `start` is.
@@ -213,89 +179,56 @@ impl EntryKind {
 
 /// `main`, `run` or `start`.
 #[derive(Clone, Debug)]
-pub struct Entry {
-    /// Which of them.
-    pub kind: EntryKind,
+pub(crate) struct Entry {
+    pub(crate) kind: EntryKind,
     /// Its name; that of `main` is `main`.
-    pub name: Ident,
-    /// What the parties put in.
-    pub inputs: Vec<Input>,
-    /// What they get.
-    pub outputs: Vec<Output>,
-    /// What is computed.
-    pub body: Block,
+    pub(crate) name: Ident,
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) body: Block,
 }
 
-/// An input.
 #[derive(Clone, Debug)]
-pub struct Input {
-    /// Its name.
-    pub name: Ident,
-    /// Its type.
-    pub ty: TypeExpression,
-    /// Whose it is.
-    pub owner: Owner,
+pub(crate) struct Input {
+    pub(crate) name: Ident,
+    pub(crate) ty: TypeExpression,
+    /// The party whose secret it is; nothing where it is public.
+    pub(crate) owner: Option<Ident>,
     /// Whether its owner's client sorts it.
-    pub sorted: Option<Sorted>,
+    pub(crate) sorted: Option<Sorted>,
 }
 
-/// Whose an input is.
 #[derive(Clone, Debug)]
-pub enum Owner {
-    /// A party's secret.
-    Party(Ident),
-    /// Part of the agreement.
-    Public(Span),
+pub(crate) struct Output {
+    pub(crate) name: Ident,
+    pub(crate) ty: TypeExpression,
+    /// The party that gets it; nothing where both do.
+    pub(crate) to: Option<Ident>,
 }
 
-/// A result.
 #[derive(Clone, Debug)]
-pub struct Output {
-    /// Its name.
-    pub name: Ident,
-    /// Its type.
-    pub ty: TypeExpression,
-    /// Who gets it.
-    pub to: Recipient,
-}
-
-/// Who gets a result.
-#[derive(Clone, Debug)]
-pub enum Recipient {
-    /// One party.
-    Party(Ident),
-    /// All parties.
-    Both(Span),
-}
-
-/// A test.
-#[derive(Clone, Debug)]
-pub struct TestItem {
+pub(crate) struct TestItem {
     /// What it says.
-    pub name: Symbol,
+    pub(crate) name: Symbol,
     /// Where the name stands.
-    pub name_span: Span,
+    pub(crate) name_span: Span,
     /// Params and the seed.
-    pub with: Vec<(Ident, Expression)>,
-    /// What it does.
-    pub body: Block,
+    pub(crate) with: Vec<(Ident, Expression)>,
+    pub(crate) body: Block,
 }
 
 /// Names joined by `::`.
 #[derive(Clone, Debug)]
-pub struct Path {
-    /// The names, at least one.
-    pub segments: Vec<Ident>,
+pub(crate) struct Path {
+    pub(crate) segments: Vec<Ident>,
     /// What stands in `::<…>`.
-    pub generics: Vec<GenericArgument>,
-    /// All of it.
-    pub span: Span,
+    pub(crate) generics: Vec<GenericArgument>,
+    pub(crate) span: Span,
 }
 
 impl Path {
     /// The name, if it is one alone.
-    #[must_use]
-    pub fn as_name(&self) -> Option<&Ident> {
+    pub(crate) fn as_name(&self) -> Option<&Ident> {
         match &self.segments[..] {
             [name] if self.generics.is_empty() => Some(name),
             _ => None,
@@ -303,24 +236,19 @@ impl Path {
     }
 
     /// The last name.
-    #[must_use]
-    pub fn last(&self) -> &Ident {
+    pub(crate) fn last(&self) -> &Ident {
         self.segments.last().expect("a path has a name")
     }
 }
 
-/// A type as it is written.
 #[derive(Clone, Debug)]
-pub struct TypeExpression {
-    /// What it is.
-    pub kind: TypeExpressionKind,
-    /// All of it.
-    pub span: Span,
+pub(crate) struct TypeExpression {
+    pub(crate) kind: TypeExpressionKind,
+    pub(crate) span: Span,
 }
 
-/// What a type is, as it is written.
 #[derive(Clone, Debug)]
-pub enum TypeExpressionKind {
+pub(crate) enum TypeExpressionKind {
     /// `u32`, `u<W>`, `Row`, `Maybe<T>`.
     Named(Path),
     /// `[T; n]`
@@ -330,14 +258,13 @@ pub enum TypeExpressionKind {
     /// `(A, B)`
     Tuple(Vec<TypeExpression>),
     /// `fn(A) -> B`, of a lambda
-    Function(Vec<TypeExpression>, Option<Box<TypeExpression>>),
+    Function,
 }
 
 /// What stands between angle brackets.
 #[derive(Clone, Debug)]
-pub enum GenericArgument {
+pub(crate) enum GenericArgument {
     /// A type, or a name that may be one.
     Type(TypeExpression),
-    /// A number.
     Number(Expression),
 }

@@ -3,41 +3,30 @@
 mod expression;
 mod item;
 
-pub use expression::{
-    Argument, Arm, BinaryOperator, Block, Expression, ExpressionKind, FieldValue, ForLoop, Pattern,
-    PatternKind, Statement, StatementKind, UnaryOperator,
+pub(crate) use expression::{
+    Argument, Arm, Block, Expression, ExpressionKind, FieldValue, ForLoop, Pattern, PatternKind,
+    Statement, StatementKind,
 };
-pub use item::{
-    BitOrder, Entry, EntryKind, EnumItem, Function, FunctionBody, Generic, GenericArgument, Input,
-    Item, ItemKind, Output, Owner, ParamItem, Parameter, Party, Path, Recipient, Sorted, StateItem,
-    StructItem, TestItem, TypeExpression, TypeExpressionKind, UseItem,
+pub use expression::{BinaryOperator, UnaryOperator};
+pub use item::{BitOrder, EntryKind};
+pub(crate) use item::{
+    Entry, EnumItem, Function, FunctionBody, Generic, GenericArgument, Input, Item, ItemKind,
+    Output, ParamItem, Parameter, Party, Path, Sorted, StateItem, StructItem, TestItem,
+    TypeExpression, TypeExpressionKind, UseItem,
 };
 
-pub use crate::lexer::Comment;
 use crate::source::{Span, Symbol};
-
-/// A file.
-#[derive(Clone, Debug)]
-pub struct File {
-    /// What it declares, in order.
-    pub items: Vec<Item>,
-    /// Its comments, in order.
-    pub comments: Vec<Comment>,
-}
 
 /// A name where it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ident {
-    /// The name.
-    pub name: Symbol,
-    /// Where.
-    pub span: Span,
+pub(crate) struct Ident {
+    pub(crate) name: Symbol,
+    pub(crate) span: Span,
 }
 
 impl Ident {
     /// The name as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         self.name.as_str()
     }
 }

@@ -5,43 +5,23 @@
 //! `TACIT_WRITE_EXPECTED=1` the test writes these files, to be read before they are committed.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use tacit_language::{Loaded, NoFiles, ParamValues};
+use tacit_language::{Loaded, NoFiles};
 
-fn programs() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
-    let entries = fs::read_dir(folder).expect("the folder of programs with errors");
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "tacit"))
-        .collect();
-    paths.sort();
-    paths
-}
+use crate::both::{programs_in, rendered, told};
 
 #[test]
 fn each_mistake_is_told_as_expected() {
     let writes = std::env::var_os("TACIT_WRITE_EXPECTED").is_some();
     let mut wrong = Vec::new();
-    assert!(programs().len() >= 60);
-    for path in programs() {
-        let name = path
-            .file_name()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
+    let programs = programs_in("crates/language/tests/errors");
+    assert!(programs.len() >= 60);
+    for path in programs {
+        let name = path.file_name().expect("a name").to_string_lossy();
         let text = fs::read_to_string(&path).expect("a program");
         let loaded = Loaded::new(&name, &text, &NoFiles);
-        let mut errors = loaded.check(&ParamValues::new());
-        if let Ok(program) = loaded.program(&ParamValues::new()) {
-            errors.extend(program.warnings);
-        }
-        let texts: Vec<String> = errors
-            .iter()
-            .map(|e| e.render(loaded.source_map(), false))
-            .collect();
-        let found = texts.join("\n\n") + "\n";
+        let errors = told(&loaded);
+        let found = rendered(&loaded, &errors) + "\n";
         let expected_path = path.with_extension("txt");
         if writes {
             fs::write(&expected_path, &found).expect("to write what is expected");

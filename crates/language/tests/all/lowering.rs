@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::both::{Chance, compare, lower, program_of};
+use crate::both::{Chance, compare, lower, program_of, rendered};
 use tacit_language::lower::NoCircuitFiles;
 use tacit_language::program::Program;
 use tacit_language::{Loaded, NoFiles, ParamValues};
@@ -18,13 +18,8 @@ fn program(name: &str, params: &[(&str, u64)]) -> Program {
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).into()))
         .collect();
-    loaded.program(&params).unwrap_or_else(|errors| {
-        let texts: Vec<String> = errors
-            .iter()
-            .map(|e| e.render(loaded.source_map(), false))
-            .collect();
-        panic!("{}", texts.join("\n\n"))
-    })
+    let program = loaded.program(&params);
+    program.unwrap_or_else(|errors| panic!("{}", rendered(&loaded, &errors)))
 }
 
 type Case = (

@@ -6,18 +6,11 @@ use std::path::{Path, PathBuf};
 use tacit_language::lower::NoCircuitFiles;
 use tacit_language::{Loaded, NoFiles, ParamValues};
 
+use crate::both::{programs_in, rendered, run_tests, told};
+
 fn programs() -> Vec<PathBuf> {
     let folders = ["examples", "crates/python/python/tacit/jobs"];
-    let paths = folders.iter().flat_map(|folder| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let entries = fs::read_dir(root.join(folder)).expect("a folder of programs");
-        entries.map(|entry| entry.expect("an entry").path())
-    });
-    let mut programs: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|ending| ending == "tacit"))
-        .collect();
-    programs.sort();
-    programs
+    folders.into_iter().flat_map(programs_in).collect()
 }
 
 fn load(path: &Path) -> Loaded {
@@ -34,38 +27,14 @@ fn all_programs_are_right() {
     assert_eq!(programs().len(), 19);
     for path in programs() {
         let loaded = load(&path);
-        let mut errors = loaded.check(&ParamValues::new());
-        if let Ok(program) = loaded.program(&ParamValues::new()) {
-            errors.extend(program.warnings);
-        }
-        let texts: Vec<String> = errors
-            .iter()
-            .map(|e| e.render(loaded.source_map(), false))
-            .collect();
-        assert!(errors.is_empty(), "{}", texts.join("\n\n"));
+        let errors = told(&loaded);
+        assert!(errors.is_empty(), "{}", rendered(&loaded, &errors));
     }
 }
 
 #[test]
 fn all_programs_pass_their_tests() {
-    for path in programs() {
-        let loaded = load(&path);
-        let reports = loaded.run_tests(&ParamValues::new(), &NoCircuitFiles);
-        assert!(!reports.is_empty(), "{} has no test", path.display());
-        for report in reports {
-            let texts: Vec<String> = report
-                .errors
-                .iter()
-                .map(|e| e.render(loaded.source_map(), false))
-                .collect();
-            assert!(
-                report.errors.is_empty(),
-                "{}: {}",
-                report.name,
-                texts.join("\n\n")
-            );
-        }
-    }
+    programs().iter().for_each(|path| run_tests(&load(path)));
 }
 
 #[test]

@@ -1,21 +1,12 @@
 //! The standard library computes what it says, at the AND gates that it says.
 
-use crate::both::{Chance, compare, lower, program_of};
-use tacit_language::lower::NoCircuitFiles;
-use tacit_language::{Loaded, NoFiles, ParamValues};
+use crate::both::{Chance, compare, lower, program_of, run_tests};
+use tacit_language::{Loaded, NoFiles};
 
 /// Runs the tests of a program, compares its `main` on random inputs, and counts its AND gates.
 fn check(text: &str, and_gates: u64) {
     let program = program_of(text);
-    let loaded = Loaded::new("snippet.tacit", text, &NoFiles);
-    for report in loaded.run_tests(&ParamValues::new(), &NoCircuitFiles) {
-        let texts: Vec<String> = report
-            .errors
-            .iter()
-            .map(|error| error.render(loaded.source_map(), false))
-            .collect();
-        assert!(texts.is_empty(), "{}: {}", report.name, texts.join("\n\n"));
-    }
+    run_tests(&Loaded::new("snippet.tacit", text, &NoFiles));
     let (id, lowered) = lower(&program, "main");
     let mut chance = Chance(5);
     for _ in 0..20 {

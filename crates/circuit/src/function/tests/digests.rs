@@ -8,26 +8,22 @@ use super::{component, instance, parameters};
 use crate::function::shipped;
 use crate::{Digest, Function, FunctionBuilder, FunctionFamily, Recipient, Role, library};
 
-fn sum(change: impl FnOnce(&mut FunctionBuilder), n: u64) -> Function {
+fn sum(change: impl FnOnce(&mut FunctionBuilder) -> &mut FunctionBuilder, n: u64) -> Function {
     let mut builder = FunctionBuilder::new("sum");
     builder
         .parameter("n", 1..=9, None)
         .input("x", "u8[n]", Role::Garbler)
-        .value("v", "u8[n+1]");
-    builder
+        .value("v", "u8[n+1]")
         .library("add", "adder", &[("bits", "8")])
-        .step("v[0] = 0");
-    builder.repeat("i in 0..n", |each| {
-        each.step("v[i+1] = add(v[i], x[i])");
-    });
-    change(&mut builder);
-    instance(&mut builder, [("n", n)]).unwrap()
+        .step("v[0] = 0")
+        .repeat("i in 0..n", |each| {
+            each.step("v[i+1] = add(v[i], x[i])");
+        });
+    instance(change(&mut builder), [("n", n)]).unwrap()
 }
 
-fn to(recipient: Recipient) -> impl FnOnce(&mut FunctionBuilder) {
-    move |builder| {
-        builder.output("sum", "u8", recipient, "v[n]");
-    }
+fn to(recipient: Recipient) -> impl FnOnce(&mut FunctionBuilder) -> &mut FunctionBuilder {
+    move |f| f.output("sum", "u8", recipient, "v[n]")
 }
 
 const TEXT: &str = "\
@@ -64,23 +60,12 @@ fn whatever_differs_shows() {
         sum(to(Recipient::Both), 3),
         sum(to(Recipient::Both), 4),
         sum(to(Recipient::Garbler), 3),
+        sum(|f| f.output("sum", "u8", Recipient::Both, "v[n-1]"), 3),
+        sum(|f| f.output("sum", "bits[8]", Recipient::Both, "v[n]"), 3),
         sum(
-            |builder| {
-                builder.output("sum", "u8", Recipient::Both, "v[n-1]");
-            },
-            3,
-        ),
-        sum(
-            |builder| {
-                builder.output("sum", "bits[8]", Recipient::Both, "v[n]");
-            },
-            3,
-        ),
-        sum(
-            |builder| {
-                builder
-                    .save("sum", "u8", "v[n]")
-                    .output("n", "u8", Recipient::Both, "n");
+            |f| {
+                f.save("sum", "u8", "v[n]")
+                    .output("n", "u8", Recipient::Both, "n")
             },
             3,
         ),

@@ -1,7 +1,7 @@
 //! What is too much, too large or too deep.
 
+use super::built;
 use super::errors::with_steps;
-use super::instance;
 use crate::{Function, FunctionBuilder, FunctionError, Recipient, Role};
 
 /// A function with these loops in each other around one step.
@@ -16,12 +16,11 @@ fn with_nested_loops(heads: &[&str], step: &str) -> Result<Function, FunctionErr
             }
         }
     }
-    let mut builder = FunctionBuilder::new("f");
-    builder.input("x", "bits[4]", Role::Garbler);
-    builder.value("v", "bits[4]");
-    nest(&mut builder, heads, step);
-    builder.output("r", "bit", Recipient::Both, "x[0]");
-    instance(&mut builder, [])
+    built(|f| {
+        let declared = f.input("x", "bits[4]", Role::Garbler);
+        nest(declared.value("v", "bits[4]"), heads, step);
+        f.output("r", "bit", Recipient::Both, "x[0]")
+    })
 }
 
 #[test]
@@ -41,25 +40,17 @@ fn values_that_counters_make_too_large_are_refused() {
         ("+", "v[0] = 0{}"),
     ] {
         let step = step.replace("{}", &sum(sign));
-        let result = with_nested_loops(&heads, &step);
-        assert_error!(
-            result,
-            FunctionError::Overflow { .. },
-            "below 2^63",
-            "a = 4611"
-        );
+        assert_errors! {
+            with_nested_loops(&heads, &step) => Overflow, "below 2^63", "a = 4611";
+        }
     }
-    // One product alone fits, and the index is out of range.
-    let result = with_nested_loops(&heads[..1], "v[9223372036854775807*a] = 1");
-    assert_error!(result, FunctionError::Index { .. }, "before 4");
     // A loop that would begin past 2^63.
-    let heads = [heads[0], "b in 2*a..2*a+1"];
-    let result = with_nested_loops(&heads, "v[0] = 1");
-    assert_error!(
-        result,
-        FunctionError::Overflow { .. },
-        "for b in 2*a..2*a+1"
-    );
+    let late = [heads[0], "b in 2*a..2*a+1"];
+    assert_errors! {
+        // One product alone fits, and the index is out of range.
+        with_nested_loops(&heads[..1], "v[9223372036854775807*a] = 1") => Index, "before 4";
+        with_nested_loops(&late, "v[0] = 1") => Overflow, "for b in 2*a..2*a+1";
+    }
 }
 
 #[test]
@@ -67,10 +58,11 @@ fn a_long_expression_takes_no_stack_without_bound() {
     let chain = |sign: &str, operators: usize| {
         let text = format!("x[0*(0{})]", format!("{sign}1").repeat(operators));
         move || {
-            let mut builder = FunctionBuilder::new("f");
-            builder.input("x", "bits[4]", Role::Garbler);
-            builder.output("r", "bit", Recipient::Both, &text);
-            instance(&mut builder, []).map(|function| function.digest())
+            let function = built(|f| {
+                let declared = f.input("x", "bits[4]", Role::Garbler);
+                declared.output("r", "bit", Recipient::Both, &text)
+            });
+            function.map(|function| function.digest())
         }
     };
     let on_a_small_stack =
@@ -80,114 +72,82 @@ fn a_long_expression_takes_no_stack_without_bound() {
         };
     for sign in ["+", "*"] {
         assert!(on_a_small_stack(Box::new(chain(sign, 255))).is_ok());
-        let error = on_a_small_stack(Box::new(chain(sign, 2000)));
-        assert_error!(error, FunctionError::Syntax { .. }, "at most 256 operators");
+        assert_errors! {
+            on_a_small_stack(Box::new(chain(sign, 2000))) => Syntax, "at most 256 operators";
+        }
     }
-    let nested = format!("x[{}0{}]", "(0+".repeat(64), ")".repeat(64));
-    let error = with_steps(&[&format!("v[0] = {nested}")]);
-    assert_error!(error, FunctionError::Syntax { .. }, "64 parentheses");
+    let nested = format!("v[0] = x[{}0{}]", "(0+".repeat(64), ")".repeat(64));
+    assert_errors! { with_steps(&[&nested]) => Syntax, "64 parentheses"; }
 }
 
 #[test]
 fn what_would_not_fit_is_refused() {
-    let mut builder = FunctionBuilder::new("f");
-    builder
-        .input("x", "u8", Role::Garbler)
-        .value("v", "u1[1073741824]");
-    builder.repeat("i in 0..100000000000", |each| {
-        each.repeat("j in 0..0", |_| ());
+    let turns_without_end = built(|f| {
+        f.input("x", "u8", Role::Garbler)
+            .value("v", "u1[1073741824]")
+            .repeat("i in 0..100000000000", |each| {
+                each.repeat("j in 0..0", |_| ());
+            })
+            .output("r", "u8", Recipient::Both, "x")
     });
-    builder.output("r", "u8", Recipient::Both, "x");
-    let error = instance(&mut builder, []);
-    assert_error!(
-        error,
-        FunctionError::TooMany { .. },
-        "steps that it runs",
-        "268435456"
-    );
-
-    let mut builder = FunctionBuilder::new("f");
-    builder
-        .input("x", "u8", Role::Garbler)
-        .value("v", "u1[1073741824]")
-        .step("v[3] = 1");
-    builder.output("r", "u8", Recipient::Both, "x");
-    let error = instance(&mut builder, []);
-    assert_error!(error, FunctionError::TooMany { .. }, "value v", "33554432");
-
-    let mut builder = FunctionBuilder::new("f");
-    for name in ["x", "y", "z"] {
-        builder.input(name, "u1[134217728]", Role::Garbler);
-    }
-    builder.value("v", "u1[134217728]").step("v = x");
-    builder.output("r", "u1[134217728]", Recipient::Both, "y");
-    builder.output("s", "u1[134217728]", Recipient::Both, "z");
-    let error = instance(&mut builder, []);
-    assert_error!(
-        error,
-        FunctionError::TooMany { .. },
-        "needs at once",
-        "268435456"
-    );
-
-    let mut builder = FunctionBuilder::new("f");
-    builder
-        .input("x", "u8", Role::Garbler)
-        .output("r", "u8", Recipient::Both, "x");
+    let large_value = built(|f| {
+        f.input("x", "u8", Role::Garbler)
+            .value("v", "u1[1073741824]")
+            .step("v[3] = 1")
+            .output("r", "u8", Recipient::Both, "x")
+    });
+    let large_values = built(|f| {
+        for name in ["x", "y", "z"] {
+            f.input(name, "u1[134217728]", Role::Garbler);
+        }
+        f.value("v", "u1[134217728]").step("v = x");
+        f.output("r", "u1[134217728]", Recipient::Both, "y");
+        f.output("s", "u1[134217728]", Recipient::Both, "z")
+    });
     fn nest(builder: &mut FunctionBuilder, depth: usize) {
         if depth > 0 {
             builder.repeat(&format!("i{depth} in 0..1"), |inner| nest(inner, depth - 1));
         }
     }
-    nest(&mut builder, 8);
-    nest(&mut builder, 9);
-    let error = instance(&mut builder, []);
-    assert_error!(
-        error,
-        FunctionError::TooMany { limit: 8, .. },
-        "loops in each other"
-    );
+    let deep = built(|f| {
+        f.input("x", "u8", Role::Garbler)
+            .output("r", "u8", Recipient::Both, "x");
+        nest(f, 8);
+        nest(f, 9);
+        f
+    });
+    assert_errors! {
+        turns_without_end => TooMany, "steps that it runs", "268435456";
+        large_value => TooMany, "value v", "33554432";
+        large_values => TooMany, "needs at once", "268435456";
+        deep => TooMany { limit: 8 }, "loops in each other";
+    }
 }
 
 #[test]
 fn no_text_takes_memory_or_time_without_bound() {
-    let mut builder = FunctionBuilder::new("f");
-    builder
-        .value("v", "u1[16777217]")
-        .step("v = 0")
-        .output("r", "u1", Recipient::Both, "v[0]");
-    let error = instance(&mut builder, []);
-    assert_error!(
-        error,
-        FunctionError::TooMany {
-            limit: 0x100_0000,
-            ..
-        },
-        "v=0",
-        "all constants"
-    );
-
-    let mut builder = FunctionBuilder::new("f");
-    builder.input("x", "u1[200000000]", Role::Garbler);
-    builder.output("r", "u1[200000000]", Recipient::Both, "x");
-    builder.output("s", "u1[200000000]", Recipient::Both, "x");
-    let error = instance(&mut builder, []);
-    assert_error!(error, FunctionError::TooMany { .. }, "outputs together");
-
+    let constants = built(|f| {
+        f.value("v", "u1[16777217]")
+            .step("v = 0")
+            .output("r", "u1", Recipient::Both, "v[0]")
+    });
+    let outputs = built(|f| {
+        f.input("x", "u1[200000000]", Role::Garbler)
+            .output("r", "u1[200000000]", Recipient::Both, "x")
+            .output("s", "u1[200000000]", Recipient::Both, "x")
+    });
     // Since x is read bit by bit as well, each turn reads a million elements.
-    let mut builder = FunctionBuilder::new("f");
-    builder
-        .library("xor", "xor", &[("bytes", "65536")])
-        .input("x", "bits[524288]", Role::Garbler)
-        .repeat("i in 0..9000", |each| {
-            each.step("_ = xor(x, x)");
-        })
-        .output("r", "bit", Recipient::Both, "x[1]");
-    let error = instance(&mut builder, []);
-    assert_error!(
-        error,
-        FunctionError::TooMany { .. },
-        "call 1024, _=xor(x,x) with i = 1024",
-        "read and assigned"
-    );
+    let reads = built(|f| {
+        f.library("xor", "xor", &[("bytes", "65536")])
+            .input("x", "bits[524288]", Role::Garbler)
+            .repeat("i in 0..9000", |each| {
+                each.step("_ = xor(x, x)");
+            })
+            .output("r", "bit", Recipient::Both, "x[1]")
+    });
+    assert_errors! {
+        constants => TooMany { limit: 0x100_0000 }, "v=0", "all constants";
+        outputs => TooMany, "outputs together";
+        reads => TooMany, "call 1024, _=xor(x,x) with i = 1024", "read and assigned";
+    }
 }

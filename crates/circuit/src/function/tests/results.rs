@@ -2,16 +2,8 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{component, instance, parameters, run};
-use crate::function::shipped;
+use super::{component, instance, parameters, run, shipped_with};
 use crate::{Function, FunctionBuilder, Recipient, Role, Type, Value, library};
-
-fn shipped_with<const N: usize>(name: &str, given: [(&str, u64); N]) -> Function {
-    let family = shipped::find(name)
-        .unwrap()
-        .expect("a function that comes with Tacit");
-    family.instantiate(&parameters(given)).unwrap()
-}
 
 fn symbols(text: &str) -> String {
     let numbers: Vec<String> = text.bytes().map(|byte| byte.to_string()).collect();

@@ -3,14 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{instance, parameters, run};
-use crate::function::shipped;
+use super::{instance, run, shipped_with};
 use crate::{Function, FunctionBuilder, FunctionFamily, Recipient, Role};
-
-fn shipped_with<const N: usize>(name: &str, given: [(&str, u64); N]) -> Function {
-    let family = shipped::find(name).unwrap().expect("a function that ships");
-    family.instantiate(&parameters(given)).unwrap()
-}
 
 /// The kept values of a chain of runs, by name, as text.
 #[derive(Default)]

@@ -1,6 +1,27 @@
 //! Compares a circuit with the plain function that it must equal, on random inputs.
 
-use tacit_circuit::{Circuit, Kind, Type};
+use std::collections::BTreeMap;
+
+use tacit_circuit::builder::Builder;
+use tacit_circuit::{Circuit, Kind, Type, library};
+
+/// Parameters by name.
+pub(crate) fn parameters(given: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    let given = given.iter().map(|&(name, value)| (name.to_owned(), value));
+    given.collect()
+}
+
+/// A component of the library.
+pub(crate) fn component(name: &str, given: &[(&str, u64)]) -> Circuit {
+    library::find(name, &parameters(given)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What `describe` builds.
+pub(crate) fn build(describe: impl FnOnce(&Builder)) -> Circuit {
+    let builder = Builder::new();
+    describe(&builder);
+    builder.finish().unwrap()
+}
 
 /// Random inputs that each circuit is compared on: 10,000, or more where `TACIT_RANDOM_INPUTS` says
 /// so, for a long run now and then. Each number of inputs begins with other ones.
@@ -91,6 +112,11 @@ impl Bits {
         Self::of_numbers(bytes.iter().map(|&byte| byte.into()), 8)
     }
 
+    pub(crate) fn of_hex(text: &str) -> Self {
+        let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
+        Self::of_bytes(&(0..text.len()).step_by(2).map(byte).collect::<Vec<u8>>())
+    }
+
     pub(crate) fn of_numbers(numbers: impl IntoIterator<Item = u128>, width: usize) -> Self {
         Self(
             numbers
@@ -165,6 +191,11 @@ pub(crate) fn agrees(name: &str, circuit: &Circuit, plain: impl Fn(&[Bits]) -> V
         .collect();
     let draw = |random: &mut Random| types.iter().map(|ty| random.value(ty)).collect();
     agrees_on(name, circuit, draw, plain);
+}
+
+/// Panics unless a component of the library computes `plain` on random inputs.
+pub(crate) fn computes(name: &str, given: &[(&str, u64)], plain: impl Fn(&[Bits]) -> Vec<Bits>) {
+    agrees(name, &component(name, given), plain);
 }
 
 /// Panics unless the circuit computes `plain` on inputs drawn by `draw`.

@@ -1,21 +1,52 @@
 //! Runs a program both ways: by the interpreter, and by the lowered function in the clear.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use tacit_circuit::Function;
 use tacit_language::lower::{Lowered, NoCircuitFiles};
 use tacit_language::program::{Entry, EntryId, Program, Value};
-use tacit_language::{Loaded, NoFiles, ParamValues};
+use tacit_language::{Diagnostic, Loaded, NoFiles, ParamValues, render_all};
 
 pub(crate) fn program_of(text: &str) -> Program {
     let loaded = Loaded::new("snippet.tacit", text, &NoFiles);
-    loaded
-        .program(&ParamValues::new())
-        .unwrap_or_else(|errors| {
-            let texts: Vec<String> = errors
-                .iter()
-                .map(|e| e.render(loaded.source_map(), false))
-                .collect();
-            panic!("{}", texts.join("\n\n"))
-        })
+    let program = loaded.program(&ParamValues::new());
+    program.unwrap_or_else(|errors| panic!("{}", rendered(&loaded, &errors)))
+}
+
+/// Errors as people read them.
+pub(crate) fn rendered(loaded: &Loaded, errors: &[Diagnostic]) -> String {
+    render_all(errors, loaded.source_map(), false)
+}
+
+/// The programs in a folder of the repository, by name.
+pub(crate) fn programs_in(folder: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let entries = fs::read_dir(root.join(folder)).expect("a folder of programs");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let is_program = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "tacit");
+    let mut programs: Vec<PathBuf> = paths.filter(is_program).collect();
+    programs.sort();
+    programs
+}
+
+/// What is wrong with a program, or else what it is warned of.
+pub(crate) fn told(loaded: &Loaded) -> Vec<Diagnostic> {
+    let mut found = loaded.check(&ParamValues::new());
+    if let Ok(program) = loaded.program(&ParamValues::new()) {
+        found.extend(program.warnings);
+    }
+    found
+}
+
+/// Runs the tests of a program.
+pub(crate) fn run_tests(loaded: &Loaded) {
+    let reports = loaded.run_tests(&ParamValues::new(), &NoCircuitFiles);
+    for report in &reports {
+        let text = rendered(loaded, &report.errors);
+        assert!(report.errors.is_empty(), "{}: {text}", report.name);
+    }
+    assert!(!reports.is_empty(), "the program has a test");
 }
 
 pub(crate) fn lower(program: &Program, entry: &str) -> (EntryId, Lowered) {
@@ -109,13 +140,8 @@ fn expected_bits(
 ) -> Vec<bool> {
     let types = &program.types;
     let mut bits = Vec::new();
-    match &entry.outputs[..] {
-        [only] => bits.extend(types.bits_of_value(only.ty, results)),
-        ports => {
-            for (port, value) in ports.iter().zip(results.as_list()) {
-                bits.extend(types.bits_of_value(port.ty, value));
-            }
-        }
+    for (port, value) in entry.outputs.iter().zip(entry.results(results)) {
+        bits.extend(types.bits_of_value(port.ty, value));
     }
     for save in function.saves() {
         let state = program

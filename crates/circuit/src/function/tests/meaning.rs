@@ -1,34 +1,7 @@
 //! Steps are checked by what bits mean, and not by their number alone.
 
-use std::collections::BTreeMap;
-
-use tacit_circuit::{Function, FunctionBuilder, FunctionError, Recipient, Role, Value};
-
-macro_rules! assert_error {
-    ($result:expr, $pattern:pat, $($part:literal),+) => {
-        let error = $result.map(|_| ()).unwrap_err();
-        assert!(matches!(error, $pattern), "{error:?}");
-        let text = error.to_string();
-        for part in [$($part),+] {
-            assert!(text.contains(part), "{part:?} is not in: {text}");
-        }
-    };
-}
-
-fn instance(builder: &mut FunctionBuilder) -> Result<Function, FunctionError> {
-    builder.finish()?.instantiate(&BTreeMap::new())
-}
-
-/// The only output as text, from inputs as text.
-fn run(function: &Function, inputs: &[&str]) -> String {
-    let mut bits = Vec::new();
-    for (input, text) in function.inputs().iter().zip(inputs) {
-        bits.extend_from_slice(&input.port.parse_value(text).unwrap().to_bits());
-    }
-    let outputs = function.evaluate(&bits);
-    let value = Value::from_bits(&function.outputs()[0].port.ty, &outputs);
-    value.unwrap().to_text()
-}
+use super::{instance, run};
+use crate::{FunctionBuilder, FunctionError, Recipient, Role};
 
 /// Component, parameters, the type of its two inputs, the type of its result.
 fn two(component: &str, given: &[(&str, &str)], input: &str, output: &str) -> FunctionBuilder {
@@ -51,37 +24,34 @@ const BYTE: &[(&str, &str)] = &[("bits", "8")];
 
 #[test]
 fn numbers_with_a_sign_are_not_compared_without_it() {
-    assert_error!(
-        instance(&mut two("comparator", BYTE, "i8", "bit")),
-        FunctionError::Meaning { .. },
-        "r,_,_=f(a,b): a is of type i8, and port a (u8) would read its bits as u8",
-        "take a component for i8",
-        "through a value of type bits[8]"
-    );
-    let unsigned = instance(&mut two("comparator", BYTE, "u8", "bit")).unwrap();
-    assert_eq!(run(&unsigned, &["251", "3"]), "0");
+    assert_errors! {
+        instance(&mut two("comparator", BYTE, "i8", "bit"), []) => Meaning,
+            "r,_,_=f(a,b): a is of type i8, and port a (u8) would read its bits as u8",
+            "take a component for i8", "through a value of type bits[8]";
+    }
+    let unsigned = instance(&mut two("comparator", BYTE, "u8", "bit"), []).unwrap();
+    assert_eq!(run(&unsigned, &["251", "3"]), ["0"]);
 }
 
 #[test]
 fn fixed_point_numbers_are_not_multiplied_as_integers() {
-    assert_error!(
-        instance(&mut two("multiplier", BYTE, "fixed[4,4]", "fixed[4,4]")),
-        FunctionError::Meaning { .. },
-        "a is of type fixed[4,4]"
-    );
+    assert_errors! {
+        instance(&mut two("multiplier", BYTE, "fixed[4,4]", "fixed[4,4]"), []) => Meaning,
+            "a is of type fixed[4,4]";
+    }
 }
 
 #[test]
 fn components_that_mean_the_same_take_other_kinds() {
-    let sum = instance(&mut two("adder", BYTE, "i8", "i8")).unwrap();
-    assert_eq!(run(&sum, &["-5", "3"]), "-2");
-    let sum = instance(&mut two("adder", BYTE, "fixed[4,4]", "fixed[4,4]")).unwrap();
-    assert_eq!(run(&sum, &["1.5", "-2.25"]), "-0.75");
-    let product = instance(&mut two("multiplier", BYTE, "i8", "i8")).unwrap();
-    assert_eq!(run(&product, &["-5", "3"]), "-15");
+    let sum = instance(&mut two("adder", BYTE, "i8", "i8"), []).unwrap();
+    assert_eq!(run(&sum, &["-5", "3"]), ["-2"]);
+    let sum = instance(&mut two("adder", BYTE, "fixed[4,4]", "fixed[4,4]"), []).unwrap();
+    assert_eq!(run(&sum, &["1.5", "-2.25"]), ["-0.75"]);
+    let product = instance(&mut two("multiplier", BYTE, "i8", "i8"), []).unwrap();
+    assert_eq!(run(&product, &["-5", "3"]), ["-15"]);
     let full = [("bits", "8")];
-    let product = instance(&mut two("multiplier-wide-signed", &full, "i8", "i16")).unwrap();
-    assert_eq!(run(&product, &["-128", "-128"]), "16384");
+    let product = instance(&mut two("multiplier-wide-signed", &full, "i8", "i16"), []).unwrap();
+    assert_eq!(run(&product, &["-128", "-128"]), ["16384"]);
 }
 
 #[test]
@@ -92,7 +62,7 @@ fn both_sides_of_a_call_are_of_one_kind() {
         ("fixed[4,4]", "i8"),
         ("u8", "fixed[8,0]"),
     ] {
-        let result = instance(&mut two("adder", BYTE, input, output));
+        let result = instance(&mut two("adder", BYTE, input, output), []);
         assert!(
             matches!(result, Err(FunctionError::Meaning { .. })),
             "{input} to {output}: {result:?}"
@@ -103,11 +73,9 @@ fn both_sides_of_a_call_are_of_one_kind() {
         .input("c", "u8", Role::Garbler)
         .value("s", "i8")
         .step("s = f(r, c)");
-    assert_error!(
-        instance(&mut builder),
-        FunctionError::Meaning { .. },
-        "c is of type u8, and port b (i8) would read"
-    );
+    assert_errors! {
+        instance(&mut builder, []) => Meaning, "c is of type u8, and port b (i8) would read";
+    }
 }
 
 /// Types of two values, and whether one may be assigned to the other.
@@ -140,7 +108,7 @@ fn values_are_assigned_if_they_mean_the_same() {
         output.input("from", from, Role::Garbler);
         output.output("to", to, Recipient::Both, "from");
         for builder in [&mut assigned, &mut output] {
-            let result = instance(builder);
+            let result = instance(builder, []);
             assert_eq!(result.is_ok(), is_same, "{from} to {to}: {result:?}");
             if let Err(error) = result {
                 assert!(matches!(error, FunctionError::Meaning { .. }), "{error}");
@@ -176,7 +144,7 @@ fn parts_of_a_value_are_compared_each() {
             .value("to", to)
             .step(&format!("to = {value}"))
             .output("to", to, Recipient::Both, "to");
-        let result = instance(&mut builder);
+        let result = instance(&mut builder, []);
         assert_eq!(
             result.is_ok(),
             passes,
@@ -193,6 +161,6 @@ fn bits_may_be_read_otherwise_on_purpose() {
         .value("raw", "bits[8]")
         .step("raw = x")
         .output("bits_of_x", "u8", Recipient::Both, "raw");
-    let function = instance(&mut builder).unwrap();
-    assert_eq!(run(&function, &["-1"]), "255");
+    let function = instance(&mut builder, []).unwrap();
+    assert_eq!(run(&function, &["-1"]), ["255"]);
 }
