@@ -193,9 +193,8 @@ pub(crate) fn check(program: &str) -> Result<Json, Refused> {
 
 /// A program in the one format.
 pub(crate) fn format(text: &str) -> Result<String, Refused> {
-    tacit_language::format(NAME, text).map_err(|(map, errors)| {
-        tacit_language::render_all(&errors, &map, false).into()
-    })
+    tacit_language::format(NAME, text)
+        .map_err(|(map, errors)| tacit_language::render_all(&errors, &map, false).into())
 }
 
 /// The ports of a run and, once its public inputs have values, what it costs.
