@@ -10,7 +10,7 @@ use tacit::garble::SchemeId;
 use crate::direct::{Case, DirectFigures, Exchanged, figures, full_name};
 use crate::parties::{Place, both};
 use crate::spread::Spread;
-use crate::table::{Column, Row, mebibytes, number, short, text};
+use crate::table::{Column, Row, key, mebibytes, number, short, text};
 use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
 
 /// A function under `authenticated`.
@@ -35,40 +35,23 @@ impl AuthenticatedFigures {
 impl Row for AuthenticatedFigures {
     const TITLE: &'static str = "Functions under authenticated, malicious, from nothing, in the \
                                  clear on loopback; setup once a session";
-    const COLUMNS: &'static [Column] = &[
-        text("function", 38),
-        number("s", 2),
-        text("link", 12),
-        number("AND", 9),
-        number("setup ms", 8),
-        number("run ms", 8),
-        number("± %", 5),
-        number("direct ms", 9),
-        number("M AND/s", 7),
-        number("B/AND", 6),
-        number("rounds", 6),
-        number("MiB g", 5),
-        number("MiB e", 5),
+    const COLUMNS: &'static [Column<Self>] = &[
+        text("function", 38, |of| {
+            full_name(&of.run.function, &of.run.parameters)
+        }),
+        key("s", 2, |of| of.statistical_security_bits.to_string()),
+        text("link", 12, |of| of.run.link.clone()),
+        number("AND", 9, |of| of.run.ands.to_string()),
+        number("setup ms", 8, |of| short(of.run.setup_ms.median)),
+        number("run ms", 8, |of| short(of.run.run_ms.median)),
+        number("± %", 5, |of| of.run.run_ms.deviation_text()),
+        number("direct ms", 9, |of| short(of.direct_ms.median)),
+        number("M AND/s", 7, |of| short(of.run.million_ands_per_s)),
+        number("B/AND", 6, |of| short(of.bytes_an_and())),
+        number("rounds", 6, |of| of.run.run_traffic.rounds.to_string()),
+        number("MiB g", 5, |of| mebibytes(of.run.memory.garbler_bytes)),
+        number("MiB e", 5, |of| mebibytes(of.run.memory.evaluator_bytes)),
     ];
-
-    fn cells(&self) -> Vec<String> {
-        let run = &self.run;
-        vec![
-            full_name(&run.function, &run.parameters),
-            self.statistical_security_bits.to_string(),
-            run.link.clone(),
-            run.ands.to_string(),
-            short(run.setup_ms.median),
-            short(run.run_ms.median),
-            format!("{:.1}", run.run_ms.deviation_percent()),
-            short(self.direct_ms.median),
-            short(run.million_ands_per_s),
-            short(self.bytes_an_and()),
-            run.run_traffic.rounds.to_string(),
-            mebibytes(run.memory.garbler_bytes),
-            mebibytes(run.memory.evaluator_bytes),
-        ]
-    }
 }
 
 /// The functions, those first that a first look takes; the last two have 10 and 100 million AND
@@ -137,11 +120,11 @@ fn measure(
     let run = figures(task, ands, place.name(), done);
     let done = both(&direct, place, options)?;
     let direct_ms = figures(direct, ands, place.name(), done).run_ms;
-    tell(Figures::Authenticated(Box::new(AuthenticatedFigures {
+    tell(Figures::from(AuthenticatedFigures {
         run,
         statistical_security_bits: bits,
         direct_ms,
-    })))
+    }))
 }
 
 #[cfg(test)]

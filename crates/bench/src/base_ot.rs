@@ -13,8 +13,8 @@ use tacit_ot::{Delta, SessionTag};
 use crate::parties::{Both, Exchange, Memory, Party, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
-use crate::table::{Column, Row, number, short, text};
-use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
+use crate::table::{Column, Row, key, number, short, text};
+use crate::{Error, Options, Tell, USUAL_LINKS};
 
 /// A batch of base OTs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,33 +41,20 @@ pub struct BaseOtFigures {
 
 impl Row for BaseOtFigures {
     const TITLE: &'static str = "128 base OTs, from the start until both parties have them";
-    const COLUMNS: &'static [Column] = &[
-        text("rests on", 12),
-        number("threads", 7),
-        text("link", 12),
-        number("ms", 6),
-        number("± %", 5),
-        number("garbler ms", 10),
-        number("evaluator ms", 12),
-        number("bytes g→e", 9),
-        number("bytes e→g", 9),
-        number("rounds", 6),
+    const COLUMNS: &'static [Column<Self>] = &[
+        text("rests on", 12, |of| of.kind.clone()),
+        key("threads", 7, |of| of.threads.to_string()),
+        text("link", 12, |of| of.link.clone()),
+        number("ms", 6, |of| short(of.elapsed_ms.median)),
+        number("± %", 5, |of| of.elapsed_ms.deviation_text()),
+        number("garbler ms", 10, |of| short(of.garbler_work_ms.median)),
+        number("evaluator ms", 12, |of| short(of.evaluator_work_ms.median)),
+        number("bytes g→e", 9, |of| of.traffic.garbler_bytes.to_string()),
+        number("bytes e→g", 9, |of| {
+            of.traffic.evaluator_bytes.to_string()
+        }),
+        number("rounds", 6, |of| of.traffic.rounds.to_string()),
     ];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.kind.clone(),
-            self.threads.to_string(),
-            self.link.clone(),
-            short(self.elapsed_ms.median),
-            format!("{:.1}", self.elapsed_ms.deviation_percent()),
-            short(self.garbler_work_ms.median),
-            short(self.evaluator_work_ms.median),
-            self.traffic.garbler_bytes.to_string(),
-            self.traffic.evaluator_bytes.to_string(),
-            self.traffic.rounds.to_string(),
-        ]
-    }
 }
 
 /// What the parties do: this many batches, one after the other.
@@ -113,7 +100,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                     batches: if options.quick { 9 } else { 25 },
                 };
                 let done = both(&task, place, options)?;
-                tell(Figures::BaseOt(figures(&task, place.name(), done)))?;
+                tell(figures(&task, place.name(), done).into())?;
             }
         }
     }

@@ -23,8 +23,8 @@ use crate::meeting::{Meeting, job, role};
 use crate::parties::{Both, Exchange, Memory, Party, Place, Wire, both};
 use crate::record::Traffic;
 use crate::spread::{Mean, Spread};
-use crate::table::{Column, Row, mebibytes, number, short, text};
-use crate::{Error, Figures, Options, Tell};
+use crate::table::{Column, Row, key, known, mebibytes, number, short, text};
+use crate::{Error, Options, Tell};
 
 /// A function under `batch`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,53 +80,31 @@ impl Row for BatchFigures {
     const TITLE: &'static str = "Functions under batch, malicious, over TLS: milliseconds an \
                                  execution, offline on loopback; paper: Lindell and Riva 2015, \
                                  1024 executions, 9 threads";
-    const COLUMNS: &'static [Column] = &[
-        text("function", 24),
-        text("link", 16),
-        number("AND", 7),
-        number("N", 4),
-        number("B", 2),
-        number("M", 5),
-        number("threads", 7),
-        number("offline ms", 10),
-        number("paper", 5),
-        number("MB", 6),
-        number("online ms", 9),
-        number("mean ± 95 %", 16),
-        number("paper", 5),
-        number("agreed ms", 9),
-        number("KB g→e", 7),
-        number("B e→g", 6),
-        number("rounds", 6),
-        number("MiB g", 5),
-        number("MiB e", 5),
+    const COLUMNS: &'static [Column<Self>] = &[
+        text("function", 24, |of| full_name(&of.function, &of.parameters)),
+        text("link", 16, |of| of.link.clone()),
+        number("AND", 7, |of| of.ands.to_string()),
+        key("N", 4, |of| of.executions.to_string()),
+        number("B", 2, |of| of.bucket.to_string()),
+        key("M", 5, |of| of.circuits.to_string()),
+        key("threads", 7, |of| of.threads.to_string()),
+        number("offline ms", 10, |of| short(of.offline_ms)),
+        number("paper", 5, |of| known(of.paper.map(|row| row.offline_ms))),
+        number("MB", 6, |of| short(of.offline_traffic.bytes() as f64 / 1e6)),
+        number("online ms", 9, |of| short(of.online_ms.median)),
+        number("mean ± 95 %", 16, |of| of.online_mean_ms.to_string()),
+        number("paper", 5, |of| known(of.paper.map(|row| row.online_ms))),
+        number("agreed ms", 9, |of| short(of.agreed_online_ms.median)),
+        number("KB g→e", 7, |of| {
+            short(of.online_traffic.garbler_bytes as f64 / 1e3)
+        }),
+        number("B e→g", 6, |of| {
+            of.online_traffic.evaluator_bytes.to_string()
+        }),
+        number("rounds", 6, |of| of.online_traffic.rounds.to_string()),
+        number("MiB g", 5, |of| mebibytes(of.memory.garbler_bytes)),
+        number("MiB e", 5, |of| mebibytes(of.memory.evaluator_bytes)),
     ];
-
-    fn cells(&self) -> Vec<String> {
-        let paper =
-            |of: fn(&Paper) -> f64| self.paper.as_ref().map_or("".into(), |row| short(of(row)));
-        vec![
-            full_name(&self.function, &self.parameters),
-            self.link.clone(),
-            self.ands.to_string(),
-            self.executions.to_string(),
-            self.bucket.to_string(),
-            self.circuits.to_string(),
-            self.threads.to_string(),
-            short(self.offline_ms),
-            paper(|row| row.offline_ms),
-            short(self.offline_traffic.bytes() as f64 / 1e6),
-            short(self.online_ms.median),
-            self.online_mean_ms.to_string(),
-            paper(|row| row.online_ms),
-            short(self.agreed_online_ms.median),
-            short(self.online_traffic.garbler_bytes as f64 / 1e3),
-            self.online_traffic.evaluator_bytes.to_string(),
-            self.online_traffic.rounds.to_string(),
-            mebibytes(self.memory.garbler_bytes),
-            mebibytes(self.memory.evaluator_bytes),
-        ]
-    }
 }
 
 /// The chain: this many calls of AES-128, each on the result of the one before.
@@ -213,7 +191,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             let done = both(&task, Place(None), options)?;
             for (number, place) in places.iter().enumerate() {
                 let figures = figures(&task, (number, *place), paper, &done)?;
-                tell(Figures::Batch(Box::new(figures)))?;
+                tell(figures.into())?;
             }
         }
     }

@@ -5,19 +5,16 @@
 //! |---|---|
 //! | half-gates under one public key for all gates, as in JustGarble and libgarble | `fixed_key` |
 //! | three rows an AND gate under such a key, as in JustGarble | `fixed_key_and3` |
-//! | one ciphertext an AND gate, for an evaluator that knows every value | `privacy_free` |
 //!
 //! Each is a rule for AND gates, walked through as the schemes' rules are.
 
 mod fixed_key;
 mod fixed_key_and3;
-mod privacy_free;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use fixed_key::FixedKeyHalfGates;
 pub(crate) use fixed_key_and3::FixedKeyAnd3;
-pub(crate) use privacy_free::PrivacyFree;
 
 use tacit_circuit::{Output, Program};
 use tacit_garble::rule::{Gates, Segment, Slots};
@@ -25,24 +22,18 @@ use tacit_kernels::{Block, Cpu, Kernel, Simd};
 
 /// A rule for AND gates and what stands around it, where XOR is free.
 pub(crate) trait Comparison: Copy {
+    /// What it is called.
+    const NAME: &'static str;
     /// Bytes of an AND gate's table.
     const AND_BYTES: usize;
+    /// Cipher calls of an AND gate, of the garbler and of the evaluator.
+    const CALLS: [u64; 2];
 
     /// Garbles a segment under this Δ, whose bit 0 is set.
     fn garble<S: Simd>(self, simd: S, of: Segment<'_>, delta: Block, tables: &mut [u8]);
 
     /// Evaluates a segment.
     fn evaluate<S: Simd>(self, simd: S, of: Segment<'_>, tables: &[u8]);
-
-    /// What a negation adds to the garbler's label of value 0.
-    fn garbler_negation(delta: Block) -> Block {
-        delta
-    }
-
-    /// What a negation adds to the evaluator's label.
-    fn evaluator_negation() -> Block {
-        Block::ZERO
-    }
 }
 
 /// Bytes of a program's tables.
@@ -96,7 +87,7 @@ impl Party {
                 tables: these,
             });
         }
-        self.outputs(program, C::garbler_negation(delta), outputs);
+        self.outputs(program, delta, outputs);
     }
 
     /// Evaluates `program` on labels of its inputs; the outputs' go to `outputs`.
@@ -125,9 +116,10 @@ impl Party {
                 tables: these,
             });
         }
-        self.outputs(program, C::evaluator_negation(), outputs);
+        self.outputs(program, Block::ZERO, outputs);
     }
 
+    /// Adds the outputs' labels, given what a negation adds to one.
     fn outputs(&self, program: &Program, negation: Block, outputs: &mut Vec<Block>) {
         let negated = |negated: bool| if negated { negation } else { Block::ZERO };
         outputs.extend(program.outputs().iter().map(|output| match *output {

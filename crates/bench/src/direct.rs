@@ -11,8 +11,8 @@ use tacit::{Function, Job, Phase, Role, Session, Side, library};
 use crate::parties::{Both, Exchange, Memory, Party, Place, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
-use crate::table::{Column, Row, mebibytes, number, short, text};
-use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
+use crate::table::{Column, Row, kilobytes, mebibytes, number, short, text};
+use crate::{Error, Options, Tell, USUAL_LINKS};
 
 /// A function between two parties.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,40 +44,23 @@ pub struct DirectFigures {
 impl Row for DirectFigures {
     const TITLE: &'static str = "Functions under direct, semi-honest, in the clear on loopback; \
                                  setup once a session";
-    const COLUMNS: &'static [Column] = &[
-        text("function", 30),
-        text("scheme", 21),
-        text("link", 12),
-        number("AND", 9),
-        number("setup ms", 8),
-        number("run ms", 8),
-        number("± %", 5),
-        number("M AND/s", 7),
-        number("KB g→e", 9),
-        number("KB e→g", 7),
-        number("rounds", 6),
-        number("MiB g", 5),
-        number("MiB e", 5),
+    const COLUMNS: &'static [Column<Self>] = &[
+        text("function", 30, |of| full_name(&of.function, &of.parameters)),
+        text("scheme", 21, |of| of.scheme.clone()),
+        text("link", 12, |of| of.link.clone()),
+        number("AND", 9, |of| of.ands.to_string()),
+        number("setup ms", 8, |of| short(of.setup_ms.median)),
+        number("run ms", 8, |of| short(of.run_ms.median)),
+        number("± %", 5, |of| of.run_ms.deviation_text()),
+        number("M AND/s", 7, |of| short(of.million_ands_per_s)),
+        number("KB g→e", 9, |of| kilobytes(of.run_traffic.garbler_bytes)),
+        number("KB e→g", 7, |of| {
+            kilobytes(of.run_traffic.evaluator_bytes)
+        }),
+        number("rounds", 6, |of| of.run_traffic.rounds.to_string()),
+        number("MiB g", 5, |of| mebibytes(of.memory.garbler_bytes)),
+        number("MiB e", 5, |of| mebibytes(of.memory.evaluator_bytes)),
     ];
-
-    fn cells(&self) -> Vec<String> {
-        let kilobytes = |bytes: u64| short(bytes as f64 / 1e3);
-        vec![
-            full_name(&self.function, &self.parameters),
-            self.scheme.clone(),
-            self.link.clone(),
-            self.ands.to_string(),
-            short(self.setup_ms.median),
-            short(self.run_ms.median),
-            format!("{:.1}", self.run_ms.deviation_percent()),
-            short(self.million_ands_per_s),
-            kilobytes(self.run_traffic.garbler_bytes),
-            kilobytes(self.run_traffic.evaluator_bytes),
-            self.run_traffic.rounds.to_string(),
-            mebibytes(self.memory.garbler_bytes),
-            mebibytes(self.memory.evaluator_bytes),
-        ]
-    }
 }
 
 pub(crate) fn full_name(function: &str, parameters: &BTreeMap<String, u64>) -> String {
@@ -153,7 +136,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                 task = task.at_most(LARGE_RUNS);
             }
             let done = both(&task, place, options)?;
-            tell(Figures::Direct(figures(task, ands, place.name(), done)))?;
+            tell(figures(task, ands, place.name(), done).into())?;
         }
     }
     Ok(())

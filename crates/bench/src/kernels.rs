@@ -29,23 +29,13 @@ pub struct KernelFigures {
 
 impl Row for KernelFigures {
     const TITLE: &'static str = "Kernels, one thread; AES under one key is the ceiling of all";
-    const COLUMNS: &'static [Column] = &[
-        text("kernel", 20),
-        text("backend", 9),
-        number("ns a block", 10),
-        number("± %", 5),
-        number("M blocks/s", 10),
+    const COLUMNS: &'static [Column<Self>] = &[
+        text("kernel", 20, |of| of.kernel.clone()),
+        text("backend", 9, |of| of.backend.clone()),
+        number("ns a block", 10, |of| short(of.block_ns.median)),
+        number("± %", 5, |of| of.block_ns.deviation_text()),
+        number("M blocks/s", 10, |of| short(of.million_blocks_per_s)),
     ];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.kernel.clone(),
-            self.backend.clone(),
-            short(self.block_ns.median),
-            format!("{:.1}", self.block_ns.deviation_percent()),
-            short(self.million_blocks_per_s),
-        ]
-    }
 }
 
 /// Blocks that a run works on.
@@ -68,7 +58,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             }
             let seconds = Spread::of(&options.patience().time(&mut work));
             let block_ns = seconds.scaled(1e9 / blocks as f64);
-            tell(Figures::Kernel(KernelFigures {
+            tell(Figures::from(KernelFigures {
                 kernel: kernel.to_owned(),
                 backend: cpu.backend().to_string(),
                 block_ns,

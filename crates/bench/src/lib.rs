@@ -51,10 +51,9 @@ pub mod serve;
 pub mod spread;
 pub mod table;
 
-use core::fmt;
-use core::str::FromStr;
 use std::ffi::OsString;
 
+use clap::ValueEnum;
 pub use error::Error;
 pub use machine::Machine;
 pub use record::{Figures, Record};
@@ -63,80 +62,29 @@ use tacit_net::Link;
 use crate::measure::Patience;
 use crate::parties::Place;
 
-/// What is measured together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is measured together, from the lowest layer up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Suite {
-    /// The kernels on each backend.
+    /// The kernels on each backend
     Kernels,
-    /// Garbling schemes.
+    /// Garbling schemes
     Schemes,
-    /// Oblivious transfer.
+    /// Oblivious transfer
     Ot,
-    /// Functions under `direct`.
+    /// Functions under `direct`
     Direct,
-    /// Functions under `authenticated`.
+    /// Functions under `authenticated`
     Authenticated,
-    /// Functions under `prepared`.
+    /// Functions under `prepared`
     Prepared,
-    /// Functions under `batch`.
+    /// Functions under `batch`
     Batch,
-    /// Functions under `outsourced`.
+    /// Functions under `outsourced`
     Outsourced,
-    /// Predictions of plans.
+    /// Predictions of plans
     Plan,
-    /// A service under load.
+    /// A service under load
     Serve,
-}
-
-impl Suite {
-    /// Every suite, from the lowest layer up.
-    pub const ALL: [Self; 10] = [
-        Self::Kernels,
-        Self::Schemes,
-        Self::Ot,
-        Self::Direct,
-        Self::Authenticated,
-        Self::Prepared,
-        Self::Batch,
-        Self::Outsourced,
-        Self::Plan,
-        Self::Serve,
-    ];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Kernels => "kernels",
-            Self::Schemes => "schemes",
-            Self::Ot => "ot",
-            Self::Direct => "direct",
-            Self::Authenticated => "authenticated",
-            Self::Prepared => "prepared",
-            Self::Batch => "batch",
-            Self::Outsourced => "outsourced",
-            Self::Plan => "plan",
-            Self::Serve => "serve",
-        }
-    }
-}
-
-impl fmt::Display for Suite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Suite {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|suite| suite.name() == text);
-        found.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("{text:?} is no suite; there are {names}")
-        })
-    }
 }
 
 /// How to measure.
@@ -201,7 +149,7 @@ pub fn run(
     }
     let machine = Machine::this();
     let quick = options.quick;
-    let tell = &mut |figures| {
+    let tell = &mut |figures: Figures| {
         tell(Record {
             version: record::VERSION,
             machine: machine.clone(),

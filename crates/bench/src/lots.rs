@@ -17,7 +17,7 @@ use tacit_protocol::party::{Action, Party};
 use tacit_protocol::prepared::{GarblingLot, InstanceSeed};
 
 use crate::spread::Spread;
-use crate::table::{Column, Row, number, short, text};
+use crate::table::{Column, Row, key, number, short, text};
 use crate::{Error, Figures, Options, Tell};
 
 /// A lot on a number of threads.
@@ -43,27 +43,17 @@ pub struct LotFigures {
 
 impl Row for LotFigures {
     const TITLE: &'static str = "Components garbled for the stock, by threads, without sending";
-    const COLUMNS: &'static [Column] = &[
-        text("lot", 13),
-        text("scheme", 20),
-        number("threads", 7),
-        number("lot ms", 8),
-        number("± %", 5),
-        number("instances/s", 11),
-        number("M AND/s", 8),
+    const COLUMNS: &'static [Column<Self>] = &[
+        text("lot", 13, |of| {
+            format!("{} × {}", of.instances, of.component)
+        }),
+        text("scheme", 20, |of| of.scheme.clone()),
+        key("threads", 7, |of| of.threads.to_string()),
+        number("lot ms", 8, |of| short(of.lot_ms.median)),
+        number("± %", 5, |of| of.lot_ms.deviation_text()),
+        number("instances/s", 11, |of| short(of.instances_per_s)),
+        number("M AND/s", 8, |of| short(of.million_ands_per_s)),
     ];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            format!("{} × {}", self.instances, self.component),
-            self.scheme.clone(),
-            self.threads.to_string(),
-            short(self.lot_ms.median),
-            format!("{:.1}", self.lot_ms.deviation_percent()),
-            short(self.instances_per_s),
-            short(self.million_ands_per_s),
-        ]
-    }
 }
 
 const COMPONENT: &str = "aes-128";
@@ -101,7 +91,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         let seconds = Spread::of(&seconds);
         let instances_per_s = instances as f64 / seconds.median;
         let ands = program.ands().len();
-        tell(Figures::Lot(LotFigures {
+        tell(Figures::from(LotFigures {
             component: COMPONENT.to_owned(),
             scheme: SchemeId::HALF_GATES_TWO_CALL.to_string(),
             instances: instances as u64,

@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum as _};
 use tacit::Category;
 use tacit_bench::report::{Report, read_records};
 use tacit_bench::table::Table;
@@ -63,8 +63,7 @@ enum Command {
 /// What to measure, and how.
 #[derive(Debug, Args)]
 struct MeasureArgs {
-    /// What to measure: kernels, schemes, ot, direct, authenticated, prepared,
-    /// batch, outsourced, plan, serve; all of them if none is named
+    /// What to measure; everything if nothing is named
     #[arg(value_name = "SUITE")]
     suites: Vec<Suite>,
     /// Measure few cases in short runs, for a first look
@@ -167,7 +166,7 @@ fn measure(args: MeasureArgs) -> Result<(), Error> {
         party_command: Some(vec![program.into_os_string(), "party".into()]),
     };
     let suites = match args.suites.as_slice() {
-        [] => &Suite::ALL[..],
+        [] => Suite::value_variants(),
         named => named,
     };
     let (mut table, mut records) = (Table::default(), 0_usize);

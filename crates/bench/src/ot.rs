@@ -19,7 +19,7 @@ use crate::parties::{Both, Exchange, Memory, Party, Place, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, mebibytes, number, short, text};
-use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
+use crate::{Error, Options, Tell, USUAL_LINKS};
 
 /// Correlated OTs by an extension, and a form of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,43 +68,25 @@ impl Row for OtFigures {
     const TITLE: &'static str = "Correlated OTs, one thread a party; setup from nothing to the \
                                  first OT, on ristretto255; rates and bits of the form include \
                                  making";
-    const COLUMNS: &'static [Column] = &[
-        text("extension", 12),
-        text("security", 11),
-        text("form", 10),
-        text("link", 12),
-        number("OTs", 8),
-        number("setup ms", 8),
-        number("KB", 5),
-        number("made M/s", 8),
-        number("± %", 4),
-        number("bits", 6),
-        number("form M/s", 8),
-        number("bits", 6),
-        number("rounds", 6),
-        number("MiB g", 5),
-        number("MiB e", 5),
+    const COLUMNS: &'static [Column<Self>] = &[
+        text("extension", 12, |of| of.extension.clone()),
+        text("security", 11, |of| of.security.clone()),
+        text("form", 10, |of| of.form.name().to_owned()),
+        text("link", 12, |of| of.link.clone()),
+        number("OTs", 8, |of| of.count.to_string()),
+        number("setup ms", 8, |of| short(of.setup_ms.median)),
+        number("KB", 5, |of| short(of.setup_traffic.bytes() as f64 / 1e3)),
+        number("made M/s", 8, |of| short(of.made_million_per_s)),
+        number("± %", 4, |of| of.making_ms.deviation_text()),
+        number("bits", 6, |of| short(of.made_bits_per_ot)),
+        number("form M/s", 8, |of| short(of.used_million_per_s)),
+        number("bits", 6, |of| short(of.used_bits_per_ot)),
+        number("rounds", 6, |of| {
+            (of.making_traffic.rounds + of.using_traffic.rounds).to_string()
+        }),
+        number("MiB g", 5, |of| mebibytes(of.memory.garbler_bytes)),
+        number("MiB e", 5, |of| mebibytes(of.memory.evaluator_bytes)),
     ];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.extension.clone(),
-            self.security.clone(),
-            self.form.name().to_owned(),
-            self.link.clone(),
-            self.count.to_string(),
-            short(self.setup_ms.median),
-            short(self.setup_traffic.bytes() as f64 / 1e3),
-            short(self.made_million_per_s),
-            format!("{:.1}", self.making_ms.deviation_percent()),
-            short(self.made_bits_per_ot),
-            short(self.used_million_per_s),
-            short(self.used_bits_per_ot),
-            (self.making_traffic.rounds + self.using_traffic.rounds).to_string(),
-            mebibytes(self.memory.garbler_bytes),
-            mebibytes(self.memory.evaluator_bytes),
-        ]
-    }
 }
 
 /// What the parties do.
@@ -141,7 +123,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                         place,
                     };
                     if case.is_usual(options) && options.wants(&case.name()) {
-                        tell(Figures::Ot(Box::new(case.measure(options)?)))?;
+                        tell(case.measure(options)?.into())?;
                     }
                 }
             }

@@ -26,10 +26,10 @@ use tacit_protocol::outsourced::circuit_and_gates;
 pub(crate) use exchange::Exchanged;
 
 use crate::direct::full_name;
-use crate::parties::{LastWord, Place, all};
+use crate::parties::{LastWord, Place, Task, all};
 use crate::spread::Spread;
-use crate::table::{Column, Row, mebibytes, number, short, text};
-use crate::{Error, Figures, Options, Tell};
+use crate::table::{Column, Row, key, known, mebibytes, number, short, text};
+use crate::{Error, Options, Tell};
 use cases::Program;
 use exchange::{Report, Timed};
 
@@ -158,45 +158,28 @@ impl Row for OutsourcedFigures {
     const TITLE: &'static str = "Functions under outsourced, malicious without collusion (one \
                                  copy: semi-honest), over TLS: milliseconds of the slowest party; \
                                  paper: PartialGC 2014, a server process as evaluator";
-    const COLUMNS: &'static [Column] = &[
-        text("function", 50),
-        text("link", 12),
-        number("copies", 6),
-        number("AND", 8),
-        number("whole ms", 8),
-        number("± %", 5),
-        number("paper s", 7),
-        number("agree", 6),
-        number("chain", 6),
-        number("setup", 6),
-        number("run", 7),
-        number("MB g→c", 7),
-        number("KB client", 9),
-        number("MiB g", 5),
-        number("MiB e", 5),
-        number("MiB c", 5),
+    const COLUMNS: &'static [Column<Self>] = &[
+        text("function", 50, |of| full_name(&of.function, &of.parameters)),
+        text("link", 12, |of| of.link.clone()),
+        key("copies", 6, |of| of.copies.to_string()),
+        number("AND", 8, |of| of.circuit_ands.to_string()),
+        number("whole ms", 8, |of| short(of.whole_ms.median)),
+        number("± %", 5, |of| of.whole_ms.deviation_text()),
+        number("paper s", 7, |of| known(of.papers_seconds())),
+        number("agree", 6, |of| short(of.agreement_ms.median)),
+        number("chain", 6, |of| short(of.chain_ms.median)),
+        number("setup", 6, |of| short(of.setup_ms.median)),
+        number("run", 7, |of| short(of.run_ms.median)),
+        number("MB g→c", 7, |of| {
+            short(of.traffic.generator_to_cloud_bytes as f64 / 1e6)
+        }),
+        number("KB client", 9, |of| {
+            short(of.traffic.client_bytes() as f64 / 1e3)
+        }),
+        number("MiB g", 5, |of| mebibytes(of.memory.generator_bytes)),
+        number("MiB e", 5, |of| mebibytes(of.memory.evaluator_bytes)),
+        number("MiB c", 5, |of| mebibytes(of.memory.cloud_bytes)),
     ];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            full_name(&self.function, &self.parameters),
-            self.link.clone(),
-            self.copies.to_string(),
-            self.circuit_ands.to_string(),
-            short(self.whole_ms.median),
-            format!("{:.1}", self.whole_ms.deviation_percent()),
-            self.papers_seconds().map_or("".into(), short),
-            short(self.agreement_ms.median),
-            short(self.chain_ms.median),
-            short(self.setup_ms.median),
-            short(self.run_ms.median),
-            short(self.traffic.generator_to_cloud_bytes as f64 / 1e6),
-            short(self.traffic.client_bytes() as f64 / 1e3),
-            mebibytes(self.memory.generator_bytes),
-            mebibytes(self.memory.evaluator_bytes),
-            mebibytes(self.memory.cloud_bytes),
-        ]
-    }
 }
 
 /// Measures all programs.
@@ -217,7 +200,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             }
             let mut exchange = exchange.clone();
             exchange.link = place.0.map(|link| link.to_string());
-            let words: [LastWord; 3] = all(&exchange.clone().into(), place, options)?;
+            let words: [LastWord; 3] = all(&Task::Outsourced(exchange.clone()), place, options)?;
             let [generator_bytes, evaluator_bytes, cloud_bytes] = [0, 1, 2].map(|at| words[at].1);
             let memory = ThreeMemory {
                 generator_bytes,
@@ -231,7 +214,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                 if wanted(program) {
                     let runs = reports.each_ref().map(|report| &report[number][..]);
                     let figures = figures(&exchange, (program, place), runs, memory)?;
-                    tell(Figures::Outsourced(Box::new(figures)))?;
+                    tell(figures.into())?;
                 }
             }
         }

@@ -18,7 +18,7 @@ use crate::meeting::{Meeting, job, role};
 use crate::parties::{Exchange, Party, Place, Wire, both};
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
-use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
+use crate::{Error, Options, Tell, USUAL_LINKS};
 
 /// A prediction next to what was measured. Times are the evaluator's, online.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,35 +52,21 @@ pub struct PlanFigures {
 impl Row for PlanFigures {
     const TITLE: &'static str = "Plans beside runs, half-gates, semi-honest, over TLS: the \
                                  evaluator's time online, function agreed; * is the plan's choice";
-    const COLUMNS: &'static [Column] = &[
-        text("asked", 24),
-        text("link", 12),
-        text("protocol", 9),
-        text("cut", 58),
-        number("plan ms", 8),
-        number("online ms", 9),
-        number("± %", 5),
-        number("error %", 7),
-        text("", 1),
-        number("behind %", 8),
-        text("bytes", 6),
+    const COLUMNS: &'static [Column<Self>] = &[
+        text("asked", 24, |of| of.asked.clone()),
+        text("link", 12, |of| of.link.clone()),
+        text("protocol", 9, |of| of.protocol.clone()),
+        text("cut", 58, |of| full_name(&of.function, &of.parameters)),
+        number("plan ms", 8, |of| short(of.predicted_ms)),
+        number("online ms", 9, |of| short(of.online_ms.median)),
+        number("± %", 5, |of| of.online_ms.deviation_text()),
+        number("error %", 7, |of| format!("{:+.1}", of.error_percent)),
+        number("", 1, |of| if of.chosen { "*" } else { "" }.to_owned()),
+        number("behind %", 8, |of| format!("{:.1}", of.behind_percent)),
+        number("bytes", 6, |of| {
+            if of.bytes_exact { "exact" } else { "differ" }.to_owned()
+        }),
     ];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.asked.clone(),
-            self.link.clone(),
-            self.protocol.clone(),
-            full_name(&self.function, &self.parameters),
-            short(self.predicted_ms),
-            short(self.online_ms.median),
-            format!("{:.1}", self.online_ms.deviation_percent()),
-            format!("{:+.1}", self.error_percent),
-            if self.chosen { "*" } else { "" }.to_owned(),
-            format!("{:.1}", self.behind_percent),
-            if self.bytes_exact { "exact" } else { "differ" }.to_owned(),
-        ]
-    }
 }
 
 /// A function and parameters, as they are asked for.
@@ -140,7 +126,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             plans.push((link, plan));
         }
         for figures in measure(&asked, &plans, options)? {
-            tell(Figures::Plan(Box::new(figures)))?;
+            tell(figures.into())?;
         }
     }
     Ok(())

@@ -17,8 +17,8 @@ use crate::direct::full_name;
 use crate::meeting::{Meeting, job, role};
 use crate::parties::{Both, Exchange, Memory, Party, Place, Wire, both};
 use crate::spread::{Mean, Spread};
-use crate::table::{Column, Row, number, short, text};
-use crate::{Error, Figures, Options, Tell};
+use crate::table::{Column, Row, kilobytes, known, number, short, text};
+use crate::{Error, Options, Tell};
 
 /// A function under `prepared` and under `naive`. Times are the evaluator's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,52 +87,28 @@ impl Row for PreparedFigures {
     const TITLE: &'static str = "Functions under prepared, semi-honest, over TLS, evaluator's \
                                  times; paper: CompGC, Table 2; floor: round trip, dependent \
                                  bytes; offline: components a second, and MB for a run";
-    const COLUMNS: &'static [Column] = &[
-        text("function", 44),
-        text("link", 12),
-        number("AND", 7),
-        number("calls", 5),
-        number("online ms", 9),
-        number("mean ± 95 %", 16),
-        number("floor", 7),
-        number("paper", 6),
-        number("agreed ms", 9),
-        number("cold ms", 8),
-        number("naive ms", 9),
-        number("paper", 6),
-        number("KB in", 7),
-        number("late", 6),
-        number("paper", 7),
-        number("naive KB", 8),
-        number("offline/s", 9),
-        number("MB", 6),
+    const COLUMNS: &'static [Column<Self>] = &[
+        text("function", 44, |of| full_name(&of.function, &of.parameters)),
+        text("link", 12, |of| of.link.clone()),
+        number("AND", 7, |of| of.ands.to_string()),
+        number("calls", 5, |of| of.calls.to_string()),
+        number("online ms", 9, |of| short(of.online_ms.median)),
+        number("mean ± 95 %", 16, |of| of.online_mean_ms.to_string()),
+        number("floor", 7, |of| known(of.floor_ms())),
+        number("paper", 6, |of| known(of.paper.map(|row| row.online_ms))),
+        number("agreed ms", 9, |of| short(of.agreed_online_ms.median)),
+        number("cold ms", 8, |of| short(of.cold_ms)),
+        number("naive ms", 9, |of| short(of.naive_ms.median)),
+        number("paper", 6, |of| known(of.paper.map(|row| row.naive_ms))),
+        number("KB in", 7, |of| kilobytes(of.received_bytes)),
+        number("late", 6, |of| kilobytes(of.late_bytes)),
+        number("paper", 7, |of| {
+            known(of.paper.map(|row| row.online_mbit * 1e3 / 8.0))
+        }),
+        number("naive KB", 8, |of| kilobytes(of.naive_received_bytes)),
+        number("offline/s", 9, |of| short(of.offline_instances_per_s)),
+        number("MB", 6, |of| short(of.offline_bytes as f64 / 1e6)),
     ];
-
-    fn cells(&self) -> Vec<String> {
-        let kilobytes = |bytes: u64| short(bytes as f64 / 1e3);
-        let paper =
-            |of: fn(&Paper) -> f64| self.paper.as_ref().map_or("".into(), |row| short(of(row)));
-        vec![
-            full_name(&self.function, &self.parameters),
-            self.link.clone(),
-            self.ands.to_string(),
-            self.calls.to_string(),
-            short(self.online_ms.median),
-            self.online_mean_ms.to_string(),
-            self.floor_ms().map_or("".into(), short),
-            paper(|row| row.online_ms),
-            short(self.agreed_online_ms.median),
-            short(self.cold_ms),
-            short(self.naive_ms.median),
-            paper(|row| row.naive_ms),
-            kilobytes(self.received_bytes),
-            kilobytes(self.late_bytes),
-            paper(|row| row.online_mbit * 1e3 / 8.0),
-            kilobytes(self.naive_received_bytes),
-            short(self.offline_instances_per_s),
-            short(self.offline_bytes as f64 / 1e6),
-        ]
-    }
 }
 
 /// A row of the paper's table by our cut of its function.
@@ -263,7 +239,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             let done = both(&task, Place(None), options)?;
             let mut figures = figures(task, place, done)?;
             figures.paper = paper;
-            tell(Figures::Prepared(Box::new(figures)))?;
+            tell(figures.into())?;
         }
     }
     Ok(())

@@ -19,6 +19,7 @@ use crate::plan::PlanFigures;
 use crate::prepared::PreparedFigures;
 use crate::schemes::SchemeFigures;
 use crate::serve::ServeFigures;
+use crate::table::{Line, Row};
 
 /// The version of every record.
 pub const VERSION: u32 = 1;
@@ -37,10 +38,50 @@ pub struct Record {
     pub figures: Figures,
 }
 
-/// The figures of a case, by what was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "measured", rename_all = "kebab-case")]
-pub enum Figures {
+/// Figures of one kind.
+pub(crate) trait Measured: Sized {
+    /// The figures, where they are of this kind.
+    fn of(figures: &Figures) -> Option<&Self>;
+}
+
+macro_rules! figures {
+    ($($(#[$doc:meta])* $kind:ident($figures:ty),)*) => {
+        /// The figures of a case, by what was measured.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "measured", rename_all = "kebab-case")]
+        pub enum Figures {
+            $($(#[$doc])* $kind(Box<$figures>),)*
+        }
+
+        impl Figures {
+            /// Their line in a table of such figures.
+            pub(crate) fn line(&self) -> Line {
+                match self {
+                    $(Self::$kind(figures) => figures.line(),)*
+                }
+            }
+        }
+
+        $(
+            impl Measured for $figures {
+                fn of(figures: &Figures) -> Option<&Self> {
+                    match figures {
+                        Figures::$kind(figures) => Some(figures),
+                        _ => None,
+                    }
+                }
+            }
+
+            impl From<$figures> for Figures {
+                fn from(figures: $figures) -> Self {
+                    Self::$kind(Box::new(figures))
+                }
+            }
+        )*
+    };
+}
+
+figures! {
     /// A kernel on a backend.
     Kernel(KernelFigures),
     /// A role under a scheme.
@@ -48,57 +89,23 @@ pub enum Figures {
     /// A batch of base OTs.
     BaseOt(BaseOtFigures),
     /// Correlated OTs and a form of them.
-    Ot(Box<OtFigures>),
+    Ot(OtFigures),
     /// A function between two parties.
     Direct(DirectFigures),
     /// A function under `authenticated`.
-    Authenticated(Box<AuthenticatedFigures>),
+    Authenticated(AuthenticatedFigures),
     /// Components garbled for the stock.
     Lot(LotFigures),
     /// A function under `prepared` next to `naive`.
-    Prepared(Box<PreparedFigures>),
+    Prepared(PreparedFigures),
     /// A function under `batch`.
-    Batch(Box<BatchFigures>),
+    Batch(BatchFigures),
     /// A function under `outsourced`.
-    Outsourced(Box<OutsourcedFigures>),
+    Outsourced(OutsourcedFigures),
     /// A prediction next to what was measured.
-    Plan(Box<PlanFigures>),
+    Plan(PlanFigures),
     /// A service under load.
-    Serve(Box<ServeFigures>),
-}
-
-/// Figures of one kind.
-pub(crate) trait Measured: Sized {
-    /// The figures, where they are of this kind.
-    fn of(figures: &Figures) -> Option<&Self>;
-}
-
-macro_rules! measured {
-    ($($kind:ident: $figures:ty),* $(,)?) => {$(
-        impl Measured for $figures {
-            fn of(figures: &Figures) -> Option<&Self> {
-                match figures {
-                    Figures::$kind(figures) => Some(figures),
-                    _ => None,
-                }
-            }
-        }
-    )*};
-}
-
-measured! {
-    Kernel: KernelFigures,
-    Scheme: SchemeFigures,
-    BaseOt: BaseOtFigures,
-    Ot: OtFigures,
-    Direct: DirectFigures,
-    Authenticated: AuthenticatedFigures,
-    Lot: LotFigures,
-    Prepared: PreparedFigures,
-    Batch: BatchFigures,
-    Outsourced: OutsourcedFigures,
-    Plan: PlanFigures,
-    Serve: ServeFigures,
+    Serve(ServeFigures),
 }
 
 /// What went over the link.

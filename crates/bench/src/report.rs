@@ -16,8 +16,10 @@ mod transfer;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
+use clap::ValueEnum as _;
+
 use crate::record::Measured;
-use crate::{Error, Figures, Record, Suite};
+use crate::{Error, Record, Suite};
 use page::{Block, Grid, Section, heads};
 
 /// A page of figures, its tables and pictures.
@@ -103,64 +105,16 @@ fn latest(records: &[Record]) -> Vec<Record> {
     let mut places = BTreeMap::new();
     let mut latest: Vec<Record> = Vec::new();
     for record in records {
-        match places.get(&case(record)) {
-            Some(place) => latest[*place] = record.clone(),
-            None => {
-                places.insert(case(record), latest.len());
-                latest.push(record.clone());
-            }
+        let line = record.figures.line();
+        let place = *places
+            .entry((line.title, line.keys))
+            .or_insert(latest.len());
+        match latest.get_mut(place) {
+            Some(earlier) => *earlier = record.clone(),
+            None => latest.push(record.clone()),
         }
     }
     latest
-}
-
-/// What makes two records be of one case: all but the figures.
-fn case(record: &Record) -> String {
-    match &record.figures {
-        Figures::Kernel(of) => format!("kernel {} {}", of.kernel, of.backend),
-        Figures::Scheme(of) => {
-            format!("{} {} {} {}", of.scheme, of.circuit, of.backend, of.role)
-        }
-        Figures::BaseOt(of) => format!("{} {} {} {}", of.kind, of.count, of.threads, of.link),
-        Figures::Ot(of) => {
-            let form = of.form.name();
-            format!("{} {} {form} {}", of.extension, of.security, of.link)
-        }
-        Figures::Direct(of) => {
-            let name = crate::direct::full_name(&of.function, &of.parameters);
-            format!("direct {name} {} {}", of.scheme, of.link)
-        }
-        Figures::Authenticated(of) => {
-            let (run, bits) = (&of.run, of.statistical_security_bits);
-            let name = crate::direct::full_name(&run.function, &run.parameters);
-            format!("authenticated {name} {bits} {} {}", run.scheme, run.link)
-        }
-        Figures::Lot(of) => format!("lot {} {} {}", of.component, of.scheme, of.threads),
-        Figures::Prepared(of) => {
-            let name = crate::direct::full_name(&of.function, &of.parameters);
-            format!("prepared {name} {} {}", of.scheme, of.link)
-        }
-        Figures::Batch(of) => {
-            let name = crate::direct::full_name(&of.function, &of.parameters);
-            let (executions, threads) = (of.executions, of.threads);
-            format!(
-                "batch {name} {} {executions} {threads} {}",
-                of.scheme, of.link
-            )
-        }
-        Figures::Outsourced(of) => {
-            let name = crate::direct::full_name(&of.function, &of.parameters);
-            format!("outsourced {name} {} {} {}", of.scheme, of.copies, of.link)
-        }
-        Figures::Plan(of) => {
-            let name = crate::direct::full_name(&of.function, &of.parameters);
-            format!(
-                "plan {} {name} {} {} {}",
-                of.asked, of.protocol, of.scheme, of.link
-            )
-        }
-        Figures::Serve(of) => format!("serve {} peers", of.peers),
-    }
 }
 
 /// Where the figures are from, and what they are.
@@ -186,16 +140,19 @@ fn method(records: &[Record]) -> Section {
         .iter()
         .filter_map(|record| record.machine.load_average);
     let load = load.fold(0.0, f64::max);
-    let suites = Suite::ALL.map(Suite::name).join(", ");
+    let suites = Suite::value_variants().iter();
+    let suites = suites.filter_map(Suite::to_possible_value);
+    let suites: Vec<_> = suites.map(|suite| suite.get_name().to_owned()).collect();
     Section::new("Where these figures come from")
         .text(&format!(
-            "`tacit-bench --json > records.jsonl` measures, suite by suite ({suites}); \
+            "`tacit-bench --json > records.jsonl` measures, suite by suite ({}); \
              `tacit-bench report records.jsonl --markdown report.md` makes this page. Times are \
              medians; ± is the median absolute deviation, where ± 95 % stands it is half the \
              interval of a mean. The highest load average before a suite was {load:.2}. Shaped \
              links delay and slow bytes and do nothing else: no loss, no slow start; over a real \
              link of that delay and rate nothing is faster. `docs/bench.md` says how each figure \
-             is taken."
+             is taken.",
+            suites.join(", ")
         ))
         .grid(Grid {
             caption: "Machines and builds".to_owned(),
@@ -207,7 +164,7 @@ fn method(records: &[Record]) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::short;
+    use crate::Figures;
 
     /// Records that were measured once, of every suite.
     fn records() -> Vec<Record> {
@@ -220,19 +177,9 @@ mod tests {
         let report = Report::of(&records);
         let text = report.markdown("pictures");
         for record in &records {
-            let words: Vec<String> = match &record.figures {
-                Figures::Kernel(of) => vec![of.kernel.clone(), of.backend.clone()],
+            let words = match &record.figures {
                 Figures::Scheme(of) => vec![of.scheme.clone(), of.assumption.clone()],
-                Figures::BaseOt(of) => vec![of.kind.clone()],
-                Figures::Ot(of) => vec![of.extension.clone(), of.security.clone()],
-                Figures::Direct(of) => vec![of.function.clone(), of.link.clone()],
-                Figures::Authenticated(of) => vec![of.run.function.clone(), of.run.link.clone()],
-                Figures::Lot(of) => vec![of.threads.to_string(), short(of.instances_per_s)],
-                Figures::Prepared(of) => vec![of.function.clone(), of.link.clone()],
-                Figures::Batch(of) => vec![of.function.clone(), of.circuits.to_string()],
-                Figures::Outsourced(of) => vec![of.function.clone(), of.copies.to_string()],
-                Figures::Plan(of) => vec![of.function.clone(), of.link.clone()],
-                Figures::Serve(of) => vec![of.peers.to_string(), of.refused.to_string()],
+                other => other.line().keys,
             };
             let row = |line: &str| words.iter().all(|word| line.contains(word));
             assert!(text.lines().any(row), "{words:?}");

@@ -1,5 +1,5 @@
 //! Garbling and evaluating, on one thread, under each scheme of the ladder, and, for comparison,
-//! under what no protocol offers: fixed-key and privacy-free garbling.
+//! under what no protocol offers: fixed-key garbling.
 //!
 //! Next to each time stands the share of it that its cipher calls would take at the speed of the
 //! bare AES kernels, measured around it in the same run: 100 % is the ceiling. Bytes and calls are
@@ -18,7 +18,7 @@ use tacit_garble::{
 };
 use tacit_kernels::{Aes128, Block, Cpu, Prg, encrypt_each, encrypt_each_twice};
 
-use self::aside::Aside;
+use crate::comparison::{Comparison as _, FixedKeyAnd3, FixedKeyHalfGates};
 use crate::measure::Patience;
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
@@ -58,34 +58,24 @@ pub struct SchemeFigures {
 impl Row for SchemeFigures {
     const TITLE: &'static str =
         "Garbling schemes, one thread; the ceiling is AES alone, measured in between";
-    const COLUMNS: &'static [Column] = &[
-        text("scheme", 27),
-        text("circuit", 17),
-        text("backend", 8),
-        text("role", 9),
-        number("ns an AND", 9),
-        number("± %", 5),
-        number("ns a gate", 9),
-        number("ceiling %", 9),
-        number("bytes an AND", 12),
-        number("calls an AND", 12),
+    const COLUMNS: &'static [Column<Self>] = &[
+        text("scheme", 27, |of| of.scheme.clone()),
+        text("circuit", 17, |of| of.circuit.clone()),
+        text("backend", 8, |of| of.backend.clone()),
+        text("role", 9, |of| of.role.clone()),
+        number("ns an AND", 9, |of| short(of.and_ns.median)),
+        number("± %", 5, |of| of.and_ns.deviation_text()),
+        number("ns a gate", 9, |of| short(of.gate_ns.median)),
+        number("ceiling %", 9, |of| {
+            format!("{:.0}", 100.0 * of.ceiling_share)
+        }),
+        number("bytes an AND", 12, |of| {
+            short(of.table_bytes as f64 / of.ands as f64)
+        }),
+        number("calls an AND", 12, |of| {
+            short(of.cipher_calls as f64 / of.ands as f64)
+        }),
     ];
-
-    fn cells(&self) -> Vec<String> {
-        let an_and = |total: u64| short(total as f64 / self.ands as f64);
-        vec![
-            self.scheme.clone(),
-            self.circuit.clone(),
-            self.backend.clone(),
-            self.role.clone(),
-            short(self.and_ns.median),
-            format!("{:.1}", self.and_ns.deviation_percent()),
-            short(self.gate_ns.median),
-            format!("{:.0}", 100.0 * self.ceiling_share),
-            an_and(self.table_bytes),
-            an_and(self.cipher_calls),
-        ]
-    }
 }
 
 /// A circuit that is measured.
@@ -121,12 +111,14 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                         .expect("a rung is a scheme of this version")
                 })?;
             }
-            for aside in Aside::ALL {
-                let scheme = aside.measured(&case.program);
-                measure(case, cpu, &scheme, options, tell, |timing| {
-                    aside.time(cpu, &timing)
-                })?;
-            }
+            let scheme = aside::measured(FixedKeyHalfGates, &case.program);
+            measure(case, cpu, &scheme, options, tell, |timing| {
+                aside::time(FixedKeyHalfGates, cpu, timing)
+            })?;
+            let scheme = aside::measured(FixedKeyAnd3, &case.program);
+            measure(case, cpu, &scheme, options, tell, |timing| {
+                aside::time(FixedKeyAnd3, cpu, timing)
+            })?;
         }
     }
     Ok(())
@@ -150,7 +142,8 @@ fn cases(options: &Options) -> Result<Vec<Case>, LibraryError> {
     let possible = |name: &str| {
         let mut names = Cpu::available().flat_map(|cpu| {
             let ladder = LADDER.iter().map(|rung| rung.id.to_string());
-            let schemes = ladder.chain(Aside::ALL.map(|aside| aside.name().to_owned()));
+            let schemes =
+                ladder.chain([FixedKeyHalfGates::NAME, FixedKeyAnd3::NAME].map(str::to_owned));
             schemes.flat_map(move |scheme| {
                 ["garbler", "evaluator"].map(|role| case_name(&scheme, name, cpu, role))
             })
@@ -248,7 +241,7 @@ fn measure(
     ];
     for ((role, cipher_calls, key_schedules), seconds) in roles.into_iter().zip(times) {
         let Some(seconds) = seconds else { continue };
-        tell(Figures::Scheme(SchemeFigures {
+        tell(Figures::from(SchemeFigures {
             scheme: scheme.name.clone(),
             assumption: scheme.assumption.clone(),
             circuit: case.name.to_owned(),

@@ -20,7 +20,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::parties::{Exchange, Memory, Party, Place, Wire, both};
-use crate::table::{Column, Row, number, short, text};
+use crate::table::{Column, Row, key, known, number, short};
 use crate::{Error, Figures, Options, Tell};
 
 /// What a service did under load.
@@ -110,59 +110,49 @@ impl Latency {
     }
 }
 
+impl ServeFigures {
+    /// All runs together.
+    fn all(&self) -> Latency {
+        self.latency.get(ALL).copied().unwrap_or_default()
+    }
+
+    /// Sessions of these peers a second, where there were any.
+    fn per_s(&self, of: &str) -> String {
+        known(self.sessions.get(of).map(|sessions| sessions.per_s))
+    }
+
+    fn resident_mib(&self) -> String {
+        let mebibytes = self
+            .resident_bytes
+            .iter()
+            .map(|bytes| short(*bytes as f64 / 1048576.0));
+        mebibytes.collect::<Vec<_>>().join(" ")
+    }
+}
+
 impl Row for ServeFigures {
     const TITLE: &'static str = "A service with peers of which one is hostile, over TLS; latency \
                                  at the peer, in an open session; sessions of one run a second, of \
                                  strangers and of known peers; memory: resident, by quarters of \
                                  the time";
-    const COLUMNS: &'static [Column] = &[
-        number("peers", 5),
-        number("s", 5),
-        number("runs", 8),
-        number("runs/s", 7),
-        number("p50 ms", 7),
-        number("p99 ms", 7),
-        number("new/s", 6),
-        number("known/s", 7),
-        number("wrong", 5),
-        number("failed", 6),
-        number("refused", 7),
-        number("stock KiB", 9),
-        number("bound", 8),
-        number("runs", 5),
-        number("level", 5),
-        text("memory MiB", 24),
+    const COLUMNS: &'static [Column<Self>] = &[
+        key("peers", 5, |of| of.peers.to_string()),
+        number("s", 5, |of| short(of.seconds)),
+        number("runs", 8, |of| of.runs.to_string()),
+        number("runs/s", 7, |of| short(of.runs_per_s)),
+        number("p50 ms", 7, |of| short(of.all().p50_ms)),
+        number("p99 ms", 7, |of| short(of.all().p99_ms)),
+        number("new/s", 6, |of| of.per_s(STRANGERS)),
+        number("known/s", 7, |of| of.per_s(KNOWN)),
+        number("wrong", 5, |of| of.wrong_results.to_string()),
+        number("failed", 6, |of| of.failed.to_string()),
+        number("refused", 7, |of| of.refused.to_string()),
+        number("stock KiB", 9, |of| (of.stock_bytes / 1024).to_string()),
+        number("bound", 8, |of| (of.stock_limit_bytes / 1024).to_string()),
+        number("runs", 5, |of| of.stock_runs.to_string()),
+        number("level", 5, |of| of.stock_level_runs.to_string()),
+        number("memory MiB", 24, |of| of.resident_mib()),
     ];
-
-    fn cells(&self) -> Vec<String> {
-        let all = self.latency.get(ALL).copied().unwrap_or_default();
-        let per_s = |of: &str| {
-            let sessions = self.sessions.get(of);
-            sessions.map_or_else(String::new, |sessions| short(sessions.per_s))
-        };
-        let mebibytes = self
-            .resident_bytes
-            .iter()
-            .map(|bytes| short(*bytes as f64 / 1048576.0));
-        vec![
-            self.peers.to_string(),
-            short(self.seconds),
-            self.runs.to_string(),
-            short(self.runs_per_s),
-            short(all.p50_ms),
-            short(all.p99_ms),
-            per_s(STRANGERS),
-            per_s(KNOWN),
-            self.wrong_results.to_string(),
-            self.failed.to_string(),
-            self.refused.to_string(),
-            (self.stock_bytes / 1024).to_string(),
-            (self.stock_limit_bytes / 1024).to_string(),
-            self.stock_runs.to_string(),
-            self.stock_level_runs.to_string(),
-            mebibytes.collect::<Vec<_>>().join(" "),
-        ]
-    }
 }
 
 /// The name of all runs together among the latencies.
@@ -216,7 +206,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         let per_s = latency.runs as f64 / visits.seconds;
         (name, Sessions { per_s, latency })
     });
-    tell(Figures::Serve(Box::new(ServeFigures {
+    tell(Figures::from(ServeFigures {
         peers: PEERS as u64,
         seconds: load.seconds,
         runs,
@@ -236,7 +226,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         resident_bytes: quarters(&service.resident_bytes),
         threads: quarters(&service.threads),
         memory: done.memory,
-    })))
+    }))
 }
 
 /// The median of each quarter of the samples.

@@ -58,14 +58,14 @@ impl Spread {
         }
     }
 
-    /// The deviation in percent of the median.
-    #[must_use]
-    pub fn deviation_percent(&self) -> f64 {
-        if self.median == 0.0 {
+    /// The deviation in percent of the median, in text.
+    pub(crate) fn deviation_text(&self) -> String {
+        let share = if self.median == 0.0 {
             0.0
         } else {
-            100.0 * self.deviation / self.median
-        }
+            self.deviation / self.median
+        };
+        format!("{:.1}", 100.0 * share)
     }
 }
 

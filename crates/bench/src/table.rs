@@ -2,37 +2,91 @@
 
 use core::str::FromStr;
 
-use crate::{Figures, Record};
+use crate::Record;
 
-/// A column.
+/// A column of a table of figures `F`.
 #[derive(Clone, Copy, Debug)]
-pub struct Column {
+pub(crate) struct Column<F> {
     /// Its head.
-    pub head: &'static str,
-    /// Its width in characters; text is on the left of it where this is negative.
-    pub width: i8,
+    pub(crate) head: &'static str,
+    /// Its width in characters.
+    width: usize,
+    is_text: bool,
+    /// Whether its cells tell cases apart.
+    is_key: bool,
+    cell: fn(&F) -> String,
 }
 
 /// A column of numbers.
-pub(crate) const fn number(head: &'static str, width: i8) -> Column {
-    Column { head, width }
+pub(crate) const fn number<F>(
+    head: &'static str,
+    width: usize,
+    cell: fn(&F) -> String,
+) -> Column<F> {
+    let (is_text, is_key) = (false, false);
+    Column {
+        head,
+        width,
+        is_text,
+        is_key,
+        cell,
+    }
 }
 
-/// A column of text.
-pub(crate) const fn text(head: &'static str, width: i8) -> Column {
-    let width = -width;
-    Column { head, width }
+/// A column of numbers that tell cases apart.
+pub(crate) const fn key<F>(head: &'static str, width: usize, cell: fn(&F) -> String) -> Column<F> {
+    let is_key = true;
+    Column {
+        is_key,
+        ..number(head, width, cell)
+    }
+}
+
+/// A column of text that tells cases apart, on the left of it.
+pub(crate) const fn text<F>(head: &'static str, width: usize, cell: fn(&F) -> String) -> Column<F> {
+    let is_text = true;
+    Column {
+        is_text,
+        ..key(head, width, cell)
+    }
 }
 
 /// Figures that make a line of a table.
-pub(crate) trait Row {
+pub(crate) trait Row: Sized + 'static {
     /// What stands above the table, a sentence.
     const TITLE: &'static str;
     /// The columns.
-    const COLUMNS: &'static [Column];
+    const COLUMNS: &'static [Column<Self>];
 
-    /// The text for each.
-    fn cells(&self) -> Vec<String>;
+    /// The text for each column.
+    fn cells(&self) -> Vec<String> {
+        let columns = Self::COLUMNS.iter();
+        columns.map(|column| (column.cell)(self)).collect()
+    }
+
+    /// The line.
+    fn line(&self) -> Line {
+        let cells = self.cells();
+        let heads = Self::COLUMNS.iter().map(|column| column.head);
+        let keys = Self::COLUMNS.iter().zip(&cells);
+        let keys = keys.filter(|(column, _)| column.is_key);
+        Line {
+            title: Self::TITLE,
+            heads: join(Self::COLUMNS, heads),
+            keys: keys.map(|(_, cell)| cell.clone()).collect(),
+            cells: join(Self::COLUMNS, cells.iter().map(String::as_str)),
+        }
+    }
+}
+
+/// A line of a table.
+pub(crate) struct Line {
+    /// What stands above the table.
+    pub(crate) title: &'static str,
+    heads: String,
+    cells: String,
+    /// The cells that tell its case from others of the table.
+    pub(crate) keys: Vec<String>,
 }
 
 /// Prints records one after the other.
@@ -45,44 +99,26 @@ impl Table {
     /// The text for the next record: its line, after the heads where another table begins.
     #[must_use]
     pub fn add(&mut self, record: &Record) -> String {
-        match &record.figures {
-            Figures::Kernel(figures) => self.line(figures),
-            Figures::Scheme(figures) => self.line(figures),
-            Figures::BaseOt(figures) => self.line(figures),
-            Figures::Ot(figures) => self.line(&**figures),
-            Figures::Direct(figures) => self.line(figures),
-            Figures::Authenticated(figures) => self.line(&**figures),
-            Figures::Lot(figures) => self.line(figures),
-            Figures::Prepared(figures) => self.line(&**figures),
-            Figures::Batch(figures) => self.line(&**figures),
-            Figures::Outsourced(figures) => self.line(&**figures),
-            Figures::Plan(figures) => self.line(&**figures),
-            Figures::Serve(figures) => self.line(&**figures),
+        let Line {
+            title,
+            heads,
+            cells,
+            ..
+        } = record.figures.line();
+        match self.title.replace(title) {
+            Some(last) if last == title => cells,
+            Some(_) => format!("\n{title}\n\n{heads}{cells}"),
+            None => format!("{title}\n\n{heads}{cells}"),
         }
-    }
-
-    fn line<R: Row>(&mut self, row: &R) -> String {
-        let mut out = String::new();
-        if self.title != Some(R::TITLE) {
-            let gap = if self.title.is_some() { "\n" } else { "" };
-            self.title = Some(R::TITLE);
-            out = format!("{gap}{}\n\n", R::TITLE);
-            out += &join(R::COLUMNS, R::COLUMNS.iter().map(|column| column.head));
-        }
-        let cells = row.cells();
-        debug_assert_eq!(cells.len(), R::COLUMNS.len());
-        out + &join(R::COLUMNS, cells.iter().map(String::as_str))
     }
 }
 
-fn join<'a>(columns: &[Column], cells: impl Iterator<Item = &'a str>) -> String {
+fn join<'a, F>(columns: &[Column<F>], cells: impl Iterator<Item = &'a str>) -> String {
     let mut line = String::new();
-    for (column, cell) in columns.iter().zip(cells) {
-        let width = usize::from(column.width.unsigned_abs());
-        line += &if column.width < 0 {
-            format!("{cell:<width$}  ")
-        } else {
-            format!("{cell:>width$}  ")
+    for (Column { width, is_text, .. }, cell) in columns.iter().zip(cells) {
+        line += &match is_text {
+            true => format!("{cell:<width$}  "),
+            false => format!("{cell:>width$}  "),
         };
     }
     format!("{}\n", line.trim_end())
@@ -96,6 +132,16 @@ pub(crate) fn short(value: f64) -> String {
         size if size >= 1.0 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     }
+}
+
+/// The same, where there is a number.
+pub(crate) fn known(value: Option<f64>) -> String {
+    value.map_or_else(String::new, short)
+}
+
+/// Thousands of bytes.
+pub(crate) fn kilobytes(bytes: u64) -> String {
+    short(bytes as f64 / 1e3)
 }
 
 /// Mebibytes, where they are known.
@@ -132,7 +178,8 @@ mod tests {
 
     #[test]
     fn columns_are_aligned() {
-        let columns = [text("name", 6), number("ns", 5)];
+        let none = |_: &()| String::new();
+        let columns = [text("name", 6, none), number("ns", 5, none)];
         assert_eq!(join(&columns, ["ab", "1.0"].into_iter()), "ab        1.0\n");
         assert_eq!(
             join(&columns, ["name", "ns"].into_iter()),

@@ -1,4 +1,7 @@
-//! The reference's own circuits: gates in order, each driving one new wire.
+//! The reference's own circuits: gates in order, each driving one new wire; and the walk over them
+//! where XOR is free.
+
+use crate::{Garbled, times};
 
 /// A gate's input or an output: a wire, perhaps negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,60 @@ pub struct Circuit {
 }
 
 impl Circuit {
+    /// Garbles with free XOR under offset `delta`, given the inputs' labels for zero. `and` gets an
+    /// AND gate's number, both labels of its inputs and the tables so far; it adds the gate's table
+    /// and returns its output's label for zero.
+    pub(crate) fn garble(
+        &self,
+        delta: u128,
+        inputs: &[u128],
+        and: impl Fn(u64, [u128; 2], [u128; 2], &mut Vec<u8>) -> u128,
+    ) -> Garbled {
+        let mut wires: Vec<[u128; 2]> = inputs.iter().map(|&zero| [zero, zero ^ delta]).collect();
+        let (mut tables, mut gate) = (Vec::new(), 0);
+        for g in &self.gates {
+            let zero = match *g {
+                Gate::Xor(a, b) => wires[a][0] ^ wires[b][0],
+                Gate::And(a, b) => {
+                    gate += 1;
+                    and(gate - 1, a.labels(&wires), b.labels(&wires), &mut tables)
+                }
+            };
+            wires.push([zero, zero ^ delta]);
+        }
+        let labels = |output: &Output| match *output {
+            Output::Wire(pin) => pin.labels(&wires),
+            Output::Constant(bit) => [times(bit, delta), times(!bit, delta)],
+        };
+        let outputs = self.outputs.iter().map(labels).collect();
+        Garbled {
+            wires,
+            outputs,
+            tables,
+        }
+    }
+
+    /// Evaluates what [`Circuit::garble`] made; `and` gets the labels of an AND gate's inputs and
+    /// returns its output's. Returns the outputs' labels.
+    pub(crate) fn evaluate(
+        &self,
+        inputs: &[u128],
+        and: impl Fn(u64, u128, u128) -> u128,
+    ) -> Vec<u128> {
+        let (mut wires, mut gate) = (inputs.to_vec(), 0);
+        for g in &self.gates {
+            let label = match *g {
+                Gate::Xor(a, b) => wires[a] ^ wires[b],
+                Gate::And(a, b) => {
+                    gate += 1;
+                    and(gate - 1, wires[a.wire], wires[b.wire])
+                }
+            };
+            wires.push(label);
+        }
+        self.output_labels(&wires)
+    }
+
     /// The outputs' labels for the evaluator, given its label of every wire.
     pub(crate) fn output_labels(&self, wires: &[u128]) -> Vec<u128> {
         let label = |output: &Output| match *output {

@@ -1,7 +1,7 @@
 //! Half-gates (Zahur, Rosulek and Evans, "Two halves make a whole", EUROCRYPT 2015, figure 2)
 //! under the two hashes that Tacit has.
 
-use crate::{Circuit, Garbled, Gate, Output, Use, aes_128, select_bit, times, tweak};
+use crate::{Circuit, Garbled, Use, aes_128, select_bit, times, tweak};
 
 /// The tweakable hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,38 +65,12 @@ pub fn garble(
     delta: u128,
     inputs: &[u128],
 ) -> Garbled {
-    let mut wires: Vec<[u128; 2]> = inputs.iter().map(|&zero| [zero, zero ^ delta]).collect();
-    let mut tables = Vec::new();
-    let mut gate = 0;
-    for g in &circuit.gates {
-        let zero = match *g {
-            Gate::Xor(a, b) => wires[a][0] ^ wires[b][0],
-            Gate::And(a, b) => {
-                let place = Place {
-                    hash,
-                    start,
-                    instance,
-                    gate,
-                };
-                gate += 1;
-                let (a, b) = (a.labels(&wires), b.labels(&wires));
-                let (zero, rows) = garble_and(place, delta, a, b);
-                tables.extend(rows.iter().flat_map(|row| row.to_le_bytes()));
-                zero
-            }
-        };
-        wires.push([zero, zero ^ delta]);
-    }
-    let labels = |output: &Output| match *output {
-        Output::Wire(pin) => pin.labels(&wires),
-        Output::Constant(bit) => [times(bit, delta), times(!bit, delta)],
-    };
-    let outputs = circuit.outputs.iter().map(labels).collect();
-    Garbled {
-        wires,
-        outputs,
-        tables,
-    }
+    circuit.garble(delta, inputs, |gate, a, b, tables| {
+        let place = Place::new(hash, start, instance, gate);
+        let (zero, rows) = garble_and(place, delta, a, b);
+        tables.extend(rows.iter().flat_map(|row| row.to_le_bytes()));
+        zero
+    })
 }
 
 /// The output's label for zero, and the two rows `T_G` and `T_E`.
@@ -123,33 +97,14 @@ pub fn evaluate(
     tables: &[u8],
     inputs: &[u128],
 ) -> Vec<u128> {
-    let mut wires = inputs.to_vec();
-    let mut rows = tables
-        .chunks_exact(16)
-        .map(|row| u128::from_le_bytes(row.try_into().expect("chunks of sixteen bytes")));
-    let mut gate = 0;
-    for g in &circuit.gates {
-        let label = match *g {
-            Gate::Xor(a, b) => wires[a] ^ wires[b],
-            Gate::And(a, b) => {
-                let place = Place {
-                    hash,
-                    start,
-                    instance,
-                    gate,
-                };
-                gate += 1;
-                let (a, b) = (wires[a.wire], wires[b.wire]);
-                let t_g = rows.next().expect("a row for each half");
-                let t_e = rows.next().expect("a row for each half");
-                let w_g = place.hash(a, 0) ^ times(select_bit(a), t_g);
-                let w_e = place.hash(b, 1) ^ times(select_bit(b), t_e ^ a);
-                w_g ^ w_e
-            }
-        };
-        wires.push(label);
-    }
-    circuit.output_labels(&wires)
+    let (rows, _) = tables.as_chunks();
+    circuit.evaluate(inputs, |gate, a, b| {
+        let place = Place::new(hash, start, instance, gate);
+        let [t_g, t_e] = [0, 1].map(|half| u128::from_le_bytes(rows[2 * gate as usize + half]));
+        let w_g = place.hash(a, 0) ^ times(select_bit(a), t_g);
+        let w_e = place.hash(b, 1) ^ times(select_bit(b), t_e ^ a);
+        w_g ^ w_e
+    })
 }
 
 /// The outputs' decoding information, outputs number `first…`: for each the tags of both its
@@ -159,12 +114,7 @@ pub fn decoding(hash: Hash, start: u128, first: u64, outputs: &[[u128; 2]]) -> V
     let mut bytes = Vec::new();
     for (number, labels) in (first..).zip(outputs) {
         for label in labels {
-            let place = Place {
-                hash,
-                start,
-                instance: 0,
-                gate: number,
-            };
+            let place = Place::new(hash, start, 0, number);
             let tag = place.hash_under(tweak(Use::Out, 0, number, 0, 0), *label);
             bytes.extend(&tag.to_le_bytes()[..8]);
         }

@@ -13,7 +13,6 @@ mod circuit;
 pub mod flexor;
 pub mod half_gates;
 pub mod prf;
-pub mod privacy_free;
 pub mod three_halves;
 mod tweak;
 

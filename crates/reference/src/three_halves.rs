@@ -3,7 +3,7 @@
 //! select bits must satisfy.
 
 use crate::half_gates::{Hash, Place};
-use crate::{Circuit, Garbled, Gate, Output, Use, aes_128, select_bit, times, tweak};
+use crate::{Circuit, Garbled, Use, aes_128, select_bit, times, tweak};
 
 /// A block's low or high half.
 fn half(block: u128, high: bool) -> u64 {
@@ -128,7 +128,7 @@ fn garble_and(
 }
 
 /// The output's label.
-fn evaluate_and(place: Place, a: u128, b: u128, table: &[u8]) -> u128 {
+fn evaluate_and(place: Place, a: u128, b: u128, table: &[u8; 25]) -> u128 {
     let (i, j) = (select_bit(a), select_bit(b));
     let g = |number: usize| {
         let at = [0, 8, 17][number];
@@ -162,33 +162,12 @@ pub fn garble(
     delta: u128,
     inputs: &[u128],
 ) -> Garbled {
-    let mut wires: Vec<[u128; 2]> = inputs.iter().map(|&zero| [zero, zero ^ delta]).collect();
-    let mut tables = Vec::new();
-    let mut gate = 0;
-    for g in &circuit.gates {
-        let zero = match *g {
-            Gate::Xor(a, b) => wires[a][0] ^ wires[b][0],
-            Gate::And(a, b) => {
-                let place = Place::new(Hash::TwoCall, start, instance, gate);
-                gate += 1;
-                let (a, b) = (a.labels(&wires), b.labels(&wires));
-                let (zero, table) = garble_and(place, seed, delta, a, b);
-                tables.extend(table);
-                zero
-            }
-        };
-        wires.push([zero, zero ^ delta]);
-    }
-    let labels = |output: &Output| match *output {
-        Output::Wire(pin) => pin.labels(&wires),
-        Output::Constant(bit) => [times(bit, delta), times(!bit, delta)],
-    };
-    let outputs = circuit.outputs.iter().map(labels).collect();
-    Garbled {
-        wires,
-        outputs,
-        tables,
-    }
+    circuit.garble(delta, inputs, |gate, a, b, tables| {
+        let place = Place::new(Hash::TwoCall, start, instance, gate);
+        let (zero, table) = garble_and(place, seed, delta, a, b);
+        tables.extend(table);
+        zero
+    })
 }
 
 /// Evaluates `circuit` on the inputs' labels; returns the outputs'.
@@ -204,20 +183,9 @@ pub fn evaluate(
     tables: &[u8],
     inputs: &[u128],
 ) -> Vec<u128> {
-    let mut wires = inputs.to_vec();
-    let mut tables = tables.chunks_exact(25);
-    let mut gate = 0;
-    for g in &circuit.gates {
-        let label = match *g {
-            Gate::Xor(a, b) => wires[a] ^ wires[b],
-            Gate::And(a, b) => {
-                let place = Place::new(Hash::TwoCall, start, instance, gate);
-                gate += 1;
-                let table = tables.next().expect("a table for each gate");
-                evaluate_and(place, wires[a.wire], wires[b.wire], table)
-            }
-        };
-        wires.push(label);
-    }
-    circuit.output_labels(&wires)
+    let (tables, _) = tables.as_chunks();
+    circuit.evaluate(inputs, |gate, a, b| {
+        let place = Place::new(Hash::TwoCall, start, instance, gate);
+        evaluate_and(place, a, b, &tables[gate as usize])
+    })
 }

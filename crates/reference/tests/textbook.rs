@@ -1,7 +1,7 @@
 //! The reference computes what its circuits say, for every input and many permute bits.
 
 use tacit_reference::{
-    Circuit, Garbled, Gate, Output, Pin, aes_128, half_gates, prf, privacy_free, three_halves,
+    Circuit, Garbled, Gate, Output, Pin, aes_128, half_gates, prf, three_halves,
 };
 
 const START: u128 = 0x5354_4152_545f_5354_4152_545f_5354_4152;
@@ -61,6 +61,15 @@ fn assert_labels(garbled: &Garbled, labels: &[u128], expected: &[bool]) {
     }
 }
 
+/// The labels of the inputs for these bits.
+fn active(wires: &[[u128; 2]], bits: [bool; 3]) -> Vec<u128> {
+    wires
+        .iter()
+        .zip(bits)
+        .map(|(labels, bit)| labels[usize::from(bit)])
+        .collect()
+}
+
 fn inputs_of(number: usize) -> [bool; 3] {
     [number & 1 == 1, number & 2 == 2, number & 4 == 4]
 }
@@ -76,9 +85,7 @@ fn half_gates_compute_the_circuit_under_both_hashes() {
             assert_eq!(garbled.tables.len(), 5 * 32);
             for number in 0..8 {
                 let bits = inputs_of(number);
-                let labels: Vec<u128> = (0..3)
-                    .map(|i| garbled.wires[i][usize::from(bits[i])])
-                    .collect();
+                let labels = active(&garbled.wires, bits);
                 let tables = &garbled.tables;
                 let outputs =
                     half_gates::evaluate(&circuit, hash, START, INSTANCE, tables, &labels);
@@ -113,9 +120,7 @@ fn three_halves_computes_the_circuit_for_all_permute_bits() {
         assert_eq!(garbled.tables.len(), 5 * 25);
         for number in 0..8 {
             let bits = inputs_of(number);
-            let labels: Vec<u128> = (0..3)
-                .map(|i| garbled.wires[i][usize::from(bits[i])])
-                .collect();
+            let labels = active(&garbled.wires, bits);
             let outputs =
                 three_halves::evaluate(&circuit, START, INSTANCE, &garbled.tables, &labels);
             assert_labels(&garbled, &outputs, &plain(&circuit, &bits));
@@ -125,29 +130,6 @@ fn three_halves_computes_the_circuit_for_all_permute_bits() {
         permute_bits.iter().all(|runs| *runs > 0),
         "{permute_bits:?}"
     );
-}
-
-#[test]
-fn privacy_free_garbling_computes_the_circuit_and_its_labels_carry_values() {
-    let circuit = circuit();
-    for run in 0..24 {
-        let delta = random(4000 + run) | 1;
-        let zeros: Vec<u128> = (0..3).map(|i| random(5000 + 3 * run + i) & !1).collect();
-        let garbled = privacy_free::garble(&circuit, START, INSTANCE, delta, &zeros);
-        assert_eq!(garbled.tables.len(), 5 * 16);
-        for number in 0..8 {
-            let bits = inputs_of(number);
-            let labels: Vec<u128> = (0..3)
-                .map(|i| garbled.wires[i][usize::from(bits[i])])
-                .collect();
-            let outputs =
-                privacy_free::evaluate(&circuit, START, INSTANCE, &garbled.tables, &labels);
-            let expected = plain(&circuit, &bits);
-            assert_labels(&garbled, &outputs, &expected);
-            let values: Vec<bool> = outputs.iter().map(|label| label & 1 == 1).collect();
-            assert_eq!(values, expected);
-        }
-    }
 }
 
 /// Each label twice, as if it stood for both values.
@@ -193,7 +175,7 @@ fn prf_schemes_compute_the_circuit_and_refuse_other_labels() {
             let decoding = prf::decoding(START, 7, &garbled.outputs);
             for number in 0..8 {
                 let bits = inputs_of(number);
-                let labels: Vec<u128> = (0..3).map(|i| inputs[i][usize::from(bits[i])]).collect();
+                let labels = active(&inputs, bits);
                 let outputs = prf::evaluate(&circuit, rows, START, INSTANCE, &gates, &labels);
                 let expected = plain(&circuit, &bits);
                 assert_labels(&garbled, &outputs, &expected);
@@ -240,7 +222,7 @@ fn every_gate_under_every_s_and_input() {
             output_permute_bits[(garbled.wires[5][0] & 1) as usize] += 1;
             for number in 0..8 {
                 let bits = inputs_of(number);
-                let labels: Vec<u128> = (0..3).map(|i| inputs[i][usize::from(bits[i])]).collect();
+                let labels = active(&inputs, bits);
                 let outputs = prf::evaluate(&circuit, rows, START, INSTANCE, &gates, &labels);
                 assert_labels(&garbled, &outputs, &plain(&circuit, &bits));
             }

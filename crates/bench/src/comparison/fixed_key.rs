@@ -22,7 +22,9 @@ use super::Comparison;
 pub(crate) struct FixedKeyHalfGates;
 
 impl Comparison for FixedKeyHalfGates {
+    const NAME: &'static str = "hazmat-fixed-key-half-gates";
     const AND_BYTES: usize = half_gates::AND_BYTES;
+    const CALLS: [u64; 2] = [4, 2];
 
     #[inline(always)]
     fn garble<S: Simd>(self, simd: S, of: Segment<'_>, delta: Block, tables: &mut [u8]) {

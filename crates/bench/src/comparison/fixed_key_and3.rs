@@ -31,7 +31,9 @@ const EVALUATED: usize = 8;
 pub(crate) struct FixedKeyAnd3;
 
 impl Comparison for FixedKeyAnd3 {
+    const NAME: &'static str = "hazmat-fixed-key-and3";
     const AND_BYTES: usize = AND_BYTES;
+    const CALLS: [u64; 2] = [4, 1];
 
     #[inline(always)]
     fn garble<S: Simd>(self, simd: S, mut of: Segment<'_>, delta: Block, tables: &mut [u8]) {

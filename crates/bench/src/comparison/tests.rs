@@ -1,13 +1,9 @@
-//! What is compared with computes the circuit, and its tables are those that can be had by hand or
-//! that were frozen.
+//! What is compared with computes the circuit, and its tables are those that can be had by hand.
 
-use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Circuit, Gate, Port, Type};
 use tacit_kernels::{Aes128, Prg};
 use tacit_testkit::garbling::circuits;
-use tacit_testkit::vectors::{Vector, hex};
 
-use super::privacy_free::KEY as LABEL;
 use super::*;
 
 const KEY: Block = Block::from_u128(0x6b65_795f_6b65_795f_6b65_795f_6b65_795f);
@@ -25,15 +21,14 @@ fn garble<C: Comparison>(
     (tables, outputs)
 }
 
-/// `labels` are what of a random block is a label of value 0.
-fn computes<C: Comparison>(what: C, labels: Block) {
+fn computes<C: Comparison>(what: C) {
     for case in &circuits::all() {
         let (name, circuit) = (case.name, &case.circuit);
         let program = Program::compile(circuit);
         for cpu in Cpu::available() {
             let mut prg = Prg::new(Block::ONES);
             let delta = prg.next_block().with_lsb(1.into());
-            let zeros = (0..program.inputs()).map(|_| prg.next_block() & labels);
+            let zeros = (0..program.inputs()).map(|_| prg.next_block());
             let zeros: Vec<Block> = zeros.collect();
             let bits = zeros.iter().map(|_| prg.next_block().lsb().into());
             let bits: Vec<bool> = bits.collect();
@@ -53,17 +48,12 @@ fn computes<C: Comparison>(what: C, labels: Block) {
 
 #[test]
 fn fixed_key_half_gates_compute_the_circuit_on_every_backend() {
-    computes(FixedKeyHalfGates, Block::ONES);
+    computes(FixedKeyHalfGates);
 }
 
 #[test]
 fn fixed_key_three_rows_compute_the_circuit_on_every_backend() {
-    computes(FixedKeyAnd3, Block::ONES);
-}
-
-#[test]
-fn privacy_free_garbling_computes_the_circuit_on_every_backend() {
-    computes(PrivacyFree, LABEL);
+    computes(FixedKeyAnd3);
 }
 
 /// A circuit of one AND gate.
@@ -130,32 +120,4 @@ fn one_gate_of_fixed_key_three_rows_is_as_by_hand() {
     let (tables, outputs) = garble_one_gate(FixedKeyAnd3);
     assert_eq!(tables, rows.map(u128::to_le_bytes).concat());
     assert!(outputs == [Block::from_u128(zero)]);
-}
-
-/// Checks `vectors/<file>`.
-fn privacy_free_is_as_in(file: &str) {
-    let vector = Vector::read(file);
-    let circuit = circuits::named(vector.text("circuit"));
-    vector.assert_text("circuit-digest", &circuit.digest().to_string());
-    let program = Program::compile(&circuit);
-    vector.assert_text("program-fingerprint", &program.fingerprint().to_string());
-    let block = |field| Block::from_bytes(vector.bytes(field));
-    let (start, delta) = (block("start"), block("delta"));
-    let party = Party::new(Cpu::detect(), start, vector.number("instance") as u32);
-    let mut prg = Prg::new(start);
-    let zeros: Vec<Block> = (0..program.inputs())
-        .map(|_| prg.next_block() & LABEL)
-        .collect();
-    let (tables, outputs) = garble(PrivacyFree, party, &program, delta, &zeros);
-    vector.assert_text("tables-bytes", &tables.len().to_string());
-    vector.assert_text("tables-sha256", &hex(&Sha256::digest(&tables)));
-    let ones = outputs.iter().flat_map(|zero| (*zero ^ delta).to_bytes());
-    let ones: Vec<u8> = ones.collect();
-    vector.assert_text("outputs-sha256", &hex(&Sha256::digest(&ones)));
-}
-
-#[test]
-fn privacy_free_garbling_is_as_it_was_frozen() {
-    privacy_free_is_as_in("garbling-privacy-free-majority.txt");
-    privacy_free_is_as_in("garbling-privacy-free-aes-128.txt");
 }
