@@ -178,12 +178,16 @@ fn keep(key: Planes, round: usize) -> Planes {
     })
 }
 
-/// Where the bytes of a plane come from in a round.
+/// Where the bytes of a plane or a block come from.
 struct Swizzles {
     /// In each row what is in the next, m columns on: for m = 1, 2 and 3.
     next_row: [v128; 3],
     /// In each row what is in the next but one, two columns on.
     second_next_row: v128,
+    /// Rows from columns.
+    rows: v128,
+    /// After two ShiftRows, columns from rows.
+    columns: v128,
 }
 
 impl Swizzles {
@@ -198,6 +202,8 @@ impl Swizzles {
                 u8x16(7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14, 3, 0, 1, 2),
             ],
             second_next_row: u8x16(10, 11, 8, 9, 14, 15, 12, 13, 2, 3, 0, 1, 6, 7, 4, 5),
+            rows: u8x16(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+            columns: u8x16(0, 6, 8, 14, 1, 7, 9, 15, 2, 4, 10, 12, 3, 5, 11, 13),
         })
     }
 
@@ -243,7 +249,8 @@ fn add_key(state: &mut Planes, key: &Planes) {
 #[inline(never)]
 pub(super) fn encrypt(schedule: &Schedule, blocks: &mut Octet) {
     let swizzles = Swizzles::new();
-    let mut state = pack(*blocks);
+    let mut state = blocks.map(|block| Plane(i8x16_swizzle(block, swizzles.rows)));
+    exchange(&mut state);
     add_key(&mut state, &schedule[0]);
     round::<1>(&mut state, &schedule[1], &swizzles);
     for keys in schedule[2..10].as_chunks::<4>().0 {
@@ -255,9 +262,7 @@ pub(super) fn encrypt(schedule: &Schedule, blocks: &mut Octet) {
     sbox::sub_bytes_without_constant(&mut state);
     add_key(&mut state, &schedule[10]);
     exchange(&mut state);
-    // Two ShiftRows, and rows to columns.
-    let from = u8x16(0, 6, 8, 14, 1, 7, 9, 15, 2, 4, 10, 12, 3, 5, 11, 13);
-    *blocks = state.map(|Plane(plane)| i8x16_swizzle(plane, from));
+    *blocks = state.map(|Plane(plane)| i8x16_swizzle(plane, swizzles.columns));
 }
 
 /// Expands two times eight keys. One S-box serves both: a round needs it for one column alone.
