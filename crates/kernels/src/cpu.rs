@@ -11,6 +11,7 @@ use core::fmt;
 use crate::lanes::ArmV8;
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{AesNi, Vaes256, Vaes512};
+#[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
 use crate::portable::Portable;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 use crate::portable::Simd128;
@@ -66,6 +67,7 @@ pub struct Cpu(Token);
 /// The backends' own tokens. Each is constructed in [`Cpu::new`] alone, after detection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Token {
+    #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
     Portable(Portable),
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     Simd128(Simd128),
@@ -102,16 +104,22 @@ impl Cpu {
             .unwrap_or(Self::portable())
     }
 
-    /// The backend that every CPU has.
+    /// The backend that every CPU has. Where code is compiled for WebAssembly's vectors that is
+    /// their backend: a page loads no kernel twice.
     #[must_use]
     pub const fn portable() -> Self {
-        Self(Token::Portable(Portable::new()))
+        #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
+        let token = Token::Portable(Portable::new());
+        #[cfg(all(not(test), target_arch = "wasm32", target_feature = "simd128"))]
+        let token = Token::Simd128(Simd128::new());
+        Self(token)
     }
 
     /// A token for `backend`, if this CPU has it. For tests and measurements.
     #[must_use]
     pub fn new(backend: Backend) -> Option<Self> {
         match backend {
+            #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
             Backend::Portable => Some(Self::portable()),
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             Backend::Simd128 => Some(Self(Token::Simd128(Simd128::new()))),
@@ -136,6 +144,7 @@ impl Cpu {
     #[must_use]
     pub const fn backend(self) -> Backend {
         match self.0 {
+            #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
             Token::Portable(_) => Backend::Portable,
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             Token::Simd128(_) => Backend::Simd128,
@@ -154,6 +163,7 @@ impl Cpu {
     #[inline]
     pub fn dispatch<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
+            #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
             Token::Portable(token) => token.run(kernel),
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             Token::Simd128(token) => token.run(kernel),

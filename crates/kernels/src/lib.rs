@@ -26,6 +26,11 @@ mod lanes;
 pub mod leftovers;
 #[cfg(feature = "poison")]
 pub mod poison;
+// Of WebAssembly with vectors only tests run it.
+#[cfg_attr(
+    all(not(test), target_arch = "wasm32", target_feature = "simd128"),
+    allow(dead_code)
+)]
 mod portable;
 mod prefetch;
 mod prg;

@@ -3,10 +3,9 @@
 //! No table is indexed and no branch taken on data. [`sbox`] is the S-box as a Boolean circuit. Two
 //! ciphers have each a layout of the state, with the linear layers that fit it: [`bitslice`] has
 //! four blocks in 64-bit words, on every CPU, and `wide` eight in the 128-bit vectors of
-//! WebAssembly. All else is the same for both.
+//! WebAssembly, whose backend is in `simd128`.
 
 use core::array;
-use core::marker::PhantomData;
 
 use crate::cpu::Kernel;
 use crate::simd::{BlockVectors, Sealed, Simd};
@@ -16,57 +15,23 @@ use crate::{Block, KeyedPair, Numbered, SlotView};
 mod bitslice;
 mod sbox;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wide;
 
-/// Bitsliced AES-128, which encrypts vectors of four blocks.
-pub(crate) trait Cipher: Copy + Eq + Send + Sync + 'static {
-    /// The round keys of four keys, one a lane.
-    type Schedule: Copy;
-
-    /// Expands four keys.
-    fn expand(keys: [Block; 4]) -> Self::Schedule;
-
-    /// A schedule with these round keys in every lane.
-    fn splat_schedule(round_keys: &[Block; 11]) -> Self::Schedule;
-
-    /// The round keys of lane 0.
-    fn round_keys(schedule: &Self::Schedule) -> [Block; 11];
-
-    /// Encrypts `blocks[i][..]` under `schedules[i]`.
-    fn encrypt<const N: usize, const M: usize>(
-        schedules: [&Self::Schedule; N],
-        blocks: [[[Block; 4]; M]; N],
-    ) -> [[[Block; 4]; M]; N];
-
-    /// Encrypts `blocks[i][..]` under `keys[i]`.
-    fn encrypt_rekeyed<const N: usize, const M: usize>(
-        keys: [[Block; 4]; N],
-        blocks: [[[Block; 4]; M]; N],
-    ) -> [[[Block; 4]; M]; N] {
-        let schedules = keys.map(Self::expand);
-        Self::encrypt(schedules.each_ref(), blocks)
-    }
-}
-
-/// The token of a bitsliced backend; what its instructions need is known when it is compiled.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bitsliced<C>(PhantomData<C>);
-
-/// The backend of every CPU.
-pub(crate) type Portable = Bitsliced<bitslice::Words>;
-
-/// The backend of WebAssembly with 128-bit vectors.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-pub(crate) type Simd128 = Bitsliced<wide::Vectors>;
+pub(crate) use simd128::Simd128;
 
-impl<C> Bitsliced<C> {
+/// The token of this backend, which needs no instruction of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Portable(());
+
+impl Portable {
     /// The token.
     pub(crate) const fn new() -> Self {
-        Self(PhantomData)
+        Self(())
     }
-}
 
-impl<C: Cipher> Bitsliced<C> {
     /// Runs `kernel` in a function of its own, as other backends do. Inlined, its large frame would
     /// be part of the dispatch to all of them.
     #[inline(never)]
@@ -75,7 +40,7 @@ impl<C: Cipher> Bitsliced<C> {
     }
 }
 
-impl<C> Sealed for Bitsliced<C> {}
+impl Sealed for Portable {}
 
 /// The block in 16 bytes of `bytes`, at 16 times `index`.
 #[inline(always)]
@@ -106,7 +71,7 @@ fn carryless(a: u64, b: u64) -> Block {
     Block::from_u128(product)
 }
 
-impl<C: Cipher> BlockVectors for Bitsliced<C> {
+impl BlockVectors for Portable {
     const LANES: usize = 4;
     type Vector = [Block; 4];
 
@@ -270,8 +235,8 @@ impl<C: Cipher> BlockVectors for Bitsliced<C> {
     }
 }
 
-impl<C: Cipher> Simd for Bitsliced<C> {
-    type Schedule = C::Schedule;
+impl Simd for Portable {
+    type Schedule = bitslice::Schedule;
 
     #[inline(always)]
     fn low_twice(self, a: [Block; 4]) -> [Block; 4] {
@@ -322,32 +287,37 @@ impl<C: Cipher> Simd for Bitsliced<C> {
     }
 
     #[inline]
-    fn expand(self, keys: [Block; 4]) -> C::Schedule {
-        C::expand(keys)
+    fn expand(self, keys: [Block; 4]) -> bitslice::Schedule {
+        bitslice::expand(keys)
     }
 
     #[inline]
-    fn expand_four(self, keys: [[Block; 4]; 4], schedules: &mut [C::Schedule; 4]) {
-        *schedules = keys.map(C::expand);
+    fn expand_four(self, keys: [[Block; 4]; 4], schedules: &mut [bitslice::Schedule; 4]) {
+        *schedules = keys.map(bitslice::expand);
     }
 
     #[inline]
-    fn splat_schedule(self, round_keys: &[Block; 11]) -> C::Schedule {
-        C::splat_schedule(round_keys)
+    fn splat_schedule(self, round_keys: &[Block; 11]) -> bitslice::Schedule {
+        bitslice::splat_schedule(round_keys)
     }
 
     #[inline]
-    fn round_keys(self, schedule: &C::Schedule) -> [Block; 11] {
-        C::round_keys(schedule)
+    fn round_keys(self, schedule: &bitslice::Schedule) -> [Block; 11] {
+        bitslice::round_keys(schedule)
     }
 
     #[inline]
     fn encrypt<const N: usize, const M: usize>(
         self,
-        schedules: [&C::Schedule; N],
-        blocks: [[[Block; 4]; M]; N],
+        schedules: [&bitslice::Schedule; N],
+        mut blocks: [[[Block; 4]; M]; N],
     ) -> [[[Block; 4]; M]; N] {
-        C::encrypt(schedules, blocks)
+        for (schedule, vectors) in schedules.into_iter().zip(&mut blocks) {
+            for vector in vectors {
+                *vector = bitslice::encrypt(schedule, *vector);
+            }
+        }
+        blocks
     }
 
     #[inline]
@@ -356,8 +326,12 @@ impl<C: Cipher> Simd for Bitsliced<C> {
         keys: [[[Block; 4]; 4]; G],
         mut blocks: [[[[Block; 4]; M]; 4]; G],
     ) -> [[[[Block; 4]; M]; 4]; G] {
-        for (blocks, keys) in blocks.iter_mut().zip(keys) {
-            *blocks = C::encrypt_rekeyed(keys, *blocks);
+        let keys = keys.as_flattened();
+        for (vectors, keys) in blocks.as_flattened_mut().iter_mut().zip(keys) {
+            let schedule = bitslice::expand(*keys);
+            for vector in vectors {
+                *vector = bitslice::encrypt(&schedule, *vector);
+            }
         }
         blocks
     }
@@ -400,14 +374,13 @@ impl<C: Cipher> Simd for Bitsliced<C> {
         mut blocks: [[[Block; 4]; 2]; N],
     ) -> [[[Block; 4]; 2]; N] {
         for (n, pairs) in blocks.iter_mut().enumerate() {
-            let keys = array::from_fn(|half| {
-                array::from_fn(|lane| {
+            for (half, vector) in pairs.iter_mut().enumerate() {
+                let keys = array::from_fn(|lane| {
                     let pair = kept.slot(slot(n, 2 * half + lane / 2));
                     pair.rows[KeyedPair::KEYS][lane % 2]
-                })
-            });
-            let encrypted = C::encrypt_rekeyed(keys, pairs.map(|vector| [vector]));
-            *pairs = encrypted.map(|[vector]| vector);
+                });
+                *vector = bitslice::encrypt(&bitslice::expand(keys), *vector);
+            }
         }
         blocks
     }

@@ -166,19 +166,43 @@ const fn mask(size: i32) -> Block {
     Block::from_u128(low)
 }
 
+/// Number `n` of those below `HELD` that have the bit `apart` clear.
+const fn clear_of(apart: usize, n: usize) -> usize {
+    n / apart * 2 * apart + n % apart
+}
+
 /// Exchanges the off-diagonal squares of `SIZE` × `SIZE` bits between vectors that are `APART`.
+///
+/// The pairs are listed one by one, as the vectors above are.
 #[inline(always)]
 pub(crate) fn exchange<S: Simd, const HELD: usize, const APART: usize, const SIZE: i32>(
     simd: S,
     held: &mut [S::Vector; HELD],
 ) {
-    let mask = simd.splat(const { mask(SIZE) });
-    for i in (0..HELD).filter(|i| i & APART == 0) {
-        let (a, b) = (held[i], held[i + APART]);
-        let moved = simd.and(simd.xor(simd.shift_down::<SIZE>(a), b), mask);
-        held[i] = simd.xor(a, simd.shift_up::<SIZE>(moved));
-        held[i + APART] = simd.xor(b, moved);
+    exchange_two::<S, HELD, APART, SIZE>(simd, held, const { clear_of(APART, 0) });
+    exchange_two::<S, HELD, APART, SIZE>(simd, held, const { clear_of(APART, 1) });
+    exchange_two::<S, HELD, APART, SIZE>(simd, held, const { clear_of(APART, 2) });
+    exchange_two::<S, HELD, APART, SIZE>(simd, held, const { clear_of(APART, 3) });
+    if HELD == 16 {
+        exchange_two::<S, HELD, APART, SIZE>(simd, held, const { clear_of(APART, 4) });
+        exchange_two::<S, HELD, APART, SIZE>(simd, held, const { clear_of(APART, 5) });
+        exchange_two::<S, HELD, APART, SIZE>(simd, held, const { clear_of(APART, 6) });
+        exchange_two::<S, HELD, APART, SIZE>(simd, held, const { clear_of(APART, 7) });
     }
+}
+
+/// [`exchange`] of vector `first` and the one that belongs to it.
+#[inline(always)]
+fn exchange_two<S: Simd, const HELD: usize, const APART: usize, const SIZE: i32>(
+    simd: S,
+    held: &mut [S::Vector; HELD],
+    first: usize,
+) {
+    let mask = simd.splat(const { mask(SIZE) });
+    let (a, b) = (held[first], held[first + APART]);
+    let moved = simd.and(simd.xor(simd.shift_down::<SIZE>(a), b), mask);
+    held[first] = simd.xor(a, simd.shift_up::<SIZE>(moved));
+    held[first + APART] = simd.xor(b, moved);
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! and a column's neighbour is four bits away: ShiftRows rotates rows by nibbles, MixColumns
 //! rotates planes by rows, and the key schedule moves columns by nibbles.
 
+use super::Block;
 use super::sbox::{self, Word, exchange};
-use super::{Block, Cipher};
 
 /// A bitsliced state: plane j holds bit j of every byte.
 type Planes = [u64; 8];
@@ -28,37 +28,17 @@ impl Word for u64 {
     }
 }
 
-/// AES-128 on four blocks at once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Words;
+/// The round keys of four keys, one a block.
+pub(super) type Schedule = [Planes; 11];
 
-impl Cipher for Words {
-    type Schedule = [Planes; 11];
+/// A schedule with these round keys for every block.
+pub(super) fn splat_schedule(round_keys: &[Block; 11]) -> Schedule {
+    round_keys.map(|key| pack([key; 4]))
+}
 
-    fn expand(keys: [Block; 4]) -> [Planes; 11] {
-        expand(keys)
-    }
-
-    fn splat_schedule(round_keys: &[Block; 11]) -> [Planes; 11] {
-        round_keys.map(|key| pack([key; 4]))
-    }
-
-    fn round_keys(schedule: &[Planes; 11]) -> [Block; 11] {
-        schedule.map(|planes| unpack(planes)[0])
-    }
-
-    #[inline]
-    fn encrypt<const N: usize, const M: usize>(
-        schedules: [&[Planes; 11]; N],
-        mut blocks: [[[Block; 4]; M]; N],
-    ) -> [[[Block; 4]; M]; N] {
-        for (schedule, vectors) in schedules.into_iter().zip(&mut blocks) {
-            for vector in vectors {
-                *vector = encrypt(schedule, *vector);
-            }
-        }
-        blocks
-    }
+/// The round keys of block 0.
+pub(super) fn round_keys(schedule: &Schedule) -> [Block; 11] {
+    schedule.map(|planes| unpack(planes)[0])
 }
 
 /// The bytes of `x` with a zero byte after each.
@@ -153,7 +133,7 @@ fn add_key(state: &mut Planes, key: &Planes) {
 }
 
 /// Expands four keys.
-fn expand(keys: [Block; 4]) -> [Planes; 11] {
+pub(super) fn expand(keys: [Block; 4]) -> Schedule {
     let mut schedule = [[0; 8]; 11];
     schedule[0] = pack(keys);
     for round in 0..10 {
@@ -172,7 +152,7 @@ fn expand(keys: [Block; 4]) -> [Planes; 11] {
 }
 
 /// AES-128 of four blocks, each lane under its own key.
-fn encrypt(schedule: &[Planes; 11], blocks: [Block; 4]) -> [Block; 4] {
+pub(super) fn encrypt(schedule: &Schedule, blocks: [Block; 4]) -> [Block; 4] {
     let mut state = pack(blocks);
     add_key(&mut state, &schedule[0]);
     for key in &schedule[1..10] {

@@ -24,24 +24,34 @@ pub(super) trait Word:
 pub(super) const ROUND_CONSTANTS: [u8; 10] =
     [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
 
+/// Exchanges the bits of `a` that `mask` has, `bits` higher, with those of `b` that it has.
+#[inline(always)]
+fn exchange_two<W: Word>(words: &mut [W; 8], [a, b]: [usize; 2], bits: u32, mask: u64) {
+    let t = (words[a].down(bits) ^ words[b]) & W::repeat(mask);
+    words[b] = words[b] ^ t;
+    words[a] = words[a] ^ t.up(bits);
+}
+
 /// Transposes bits between the words' indices and the bits' indices within bytes. An involution.
+///
+/// The pairs are listed one by one: what a loop indexes, the compiler keeps in memory.
 #[inline(always)]
 pub(super) fn exchange<W: Word>(words: &mut [W; 8]) {
-    const STEPS: [(usize, u64); 3] = [
-        (1, 0x5555_5555_5555_5555),
-        (2, 0x3333_3333_3333_3333),
-        (4, 0x0f0f_0f0f_0f0f_0f0f),
-    ];
-    for (distance, mask) in STEPS {
-        for i in 0..8 {
-            if i & distance == 0 {
-                let bits = distance as u32;
-                let t = (words[i].down(bits) ^ words[i + distance]) & W::repeat(mask);
-                words[i + distance] = words[i + distance] ^ t;
-                words[i] = words[i] ^ t.up(bits);
-            }
-        }
-    }
+    let mask = 0x5555_5555_5555_5555;
+    exchange_two(words, [0, 1], 1, mask);
+    exchange_two(words, [2, 3], 1, mask);
+    exchange_two(words, [4, 5], 1, mask);
+    exchange_two(words, [6, 7], 1, mask);
+    let mask = 0x3333_3333_3333_3333;
+    exchange_two(words, [0, 2], 2, mask);
+    exchange_two(words, [1, 3], 2, mask);
+    exchange_two(words, [4, 6], 2, mask);
+    exchange_two(words, [5, 7], 2, mask);
+    let mask = 0x0f0f_0f0f_0f0f_0f0f;
+    exchange_two(words, [0, 4], 4, mask);
+    exchange_two(words, [1, 5], 4, mask);
+    exchange_two(words, [2, 6], 4, mask);
+    exchange_two(words, [3, 7], 4, mask);
 }
 
 /// What the top linear layer hands on: y₁…y₂₁ (index 0 is x₇, which takes part as one of them).
@@ -141,7 +151,7 @@ fn products<W: Word>(y: &Top<W>, t: [W; 9]) -> [W; 18] {
     ]
 }
 
-/// The bottom linear layer, with the affine constant of the S-box.
+/// The bottom linear layer, without the affine constant of the S-box.
 #[inline(always)]
 fn bottom<W: Word>(z: [W; 18]) -> [W; 8] {
     let t46 = z[15] ^ z[16];
@@ -169,23 +179,32 @@ fn bottom<W: Word>(z: [W; 18]) -> [W; 8] {
     let s3 = t53 ^ t66;
     [
         t59 ^ t63,
-        t64 ^ !s3,
-        t55 ^ !t67,
+        t64 ^ s3,
+        t55 ^ t67,
         s3,
         t51 ^ t66,
         t47 ^ t65,
-        t56 ^ !t62,
-        t48 ^ !t60,
+        t56 ^ t62,
+        t48 ^ t60,
     ]
 }
 
 /// SubBytes on all bytes of a bitsliced state, whose word j holds bit j of each.
 #[inline(always)]
 pub(super) fn sub_bytes<W: Word>(state: &mut [W; 8]) {
-    state.reverse();
-    let y = top(*state);
-    *state = bottom(products(&y, middle(&y)));
-    state.reverse();
+    sub_bytes_without_constant(state);
+    for j in [0, 1, 5, 6] {
+        state[j] = !state[j];
+    }
+}
+
+/// [`sub_bytes`] but for the affine constant, 0x63.
+#[inline(always)]
+pub(super) fn sub_bytes_without_constant<W: Word>(state: &mut [W; 8]) {
+    let [x7, x6, x5, x4, x3, x2, x1, x0] = *state;
+    let y = top([x0, x1, x2, x3, x4, x5, x6, x7]);
+    let [s0, s1, s2, s3, s4, s5, s6, s7] = bottom(products(&y, middle(&y)));
+    *state = [s7, s6, s5, s4, s3, s2, s1, s0];
 }
 
 #[cfg(test)]

@@ -1,26 +1,39 @@
 //! AES-128 on eight blocks in bitsliced form, in the 128-bit vectors of WebAssembly.
 //!
-//! A state is eight planes: byte i of plane j holds bit j of byte i of all blocks, and block b has
-//! bit b of it (Käsper and Schwabe, "Faster and timing-attack resistant AES-GCM", 2009, section 4).
-//! So ShiftRows and the rotations of MixColumns are one shuffle of bytes a plane, and bitslicing is
-//! [`exchange`] on the blocks themselves.
+//! A state is eight planes: plane j holds bit j of every byte of all blocks. Byte 4r + c of a plane
+//! is of row r and column c, and block b has bit b of it: a row is one 32-bit lane. Bitslicing is
+//! [`exchange`] on the blocks (Käsper and Schwabe, "Faster and timing-attack resistant AES-GCM",
+//! 2009, section 4), once their bytes stand row by row.
+//!
+//! ShiftRows is never done (Adomnicai and Peyrin, "Fixslicing AES-like ciphers", TCHES 2021): after
+//! i rounds a state is i ShiftRows behind. MixColumns of such a state takes what is in the next row
+//! and m columns on, m = i modulo 4, and four ShiftRows are none. So a round has two shuffles a
+//! plane instead of three, a round key is kept as far behind as its state, and unpacking makes up
+//! for the last two. The constant of the S-box is in the round keys.
 //!
 //! WebAssembly does not promise that its instructions take the same time for all operands. Those
-//! used here (logic, shifts by constants, shuffles by constants) do in every engine that compiles
-//! them to the CPU's own.
+//! used here (logic, shifts by constants, shuffles and swizzles by constants) do in every engine
+//! that compiles them to the CPU's own.
 
 use core::arch::wasm32::*;
 use core::array;
+use core::hint::black_box;
 use core::ops::{BitAnd, BitXor, Not};
 
 use super::sbox::{self, Word, exchange};
-use super::{Block, Cipher};
 
 /// A plane.
 #[derive(Clone, Copy)]
 pub(crate) struct Plane(v128);
 
 type Planes = [Plane; 8];
+
+/// Round keys of eight keys, as far behind as the states that they are added to, with the constant
+/// of the S-box.
+pub(crate) type Schedule = [Planes; 11];
+
+/// Eight blocks.
+pub(super) type Octet = [v128; 8];
 
 impl BitXor for Plane {
     type Output = Self;
@@ -66,172 +79,162 @@ impl Word for Plane {
     }
 }
 
-/// AES-128 on eight blocks at once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Vectors;
-
-impl Cipher for Vectors {
-    /// Bits 0 to 3 of each byte are of the four lanes, and bits 4 to 7 of the same again.
-    type Schedule = [Planes; 11];
-
-    fn expand(keys: [Block; 4]) -> [Planes; 11] {
-        expand([keys; 2])
-    }
-
-    fn splat_schedule(round_keys: &[Block; 11]) -> [Planes; 11] {
-        round_keys.map(|key| pack([[key; 4]; 2]))
-    }
-
-    fn round_keys(schedule: &[Planes; 11]) -> [Block; 11] {
-        schedule.map(|planes| unpack(planes)[0][0])
-    }
-
-    /// Two vectors under one schedule go together, and where one is left, with that of the next.
-    #[inline]
-    fn encrypt<const N: usize, const M: usize>(
-        schedules: [&[Planes; 11]; N],
-        mut blocks: [[[Block; 4]; M]; N],
-    ) -> [[[Block; 4]; M]; N] {
-        for (schedule, vectors) in schedules.into_iter().zip(&mut blocks) {
-            for pair in vectors.as_chunks_mut::<2>().0 {
-                *pair = encrypt(schedule, *pair);
-            }
-        }
-        if M % 2 == 1 {
-            for first in (0..N).step_by(2) {
-                let second = (first + 1).min(N - 1);
-                let schedule = joined(schedules[first], schedules[second]);
-                let pair = [blocks[first][M - 1], blocks[second][M - 1]];
-                let pair = encrypt(&schedule, pair);
-                blocks[first][M - 1] = pair[0];
-                blocks[second][M - 1] = pair[1];
-            }
-        }
-        blocks
-    }
-
-    /// Eight keys are expanded at once.
-    #[inline]
-    fn encrypt_rekeyed<const N: usize, const M: usize>(
-        keys: [[Block; 4]; N],
-        mut blocks: [[[Block; 4]; M]; N],
-    ) -> [[[Block; 4]; M]; N] {
-        for first in (0..N).step_by(2) {
-            let second = (first + 1).min(N - 1);
-            let schedule = expand([keys[first], keys[second]]);
-            for m in 0..M {
-                let pair = encrypt(&schedule, [blocks[first][m], blocks[second][m]]);
-                blocks[first][m] = pair[0];
-                blocks[second][m] = pair[1];
-            }
-        }
-        blocks
-    }
+/// A schedule to be filled.
+pub(super) fn no_schedule() -> Schedule {
+    [[Plane(u64x2_splat(0)); 8]; 11]
 }
 
-/// The first four lanes of one schedule and the last four of another.
-#[inline(always)]
-fn joined(first: &[Planes; 11], second: &[Planes; 11]) -> [Planes; 11] {
-    let of_first = u8x16_splat(0x0f);
+/// A schedule with these round keys in every lane.
+pub(super) fn splat_schedule(round_keys: &[v128; 11]) -> Schedule {
+    let mut schedule = no_schedule();
+    for (round, (kept, key)) in schedule.iter_mut().zip(round_keys).enumerate() {
+        *kept = keep(pack([*key; 8]), round);
+    }
+    schedule
+}
+
+/// The round keys of the first block.
+pub(super) fn round_keys(schedule: &Schedule) -> [v128; 11] {
     array::from_fn(|round| {
-        array::from_fn(|j| {
-            let (first, second) = (first[round][j].0, second[round][j].0);
-            Plane(v128_bitselect(first, second, of_first))
-        })
+        let planes = constant_in(&schedule[round], round).map(|Plane(plane)| {
+            Plane(match round % 4 {
+                0 => plane,
+                1 => ahead::<1>(plane),
+                2 => ahead::<2>(plane),
+                _ => ahead::<3>(plane),
+            })
+        });
+        unpack(planes)[0]
     })
+}
+
+/// The first four blocks' keys of one schedule and the last four of another.
+#[inline(always)]
+pub(super) fn joined(first: &Schedule, second: &Schedule) -> Schedule {
+    let of_first = u8x16_splat(0x0f);
+    let mut schedule = no_schedule();
+    for (round, joined) in schedule.iter_mut().enumerate() {
+        for (j, joined) in joined.iter_mut().enumerate() {
+            let (first, second) = (first[round][j].0, second[round][j].0);
+            *joined = Plane(v128_bitselect(first, second, of_first));
+        }
+    }
+    schedule
+}
+
+/// Byte 4r + c of a plane from 4c + r of a block, or the other way round.
+#[inline(always)]
+fn rows_and_columns(bytes: v128) -> v128 {
+    let from = u8x16(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    i8x16_swizzle(bytes, from)
 }
 
 /// Bitslices eight blocks.
 #[inline(always)]
-fn pack(blocks: [[Block; 4]; 2]) -> Planes {
-    let mut planes = array::from_fn(|b| {
-        let value = blocks[b / 4][b % 4].to_u128();
-        Plane(u64x2(value as u64, (value >> 64) as u64))
-    });
+fn pack(blocks: Octet) -> Planes {
+    let mut planes = blocks.map(|block| Plane(rows_and_columns(block)));
     exchange(&mut planes);
     planes
 }
 
-/// The eight blocks of a bitsliced state.
+/// The eight blocks of a state that is not behind.
 #[inline(always)]
-fn unpack(mut planes: Planes) -> [[Block; 4]; 2] {
+fn unpack(mut planes: Planes) -> Octet {
     exchange(&mut planes);
-    let block = |b: usize| {
-        let low = u64x2_extract_lane::<0>(planes[b].0);
-        let high = u64x2_extract_lane::<1>(planes[b].0);
-        Block::from_u128(u128::from(low) | u128::from(high) << 64)
+    planes.map(|Plane(plane)| rows_and_columns(plane))
+}
+
+/// `TIMES` ShiftRows: row r rotated by r · `TIMES` columns.
+#[inline(always)]
+fn ahead<const TIMES: usize>(plane: v128) -> v128 {
+    let from = match TIMES {
+        1 => u8x16(0, 1, 2, 3, 5, 6, 7, 4, 10, 11, 8, 9, 15, 12, 13, 14),
+        2 => u8x16(0, 1, 2, 3, 6, 7, 4, 5, 8, 9, 10, 11, 14, 15, 12, 13),
+        _ => u8x16(0, 1, 2, 3, 7, 4, 5, 6, 10, 11, 8, 9, 13, 14, 15, 12),
     };
-    array::from_fn(|half| array::from_fn(|lane| block(4 * half + lane)))
+    i8x16_swizzle(plane, from)
 }
 
-/// Row r rotated by r columns.
+/// The true key of `round` as it is kept, or the other way round but for the ShiftRows.
 #[inline(always)]
-fn shift_rows(state: &mut Planes) {
-    for plane in state {
-        plane.0 =
-            i8x16_shuffle::<0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11>(plane.0, plane.0);
+fn constant_in(key: &Planes, round: usize) -> Planes {
+    let ones = u64x2_splat(u64::MAX);
+    array::from_fn(|j| match round > 0 && 0x63 >> j & 1 == 1 {
+        true => Plane(v128_xor(key[j].0, ones)),
+        false => key[j],
+    })
+}
+
+/// The true key of `round` as it is kept.
+#[inline(always)]
+fn keep(key: Planes, round: usize) -> Planes {
+    constant_in(&key, round).map(|Plane(plane)| {
+        Plane(match round % 4 {
+            0 => plane,
+            1 => ahead::<3>(plane),
+            2 => ahead::<2>(plane),
+            _ => ahead::<1>(plane),
+        })
+    })
+}
+
+/// Where the bytes of a plane or a block come from.
+struct Swizzles {
+    /// In each row what is in the next, m columns on: for m = 1, 2 and 3.
+    next_row: [v128; 3],
+    /// In each row what is in the next but one, two columns on.
+    second_next_row: v128,
+    /// Rows from columns.
+    rows: v128,
+    /// After two ShiftRows, columns from rows.
+    columns: v128,
+}
+
+impl Swizzles {
+    /// They go through memory once. Else each use builds its constant anew, which costs an engine
+    /// more than the swizzle.
+    #[inline(always)]
+    fn new() -> Self {
+        black_box(Self {
+            next_row: [
+                u8x16(5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12, 1, 2, 3, 0),
+                u8x16(6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13, 2, 3, 0, 1),
+                u8x16(7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14, 3, 0, 1, 2),
+            ],
+            second_next_row: u8x16(10, 11, 8, 9, 14, 15, 12, 13, 2, 3, 0, 1, 6, 7, 4, 5),
+            rows: u8x16(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+            columns: u8x16(0, 6, 8, 14, 1, 7, 9, 15, 2, 4, 10, 12, 3, 5, 11, 13),
+        })
+    }
+
+    /// In each row what is in the next, `BEHIND` columns on.
+    #[inline(always)]
+    fn next_row<const BEHIND: usize>(&self, Plane(plane): Plane) -> Plane {
+        Plane(match BEHIND {
+            0 => i32x4_shuffle::<1, 2, 3, 0>(plane, plane),
+            _ => i8x16_swizzle(plane, self.next_row[BEHIND - 1]),
+        })
+    }
+
+    /// In each row what is in the next but one, twice `BEHIND` columns on.
+    #[inline(always)]
+    fn second_next_row<const BEHIND: usize>(&self, Plane(plane): Plane) -> Plane {
+        Plane(match BEHIND % 2 {
+            0 => i32x4_shuffle::<2, 3, 0, 1>(plane, plane),
+            _ => i8x16_swizzle(plane, self.second_next_row),
+        })
     }
 }
 
-/// In each row what is in the next.
+/// A round but the last: row r becomes 2(s_r ⊕ s_{r+1}) ⊕ s_{r+1} ⊕ s_{r+2} ⊕ s_{r+3}.
 #[inline(always)]
-fn next_row(plane: Plane) -> Plane {
-    Plane(i8x16_shuffle::<
-        1,
-        2,
-        3,
-        0,
-        5,
-        6,
-        7,
-        4,
-        9,
-        10,
-        11,
-        8,
-        13,
-        14,
-        15,
-        12,
-    >(plane.0, plane.0))
-}
-
-/// In each row what is in the next but one.
-#[inline(always)]
-fn second_next_row(plane: Plane) -> Plane {
-    Plane(i8x16_shuffle::<
-        2,
-        3,
-        0,
-        1,
-        6,
-        7,
-        4,
-        5,
-        10,
-        11,
-        8,
-        9,
-        14,
-        15,
-        12,
-        13,
-    >(plane.0, plane.0))
-}
-
-/// Row r becomes 2(s_r ⊕ s_{r+1}) ⊕ s_{r+1} ⊕ s_{r+2} ⊕ s_{r+3}.
-#[inline(always)]
-fn mix_columns(state: &mut Planes) {
-    let next = state.map(next_row);
-    let sums: Planes = array::from_fn(|j| state[j] ^ next[j]);
-    for j in 0..8 {
-        let doubled = match j {
-            0 => sums[7],
-            1 | 3 | 4 => sums[j - 1] ^ sums[7],
-            _ => sums[j - 1],
-        };
-        state[j] = doubled ^ next[j] ^ second_next_row(sums[j]);
-    }
+fn round<const BEHIND: usize>(state: &mut Planes, key: &Planes, swizzles: &Swizzles) {
+    sbox::sub_bytes_without_constant(state);
+    let next = state.map(|plane| swizzles.next_row::<BEHIND>(plane));
+    let [s0, s1, s2, s3, s4, s5, s6, s7]: Planes = array::from_fn(|j| state[j] ^ next[j]);
+    let doubled = [s7, s0 ^ s7, s1, s2 ^ s7, s3 ^ s7, s4, s5, s6];
+    let sums = [s0, s1, s2, s3, s4, s5, s6, s7].map(|s| swizzles.second_next_row::<BEHIND>(s));
+    *state = array::from_fn(|j| doubled[j] ^ next[j] ^ sums[j] ^ key[j]);
 }
 
 /// Adds a round key.
@@ -242,44 +245,58 @@ fn add_key(state: &mut Planes, key: &Planes) {
     }
 }
 
-/// Expands eight keys.
-fn expand(keys: [[Block; 4]; 2]) -> [Planes; 11] {
-    let mut schedule = [[Plane(u64x2_splat(0)); 8]; 11];
-    schedule[0] = pack(keys);
-    for round in 0..10 {
-        let mut words = schedule[round];
-        sbox::sub_bytes(&mut words);
-        for (j, word) in words.into_iter().enumerate() {
-            // RotWord of column 3, in every column; the round constant is in row 0.
-            let rotated =
-                i8x16_shuffle::<13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12>(
-                    word.0, word.0,
-                );
-            let constant = u32::from(sbox::ROUND_CONSTANTS[round] >> j & 1) * 0xff;
-            let added = v128_xor(rotated, u32x4_splat(constant));
-            // Each column and all before it.
-            let zero = u64x2_splat(0);
-            let key = schedule[round][j].0;
-            let key = v128_xor(key, i32x4_shuffle::<4, 0, 1, 2>(key, zero));
-            let key = v128_xor(key, i32x4_shuffle::<4, 4, 0, 1>(key, zero));
-            schedule[round + 1][j] = Plane(v128_xor(key, added));
-        }
+/// Encrypts eight blocks, each under its own key.
+#[inline(never)]
+pub(super) fn encrypt(schedule: &Schedule, blocks: &mut Octet) {
+    let swizzles = Swizzles::new();
+    let mut state = blocks.map(|block| Plane(i8x16_swizzle(block, swizzles.rows)));
+    exchange(&mut state);
+    add_key(&mut state, &schedule[0]);
+    round::<1>(&mut state, &schedule[1], &swizzles);
+    for keys in schedule[2..10].as_chunks::<4>().0 {
+        round::<2>(&mut state, &keys[0], &swizzles);
+        round::<3>(&mut state, &keys[1], &swizzles);
+        round::<0>(&mut state, &keys[2], &swizzles);
+        round::<1>(&mut state, &keys[3], &swizzles);
     }
-    schedule
+    sbox::sub_bytes_without_constant(&mut state);
+    add_key(&mut state, &schedule[10]);
+    exchange(&mut state);
+    *blocks = state.map(|Plane(plane)| i8x16_swizzle(plane, swizzles.columns));
 }
 
-/// AES-128 of eight blocks, each under its own key.
-fn encrypt(schedule: &[Planes; 11], blocks: [[Block; 4]; 2]) -> [[Block; 4]; 2] {
-    let mut state = pack(blocks);
-    add_key(&mut state, &schedule[0]);
-    for key in &schedule[1..10] {
-        sbox::sub_bytes(&mut state);
-        shift_rows(&mut state);
-        mix_columns(&mut state);
-        add_key(&mut state, key);
+/// Expands two times eight keys. One S-box serves both: a round needs it for one column alone.
+#[inline(never)]
+pub(super) fn expand(keys: &[Octet; 2], schedules: &mut [Schedule; 2]) {
+    let mut current = keys.map(pack);
+    schedules[0][0] = current[0];
+    schedules[1][0] = current[1];
+    for round in 1..11 {
+        // Column 3 of the first eight in column 3, and of the others in column 2.
+        let column_3 = u32x4_splat(0xff00_0000);
+        let mut words: Planes = array::from_fn(|j| {
+            let (first, second) = (current[0][j].0, current[1][j].0);
+            Plane(v128_bitselect(first, u32x4_shr(second, 8), column_3))
+        });
+        sbox::sub_bytes_without_constant(&mut words);
+        for (j, Plane(word)) in words.into_iter().enumerate() {
+            // RotWord, in every column; the round constant is in row 0.
+            let first = u8x16(7, 7, 7, 7, 11, 11, 11, 11, 15, 15, 15, 15, 3, 3, 3, 3);
+            let second = u8x16(6, 6, 6, 6, 10, 10, 10, 10, 14, 14, 14, 14, 2, 2, 2, 2);
+            let constant = u32::from(sbox::ROUND_CONSTANTS[round - 1] >> j & 1).wrapping_neg();
+            let of_sbox = (0x63_u32 >> j & 1).wrapping_neg();
+            let constant = u32x4(constant ^ of_sbox, of_sbox, of_sbox, of_sbox);
+            for (keys, from) in current.iter_mut().zip([first, second]) {
+                // Each column and all before it.
+                let key = keys[j].0;
+                let key = v128_xor(key, u32x4_shl(key, 8));
+                let key = v128_xor(key, u32x4_shl(key, 16));
+                let added = v128_xor(i8x16_swizzle(word, from), constant);
+                keys[j] = Plane(v128_xor(key, added));
+            }
+        }
+        for (schedule, keys) in schedules.iter_mut().zip(current) {
+            schedule[round] = keep(keys, round);
+        }
     }
-    sbox::sub_bytes(&mut state);
-    shift_rows(&mut state);
-    add_key(&mut state, &schedule[10]);
-    unpack(state)
 }
