@@ -338,8 +338,8 @@ fn find(program: &Program, run: Option<&str>) -> Result<EntryId, String> {
             names()
         )),
         (None, None, _) => Err(format!(
-            "the program has several runs, {0}; name one as the entry, such as --entry {1}, or entry \
-             = \"{1}\" at a service",
+            "the program has several runs, {0}; name one as the entry, such as --entry {1}, or \
+             entry = \"{1}\" at a service",
             names(),
             entries[0].name
         )),
