@@ -112,20 +112,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         .map(|name| carry_out(&args.command, &stocks, name));
     let told = told.collect::<Result<Vec<_>, _>>()?;
     let damaged = told.iter().any(|(_, json)| is_damaged(json));
-    let mut chains = match args.command {
-        StockCommand::List | StockCommand::Check => stocks.chains()?,
-        _ => Vec::new(),
-    };
-    chains.retain(|chain| which.admits(chain));
-    let tell = |chain: KeptChain| match args.command {
-        StockCommand::Check => chains::check_chain(&stocks, &chain, &config),
-        _ => Ok((
-            chains::chain_text(&chain, &config),
-            chains::chain_json(&chain, &config),
-        )),
-    };
-    let chains = chains.into_iter().map(tell);
-    let chains = chains.collect::<Result<Vec<_>, Failure>>()?;
+    let chains = told_chains(&args.command, &stocks, which, &config)?;
     let damaged = damaged || chains.iter().any(|(_, json)| is_damaged(json));
     let tries = match args.command {
         StockCommand::List => tries::records(&stocks, peer, role)?,
@@ -141,6 +128,29 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         true => Err(Failure::Damaged),
         false => Ok(()),
     }
+}
+
+/// What the command tells of the chains that it is about.
+fn told_chains(
+    command: &StockCommand,
+    stocks: &Stocks,
+    which: chains::Which,
+    config: &Config,
+) -> Result<Vec<Told>, Failure> {
+    let checks = matches!(command, StockCommand::Check);
+    let mut chains = match command {
+        StockCommand::List | StockCommand::Check => stocks.chains()?,
+        _ => Vec::new(),
+    };
+    chains.retain(|chain| which.admits(chain));
+    let tell = |chain: KeptChain| match checks {
+        true => chains::check_chain(stocks, &chain, config),
+        false => Ok((
+            chains::chain_text(&chain, config),
+            chains::chain_json(&chain, config),
+        )),
+    };
+    chains.into_iter().map(tell).collect()
 }
 
 /// Refuses to destroy anything where no peer is named, or where there is nothing. Base OTs may be
