@@ -64,8 +64,8 @@ const INPUTS: &[(&str, &str, &str)] = &[
     (
         "u8",
         "1.5",
-        "expected a number from 0 to 255, in decimal or as 0x…, found a number with a decimal point \
-         or an exponent",
+        "expected a number from 0 to 255, in decimal or as 0x…, found a number with a decimal \
+         point or an exponent",
     ),
     (
         "u8",
