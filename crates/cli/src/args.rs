@@ -58,7 +58,7 @@ Examples, each into a folder that has to be there, for the next shell:
 
 const MAN_EXAMPLES: &str = "\
 Examples:
-  tacit man --directory ~/.local/share/man/man1    if that folder is there: `man tacit-run` works then
+  tacit man --directory ~/.local/share/man/man1    if that folder is there, for `man tacit-run`
   tacit man | man -l -                             read the first page now";
 
 const EXAMPLES: &str = "\

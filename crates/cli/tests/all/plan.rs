@@ -101,8 +101,9 @@ fn commands_of_a_program_say_all_that_a_run_takes() {
 #[test]
 fn commands_give_no_random_bits() {
     let parties = Parties::new();
-    let program = "parties shop, club;\nuse std::random::random;\nmain(a: u8 of shop, b: u8 of club) \
-                   -> (mixed: u8 to both) { a ^ b ^ random::<u8>() }\n";
+    let program = "parties shop, club;\nuse std::random::random;\n\
+                   main(a: u8 of shop, b: u8 of club) -> (mixed: u8 to both) \
+                   { a ^ b ^ random::<u8>() }\n";
     parties.file("mixed.tacit", program);
     parties.file("a.txt", "7");
     parties.file("b.txt", "8");
