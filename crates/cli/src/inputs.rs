@@ -53,6 +53,53 @@ pub(crate) trait ExpectedInputs {
     fn has_tables(&self) -> bool;
 }
 
+/// Where the values of inputs are.
+pub(crate) enum Reading<'a> {
+    /// In arguments `name=value`, `name=@file` and `name=-`, and in a JSON object in a file or,
+    /// with `-`, on standard input.
+    Command(&'a [String], Option<&'a Path>),
+    /// Each where this says. What else there is is passed over.
+    Named(&'a dyn Fn(&str) -> Option<Given<'a>>),
+}
+
+/// The value of an input of a service.
+pub(crate) enum Given<'a> {
+    /// This.
+    Json(&'a Json),
+    /// In the file at this path, or a column of the table there.
+    File(&'a str),
+}
+
+impl Reading<'_> {
+    /// The values of all inputs that are asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`].
+    pub(crate) fn values<W: ExpectedInputs>(
+        &self,
+        wanted: &W,
+    ) -> Result<BTreeMap<String, W::Value>, Failure> {
+        let find = match self {
+            Self::Command(arguments, file) => return gather(wanted, arguments, *file),
+            Self::Named(find) => find,
+        };
+        let names = wanted.names();
+        let values = names.iter().map(|(name, _)| {
+            let value = match find(name) {
+                Some(Given::Json(json)) => wanted.read(name, Source::Json(json)),
+                Some(Given::File(path)) => from_file(wanted, name, path),
+                None => Err(Failure::Input(format!(
+                    "{name} is missing; this party gives {}",
+                    listed(&names)
+                ))),
+            };
+            Ok((name.clone(), value?))
+        });
+        values.collect()
+    }
+}
+
 /// The values of all inputs that are asked for, from arguments `name=value`, `name=@file` and
 /// `name=-`, and from a JSON object in a file or, with `-`, on standard input.
 ///
@@ -113,7 +160,7 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
             let text = text_of(read_bytes(std::io::stdin().lock(), &what)?, &what)?;
             self.wanted.read(name, Source::File(&text))?
         } else if let Some(path) = text.strip_prefix('@') {
-            self.file(name, path)?
+            from_file(self.wanted, name, path)?
         } else {
             let value = self.wanted.read(name, Source::Text(text));
             value.map_err(|failure| match names_a_file(text) {
@@ -123,27 +170,6 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
         };
         self.values.insert(name.to_owned(), value);
         Ok(())
-    }
-
-    fn file(&self, name: &str, path: &str) -> Result<W::Value, Failure> {
-        let table = self.wanted.has_tables().then(|| table_path(path)).flatten();
-        let path = table.map_or(path, |(path, _)| path);
-        let what = format!("input {name} from {path}");
-        let file = File::open(path).map_err(|error| Failure::read(what.clone(), error))?;
-        let bytes = read_bytes(file, &what)?;
-        match table {
-            Some((path, column)) => {
-                let named = Path::new(path)
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy();
-                self.wanted
-                    .read(name, Source::Table(&named, &bytes, column))
-            }
-            None => self
-                .wanted
-                .read(name, Source::File(&text_of(bytes, &what)?)),
-        }
     }
 
     /// A JSON object of names and values.
@@ -199,6 +225,25 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
             true => Ok(self.values),
             false => Err(self.wanted.missing(&listed(&missing))),
         }
+    }
+}
+
+/// The value of an input in a file, or in a column of a table.
+fn from_file<W: ExpectedInputs>(wanted: &W, name: &str, path: &str) -> Result<W::Value, Failure> {
+    let table = wanted.has_tables().then(|| table_path(path)).flatten();
+    let path = table.map_or(path, |(path, _)| path);
+    let what = format!("input {name} from {path}");
+    let file = File::open(path).map_err(|error| Failure::read(what.clone(), error))?;
+    let bytes = read_bytes(file, &what)?;
+    match table {
+        Some((path, column)) => {
+            let named = Path::new(path)
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy();
+            wanted.read(name, Source::Table(&named, &bytes, column))
+        }
+        None => wanted.read(name, Source::File(&text_of(bytes, &what)?)),
     }
 }
 

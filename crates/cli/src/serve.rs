@@ -5,6 +5,7 @@
 //! | SIGHUP | reads the configuration again, and takes it if it is right |
 //! | SIGTERM, SIGINT | stops: runs get some time to end; the second time at once |
 
+mod border;
 mod check;
 pub(crate) mod config;
 mod policy;

@@ -16,7 +16,7 @@ pub(crate) use wanted::{OfAll, OfParty, Public};
 
 use crate::args::FunctionArgs;
 use crate::failure::Failure;
-use crate::inputs::{self, OfRole};
+use crate::inputs::{self, OfRole, Reading};
 use crate::language::Program;
 use crate::report;
 
@@ -54,15 +54,31 @@ impl Runnable {
         arguments: &[String],
         file: Option<&Path>,
     ) -> Result<BTreeMap<String, Value>, Failure> {
+        self.inputs(role, &Reading::Command(arguments, file))
+    }
+
+    /// The same, where `reading` says.
+    ///
+    /// # Errors
+    ///
+    /// As [`inputs::gather`].
+    pub(crate) fn inputs(
+        &self,
+        role: Role,
+        reading: &Reading<'_>,
+    ) -> Result<BTreeMap<String, Value>, Failure> {
         match self {
-            Self::Bits(function) => inputs::gather(&OfRole { function, role }, arguments, file),
+            Self::Bits(function) => reading.values(&OfRole { function, role }),
             Self::Typed(typed) => {
                 let signature = typed.signature();
                 let party = signature.party_of(role);
-                let values = inputs::gather(&OfParty { signature, party }, arguments, file)?;
-                values
-                    .iter()
-                    .for_each(|(name, value)| tell_filled(name, value));
+                let values = reading.values(&OfParty { signature, party })?;
+                // A service has a log of its own.
+                if matches!(reading, Reading::Command(..)) {
+                    values
+                        .iter()
+                        .for_each(|(name, value)| tell_filled(name, value));
+                }
                 let mut failed = None;
                 let mut draw = |bytes: &mut [u8]| {
                     failed = getrandom::fill(bytes).err().or(failed);
@@ -197,35 +213,6 @@ pub(crate) fn find(path: &Path, choice: &FunctionArgs) -> Result<TypedFunction, 
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     TypedFunction::new(signature, &name, &public, program.folder())
         .map_err(|error| program.failure(error))
-}
-
-/// Refuses a program whose values only `tacit run` reads and writes.
-///
-/// # Errors
-///
-/// It has such values.
-pub(crate) fn refuse_rich_ports(typed: &TypedFunction) -> Result<(), Failure> {
-    let signature = typed.signature();
-    let rich = |ty| !signature.is_plain(ty);
-    let inputs = signature.inputs().iter();
-    let input = inputs.filter(|input| rich(input.ty) || input.sorted.is_some());
-    let mut told = input.map(|input| signature.input_text(input));
-    let results = signature.results().iter();
-    let mut results = results.filter(|result| rich(result.ty));
-    let found = told
-        .next()
-        .or_else(|| results.next().map(|result| signature.result_text(result)));
-    let draws = signature.inputs().len() < typed.function().inputs().len();
-    match found {
-        Some(port) => Err(Failure::Input(format!(
-            "a service cannot read and write {port} yet; give it bools, integers, fixed-point \
-             numbers, byte strings or arrays of them, not sorted, or run the program by `tacit run`"
-        ))),
-        None if draws => Err(Failure::Input(
-            "a service cannot draw random bits for a program yet; give them as inputs".to_owned(),
-        )),
-        None => Ok(()),
-    }
 }
 
 /// What is wrong where there is no program text to show.

@@ -7,6 +7,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
@@ -64,6 +65,59 @@ pub trait Inputs: Send + Sync {
     }
 }
 
+/// What the values of functions mean to people: how inputs are read from JSON, and results written.
+pub trait Border: Send + Sync {
+    /// This party's inputs among these names and values. Names that the function does not have are
+    /// passed over, so that one file serves several functions.
+    ///
+    /// # Errors
+    ///
+    /// One is missing or not of its type; without a secret: it is logged.
+    fn values(&self, asked: &Asked<'_>, given: &Pairs) -> Result<BTreeMap<String, Value>, String>;
+
+    /// Results as JSON, by name.
+    ///
+    /// # Errors
+    ///
+    /// They are of another function.
+    fn outputs(
+        &self,
+        asked: &Asked<'_>,
+        outputs: &BTreeMap<String, Value>,
+    ) -> Result<serde_json::Value, String>;
+}
+
+/// The function's own ports and their types.
+#[derive(Clone, Copy, Debug)]
+pub struct Ports;
+
+impl Border for Ports {
+    fn values(&self, asked: &Asked<'_>, given: &Pairs) -> Result<BTreeMap<String, Value>, String> {
+        let own = asked.function.inputs().iter();
+        let own = own.filter(|input| input.owner == asked.role);
+        own.map(|input| {
+            let name = &input.port.name;
+            let json = given.find(name).ok_or_else(|| {
+                let wanted = asked.own_names().join(", ");
+                format!("{name} is missing; this party gives {wanted}")
+            })?;
+            let value = input.port.value_from_json(json);
+            Ok((name.clone(), value.map_err(|error| error.to_string())?))
+        })
+        .collect()
+    }
+
+    fn outputs(
+        &self,
+        _asked: &Asked<'_>,
+        outputs: &BTreeMap<String, Value>,
+    ) -> Result<serde_json::Value, String> {
+        let fields = outputs.iter();
+        let fields = fields.map(|(name, value)| (name.clone(), value.to_json()));
+        Ok(serde_json::Value::Object(fields.collect()))
+    }
+}
+
 /// This party has no inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct NoInputs;
@@ -88,15 +142,22 @@ where
 
 /// A JSON object in a file, which is read for every run. Replace it whole, by
 /// renaming.
-#[derive(Clone, Debug)]
-pub struct FromFile(pub PathBuf);
+#[derive(Clone)]
+pub struct FromFile {
+    /// The file.
+    pub path: PathBuf,
+    /// How its values are read.
+    pub border: Arc<dyn Border>,
+}
 
 impl Inputs for FromFile {
     fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String> {
-        let path = self.0.display();
-        let file = File::open(&self.0).map_err(|error| format!("cannot open {path}: {error}"))?;
+        let path = self.path.display();
+        let file =
+            File::open(&self.path).map_err(|error| format!("cannot open {path}: {error}"))?;
         let text = read(file).map_err(|error| format!("cannot read {path}: {error}"))?;
-        parse(asked, &text).map_err(|error| format!("the inputs in {path}: {error}"))
+        let values = pairs(&text).and_then(|given| self.border.values(asked, &given));
+        values.map_err(|error| format!("the inputs in {path}: {error}"))
     }
 
     fn check(&self, asked: &Asked<'_>) -> Result<(), String> {
@@ -107,18 +168,21 @@ impl Inputs for FromFile {
 /// A command that prints a JSON object. It gets the run as `TACIT_OFFER`, `TACIT_FUNCTION`,
 /// `TACIT_DIGEST`, `TACIT_ROLE`, `TACIT_PEER` and `TACIT_PEER_FINGERPRINT` in its environment, and
 /// is ended after `patience`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FromCommand {
     /// The program and its arguments; no shell reads them.
     pub command: Vec<String>,
     /// How long it may take.
     pub patience: Duration,
+    /// How the values that it prints are read.
+    pub border: Arc<dyn Border>,
 }
 
 impl Inputs for FromCommand {
     fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String> {
         let text = command(&self.command, asked, &[], self.patience, MAX_BYTES)?;
-        parse(asked, &text).map_err(|error| format!("the inputs of {}: {error}", self.command[0]))
+        let values = pairs(&text).and_then(|given| self.border.values(asked, &given));
+        values.map_err(|error| format!("the inputs of {}: {error}", self.command[0]))
     }
 }
 
@@ -132,35 +196,28 @@ fn read(file: File) -> std::io::Result<Zeroizing<Vec<u8>>> {
     Ok(text)
 }
 
-/// The values in a JSON object of this party's inputs. Names that the function does not have are
-/// passed over, so that one file serves several functions.
-fn parse(asked: &Asked<'_>, text: &[u8]) -> Result<BTreeMap<String, Value>, String> {
-    let pairs: Pairs = serde_json::from_slice(text).map_err(|error| {
+/// The names and values in a JSON object.
+fn pairs(text: &[u8]) -> Result<Pairs, String> {
+    serde_json::from_slice(text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         format!(
             "no JSON object of names and values (line {line}, column {column}: {})",
             kind_of(&error)
         )
-    })?;
-    let mut values = BTreeMap::new();
-    for input in asked.function.inputs() {
-        if input.owner != asked.role {
-            continue;
-        }
-        let name = &input.port.name;
-        let found = pairs.0.iter().find(|(found, _)| found == name);
-        let (_, json) = found.ok_or_else(|| {
-            let wanted = asked.own_names().join(", ");
-            format!("{name} is missing; this party gives {wanted}")
-        })?;
-        let value = input.port.value_from_json(json);
-        values.insert(name.clone(), value.map_err(|error| error.to_string())?);
-    }
-    Ok(values)
+    })
 }
 
 /// A JSON object's members in order; a name that comes twice is an error. Wiped when dropped.
 pub struct Pairs(pub Vec<(String, serde_json::Value)>);
+
+impl Pairs {
+    /// The value of this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&serde_json::Value> {
+        let pair = self.0.iter().find(|(found, _)| found == name);
+        pair.map(|(_, value)| value)
+    }
+}
 
 impl Drop for Pairs {
     fn drop(&mut self) {
@@ -192,7 +249,7 @@ impl<'de> Visitor<'de> for PairsVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
         let mut pairs = Pairs(Vec::new());
         while let Some((name, value)) = map.next_entry::<String, _>()? {
-            if pairs.0.iter().any(|(known, _)| *known == name) {
+            if pairs.find(&name).is_some() {
                 return Err(A::Error::custom("a name comes twice"));
             }
             pairs.0.push((name, value));

@@ -5,15 +5,15 @@ use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use tacit::Value;
+use tacit::{Value, wipe_json};
 use zeroize::Zeroizing;
 
-use crate::inputs::Asked;
+use crate::inputs::{Asked, Border};
 
 /// Most bytes that are read of what a command for results prints.
 const MAX_ANSWER_BYTES: u64 = 1 << 16;
@@ -61,25 +61,25 @@ where
 
 /// A line of JSON for each run at the end of a file, which is made for the owner alone and opened
 /// anew for each, so that it can be renamed away.
-#[derive(Debug)]
 pub struct ToFile {
     path: PathBuf,
+    border: Arc<dyn Border>,
     /// Lines of runs at the same time do not mix.
     turn: Mutex<()>,
 }
 
 impl ToFile {
-    /// Results at the end of the file at `path`.
+    /// Results at the end of the file at `path`, as `border` writes them.
     #[must_use]
-    pub fn new(path: PathBuf) -> Self {
+    pub fn new(path: PathBuf, border: Arc<dyn Border>) -> Self {
         let turn = Mutex::new(());
-        Self { path, turn }
+        Self { path, border, turn }
     }
 }
 
 impl Results for ToFile {
     fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String> {
-        let line = line(asked, outputs);
+        let line = line(asked, &*self.border, outputs)?;
         let _turn = self.turn.lock().unwrap_or_else(|error| error.into_inner());
         let mut options = OpenOptions::new();
         options.append(true).create(true);
@@ -113,27 +113,29 @@ impl Results for ToFile {
 
 /// A command that gets that line on its standard input, the run in its environment as
 /// [`FromCommand`](crate::inputs::FromCommand) has it, and is ended after `patience`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ToCommand {
     /// The program and its arguments; no shell reads them.
     pub command: Vec<String>,
     /// How long it may take.
     pub patience: Duration,
+    /// How the results are written.
+    pub border: Arc<dyn Border>,
 }
 
 impl Results for ToCommand {
     fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String> {
-        let line = line(asked, outputs);
+        let line = line(asked, &*self.border, outputs)?;
         command(&self.command, asked, &line, self.patience, MAX_ANSWER_BYTES).map(|_| ())
     }
 }
 
-fn line(asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Zeroizing<Vec<u8>> {
+fn line(
+    asked: &Asked<'_>,
+    border: &dyn Border,
+    outputs: &BTreeMap<String, Value>,
+) -> Result<Zeroizing<Vec<u8>>, String> {
     let time = SystemTime::now().duration_since(UNIX_EPOCH);
-    let outputs: serde_json::Map<_, _> = outputs
-        .iter()
-        .map(|(name, value)| (name.clone(), value.to_json()))
-        .collect();
     let json = json!({
         "version": 1,
         "time": time.map_or(0.0, |time| time.as_millis() as f64 / 1e3),
@@ -142,11 +144,12 @@ fn line(asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Zeroizing<Vec<u
         "digest": asked.function.digest().to_string(),
         "peer": asked.peer_name,
         "fingerprint": asked.peer.to_string(),
-        "outputs": outputs,
+        "outputs": border.outputs(asked, outputs)?,
     });
     let mut line = Zeroizing::new(json.to_string().into_bytes());
+    wipe_json(json);
     line.push(b'\n');
-    line
+    Ok(line)
 }
 
 /// Runs a command to its end, within `patience`; what it printed, of at most `max_bytes`. Its

@@ -100,6 +100,9 @@ pub(crate) struct Served {
     /// Parameters: a value, a list of those allowed, or bounds.
     #[serde(default)]
     pub(crate) params: BTreeMap<String, Parameter>,
+    /// Public inputs of a program: values, or `@` and a file.
+    #[serde(default)]
+    pub(crate) public: BTreeMap<String, String>,
     /// Whose each input of a circuit is.
     #[serde(default)]
     pub(crate) owners: BTreeMap<String, String>,
@@ -124,6 +127,9 @@ pub(crate) struct Served {
     /// Who may ask; everybody in [peers] if not given.
     #[serde(default)]
     pub(crate) peers: Option<Vec<String>>,
+    /// A file for each of this party's inputs.
+    #[serde(default)]
+    pub(crate) input_files: BTreeMap<String, String>,
     /// A JSON file with this party's inputs.
     #[serde(default)]
     pub(crate) inputs_file: Option<PathBuf>,
@@ -172,6 +178,9 @@ pub(crate) struct Stocked {
     /// Parameters.
     #[serde(default)]
     pub(crate) params: BTreeMap<String, u64>,
+    /// Public inputs of a program: values, or `@` and a file.
+    #[serde(default)]
+    pub(crate) public: BTreeMap<String, String>,
     /// Whose each input of a circuit is.
     #[serde(default)]
     pub(crate) owners: BTreeMap<String, String>,
@@ -359,10 +368,24 @@ impl Serve {
             for file in files.into_iter().flatten() {
                 *file = folder.join(&file);
             }
+            for path in served.input_files.values_mut() {
+                *path = folder.join(&path).to_string_lossy().into_owned();
+            }
+            public_beside(&mut served.public, folder);
             served.function = function_beside(&served.function, folder);
         }
         for stocked in &mut self.stock {
+            public_beside(&mut stocked.public, folder);
             stocked.function = function_beside(&stocked.function, folder);
+        }
+    }
+}
+
+/// Files that public inputs are in, in `folder`.
+fn public_beside(public: &mut BTreeMap<String, String>, folder: &Path) {
+    for value in public.values_mut() {
+        if let Some(path) = value.strip_prefix('@') {
+            *value = format!("@{}", folder.join(path).display());
         }
     }
 }

@@ -12,13 +12,14 @@ use tacit_serve::policy::MAX_FUNCTIONS;
 use tacit_serve::results::{Dropped, ToCommand, ToFile};
 use tacit_serve::{Inputs, Level, Limits, Offer, Peer, Policy, Results};
 
+use super::border::{FromFiles, Offered};
 use super::config::{Parameter, Serve, Served, ServedRole, Stocked};
 use super::three;
 use crate::args::FunctionArgs;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::function::{self, Found};
-use crate::{run, typed};
+use crate::typed::Runnable;
+use crate::{function, run};
 
 /// Longest time of a command for inputs or results, and of a run, unless told otherwise.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
@@ -100,13 +101,14 @@ fn limits(config: &Config, serve: &Serve) -> Limits {
 
 fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
     let members = members(&served.params)?;
-    let functions = members.into_iter().map(|params| {
+    let members = members.into_iter().map(|params| {
         let ports = [&served.owners, &served.results, &served.types];
         let name = (served.function.as_str(), served.entry.as_deref());
-        let function = instance(name, params, ports, served.bit_order.as_deref())?;
-        Ok(Arc::new(function))
+        let order = served.bit_order.as_deref();
+        instance(name, params, &served.public, ports, order)
     });
-    let functions: Vec<_> = functions.collect::<Result<_, Failure>>()?;
+    let offered = Offered::new(members.collect::<Result<_, Failure>>()?);
+    let functions = offered.functions();
     let first = functions.first().map(AsRef::as_ref);
     let scheme = match served.scheme.as_deref() {
         Some(name) => Some(run::scheme(Some(name), first)?.id),
@@ -135,8 +137,8 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         insecure_for_measurements: served.insecure_for_measurements,
         scheme,
         peers,
-        inputs: inputs(served, role, &functions)?,
-        results: results(served)?,
+        inputs: inputs(served, role, &functions, &offered)?,
+        results: results(served, &offered)?,
         functions,
         rate: served.rate,
         time_limit: served
@@ -211,17 +213,20 @@ fn members(params: &BTreeMap<String, Parameter>) -> Result<Vec<Vec<(String, Stri
 fn instance(
     (name, entry): (&str, Option<&str>),
     params: Vec<(String, String)>,
+    public: &BTreeMap<String, String>,
     ports: [&BTreeMap<String, String>; 3],
     bit_order: Option<&str>,
-) -> Result<Function, Failure> {
+) -> Result<Runnable, Failure> {
     let pairs = |map: &BTreeMap<String, String>| {
         let pairs = map.iter().map(|(name, word)| (name.clone(), word.clone()));
         pairs.collect()
     };
     let bit_order = bit_order.map(str::parse::<BitOrder>).transpose();
     let [owners, results, types] = ports.map(pairs);
+    let public = public.iter().map(|(name, text)| format!("{name}={text}"));
     let choice = FunctionArgs {
         params,
+        public: public.collect(),
         owners,
         results,
         types,
@@ -229,13 +234,7 @@ fn instance(
         bit_order: bit_order.map_err(|error| wrong("bit_order", &error.to_string()))?,
         ..FunctionArgs::default()
     };
-    match function::find(name, &choice)? {
-        Found::Program(typed) => {
-            typed::refuse_rich_ports(&typed)?;
-            Ok(typed.function().clone())
-        }
-        found => found.function(&choice),
-    }
+    function::find(name, &choice)?.runnable(&choice)
 }
 
 pub(super) fn peers(
@@ -264,39 +263,59 @@ fn inputs(
     served: &Served,
     role: Role,
     functions: &[Arc<Function>],
+    offered: &Arc<Offered>,
 ) -> Result<Arc<dyn Inputs>, Failure> {
     let gives_inputs = served.role != ServedRole::Cloud;
-    if !gives_inputs && (served.inputs_file.is_some() || served.inputs_command.is_some()) {
+    let sources = [
+        served.inputs_file.is_some(),
+        served.inputs_command.is_some(),
+        !served.input_files.is_empty(),
+    ];
+    let sources = sources.into_iter().filter(|is_given| *is_given).count();
+    if !gives_inputs && sources > 0 {
         return Err(wrong("inputs", "the cloud has none; leave them out"));
     }
     let has_inputs = gives_inputs
         && functions
             .iter()
             .any(|function| function.input_bits(role) > 0);
+    if sources > 1 {
+        return Err(wrong(
+            "inputs",
+            "more than one of input_files, inputs_file and inputs_command is given; leave one",
+        ));
+    }
+    let border = offered.border();
     match (&served.inputs_file, &served.inputs_command) {
-        (Some(file), None) => Ok(Arc::new(FromFile(file.clone()))),
-        (None, Some(command)) => Ok(Arc::new(FromCommand {
+        (Some(path), _) => Ok(Arc::new(FromFile {
+            path: path.clone(),
+            border,
+        })),
+        (_, Some(command)) => Ok(Arc::new(FromCommand {
             command: checked("inputs_command", command)?,
             patience: served.command_time.unwrap_or(COMMAND_TIME),
+            border,
+        })),
+        (None, None) if sources > 0 => Ok(Arc::new(FromFiles {
+            offered: Arc::clone(offered),
+            files: served.input_files.clone(),
         })),
         (None, None) if has_inputs => Err(wrong(
             "inputs",
-            "this party has inputs; write inputs_file or inputs_command",
+            "this party has inputs; write input_files, inputs_file or inputs_command",
         )),
         (None, None) => Ok(Arc::new(NoInputs)),
-        (Some(_), Some(_)) => Err(wrong(
-            "inputs",
-            "both inputs_file and inputs_command are given; leave one out",
-        )),
     }
 }
 
-fn results(served: &Served) -> Result<Arc<dyn Results>, Failure> {
+fn results(served: &Served, offered: &Arc<Offered>) -> Result<Arc<dyn Results>, Failure> {
+    let border = offered.border();
     match (&served.results_file, &served.results_command) {
-        (Some(file), None) => Ok(Arc::new(ToFile::new(file.clone()))),
+        (Some(file), None) => Ok(Arc::new(ToFile::new(file.clone(), border))),
         (None, Some(command)) => Ok(Arc::new(ToCommand {
             command: checked("results_command", command)?,
             patience: served.command_time.unwrap_or(COMMAND_TIME),
+            border,
         })),
         (None, None) => Ok(Arc::new(Dropped)),
         (Some(_), Some(_)) => Err(wrong(
@@ -322,7 +341,8 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
     let ports = [&stocked.owners, &stocked.results, &stocked.types];
     let order = stocked.bit_order.as_deref();
     let name = (stocked.function.as_str(), stocked.entry.as_deref());
-    let function = Arc::new(instance(name, params.collect(), ports, order)?);
+    let runnable = instance(name, params.collect(), &stocked.public, ports, order)?;
+    let function = Arc::new(runnable.function().clone());
     let rung = run::scheme(stocked.scheme.as_deref(), Some(&function))?;
     let stock_use = stocked.protocol.map(|named| named.0.stock_use());
     let stock_use = stock_use.unwrap_or(StockUse::Components);

@@ -22,6 +22,7 @@ mod prepared;
 mod process;
 mod relay;
 mod serve;
+mod serve_programs;
 mod tasks;
 mod triples;
 mod two_parties;

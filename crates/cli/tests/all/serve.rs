@@ -238,7 +238,7 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
     let twice = format!("{good}{MILLIONAIRES}");
     check(&twice).failed(2, &["millionaires", "leave one out"]);
     let both = good.replace("inputs_file", "inputs_command = [\"x\"]\ninputs_file");
-    check(&both).failed(2, &["[[serve.function]] 1 (millionaires)", "both"]);
+    check(&both).failed(2, &["[[serve.function]] 1 (millionaires)", "more than one"]);
     let none = good.replace("inputs_file = \"in.json\"", "");
     check(&none).failed(2, &["inputs_file or inputs_command"]);
     let wide = good.replace("max = 8", "max = 8000000000");

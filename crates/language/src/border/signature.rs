@@ -205,21 +205,6 @@ impl Signature {
         matches!(self.program.types.kind(ty), TypeKind::Text(_))
     }
 
-    /// Whether ports of circuits have values of a type as they are: bools, numbers, bytes and
-    /// arrays of these.
-    #[must_use]
-    pub fn is_plain(&self, ty: TypeId) -> bool {
-        match *self.program.types.kind(ty) {
-            TypeKind::Bool
-            | TypeKind::Unsigned(_)
-            | TypeKind::Signed(_)
-            | TypeKind::Fixed(..)
-            | TypeKind::Bytes(_) => true,
-            TypeKind::Array(element, _) => self.is_plain(element),
-            _ => false,
-        }
-    }
-
     /// The types that are named in a port's type, declared as a program does.
     #[must_use]
     pub fn declarations(&self) -> Vec<String> {

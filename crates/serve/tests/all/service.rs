@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::scene::{A, Scene, aes, millionaires};
 use tacit::garble::SchemeId;
 use tacit::{AbortReason, Category, Error, Identity, Job, OtExtension, Role};
-use tacit_serve::inputs::FromProgram;
+use tacit_serve::inputs::{FromProgram, Ports};
 use tacit_serve::results::ToFile;
 use tacit_serve::{Event, Limits, Offer, Policy, Rate, Service};
 
@@ -452,7 +452,7 @@ fn results_go_into_a_file_of_the_owner() {
     let function = millionaires(8);
     let path = scene.folder.path().join("results.jsonl");
     let mut offer: Offer = scene.offer(vec![function.clone()]);
-    offer.results = Arc::new(ToFile::new(path.clone()));
+    offer.results = Arc::new(ToFile::new(path.clone(), Arc::new(Ports)));
     let service = scene.start(scene.policy(vec![offer], Vec::new(), Scene::limits()));
     let mut session = scene.session(&service, 0).unwrap();
     for b in [0, 99] {

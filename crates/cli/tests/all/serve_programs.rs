@@ -1,0 +1,127 @@
+//! `tacit serve` with programs of the language: tables, texts, enums, public inputs, random bits.
+
+use std::fs;
+
+use crate::process::{self, Ended, Parties, tacit};
+use serde_json::{Value as Json, json};
+
+const SALES: &str = "parties shop, bank;
+use std::random::random;
+enum Size { Small, Large }
+struct Sale { id: text<6>, amount: u16 }
+struct Found { id: text<6>, size: Size }
+fn size(amount: u16, limit: u16) -> Size { if amount > limit { Size::Large } else { Size::Small } }
+main(limit: u16 public, sales: [Sale; 3] of shop, id: text<6> of bank)
+    -> (rows: [Found; 3] to shop, total: u18 to both, die: u8 to bank) {
+    let mut total: u18 = 0;
+    for sale in sales { if sale.id == id { total += sale.amount as u18; } }
+    let rows = [for sale in sales { Found { id: sale.id, size: size(sale.amount, limit) } }];
+    (rows, total, random::<u8>())
+}
+";
+
+const CSV: &str = "id,amount\nab1,700\ncd2,30\nab1,5\n";
+
+/// A service of the shop's with these lines about inputs.
+fn config(parties: &Parties, inputs: &str) {
+    let bob = parties.fingerprints()[1];
+    parties.file("sales.tacit", SALES);
+    let text = format!(
+        "identity = \"alice.key\"\n[stock]\nfolder = \"a\"\n[peers.bob]\nfingerprint = \"{bob}\"\n\
+         [serve]\nlisten = \"127.0.0.1:0\"\nmetrics = \"\"\n\
+         [[serve.function]]\nfunction = \"sales.tacit\"\nrole = \"garbler\"\n\
+         public = {{ limit = \"100\" }}\nresults_file = \"out.jsonl\"\n{inputs}"
+    );
+    parties.file("alice.toml", &text);
+}
+
+fn check(parties: &Parties) -> Ended {
+    tacit(
+        parties.folder(),
+        &["serve", "--config", "alice.toml", "--check"],
+    )
+}
+
+/// Bob's run with the service, for one id.
+fn asks(parties: &Parties, address: &str, id: &str) -> Ended {
+    let id = format!("id={id}");
+    let words = [
+        "sales.tacit",
+        "--as",
+        "bank",
+        "--public",
+        "limit=100",
+        "--json",
+    ];
+    parties.bob_connects(address, &[&words[..], &["--input", &id]].concat(), "")
+}
+
+/// Runs the service, and asks it for each of these ids: the totals.
+fn totals<const N: usize>(parties: &Parties, ids: [&str; N]) -> [Json; N] {
+    let mut service = process::start(parties.folder(), &["serve", "--config", "alice.toml"], "");
+    let address = service.line_after("listening address=");
+    let totals = ids.map(|id| {
+        let outputs = asks(parties, &address, id).json()["outputs"].take();
+        assert!(outputs["die"].is_u64(), "{outputs}");
+        outputs["total"].clone()
+    });
+    service.interrupt();
+    service.end().succeeded();
+    totals
+}
+
+#[test]
+fn a_table_in_a_file_is_read_for_every_run() {
+    let parties = Parties::new();
+    parties.file("sales.csv", CSV);
+    config(&parties, "input_files = { sales = \"sales.csv\" }\n");
+    assert_eq!(totals(&parties, ["ab1", "cd2", "none"]), [705, 30, 0]);
+    let results = fs::read_to_string(parties.folder().join("out.jsonl")).expect("results");
+    let line: Json = serde_json::from_str(results.lines().next().expect("a line")).expect("JSON");
+    let expected = json!([
+        { "id": "ab1", "size": "Large" },
+        { "id": "cd2", "size": "Small" },
+        { "id": "ab1", "size": "Small" },
+    ]);
+    assert_eq!(line["outputs"]["rows"], expected);
+    // A new export is taken without a word to the service.
+    let mut service = process::start(parties.folder(), &["serve", "--config", "alice.toml"], "");
+    let address = service.line_after("listening address=");
+    parties.file("sales.csv", "amount,id\n1,ab1\n2,x\n4,x\n");
+    assert_eq!(asks(&parties, &address, "x").json()["outputs"]["total"], 6);
+    // One that is broken: the peer hears of no row.
+    parties.file("sales.csv", "id,amount\nab1,70000\nb,1\nc,1\n");
+    let refused = asks(&parties, &address, "x");
+    refused.failed(6, &["it failed on its side"]);
+    service.interrupt();
+    let log = service.end();
+    log.succeeded();
+    assert!(log.stderr.contains("line 2 column"), "{log:?}");
+    for told in [&refused, &log] {
+        assert!(!told.stderr.contains("70000"), "{told:?}");
+    }
+    // A check says where.
+    check(&parties).failed(3, &["sales.tacit", "line 2", "amount"]);
+}
+
+#[test]
+fn the_values_of_a_program_are_read_from_json() {
+    let parties = Parties::new();
+    let sales = json!({ "sales": [
+        { "id": "ab1", "amount": 1 }, { "id": "b", "amount": 2 }, { "id": "c", "amount": 3 },
+    ], "other": 1 });
+    parties.file("in.json", &sales.to_string());
+    config(&parties, "inputs_file = \"in.json\"\n");
+    assert_eq!(totals(&parties, ["c"]), [3]);
+    let cat = format!(
+        "inputs_command = [\"cat\", \"{}\"]\n",
+        parties.folder().join("in.json").display()
+    );
+    config(&parties, &cat);
+    assert_eq!(totals(&parties, ["b"]), [2]);
+    parties.file("in.json", "{ \"sales\": 1 }");
+    config(&parties, "inputs_file = \"in.json\"\n");
+    check(&parties).failed(3, &["in.json", "sales", "a list"]);
+    parties.file("in.json", "{}");
+    check(&parties).failed(3, &["sales is missing", "sales ([Sale; 3])"]);
+}
