@@ -232,7 +232,6 @@ fn instance(
         types,
         entry: entry.map(str::to_owned),
         bit_order: bit_order.map_err(|error| wrong("bit_order", &error.to_string()))?,
-        ..FunctionArgs::default()
     };
     function::find(name, &choice)?.runnable(&choice)
 }
