@@ -124,7 +124,7 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
     let told = Told {
         args,
         role: subject.role,
-        drawn: &subject.drawn,
+        files: &subject.files,
         link,
         overhead_ms: 1e3 * overhead.exchange.as_secs_f64(),
         looked,
@@ -141,8 +141,8 @@ struct Told<'a> {
     args: &'a PlanArgs,
     /// This party's, if something says it: its commands name the peer and the stock.
     role: Option<Role>,
-    /// Inputs of random bits, which a run draws itself.
-    drawn: &'a [String],
+    /// The files that inputs are read from, by input.
+    files: &'a BTreeMap<String, String>,
     link: Link,
     /// What this machine adds to a round trip.
     overhead_ms: f64,
@@ -159,8 +159,8 @@ struct Subject {
     library: Option<(String, BTreeMap<String, u64>)>,
     /// This party's role, if it is said.
     role: Option<Role>,
-    /// Inputs of random bits, which a run draws itself.
-    drawn: Vec<String>,
+    /// The files that inputs are read from, by input. A run draws random bits itself.
+    files: BTreeMap<String, String>,
 }
 
 impl Subject {
@@ -185,23 +185,28 @@ impl Subject {
             role: role.or_else(known),
             function: runnable.function().clone(),
             library,
-            drawn: drawn(&runnable),
+            files: files(&runnable),
         })
     }
 }
 
-/// The inputs of random bits: those of a program's function that the program does not name.
-fn drawn(runnable: &Runnable) -> Vec<String> {
-    let Some(typed) = runnable.typed() else {
-        return Vec::new();
-    };
-    let named = typed.signature().inputs();
-    let names = runnable.function().inputs().iter();
-    names
-        .map(|input| &input.port.name)
-        .filter(|name| !named.iter().any(|input| input.name.as_str() == *name))
-        .cloned()
-        .collect()
+/// A file for each input that people give.
+fn files(runnable: &Runnable) -> BTreeMap<String, String> {
+    let file = |name: &str, ending: &str| (name.to_owned(), format!("{name}.{ending}"));
+    match runnable {
+        Runnable::Typed(typed) => {
+            let signature = typed.signature();
+            let inputs = signature.inputs().iter();
+            let ending = |ty| if signature.is_table(ty) { "csv" } else { "txt" };
+            inputs
+                .map(|input| file(input.name.as_str(), ending(input.ty)))
+                .collect()
+        }
+        Runnable::Bits(function) => {
+            let inputs = function.inputs().iter();
+            inputs.map(|input| file(&input.port.name, "txt")).collect()
+        }
+    }
 }
 
 /// The link that was given, or that of the peer.

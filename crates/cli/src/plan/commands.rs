@@ -1,5 +1,7 @@
 //! The commands that carry a plan out: they can be pasted as they are.
 
+use std::collections::BTreeMap;
+
 use tacit::Role;
 use tacit::plan::Alternative;
 use tacit::protocols::Protocol;
@@ -14,8 +16,8 @@ pub(super) struct Commands<'a> {
     args: &'a PlanArgs,
     /// This party's role, if it is said.
     own: Option<Role>,
-    /// Inputs that a run draws itself.
-    drawn: &'a [String],
+    /// The files that inputs are read from, by input.
+    files: &'a BTreeMap<String, String>,
     of: &'a Alternative,
 }
 
@@ -24,7 +26,7 @@ impl<'a> Commands<'a> {
         Self {
             args: told.args,
             own: told.role,
-            drawn: told.drawn,
+            files: told.files,
             of,
         }
     }
@@ -59,10 +61,9 @@ impl<'a> Commands<'a> {
         let inputs = self.of.function.inputs().iter();
         for input in inputs.filter(|input| input.owner == role) {
             let name = &input.port.name;
-            if self.drawn.contains(name) {
-                continue;
+            if let Some(file) = self.files.get(name) {
+                words.extend(["--input".to_owned(), format!("{name}=@{file}")]);
             }
-            words.extend(["--input".to_owned(), format!("{name}=@{name}.txt")]);
         }
         shell::line(&words)
     }

@@ -97,15 +97,16 @@ fn commands_of_a_program_say_all_that_a_run_takes() {
     }
 }
 
-/// A run draws a program's random bits itself, so that no command gives them.
+/// A run draws a program's random bits itself, so that no command gives them, and takes tables from
+/// CSV.
 #[test]
-fn commands_give_no_random_bits() {
+fn commands_name_tables_and_give_no_random_bits() {
     let parties = Parties::new();
-    let program = "parties shop, club;\nuse std::random::random;\n\
-                   main(a: u8 of shop, b: u8 of club) -> (mixed: u8 to both) \
-                   { a ^ b ^ random::<u8>() }\n";
+    let program = "parties shop, club;\nuse std::random::random;\nstruct Sale { n: u8 }\n\
+                   main(sales: [Sale; 2] of shop, b: u8 of club) -> (mixed: u8 to both) \
+                   { sales[0].n ^ b ^ random::<u8>() }\n";
     parties.file("mixed.tacit", program);
-    parties.file("a.txt", "7");
+    parties.file("sales.csv", "n\n7\n9\n");
     parties.file("b.txt", "8");
     let asked = [&["plan", "mixed.tacit"], &LINK[..]].concat();
     let plan = tacit(parties.folder(), &[&asked[..], &["--json"]].concat()).json();
