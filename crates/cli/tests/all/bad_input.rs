@@ -1,6 +1,6 @@
 //! Bad input of this party's: a clear error, the exit code of its kind, and no word to the peer.
 
-use crate::process::{self, Parties, tacit};
+use crate::process::{self, Parties, tacit, words};
 
 /// `tacit run` with these arguments and a peer that nobody is; it must end before it connects.
 fn run(parties: &Parties, args: &[&str]) -> process::Ended {
@@ -82,16 +82,7 @@ fn secrets_stay_out_of_errors() {
             "{ended:?}"
         );
     }
-    let args = [
-        "run",
-        "millionaires",
-        "--role",
-        "garbler",
-        "--input",
-        "a=-",
-        "-vv",
-        "--connect",
-    ];
+    let args = words("run millionaires --role garbler --input a=- -vv --connect");
     let args = [
         &args[..],
         &["127.0.0.1:9", "--timeout", "50ms", "--plain-loopback"],
@@ -352,14 +343,7 @@ fn errors_in_json_too() {
     let parties = Parties::new();
     let ended = run(
         &parties,
-        &[
-            "millionaires",
-            "--role",
-            "garbler",
-            "--input",
-            "a=-5",
-            "--json",
-        ],
+        &words("millionaires --role garbler --input a=-5 --json"),
     );
     ended.failed(3, &["input a"]);
     let json = ended.json();

@@ -5,22 +5,14 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use crate::process::{self, Ended, NOBODY, Parties, tacit};
+use crate::process::{self, Ended, NOBODY, Parties, tacit, words};
 
 #[test]
 fn another_function_names_both_digests() {
     let parties = Parties::new();
     let [alice, bob] = parties.run(
         &["millionaires", "--role", "garbler", "--input", "a=1"],
-        &[
-            "millionaires",
-            "--param",
-            "bits=31",
-            "--role",
-            "evaluator",
-            "--input",
-            "b=1",
-        ],
+        &words("millionaires --param bits=31 --role evaluator --input b=1"),
     );
     for (ended, param) in [(&alice, "bits=32"), (&bob, "bits=31")] {
         ended.failed(5, &["millionaires", "--param", "tacit inspect"]);
@@ -44,15 +36,7 @@ fn the_same_role_and_another_scheme() {
     }
     let [alice, bob] = parties.run(
         &same,
-        &[
-            "millionaires",
-            "--role",
-            "evaluator",
-            "--input",
-            "b=1",
-            "--scheme",
-            "prf-xor1-and3",
-        ],
+        &words("millionaires --role evaluator --input b=1 --scheme prf-xor1-and3"),
     );
     for ended in [alice, bob] {
         ended.failed(5, &["half-gates", "prf-xor1-and3", "--scheme"]);
@@ -94,15 +78,7 @@ fn the_wrong_identity() {
     let garbler = ["millionaires", "--role", "garbler", "--input", "a=1"];
     // Eve connects to Alice, who waits for Bob, and goes on waiting.
     let (mut listening, address) = parties.alice_listens(&garbler, "");
-    let connect = [
-        "run",
-        "millionaires",
-        "--role",
-        "evaluator",
-        "--input",
-        "b=1",
-        "--connect",
-    ];
+    let connect = words("run millionaires --role evaluator --input b=1 --connect");
     let eve = [
         &connect[..],
         &[&address, "--identity", "eve.key", "--peer", alice],
@@ -138,16 +114,7 @@ fn the_wrong_identity() {
 #[test]
 fn nobody_there() {
     let parties = Parties::new();
-    let run = [
-        "run",
-        "millionaires",
-        "--role",
-        "garbler",
-        "--input",
-        "a=1",
-        "--timeout",
-        "200ms",
-    ];
+    let run = words("run millionaires --role garbler --input a=1 --timeout 200ms");
     let alone = [&run[..], &["--plain-loopback", "--listen", "127.0.0.1:0"]].concat();
     tacit(parties.folder(), &alone).failed(6, &["200ms", "connect"]);
     let nobody = [&run[..], &["--plain-loopback", "--connect", NOBODY]].concat();
@@ -171,14 +138,7 @@ fn against(peer: impl FnOnce(&mut TcpStream) + Send) -> Ended {
                 .unwrap();
             peer(&mut stream);
         });
-        let args = [
-            "run",
-            "millionaires",
-            "--role",
-            "evaluator",
-            "--input",
-            "b=1",
-        ];
+        let args = words("run millionaires --role evaluator --input b=1");
         let plain = [
             "--plain-loopback",
             "--timeout",
@@ -280,15 +240,7 @@ fn ctrl_c_tells_the_peer() {
     alice.end().failed(130, &["cancelled"]);
     // In a session: the peer greets and then waits for a proposal, so Alice waits for it.
     let (alice, address) = {
-        let args = [
-            "run",
-            "millionaires",
-            "--role",
-            "garbler",
-            "--input",
-            "a=1",
-            "-v",
-        ];
+        let args = words("run millionaires --role garbler --input a=1 -v");
         let args = [&args[..], &["--plain-loopback", "--listen", "127.0.0.1:0"]].concat();
         let mut alice = process::start(parties.folder(), &args, "");
         let address = alice.line_after("listening on ");

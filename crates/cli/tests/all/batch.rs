@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::process::{Ended, Parties, Running, tacit};
+use crate::process::{Ended, Parties, Running, tacit, words};
 
 const KEY: &str = "key=000102030405060708090a0b0c0d0e0f";
 const BLOCK: &str = "block=00112233445566778899aabbccddeeff";
@@ -197,14 +197,7 @@ fn a_stock_at_one_party_alone_is_told() {
 fn a_killed_preparation_leaves_nothing_and_a_killed_run_loses_one_execution() {
     let parties = Parties::new();
     let batch = [&["--param", "bits=8"][..], &FEW_BITS].concat();
-    let order = [
-        "prepare",
-        "millionaires",
-        "--protocol",
-        "batch",
-        "--runs",
-        "8",
-    ];
+    let order = words("prepare millionaires --protocol batch --runs 8");
     let order = [&order[..], &batch, &["--retries", "0"]].concat();
     let run_once = ["run", "millionaires", "--protocol", "batch"];
     let run_once = [&run_once[..], &batch].concat();

@@ -157,12 +157,7 @@ fn names_are_escaped_in_pictures() {
     let odd = "a<b>&\u{7}.txt";
     let [from, to] = ["two.txt", odd].map(|name| folder.path().join(name));
     std::fs::rename(from, to).unwrap();
-    let whose = [
-        "--owner",
-        "in0=garbler,in1=evaluator",
-        "--result",
-        "out0=both",
-    ];
+    let whose = words("--owner in0=garbler,in1=evaluator --result out0=both");
     let args = [&["inspect", odd, "--svg", "odd.svg"], &whose[..]].concat();
     tacit(folder.path(), &args).succeeded();
     let svg = std::fs::read_to_string(folder.path().join("odd.svg")).unwrap();

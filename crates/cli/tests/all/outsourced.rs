@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::process::{self, Ended, tacit};
+use crate::process::{self, Ended, tacit, words};
 use serde_json::json;
 
 /// A folder with the identities of generator, cloud, and two evaluators.
@@ -67,15 +67,7 @@ impl Parties {
 fn a_map_is_kept_between_processes() {
     let parties = Parties::new();
     let tablet = parties.fingerprints[3].clone();
-    let size = [
-        "--param",
-        "cells=4",
-        "--param",
-        "id_bits=3",
-        "--copies",
-        "5",
-        "--insecure-for-measurements",
-    ];
+    let size = words("--param cells=4 --param id_bits=3 --copies 5 --insecure-for-measurements");
     let chain = ["--chain", "friends"];
     let begin = [&chain[..], &["--allow", &tablet]].concat();
     let of = |name: &'static str| [&[name], &size[..]].concat();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::process::{Ended, Running, start, tacit};
+use crate::process::{Ended, Running, start, tacit, words};
 
 fn start_open(folder: &Path, args: &[&str]) -> Running {
     Running::start_open(env!("CARGO_BIN_EXE_tacit"), folder, args)
@@ -200,14 +200,7 @@ fn where_an_identity_was_looked_for_is_said() {
     tacit(folder, &["keygen", "--config", config]).succeeded();
     assert!(folder.join("mine/identity.key").exists());
     tacit(folder, &run).failed(6, &["in vain"]);
-    let absent = [
-        "run",
-        "millionaires",
-        "--config",
-        "absent.toml",
-        "--input",
-        "a=1",
-    ];
+    let absent = words("run millionaires --config absent.toml --input a=1");
     tacit(folder, &absent).failed(2, &["absent.toml is not there"]);
     // Without a pairing, a role has to be given.
     let run = [

@@ -1,13 +1,13 @@
 //! `tacit plan`: what it prints can be pasted and works, and what it is asked for it never goes
 //! below.
 
-use crate::process::{Ended, Parties, tacit};
+use crate::process::{Ended, Parties, tacit, words};
 use serde_json::Value as Json;
 
 const LINK: [&str; 2] = ["--link", "33ms,50mbit"];
 
 /// The words of a command that was printed, without the first, and more.
-fn words<'c>(command: &'c Json, more: &[&'c str]) -> Vec<&'c str> {
+fn printed<'c>(command: &'c Json, more: &[&'c str]) -> Vec<&'c str> {
     let text = command.as_str().expect("a command");
     assert!(!text.contains('\''), "words that are to be quoted: {text}");
     let mut words: Vec<&str> = text.split(' ').collect();
@@ -20,7 +20,7 @@ fn both(parties: &Parties, commands: &Json, what: &str, stock: bool) -> [Ended; 
     let stocks = [["--stock", "a"], ["--stock", "b"]];
     let [alice, bob] = [("garbler", 0), ("evaluator", 1)].map(|(role, party)| {
         let stock: &[&str] = if stock { &stocks[party] } else { &[] };
-        words(&commands[role][what], stock)
+        printed(&commands[role][what], stock)
     });
     parties.act(&alice, &bob)
 }
@@ -51,14 +51,7 @@ fn parties_of_programs_are_named_as_in_a_run() {
     ) {
         ended.succeeded();
     }
-    let nobody = [
-        "prepare",
-        "sale.tacit",
-        "--connect",
-        "127.0.0.1:9",
-        "--identity",
-        "bob.key",
-    ];
+    let nobody = words("prepare sale.tacit --connect 127.0.0.1:9 --identity bob.key");
     let nobody = [&nobody[..], &["--peer", parties.fingerprints()[0]]].concat();
     tacit(parties.folder(), &nobody).failed(2, &["--as seller or --as buyer"]);
 }
@@ -155,15 +148,10 @@ fn what_is_printed_can_be_pasted_and_works() {
     );
 
     // What was prepared for something else serves as well: tiles of 4, two of 1 and a distance.
-    let components = [
-        "prepare",
-        "--component",
-        "levenshtein-tile:side=4@20",
-        "--component",
-        "levenshtein-distance:rows=9,columns=7@1",
-        "--ots",
-        "64",
-    ];
+    let components = words(
+        "prepare --component levenshtein-tile:side=4@20 --component \
+         levenshtein-distance:rows=9,columns=7@1 --ots 64",
+    );
     let order = |role, stock| [&components[..], &["--role", role, "--stock", stock]].concat();
     for ended in parties.act(&order("garbler", "a"), &order("evaluator", "b")) {
         ended.succeeded();
@@ -181,14 +169,7 @@ fn what_is_printed_can_be_pasted_and_works() {
 #[test]
 fn a_person_is_told_the_choice_and_why() {
     let folder = tempfile::tempdir().unwrap();
-    let args = [
-        "plan",
-        "aes-128-cbc-rounds",
-        "--param",
-        "blocks=10",
-        "--assumption",
-        "prf",
-    ];
+    let args = words("plan aes-128-cbc-rounds --param blocks=10 --assumption prf");
     let text = tacit(folder.path(), &[&args[..], &LINK].concat());
     let text = text.succeeded();
     for words in [
@@ -246,33 +227,13 @@ fn functions_of_no_library_are_planned_as_they_are() {
     let parties = Parties::new();
     let json = tacit(
         parties.folder(),
-        &[
-            "inspect",
-            "adder",
-            "--bit-order",
-            "as-given",
-            "--out",
-            "adder.txt",
-        ],
+        &words("inspect adder --bit-order as-given --out adder.txt"),
     );
     json.succeeded();
-    let args = [
-        "plan",
-        "adder.txt",
-        "--owner",
-        "in0=garbler,in1=evaluator",
-        "--result",
-        "out0=both",
-        "--type",
-        "in0=u32",
-        "--type",
-        "in1=u32",
-        "--type",
-        "out0=u32",
-        "--bit-order",
-        "as-given",
-        "--json",
-    ];
+    let args = words(
+        "plan adder.txt --owner in0=garbler,in1=evaluator --result out0=both --type in0=u32 \
+         --type in1=u32 --type out0=u32 --bit-order as-given --json",
+    );
     let plan = tacit(parties.folder(), &[&args[..], &LINK].concat()).json();
     assert!(
         plan["alternatives"]
@@ -309,16 +270,7 @@ fn a_peers_link_is_in_the_configuration() {
     let bob = parties.fingerprints()[1];
     let config = format!("[peers.bob]\nfingerprint = \"{bob}\"\nlink = \"1ms,1gbit\"\n");
     parties.file("tacit.toml", &config);
-    let args = [
-        "plan",
-        "millionaires",
-        "--peer",
-        "bob",
-        "--stock",
-        "a",
-        "--config",
-        "tacit.toml",
-    ];
+    let args = words("plan millionaires --peer bob --stock a --config tacit.toml");
     let plan = tacit(parties.folder(), &[&args[..], &["--json"]].concat()).json();
     assert_eq!(plan["link"]["one_way_delay_us"], 1000);
     assert_eq!(plan["link"]["rate_bits_per_s"], 1_000_000_000);

@@ -1,6 +1,6 @@
 //! Two processes that prepare, keep what they prepared on disk, and run with it.
 
-use crate::process::{Ended, Parties, tacit};
+use crate::process::{Ended, Parties, tacit, words};
 
 const KEY: &str = "key=000102030405060708090a0b0c0d0e0f";
 const BLOCK: &str = "block=00112233445566778899aabbccddeeff";
@@ -67,14 +67,7 @@ fn what_was_prepared_is_there_for_later_runs_and_used_once() {
         );
     }
     // Components of the library are those of its functions.
-    let components = [
-        "--component",
-        "aes-round@20",
-        "--component",
-        "xor:bytes=4@3",
-        "--ots",
-        "64",
-    ];
+    let components = words("--component aes-round@20 --component xor:bytes=4@3 --ots 64");
     let [alice, _] = prepare(&parties, &[&components[..], &["--json"]].concat());
     let kinds = alice.json()["kinds"].clone();
     let of = |name: &str| {
@@ -323,14 +316,7 @@ fn alone(parties: &Parties, what: &[&str]) -> Ended {
 #[test]
 fn there_is_no_stock_without_identities() {
     let parties = Parties::new();
-    let arguments = [
-        "run",
-        "aes-128-rounds",
-        "--protocol",
-        "prepared",
-        "--role",
-        "garbler",
-    ];
+    let arguments = words("run aes-128-rounds --protocol prepared --role garbler");
     let plain = [
         "--plain-loopback",
         "--listen",

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::process::{Running, start, tacit};
+use crate::process::{Running, start, tacit, words};
 
 fn start_open(folder: &Path, args: &[&str]) -> Running {
     Running::start_open(env!("CARGO_BIN_EXE_tacit"), folder, args)
@@ -13,13 +13,7 @@ fn start_open(folder: &Path, args: &[&str]) -> Running {
 
 /// A relay, where it is, and where it tells its metrics.
 fn relay(folder: &Path, more: &[&str]) -> (Running, String, String) {
-    let args = [
-        "relay",
-        "--listen",
-        "127.0.0.1:0",
-        "--metrics",
-        "127.0.0.1:0",
-    ];
+    let args = words("relay --listen 127.0.0.1:0 --metrics 127.0.0.1:0");
     let mut relay = start(folder, &[&args[..], more].concat(), "");
     let address = relay.line_after("listening on ");
     let metrics = relay.line_after("metrics on ");
@@ -75,16 +69,7 @@ fn two_parties_pair_and_run_through_a_relay() {
     });
     assert!(counted, "{}", metrics(&told));
     // Nobody else comes in vain: what waits alone is told after its time.
-    let alone = [
-        "run",
-        "millionaires",
-        "--with",
-        "bob",
-        "--input",
-        "a=1",
-        "--timeout",
-        "200ms",
-    ];
+    let alone = words("run millionaires --with bob --input a=1 --timeout 200ms");
     tacit(alice.path(), &alone).failed(6, &["to come to the relay, in vain", "the same relay"]);
     relay.interrupt();
     relay.end().succeeded();

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 
-use crate::process::{self, Ended, Parties, Running, tacit};
+use crate::process::{self, Ended, Parties, Running, tacit, words};
 use serde_json::{Value as Json, json};
 
 const INPUTS: &str = r#"{ "a": 41, "key": "000102030405060708090a0b0c0d0e0f" }"#;
@@ -111,14 +111,7 @@ fn a_run_under_way_ends_well_when_the_service_is_told_to_stop() {
         "inputs_command = [\"sh\", \"-c\", \"touch begun; sleep 1; cat in.json\"]",
     );
     let (mut service, address, _) = start(&parties, &config(&parties, &slow), &[]);
-    let what = [
-        "run",
-        "millionaires",
-        "--role",
-        "evaluator",
-        "--param",
-        "bits=8",
-    ];
+    let what = words("run millionaires --role evaluator --param bits=8");
     let bob = parties.bob_starts(&address, &[&what[..], &["--input", "b=40"]].concat(), "");
     for _ in 0..4000 {
         if parties.folder().join("begun").exists() {

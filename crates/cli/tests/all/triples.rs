@@ -1,6 +1,6 @@
 //! Two processes that make triples, keep them on disk, and run functions with them.
 
-use crate::process::{Ended, Parties, tacit};
+use crate::process::{Ended, Parties, tacit, words};
 
 const KEY: &str = "key=000102030405060708090a0b0c0d0e0f";
 const BLOCK: &str = "block=00112233445566778899aabbccddeeff";
@@ -96,14 +96,7 @@ fn triples_are_prepared_listed_checked_and_taken() {
 fn orders_that_are_none_of_triples_are_refused() {
     let parties = Parties::new();
     let alone = |args: &[&str]| {
-        let party = [
-            "--role",
-            "garbler",
-            "--listen",
-            "127.0.0.1:0",
-            "--stock",
-            "a",
-        ];
+        let party = words("--role garbler --listen 127.0.0.1:0 --stock a");
         let peer = parties.fingerprints()[1];
         let known = ["--identity", "alice.key", "--peer", peer];
         tacit(parties.folder(), &[args, &party, &known].concat())

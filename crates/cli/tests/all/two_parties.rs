@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::process::{self, NOBODY, Parties, tacit};
+use crate::process::{self, NOBODY, Parties, tacit, words};
 use serde_json::json;
 use tacit::formats::{BitOrder, BristolFormat, write_bristol};
 use tacit::library;
@@ -87,13 +87,7 @@ fn secrets_come_from_standard_input_and_files() {
     parties.file("block.hex", &format!("{BLOCK}\n"));
     let alice = ["aes-128", "--role", "garbler", "--input", "key=-"];
     let (alice, address) = parties.alice_listens(&alice, &format!("{KEY}\n"));
-    let bob = [
-        "aes-128",
-        "--role",
-        "evaluator",
-        "--input",
-        "block=@block.hex",
-    ];
+    let bob = words("aes-128 --role evaluator --input block=@block.hex");
     let bob = parties.bob_connects(&address, &bob, "");
     assert_eq!(
         alice.end().succeeded(),
@@ -112,17 +106,10 @@ fn secrets_come_from_standard_input_and_files() {
 #[test]
 fn the_other_scheme_and_owners_give_the_same() {
     let parties = Parties::new();
-    let arguments = [
-        "adder",
-        "--param",
-        "bits=16",
-        "--scheme",
-        "prf-xor1-and3",
-        "--owner",
-        "a=evaluator,b=garbler",
-        "--result",
-        "sum=garbler",
-    ];
+    let arguments = words(
+        "adder --param bits=16 --scheme prf-xor1-and3 --owner a=evaluator,b=garbler --result \
+         sum=garbler",
+    );
     let with = |more: &[&'static str]| -> Vec<&'static str> { [&arguments, more].concat() };
     let [alice, bob] = parties.run(
         &with(&["--role", "garbler", "--input", "b=65535"]),
@@ -234,18 +221,8 @@ fn functions_of_many_calls_by_name_and_from_a_file() {
     parties.file("distance.json", json);
     let params = ["--param", "n=6,m=7"];
     for name in ["levenshtein", "distance.json"] {
-        let x = [
-            "--role",
-            "garbler",
-            "--input",
-            "x=[107,105,116,116,101,110]",
-        ];
-        let y = [
-            "--role",
-            "evaluator",
-            "--input",
-            "y=[115,105,116,116,105,110,103]",
-        ];
+        let x = words("--role garbler --input x=[107,105,116,116,101,110]");
+        let y = words("--role evaluator --input y=[115,105,116,116,105,110,103]");
         let [alice, bob] = parties.run(
             &[&[name][..], &params, &x].concat(),
             &[&[name][..], &params, &y].concat(),
@@ -283,24 +260,10 @@ fn plain_loopback_says_so_loudly() {
     let parties = Parties::new();
     let arguments = ["run", "millionaires", "--plain-loopback"];
     let with = |more: &[&'static str]| -> Vec<&'static str> { [&arguments, more].concat() };
-    let alice = with(&[
-        "--role",
-        "garbler",
-        "--input",
-        "a=1",
-        "--listen",
-        "localhost:0",
-    ]);
+    let alice = with(&words("--role garbler --input a=1 --listen localhost:0"));
     let mut alice = process::start(parties.folder(), &alice, "");
     let address = alice.line_after("listening on ");
-    let mut bob = with(&[
-        "--role",
-        "evaluator",
-        "--input",
-        "b=1",
-        "--json",
-        "--connect",
-    ]);
+    let mut bob = with(&words("--role evaluator --input b=1 --json --connect"));
     bob.push(Box::leak(address.into_boxed_str()));
     let bob = tacit(parties.folder(), &bob);
     let alice = alice.end();
@@ -323,18 +286,8 @@ fn peers_by_name_from_the_configuration() {
              address = \"{address}\"\n[timeouts]\nmessage = \"20s\"\n"
         ),
     );
-    let connecting = [
-        "run",
-        "millionaires",
-        "--role",
-        "evaluator",
-        "--input",
-        "b=10",
-        "--peer",
-        "alice",
-        "--config",
-        "bob.toml",
-    ];
+    let connecting =
+        words("run millionaires --role evaluator --input b=10 --peer alice --config bob.toml");
     let connecting = tacit(parties.folder(), &connecting);
     assert_eq!(connecting.succeeded(), "a_is_richer = 0\n");
     assert_eq!(listening.end().succeeded(), "a_is_richer = 0\n");

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::process::{Ended, Parties, tacit};
+use crate::process::{Ended, Parties, tacit, words};
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -61,14 +61,7 @@ outcomes (2 rows)
         &example("02_salary_gap.tacit"),
         [
             &["--param", "N=6,FLOOR=2"],
-            &[
-                "--as",
-                "acme",
-                "--input",
-                "a=@acme.csv",
-                "--output",
-                "means=means.csv",
-            ],
+            &words("--as acme --input a=@acme.csv --output means=means.csv"),
             &["--as", "globex", "--input", "b=@globex.csv"],
         ],
         [means, means],
@@ -112,14 +105,7 @@ fn examples_of_models_and_texts_run_between_two_processes() {
         &example("06_logistic.tacit"),
         [
             &["--param", "FEATURES=2"],
-            &[
-                "--as",
-                "model",
-                "--input",
-                "weights=[2.0,2.0]",
-                "--input",
-                "bias=0",
-            ],
+            &words("--as model --input weights=[2.0,2.0] --input bias=0"),
             &["--as", "client", "--input", "x=[1,2.0]"],
         ],
         ["", "score = 1\n"],
@@ -130,14 +116,7 @@ fn examples_of_models_and_texts_run_between_two_processes() {
         &example("07_decision_tree.tacit"),
         [
             &["--param", "DEPTH=2,FEATURES=3"],
-            &[
-                "--as",
-                "model",
-                "--input",
-                "nodes=@nodes.csv",
-                "--input",
-                "leaves=[1,2,3,4]",
-            ],
+            &words("--as model --input nodes=@nodes.csv --input leaves=[1,2,3,4]"),
             &["--as", "client", "--input", "x=[11,0,5]"],
         ],
         ["", "class = 3\n"],
@@ -362,14 +341,7 @@ fn what_is_wrong_with_inputs_is_told_before_anything_is_sent() {
     }
     fails(&as_acme("a=absent.csv"), 3, &["no JSON", "NAME=@TABLE.csv"]);
     std::fs::write(folder.path().join("old.csv"), "").unwrap();
-    let output = [
-        "--as",
-        "acme",
-        "--input",
-        "a=[]",
-        "--output",
-        "means=old.csv",
-    ];
+    let output = words("--as acme --input a=[] --output means=old.csv");
     fails(&output, 3, &["old.csv already exists"]);
 }
 

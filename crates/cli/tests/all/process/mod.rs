@@ -7,6 +7,11 @@ pub(crate) use tacit_testkit::process::{Ended, Running};
 /// Where nobody listens: no port that a system gives to who asks for any.
 pub(crate) const NOBODY: &str = "127.0.0.1:9";
 
+/// The words of a command as one types it, none of which has a space.
+pub(crate) fn words(command: &str) -> Vec<&str> {
+    command.split(' ').collect()
+}
+
 /// Starts `tacit` in `folder` with these arguments and this text on its standard input.
 pub(crate) fn start(folder: &Path, args: &[&str], stdin: &str) -> Running {
     Running::start(env!("CARGO_BIN_EXE_tacit"), folder, args, stdin)
