@@ -1,6 +1,6 @@
 //! What `tacit inspect` makes of functions and circuits.
 
-use crate::process::tacit;
+use crate::process::{tacit, words};
 use tacit::Circuit;
 use tacit::formats::{BitOrder, BristolFormat, Import, read_bristol_file, write_bristol};
 

@@ -326,11 +326,11 @@ fn what_is_wrong_with_inputs_is_told_before_anything_is_sent() {
         "gender,band,salary\nMan,Boss,1\n",
     )
     .unwrap();
-    let words = [
+    let told = [
         "a in a.csv line 2 column \"band\"",
         "one of Junior, Senior, Lead",
     ];
-    fails(&as_acme("a=@a.csv"), 3, &words);
+    fails(&as_acme("a=@a.csv"), 3, &told);
     fails(&as_acme("a=@absent.csv"), 3, &["absent.csv", "see whether"]);
     for without_at in ["a=a.csv", "a=a.csv:band"] {
         fails(
