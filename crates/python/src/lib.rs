@@ -33,4 +33,8 @@ mod _tacit {
     use super::party::{Cancel, Identity, Listener, connect};
     #[pymodule_export]
     use super::session::Session;
+    /// The release.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "the name that Python gives it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import pytest
 import tacit
 from tacit.errors import InputError, UsageError
+
+
+def test_the_package_says_its_release() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", tacit.__version__)
 
 
 def test_a_function_of_the_library_runs_in_the_clear() -> None:

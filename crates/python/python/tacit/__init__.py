@@ -13,7 +13,7 @@ from . import aio, errors, jobs
 from ._function import Function, Port, function, library
 from ._session import Listener, Outcome, Session, connect, listen
 from ._table import Table
-from ._tacit import Identity
+from ._tacit import Identity, __version__
 from .errors import TacitError
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Session",
     "Table",
     "TacitError",
+    "__version__",
     "aio",
     "connect",
     "errors",

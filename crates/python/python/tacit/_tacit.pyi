@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any, TypedDict, final
 
+__version__: str
+
 class Meeting(TypedDict):
     peer: str
     timeout: float
