@@ -27,6 +27,17 @@ pub enum Action {
     Done,
 }
 
+impl Action {
+    /// Waits for a message of at most `max_bytes` bytes.
+    pub(crate) const fn receive(kind: Kind, max_bytes: usize) -> Self {
+        Self::Receive { kind, max_bytes }
+    }
+}
+
+pub(crate) const SPENT: Error = Error::ApiMisuse("the party has failed before");
+pub(crate) const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
+pub(crate) const NOT_DONE: Error = Error::ApiMisuse("a party is finished when it is done");
+
 /// How far a party has come, for people who wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -59,6 +70,60 @@ pub trait Party {
     /// How far it has come.
     fn progress(&self) -> Progress {
         Progress::default()
+    }
+}
+
+/// A party whose every step consumes its state, so that it is spent after an error.
+pub(crate) trait Machine {
+    /// Where the party is.
+    type State;
+
+    /// The state; none while a step has it, and after an error.
+    fn state(&mut self) -> &mut Option<Self::State>;
+
+    /// The message that `state` waits for, and its greatest length in bytes, if it waits for one.
+    fn awaited(&self, state: &Self::State) -> Option<(Kind, usize)>;
+
+    /// What is done at `state`, and the state after it. Without an action, that one is asked at
+    /// once.
+    fn step(
+        &mut self,
+        state: Self::State,
+        message: &mut Vec<u8>,
+    ) -> Result<(Self::State, Option<Action>), Error>;
+
+    /// The state after the message that `state` waits for.
+    fn take(&mut self, state: Self::State, payload: &[u8]) -> Result<Self::State, Error>;
+
+    /// As [`Party::progress`].
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+}
+
+impl<M: Machine> Party for M {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        loop {
+            let state = self.state().take().ok_or(SPENT)?;
+            let (state, action) = match self.awaited(&state) {
+                Some((kind, max_bytes)) => (state, Some(Action::receive(kind, max_bytes))),
+                None => self.step(state, message)?,
+            };
+            *self.state() = Some(state);
+            if let Some(action) = action {
+                return Ok(action);
+            }
+        }
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let state = self.state().take().ok_or(SPENT)?;
+        *self.state() = Some(self.take(state, payload)?);
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        Machine::progress(self)
     }
 }
 

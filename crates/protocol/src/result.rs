@@ -11,13 +11,14 @@ use tacit_garble::Garbler;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
+use crate::malicious::bits::{bit, bytes_for, check_bits, select_bits};
 use crate::message::{Kind, exactly};
 use crate::session::RunTag;
 use crate::{Error, Misbehaviour};
 
 /// Size of a result of `outputs` bits, in bytes.
 pub(crate) fn result_bytes(outputs: usize) -> usize {
-    outputs.div_ceil(8) + 32
+    bytes_for(outputs) + 32
 }
 
 /// The hash that authenticates these labels as the run's result.
@@ -31,11 +32,7 @@ fn authenticate(tag: &RunTag, labels: &[Block]) -> [u8; 32] {
 
 /// The evaluator's message to the garbler, from the labels of the garbler's outputs.
 pub(crate) fn write_result(tag: &RunTag, labels: &[Block], message: &mut Vec<u8>) {
-    message.clear();
-    message.resize(labels.len().div_ceil(8), 0);
-    for (i, label) in labels.iter().enumerate() {
-        message[i / 8] |= label.lsb().unwrap_u8() << (i % 8);
-    }
+    *message = select_bits(labels);
     message.extend_from_slice(&authenticate(tag, labels));
 }
 
@@ -52,19 +49,12 @@ pub(crate) fn read_result<G: Garbler>(
     payload: &[u8],
 ) -> Result<Zeroizing<Vec<bool>>, Error> {
     exactly(Kind::Result, payload, result_bytes(wires.len()))?;
-    let (selects, hash) = payload.split_at(wires.len().div_ceil(8));
-    let select = |i: usize| selects[i / 8] >> (i % 8) & 1 == 1;
-    if (wires.len()..selects.len() * 8).any(select) {
-        return Err(Misbehaviour::InvalidField {
-            kind: Kind::Result,
-            field: "padding",
-        }
-        .into());
-    }
+    let (selects, hash) = payload.split_at(bytes_for(wires.len()));
+    check_bits(Kind::Result, selects, wires.len())?;
     let mut labels = Zeroizing::new(Vec::with_capacity(wires.len()));
     let mut outputs = Zeroizing::new(Vec::with_capacity(wires.len()));
     for (i, wire) in wires.iter().enumerate() {
-        let (label, value) = garbler.label_with_select(wire, select(i));
+        let (label, value) = garbler.label_with_select(wire, bit(selects, i));
         labels.push(label);
         outputs.push(value);
     }

@@ -19,10 +19,10 @@ use super::leaky::{LeakyShares, push_lsbs};
 use super::oracle::{Digest, Domain, compare};
 use super::parameters::LotSize;
 use super::share::Shares;
-use crate::malicious::bits::{BitWriter, bytes_for, unused_are_clear};
+use crate::Error;
+use crate::malicious::bits::{BitWriter, bytes_for, check_bits};
 use crate::malicious::shuffle::below;
 use crate::message::{Kind, exactly};
-use crate::{Error, Misbehaviour};
 
 /// Leaky ANDs that both parties have found the same. Only the equality check makes one.
 pub(super) struct CheckedLot {
@@ -64,7 +64,7 @@ pub(super) struct Bucketed {
 }
 
 /// A lot whose buckets opened right. Only the check of openings makes one.
-pub(super) struct OpenBuckets {
+pub(crate) struct OpenBuckets {
     lot: CheckedLot,
     buckets: Buckets,
     /// What both opened.
@@ -142,10 +142,7 @@ impl Bucketed {
         let kind = Kind::TripleOpenings;
         exactly(kind, others, self.lot.opening_bytes())?;
         let (others, digest) = others.split_at(bytes_for(self.lot.openings()));
-        if !unused_are_clear(others, self.lot.openings()) {
-            let field = "padding";
-            return Err(Misbehaviour::InvalidField { kind, field }.into());
-        }
+        check_bits(kind, others, self.lot.openings())?;
         compare(&self.expected(epoch, others), digest, Caught::Buckets)?;
         let opened = self.own.iter().zip(others).map(|(a, b)| a ^ b).collect();
         let Self { lot, buckets, .. } = self;

@@ -14,9 +14,10 @@ use tacit_ot::{Delta, Security};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::buffers::Buffers;
-use super::oracle::{DIGEST_BYTES, Digest, Domain, Oracle, first_block};
+use super::oracle::{DIGEST_BYTES, Digest, Domain, Oracle};
 use super::share::Share;
 use crate::Error;
+use crate::malicious::bits::read_block;
 use crate::party::{Action, Party};
 use crate::session::RunTag;
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
@@ -135,7 +136,7 @@ impl Epoch {
         domain: Domain,
         number: u64,
     ) -> TweakableHash {
-        let start = first_block(self.oracle(domain, None, number));
+        let start = read_block(&self.oracle(domain, None, number).finish());
         TweakableHash::new(construction, start)
     }
 }

@@ -19,9 +19,9 @@ use super::fold::{FOLD_BYTES, Fold};
 use super::gates::OpenGates;
 use super::leaky::zero_blocks;
 use super::walk::{Ands, Rules, Stop, Walk};
-use crate::malicious::bits::{BitWriter, bit, unused_are_clear};
+use crate::Error;
+use crate::malicious::bits::{BitWriter, bit, check_bits};
 use crate::message::Kind;
-use crate::{Error, Misbehaviour};
 
 /// What wires carry for constants: the label that is the constant.
 pub(super) const LABEL_RULES: Rules<Block> = Rules {
@@ -81,13 +81,7 @@ impl<'f> Evaluating<'f> {
     /// The select bits are not as many.
     pub(super) fn receive(&mut self, count: usize, payload: &[u8]) -> Result<(), Error> {
         let (tables, selects) = payload.split_at(2 * count * Block::BYTES);
-        if !unused_are_clear(selects, count) {
-            return Err(Misbehaviour::InvalidField {
-                kind: Kind::AuthenticatedTables,
-                field: "padding",
-            }
-            .into());
-        }
+        check_bits(Kind::AuthenticatedTables, selects, count)?;
         self.tables.clear();
         self.tables.extend_from_slice(tables.as_chunks().0);
         self.selects.clear();

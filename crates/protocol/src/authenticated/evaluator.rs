@@ -10,28 +10,26 @@ use super::evaluating::{Evaluating, LABEL_RULES};
 use super::fold::FOLD_BYTES;
 use super::garbling::input_label;
 use super::gates::{ClosedGates, OpenGates};
-use super::lot::{InputCounts, Made, MakingEvaluator};
+use super::lot::{InputCounts, Made, Making};
 use super::oracle::{Domain, Oracle, compare};
 use super::share::Share;
 use super::stocked::StockedTriples;
-use super::terms::{NOT_ASKED, NOT_DONE, Terms, mask_inputs, result_bytes, results};
+use super::terms::{Before, Lots, Terms, mask_inputs, result_bytes, results};
 use super::walk::Walk;
-use crate::malicious::bits::{bytes_for, unpack, unused_are_clear};
-use crate::message::{Kind, array, exactly};
-use crate::party::Action;
-use crate::{Error, Misbehaviour};
+use crate::Error;
+use crate::malicious::bits::{bytes_for, check_bits, read_block, unpack};
+use crate::message::{Kind, exactly};
+use crate::party::{Action, NOT_ASKED, NOT_DONE};
 
 /// A run of `authenticated` on the evaluator's side.
 pub struct Evaluator<'f> {
     terms: Terms<'f>,
-    stage: Stage<'f>,
-    done_ands: u64,
-    /// Where triples come from that are not made in the run.
-    stock: Option<StockedTriples<'f>>,
+    stage: Option<Stage<'f>>,
+    lots: Lots<'f>,
 }
 
-enum Stage<'f> {
-    Making(Box<MakingEvaluator>, Before<'f>),
+pub(crate) enum Stage<'f> {
+    Making(Making, Before<Running<'f>>),
     SendingInputs(Box<Lot<'f, ClosedGates>>),
     Masking(Box<Lot<'f, ClosedGates>>),
     SendingGates(Box<Lot<'f, ClosedGates>>),
@@ -47,20 +45,13 @@ enum Stage<'f> {
     AwaitingProof(Box<Ended<'f>>),
     SendingResult(Box<Opening<'f>>, Zeroizing<Vec<bool>>),
     Done(Box<Epoch>, Zeroizing<Vec<bool>>),
-    Spent,
 }
 
 /// A stage, and what is to be done before it.
 type Next<'f> = (Stage<'f>, Option<Action>);
 
-/// What a run has before its first lot, or between two.
-enum Before<'f> {
-    First(Zeroizing<Vec<bool>>),
-    Later(Box<Running<'f>>),
-}
-
 /// A run under way.
-struct Running<'f> {
+pub(crate) struct Running<'f> {
     run: u64,
     masks: Walk<'f, Share>,
     labels: Labels<'f>,
@@ -74,7 +65,7 @@ enum Labels<'f> {
 }
 
 /// A run with a lot.
-struct Lot<'f, G> {
+pub(crate) struct Lot<'f, G> {
     epoch: Epoch,
     rng: Prg,
     running: Running<'f>,
@@ -82,13 +73,13 @@ struct Lot<'f, G> {
 }
 
 /// A run all of whose gates are evaluated.
-struct Evaluated<'f> {
+pub(crate) struct Evaluated<'f> {
     epoch: Epoch,
     running: Running<'f>,
 }
 
 /// A run whose labels the garbler compares.
-struct Ended<'f> {
+pub(crate) struct Ended<'f> {
     opening: Opening<'f>,
     /// What the garbler's proof must be.
     zeros: [u8; FOLD_BYTES],
@@ -96,7 +87,7 @@ struct Ended<'f> {
 }
 
 /// The masks of a run's results.
-struct Opening<'f> {
+pub(crate) struct Opening<'f> {
     epoch: Epoch,
     run: u64,
     masks: Results<'f, Share>,
@@ -138,42 +129,12 @@ impl<'f> Evaluator<'f> {
     fn begin(
         terms: Terms<'f>,
         inputs: &[bool],
-        (epoch, stock): (Epoch, Option<StockedTriples<'f>>),
+        source: (Epoch, Option<StockedTriples<'f>>),
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
-        let role = Role::Evaluator;
-        terms.check(role, &epoch, inputs)?;
-        let mut run = Self {
-            terms,
-            stage: Stage::Spent,
-            done_ands: 0,
-            stock,
-        };
-        let (counts, rng) = (terms.input_counts(role), Prg::from_seed(seed));
-        let before = Before::First(Zeroizing::new(inputs.to_vec()));
-        run.stage = run.next_lot(epoch, counts, rng, before)?;
-        Ok(run)
-    }
-
-    /// The stage in which the next lot of triples is there, or is made.
-    fn next_lot(
-        &mut self,
-        epoch: Epoch,
-        inputs: InputCounts,
-        rng: Prg,
-        before: Before<'f>,
-    ) -> Result<Stage<'f>, Error> {
-        let left = self.terms.function.and_gates() - self.done_ands;
-        match &mut self.stock {
-            Some(stock) => {
-                let made = stock.take(epoch, left, inputs, rng)?;
-                self.made(made, before)
-            }
-            None => {
-                let making = MakingEvaluator::new(epoch, self.terms.lot(left), inputs, rng);
-                Ok(Stage::Making(Box::new(making), before))
-            }
-        }
+        let (lots, making, before) = terms.begin(Role::Evaluator, inputs, source, seed)?;
+        let stage = Some(Stage::Making(making, before));
+        Ok(Self { terms, stage, lots })
     }
 
     /// The evaluator's output bits in port order, and the epoch for the next run.
@@ -183,13 +144,13 @@ impl<'f> Evaluator<'f> {
     /// The run is not done.
     pub fn finish(self) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
         match self.stage {
-            Stage::Done(epoch, outputs) => Ok((outputs, *epoch)),
+            Some(Stage::Done(epoch, outputs)) => Ok((outputs, *epoch)),
             _ => Err(NOT_DONE),
         }
     }
 
     /// The stage after a lot was made.
-    fn made(&self, mut made: Made, before: Before<'f>) -> Result<Stage<'f>, Error> {
+    fn made(&self, mut made: Made, before: Before<Running<'f>>) -> Result<Stage<'f>, Error> {
         Ok(match before {
             Before::First(inputs) => {
                 let (own, others) = (&made.own_inputs, &made.others_inputs);
@@ -217,8 +178,9 @@ impl<'f> Evaluator<'f> {
             epoch.end_run();
             return Ok(Stage::SendingLabels(Box::new(Evaluated { epoch, running })));
         }
-        let before = Before::Later(Box::new(running));
-        self.next_lot(epoch, InputCounts::default(), rng, before)
+        let none = InputCounts::default();
+        let making = self.lots.next(&self.terms, epoch, none, rng)?;
+        Ok(Stage::Making(making, Before::Later(Box::new(running))))
     }
 
     fn result_oracle(&self, opening: &Opening<'_>, from: Role) -> Oracle {
@@ -279,15 +241,12 @@ impl<'f> Lot<'f, ClosedGates> {
         let (kind, count) = (Kind::MaskedInputs, terms.function.input_bits(Role::Garbler));
         exactly(kind, payload, Block::BYTES + bytes_for(count))?;
         let (seed, bits) = payload.split_at(Block::BYTES);
-        if !unused_are_clear(bits, count) {
-            let field = "padding";
-            return Err(Misbehaviour::InvalidField { kind, field }.into());
-        }
+        check_bits(kind, bits, count)?;
         let Labels::Awaited(masked) = &self.running.labels else {
             return Err(NOT_ASKED);
         };
         let (others, epoch) = (unpack(bits, count), &self.epoch);
-        let mut labels = Prg::new(Block::from_bytes(array(kind, seed)?));
+        let mut labels = Prg::new(read_block(seed));
         let walk = terms.walk(
             Role::Evaluator,
             LABEL_RULES,

@@ -10,28 +10,26 @@ use super::epoch::Epoch;
 use super::fold::FOLD_BYTES;
 use super::garbling::{Garbling, Proof, input_label, label_rules};
 use super::gates::{CheckedGates, ClosedGates, OpenGates};
-use super::lot::{InputCounts, Made, MakingGarbler};
+use super::lot::{InputCounts, Made, Making};
 use super::oracle::{Domain, compare};
 use super::share::Share;
 use super::stocked::StockedTriples;
-use super::terms::{NOT_DONE, Terms, mask_inputs, open_results, results};
+use super::terms::{Before, Lots, Terms, mask_inputs, open_results, results};
 use super::walk::Walk;
-use crate::malicious::bits::{bytes_for, pack, unpack, unused_are_clear};
+use crate::Error;
+use crate::malicious::bits::{check_bits, pack, unpack};
 use crate::message::{Kind, exactly};
-use crate::party::Action;
-use crate::{Error, Misbehaviour};
+use crate::party::{Action, NOT_DONE};
 
 /// A run of `authenticated` on the garbler's side.
 pub struct Garbler<'f> {
     terms: Terms<'f>,
-    stage: Stage<'f>,
-    done_ands: u64,
-    /// Where triples come from that are not made in the run.
-    stock: Option<StockedTriples<'f>>,
+    stage: Option<Stage<'f>>,
+    lots: Lots<'f>,
 }
 
-enum Stage<'f> {
-    Making(Box<MakingGarbler>, Before<'f>),
+pub(crate) enum Stage<'f> {
+    Making(Making, Before<Running<'f>>),
     AwaitingInputs(Box<Beginning<'f>>),
     Masking(Box<Lot<'f, ClosedGates>>),
     AwaitingGates(Box<Lot<'f, ClosedGates>>),
@@ -47,20 +45,13 @@ enum Stage<'f> {
     SendingProof(Box<Ended<'f>>),
     AwaitingResult(Box<Ended<'f>>),
     Done(Box<Epoch>, Zeroizing<Vec<bool>>),
-    Spent,
 }
 
 /// A stage, and what is to be done before it.
 type Next<'f> = (Stage<'f>, Option<Action>);
 
-/// What a run has before its first lot, or between two.
-enum Before<'f> {
-    First(Zeroizing<Vec<bool>>),
-    Later(Box<Running<'f>>),
-}
-
 /// A run with its first lot, before the evaluator's inputs are known.
-struct Beginning<'f> {
+pub(crate) struct Beginning<'f> {
     made: Made,
     run: u64,
     masks: Walk<'f, Share>,
@@ -69,7 +60,7 @@ struct Beginning<'f> {
 }
 
 /// A run under way.
-struct Running<'f> {
+pub(crate) struct Running<'f> {
     run: u64,
     masks: Walk<'f, Share>,
     garbling: Garbling<'f>,
@@ -79,7 +70,7 @@ struct Running<'f> {
 }
 
 /// A run with a lot.
-struct Lot<'f, G> {
+pub(crate) struct Lot<'f, G> {
     epoch: Epoch,
     rng: Prg,
     running: Running<'f>,
@@ -90,13 +81,13 @@ struct Lot<'f, G> {
 }
 
 /// A run all of whose gates were evaluated.
-struct Proven<'f> {
+pub(crate) struct Proven<'f> {
     epoch: Epoch,
     running: Running<'f>,
 }
 
 /// A run whose gates the evaluator evaluated right.
-struct Ended<'f> {
+pub(crate) struct Ended<'f> {
     epoch: Epoch,
     run: u64,
     zeros: [u8; FOLD_BYTES],
@@ -140,42 +131,12 @@ impl<'f> Garbler<'f> {
     fn begin(
         terms: Terms<'f>,
         inputs: &[bool],
-        (epoch, stock): (Epoch, Option<StockedTriples<'f>>),
+        source: (Epoch, Option<StockedTriples<'f>>),
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
-        let role = Role::Garbler;
-        terms.check(role, &epoch, inputs)?;
-        let mut run = Self {
-            terms,
-            stage: Stage::Spent,
-            done_ands: 0,
-            stock,
-        };
-        let (counts, rng) = (terms.input_counts(role), Prg::from_seed(seed));
-        let before = Before::First(Zeroizing::new(inputs.to_vec()));
-        run.stage = run.next_lot(epoch, counts, rng, before)?;
-        Ok(run)
-    }
-
-    /// The stage in which the next lot of triples is there, or is made.
-    fn next_lot(
-        &mut self,
-        epoch: Epoch,
-        inputs: InputCounts,
-        rng: Prg,
-        before: Before<'f>,
-    ) -> Result<Stage<'f>, Error> {
-        let left = self.terms.function.and_gates() - self.done_ands;
-        match &mut self.stock {
-            Some(stock) => {
-                let made = stock.take(epoch, left, inputs, rng)?;
-                self.made(made, before)
-            }
-            None => {
-                let making = MakingGarbler::new(epoch, self.terms.lot(left), inputs, rng);
-                Ok(Stage::Making(Box::new(making), before))
-            }
-        }
+        let (lots, making, before) = terms.begin(Role::Garbler, inputs, source, seed)?;
+        let stage = Some(Stage::Making(making, before));
+        Ok(Self { terms, stage, lots })
     }
 
     /// The garbler's output bits in port order, and the epoch for the next run.
@@ -185,13 +146,13 @@ impl<'f> Garbler<'f> {
     /// The run is not done.
     pub fn finish(self) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
         match self.stage {
-            Stage::Done(epoch, outputs) => Ok((outputs, *epoch)),
+            Some(Stage::Done(epoch, outputs)) => Ok((outputs, *epoch)),
             _ => Err(NOT_DONE),
         }
     }
 
     /// The stage after a lot was made.
-    fn made(&self, mut made: Made, before: Before<'f>) -> Result<Stage<'f>, Error> {
+    fn made(&self, mut made: Made, before: Before<Running<'f>>) -> Result<Stage<'f>, Error> {
         Ok(match before {
             Before::First(inputs) => {
                 let (own, others) = (&made.own_inputs, &made.others_inputs);
@@ -225,8 +186,9 @@ impl<'f> Garbler<'f> {
             let proven = Box::new(Proven { epoch, running });
             return Ok(Stage::AwaitingLabels(proven));
         }
-        let before = Before::Later(Box::new(running));
-        self.next_lot(epoch, InputCounts::default(), rng, before)
+        let none = InputCounts::default();
+        let making = self.lots.next(&self.terms, epoch, none, rng)?;
+        Ok(Stage::Making(making, Before::Later(Box::new(running))))
     }
 
     /// The masks of the results of `role` with their MACs' hash.
@@ -263,15 +225,8 @@ impl<'f> Beginning<'f> {
             masks,
             masked,
         } = self;
-        let (kind, count) = (
-            Kind::MaskedInputs,
-            terms.function.input_bits(Role::Evaluator),
-        );
-        exactly(kind, payload, bytes_for(count))?;
-        if !unused_are_clear(payload, count) {
-            let field = "padding";
-            return Err(Misbehaviour::InvalidField { kind, field }.into());
-        }
+        let count = terms.function.input_bits(Role::Evaluator);
+        check_bits(Kind::MaskedInputs, payload, count)?;
         let others = unpack(payload, count);
         let (epoch, role) = (&made.epoch, Role::Garbler);
         let delta = *epoch.delta();

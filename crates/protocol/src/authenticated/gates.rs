@@ -25,9 +25,9 @@ use super::leaky::push_lsbs;
 use super::oracle::{Domain, compare};
 use super::share::{Share, Shares};
 use super::walk::{Stop, Walk};
-use crate::malicious::bits::{BitWriter, bit, bytes_for, unused_are_clear};
+use crate::Error;
+use crate::malicious::bits::{BitWriter, bit, bytes_for, check_bits};
 use crate::message::{Kind, exactly};
-use crate::{Error, Misbehaviour};
 
 /// AND gates of a message with tables: the batch that reaches this number is its last.
 pub(super) const FRAME_ANDS: usize = 2048;
@@ -43,7 +43,7 @@ pub(super) struct Extent {
 }
 
 /// Gates of a lot whose masks are known, before anything is opened.
-pub(super) struct ClosedGates {
+pub(crate) struct ClosedGates {
     triples: Triples,
     extent: Extent,
     /// ⟨λ⟩ of each gate's inputs.
@@ -53,12 +53,12 @@ pub(super) struct ClosedGates {
 
 /// Gates whose openings have the right MACs, with the other party's bits of e and f. Only the check
 /// makes them.
-pub(super) struct CheckedGates(ClosedGates, [Vec<u8>; 2]);
+pub(crate) struct CheckedGates(ClosedGates, [Vec<u8>; 2]);
 
 /// Gates that opened right: of each ⟨λ_i⟩, ⟨λ_j⟩ and ⟨λ_i λ_j ⊕ λ_o⟩. Of a half, one part goes into
 /// tables and labels, and the other into the proof.
 #[derive(Default)]
-pub(super) struct OpenGates {
+pub(crate) struct OpenGates {
     /// This party's part of λΔ_A: K ⊕ aΔ_A at the garbler, the MAC at the evaluator.
     tables: [Outputs; 3],
     /// What must sum to the garbler's MAC of ⟨0⟩: MACs at the garbler, K ⊕ bΔ_B at the evaluator.
@@ -222,13 +222,8 @@ impl ClosedGates {
         }
         let (opened, digest) = others.split_at(2 * bytes);
         let (others_e, others_f) = opened.split_at(bytes);
-        if ![others_e, others_f]
-            .iter()
-            .all(|bits| unused_are_clear(bits, self.count()))
-        {
-            let field = "padding";
-            return Err(Misbehaviour::InvalidField { kind, field }.into());
-        }
+        check_bits(kind, others_e, self.count())?;
+        check_bits(kind, others_f, self.count())?;
         let expected = self.expected(epoch, [others_e, others_f]);
         compare(&expected, digest, Caught::Gates)?;
         let others = [others_e, others_f].map(<[u8]>::to_vec);

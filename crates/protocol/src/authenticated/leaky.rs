@@ -5,7 +5,7 @@
 //! G = H(K) ⊕ H(K ⊕ Δ) ⊕ c, K its key of the other's part of x, and has
 //! S = H(K) ⊕ H(M) ⊕ x·(G' ⊕ c) ⊕ z(Δ_A ⊕ Δ_B), its parts throughout. Both S sum to
 //! (xy ⊕ z)(Δ_A ⊕ Δ_B), whose bit 1 is d = xy ⊕ z. z is turned by d, and then S ⊕ dΔ must be the
-//! same at both: [`equality`](super::equality) compares a whole lot.
+//! same at both: [`lot`](super::lot) compares a whole lot.
 //!
 //! Whoever sends a wrong G shifts the other's S by it if the other's bit of x is 1: it is caught
 //! then, and else knows that this bit is 0. y and z never leak.
@@ -222,14 +222,6 @@ fn push_bits<const BIT: u32>(bits: &mut BitWriter, blocks: &[Block]) {
             .zip(blocks)
             .fold(0, |word, (i, block)| word | bit(block) << i);
         bits.push_word(word, blocks.len() as u32);
-    }
-}
-
-/// Appends the bytes of `blocks`.
-pub(super) fn append_blocks(message: &mut Vec<u8>, blocks: &[Block]) {
-    message.reserve(blocks.len() * Block::BYTES);
-    for block in blocks {
-        message.extend_from_slice(&block.to_bytes());
     }
 }
 

@@ -133,10 +133,3 @@ pub(super) fn compare(expected: &[u8], found: &[u8], caught: Caught) -> Result<(
         false => Err(Misbehaviour::CheatedAuthenticated(caught).into()),
     }
 }
-
-/// The first block of what `oracle` gives.
-pub(super) fn first_block(oracle: Oracle) -> Block {
-    let mut block = [0; Block::BYTES];
-    block.copy_from_slice(&oracle.finish()[..Block::BYTES]);
-    Block::from_bytes(block)
-}

@@ -1,23 +1,25 @@
 //! What a run is about, the same at both parties, and what both do alike.
 
 use tacit_circuit::{Function, Role};
-use tacit_kernels::{Block, Construction, TweakableHash};
+use tacit_kernels::{Block, Construction, Prg, TweakableHash};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
 use super::caught::Caught;
 use super::epoch::Epoch;
 use super::fold::Fold;
-use super::gates::public;
-use super::lot::InputCounts;
+use super::gates::{ClosedGates, public};
+use super::lot::{InputCounts, Making};
 use super::oracle::{DIGEST_BYTES, Domain, Oracle, compare};
 use super::parameters::{LotSize, SecurityBits};
 use super::share::Share;
+use super::stocked::StockedTriples;
 use super::walk::{Rules, Walk};
-use crate::malicious::bits::{BitWriter, bytes_for, unused_are_clear};
+use crate::Error;
+use crate::malicious::bits::{BitWriter, bytes_for, check_bits, read_block};
 use crate::message::{Kind, exactly};
+use crate::party::Progress;
 use crate::session::RunTag;
-use crate::{Error, Misbehaviour};
 
 /// What is run, and how.
 #[derive(Clone, Copy)]
@@ -33,38 +35,45 @@ pub struct Terms<'f> {
 }
 
 impl<'f> Terms<'f> {
-    /// Checks what a run begins with.
-    pub(super) fn check(&self, role: Role, epoch: &Epoch, inputs: &[bool]) -> Result<(), Error> {
+    /// Begins a run with these inputs of `role`: its lots, the first of them, and what it has
+    /// before.
+    pub(super) fn begin<R>(
+        &self,
+        role: Role,
+        inputs: &[bool],
+        (epoch, stock): (Epoch, Option<StockedTriples<'f>>),
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<(Lots<'f>, Making, Before<R>), Error> {
         check(self.function)?;
         if epoch.role() != role {
             return Err(Error::ApiMisuse("an epoch serves its own role"));
         }
-        match inputs.len() == self.function.input_bits(role) {
-            true => Ok(()),
-            false => Err(Error::ApiMisuse(
+        let [own, others] = [role, role.other()].map(|role| self.function.input_bits(role));
+        if inputs.len() != own {
+            return Err(Error::ApiMisuse(
                 "as many input bits as the party's ports have",
-            )),
+            ));
         }
+        let left = self.function.and_gates();
+        let mut lots = Lots { stock, left };
+        let (counts, rng) = (InputCounts { own, others }, Prg::from_seed(seed));
+        let making = lots.next(self, epoch, counts, rng)?;
+        Ok((lots, making, Before::First(Zeroizing::new(inputs.to_vec()))))
     }
 
-    /// How many bits of inputs each party has.
-    pub(super) fn input_counts(&self, role: Role) -> InputCounts {
-        InputCounts {
-            own: self.function.input_bits(role),
-            others: self.function.input_bits(role.other()),
+    /// How far a run has come.
+    pub(super) fn progress(&self, lots: &Lots<'f>) -> Progress {
+        let total_ands = self.function.and_gates();
+        Progress {
+            done_ands: total_ands - lots.left,
+            total_ands,
         }
-    }
-
-    /// The next lot of a run that still needs triples for this many gates.
-    pub(super) fn lot(&self, gates: u64) -> LotSize {
-        next_lot(gates, self.security)
     }
 
     /// The hash of the gates of run `run` of the epoch.
     pub(super) fn hash(&self, epoch: &Epoch, run: u64) -> TweakableHash {
-        let start = self.oracle(epoch, Domain::GateStart, None, run);
-        let start = super::oracle::first_block(start);
-        TweakableHash::new(self.construction, start)
+        let start = self.oracle(epoch, Domain::GateStart, None, run).finish();
+        TweakableHash::new(self.construction, read_block(&start))
     }
 
     /// The hash of `domain`, bound to the run.
@@ -120,6 +129,45 @@ impl<'f> Terms<'f> {
             let owner = usize::from(self.function.inputs()[port].owner != role);
             bits[owner].next().map(|bit| of(*bit)).ok_or(TOO_FEW)
         })
+    }
+}
+
+/// Where a run's triples come from.
+pub(super) struct Lots<'f> {
+    /// Nothing where they are made in the run.
+    stock: Option<StockedTriples<'f>>,
+    /// Gates that have none.
+    left: u64,
+}
+
+/// What a run has before its first lot, or between two.
+pub(crate) enum Before<R> {
+    /// This party's inputs.
+    First(Zeroizing<Vec<bool>>),
+    Later(Box<R>),
+}
+
+impl<'f> Lots<'f> {
+    /// The making of the next lot, which is done where it comes from the stock.
+    pub(super) fn next(
+        &mut self,
+        terms: &Terms<'f>,
+        epoch: Epoch,
+        inputs: InputCounts,
+        rng: Prg,
+    ) -> Result<Making, Error> {
+        Ok(match &mut self.stock {
+            Some(stock) => Making::done(stock.take(epoch, self.left, inputs, rng)?),
+            None => Making::new(epoch, next_lot(self.left, terms.security), inputs, rng),
+        })
+    }
+
+    /// Counts gates that have taken their triples. The stock takes back what is left of a lot.
+    pub(super) fn taken(&mut self, gates: &ClosedGates) {
+        self.left -= gates.count() as u64;
+        if let Some(stock) = &mut self.stock {
+            stock.give_back(gates.rest());
+        }
     }
 }
 
@@ -179,10 +227,7 @@ pub(super) fn results(
 ) -> Result<Zeroizing<Vec<bool>>, Error> {
     exactly(kind, opening, result_bytes(masks.len()))?;
     let (bits, digest) = opening.split_at(bytes_for(masks.len()));
-    if !unused_are_clear(bits, masks.len()) {
-        let field = "padding";
-        return Err(Misbehaviour::InvalidField { kind, field }.into());
-    }
+    check_bits(kind, bits, masks.len())?;
     for (i, mask) in masks.iter().enumerate() {
         macs.add(mask.others_mac(public(bits, i), delta));
     }
@@ -201,6 +246,3 @@ thread_local! {
 }
 
 const TOO_FEW: Error = Error::ApiMisuse("one bit for each input wire");
-pub(super) const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
-pub(super) const FAILED: Error = Error::ApiMisuse("the run has failed before");
-pub(super) const NOT_DONE: Error = Error::ApiMisuse("a run is finished when it is done");

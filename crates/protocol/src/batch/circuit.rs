@@ -24,7 +24,7 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::bits::{bit, xor_into};
+use super::bits::{append_blocks, bit, xor_into};
 use super::consistency::Pairs;
 use super::layout::{Batch, LOCK_BYTES};
 use super::oracle::{Domain, Hash, Oracle};
@@ -227,9 +227,7 @@ pub(super) fn unmask(lambda: Block, inputs: &mut [Block], choices: &mut [Block])
 /// Locks or unlocks a seed under the labels of 0 of D's wires.
 pub(super) fn lock(oracle: &Oracle, circuit: u32, zeros: &[Block], seed: &mut [u8; LOCK_BYTES]) {
     let mut bytes = Zeroizing::new(Vec::with_capacity(zeros.len() * Block::BYTES));
-    for zero in zeros {
-        bytes.extend_from_slice(&zero.to_bytes());
-    }
+    append_blocks(&mut bytes, zeros);
     let key: Zeroizing<Hash> = Zeroizing::new(oracle.parts(Domain::Lock, circuit, 0, &[&bytes]));
     xor_into(seed, &*key);
 }

@@ -15,7 +15,7 @@ use crate::malicious::shuffle::shuffle;
 pub(super) type ChoiceSeed = [u8; 32];
 
 /// The circuits of a batch, cut.
-pub(super) struct CheckSet {
+pub(crate) struct CheckSet {
     /// Those that are opened and checked, in order.
     pub(super) checked: Vec<u32>,
     /// Those that are evaluated, in order.

@@ -21,7 +21,7 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::bits::{bytes_for, pack, unpack, unused_are_clear, xor_into};
+use super::bits::{append_blocks, bytes_for, pack, unpack, unused_are_clear, xor_into};
 use super::circuit::CircuitSeed;
 use super::layout::Batch;
 use super::oracle::{HASH_BYTES, Hash};
@@ -201,9 +201,7 @@ impl EvaluatorExecution {
         let kept = kept.map(|circuit| 4 + circuit.published.len() + HASH_BYTES);
         let mut published = Vec::with_capacity(kept.sum::<usize>() + self.differences.len());
         for circuit in &self.circuits {
-            for share in &circuit.shares {
-                secret.extend_from_slice(&share.to_bytes());
-            }
+            append_blocks(&mut secret, &circuit.shares);
             published.extend_from_slice(&circuit.number.to_le_bytes());
             published.extend_from_slice(&circuit.published);
             published.extend_from_slice(&circuit.pairs);

@@ -51,10 +51,6 @@ pub use plan::{Bound, Plan};
 use crate::malicious::{bits, encoding, frames, oracle, parallel, returned};
 use crate::{Error, Misbehaviour};
 
-const SPENT: Error = Error::ApiMisuse("the run has failed before");
-const NOT_DONE: Error = Error::ApiMisuse("a run is finished when it is done");
-const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
-
 fn cheated(caught: Caught) -> Error {
     Misbehaviour::Cheated(caught).into()
 }

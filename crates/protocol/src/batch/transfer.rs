@@ -11,9 +11,10 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
+use super::bits::read_block;
 use super::circuit::Secrets;
 use super::layout::Batch;
-use super::oracle::{Domain, first_block};
+use super::oracle::Domain;
 use crate::malicious::pads::Pads;
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
@@ -34,7 +35,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     }
 
     fn pads(&self) -> Pads {
-        Pads::new(first_block(&self.oracle.parts(Domain::Pads, 0, 0, &[])))
+        Pads::new(read_block(&self.oracle.parts(Domain::Pads, 0, 0, &[])))
     }
 
     /// Appends an execution's strings. `q` are its OTs, number `first…`, under `delta`;

@@ -7,8 +7,9 @@ use zeroize::Zeroizing;
 
 use super::frames::{EXTENSION_OTS, FRAME_BYTES, Stop, Walk, check, max_frame_bytes};
 use super::garbler::widest_output;
-use crate::message::{Kind, array, exactly};
-use crate::party::{Action, Party, Progress};
+use crate::malicious::bits::read_blocks;
+use crate::message::{Kind, exactly};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress};
 use crate::result::write_result;
 use crate::session::RunTag;
 use crate::setup::EvaluatorOt;
@@ -20,11 +21,11 @@ pub struct Evaluating<'f, S: Scheme> {
     scheme: S,
     tag: RunTag,
     max_frame_bytes: usize,
-    state: State<'f, S>,
+    state: Option<State<'f, S>>,
     done_ands: u64,
 }
 
-enum State<'f, S: Scheme> {
+pub(crate) enum State<'f, S: Scheme> {
     Choosing(Choosing<'f, S>),
     AwaitingStart(Choosing<'f, S>),
     Working(Box<Streaming<'f, S>>),
@@ -32,11 +33,10 @@ enum State<'f, S: Scheme> {
     AwaitingDecoding(Box<Evaluated<'f, S>>),
     Returning(Box<Evaluated<'f, S>>, Zeroizing<Vec<bool>>),
     Done(EvaluatorOt, Zeroizing<Vec<bool>>),
-    Spent,
 }
 
 /// Before the garbler's start point is known: the choices wait for nothing.
-struct Choosing<'f, S: Scheme> {
+pub(crate) struct Choosing<'f, S: Scheme> {
     function: &'f Function,
     scheme: S,
     inputs: Zeroizing<Vec<bool>>,
@@ -49,7 +49,7 @@ struct Choosing<'f, S: Scheme> {
 }
 
 /// While tables arrive.
-struct Streaming<'f, S: Scheme> {
+pub(crate) struct Streaming<'f, S: Scheme> {
     scheme: S,
     evaluator: S::Evaluator,
     values: Values<'f, Block>,
@@ -83,7 +83,7 @@ enum Stopped {
 }
 
 /// When all tables have been used.
-struct Evaluated<'f, S: Scheme> {
+pub(crate) struct Evaluated<'f, S: Scheme> {
     evaluator: S::Evaluator,
     outputs: Outputs<'f, Block>,
     ot: EvaluatorOt,
@@ -119,7 +119,7 @@ impl<'f, S: Scheme> Evaluating<'f, S> {
             inputs,
             ot,
         };
-        let state = choosing.chosen();
+        let state = Some(choosing.chosen());
         let max_frame_bytes = max_frame_bytes(scheme, function);
         Ok(Self {
             function,
@@ -138,9 +138,14 @@ impl<'f, S: Scheme> Evaluating<'f, S> {
     /// The run is not done.
     pub fn finish(self) -> Result<(Zeroizing<Vec<bool>>, EvaluatorOt), Error> {
         match self.state {
-            State::Done(ot, outputs) => Ok((outputs, ot)),
-            _ => Err(Error::ApiMisuse("a run is finished when it is done")),
+            Some(State::Done(ot, outputs)) => Ok((outputs, ot)),
+            _ => Err(NOT_DONE),
         }
+    }
+
+    fn decoding_bytes(&self) -> usize {
+        self.scheme
+            .decoding_bytes(self.function.output_bits(Role::Evaluator))
     }
 
     /// Uses `tables`, which are the frame received or its rest; the state after it.
@@ -215,10 +220,7 @@ impl<'f, S: Scheme> Choosing<'f, S> {
     /// The input labels, after the garbler's message of its start point: the garbler's from the
     /// seed, the evaluator's from its OTs.
     fn streaming(self, payload: &[u8]) -> Result<Box<Streaming<'f, S>>, Error> {
-        let bytes: [u8; 2 * Block::BYTES] = array(Kind::GarblingStart, payload)?;
-        let (start, label_seed) = bytes.split_at(Block::BYTES);
-        let block = |bytes| Ok::<_, Error>(Block::from_bytes(array(Kind::GarblingStart, bytes)?));
-        let (start, label_seed) = (block(start)?, block(label_seed)?);
+        let [start, label_seed] = read_blocks(Kind::GarblingStart, payload)?;
         let Self {
             function,
             scheme,
@@ -360,18 +362,28 @@ impl<S: Scheme> Evaluated<'_, S> {
     }
 }
 
-impl<S: Scheme> Party for Evaluating<'_, S> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let state = std::mem::replace(&mut self.state, State::Spent);
+impl<'f, S: Scheme> Machine for Evaluating<'f, S> {
+    type State = State<'f, S>;
+
+    fn state(&mut self) -> &mut Option<State<'f, S>> {
+        &mut self.state
+    }
+
+    fn awaited(&self, state: &State<'f, S>) -> Option<(Kind, usize)> {
+        match state {
+            State::AwaitingStart(_) => Some((Kind::GarblingStart, 2 * Block::BYTES)),
+            State::AwaitingTables(_) => Some((Kind::Tables, self.max_frame_bytes)),
+            State::AwaitingDecoding(_) => Some((Kind::Decoding, self.decoding_bytes())),
+            _ => None,
+        }
+    }
+
+    fn step(
+        &mut self,
+        state: State<'f, S>,
+        message: &mut Vec<u8>,
+    ) -> Result<(State<'f, S>, Option<Action>), Error> {
         let (state, action) = match state {
-            State::AwaitingStart(choosing) => {
-                let max_bytes = 2 * Block::BYTES;
-                let receive = Action::Receive {
-                    kind: Kind::GarblingStart,
-                    max_bytes,
-                };
-                (State::AwaitingStart(choosing), receive)
-            }
             State::Choosing(choosing) => {
                 (choosing.choose(message)?, Action::Send(Kind::CotExtension))
             }
@@ -379,53 +391,30 @@ impl<S: Scheme> Party for Evaluating<'_, S> {
                 let rest = std::mem::take(&mut streaming.frame.rest);
                 (self.use_tables(streaming, &rest)?, Action::Continue)
             }
-            State::AwaitingTables(streaming) => {
-                let max_bytes = self.max_frame_bytes;
-                let receive = Action::Receive {
-                    kind: Kind::Tables,
-                    max_bytes,
-                };
-                (State::AwaitingTables(streaming), receive)
-            }
-            State::AwaitingDecoding(evaluated) => {
-                let outputs = self.function.output_bits(Role::Evaluator);
-                let max_bytes = self.scheme.decoding_bytes(outputs);
-                let receive = Action::Receive {
-                    kind: Kind::Decoding,
-                    max_bytes,
-                };
-                (State::AwaitingDecoding(evaluated), receive)
-            }
             State::Returning(evaluated, outputs) => {
                 evaluated.result(&self.tag, message);
-                (
-                    State::Done(evaluated.ot, outputs),
-                    Action::Send(Kind::Result),
-                )
+                let done = State::Done(evaluated.ot, outputs);
+                (done, Action::Send(Kind::Result))
             }
-            State::Done(ot, outputs) => (State::Done(ot, outputs), Action::Done),
-            State::Spent => return Err(Error::ApiMisuse("the run has failed before")),
+            done => (done, Action::Done),
         };
-        self.state = state;
-        Ok(action)
+        Ok((state, Some(action)))
     }
 
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.state = match std::mem::replace(&mut self.state, State::Spent) {
+    fn take(&mut self, state: State<'f, S>, payload: &[u8]) -> Result<State<'f, S>, Error> {
+        Ok(match state {
             State::AwaitingStart(choosing) => State::Working(choosing.streaming(payload)?),
             State::AwaitingTables(mut streaming) => {
                 streaming.begin_frame(payload)?;
                 self.use_tables(streaming, payload)?
             }
             State::AwaitingDecoding(evaluated) => {
-                let outputs = self.function.output_bits(Role::Evaluator);
-                exactly(Kind::Decoding, payload, self.scheme.decoding_bytes(outputs))?;
+                exactly(Kind::Decoding, payload, self.decoding_bytes())?;
                 let outputs = evaluated.decode(payload)?;
                 self.after_decoding(evaluated, outputs)
             }
-            _ => return Err(Error::ApiMisuse("no message was asked for")),
-        };
-        Ok(())
+            _ => return Err(NOT_ASKED),
+        })
     }
 
     fn progress(&self) -> Progress {

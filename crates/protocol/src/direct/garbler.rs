@@ -9,8 +9,9 @@ use zeroize::Zeroizing;
 
 use super::frames::{EXTENSION_OTS, FRAME_BYTES, Stop, Walk, check};
 use crate::Error;
+use crate::malicious::bits::append_blocks;
 use crate::message::Kind;
-use crate::party::{Action, Party, Progress};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress};
 use crate::result::{read_result, result_bytes};
 use crate::session::RunTag;
 use crate::setup::GarblerOt;
@@ -19,22 +20,21 @@ use crate::setup::GarblerOt;
 pub struct Garbling<'f, S: Scheme> {
     function: &'f Function,
     tag: RunTag,
-    state: State<'f, S>,
+    state: Option<State<'f, S>>,
     done_ands: u64,
 }
 
-enum State<'f, S: Scheme> {
+pub(crate) enum State<'f, S: Scheme> {
     Greeting(Opening<'f, S>),
     AwaitingChoices(Opening<'f, S>),
     Streaming(Box<Streaming<'f, S>>),
     Decoding(Box<Garbled<'f, S>>),
     AwaitingResult(Box<Garbled<'f, S>>),
     Done(GarblerOt, Zeroizing<Vec<bool>>),
-    Spent,
 }
 
 /// Before the evaluator's choices are known.
-struct Opening<'f, S: Scheme> {
+pub(crate) struct Opening<'f, S: Scheme> {
     function: &'f Function,
     garbler: S::Garbler,
     scheme: S,
@@ -50,7 +50,7 @@ struct Opening<'f, S: Scheme> {
 }
 
 /// While tables leave.
-struct Streaming<'f, S: Scheme> {
+pub(crate) struct Streaming<'f, S: Scheme> {
     scheme: S,
     garbler: S::Garbler,
     values: Values<'f, S::Wire>,
@@ -75,7 +75,7 @@ enum Filled {
 }
 
 /// When all tables have left.
-struct Garbled<'f, S: Scheme> {
+pub(crate) struct Garbled<'f, S: Scheme> {
     garbler: S::Garbler,
     outputs: Outputs<'f, S::Wire>,
     ot: GarblerOt,
@@ -124,7 +124,7 @@ impl<'f, S: Scheme> Garbling<'f, S> {
         Ok(Self {
             function,
             tag,
-            state: State::Greeting(opening),
+            state: Some(State::Greeting(opening)),
             done_ands: 0,
         })
     }
@@ -136,8 +136,8 @@ impl<'f, S: Scheme> Garbling<'f, S> {
     /// The run is not done.
     pub fn finish(self) -> Result<(Zeroizing<Vec<bool>>, GarblerOt), Error> {
         match self.state {
-            State::Done(ot, outputs) => Ok((outputs, ot)),
-            _ => Err(Error::ApiMisuse("a run is finished when it is done")),
+            Some(State::Done(ot, outputs)) => Ok((outputs, ot)),
+            _ => Err(NOT_DONE),
         }
     }
 
@@ -161,8 +161,7 @@ impl<'f, S: Scheme> Garbling<'f, S> {
 impl<'f, S: Scheme> Opening<'f, S> {
     fn message(&self, message: &mut Vec<u8>) {
         message.clear();
-        message.extend_from_slice(&self.start.to_bytes());
-        message.extend_from_slice(&self.label_seed.to_bytes());
+        append_blocks(message, &[self.start, self.label_seed]);
     }
 
     /// How many OTs the evaluator's next message gives.
@@ -318,71 +317,68 @@ impl<S: Scheme> Garbled<'_, S> {
     }
 }
 
-impl<S: Scheme> Party for Garbling<'_, S> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        loop {
-            let state = mem::replace(&mut self.state, State::Spent);
-            let (state, action) = match state {
-                State::Greeting(opening) => {
-                    opening.message(message);
-                    (opening.opened()?, Some(Action::Send(Kind::GarblingStart)))
-                }
-                State::AwaitingChoices(opening) => {
-                    let max_bytes = opening.ot.extension_bytes(opening.awaited());
-                    let receive = Action::Receive {
-                        kind: Kind::CotExtension,
-                        max_bytes,
-                    };
-                    (State::AwaitingChoices(opening), Some(receive))
-                }
-                State::Streaming(mut streaming) => {
-                    let filled = streaming.fill(message);
-                    self.done_ands = streaming.walk.done_ands();
-                    let send = Action::Send(Kind::Tables);
-                    match filled {
-                        Filled::Full => (State::Streaming(streaming), Some(send)),
-                        Filled::Paused => (State::Streaming(streaming), Some(Action::Continue)),
-                        Filled::Last => {
-                            let action = (!message.is_empty()).then_some(send);
-                            (self.after_tables(streaming.garbled()), action)
-                        }
-                    }
-                }
-                State::Decoding(garbled) => {
-                    garbled.decoding(message);
-                    (
-                        self.after_decoding(garbled),
-                        Some(Action::Send(Kind::Decoding)),
-                    )
-                }
-                State::AwaitingResult(garbled) => {
-                    let max_bytes = result_bytes(self.function.output_bits(Role::Garbler));
-                    let receive = Action::Receive {
-                        kind: Kind::Result,
-                        max_bytes,
-                    };
-                    (State::AwaitingResult(garbled), Some(receive))
-                }
-                State::Done(ot, outputs) => (State::Done(ot, outputs), Some(Action::Done)),
-                State::Spent => return Err(Error::ApiMisuse("the run has failed before")),
-            };
-            self.state = state;
-            if let Some(action) = action {
-                return Ok(action);
+impl<'f, S: Scheme> Machine for Garbling<'f, S> {
+    type State = State<'f, S>;
+
+    fn state(&mut self) -> &mut Option<State<'f, S>> {
+        &mut self.state
+    }
+
+    fn awaited(&self, state: &State<'f, S>) -> Option<(Kind, usize)> {
+        match state {
+            State::AwaitingChoices(opening) => {
+                let bytes = opening.ot.extension_bytes(opening.awaited());
+                Some((Kind::CotExtension, bytes))
             }
+            State::AwaitingResult(_) => {
+                let bits = self.function.output_bits(Role::Garbler);
+                Some((Kind::Result, result_bytes(bits)))
+            }
+            _ => None,
         }
     }
 
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.state = match mem::replace(&mut self.state, State::Spent) {
-            State::AwaitingChoices(opening) => opening.take(payload)?,
+    fn step(
+        &mut self,
+        state: State<'f, S>,
+        message: &mut Vec<u8>,
+    ) -> Result<(State<'f, S>, Option<Action>), Error> {
+        Ok(match state {
+            State::Greeting(opening) => {
+                opening.message(message);
+                (opening.opened()?, Some(Action::Send(Kind::GarblingStart)))
+            }
+            State::Streaming(mut streaming) => {
+                let filled = streaming.fill(message);
+                self.done_ands = streaming.walk.done_ands();
+                let send = Action::Send(Kind::Tables);
+                match filled {
+                    Filled::Full => (State::Streaming(streaming), Some(send)),
+                    Filled::Paused => (State::Streaming(streaming), Some(Action::Continue)),
+                    Filled::Last => {
+                        let action = (!message.is_empty()).then_some(send);
+                        (self.after_tables(streaming.garbled()), action)
+                    }
+                }
+            }
+            State::Decoding(garbled) => {
+                garbled.decoding(message);
+                let send = Action::Send(Kind::Decoding);
+                (self.after_decoding(garbled), Some(send))
+            }
+            done => (done, Some(Action::Done)),
+        })
+    }
+
+    fn take(&mut self, state: State<'f, S>, payload: &[u8]) -> Result<State<'f, S>, Error> {
+        match state {
+            State::AwaitingChoices(opening) => opening.take(payload),
             State::AwaitingResult(garbled) => {
                 let (ot, outputs) = garbled.result(&self.tag, payload)?;
-                State::Done(ot, outputs)
+                Ok(State::Done(ot, outputs))
             }
-            _ => return Err(Error::ApiMisuse("no message was asked for")),
-        };
-        Ok(())
+            _ => Err(NOT_ASKED),
+        }
     }
 
     fn progress(&self) -> Progress {

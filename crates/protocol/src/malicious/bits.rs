@@ -1,6 +1,10 @@
-//! Bits, eight a byte, least significant first.
+//! Bits, eight a byte, least significant first; and blocks as their bytes.
 
+use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
+
+use crate::Misbehaviour;
+use crate::message::{Kind, exactly};
 
 /// Bytes that hold this many bits.
 pub(crate) const fn bytes_for(bits: usize) -> usize {
@@ -22,9 +26,48 @@ pub(crate) fn pack(bits: &[bool]) -> Vec<u8> {
     bits.chunks(8).map(byte).collect()
 }
 
+/// Bit 0 of each label, packed.
+pub(crate) fn select_bits(labels: &[Block]) -> Vec<u8> {
+    let bits = labels.iter().map(|label| label.lsb().into());
+    pack(&Zeroizing::new(bits.collect::<Vec<bool>>()))
+}
+
 /// The first `count` bits.
 pub(crate) fn unpack(bytes: &[u8], count: usize) -> Zeroizing<Vec<bool>> {
     Zeroizing::new((0..count).map(|i| bit(bytes, i)).collect())
+}
+
+/// This many bits that `prg` draws.
+pub(crate) fn random_bits(prg: &mut Prg, count: usize) -> Zeroizing<Vec<bool>> {
+    let mut drawn = Zeroizing::new(vec![0; bytes_for(count)]);
+    prg.fill_bytes(&mut drawn);
+    unpack(&drawn, count)
+}
+
+/// Appends the bytes of `blocks`.
+pub(crate) fn append_blocks(out: &mut Vec<u8>, blocks: &[Block]) {
+    out.reserve(blocks.len() * Block::BYTES);
+    for block in blocks {
+        out.extend_from_slice(&block.to_bytes());
+    }
+}
+
+/// The block that `bytes` begin with, of which no copy is left behind.
+pub(crate) fn read_block(bytes: &[u8]) -> Block {
+    let mut block = Zeroizing::new([0; Block::BYTES]);
+    block.copy_from_slice(&bytes[..Block::BYTES]);
+    Block::from_bytes(*block)
+}
+
+/// The blocks of a message of this kind, if it is as long.
+pub(crate) fn read_blocks<const N: usize>(
+    kind: Kind,
+    bytes: &[u8],
+) -> Result<[Block; N], Misbehaviour> {
+    exactly(kind, bytes, N * Block::BYTES)?;
+    Ok(std::array::from_fn(|i| {
+        read_block(&bytes[i * Block::BYTES..])
+    }))
 }
 
 /// Clears the bits from `count` on.
@@ -39,6 +82,16 @@ pub(crate) fn unused_are_clear(bytes: &[u8], count: usize) -> bool {
     match (bytes.last(), count % 8) {
         (Some(last), used @ 1..) => last >> used == 0,
         _ => true,
+    }
+}
+
+/// Checks `bytes` of a message of this kind: as many as `count` bits need, and the others clear.
+pub(crate) fn check_bits(kind: Kind, bytes: &[u8], count: usize) -> Result<(), Misbehaviour> {
+    exactly(kind, bytes, bytes_for(count))?;
+    let field = "padding";
+    match unused_are_clear(bytes, count) {
+        true => Ok(()),
+        false => Err(Misbehaviour::InvalidField { kind, field }),
     }
 }
 

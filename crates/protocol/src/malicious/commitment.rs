@@ -30,7 +30,8 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use tacit_kernels::{Block, Construction, Tweak, TweakableHash, Use};
 use zeroize::Zeroizing;
 
-use super::oracle::{Domain, HASH_BYTES, Oracle, first_block};
+use super::bits::read_block;
+use super::oracle::{Domain, HASH_BYTES, Oracle};
 
 /// Bytes of both commitments to a wire's labels.
 pub(crate) const PAIR_BYTES: usize = 2 * HASH_BYTES;
@@ -43,7 +44,7 @@ const WIRES: usize = 256;
 
 /// The hash of labels of one circuit, for one use, which no other shares keys with.
 fn label_hash(oracle: &Oracle, domain: Domain, circuit: u32) -> TweakableHash {
-    let start = first_block(&oracle.parts(domain, circuit, 0, &[]));
+    let start = read_block(&oracle.parts(domain, circuit, 0, &[]));
     TweakableHash::new(Construction::Rekeyed, start)
 }
 
@@ -217,7 +218,7 @@ mod tests {
         let mut commitments = Vec::new();
         let committing = Committing::new(&oracle(), Domain::SecondShare, 5);
         committing.commit(&labels, delta, &mut commitments);
-        let start = first_block(&oracle().parts(Domain::SecondShare, 5, 0, &[]));
+        let start = read_block(&oracle().parts(Domain::SecondShare, 5, 0, &[]));
         let hash = TweakableHash::new(Construction::Rekeyed, start);
         for wire in [0, 1, WIRES - 1, WIRES, COUNT - 1] {
             for (position, label) in [labels[wire], labels[wire] ^ delta].into_iter().enumerate() {

@@ -21,7 +21,7 @@
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::bits::unpack;
+use super::bits::random_bits;
 use crate::Error;
 
 /// Primitive polynomials over GF(2), of degree 3 to 17 (Peterson and Weldon, appendix C).
@@ -134,11 +134,9 @@ impl Encoding {
     /// A random word ŷ with M·ŷ = `bits`: the redundant bits are drawn, and the others follow.
     pub(crate) fn encode(&self, bits: &[bool], prg: &mut Prg) -> Zeroizing<Vec<bool>> {
         debug_assert_eq!(bits.len(), self.bits);
-        let mut drawn = Zeroizing::new(vec![0; self.redundancy.div_ceil(8)]);
-        prg.fill_bytes(&mut drawn);
         let mut encoded = Zeroizing::new(Vec::with_capacity(self.encoded_bits()));
         encoded.extend_from_slice(bits);
-        encoded.extend_from_slice(&unpack(&drawn, self.redundancy));
+        encoded.extend_from_slice(&random_bits(prg, self.redundancy));
         // [I | P]·(y ‖ r) = y ⊕ P·r is what goes before r.
         let straight = Zeroizing::new(self.decode_bits(&encoded));
         encoded[..self.bits].copy_from_slice(&straight);

@@ -21,6 +21,7 @@ use sha2::block_api::compress256;
 use sha2::{Digest as _, Sha256};
 use tacit_kernels::Block;
 
+use super::bits::read_block;
 use crate::session::RunTag;
 
 /// Bytes of a commitment or digest.
@@ -170,7 +171,7 @@ impl Oracle {
         position: u32,
         block: Block,
     ) -> Block {
-        first_block(&self.block(domain, circuit, position, block))
+        read_block(&self.block(domain, circuit, position, block))
     }
 
     /// The hash of several parts, whose lengths the domain fixes.
@@ -206,13 +207,6 @@ impl Oracle {
     pub(crate) fn start(&self, domain: Domain, circuit: u32, position: u32) -> Sha256 {
         Sha256::new_with_prefix(self.head(domain, circuit, position))
     }
-}
-
-/// The first 16 bytes of a hash.
-pub(crate) fn first_block(hash: &Hash) -> Block {
-    let mut bytes = [0; Block::BYTES];
-    bytes.copy_from_slice(&hash[..Block::BYTES]);
-    Block::from_bytes(bytes)
 }
 
 #[cfg(test)]

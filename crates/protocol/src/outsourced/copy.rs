@@ -12,9 +12,9 @@ use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::work::{SEED_BYTES, ServerRun};
-use crate::malicious::bits::{bit, bytes_for, pack, unpack};
+use crate::malicious::bits::{append_blocks, bit, bytes_for, read_block, select_bits, unpack};
 use crate::malicious::commitment::{Committing, PAIR_BYTES};
-use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle, first_block};
+use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle};
 use crate::malicious::walk::{InputLabels, Material};
 use crate::saved::{SavedCopy, follow_gates, write_gates};
 
@@ -90,8 +90,7 @@ impl CopySecrets {
 
     /// Appends the head without what is under keys.
     pub(super) fn write_head(&self, oracle: &Oracle, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.start.to_bytes());
-        out.extend_from_slice(&self.link_start.to_bytes());
+        append_blocks(out, &[self.start, self.link_start]);
         self.commit(oracle, Domain::GarblerInput, &self.own, out);
     }
 
@@ -163,12 +162,6 @@ pub(super) fn order_bits(order: Block, count: usize) -> Zeroizing<Vec<u8>> {
     bits
 }
 
-/// The select bits of labels, eight a byte.
-pub(super) fn select_bits(labels: &[Block]) -> Vec<u8> {
-    let bits = labels.iter().map(|label| label.lsb().into());
-    pack(&Zeroizing::new(bits.collect::<Vec<bool>>()))
-}
-
 /// The hash of the select bits that labels of encoded bits should have: a ⊕ PRG(ω).
 pub(super) fn expected_selects(oracle: &Oracle, copy: usize, selects: &[u8]) -> [u8; HASH_BYTES] {
     oracle.parts(Domain::Selects, copy as u32, 0, &[selects])
@@ -176,7 +169,7 @@ pub(super) fn expected_selects(oracle: &Oracle, copy: usize, selects: &[u8]) -> 
 
 /// The seed of the blinds of a circuit's delivered labels under the run's.
 pub(super) fn blind_seed(oracle: &Oracle, root: &[u8; 32], copy: usize) -> Block {
-    first_block(&oracle.parts(Domain::Blind, copy as u32, 0, &[root]))
+    read_block(&oracle.parts(Domain::Blind, copy as u32, 0, &[root]))
 }
 
 /// The active labels of a circuit's inputs.

@@ -21,15 +21,17 @@ use super::terms::{Meeting, Shape, Terms};
 use super::transfer::{AGREED, REFUSED, handed_bytes, wire_pads};
 use super::work::{check_transfers, encoding_of};
 use super::{Cheat, NOT_ASKED, NOT_DONE, cheated};
+use crate::Error;
 use crate::direct::EXTENSION_OTS;
-use crate::malicious::bits::{bit, bytes_for, differ, pack, unpack, unused_are_clear, xor_into};
+use crate::malicious::bits::{
+    append_blocks, bit, bytes_for, check_bits, differ, pack, random_bits, xor_into,
+};
 use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Hash, Oracle};
 use crate::malicious::returned::{self, added_inputs, returned_bits};
 use crate::message::{AbortReason, Kind, exactly};
 use crate::saved::ChainVersion;
 use crate::setup::EvaluatorOt;
-use crate::{Error, Misbehaviour};
 
 /// What a run gives the evaluator.
 pub struct EvaluatorOutcome {
@@ -119,9 +121,7 @@ impl Evaluator {
         prg.fill_bytes(&mut nonce);
         let permutation = Zeroizing::new(prg.next_block());
         let count = added_inputs(shape.output_bits);
-        let mut drawn = Zeroizing::new(vec![0; bytes_for(count)]);
-        prg.fill_bytes(&mut drawn);
-        let added = unpack(&drawn, count);
+        let added = random_bits(&mut prg, count);
         let mut bits = Zeroizing::new(Vec::with_capacity(encoding.bits()));
         bits.extend_from_slice(inputs);
         bits.extend_from_slice(&added);
@@ -204,10 +204,7 @@ impl Evaluator {
         exactly(kind, payload, self.split_bytes())?;
         let copies = parameters.copies();
         let (split, hash) = payload.split_at(bytes_for(copies));
-        if !unused_are_clear(split, copies) {
-            let field = "padding";
-            return Err(Misbehaviour::InvalidField { kind, field }.into());
-        }
+        check_bits(kind, split, copies)?;
         let fate = |copy| match bit(split, copy) {
             true => Fate::Evaluate,
             false => Fate::Check,
@@ -239,9 +236,7 @@ impl Evaluator {
         out.reserve_exact(handed_bytes(&self.terms.parameters, count));
         out.push(running.verdict);
         let keys = wire_pads(oracle).chosen(running.first, &running.t);
-        for key in keys.iter() {
-            out.extend_from_slice(&key.to_bytes());
-        }
+        append_blocks(out, &keys);
         let mut positions = order_bits(*brought.permutation, count);
         xor_into(&mut positions, &choices);
         out.extend_from_slice(&positions);

@@ -26,7 +26,7 @@ use super::work::{ServerRun, check_transfers};
 use super::{Cheat, NOT_ASKED, NOT_DONE, cheated};
 use crate::Error;
 use crate::direct::EXTENSION_OTS;
-use crate::malicious::bits::{bytes_for, pack, unpack};
+use crate::malicious::bits::{bytes_for, pack, random_bits, read_blocks, unpack};
 use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Oracle};
 use crate::malicious::{parallel, returned};
@@ -155,10 +155,9 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
             bytes
         };
         let (nonce, root, blind_root, share) = (draw(), draw(), draw(), Share(*draw()));
-        let mut added = Zeroizing::new(vec![0; bytes_for(work.own_bits)]);
-        prg.fill_bytes(&mut added);
-        let mut bits = Zeroizing::new(inputs.to_vec());
-        bits.extend_from_slice(&unpack(&added, work.own_bits - inputs.len()));
+        let mut bits = Zeroizing::new(Vec::with_capacity(work.own_bits));
+        bits.extend_from_slice(inputs);
+        bits.extend_from_slice(&random_bits(&mut prg, work.own_bits - inputs.len()));
         let state = SavedState::new(
             chain.map(|head| head.place()),
             loads.iter().map(|value| &value.0),
@@ -568,7 +567,7 @@ impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
             }
             Stage::AwaitingChoices => running.take_choices(payload)?,
             Stage::AwaitingPermutation => {
-                let seed = Block::from_bytes(array(Kind::Permutation, payload)?);
+                let [seed] = read_blocks(Kind::Permutation, payload)?;
                 running.permutation = super::copy::order_bits(seed, self.work.transfers());
                 Stage::SendingOrders
             }

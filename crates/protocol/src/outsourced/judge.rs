@@ -9,7 +9,7 @@ use super::cut::{CutKey, Fate};
 use super::work::{SEED_BYTES, ServerRun};
 use super::{Cheat, cheated};
 use crate::Error;
-use crate::malicious::bits::differ;
+use crate::malicious::bits::{differ, read_block};
 use crate::malicious::commitment::{Committing, PAIR_BYTES};
 use crate::malicious::oracle::{Domain, Oracle};
 use crate::saved::{EvaluatorHalf as CloudValue, SavedCopy};
@@ -73,7 +73,7 @@ impl HeldCopy {
             Fate::Check => own = Zeroizing::default(),
             Fate::Evaluate => {}
         }
-        let starts = [0, 1].map(|i| read_block(&open[i * Block::BYTES..(i + 1) * Block::BYTES]));
+        let starts = [0, 1].map(|i| read_block(&open[i * Block::BYTES..]));
         Ok(Self {
             copy,
             starts,
@@ -157,11 +157,4 @@ fn first_difference<S: Scheme<Wire = Block>>(
         first = end;
     }
     found
-}
-
-/// A block from as many bytes.
-pub(super) fn read_block(bytes: &[u8]) -> Block {
-    let mut block = [0; Block::BYTES];
-    block.copy_from_slice(bytes);
-    Block::from_bytes(block)
 }

@@ -63,8 +63,8 @@ pub use crate::saved::{
 
 use zeroize::Zeroizing;
 
-use crate::malicious::bits::{bytes_for, unpack, unused_are_clear};
-use crate::message::{Kind, exactly};
+use crate::malicious::bits::{check_bits, unpack};
+use crate::message::Kind;
 use crate::{Error, Misbehaviour};
 
 const SPENT: Error = Error::ApiMisuse("the run has failed before");
@@ -77,11 +77,6 @@ fn cheated(cheat: Cheat) -> Error {
 
 /// A masked result of this many bits, as the cloud returns it.
 fn read_masked(payload: &[u8], bits: usize) -> Result<Zeroizing<Vec<bool>>, Error> {
-    let kind = Kind::OutsourcedResult;
-    exactly(kind, payload, bytes_for(bits))?;
-    if !unused_are_clear(payload, bits) {
-        let field = "padding";
-        return Err(Misbehaviour::InvalidField { kind, field }.into());
-    }
+    check_bits(Kind::OutsourcedResult, payload, bits)?;
     Ok(unpack(payload, bits))
 }

@@ -22,18 +22,18 @@ use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::parameters::Parameters;
-use crate::malicious::bits::{bit, bytes_for};
-use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle, first_block};
+use crate::malicious::bits::{append_blocks, bit, bytes_for, read_block};
+use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle};
 use crate::malicious::pads::Pads;
 
 /// The hash that makes the keys of a run's wires.
 pub(super) fn wire_pads(oracle: &Oracle) -> Pads {
-    Pads::new(first_block(&oracle.parts(Domain::Pads, 0, 0, &[])))
+    Pads::new(read_block(&oracle.parts(Domain::Pads, 0, 0, &[])))
 }
 
 /// The hash that makes the keys of the cut.
 pub(super) fn cut_pads(oracle: &Oracle) -> Pads {
-    Pads::new(first_block(&oracle.parts(Domain::Pads, 1, 0, &[])))
+    Pads::new(read_block(&oracle.parts(Domain::Pads, 1, 0, &[])))
 }
 
 /// The generator's strings.
@@ -65,9 +65,8 @@ impl Offer {
         for (zero, one) in zero.iter_mut().zip(one.iter_mut()) {
             subtle::ConditionallySelectable::conditional_swap(zero, one, swap);
         }
-        for block in zero.iter().chain(one.iter()) {
-            out.extend_from_slice(&block.to_bytes());
-        }
+        append_blocks(out, zero);
+        append_blocks(out, one);
     }
 }
 
@@ -118,7 +117,7 @@ pub(super) fn blinds(
     seed: Block,
     transfers: usize,
 ) -> Zeroizing<Vec<Block>> {
-    let start = first_block(&oracle.parts(Domain::BlindStart, copy as u32, 0, &[]));
+    let start = read_block(&oracle.parts(Domain::BlindStart, copy as u32, 0, &[]));
     let mut whole = Zeroizing::new([0; 32]);
     whole[..16].copy_from_slice(&seed.to_bytes());
     whole[16..].copy_from_slice(&start.to_bytes());

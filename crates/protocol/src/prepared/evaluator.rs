@@ -7,11 +7,11 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::saving::{check_past, oracle};
 use super::{
-    EarlyLinks, EvaluatorOts, FRAME_BYTES, InstanceTables, Instances, NOT_ASKED, NOT_DONE,
-    NOTHING_SAVED, Past, SPENT, WORK, pack_bits,
+    EarlyLinks, EvaluatorOts, FRAME_BYTES, InstanceTables, Instances, NOTHING_SAVED, Past, WORK,
 };
-use crate::message::{Kind, array, exactly};
-use crate::party::{Action, Party, Progress};
+use crate::malicious::bits::{pack, read_blocks};
+use crate::message::{Kind, exactly};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
 use crate::result::write_result;
 use crate::saved::{ChainId, EvaluatorHalf, Labels, SavedCopy, follow_gates};
 use crate::session::RunTag;
@@ -22,11 +22,11 @@ pub struct Evaluating<'f, S: Scheme, I> {
     function: &'f Function,
     scheme: S,
     tag: RunTag,
-    state: State<'f, S, I>,
+    state: Option<State<'f, S, I>>,
     done_ands: u64,
 }
 
-enum State<'f, S: Scheme, I> {
+pub(crate) enum State<'f, S: Scheme, I> {
     Correcting(Zeroizing<Vec<bool>>, Box<Masked<'f, S, I>>),
     AwaitingMask(Box<Masked<'f, S, I>>),
     Following(Box<Run<'f, S, I>>),
@@ -35,7 +35,6 @@ enum State<'f, S: Scheme, I> {
     AwaitingDecoding(Box<Evaluated<'f, S>>),
     Returning(Box<Evaluated<'f, S>>, Zeroizing<Vec<bool>>),
     Done(Zeroizing<Vec<bool>>),
-    Spent,
 }
 
 /// A value: a label, and whether the link from it comes with the evaluator's inputs.
@@ -59,7 +58,7 @@ impl Zeroize for Carried {
 }
 
 /// Before the links can be read that are there.
-struct Masked<'f, S: Scheme, I> {
+pub(crate) struct Masked<'f, S: Scheme, I> {
     scheme: S,
     function: &'f Function,
     evaluator: S::Evaluator,
@@ -72,7 +71,7 @@ struct Masked<'f, S: Scheme, I> {
 }
 
 /// While links arrive, early ones first.
-struct Run<'f, S: Scheme, I> {
+pub(crate) struct Run<'f, S: Scheme, I> {
     scheme: S,
     evaluator: S::Evaluator,
     start: Block,
@@ -109,7 +108,7 @@ enum Followed {
 }
 
 /// When all links have been followed.
-struct Evaluated<'f, S: Scheme> {
+pub(crate) struct Evaluated<'f, S: Scheme> {
     evaluator: S::Evaluator,
     outputs: Outputs<'f, Carried>,
 }
@@ -160,7 +159,7 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
             function,
             scheme,
             tag,
-            state,
+            state: Some(state),
             done_ands: 0,
         })
     }
@@ -172,9 +171,14 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
     /// The run is not done.
     pub fn finish(self) -> Result<Zeroizing<Vec<bool>>, Error> {
         match self.state {
-            State::Done(outputs) => Ok(outputs),
+            Some(State::Done(outputs)) => Ok(outputs),
             _ => Err(NOT_DONE),
         }
+    }
+
+    fn decoding_bytes(&self) -> usize {
+        self.scheme
+            .decoding_bytes(self.function.output_bits(Role::Evaluator))
     }
 
     /// What the run saves, in the function's order, for `chain`; and the run, which goes on to its
@@ -185,7 +189,7 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
     ///
     /// The run saves nothing, or has not stopped for it.
     pub fn save(mut self, chain: ChainId) -> Result<(Vec<EvaluatorHalf>, Self), Error> {
-        let State::Keeping(evaluated) = self.state else {
+        let Some(State::Keeping(evaluated)) = self.state.take() else {
             return Err(NOTHING_SAVED);
         };
         let labels = evaluated.outputs.saved().iter().map(|output| output.label);
@@ -194,8 +198,7 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
             labels: labels.collect(),
         }];
         let saves = Labels::cut(chain, &oracle(&self.tag), &copies, self.function.saves());
-        self.state = State::Spent;
-        self.state = self.after_keeping(evaluated);
+        self.state = Some(self.after_keeping(evaluated));
         Ok((saves.into_iter().map(EvaluatorHalf).collect(), self))
     }
 
@@ -208,8 +211,8 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
                 if run.late.due == 0 {
                     return Err(SPENT);
                 }
-                let (kind, max_bytes) = (Kind::Links, run.late.due.min(FRAME_BYTES));
-                Ok((State::Following(run), Action::Receive { kind, max_bytes }))
+                let action = Action::receive(Kind::Links, run.late.due.min(FRAME_BYTES));
+                Ok((State::Following(run), action))
             }
         }
     }
@@ -296,7 +299,8 @@ impl Arriving {
 impl<'f, S: Scheme, I> Masked<'f, S, I> {
     /// Undoes the mask, and follows the links of saved values.
     fn unmask(self, payload: &[u8]) -> Result<Run<'f, S, I>, Error> {
-        let mut mask = Prg::new(Block::from_bytes(array(Kind::Unmask, payload)?));
+        let [mask] = read_blocks(Kind::Unmask, payload)?;
+        let mut mask = Prg::new(mask);
         let Self {
             scheme,
             function,
@@ -425,54 +429,57 @@ impl<S: Scheme> Evaluated<'_, S> {
     }
 }
 
-impl<S: Scheme, I: Instances<Instance = InstanceTables>> Party for Evaluating<'_, S, I> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let receive = |kind, max_bytes| Action::Receive { kind, max_bytes };
-        let (state, action) = match std::mem::replace(&mut self.state, State::Spent) {
+impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Machine for Evaluating<'f, S, I> {
+    type State = State<'f, S, I>;
+
+    fn state(&mut self) -> &mut Option<State<'f, S, I>> {
+        &mut self.state
+    }
+
+    fn awaited(&self, state: &State<'f, S, I>) -> Option<(Kind, usize)> {
+        match state {
+            State::AwaitingMask(_) => Some((Kind::Unmask, Block::BYTES)),
+            State::AwaitingDecoding(_) => Some((Kind::Decoding, self.decoding_bytes())),
+            _ => None,
+        }
+    }
+
+    fn step(
+        &mut self,
+        state: State<'f, S, I>,
+        message: &mut Vec<u8>,
+    ) -> Result<(State<'f, S, I>, Option<Action>), Error> {
+        let (state, action) = match state {
             State::Correcting(corrections, run) => {
-                pack_bits(corrections.iter().copied(), message);
+                *message = pack(&corrections);
                 (State::AwaitingMask(run), Action::Send(Kind::Corrections))
             }
-            State::AwaitingMask(run) => (
-                State::AwaitingMask(run),
-                receive(Kind::Unmask, Block::BYTES),
-            ),
             State::Following(run) => self.follow(run)?,
-            State::Keeping(evaluated) => (State::Keeping(evaluated), Action::Done),
-            State::AwaitingDecoding(evaluated) => {
-                let outputs = self.function.output_bits(Role::Evaluator);
-                let action = receive(Kind::Decoding, self.scheme.decoding_bytes(outputs));
-                (State::AwaitingDecoding(evaluated), action)
-            }
             State::Returning(evaluated, outputs) => {
                 write_result(&self.tag, &evaluated.labels(Role::Garbler), message);
                 (State::Done(outputs), Action::Send(Kind::Result))
             }
-            State::Done(outputs) => (State::Done(outputs), Action::Done),
-            State::Spent => return Err(SPENT),
+            keeping_or_done => (keeping_or_done, Action::Done),
         };
-        self.state = state;
-        Ok(action)
+        Ok((state, Some(action)))
     }
 
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.state = match std::mem::replace(&mut self.state, State::Spent) {
+    fn take(&mut self, state: State<'f, S, I>, payload: &[u8]) -> Result<State<'f, S, I>, Error> {
+        Ok(match state {
             State::AwaitingMask(masked) => State::Following(Box::new(masked.unmask(payload)?)),
             State::Following(mut run) => {
                 run.late.take(payload)?;
                 State::Following(run)
             }
             State::AwaitingDecoding(evaluated) => {
-                let outputs = self.function.output_bits(Role::Evaluator);
-                exactly(Kind::Decoding, payload, self.scheme.decoding_bytes(outputs))?;
+                exactly(Kind::Decoding, payload, self.decoding_bytes())?;
                 let labels = evaluated.labels(Role::Evaluator);
                 let decoded = evaluated.evaluator.decode(0, &labels, payload);
                 let outputs = decoded.map_err(Misbehaviour::Undecodable)?;
                 self.after_decoding(evaluated, outputs)
             }
             _ => return Err(NOT_ASKED),
-        };
-        Ok(())
+        })
     }
 
     fn progress(&self) -> Progress {

@@ -9,25 +9,25 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::saving::{check_past, links_of_saved, oracle};
 use super::{
-    Demand, FRAME_BYTES, GarblerInstance, GarblerOts, Instances, NOT_ASKED, NOT_DONE,
-    NOTHING_SAVED, Past, SPENT, WORK, unpack_bits,
+    Demand, FRAME_BYTES, GarblerInstance, GarblerOts, Instances, NOTHING_SAVED, Past, WORK,
 };
-use crate::message::{Kind, exactly};
-use crate::party::{Action, Party};
+use crate::Error;
+use crate::malicious::bits::{append_blocks, bytes_for, check_bits, unpack};
+use crate::message::Kind;
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 use crate::result::{read_result, result_bytes};
 use crate::saved::{ChainId, GarblerHalf, Labels};
 use crate::session::RunTag;
-use crate::{Error, Misbehaviour};
 use late::Late;
 
 /// A run of `prepared` on the garbler's side.
 pub struct Garbling<'f, S: Scheme, I> {
     function: &'f Function,
     tag: RunTag,
-    state: State<'f, S, I>,
+    state: Option<State<'f, S, I>>,
 }
 
-enum State<'f, S: Scheme, I> {
+pub(crate) enum State<'f, S: Scheme, I> {
     Starting(Box<Run<'f, S, I>>),
     LinkingSaved(Box<Run<'f, S, I>>),
     Linking(Box<Run<'f, S, I>>),
@@ -39,7 +39,6 @@ enum State<'f, S: Scheme, I> {
     Decoding(Box<Late<'f, S>>),
     AwaitingResult(Box<Late<'f, S>>),
     Done(Zeroizing<Vec<bool>>),
-    Spent,
 }
 
 /// A value: a wire, or, until the corrections are known, the number of an evaluator's input bit.
@@ -64,7 +63,7 @@ impl<W: Zeroize> Zeroize for Carried<W> {
 
 /// A link from the evaluator's input bit `input` to the input `to` of an instance.
 #[derive(Clone, Copy)]
-struct LateLink<W> {
+pub(crate) struct LateLink<W> {
     input: u32,
     to: W,
 }
@@ -85,7 +84,7 @@ struct Links<S: Scheme> {
 }
 
 /// Until all links are made that no input of the evaluator decides.
-struct Run<'f, S: Scheme, I> {
+pub(crate) struct Run<'f, S: Scheme, I> {
     links: Links<S>,
     delta: Zeroizing<Block>,
     values: Option<Values<'f, Carried<S::Wire>>>,
@@ -177,7 +176,7 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
         Ok(Self {
             function,
             tag,
-            state: State::Starting(run),
+            state: Some(State::Starting(run)),
         })
     }
 
@@ -188,7 +187,7 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
     /// The run is not done.
     pub fn finish(self) -> Result<Zeroizing<Vec<bool>>, Error> {
         match self.state {
-            State::Done(outputs) => Ok(outputs),
+            Some(State::Done(outputs)) => Ok(outputs),
             _ => Err(NOT_DONE),
         }
     }
@@ -208,13 +207,12 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
     ///
     /// The run saves nothing, or has not stopped for it.
     pub fn save(mut self, chain: ChainId) -> Result<(Vec<GarblerHalf>, Self), Error> {
-        let State::Keeping(late) = self.state else {
+        let Some(State::Keeping(late)) = self.state.take() else {
             return Err(NOTHING_SAVED);
         };
         let copies = [late.saved()];
         let saves = Labels::cut(chain, &oracle(&self.tag), &copies, self.function.saves());
-        self.state = State::Spent;
-        self.state = self.after_keeping(late);
+        self.state = Some(self.after_keeping(late));
         Ok((saves.into_iter().map(GarblerHalf).collect(), self))
     }
 
@@ -239,10 +237,6 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
         } else {
             State::Done(Zeroizing::default())
         }
-    }
-
-    fn max_correction_bytes(&self) -> usize {
-        self.function.input_bits(Role::Evaluator).div_ceil(8)
     }
 }
 
@@ -286,8 +280,7 @@ impl<S: Scheme> Links<S> {
 impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Run<'f, S, I> {
     fn start(&self, message: &mut Vec<u8>) {
         message.clear();
-        message.extend_from_slice(&self.links.start.to_bytes());
-        message.extend_from_slice(&self.label_seed.to_bytes());
+        append_blocks(message, &[self.links.start, self.label_seed]);
     }
 
     /// Links until `message` is a full frame, the party is to give way, or the function ends, when
@@ -359,12 +352,8 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Run<'f, S
     /// Takes the corrections, which are answered once.
     fn correct(&mut self, payload: &[u8]) -> Result<(), Error> {
         let count = self.ots.q.len();
-        exactly(Kind::Corrections, payload, count.div_ceil(8))?;
-        let Some(corrections) = unpack_bits(payload, count) else {
-            let (kind, field) = (Kind::Corrections, "padding");
-            return Err(Misbehaviour::InvalidField { kind, field }.into());
-        };
-        self.corrections = Some(corrections);
+        check_bits(Kind::Corrections, payload, count)?;
+        self.corrections = Some(unpack(payload, count));
         Ok(())
     }
 
@@ -390,90 +379,90 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Run<'f, S
     }
 }
 
-impl<S, I> Party for Garbling<'_, S, I>
+impl<'f, S, I> Machine for Garbling<'f, S, I>
 where
     S: Scheme,
     I: Instances<Instance = GarblerInstance<S::Wire>>,
 {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        loop {
-            let (state, action) = match std::mem::replace(&mut self.state, State::Spent) {
-                State::Starting(run) => {
-                    run.start(message);
-                    (
-                        State::LinkingSaved(run),
-                        Some(Action::Send(Kind::GarblingStart)),
-                    )
-                }
-                State::LinkingSaved(mut run) if run.saved.1 < run.saved.0.len() => {
-                    run.fill_saved(message);
-                    let send = Action::Send(Kind::SavedLinks);
-                    (State::LinkingSaved(run), Some(send))
-                }
-                State::LinkingSaved(run) => (State::Linking(run), None),
-                State::Linking(mut run) => {
-                    run.fill(message)?;
-                    let send = (!message.is_empty()).then_some(Action::Send(Kind::Links));
-                    match run.values {
-                        None => (self.after_links(run), send),
-                        Some(_) => (State::Linking(run), send.or(Some(Action::Continue))),
-                    }
-                }
-                State::AwaitingCorrections(run) => {
-                    let (kind, max_bytes) = (Kind::Corrections, self.max_correction_bytes());
-                    let receive = Action::Receive { kind, max_bytes };
-                    (State::AwaitingCorrections(run), Some(receive))
-                }
-                State::Unmasking(run) => {
-                    message.clear();
-                    message.extend_from_slice(&run.mask_seed.to_bytes());
-                    let late = run.late()?;
-                    (State::LinkingInputs(late), Some(Action::Send(Kind::Unmask)))
-                }
-                State::LinkingInputs(mut late) if late.done < late.late.len() => {
-                    late.fill(message);
-                    (State::LinkingInputs(late), Some(Action::Send(Kind::Links)))
-                }
-                State::LinkingInputs(late) => (self.after_late_links(late), None),
-                State::Keeping(late) => (State::Keeping(late), Some(Action::Done)),
-                State::Decoding(late) => {
-                    message.clear();
-                    let wires = late.output_wires(Role::Evaluator);
-                    late.links.garbler.decoding(0, &wires, message);
-                    (
-                        self.after_decoding(late),
-                        Some(Action::Send(Kind::Decoding)),
-                    )
-                }
-                State::AwaitingResult(late) => {
-                    let max_bytes = result_bytes(self.function.output_bits(Role::Garbler));
-                    let kind = Kind::Result;
-                    let receive = Action::Receive { kind, max_bytes };
-                    (State::AwaitingResult(late), Some(receive))
-                }
-                State::Done(outputs) => (State::Done(outputs), Some(Action::Done)),
-                State::Spent => return Err(SPENT),
-            };
-            self.state = state;
-            if let Some(action) = action {
-                return Ok(action);
+    type State = State<'f, S, I>;
+
+    fn state(&mut self) -> &mut Option<State<'f, S, I>> {
+        &mut self.state
+    }
+
+    fn awaited(&self, state: &State<'f, S, I>) -> Option<(Kind, usize)> {
+        match state {
+            State::AwaitingCorrections(_) => {
+                let bits = self.function.input_bits(Role::Evaluator);
+                Some((Kind::Corrections, bytes_for(bits)))
             }
+            State::AwaitingResult(_) => {
+                let bits = self.function.output_bits(Role::Garbler);
+                Some((Kind::Result, result_bytes(bits)))
+            }
+            _ => None,
         }
     }
 
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.state = match std::mem::replace(&mut self.state, State::Spent) {
+    fn step(
+        &mut self,
+        state: State<'f, S, I>,
+        message: &mut Vec<u8>,
+    ) -> Result<(State<'f, S, I>, Option<Action>), Error> {
+        Ok(match state {
+            State::Starting(run) => {
+                run.start(message);
+                let send = Action::Send(Kind::GarblingStart);
+                (State::LinkingSaved(run), Some(send))
+            }
+            State::LinkingSaved(mut run) if run.saved.1 < run.saved.0.len() => {
+                run.fill_saved(message);
+                let send = Action::Send(Kind::SavedLinks);
+                (State::LinkingSaved(run), Some(send))
+            }
+            State::LinkingSaved(run) => (State::Linking(run), None),
+            State::Linking(mut run) => {
+                run.fill(message)?;
+                let send = (!message.is_empty()).then_some(Action::Send(Kind::Links));
+                match run.values {
+                    None => (self.after_links(run), send),
+                    Some(_) => (State::Linking(run), send.or(Some(Action::Continue))),
+                }
+            }
+            State::Unmasking(run) => {
+                message.clear();
+                message.extend_from_slice(&run.mask_seed.to_bytes());
+                let late = run.late()?;
+                (State::LinkingInputs(late), Some(Action::Send(Kind::Unmask)))
+            }
+            State::LinkingInputs(mut late) if late.done < late.late.len() => {
+                late.fill(message);
+                (State::LinkingInputs(late), Some(Action::Send(Kind::Links)))
+            }
+            State::LinkingInputs(late) => (self.after_late_links(late), None),
+            State::Decoding(late) => {
+                message.clear();
+                let wires = late.output_wires(Role::Evaluator);
+                late.links.garbler.decoding(0, &wires, message);
+                let send = Action::Send(Kind::Decoding);
+                (self.after_decoding(late), Some(send))
+            }
+            keeping_or_done => (keeping_or_done, Some(Action::Done)),
+        })
+    }
+
+    fn take(&mut self, state: State<'f, S, I>, payload: &[u8]) -> Result<State<'f, S, I>, Error> {
+        match state {
             State::AwaitingCorrections(mut run) => {
                 run.correct(payload)?;
-                State::Unmasking(run)
+                Ok(State::Unmasking(run))
             }
             State::AwaitingResult(late) => {
                 let wires = late.output_wires(Role::Garbler);
                 let outputs = read_result(&late.links.garbler, &wires, &self.tag, payload)?;
-                State::Done(outputs)
+                Ok(State::Done(outputs))
             }
-            _ => return Err(NOT_ASKED),
-        };
-        Ok(())
+            _ => Err(NOT_ASKED),
+        }
     }
 }

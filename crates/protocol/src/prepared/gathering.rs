@@ -4,9 +4,10 @@ use tacit_circuit::Function;
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 
-use super::{Demand, FRAME_BYTES, NOT_ASKED, NOT_DONE, SPENT};
-use crate::message::{Kind, array, exactly};
-use crate::party::{Action, Party};
+use super::{Demand, FRAME_BYTES};
+use crate::malicious::bits::read_blocks;
+use crate::message::{Kind, exactly};
+use crate::party::{Action, NOT_ASKED, NOT_DONE, Party, SPENT};
 use crate::{Error, Misbehaviour};
 
 /// The garbler's first two messages, while they arrive.
@@ -82,9 +83,7 @@ impl Gathering {
 
     fn take(&mut self, payload: &[u8]) -> Result<(), Error> {
         if self.start.is_none() {
-            let bytes: [u8; 2 * Block::BYTES] = array(Kind::GarblingStart, payload)?;
-            let (blocks, _) = bytes.as_chunks::<{ Block::BYTES }>();
-            self.start = Some([blocks[0], blocks[1]].map(Block::from_bytes));
+            self.start = Some(read_blocks(Kind::GarblingStart, payload)?);
             return Ok(());
         }
         if self.saved_due > 0 {
@@ -124,7 +123,7 @@ impl Party for Gathering {
             (Some(_), saved @ 1.., _) => (Kind::SavedLinks, saved.min(FRAME_BYTES)),
             (Some(_), 0, due) => (Kind::Links, due.min(self.max_frame_bytes)),
         };
-        Ok(Action::Receive { kind, max_bytes })
+        Ok(Action::receive(kind, max_bytes))
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {

@@ -14,6 +14,8 @@ use tacit_garble::{Garbler, Scheme, WholeGarbling};
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use crate::malicious::bits::read_block;
+
 /// Instances that are garbled side by side at most.
 const SIDE_BY_SIDE: usize = 16;
 
@@ -218,9 +220,7 @@ impl InstanceTables {
     ) {
         use tacit_garble::Evaluator as _;
         let (start, mut tables) = self.bytes.split_at(Block::BYTES);
-        let mut bytes = [0; Block::BYTES];
-        bytes.copy_from_slice(start);
-        let mut evaluator = scheme.evaluator(Block::from_bytes(bytes));
+        let mut evaluator = scheme.evaluator(read_block(start));
         evaluator.begin(0, program, inputs);
         for segment in 0..program.segments().len() {
             let these;

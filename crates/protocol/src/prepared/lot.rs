@@ -12,9 +12,9 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::{InstanceSeed, InstanceTables, NOT_ASKED, SPENT};
+use super::{InstanceSeed, InstanceTables};
 use crate::message::Kind;
-use crate::party::{Action, Party, Progress};
+use crate::party::{Action, NOT_ASKED, Party, Progress, SPENT};
 use crate::{Error, Misbehaviour};
 
 /// Bytes of a frame of a lot's tables, at most; each but the last is that long.
@@ -212,12 +212,9 @@ impl<K: FnMut(&[u8]) -> Result<(), Error>> Party for ReceivingLot<K> {
         if self.spent {
             return Err(SPENT);
         }
-        Ok(match self.due {
+        Ok(match self.due.min(LOT_FRAME_BYTES as u64) as usize {
             0 => Action::Done,
-            due => Action::Receive {
-                kind: Kind::LotTables,
-                max_bytes: due.min(LOT_FRAME_BYTES as u64) as usize,
-            },
+            bytes => Action::receive(Kind::LotTables, bytes),
         })
     }
 

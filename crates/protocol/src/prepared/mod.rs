@@ -67,7 +67,7 @@ pub use outline::outline;
 pub use saving::{PairChain, Past, check};
 
 use tacit_kernels::Block;
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Error;
 
@@ -116,26 +116,5 @@ pub struct EvaluatorOts {
     pub labels: Vec<Block>,
 }
 
-const SPENT: Error = Error::ApiMisuse("the run has failed before");
-const NOT_DONE: Error = Error::ApiMisuse("a run is finished when it is done");
 const NOTHING_SAVED: Error =
     Error::ApiMisuse("what a run saves is taken once, when it has stopped for that");
-const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
-
-/// Bits, eight a byte, least significant first.
-fn pack_bits(bits: impl ExactSizeIterator<Item = bool>, bytes: &mut Vec<u8>) {
-    bytes.clear();
-    bytes.resize(bits.len().div_ceil(8), 0);
-    for (i, bit) in bits.enumerate() {
-        bytes[i / 8] |= u8::from(bit) << (i % 8);
-    }
-}
-
-/// `count` bits of `bytes`, which are as long as that needs; `None` if a bit beyond them is set.
-fn unpack_bits(bytes: &[u8], count: usize) -> Option<Zeroizing<Vec<bool>>> {
-    let bit = |i: usize| bytes[i / 8] >> (i % 8) & 1 == 1;
-    if (count..8 * bytes.len()).any(bit) {
-        return None;
-    }
-    Some(Zeroizing::new((0..count).map(bit).collect()))
-}

@@ -3,11 +3,10 @@
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::{NOT_ASKED, NOT_DONE, SPENT};
 use crate::Error;
 use crate::direct::EXTENSION_OTS;
 use crate::message::Kind;
-use crate::party::{Action, Party};
+use crate::party::{Action, NOT_ASKED, NOT_DONE, Party, SPENT};
 use crate::setup::{EvaluatorOt, GarblerOt};
 
 /// The garbler's side of a lot of OTs.
@@ -54,10 +53,7 @@ impl Party for OfferingOts<'_> {
         }
         Ok(match self.now() {
             0 => Action::Done,
-            count => Action::Receive {
-                kind: Kind::CotExtension,
-                max_bytes: self.ot.extension_bytes(count),
-            },
+            count => Action::receive(Kind::CotExtension, self.ot.extension_bytes(count)),
         })
     }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use tacit_circuit::{Function, FunctionFamily, Recipient, Role, library, shipped};
 use tacit_garble::{Garbler, LADDER, Scheme, SchemeVisitor, with_scheme};
 use tacit_kernels::Prg;
+use zeroize::Zeroizing;
 
 use super::*;
 use crate::Misbehaviour;

@@ -17,6 +17,7 @@ use tacit_kernels::{Block, Construction, Tweak, TweakableHash, Use};
 use zeroize::Zeroizing;
 
 use super::SavedCopy;
+use crate::malicious::bits::append_blocks;
 
 /// Bytes of a partial-input gate.
 pub(crate) const GATE_BYTES: usize = 2 * Block::BYTES;
@@ -53,8 +54,7 @@ pub(crate) fn write_gates<'a>(
             let mut rows = [*zero ^ *new, *one ^ *new ^ delta];
             let [row_0, row_1] = &mut rows;
             Block::conditional_swap(row_0, row_1, old.lsb());
-            out.extend_from_slice(&row_0.to_bytes());
-            out.extend_from_slice(&row_1.to_bytes());
+            append_blocks(out, &rows);
         }
         first += count;
     }

@@ -29,6 +29,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::{BROKEN, ChainId};
 use crate::Error;
+use crate::malicious::bits::append_blocks;
 use crate::malicious::oracle::{Domain, Oracle};
 
 const VERSION: u8 = 2;
@@ -120,10 +121,8 @@ impl Labels {
         bytes.extend_from_slice(&(self.ty.len() as u16).to_le_bytes());
         bytes.extend_from_slice(self.ty.as_bytes());
         for copy in &self.copies {
-            bytes.extend_from_slice(&copy.delta.to_bytes());
-            for label in &copy.labels {
-                bytes.extend_from_slice(&label.to_bytes());
-            }
+            append_blocks(&mut bytes, &[copy.delta]);
+            append_blocks(&mut bytes, &copy.labels);
         }
         bytes
     }

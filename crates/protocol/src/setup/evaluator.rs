@@ -6,26 +6,25 @@ use rand_core::CryptoRng;
 use tacit_ot::base::{BaseOt, ml_kem, ristretto};
 use tacit_ot::{Delta, Security, SessionTag};
 
-use super::{EvaluatorOt, FAILED, NOT_ASKED, NOT_DONE, OtSettings, UNKNOWN_BASE_OT};
+use super::{EvaluatorOt, OtSettings, UNKNOWN_BASE_OT};
 use crate::Error;
 use crate::message::Kind;
-use crate::party::{Action, Party};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
 use crate::session::RunTag;
 
 /// The evaluator's side of the setup.
-pub struct EvaluatorSetup(EvaluatorStage);
+pub struct EvaluatorSetup(Option<EvaluatorStage>);
 
-enum EvaluatorStage {
+pub(crate) enum EvaluatorStage {
     /// Sends its offer first, where that waits for nothing.
     Sending(EvaluatorWaiting, Vec<u8>),
     Waiting(EvaluatorWaiting),
     /// Sends its offer last, where that answers the garbler's message.
     Replying(Box<EvaluatorOt>, Vec<u8>),
     Done(Box<EvaluatorOt>),
-    Spent,
 }
 
-struct EvaluatorWaiting {
+pub(crate) struct EvaluatorWaiting {
     tag: SessionTag,
     security: Security,
     settings: OtSettings,
@@ -82,7 +81,7 @@ impl EvaluatorSetup {
             settings,
             sender,
         };
-        Ok(Self(match settings.base {
+        Ok(Self(Some(match settings.base {
             BaseOt::Ristretto255 => {
                 let (sender, message) = ristretto::Sender::start(Delta::BITS, &tag, rng)?;
                 let waiting = waiting(BaseSender::Ristretto255(Box::new(sender)));
@@ -93,14 +92,15 @@ impl EvaluatorSetup {
                 EvaluatorStage::Waiting(waiting(BaseSender::MlKem768(Box::new(sender))))
             }
             _ => return Err(UNKNOWN_BASE_OT),
-        }))
+        })))
     }
 
     /// The same setup, whose OTs withstand what `security` says; both parties say the same. It is
     /// semi-honest unless this is called, before the first message.
     #[must_use]
     pub fn secured(mut self, security: Security) -> Self {
-        if let EvaluatorStage::Sending(waiting, _) | EvaluatorStage::Waiting(waiting) = &mut self.0
+        if let Some(EvaluatorStage::Sending(waiting, _) | EvaluatorStage::Waiting(waiting)) =
+            &mut self.0
         {
             waiting.security = security;
         }
@@ -114,50 +114,50 @@ impl EvaluatorSetup {
     /// The setup is not done.
     pub fn finish(self) -> Result<EvaluatorOt, Error> {
         match self.0 {
-            EvaluatorStage::Done(ot) => Ok(*ot),
+            Some(EvaluatorStage::Done(ot)) => Ok(*ot),
             _ => Err(NOT_DONE),
         }
     }
 }
 
-impl Party for EvaluatorSetup {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let send = Action::Send(Kind::BaseOtOffer);
-        let (stage, action) = match core::mem::replace(&mut self.0, EvaluatorStage::Spent) {
-            EvaluatorStage::Sending(waiting, offer) => {
-                *message = offer;
-                (EvaluatorStage::Waiting(waiting), send)
-            }
-            EvaluatorStage::Waiting(waiting) => {
-                let action = Action::Receive {
-                    kind: Kind::BaseOtChoice,
-                    max_bytes: waiting.sender.expected_bytes(),
-                };
-                (EvaluatorStage::Waiting(waiting), action)
-            }
-            EvaluatorStage::Replying(ot, offer) => {
-                *message = offer;
-                (EvaluatorStage::Done(ot), send)
-            }
-            EvaluatorStage::Done(ot) => (EvaluatorStage::Done(ot), Action::Done),
-            EvaluatorStage::Spent => return Err(FAILED),
-        };
-        self.0 = stage;
-        Ok(action)
+impl Machine for EvaluatorSetup {
+    type State = EvaluatorStage;
+
+    fn state(&mut self) -> &mut Option<EvaluatorStage> {
+        &mut self.0
     }
 
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        match core::mem::replace(&mut self.0, EvaluatorStage::Spent) {
-            EvaluatorStage::Waiting(mut waiting) => {
-                waiting.sender.take(waiting.settings.threads, payload)?;
-                self.0 = if waiting.sender.expected_bytes() > 0 {
-                    EvaluatorStage::Waiting(waiting)
-                } else {
-                    waiting.finish()?
-                };
-                Ok(())
+    fn awaited(&self, stage: &EvaluatorStage) -> Option<(Kind, usize)> {
+        match stage {
+            EvaluatorStage::Waiting(waiting) => {
+                Some((Kind::BaseOtChoice, waiting.sender.expected_bytes()))
             }
-            _ => Err(NOT_ASKED),
+            _ => None,
+        }
+    }
+
+    fn step(
+        &mut self,
+        stage: EvaluatorStage,
+        message: &mut Vec<u8>,
+    ) -> Result<(EvaluatorStage, Option<Action>), Error> {
+        let (stage, offer) = match stage {
+            EvaluatorStage::Sending(waiting, offer) => (EvaluatorStage::Waiting(waiting), offer),
+            EvaluatorStage::Replying(ot, offer) => (EvaluatorStage::Done(ot), offer),
+            done => return Ok((done, Some(Action::Done))),
+        };
+        *message = offer;
+        Ok((stage, Some(Action::Send(Kind::BaseOtOffer))))
+    }
+
+    fn take(&mut self, stage: EvaluatorStage, payload: &[u8]) -> Result<EvaluatorStage, Error> {
+        let EvaluatorStage::Waiting(mut waiting) = stage else {
+            return Err(NOT_ASKED);
+        };
+        waiting.sender.take(waiting.settings.threads, payload)?;
+        match waiting.sender.expected_bytes() {
+            0 => waiting.finish(),
+            _ => Ok(EvaluatorStage::Waiting(waiting)),
         }
     }
 }

@@ -6,31 +6,30 @@ use rand_core::CryptoRng;
 use tacit_ot::base::{BaseOt, PART, ml_kem, ristretto};
 use tacit_ot::{Delta, Security, SessionTag};
 
-use super::{FAILED, GarblerOt, NOT_ASKED, NOT_DONE, OtSettings, UNKNOWN_BASE_OT};
+use super::{GarblerOt, OtSettings, UNKNOWN_BASE_OT};
 use crate::Error;
 use crate::message::Kind;
-use crate::party::{Action, Party};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
 use crate::session::RunTag;
 
 /// The garbler's side of the setup.
-pub struct GarblerSetup(GarblerStage);
+pub struct GarblerSetup(Option<GarblerStage>);
 
-enum GarblerStage {
+pub(crate) enum GarblerStage {
     /// Makes the parts of its message. Each is flushed before the next is made.
     Offering(GarblerWaiting, Flushed),
     Waiting(GarblerWaiting),
     Done(Box<GarblerOt>),
-    Spent,
 }
 
 /// Whether what was sent last is on its way.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Flushed {
+pub(crate) enum Flushed {
     Yes,
     No,
 }
 
-struct GarblerWaiting {
+pub(crate) struct GarblerWaiting {
     tag: SessionTag,
     security: Security,
     delta: Delta,
@@ -119,14 +118,14 @@ impl GarblerSetup {
             settings,
             receiver,
         };
-        Ok(Self(GarblerStage::Offering(waiting, Flushed::Yes)))
+        Ok(Self(Some(GarblerStage::Offering(waiting, Flushed::Yes))))
     }
 
     /// The same setup, whose OTs withstand what `security` says; both parties say the same. It is
     /// semi-honest unless this is called, before the first message.
     #[must_use]
     pub fn secured(mut self, security: Security) -> Self {
-        if let GarblerStage::Offering(waiting, _) = &mut self.0 {
+        if let Some(GarblerStage::Offering(waiting, _)) = &mut self.0 {
             waiting.security = security;
         }
         self
@@ -139,42 +138,56 @@ impl GarblerSetup {
     /// The setup is not done.
     pub fn finish(self) -> Result<GarblerOt, Error> {
         match self.0 {
-            GarblerStage::Done(ot) => Ok(*ot),
+            Some(GarblerStage::Done(ot)) => Ok(*ot),
             _ => Err(NOT_DONE),
         }
     }
 }
 
-impl Party for GarblerSetup {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let (stage, action) = match core::mem::replace(&mut self.0, GarblerStage::Spent) {
-            GarblerStage::Offering(waiting, Flushed::No) => (
-                GarblerStage::Offering(waiting, Flushed::Yes),
-                Action::Continue,
-            ),
+impl Machine for GarblerSetup {
+    type State = GarblerStage;
+
+    fn state(&mut self) -> &mut Option<GarblerStage> {
+        &mut self.0
+    }
+
+    fn awaited(&self, stage: &GarblerStage) -> Option<(Kind, usize)> {
+        match stage {
+            GarblerStage::Waiting(waiting) => {
+                Some((Kind::BaseOtOffer, waiting.receiver.expected_bytes()))
+            }
+            _ => None,
+        }
+    }
+
+    fn step(
+        &mut self,
+        stage: GarblerStage,
+        message: &mut Vec<u8>,
+    ) -> Result<(GarblerStage, Option<Action>), Error> {
+        Ok(match stage {
+            GarblerStage::Offering(waiting, Flushed::No) => {
+                let stage = GarblerStage::Offering(waiting, Flushed::Yes);
+                (stage, Some(Action::Continue))
+            }
             GarblerStage::Offering(mut waiting, Flushed::Yes) => {
                 match waiting.receiver.next_part(waiting.settings.threads) {
                     Some(part) => {
                         *message = part;
                         let stage = GarblerStage::Offering(waiting, Flushed::No);
-                        (stage, Action::Send(Kind::BaseOtChoice))
+                        (stage, Some(Action::Send(Kind::BaseOtChoice)))
                     }
-                    None => waiting.wait(),
+                    None => (GarblerStage::Waiting(waiting), None),
                 }
             }
-            GarblerStage::Waiting(waiting) => waiting.wait(),
-            GarblerStage::Done(ot) => (GarblerStage::Done(ot), Action::Done),
-            GarblerStage::Spent => return Err(FAILED),
-        };
-        self.0 = stage;
-        Ok(action)
+            done => (done, Some(Action::Done)),
+        })
     }
 
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        match core::mem::replace(&mut self.0, GarblerStage::Spent) {
+    fn take(&mut self, stage: GarblerStage, payload: &[u8]) -> Result<GarblerStage, Error> {
+        match stage {
             GarblerStage::Waiting(waiting) => {
-                self.0 = GarblerStage::Done(Box::new(waiting.finish(payload)?));
-                Ok(())
+                Ok(GarblerStage::Done(Box::new(waiting.finish(payload)?)))
             }
             _ => Err(NOT_ASKED),
         }
@@ -182,14 +195,6 @@ impl Party for GarblerSetup {
 }
 
 impl GarblerWaiting {
-    fn wait(self) -> (GarblerStage, Action) {
-        let action = Action::Receive {
-            kind: Kind::BaseOtOffer,
-            max_bytes: self.receiver.expected_bytes(),
-        };
-        (GarblerStage::Waiting(self), action)
-    }
-
     fn finish(self, offer: &[u8]) -> Result<GarblerOt, Error> {
         let Self {
             tag,

@@ -78,11 +78,7 @@ impl Default for OtSettings {
     }
 }
 
-const NOT_DONE: Error = Error::ApiMisuse("a setup is finished when it is done");
 const UNKNOWN_BASE_OT: Error = Error::ApiMisuse("the setup does not know this kind of base OT");
-
-const FAILED: Error = Error::ApiMisuse("the setup has failed before");
-const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
 
 /// Maliciously secure OTs over base OTs of a trusted dealer: for tests that need many.
 #[cfg(test)]

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::{EvaluatorOt, GarblerOt};
 use crate::Error;
 use crate::message::Kind;
-use crate::party::{Action, Party};
+use crate::party::{Action, NOT_ASKED, Party};
 
 /// Either half of a source.
 pub(crate) trait Half: Send {
@@ -91,10 +91,7 @@ impl RefillSteps {
                 self.flushed = false;
                 Action::Send(kind)
             }
-            Turn::Receive { bytes } => Action::Receive {
-                kind,
-                max_bytes: bytes,
-            },
+            Turn::Receive { bytes } => Action::receive(kind, bytes),
             Turn::Idle => match self.wanted.saturating_sub(half.left()) {
                 0 => Action::Done,
                 missing => {
@@ -146,7 +143,7 @@ impl Party for Refill<'_> {
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        let half = self.half.as_deref_mut().ok_or(super::NOT_ASKED)?;
+        let half = self.half.as_deref_mut().ok_or(NOT_ASKED)?;
         Ok(half.receive(payload)?)
     }
 }

@@ -1,21 +1,89 @@
 //! What the evaluator does at each stage of a run.
 
-use core::mem;
-
 use tacit_circuit::Role;
 use tacit_kernels::Block;
 
 use super::super::garbling::frame_bytes;
-use super::super::lot::receive;
-use super::super::terms::{FAILED, NOT_ASKED, open_results};
+use super::super::terms::open_results;
 use super::{Evaluator, Labels, Lot, Next, Stage};
 use crate::Error;
 use crate::malicious::bits::{bytes_for, pack};
 use crate::message::{Kind, exactly};
-use crate::party::{Action, Party, Progress};
+use crate::party::{Action, Machine, NOT_ASKED, Party as _, Progress};
 
 impl<'f> Evaluator<'f> {
-    /// What comes next at this stage, and the stage after it: a lot, and its openings.
+    /// What comes next with gates that are opened: tables, masked values, and results.
+    fn step_with_gates(
+        &mut self,
+        stage: Stage<'f>,
+        message: &mut Vec<u8>,
+    ) -> Result<Next<'f>, Error> {
+        Ok(match stage {
+            // The last tables are there.
+            Stage::AwaitingTables(mut lot, frame) => {
+                let has_ended = lot.running.masks.has_ended();
+                match has_ended && !lot.running.evaluating()?.walk_to_end() {
+                    true => (Stage::AwaitingTables(lot, frame), Some(Action::Continue)),
+                    false => (Stage::SendingValues(lot), None),
+                }
+            }
+            Stage::Evaluating(mut lot, frame) => {
+                let Lot { running, gates, .. } = &mut *lot;
+                match running.evaluating()?.evaluate(gates) {
+                    false => (Stage::Evaluating(lot, frame), Some(Action::Continue)),
+                    true => (Stage::AwaitingTables(lot, frame + 1), None),
+                }
+            }
+            Stage::SendingValues(mut lot) => {
+                message.clear();
+                message.extend_from_slice(lot.running.evaluating()?.end_lot());
+                let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedValues));
+                (Stage::Flushing(lot), action)
+            }
+            Stage::Flushing(lot) => (Stage::Folding(lot), Some(Action::Continue)),
+            Stage::Folding(lot) => (self.evaluated(*lot)?, None),
+            Stage::SendingLabels(lot) => {
+                let ended = Box::new(lot.end(message)?);
+                let action = Action::Send(Kind::LabelDigest);
+                (Stage::AwaitingProof(ended), Some(action))
+            }
+            Stage::SendingResult(opening, outputs) => {
+                let macs = self.result_oracle(&opening, Role::Evaluator);
+                message.clear();
+                open_results(macs, &opening.masks.of(Role::Garbler), message);
+                let stage = Stage::Done(Box::new(opening.epoch), outputs);
+                (stage, Some(Action::Send(Kind::ResultOpening)))
+            }
+            done => (done, Some(Action::Done)),
+        })
+    }
+}
+
+impl<'f> Machine for Evaluator<'f> {
+    type State = Stage<'f>;
+
+    fn state(&mut self) -> &mut Option<Stage<'f>> {
+        &mut self.stage
+    }
+
+    fn awaited(&self, stage: &Stage<'f>) -> Option<(Kind, usize)> {
+        Some(match stage {
+            Stage::AwaitingInputs(_) => {
+                let bits = self.terms.function.input_bits(Role::Garbler);
+                (Kind::MaskedInputs, Block::BYTES + bytes_for(bits))
+            }
+            Stage::AwaitingGates(lot) if lot.gates.count() > 0 => {
+                (Kind::GateOpenings, lot.gates.opening_bytes())
+            }
+            Stage::AwaitingTables(lot, frame) => {
+                let count = *lot.gates.frames.get(*frame)? as usize;
+                (Kind::AuthenticatedTables, frame_bytes(count))
+            }
+            Stage::AwaitingProof(_) => (Kind::GateProof, self.proof_bytes()),
+            _ => return None,
+        })
+    }
+
     fn step(&mut self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
         Ok(match stage {
             Stage::Making(mut making, before) => match making.next(message)? {
@@ -32,10 +100,7 @@ impl<'f> Evaluator<'f> {
             Stage::Masking(mut lot) => match lot.gates.fill(&mut lot.running.masks) {
                 false => (Stage::Masking(lot), Some(Action::Continue)),
                 true => {
-                    self.done_ands += lot.gates.count() as u64;
-                    if let Some(stock) = &mut self.stock {
-                        stock.give_back(lot.gates.rest());
-                    }
+                    self.lots.taken(&lot.gates);
                     (Stage::SendingGates(lot), None)
                 }
             },
@@ -48,102 +113,15 @@ impl<'f> Evaluator<'f> {
                 };
                 (stage, action)
             }
-            Stage::AwaitingInputs(lot) => {
-                let bits = self.terms.function.input_bits(Role::Garbler);
-                let action = receive(Kind::MaskedInputs, Block::BYTES + bytes_for(bits));
-                (Stage::AwaitingInputs(lot), action)
+            Stage::AwaitingGates(lot) => {
+                (Stage::AwaitingTables(Box::new(lot.check(&[])?), 0), None)
             }
-            Stage::AwaitingGates(lot) => match lot.gates.opening_bytes() {
-                0 => (Stage::AwaitingTables(Box::new(lot.check(&[])?), 0), None),
-                bytes => (
-                    Stage::AwaitingGates(lot),
-                    receive(Kind::GateOpenings, bytes),
-                ),
-            },
             stage => return self.step_with_gates(stage, message),
         })
     }
 
-    /// The same with gates that are opened: tables, and masked values.
-    fn step_with_gates(
-        &mut self,
-        stage: Stage<'f>,
-        message: &mut Vec<u8>,
-    ) -> Result<Next<'f>, Error> {
+    fn take(&mut self, stage: Stage<'f>, payload: &[u8]) -> Result<Stage<'f>, Error> {
         Ok(match stage {
-            Stage::AwaitingTables(mut lot, frame) => match lot.gates.frames.get(frame) {
-                Some(count) => {
-                    let bytes = frame_bytes(*count as usize);
-                    let action = receive(Kind::AuthenticatedTables, bytes);
-                    (Stage::AwaitingTables(lot, frame), action)
-                }
-                None if !lot.running.masks.has_ended()
-                    || lot.running.evaluating()?.walk_to_end() =>
-                {
-                    (Stage::SendingValues(lot), None)
-                }
-                None => (Stage::AwaitingTables(lot, frame), Some(Action::Continue)),
-            },
-            Stage::Evaluating(mut lot, frame) => {
-                let Lot { running, gates, .. } = &mut *lot;
-                match running.evaluating()?.evaluate(gates) {
-                    false => (Stage::Evaluating(lot, frame), Some(Action::Continue)),
-                    true => (Stage::AwaitingTables(lot, frame + 1), None),
-                }
-            }
-            Stage::SendingValues(mut lot) => {
-                message.clear();
-                message.extend_from_slice(lot.running.evaluating()?.end_lot());
-                let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedValues));
-                (Stage::Flushing(lot), action)
-            }
-            Stage::Flushing(lot) => (Stage::Folding(lot), Some(Action::Continue)),
-            Stage::Folding(lot) => (self.evaluated(*lot)?, None),
-            stage => return self.step_to_end(stage, message),
-        })
-    }
-
-    /// The same when all gates are evaluated.
-    fn step_to_end(&self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
-        Ok(match stage {
-            Stage::SendingLabels(lot) => {
-                let ended = Box::new(lot.end(message)?);
-                (
-                    Stage::AwaitingProof(ended),
-                    Some(Action::Send(Kind::LabelDigest)),
-                )
-            }
-            Stage::AwaitingProof(ended) => {
-                let action = receive(Kind::GateProof, self.proof_bytes());
-                (Stage::AwaitingProof(ended), action)
-            }
-            Stage::SendingResult(opening, outputs) => {
-                let macs = self.result_oracle(&opening, Role::Evaluator);
-                message.clear();
-                open_results(macs, &opening.masks.of(Role::Garbler), message);
-                let stage = Stage::Done(Box::new(opening.epoch), outputs);
-                (stage, Some(Action::Send(Kind::ResultOpening)))
-            }
-            Stage::Done(epoch, outputs) => (Stage::Done(epoch, outputs), Some(Action::Done)),
-            _ => return Err(FAILED),
-        })
-    }
-}
-
-impl Party for Evaluator<'_> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        loop {
-            let stage = mem::replace(&mut self.stage, Stage::Spent);
-            let (stage, action) = self.step(stage, message)?;
-            self.stage = stage;
-            if let Some(action) = action {
-                return Ok(action);
-            }
-        }
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.stage = match mem::replace(&mut self.stage, Stage::Spent) {
             Stage::Making(mut making, before) => {
                 making.receive(payload)?;
                 Stage::Making(making, before)
@@ -162,14 +140,10 @@ impl Party for Evaluator<'_> {
             }
             Stage::AwaitingProof(ended) => self.take_proof(*ended, payload)?,
             _ => return Err(NOT_ASKED),
-        };
-        Ok(())
+        })
     }
 
     fn progress(&self) -> Progress {
-        Progress {
-            done_ands: self.done_ands,
-            total_ands: self.terms.function.and_gates(),
-        }
+        self.terms.progress(&self.lots)
     }
 }

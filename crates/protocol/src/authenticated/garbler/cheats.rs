@@ -1,9 +1,9 @@
 //! A garbler that garbles another function and goes on as if nothing were wrong.
 
 use std::collections::VecDeque;
-use std::mem;
 
 use super::*;
+use crate::Misbehaviour;
 use crate::authenticated::Evaluator;
 use crate::authenticated::tests::{component, epochs, seed, terms};
 use crate::party::Party;
@@ -31,9 +31,7 @@ fn garbling_wrong() -> (Option<Error>, bool) {
             }
             Action::Receive { kind, .. } => match queues[0].pop_front() {
                 Some(_) if kind == Kind::LabelDigest => {
-                    let Stage::AwaitingLabels(proven) =
-                        mem::replace(&mut garbler.stage, Stage::Spent)
-                    else {
+                    let Some(Stage::AwaitingLabels(proven)) = garbler.stage.take() else {
                         panic!("the garbler awaits labels");
                     };
                     let Proven { epoch, running } = *proven;
@@ -41,13 +39,13 @@ fn garbling_wrong() -> (Option<Error>, bool) {
                         run, masks, proof, ..
                     } = running;
                     let ([_, zeros], masked) = proof.finish();
-                    garbler.stage = Stage::SendingProof(Box::new(Ended {
+                    garbler.stage = Some(Stage::SendingProof(Box::new(Ended {
                         epoch,
                         run,
                         zeros,
                         masks: masks.outputs(),
                         masked,
-                    }));
+                    })));
                 }
                 Some(_) if kind == Kind::ResultOpening => return (None, true),
                 Some(payload) => garbler.receive(&payload).unwrap(),

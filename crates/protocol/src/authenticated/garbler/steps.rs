@@ -7,50 +7,16 @@ use zeroize::Zeroizing;
 
 use super::super::fold::FOLD_BYTES;
 use super::super::garbling::frame_bytes;
-use super::super::lot::receive;
-use super::super::terms::{FAILED, NOT_ASKED, result_bytes};
+use super::super::gates::OpenGates;
+use super::super::terms::result_bytes;
 use super::{Garbler, Lot, Next, Stage};
-use crate::malicious::bits::{bytes_for, unused_are_clear};
-use crate::message::{Kind, exactly};
-use crate::party::{Action, Party, Progress};
-use crate::{Error, Misbehaviour};
+use crate::Error;
+use crate::malicious::bits::{bytes_for, check_bits};
+use crate::message::Kind;
+use crate::party::{Action, Machine, NOT_ASKED, Party as _, Progress};
 
 impl<'f> Garbler<'f> {
-    /// What comes next at this stage, and the stage after it: a lot, and its openings.
-    fn step(&mut self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
-        Ok(match stage {
-            Stage::Making(mut making, before) => match making.next(message)? {
-                Action::Done => (self.made(making.finish()?, before)?, None),
-                action => (Stage::Making(making, before), Some(action)),
-            },
-            Stage::AwaitingInputs(beginning) => {
-                let bits = self.terms.function.input_bits(Role::Evaluator);
-                let action = receive(Kind::MaskedInputs, bytes_for(bits));
-                (Stage::AwaitingInputs(beginning), action)
-            }
-            Stage::Masking(mut lot) => match lot.gates.fill(&mut lot.running.masks) {
-                false => (Stage::Masking(lot), Some(Action::Continue)),
-                true => {
-                    self.done_ands += lot.gates.count() as u64;
-                    if let Some(stock) = &mut self.stock {
-                        stock.give_back(lot.gates.rest());
-                    }
-                    lot.gates.open(&lot.epoch, &mut lot.opening);
-                    match lot.gates.count() {
-                        0 => (Stage::SendingInputs(Box::new(lot.check(&[])?)), None),
-                        _ => (Stage::AwaitingGates(lot), None),
-                    }
-                }
-            },
-            Stage::AwaitingGates(lot) => {
-                let action = receive(Kind::GateOpenings, lot.gates.opening_bytes());
-                (Stage::AwaitingGates(lot), action)
-            }
-            stage => return self.step_with_gates(stage, message),
-        })
-    }
-
-    /// The same with gates that are opened: tables, and the proof.
+    /// What comes next with gates that are opened: tables, and the proof.
     fn step_with_gates(
         &mut self,
         stage: Stage<'f>,
@@ -69,32 +35,7 @@ impl<'f> Garbler<'f> {
             }
             Stage::Flushing(lot) => (Stage::Opening(lot), Some(Action::Continue)),
             Stage::Opening(lot) => (Stage::Garbling(Box::new(lot.open()?), 0), None),
-            Stage::Garbling(mut lot, frame) => match lot.gates.frames.get(frame) {
-                None if !lot.running.masks.has_ended() || lot.running.garbling.walk_to_end() => {
-                    lot.labels = lot.running.garbling.take_labels();
-                    match lot.labels.len() {
-                        0 => (Stage::Proving(lot, Vec::new()), None),
-                        _ => (Stage::AwaitingValues(lot), None),
-                    }
-                }
-                None => (Stage::Garbling(lot, frame), Some(Action::Continue)),
-                Some(count) => {
-                    let count = *count as usize;
-                    let Lot { running, gates, .. } = &mut *lot;
-                    match running.garbling.frame(gates, count, message) {
-                        false => (Stage::Garbling(lot, frame), Some(Action::Continue)),
-                        true => {
-                            debug_assert_eq!(message.len(), frame_bytes(count));
-                            let action = Action::Send(Kind::AuthenticatedTables);
-                            (Stage::Garbling(lot, frame + 1), Some(action))
-                        }
-                    }
-                }
-            },
-            Stage::AwaitingValues(lot) => {
-                let action = receive(Kind::MaskedValues, bytes_for(lot.labels.len()));
-                (Stage::AwaitingValues(lot), action)
-            }
+            Stage::Garbling(lot, frame) => Self::garble(lot, frame, message),
             Stage::Proving(mut lot, told) => {
                 let Lot {
                     running,
@@ -108,17 +49,6 @@ impl<'f> Garbler<'f> {
                     true => (self.proven(*lot)?, None),
                 }
             }
-            stage => return self.step_to_end(stage, message),
-        })
-    }
-
-    /// The same when all gates are proven.
-    fn step_to_end(&self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
-        Ok(match stage {
-            Stage::AwaitingLabels(proven) => {
-                let action = receive(Kind::LabelDigest, FOLD_BYTES);
-                (Stage::AwaitingLabels(proven), action)
-            }
             Stage::SendingProof(ended) => {
                 self.send_proof(&ended, message);
                 let stage = match self.terms.function.output_bits(Role::Garbler) {
@@ -127,31 +57,83 @@ impl<'f> Garbler<'f> {
                 };
                 (stage, Some(Action::Send(Kind::GateProof)))
             }
-            Stage::AwaitingResult(ended) => {
-                let bits = self.terms.function.output_bits(Role::Garbler);
-                let action = receive(Kind::ResultOpening, result_bytes(bits));
-                (Stage::AwaitingResult(ended), action)
-            }
-            Stage::Done(epoch, outputs) => (Stage::Done(epoch, outputs), Some(Action::Done)),
-            _ => return Err(FAILED),
+            done => (done, Some(Action::Done)),
         })
     }
-}
 
-impl Party for Garbler<'_> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        loop {
-            let stage = mem::replace(&mut self.stage, Stage::Spent);
-            let (stage, action) = self.step(stage, message)?;
-            self.stage = stage;
-            if let Some(action) = action {
-                return Ok(action);
+    /// Garbles the gates of message number `frame`, or walks on behind the last.
+    fn garble(mut lot: Box<Lot<'f, OpenGates>>, frame: usize, message: &mut Vec<u8>) -> Next<'f> {
+        let Lot { running, gates, .. } = &mut *lot;
+        let Some(&count) = gates.frames.get(frame) else {
+            if running.masks.has_ended() && !running.garbling.walk_to_end() {
+                return (Stage::Garbling(lot, frame), Some(Action::Continue));
+            }
+            lot.labels = running.garbling.take_labels();
+            let stage = match lot.labels.len() {
+                0 => Stage::Proving(lot, Vec::new()),
+                _ => Stage::AwaitingValues(lot),
+            };
+            return (stage, None);
+        };
+        match running.garbling.frame(gates, count as usize, message) {
+            false => (Stage::Garbling(lot, frame), Some(Action::Continue)),
+            true => {
+                debug_assert_eq!(message.len(), frame_bytes(count as usize));
+                let action = Action::Send(Kind::AuthenticatedTables);
+                (Stage::Garbling(lot, frame + 1), Some(action))
             }
         }
     }
+}
 
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.stage = match mem::replace(&mut self.stage, Stage::Spent) {
+impl<'f> Machine for Garbler<'f> {
+    type State = Stage<'f>;
+
+    fn state(&mut self) -> &mut Option<Stage<'f>> {
+        &mut self.stage
+    }
+
+    fn awaited(&self, stage: &Stage<'f>) -> Option<(Kind, usize)> {
+        let function = self.terms.function;
+        Some(match stage {
+            Stage::AwaitingInputs(_) => {
+                let bits = function.input_bits(Role::Evaluator);
+                (Kind::MaskedInputs, bytes_for(bits))
+            }
+            Stage::AwaitingGates(lot) => (Kind::GateOpenings, lot.gates.opening_bytes()),
+            Stage::AwaitingValues(lot) => (Kind::MaskedValues, bytes_for(lot.labels.len())),
+            Stage::AwaitingLabels(_) => (Kind::LabelDigest, FOLD_BYTES),
+            Stage::AwaitingResult(_) => {
+                let bits = function.output_bits(Role::Garbler);
+                (Kind::ResultOpening, result_bytes(bits))
+            }
+            _ => return None,
+        })
+    }
+
+    fn step(&mut self, stage: Stage<'f>, message: &mut Vec<u8>) -> Result<Next<'f>, Error> {
+        Ok(match stage {
+            Stage::Making(mut making, before) => match making.next(message)? {
+                Action::Done => (self.made(making.finish()?, before)?, None),
+                action => (Stage::Making(making, before), Some(action)),
+            },
+            Stage::Masking(mut lot) => match lot.gates.fill(&mut lot.running.masks) {
+                false => (Stage::Masking(lot), Some(Action::Continue)),
+                true => {
+                    self.lots.taken(&lot.gates);
+                    lot.gates.open(&lot.epoch, &mut lot.opening);
+                    match lot.gates.count() {
+                        0 => (Stage::SendingInputs(Box::new(lot.check(&[])?)), None),
+                        _ => (Stage::AwaitingGates(lot), None),
+                    }
+                }
+            },
+            stage => return self.step_with_gates(stage, message),
+        })
+    }
+
+    fn take(&mut self, stage: Stage<'f>, payload: &[u8]) -> Result<Stage<'f>, Error> {
+        Ok(match stage {
             Stage::Making(mut making, before) => {
                 making.receive(payload)?;
                 Stage::Making(making, before)
@@ -161,25 +143,16 @@ impl Party for Garbler<'_> {
             }
             Stage::AwaitingGates(lot) => Stage::SendingInputs(Box::new(lot.check(payload)?)),
             Stage::AwaitingValues(lot) => {
-                let (kind, count) = (Kind::MaskedValues, lot.labels.len());
-                exactly(kind, payload, bytes_for(count))?;
-                if !unused_are_clear(payload, count) {
-                    let field = "padding";
-                    return Err(Misbehaviour::InvalidField { kind, field }.into());
-                }
+                check_bits(Kind::MaskedValues, payload, lot.labels.len())?;
                 Stage::Proving(lot, payload.to_vec())
             }
             Stage::AwaitingLabels(proven) => Stage::SendingProof(Box::new(proven.check(payload)?)),
             Stage::AwaitingResult(ended) => self.take_result(*ended, payload)?,
             _ => return Err(NOT_ASKED),
-        };
-        Ok(())
+        })
     }
 
     fn progress(&self) -> Progress {
-        Progress {
-            done_ands: self.done_ands,
-            total_ands: self.terms.function.and_gates(),
-        }
+        self.terms.progress(&self.lots)
     }
 }

@@ -1,33 +1,21 @@
 //! The evaluator's side of making a lot.
 
-use core::mem;
-
-use tacit_kernels::{Block, Prg};
+use tacit_kernels::Block;
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
 use super::super::bucket::{CheckedLot, OpenBuckets};
 use super::super::caught::Caught;
-use super::super::epoch::Epoch;
-use super::super::leaky::{append_blocks, correction_bits, zero_blocks};
+use super::super::leaky::{correction_bits, zero_blocks};
 use super::super::oracle::{DIGEST_BYTES, Digest, Domain, Oracle, compare};
-use super::super::parameters::LotSize;
-use super::{
-    Context, FAILED, InputCounts, Made, NOT_ASKED, NOT_DONE, Position, Refilling, Unchecked, coin,
-    commit_to_coin, commit_to_equality, random, receive,
-};
-use crate::malicious::bits::{bytes_for, unused_are_clear};
+use super::{Context, MakingStage, Unchecked, coin, commit_to_coin, commit_to_equality, random};
+use crate::Error;
+use crate::malicious::bits::{append_blocks, bytes_for, check_bits};
 use crate::message::{Kind, array, exactly};
-use crate::party::{Action, Party};
-use crate::{Error, Misbehaviour};
+use crate::party::{Action, NOT_ASKED};
 
-/// The evaluator's side of making a lot.
-pub(in super::super) struct MakingEvaluator(Stage);
-
-enum Stage {
-    Refilling(Box<Unchecked>, Refilling),
-    AwaitingExtension(Box<Unchecked>, Position),
-    Extending(Box<Unchecked>, Position),
+/// Where the evaluator is, from the first block on.
+pub(crate) enum Stage {
     SendingBlocks(Box<Leaky>, usize),
     AwaitingBlocks(Box<Leaky>, usize),
     SendingBits(Box<Leaky>),
@@ -38,12 +26,10 @@ enum Stage {
     /// The other party works on this one's openings: they are not to wait for the triples.
     Flushing(Box<(Context, OpenBuckets)>),
     Combining(Box<(Context, OpenBuckets)>),
-    Done(Box<Made>),
-    Spent,
 }
 
 /// A lot with its blocks.
-struct Leaky {
+pub(crate) struct Leaky {
     lot: Unchecked,
     /// What both must have the same, as far as it is known.
     sums: Outputs,
@@ -54,14 +40,14 @@ struct Leaky {
 }
 
 /// A lot whose digest is committed to.
-struct Committed {
+pub(crate) struct Committed {
     lot: Unchecked,
     digest: Digest,
     salt: Zeroizing<Digest>,
 }
 
 /// A lot that is checked, before its coin is known.
-struct Tossing {
+pub(crate) struct Tossing {
     context: Context,
     lot: CheckedLot,
     /// The garbler's commitment to its share of the coin.
@@ -70,31 +56,6 @@ struct Tossing {
     salt: Zeroizing<Digest>,
     /// This party's share of the coin.
     coin: Digest,
-}
-
-impl MakingEvaluator {
-    pub(in super::super) fn new(
-        epoch: Epoch,
-        size: LotSize,
-        inputs: InputCounts,
-        rng: Prg,
-    ) -> Self {
-        let mut lot = Unchecked::new(epoch, size, inputs, rng);
-        let refilling = lot.refilling();
-        Self(Stage::Refilling(Box::new(lot), refilling))
-    }
-
-    /// The triples.
-    ///
-    /// # Errors
-    ///
-    /// They are not made.
-    pub(in super::super) fn finish(self) -> Result<Made, Error> {
-        match self.0 {
-            Stage::Done(made) => Ok(*made),
-            _ => Err(NOT_DONE),
-        }
-    }
 }
 
 impl Leaky {
@@ -131,10 +92,7 @@ impl Leaky {
         let range = self.lot.chunk(first).ok_or(NOT_ASKED)?;
         exactly(kind, payload, self.due(first).ok_or(NOT_ASKED)?)?;
         let (blocks, bits) = payload.split_at(range.len() * Block::BYTES);
-        if !unused_are_clear(bits, range.len()) {
-            let field = "padding";
-            return Err(Misbehaviour::InvalidField { kind, field }.into());
-        }
+        check_bits(kind, bits, range.len())?;
         let (keys, sums) = (&self.lot.keys, &mut self.sums[range.clone()]);
         keys.add_blocks(&self.lot.shares, range.clone(), blocks, sums);
         self.bits.extend_from_slice(&correction_bits(sums));
@@ -209,110 +167,71 @@ impl Tossing {
 }
 
 impl Stage {
-    /// What comes next, and the stage after it: OTs and leaky ANDs.
-    fn step(self, message: &mut Vec<u8>) -> Result<(Self, Option<Action>), Error> {
-        Ok(match self {
-            Stage::Refilling(mut lot, mut refilling) => match refilling.next(&mut lot, message)? {
-                None => (Stage::AwaitingExtension(lot, Position::default()), None),
-                action => (Stage::Refilling(lot, refilling), action),
-            },
-            Stage::AwaitingExtension(mut lot, mut at) => match lot.awaited(&mut at)? {
-                None => (Stage::Extending(lot, Position::default()), None),
-                action => (Stage::AwaitingExtension(lot, at), action),
-            },
-            Stage::Extending(mut lot, mut at) => match lot.extend(&mut at, message)? {
-                None if lot.size == LotSize::EMPTY => {
-                    (Stage::Done(Box::new(lot.without_triples())), None)
-                }
-                None => (Stage::SendingBlocks(Box::new(Leaky::new(*lot)), 0), None),
-                action => (Stage::Extending(lot, at), action),
-            },
-            Stage::SendingBlocks(mut lot, first) => match lot.send(first, message) {
+    pub(super) fn new(lot: Unchecked) -> Self {
+        Self::SendingBlocks(Box::new(Leaky::new(lot)), 0)
+    }
+
+    pub(super) fn awaited(&self) -> Option<(Kind, usize)> {
+        Some(match self {
+            Self::AwaitingBlocks(lot, first) => (Kind::LeakyAnds, lot.due(*first)?),
+            Self::AwaitingDigest(_) => (Kind::EqualityDigest, 2 * DIGEST_BYTES),
+            Self::AwaitingBuckets(lot) => {
+                let bytes = DIGEST_BYTES + lot.lot.opening_bytes();
+                (Kind::TripleOpenings, bytes)
+            }
+            _ => return None,
+        })
+    }
+
+    /// What comes next, and the stage after it.
+    pub(super) fn step(
+        self,
+        message: &mut Vec<u8>,
+    ) -> Result<(MakingStage, Option<Action>), Error> {
+        let (stage, action) = match self {
+            Self::SendingBlocks(mut lot, first) => match lot.send(first, message) {
                 Some(next) => {
                     let action = Action::Send(Kind::LeakyAnds);
-                    (Stage::SendingBlocks(lot, next), Some(action))
+                    (Self::SendingBlocks(lot, next), Some(action))
                 }
-                None => (Stage::AwaitingBlocks(lot, 0), None),
+                None => (Self::AwaitingBlocks(lot, 0), None),
             },
-            Stage::AwaitingBlocks(lot, first) => match lot.due(first) {
-                Some(bytes) => {
-                    let action = receive(Kind::LeakyAnds, bytes);
-                    (Stage::AwaitingBlocks(lot, first), action)
-                }
-                None => (Stage::SendingBits(lot), None),
-            },
-            stage => return stage.step_after_check(message),
-        })
-    }
-
-    /// The same from the check on.
-    fn step_after_check(self, message: &mut Vec<u8>) -> Result<(Self, Option<Action>), Error> {
-        Ok(match self {
-            Stage::SendingBits(lot) => {
+            Self::AwaitingBlocks(lot, _) => (Self::SendingBits(lot), None),
+            Self::SendingBits(lot) => {
                 let committed = Box::new(lot.commit(message));
                 let action = Action::Send(Kind::LeakyBits);
-                (Stage::AwaitingDigest(committed), Some(action))
+                (Self::AwaitingDigest(committed), Some(action))
             }
-            Stage::AwaitingDigest(lot) => {
-                let action = receive(Kind::EqualityDigest, 2 * DIGEST_BYTES);
-                (Stage::AwaitingDigest(lot), action)
-            }
-            Stage::SendingOpening(lot) => {
+            Self::SendingOpening(lot) => {
                 lot.send(message);
                 let action = Action::Send(Kind::EqualityOpening);
-                (Stage::AwaitingBuckets(lot), Some(action))
+                (Self::AwaitingBuckets(lot), Some(action))
             }
-            Stage::AwaitingBuckets(lot) => {
-                let bytes = DIGEST_BYTES + lot.lot.opening_bytes();
-                let action = receive(Kind::TripleOpenings, bytes);
-                (Stage::AwaitingBuckets(lot), action)
-            }
-            Stage::SendingBuckets(opened, openings) => {
+            Self::SendingBuckets(opened, openings) => {
                 *message = openings;
                 let action = Action::Send(Kind::TripleOpenings);
-                (Stage::Flushing(opened), Some(action))
+                (Self::Flushing(opened), Some(action))
             }
-            Stage::Flushing(opened) => (Stage::Combining(opened), Some(Action::Continue)),
-            Stage::Combining(opened) => {
+            Self::Flushing(opened) => (Self::Combining(opened), Some(Action::Continue)),
+            Self::Combining(opened) => {
                 let (context, opened) = *opened;
                 let made = Box::new(context.made(opened.triples()));
-                (Stage::Done(made), None)
+                return Ok((MakingStage::Done(made), None));
             }
-            Stage::Done(made) => (Stage::Done(made), Some(Action::Done)),
-            _ => return Err(FAILED),
-        })
-    }
-}
-
-impl Party for MakingEvaluator {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        loop {
-            let (stage, action) = mem::replace(&mut self.0, Stage::Spent).step(message)?;
-            self.0 = stage;
-            if let Some(action) = action {
-                return Ok(action);
-            }
-        }
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.0 = match mem::replace(&mut self.0, Stage::Spent) {
-            Stage::Refilling(mut lot, refilling) => {
-                refilling.receive(&mut lot, payload)?;
-                Stage::Refilling(lot, refilling)
-            }
-            Stage::AwaitingExtension(mut lot, mut at) => {
-                lot.take(&mut at, payload)?;
-                Stage::AwaitingExtension(lot, at)
-            }
-            Stage::AwaitingBlocks(mut lot, first) => {
-                let next = lot.receive(first, payload)?;
-                Stage::AwaitingBlocks(lot, next)
-            }
-            Stage::AwaitingDigest(lot) => Stage::SendingOpening(Box::new(lot.check(payload)?)),
-            Stage::AwaitingBuckets(lot) => lot.receive(payload)?,
             _ => return Err(NOT_ASKED),
         };
-        Ok(())
+        Ok((MakingStage::Evaluator(stage), action))
+    }
+
+    pub(super) fn take(self, payload: &[u8]) -> Result<MakingStage, Error> {
+        Ok(MakingStage::Evaluator(match self {
+            Self::AwaitingBlocks(mut lot, first) => {
+                let next = lot.receive(first, payload)?;
+                Self::AwaitingBlocks(lot, next)
+            }
+            Self::AwaitingDigest(lot) => Self::SendingOpening(Box::new(lot.check(payload)?)),
+            Self::AwaitingBuckets(lot) => lot.receive(payload)?,
+            _ => return Err(NOT_ASKED),
+        }))
     }
 }

@@ -1,32 +1,22 @@
 //! The garbler's side of making a lot.
 
-use core::mem;
-
-use tacit_kernels::{Block, Prg};
+use tacit_kernels::Block;
 use tacit_ot::Outputs;
 
 use super::super::bucket::{Bucketed, CheckedLot};
 use super::super::caught::Caught;
-use super::super::epoch::Epoch;
-use super::super::leaky::{append_blocks, correction_bits};
+use super::super::leaky::correction_bits;
 use super::super::oracle::{DIGEST_BYTES, Digest, Domain, compare};
-use super::super::parameters::LotSize;
 use super::{
-    Context, FAILED, InputCounts, Made, NOT_ASKED, NOT_DONE, Position, Refilling, Unchecked, coin,
-    commit_to_coin, commit_to_equality, random, receive,
+    Context, Made, MakingStage, Unchecked, coin, commit_to_coin, commit_to_equality, random,
 };
-use crate::malicious::bits::{bytes_for, unused_are_clear};
+use crate::Error;
+use crate::malicious::bits::{append_blocks, bytes_for, check_bits};
 use crate::message::{Kind, array, exactly};
-use crate::party::{Action, Party};
-use crate::{Error, Misbehaviour};
+use crate::party::{Action, NOT_ASKED};
 
-/// The garbler's side of making a lot.
-pub(in super::super) struct MakingGarbler(Stage);
-
-enum Stage {
-    Refilling(Box<Unchecked>, Refilling),
-    Extending(Box<Unchecked>, Position),
-    AwaitingExtension(Box<Unchecked>, Position),
+/// Where the garbler is, from the first block on.
+pub(crate) enum Stage {
     AwaitingBlocks(Box<Leaky>, usize),
     SendingBlocks(Box<Leaky>, usize),
     AwaitingBits(Box<Leaky>),
@@ -34,12 +24,10 @@ enum Stage {
     AwaitingOpening(Box<Compared>),
     Opening(Box<Tossed>),
     AwaitingBuckets(Box<Opened>),
-    Done(Box<Made>),
-    Spent,
 }
 
 /// A lot with its blocks.
-struct Leaky {
+pub(crate) struct Leaky {
     lot: Unchecked,
     /// Those that this party sends.
     blocks: Outputs,
@@ -48,7 +36,7 @@ struct Leaky {
 }
 
 /// A lot whose digest is made.
-struct Compared {
+pub(crate) struct Compared {
     lot: Unchecked,
     digest: Digest,
     /// The evaluator's commitment to its own.
@@ -58,43 +46,18 @@ struct Compared {
 
 /// A lot that is checked, with both shares of its coin: the garbler's, which only the evaluator
 /// does not know, and the evaluator's.
-struct Tossed {
+pub(crate) struct Tossed {
     context: Context,
     lot: CheckedLot,
     shares: [Digest; 2],
 }
 
 /// A lot whose buckets this party has opened.
-struct Opened {
+pub(crate) struct Opened {
     context: Context,
     lot: Bucketed,
     /// The length of the other party's openings.
     due: usize,
-}
-
-impl MakingGarbler {
-    pub(in super::super) fn new(
-        epoch: Epoch,
-        size: LotSize,
-        inputs: InputCounts,
-        rng: Prg,
-    ) -> Self {
-        let mut lot = Unchecked::new(epoch, size, inputs, rng);
-        let refilling = lot.refilling();
-        Self(Stage::Refilling(Box::new(lot), refilling))
-    }
-
-    /// The triples.
-    ///
-    /// # Errors
-    ///
-    /// They are not made.
-    pub(in super::super) fn finish(self) -> Result<Made, Error> {
-        match self.0 {
-            Stage::Done(made) => Ok(*made),
-            _ => Err(NOT_DONE),
-        }
-    }
 }
 
 impl Leaky {
@@ -140,10 +103,7 @@ impl Leaky {
         let kind = Kind::LeakyBits;
         exactly(kind, payload, self.bits_bytes())?;
         let (bits, commitment) = payload.split_at(bytes_for(self.sums.len()));
-        if !unused_are_clear(bits, self.sums.len()) {
-            let field = "padding";
-            return Err(Misbehaviour::InvalidField { kind, field }.into());
-        }
+        check_bits(kind, bits, self.sums.len())?;
         let Unchecked {
             context, number, ..
         } = &self.lot;
@@ -225,105 +185,60 @@ impl Opened {
 }
 
 impl Stage {
-    /// What comes next, and the stage after it: OTs and leaky ANDs.
-    fn step(self, message: &mut Vec<u8>) -> Result<(Self, Option<Action>), Error> {
-        Ok(match self {
-            Stage::Refilling(mut lot, mut refilling) => match refilling.next(&mut lot, message)? {
-                None => (Stage::Extending(lot, Position::default()), None),
-                action => (Stage::Refilling(lot, refilling), action),
-            },
-            Stage::Extending(mut lot, mut at) => match lot.extend(&mut at, message)? {
-                None => (Stage::AwaitingExtension(lot, Position::default()), None),
-                action => (Stage::Extending(lot, at), action),
-            },
-            Stage::AwaitingExtension(mut lot, mut at) => match lot.awaited(&mut at)? {
-                None if lot.size == LotSize::EMPTY => {
-                    (Stage::Done(Box::new(lot.without_triples())), None)
-                }
-                None => (Stage::AwaitingBlocks(Box::new(Leaky::new(*lot)), 0), None),
-                action => (Stage::AwaitingExtension(lot, at), action),
-            },
-            Stage::AwaitingBlocks(lot, first) => match lot.lot.chunk(first) {
-                Some(range) => {
-                    let bytes = range.len() * Block::BYTES;
-                    let action = receive(Kind::LeakyAnds, bytes);
-                    (Stage::AwaitingBlocks(lot, first), action)
-                }
-                None => (Stage::SendingBlocks(lot, 0), None),
-            },
-            Stage::SendingBlocks(lot, first) => match lot.send(first, message) {
-                Some(next) => {
-                    let action = Action::Send(Kind::LeakyAnds);
-                    (Stage::SendingBlocks(lot, next), Some(action))
-                }
-                None => (Stage::AwaitingBits(lot), None),
-            },
-            Stage::AwaitingBits(lot) => {
-                let action = receive(Kind::LeakyBits, lot.bits_bytes());
-                (Stage::AwaitingBits(lot), action)
+    pub(super) fn new(lot: Unchecked) -> Self {
+        Self::AwaitingBlocks(Box::new(Leaky::new(lot)), 0)
+    }
+
+    pub(super) fn awaited(&self) -> Option<(Kind, usize)> {
+        Some(match self {
+            Self::AwaitingBlocks(lot, first) => {
+                let bytes = lot.lot.chunk(*first)?.len() * Block::BYTES;
+                (Kind::LeakyAnds, bytes)
             }
-            stage => return stage.step_after_check(message),
+            Self::AwaitingBits(lot) => (Kind::LeakyBits, lot.bits_bytes()),
+            Self::AwaitingOpening(_) => (Kind::EqualityOpening, 2 * DIGEST_BYTES),
+            Self::AwaitingBuckets(lot) => (Kind::TripleOpenings, lot.due),
+            _ => return None,
         })
     }
 
-    /// The same from the check on.
-    fn step_after_check(self, message: &mut Vec<u8>) -> Result<(Self, Option<Action>), Error> {
-        Ok(match self {
-            Stage::SendingDigest(lot) => {
+    /// What comes next, and the stage after it.
+    pub(super) fn step(
+        self,
+        message: &mut Vec<u8>,
+    ) -> Result<(MakingStage, Option<Action>), Error> {
+        let (stage, kind) = match self {
+            Self::AwaitingBlocks(lot, _) => (Self::SendingBlocks(lot, 0), None),
+            Self::SendingBlocks(lot, first) => match lot.send(first, message) {
+                Some(next) => (Self::SendingBlocks(lot, next), Some(Kind::LeakyAnds)),
+                None => (Self::AwaitingBits(lot), None),
+            },
+            Self::SendingDigest(lot) => {
                 lot.send(message);
-                let action = Action::Send(Kind::EqualityDigest);
-                (Stage::AwaitingOpening(lot), Some(action))
+                (Self::AwaitingOpening(lot), Some(Kind::EqualityDigest))
             }
-            Stage::AwaitingOpening(lot) => {
-                let action = receive(Kind::EqualityOpening, 2 * DIGEST_BYTES);
-                (Stage::AwaitingOpening(lot), action)
-            }
-            Stage::Opening(lot) => {
+            Self::Opening(lot) => {
                 let opened = Box::new(lot.open(message));
-                let action = Action::Send(Kind::TripleOpenings);
-                (Stage::AwaitingBuckets(opened), Some(action))
+                (Self::AwaitingBuckets(opened), Some(Kind::TripleOpenings))
             }
-            Stage::AwaitingBuckets(lot) => {
-                let action = receive(Kind::TripleOpenings, lot.due);
-                (Stage::AwaitingBuckets(lot), action)
-            }
-            Stage::Done(made) => (Stage::Done(made), Some(Action::Done)),
-            _ => return Err(FAILED),
-        })
-    }
-}
-
-impl Party for MakingGarbler {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        loop {
-            let (stage, action) = mem::replace(&mut self.0, Stage::Spent).step(message)?;
-            self.0 = stage;
-            if let Some(action) = action {
-                return Ok(action);
-            }
-        }
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.0 = match mem::replace(&mut self.0, Stage::Spent) {
-            Stage::Refilling(mut lot, refilling) => {
-                refilling.receive(&mut lot, payload)?;
-                Stage::Refilling(lot, refilling)
-            }
-            Stage::AwaitingExtension(mut lot, mut at) => {
-                lot.take(&mut at, payload)?;
-                Stage::AwaitingExtension(lot, at)
-            }
-            Stage::AwaitingBlocks(mut lot, first) => {
-                let next = lot.receive(first, payload)?;
-                Stage::AwaitingBlocks(lot, next)
-            }
-            Stage::AwaitingBits(lot) => Stage::SendingDigest(Box::new(lot.correct(payload)?)),
-            Stage::AwaitingOpening(lot) => Stage::Opening(Box::new(lot.check(payload)?)),
-            Stage::AwaitingBuckets(lot) => Stage::Done(Box::new(lot.receive(payload)?)),
             _ => return Err(NOT_ASKED),
         };
-        Ok(())
+        Ok((MakingStage::Garbler(stage), kind.map(Action::Send)))
+    }
+
+    pub(super) fn take(self, payload: &[u8]) -> Result<MakingStage, Error> {
+        Ok(MakingStage::Garbler(match self {
+            Self::AwaitingBlocks(mut lot, first) => {
+                let next = lot.receive(first, payload)?;
+                Self::AwaitingBlocks(lot, next)
+            }
+            Self::AwaitingBits(lot) => Self::SendingDigest(Box::new(lot.correct(payload)?)),
+            Self::AwaitingOpening(lot) => Self::Opening(Box::new(lot.check(payload)?)),
+            Self::AwaitingBuckets(lot) => {
+                return Ok(MakingStage::Done(Box::new(lot.receive(payload)?)));
+            }
+            _ => return Err(NOT_ASKED),
+        }))
     }
 }
 

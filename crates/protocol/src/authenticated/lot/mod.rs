@@ -27,9 +27,6 @@ use tacit_kernels::{Construction, Prg};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
-pub(super) use evaluator::MakingEvaluator;
-pub(super) use garbler::MakingGarbler;
-
 use super::bucket::{CheckedLot, Triples};
 use super::epoch::Epoch;
 use super::leaky::{CHUNK, LeakyKeys, LeakyShares, zero_blocks};
@@ -38,7 +35,7 @@ use super::parameters::LotSize;
 use super::share::Shares;
 use crate::Error;
 use crate::message::Kind;
-use crate::party::Action;
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
 use crate::setup::{Half, RefillSteps};
 
 /// OTs of one message.
@@ -52,7 +49,7 @@ pub(super) struct InputCounts {
 }
 
 /// What making a lot gives.
-pub(super) struct Made {
+pub(crate) struct Made {
     pub(super) epoch: Epoch,
     pub(super) triples: Triples,
     /// MACs of random bits that this party alone knows, for its inputs.
@@ -62,8 +59,104 @@ pub(super) struct Made {
     pub(super) rng: Prg,
 }
 
+/// Either party's side of making a lot.
+pub(crate) struct Making(Option<MakingStage>);
+
+/// Where the making of a lot is.
+pub(crate) enum MakingStage {
+    Extending(Box<Unchecked>, Extending),
+    Garbler(garbler::Stage),
+    Evaluator(evaluator::Stage),
+    Done(Box<Made>),
+}
+
+impl Making {
+    /// The making of a lot of this size under `epoch`.
+    pub(super) fn new(epoch: Epoch, size: LotSize, inputs: InputCounts, rng: Prg) -> Self {
+        let mut lot = Unchecked::new(epoch, size, inputs, rng);
+        let extending = Extending {
+            refilling: lot.refilling(),
+            chosen: Position::default(),
+            taken: Position::default(),
+        };
+        Self(Some(MakingStage::Extending(Box::new(lot), extending)))
+    }
+
+    /// A lot that is there.
+    pub(super) fn done(made: Made) -> Self {
+        Self(Some(MakingStage::Done(Box::new(made))))
+    }
+
+    /// The triples.
+    ///
+    /// # Errors
+    ///
+    /// They are not made.
+    pub(super) fn finish(self) -> Result<Made, Error> {
+        match self.0 {
+            Some(MakingStage::Done(made)) => Ok(*made),
+            _ => Err(NOT_DONE),
+        }
+    }
+}
+
+impl Machine for Making {
+    type State = MakingStage;
+
+    fn state(&mut self) -> &mut Option<MakingStage> {
+        &mut self.0
+    }
+
+    fn awaited(&self, stage: &MakingStage) -> Option<(Kind, usize)> {
+        match stage {
+            MakingStage::Garbler(stage) => stage.awaited(),
+            MakingStage::Evaluator(stage) => stage.awaited(),
+            MakingStage::Extending(..) | MakingStage::Done(_) => None,
+        }
+    }
+
+    fn step(
+        &mut self,
+        stage: MakingStage,
+        message: &mut Vec<u8>,
+    ) -> Result<(MakingStage, Option<Action>), Error> {
+        match stage {
+            MakingStage::Extending(mut lot, mut extending) => {
+                let stage = match extending.next(&mut lot, message)? {
+                    Some(action) => {
+                        return Ok((MakingStage::Extending(lot, extending), Some(action)));
+                    }
+                    None if lot.size == LotSize::EMPTY => {
+                        MakingStage::Done(Box::new(lot.without_triples()))
+                    }
+                    None => match lot.context.epoch.role() {
+                        Role::Garbler => MakingStage::Garbler(garbler::Stage::new(*lot)),
+                        Role::Evaluator => MakingStage::Evaluator(evaluator::Stage::new(*lot)),
+                    },
+                };
+                Ok((stage, None))
+            }
+            MakingStage::Garbler(stage) => stage.step(message),
+            MakingStage::Evaluator(stage) => stage.step(message),
+            done => Ok((done, Some(Action::Done))),
+        }
+    }
+
+    fn take(&mut self, stage: MakingStage, payload: &[u8]) -> Result<MakingStage, Error> {
+        match stage {
+            MakingStage::Extending(mut lot, mut extending) => {
+                extending.receive(&mut lot, payload)?;
+                Ok(MakingStage::Extending(lot, extending))
+            }
+            MakingStage::Garbler(stage) => stage.take(payload),
+            MakingStage::Evaluator(stage) => stage.take(payload),
+            MakingStage::Done(_) => Err(NOT_ASKED),
+        }
+    }
+}
+
 /// A lot that nobody has checked.
-struct Unchecked {
+pub(crate) struct Unchecked {
     context: Context,
     number: u64,
     size: LotSize,
@@ -73,23 +166,62 @@ struct Unchecked {
 }
 
 /// What goes with a lot while it is made.
-struct Context {
+pub(crate) struct Context {
     epoch: Epoch,
     rng: Prg,
     own_inputs: Outputs,
     others_inputs: Outputs,
 }
 
+/// The OTs of a lot: those that are made before, and then the garbler's choices and the evaluator's.
+pub(crate) struct Extending {
+    refilling: Refilling,
+    /// This party's.
+    chosen: Position,
+    /// The other's.
+    taken: Position,
+}
+
+impl Extending {
+    /// What is next; nothing where all are there.
+    fn next(
+        &mut self,
+        lot: &mut Unchecked,
+        message: &mut Vec<u8>,
+    ) -> Result<Option<Action>, Error> {
+        if let Some(action) = self.refilling.next(lot, message)? {
+            return Ok(Some(action));
+        }
+        for party in [Role::Garbler, Role::Evaluator] {
+            let action = match party == lot.context.epoch.role() {
+                true => lot.extend(&mut self.chosen, message)?,
+                false => lot.awaited(&mut self.taken)?,
+            };
+            if action.is_some() {
+                return Ok(action);
+            }
+        }
+        Ok(None)
+    }
+
+    fn receive(&mut self, lot: &mut Unchecked, payload: &[u8]) -> Result<(), Error> {
+        match self.refilling.left.is_empty() {
+            true => lot.take(&mut self.taken, payload),
+            false => self.refilling.receive(lot, payload),
+        }
+    }
+}
+
 /// OTs that are made before a lot takes them, where the extension has that: first those that the
 /// garbler sends, then the others.
-struct Refilling {
+pub(crate) struct Refilling {
     /// Those that the garbler sends, and those that the evaluator sends.
     left: Vec<(Role, RefillSteps)>,
 }
 
 /// Which of a lot's OTs come next, of those that one party chooses.
 #[derive(Default)]
-struct Position {
+pub(crate) struct Position {
     section: usize,
     first: usize,
 }
@@ -215,8 +347,7 @@ impl Unchecked {
         while let Some(range) = self.upcoming(false, position) {
             let max_bytes = self.context.epoch.sender()?.random_bytes(range.len());
             if max_bytes > 0 {
-                let kind = Kind::CotExtension;
-                return Ok(Some(Action::Receive { kind, max_bytes }));
+                return Ok(Some(Action::receive(Kind::CotExtension, max_bytes)));
             }
             self.take(position, &[])?;
         }
@@ -331,12 +462,3 @@ fn commit_to_coin(epoch: &Epoch, lot: u64, share: &Digest) -> Digest {
 fn coin(garblers: &Digest, evaluators: &Digest) -> Digest {
     std::array::from_fn(|i| garblers[i] ^ evaluators[i])
 }
-
-/// Waits for a message of at most so many bytes.
-pub(super) const fn receive(kind: Kind, max_bytes: usize) -> Option<Action> {
-    Some(Action::Receive { kind, max_bytes })
-}
-
-const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
-const FAILED: Error = Error::ApiMisuse("the lot has failed before");
-const NOT_DONE: Error = Error::ApiMisuse("a lot is finished when it is done");

@@ -1,15 +1,14 @@
 //! Making triples for a stock: lots one after the other, in whole blocks.
 
-use tacit_circuit::Role;
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
 
 use super::super::epoch::Epoch;
-use super::super::lot::{InputCounts, Made, MakingEvaluator, MakingGarbler};
+use super::super::lot::{InputCounts, Made, Making};
 use super::super::parameters::{LotSize, SecurityBits};
 use super::{BLOCK_BYTES, BLOCK_TRIPLES, append_block};
 use crate::Error;
-use crate::party::{Action, Party, Progress};
+use crate::party::{Action, NOT_ASKED, Party, Progress, SPENT};
 
 /// Blocks that are handed over at once.
 const KEPT_BLOCKS: usize = 64;
@@ -20,49 +19,14 @@ const KEPT_BLOCKS: usize = 64;
 /// The peer may still fail what is handed over. Nothing of it is to be used before the party is
 /// done, at both.
 pub struct MakingTriples<K> {
-    lot: Lot,
+    /// The lot that is made; nothing where all blocks are there, or after an error.
+    lot: Option<Making>,
     security: SecurityBits,
     /// Triples in all, and those that are not made.
     total: u64,
     left: u64,
     /// Takes the number of the first of some blocks, and the blocks.
     keep: K,
-}
-
-/// The lot that is made.
-enum Lot {
-    Garbler(MakingGarbler),
-    Evaluator(MakingEvaluator),
-    /// All blocks are there.
-    Done,
-    Spent,
-}
-
-impl Lot {
-    fn new(epoch: Epoch, triples: u64, security: SecurityBits, rng: Prg) -> Self {
-        let size = LotSize::cheapest(triples, security);
-        let none = InputCounts::default();
-        match epoch.role() {
-            Role::Garbler => Self::Garbler(MakingGarbler::new(epoch, size, none, rng)),
-            Role::Evaluator => Self::Evaluator(MakingEvaluator::new(epoch, size, none, rng)),
-        }
-    }
-
-    fn party(&mut self) -> Result<&mut dyn Party, Error> {
-        match self {
-            Self::Garbler(making) => Ok(making),
-            Self::Evaluator(making) => Ok(making),
-            Self::Done | Self::Spent => Err(FAILED),
-        }
-    }
-
-    fn finish(self) -> Result<Made, Error> {
-        match self {
-            Self::Garbler(making) => making.finish(),
-            Self::Evaluator(making) => making.finish(),
-            Self::Done | Self::Spent => Err(FAILED),
-        }
-    }
 }
 
 impl<K: FnMut(u64, &[u8]) -> Result<(), Error>> MakingTriples<K> {
@@ -87,7 +51,7 @@ impl<K: FnMut(u64, &[u8]) -> Result<(), Error>> MakingTriples<K> {
             ));
         }
         Ok(Self {
-            lot: Lot::new(epoch, total, security, Prg::from_seed(seed)),
+            lot: Some(lot(epoch, total, security, Prg::from_seed(seed))),
             security,
             total,
             left: total,
@@ -118,13 +82,12 @@ impl<K: FnMut(u64, &[u8]) -> Result<(), Error>> MakingTriples<K> {
         }
         self.left -= (blocks * BLOCK_TRIPLES) as u64;
         if self.left == 0 {
-            self.lot = Lot::Done;
             return Ok(());
         }
         for shares in [triples.x, triples.y, triples.z, triples.masks] {
             epoch.buffers.give([shares.macs, shares.keys]);
         }
-        self.lot = Lot::new(epoch, self.left, self.security, rng);
+        self.lot = Some(lot(epoch, self.left, self.security, rng));
         Ok(())
     }
 }
@@ -132,21 +95,22 @@ impl<K: FnMut(u64, &[u8]) -> Result<(), Error>> MakingTriples<K> {
 impl<K: FnMut(u64, &[u8]) -> Result<(), Error>> Party for MakingTriples<K> {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
         loop {
-            if let Lot::Done = self.lot {
+            if self.left == 0 {
                 return Ok(Action::Done);
             }
-            match self.lot.party()?.next(message)? {
-                Action::Done => {
-                    let lot = std::mem::replace(&mut self.lot, Lot::Spent);
-                    self.keep(lot.finish()?)?;
+            let mut lot = self.lot.take().ok_or(SPENT)?;
+            match lot.next(message)? {
+                Action::Done => self.keep(lot.finish()?)?,
+                action => {
+                    self.lot = Some(lot);
+                    return Ok(action);
                 }
-                action => return Ok(action),
             }
         }
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.lot.party()?.receive(payload)
+        self.lot.as_mut().ok_or(NOT_ASKED)?.receive(payload)
     }
 
     fn progress(&self) -> Progress {
@@ -157,4 +121,8 @@ impl<K: FnMut(u64, &[u8]) -> Result<(), Error>> Party for MakingTriples<K> {
     }
 }
 
-const FAILED: Error = Error::ApiMisuse("the making of triples is done, or has failed before");
+/// The making of the next lot for this many more triples.
+fn lot(epoch: Epoch, triples: u64, security: SecurityBits, rng: Prg) -> Making {
+    let size = LotSize::cheapest(triples, security);
+    Making::new(epoch, size, InputCounts::default(), rng)
+}

@@ -26,6 +26,7 @@ use super::leaky::zero_blocks;
 use super::lot::{InputCounts, Made};
 use super::oracle::{DIGEST_BYTES, Digest};
 use crate::Error;
+use crate::malicious::bits::{append_blocks, read_block};
 
 /// Triples of a block.
 pub const BLOCK_TRIPLES: usize = 64;
@@ -103,7 +104,7 @@ impl<'s> StockedTriples<'s> {
         let number = blocks.next(&mut block)?;
         Ok(Self {
             id,
-            delta: delta_of(&block).into(),
+            delta: read_block(&**block).into(),
             blocks,
             block,
             number,
@@ -196,7 +197,7 @@ impl<'s> StockedTriples<'s> {
             return Ok(());
         }
         self.number = self.blocks.next(&mut self.block)?;
-        match delta_of(&self.block) == *self.delta {
+        match read_block(&**self.block) == *self.delta {
             true => Ok(()),
             false => Err(broken()),
         }
@@ -212,22 +213,13 @@ impl<'s> StockedTriples<'s> {
     }
 }
 
-/// The Δ that a block begins with.
-fn delta_of(block: &[u8; BLOCK_BYTES]) -> Block {
-    let mut bytes = Zeroizing::new([0; Block::BYTES]);
-    bytes.copy_from_slice(&block[..Block::BYTES]);
-    Block::from_bytes(*bytes)
-}
-
 /// Appends this party's block of the triples from number `first` on.
 fn append_block(bytes: &mut Vec<u8>, delta: Block, triples: &Triples, first: usize) {
-    bytes.extend_from_slice(&delta.to_bytes());
+    append_blocks(bytes, &[delta]);
     let Triples { x, y, z, masks, .. } = triples;
     for shares in [x, y, z, masks] {
         for column in shares.columns(first..first + BLOCK_TRIPLES) {
-            column
-                .iter()
-                .for_each(|block| bytes.extend_from_slice(&block.to_bytes()));
+            append_blocks(bytes, column);
         }
     }
 }

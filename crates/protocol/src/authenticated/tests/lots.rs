@@ -3,15 +3,15 @@
 use tacit_kernels::Block;
 
 use super::bucket::Triples;
-use super::lot::{InputCounts, Made, MakingEvaluator, MakingGarbler};
+use super::lot::{InputCounts, Made, Making};
 use super::share::{Share, Shares};
 use super::*;
 use crate::party::run_in_memory;
 
 fn make([a, b]: [Epoch; 2], size: LotSize, inputs: [usize; 2]) -> [Made; 2] {
     let counts = |own, others| InputCounts { own, others };
-    let mut garbler = MakingGarbler::new(a, size, counts(inputs[0], inputs[1]), prg());
-    let mut evaluator = MakingEvaluator::new(b, size, counts(inputs[1], inputs[0]), prg());
+    let mut garbler = Making::new(a, size, counts(inputs[0], inputs[1]), prg());
+    let mut evaluator = Making::new(b, size, counts(inputs[1], inputs[0]), prg());
     run_in_memory(&mut garbler, &mut evaluator).unwrap();
     [garbler.finish().unwrap(), evaluator.finish().unwrap()]
 }

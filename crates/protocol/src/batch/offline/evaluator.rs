@@ -11,19 +11,17 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::{DIGESTS, RANDOM_BYTES, SEEDS};
 use crate::Error;
-use crate::batch::bits::clear_unused;
+use crate::batch::bits::{clear_unused, random_bits};
 use crate::batch::circuit::{CircuitSeed, Secrets};
 use crate::batch::consistency::find_inconsistent;
 use crate::batch::cut::{CheckSet, ChoiceSeed};
 use crate::batch::execution::KeptCircuit;
 use crate::batch::frames::Incoming;
 use crate::batch::oracle::{Domain, HASH_BYTES, Hash};
-use crate::batch::{
-    Batch, Caught, Circuits, EvaluatorExecution, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel,
-};
+use crate::batch::{Batch, Caught, Circuits, EvaluatorExecution, cheated, parallel};
 use crate::malicious::commitment::Committing;
 use crate::message::{Kind, exactly};
-use crate::party::{Action, Party, Progress};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress};
 use crate::setup::EvaluatorOt;
 
 /// A preparation on the evaluator's side.
@@ -38,7 +36,7 @@ pub struct PreparingEvaluator<'a, 'f, S: Scheme, C> {
     /// The digest of each circuit.
     digests: Vec<Hash>,
     buckets: Vec<Vec<u32>>,
-    state: State,
+    state: Option<State>,
     checked: u64,
 }
 
@@ -51,7 +49,7 @@ struct Choices {
     halves: Vec<Vec<u8>>,
 }
 
-enum State {
+pub(crate) enum State {
     Planning,
     ReceivingDigests,
     Choosing,
@@ -64,11 +62,10 @@ enum State {
     AwaitingOpenings(Box<Group>),
     Ending,
     Done,
-    Spent,
 }
 
 /// Executions that are worked on together.
-struct Group {
+pub(crate) struct Group {
     executions: Range<usize>,
     stream: Incoming,
     /// What was published of each circuit, execution by execution.
@@ -128,7 +125,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
             threads,
             digests: Vec::new(),
             buckets: Vec::new(),
-            state: State::Planning,
+            state: Some(State::Planning),
             checked: 0,
         })
     }
@@ -140,7 +137,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
     /// The preparation is not done.
     pub fn finish(self) -> Result<C, Error> {
         match self.state {
-            State::Done => Ok(self.keep),
+            Some(State::Done) => Ok(self.keep),
             _ => Err(NOT_DONE),
         }
     }
@@ -267,9 +264,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
     /// Draws ŷ of each execution, and asks for the OTs.
     fn transfer(&mut self, group: &mut Group, message: &mut Vec<u8>) -> Result<(), Error> {
         let count = self.batch.transfers() * group.executions.len();
-        let mut drawn = Zeroizing::new(vec![0; count.div_ceil(8)]);
-        self.prg.fill_bytes(&mut drawn);
-        group.encoded = crate::batch::bits::unpack(&drawn, count);
+        group.encoded = random_bits(&mut self.prg, count);
         group.first_transfer = self.ot.next_index();
         group.t = Zeroizing::new(vec![Block::ZERO; count]);
         self.ot.extend(&group.encoded, &mut group.t, message)
@@ -383,22 +378,40 @@ fn check_openings<S: Scheme<Wire = Block>>(
 /// Decoded shares of each circuit; y1 and c.
 type CheckedShares = (Vec<Vec<Block>>, Zeroizing<Vec<bool>>);
 
-impl<S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>> Party
+impl<S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>> Machine
     for PreparingEvaluator<'_, '_, S, C>
 {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let receive = |kind, max_bytes| Action::Receive { kind, max_bytes };
-        let (state, action) = match mem::replace(&mut self.state, State::Spent) {
-            State::Planning => {
-                self.plan(message);
-                (State::ReceivingDigests, Action::Send(Kind::BatchPlan))
-            }
+    type State = State;
+
+    fn state(&mut self) -> &mut Option<State> {
+        &mut self.state
+    }
+
+    fn awaited(&self, state: &State) -> Option<(Kind, usize)> {
+        Some(match state {
             State::ReceivingDigests => {
                 let bytes = self.digests_due() * HASH_BYTES;
-                (
-                    State::ReceivingDigests,
-                    receive(Kind::CircuitDigests, bytes),
-                )
+                (Kind::CircuitDigests, bytes)
+            }
+            State::Checking(set, from) => {
+                let due = SEEDS.min(set.checked.len() - from) * CircuitSeed::BYTES;
+                (Kind::CheckedSeeds, due)
+            }
+            State::Receiving(group) => (Kind::BucketCircuits, group.stream.next_bytes()),
+            State::AwaitingOpenings(group) => (Kind::BucketOpenings, group.stream.next_bytes()),
+            _ => return None,
+        })
+    }
+
+    fn step(
+        &mut self,
+        state: State,
+        message: &mut Vec<u8>,
+    ) -> Result<(State, Option<Action>), Error> {
+        let (state, kind) = match state {
+            State::Planning => {
+                self.plan(message);
+                (State::ReceivingDigests, Kind::BatchPlan)
             }
             State::Choosing => {
                 // Before the check set leaves: a try that is not counted could be repeated.
@@ -410,60 +423,39 @@ impl<S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>> Party
                     true => State::Throwing(set),
                     false => State::Checking(set, 0),
                 };
-                (state, Action::Send(Kind::CheckSet))
-            }
-            State::Checking(set, from) => {
-                let due = SEEDS.min(set.checked.len() - from) * CircuitSeed::BYTES;
-                (State::Checking(set, from), receive(Kind::CheckedSeeds, due))
+                (state, Kind::CheckSet)
             }
             State::Throwing(set) => {
                 message.clear();
                 message.extend_from_slice(&self.choices.buckets);
                 self.buckets = set.buckets(self.batch, &self.choices.buckets);
-                (self.begin_group(0), Action::Send(Kind::Buckets))
-            }
-            State::Receiving(group) => {
-                let due = group.stream.next_bytes();
-                (State::Receiving(group), receive(Kind::BucketCircuits, due))
+                (self.begin_group(0), Kind::Buckets)
             }
             State::Transferring(mut group) => {
                 self.transfer(&mut group, message)?;
-                (State::Halving(group), Action::Send(Kind::CotExtension))
+                (State::Halving(group), Kind::CotExtension)
             }
             State::Halving(mut group) => {
                 self.open_halves(&mut group, message);
-                (
-                    State::AwaitingOpenings(group),
-                    Action::Send(Kind::HalfChoices),
-                )
-            }
-            State::AwaitingOpenings(group) => {
-                let due = group.stream.next_bytes();
-                (
-                    State::AwaitingOpenings(group),
-                    receive(Kind::BucketOpenings, due),
-                )
+                (State::AwaitingOpenings(group), Kind::HalfChoices)
             }
             State::Ending => {
                 message.clear();
-                (State::Done, Action::Send(Kind::BatchChecked))
+                (State::Done, Kind::BatchChecked)
             }
-            State::Done => (State::Done, Action::Done),
-            State::Spent => return Err(SPENT),
+            done => return Ok((done, Some(Action::Done))),
         };
-        self.state = state;
-        Ok(action)
+        Ok((state, Some(Action::Send(kind))))
     }
 
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.state = match mem::replace(&mut self.state, State::Spent) {
-            State::ReceivingDigests => self.take_digests(payload)?,
-            State::Checking(set, from) => self.check(set, from, payload)?,
-            State::Receiving(group) => self.take_circuits(group, payload)?,
-            State::AwaitingOpenings(group) => self.take_openings(group, payload)?,
-            _ => return Err(NOT_ASKED),
-        };
-        Ok(())
+    fn take(&mut self, state: State, payload: &[u8]) -> Result<State, Error> {
+        match state {
+            State::ReceivingDigests => self.take_digests(payload),
+            State::Checking(set, from) => self.check(set, from, payload),
+            State::Receiving(group) => self.take_circuits(group, payload),
+            State::AwaitingOpenings(group) => self.take_openings(group, payload),
+            _ => Err(NOT_ASKED),
+        }
     }
 
     fn progress(&self) -> Progress {

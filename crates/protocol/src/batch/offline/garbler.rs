@@ -1,6 +1,5 @@
 //! The garbler of a preparation.
 
-use core::mem;
 use core::ops::Range;
 
 use rand_core::CryptoRng;
@@ -14,11 +13,9 @@ use crate::batch::circuit::{CircuitSeed, Secrets};
 use crate::batch::cut::{CheckSet, ChoiceSeed};
 use crate::batch::frames::Outgoing;
 use crate::batch::oracle::{Domain, HASH_BYTES, Hash};
-use crate::batch::{
-    Batch, Caught, Circuits, GarblerExecution, NOT_ASKED, NOT_DONE, Plan, SPENT, cheated, parallel,
-};
+use crate::batch::{Batch, Caught, Circuits, GarblerExecution, Plan, cheated, parallel};
 use crate::message::{Kind, array, exactly};
-use crate::party::{Action, Party, Progress};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress};
 use crate::setup::GarblerOt;
 use crate::{Error, Incompatibility};
 
@@ -32,7 +29,7 @@ pub struct PreparingGarbler<'a, 'f, S: Scheme, C> {
     threads: usize,
     committed: Committed,
     buckets: Vec<Vec<u32>>,
-    state: State,
+    state: Option<State>,
     made: u64,
 }
 
@@ -44,7 +41,7 @@ struct Committed {
     halves: Vec<Hash>,
 }
 
-enum State {
+pub(crate) enum State {
     AwaitingPlan,
     /// Circuits below the number have been digested.
     Digesting(u32),
@@ -58,11 +55,10 @@ enum State {
     Opening(Box<Group>),
     AwaitingEnd,
     Done,
-    Spent,
 }
 
 /// Executions that are worked on together.
-struct Group {
+pub(crate) struct Group {
     executions: Range<usize>,
     /// Circuits that were published, execution by execution.
     circuits: Vec<Secrets>,
@@ -104,7 +100,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>>
             threads,
             committed: Committed::default(),
             buckets: Vec::new(),
-            state: State::AwaitingPlan,
+            state: Some(State::AwaitingPlan),
             made: 0,
         })
     }
@@ -116,7 +112,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>>
     /// The preparation is not done.
     pub fn finish(self) -> Result<C, Error> {
         match self.state {
-            State::Done => Ok(self.keep),
+            Some(State::Done) => Ok(self.keep),
             _ => Err(NOT_DONE),
         }
     }
@@ -289,69 +285,59 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>>
     }
 }
 
-impl<S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>> Party
+impl<S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>> Machine
     for PreparingGarbler<'_, '_, S, C>
 {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let receive = |kind, max_bytes| Action::Receive { kind, max_bytes };
-        loop {
-            let (state, action) = match mem::replace(&mut self.state, State::Spent) {
-                State::AwaitingPlan => (
-                    State::AwaitingPlan,
-                    receive(Kind::BatchPlan, self.batch.plan_bytes()),
-                ),
-                State::Digesting(from) => (
-                    self.digest(from, message),
-                    Action::Send(Kind::CircuitDigests),
-                ),
-                State::AwaitingCheckSet => (State::AwaitingCheckSet, receive(Kind::CheckSet, 32)),
-                State::OpeningSeeds(set, from) if from < set.checked.len() => (
-                    self.open_seeds(set, from, message),
-                    Action::Send(Kind::CheckedSeeds),
-                ),
-                State::OpeningSeeds(set, _) | State::AwaitingBuckets(set) => {
-                    (State::AwaitingBuckets(set), receive(Kind::Buckets, 32))
-                }
-                State::Publishing(mut group) => match self.publish(&mut group, message) {
-                    true => (State::Publishing(group), Action::Send(Kind::BucketCircuits)),
-                    false => {
-                        self.state = State::AwaitingTransfers(group);
-                        continue;
-                    }
-                },
-                State::AwaitingTransfers(group) => {
-                    let count = self.batch.transfers() * group.executions.len();
-                    let bytes = self.ot.extension_bytes(count);
-                    (
-                        State::AwaitingTransfers(group),
-                        receive(Kind::CotExtension, bytes),
-                    )
-                }
-                State::AwaitingHalves(group) => {
-                    let bytes = self.batch.half_choice_bytes() * group.executions.len();
-                    (
-                        State::AwaitingHalves(group),
-                        receive(Kind::HalfChoices, bytes),
-                    )
-                }
-                State::Opening(mut group) => match self.open(&mut group, message)? {
-                    true => (State::Opening(group), Action::Send(Kind::BucketOpenings)),
-                    false => {
-                        self.state = self.begin_group(group.executions.end);
-                        continue;
-                    }
-                },
-                State::AwaitingEnd => (State::AwaitingEnd, receive(Kind::BatchChecked, 0)),
-                State::Done => (State::Done, Action::Done),
-                State::Spent => return Err(SPENT),
-            };
-            self.state = state;
-            return Ok(action);
-        }
+    type State = State;
+
+    fn state(&mut self) -> &mut Option<State> {
+        &mut self.state
     }
 
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.state = match mem::replace(&mut self.state, State::Spent) {
+    fn awaited(&self, state: &State) -> Option<(Kind, usize)> {
+        Some(match state {
+            State::AwaitingPlan => (Kind::BatchPlan, self.batch.plan_bytes()),
+            State::AwaitingCheckSet => (Kind::CheckSet, 32),
+            State::OpeningSeeds(set, from) if *from < set.checked.len() => return None,
+            State::OpeningSeeds(..) | State::AwaitingBuckets(_) => (Kind::Buckets, 32),
+            State::AwaitingTransfers(group) => {
+                let count = self.batch.transfers() * group.executions.len();
+                (Kind::CotExtension, self.ot.extension_bytes(count))
+            }
+            State::AwaitingHalves(group) => {
+                let bytes = self.batch.half_choice_bytes() * group.executions.len();
+                (Kind::HalfChoices, bytes)
+            }
+            State::AwaitingEnd => (Kind::BatchChecked, 0),
+            _ => return None,
+        })
+    }
+
+    fn step(
+        &mut self,
+        state: State,
+        message: &mut Vec<u8>,
+    ) -> Result<(State, Option<Action>), Error> {
+        let (state, kind) = match state {
+            State::Digesting(from) => (self.digest(from, message), Kind::CircuitDigests),
+            State::OpeningSeeds(set, from) => {
+                (self.open_seeds(set, from, message), Kind::CheckedSeeds)
+            }
+            State::Publishing(mut group) => match self.publish(&mut group, message) {
+                true => (State::Publishing(group), Kind::BucketCircuits),
+                false => return Ok((State::AwaitingTransfers(group), None)),
+            },
+            State::Opening(mut group) => match self.open(&mut group, message)? {
+                true => (State::Opening(group), Kind::BucketOpenings),
+                false => return Ok((self.begin_group(group.executions.end), None)),
+            },
+            done => return Ok((done, Some(Action::Done))),
+        };
+        Ok((state, Some(Action::Send(kind))))
+    }
+
+    fn take(&mut self, state: State, payload: &[u8]) -> Result<State, Error> {
+        Ok(match state {
             State::AwaitingPlan => self.take_plan(payload)?,
             State::AwaitingCheckSet => {
                 let seed = self.opened(Domain::CheckSet, Kind::CheckSet, payload)?;
@@ -376,8 +362,7 @@ impl<S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>> Party
                 State::Done
             }
             _ => return Err(NOT_ASKED),
-        };
-        Ok(())
+        })
     }
 
     fn progress(&self) -> Progress {

@@ -9,18 +9,18 @@ use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::outcome::{CircuitOutcome, Outcome};
-use crate::batch::bits::{bit, pack, unpack, unused_are_clear};
+use crate::Error;
+use crate::batch::bits::{bit, check_bits, pack, read_block, unpack};
 use crate::batch::circuit::{lock, unmask};
 use crate::batch::consistency::Pairs;
 use crate::batch::execution::{EvaluatorExecution, KeptCircuit};
 use crate::batch::layout::{Batch, KEY_BITS, LOCK_BYTES};
-use crate::batch::oracle::{Domain, HASH_BYTES, Hash, first_block};
-use crate::batch::{Caught, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel, returned};
+use crate::batch::oracle::{Domain, HASH_BYTES, Hash};
+use crate::batch::{Caught, cheated, parallel, returned};
 use crate::malicious::commitment::{Committing, PAIR_BYTES, pads_of_pairs};
 use crate::malicious::walk::InputLabels;
-use crate::message::{Kind, array, exactly};
-use crate::party::{Action, Party};
-use crate::{Error, Misbehaviour};
+use crate::message::{Kind, exactly};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
 
 /// An execution on the evaluator's side.
 pub struct OnlineEvaluator<'a, 'f, S: Scheme> {
@@ -28,7 +28,7 @@ pub struct OnlineEvaluator<'a, 'f, S: Scheme> {
     execution: EvaluatorExecution,
     threads: usize,
     secrets: Secret,
-    state: State,
+    state: Option<State>,
 }
 
 #[derive(Zeroize, ZeroizeOnDrop)]
@@ -45,7 +45,7 @@ struct Secret {
 }
 
 /// After message 2.
-struct Evaluated {
+pub(crate) struct Evaluated {
     outcome: Outcome,
     /// x ⊕ m of each circuit of the chain.
     positions: Vec<Vec<u8>>,
@@ -78,14 +78,13 @@ struct Recovered {
     randoms: Vec<Block>,
 }
 
-enum State {
+pub(crate) enum State {
     Asking,
     AwaitingLabels,
     Choosing(Box<Evaluated>),
     AwaitingRecovery(Box<Evaluated>),
     Returning,
     Done,
-    Spent,
 }
 
 impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
@@ -121,7 +120,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
                 returned: Vec::new(),
                 result: Vec::new(),
             },
-            state: State::Asking,
+            state: Some(State::Asking),
         })
     }
 
@@ -132,7 +131,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     /// The run is not done.
     pub fn finish(mut self) -> Result<Zeroizing<Vec<bool>>, Error> {
         match self.state {
-            State::Done => Ok(Zeroizing::new(mem::take(&mut self.secrets.result))),
+            Some(State::Done) => Ok(Zeroizing::new(mem::take(&mut self.secrets.result))),
             _ => Err(NOT_DONE),
         }
     }
@@ -142,10 +141,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         let batch = self.batch;
         exactly(Kind::InputLabels, payload, batch.input_labels_bytes())?;
         let (first, rest) = payload.split_at(batch.chaining.half_bytes());
-        if !unused_are_clear(first, batch.input_bits) {
-            let (kind, field) = (Kind::InputLabels, "padding");
-            return Err(Misbehaviour::InvalidField { kind, field }.into());
-        }
+        check_bits(Kind::InputLabels, first, batch.input_bits)?;
         let positions = self.execution.positions(first);
         let (key_hash, rest) = rest.split_at(HASH_BYTES);
         let (labels, masks) = rest.split_at(batch.bucket() * batch.labels_bytes());
@@ -172,10 +168,9 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
             hash.ct_eq(&key_hash_array)
         };
         let outcome = Outcome::new(&outcomes, batch.output_bits, self.secrets.random, is_key);
-        let mut offset = [0; Block::BYTES];
-        offset.copy_from_slice(&pack(&self.execution.offset[batch.choice_bits..]));
+        let offset = pack(&self.execution.offset[batch.choice_bits..]);
         Ok(State::Choosing(Box::new(Evaluated {
-            choice: outcome.key ^ Block::from_bytes(offset),
+            choice: outcome.key ^ read_block(&offset),
             outcome,
             positions,
             key_hash: key_hash_array,
@@ -211,18 +206,14 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
             return Err(cheated(Caught::GarblerInput(circuit.number)));
         }
         unmask(lambda, &mut inputs, &mut choices);
-        let start: Hash = {
-            let mut bytes = [0; HASH_BYTES];
-            bytes[..Block::BYTES].copy_from_slice(&circuit.published[..Block::BYTES]);
-            bytes
-        };
+        let start = read_block(&circuit.published);
         let tables = &circuit.published[layout.tables.clone()];
         let inputs = InputLabels {
             garbler: &inputs,
             evaluator: &choices,
             loaded: &[],
         };
-        Ok(batch.whole().evaluate(first_block(&start), tables, inputs))
+        Ok(batch.whole().evaluate(start, tables, inputs))
     }
 
     /// Checks second shares at `choices` of the wires from `first` on, and gives their labels.
@@ -250,8 +241,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         let batch = self.batch;
         exactly(Kind::RecoveryLabels, payload, batch.recovery_labels_bytes())?;
         let (key, rest) = payload.split_at(Block::BYTES);
-        let key: [u8; Block::BYTES] = array(Kind::RecoveryLabels, key)?;
-        let key = Block::from_bytes(key);
+        let key = read_block(key);
         let first_number = self.execution.circuits[0].number;
         let domain = Domain::RecoveryKey;
         if batch.oracle.block(domain, first_number, 0, key) != found.key_hash {
@@ -419,48 +409,53 @@ fn position_of(positions: &[u8]) -> impl Fn(usize) -> Choice {
     |i| u8::from(bit(positions, i)).into()
 }
 
-impl<S: Scheme<Wire = Block>> Party for OnlineEvaluator<'_, '_, S> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let receive = |kind, max_bytes| Action::Receive { kind, max_bytes };
-        let (state, action) = match mem::replace(&mut self.state, State::Spent) {
-            State::Asking => {
-                message.clear();
-                message.extend_from_slice(&self.secrets.masked);
-                (State::AwaitingLabels, Action::Send(Kind::MaskedInput))
-            }
-            State::AwaitingLabels => (
-                State::AwaitingLabels,
-                receive(Kind::InputLabels, self.batch.input_labels_bytes()),
-            ),
-            State::Choosing(found) => {
-                message.clear();
-                message.extend_from_slice(&found.choice.to_bytes());
-                (
-                    State::AwaitingRecovery(found),
-                    Action::Send(Kind::RecoveryChoice),
-                )
-            }
-            State::AwaitingRecovery(found) => (
-                State::AwaitingRecovery(found),
-                receive(Kind::RecoveryLabels, self.batch.recovery_labels_bytes()),
-            ),
-            State::Returning => {
-                *message = pack(&self.secrets.returned);
-                (State::Done, Action::Send(Kind::MaskedResult))
-            }
-            State::Done => (State::Done, Action::Done),
-            State::Spent => return Err(SPENT),
-        };
-        self.state = state;
-        Ok(action)
+impl<S: Scheme<Wire = Block>> Machine for OnlineEvaluator<'_, '_, S> {
+    type State = State;
+
+    fn state(&mut self) -> &mut Option<State> {
+        &mut self.state
     }
 
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.state = match mem::replace(&mut self.state, State::Spent) {
-            State::AwaitingLabels => self.take_labels(payload)?,
-            State::AwaitingRecovery(found) => self.take_recovery(found, payload)?,
-            _ => return Err(NOT_ASKED),
+    fn awaited(&self, state: &State) -> Option<(Kind, usize)> {
+        match state {
+            State::AwaitingLabels => Some((Kind::InputLabels, self.batch.input_labels_bytes())),
+            State::AwaitingRecovery(_) => {
+                let bytes = self.batch.recovery_labels_bytes();
+                Some((Kind::RecoveryLabels, bytes))
+            }
+            _ => None,
+        }
+    }
+
+    fn step(
+        &mut self,
+        state: State,
+        message: &mut Vec<u8>,
+    ) -> Result<(State, Option<Action>), Error> {
+        message.clear();
+        let (state, kind) = match state {
+            State::Asking => {
+                message.extend_from_slice(&self.secrets.masked);
+                (State::AwaitingLabels, Kind::MaskedInput)
+            }
+            State::Choosing(found) => {
+                message.extend_from_slice(&found.choice.to_bytes());
+                (State::AwaitingRecovery(found), Kind::RecoveryChoice)
+            }
+            State::Returning => {
+                *message = pack(&self.secrets.returned);
+                (State::Done, Kind::MaskedResult)
+            }
+            done => return Ok((done, Some(Action::Done))),
         };
-        Ok(())
+        Ok((state, Some(Action::Send(kind))))
+    }
+
+    fn take(&mut self, state: State, payload: &[u8]) -> Result<State, Error> {
+        match state {
+            State::AwaitingLabels => self.take_labels(payload),
+            State::AwaitingRecovery(found) => self.take_recovery(found, payload),
+            _ => Err(NOT_ASKED),
+        }
     }
 }

@@ -7,16 +7,18 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::batch::bits::{bit, bytes_for, pack, unpack, unused_are_clear, xor_into};
+use crate::Error;
+use crate::batch::bits::{
+    append_blocks, bit, bytes_for, check_bits, pack, random_bits, read_blocks, unpack, xor_into,
+};
 use crate::batch::circuit::Secrets;
 use crate::batch::execution::GarblerExecution;
 use crate::batch::layout::Batch;
 use crate::batch::oracle::Domain;
-use crate::batch::{Caught, NOT_ASKED, NOT_DONE, SPENT, cheated, parallel, returned};
+use crate::batch::{Caught, cheated, parallel, returned};
 use crate::malicious::commitment::pads_of_pairs;
-use crate::message::{Kind, array, exactly};
-use crate::party::{Action, Party};
-use crate::{Error, Misbehaviour};
+use crate::message::Kind;
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
 
 /// An execution that the garbler has made again from its seeds, off the online path. Secret; used
 /// once.
@@ -55,7 +57,7 @@ pub struct OnlineGarbler<'a, 'f, S: Scheme> {
     /// Of message 2, all that does not depend on the evaluator's: x ⊕ m and H(D); the masks.
     head: Vec<u8>,
     masks: Vec<u8>,
-    state: State,
+    state: Option<State>,
 }
 
 #[derive(Zeroize, ZeroizeOnDrop)]
@@ -67,7 +69,7 @@ struct Secret {
     result: Vec<bool>,
 }
 
-enum State {
+pub(crate) enum State {
     AwaitingInput,
     /// y2 has come.
     Answering(Vec<u8>),
@@ -76,7 +78,6 @@ enum State {
     Opening(Block),
     AwaitingResult,
     Done,
-    Spent,
 }
 
 impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
@@ -99,9 +100,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
         }
         let mut prg = Prg::from_seed(seed);
         let key = prg.next_block();
-        let mut added = Zeroizing::new(vec![0; bytes_for(batch.input_bits - inputs.len())]);
-        prg.fill_bytes(&mut added);
-        let added = unpack(&added, batch.input_bits - inputs.len());
+        let added = random_bits(&mut prg, batch.input_bits - inputs.len());
         let inputs = [inputs, &added].concat();
         let mut head = pack(&inputs);
         xor_into(&mut head, &ready.circuits[0].pairs.mask);
@@ -133,7 +132,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
             },
             head,
             masks,
-            state: State::AwaitingInput,
+            state: Some(State::AwaitingInput),
         })
     }
 
@@ -144,7 +143,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
     /// The run is not done.
     pub fn finish(mut self) -> Result<Zeroizing<Vec<bool>>, Error> {
         match self.state {
-            State::Done => Ok(Zeroizing::new(mem::take(&mut self.secrets.result))),
+            Some(State::Done) => Ok(Zeroizing::new(mem::take(&mut self.secrets.result))),
             _ => Err(NOT_DONE),
         }
     }
@@ -171,36 +170,23 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
         for circuit in &self.ready.circuits {
             open_second(circuit, &circuit.second[bits..], &choices, message);
         }
-        for output in self.ready.outputs.iter().flat_map(|outputs| outputs.iter()) {
-            message.extend_from_slice(&output.to_bytes());
+        for outputs in &self.ready.outputs {
+            append_blocks(message, outputs);
         }
     }
 
-    fn take_input(&self, payload: &[u8]) -> Result<State, Error> {
-        let bits = self.batch.choice_bits;
-        exactly(Kind::MaskedInput, payload, bytes_for(bits))?;
-        check_unused(Kind::MaskedInput, payload, bits)?;
-        Ok(State::Answering(payload.to_vec()))
+    fn returned_bits(&self) -> usize {
+        returned::returned_bits(self.batch.function.output_bits(Role::Garbler))
     }
 
     fn take_result(&mut self, payload: &[u8]) -> Result<State, Error> {
-        let result_bits = self.batch.function.output_bits(Role::Garbler);
-        let bits = returned::returned_bits(result_bits);
-        exactly(Kind::MaskedResult, payload, bytes_for(bits))?;
-        check_unused(Kind::MaskedResult, payload, bits)?;
+        let bits = self.returned_bits();
+        check_bits(Kind::MaskedResult, payload, bits)?;
         let own = self.batch.function.input_bits(Role::Garbler);
         let added = &self.secrets.inputs[own..];
         let result = returned::unmask(&unpack(payload, bits), added);
         self.secrets.result = result.ok_or(cheated(Caught::ReturnedResult))?;
         Ok(State::Done)
-    }
-}
-
-fn check_unused(kind: Kind, payload: &[u8], bits: usize) -> Result<(), Misbehaviour> {
-    let field = "padding";
-    match unused_are_clear(payload, bits) {
-        true => Ok(()),
-        false => Err(Misbehaviour::InvalidField { kind, field }),
     }
 }
 
@@ -211,52 +197,58 @@ fn open_second(circuit: &Secrets, zeros: &[Block], choices: &[u8], message: &mut
     }
 }
 
-impl<S: Scheme<Wire = Block>> Party for OnlineGarbler<'_, '_, S> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let receive = |kind, max_bytes| Action::Receive { kind, max_bytes };
-        let result_bits = self.batch.function.output_bits(Role::Garbler);
-        let (state, action) = match mem::replace(&mut self.state, State::Spent) {
-            State::AwaitingInput => (
-                State::AwaitingInput,
-                receive(Kind::MaskedInput, bytes_for(self.batch.choice_bits)),
-            ),
+impl<S: Scheme<Wire = Block>> Machine for OnlineGarbler<'_, '_, S> {
+    type State = State;
+
+    fn state(&mut self) -> &mut Option<State> {
+        &mut self.state
+    }
+
+    fn awaited(&self, state: &State) -> Option<(Kind, usize)> {
+        let kind_and_bytes = match state {
+            State::AwaitingInput => (Kind::MaskedInput, bytes_for(self.batch.choice_bits)),
+            State::AwaitingChoice => (Kind::RecoveryChoice, Block::BYTES),
+            State::AwaitingResult => (Kind::MaskedResult, bytes_for(self.returned_bits())),
+            _ => return None,
+        };
+        Some(kind_and_bytes)
+    }
+
+    fn step(
+        &mut self,
+        state: State,
+        message: &mut Vec<u8>,
+    ) -> Result<(State, Option<Action>), Error> {
+        let (state, kind) = match state {
             State::Answering(masked) => {
                 self.input_labels(&masked, message);
-                (State::AwaitingChoice, Action::Send(Kind::InputLabels))
+                (State::AwaitingChoice, Kind::InputLabels)
             }
-            State::AwaitingChoice => (
-                State::AwaitingChoice,
-                receive(Kind::RecoveryChoice, Block::BYTES),
-            ),
             State::Opening(choice) => {
                 self.recovery_labels(choice, message);
-                let state = match result_bits {
+                let state = match self.returned_bits() {
                     0 => State::Done,
                     _ => State::AwaitingResult,
                 };
-                (state, Action::Send(Kind::RecoveryLabels))
+                (state, Kind::RecoveryLabels)
             }
-            State::AwaitingResult => {
-                let bytes = bytes_for(returned::returned_bits(result_bits));
-                (State::AwaitingResult, receive(Kind::MaskedResult, bytes))
-            }
-            State::Done => (State::Done, Action::Done),
-            State::Spent => return Err(SPENT),
+            done => return Ok((done, Some(Action::Done))),
         };
-        self.state = state;
-        Ok(action)
+        Ok((state, Some(Action::Send(kind))))
     }
 
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.state = match mem::replace(&mut self.state, State::Spent) {
-            State::AwaitingInput => self.take_input(payload)?,
-            State::AwaitingChoice => {
-                let choice = array(Kind::RecoveryChoice, payload)?;
-                State::Opening(Block::from_bytes(choice))
+    fn take(&mut self, state: State, payload: &[u8]) -> Result<State, Error> {
+        match state {
+            State::AwaitingInput => {
+                check_bits(Kind::MaskedInput, payload, self.batch.choice_bits)?;
+                Ok(State::Answering(payload.to_vec()))
             }
-            State::AwaitingResult => self.take_result(payload)?,
-            _ => return Err(NOT_ASKED),
-        };
-        Ok(())
+            State::AwaitingChoice => {
+                let [choice] = read_blocks(Kind::RecoveryChoice, payload)?;
+                Ok(State::Opening(choice))
+            }
+            State::AwaitingResult => self.take_result(payload),
+            _ => Err(NOT_ASKED),
+        }
     }
 }

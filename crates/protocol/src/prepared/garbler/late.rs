@@ -11,7 +11,7 @@ use crate::prepared::saving::label_of_0;
 use crate::saved::SavedCopy;
 
 /// When the evaluator's inputs are wires.
-pub(super) struct Late<'f, S: Scheme> {
+pub(crate) struct Late<'f, S: Scheme> {
     pub(super) links: Links<S>,
     pub(super) delta: Zeroizing<Block>,
     pub(super) inputs: Zeroizing<Vec<S::Wire>>,

@@ -4,10 +4,13 @@ use tacit_circuit::Role;
 use tacit_kernels::Prg;
 
 use super::*;
+use crate::authenticated::Epoch;
 use crate::authenticated::buffers::Buffers;
 use crate::authenticated::epoch::{EpochTags, dealt, fresh_deltas};
-use crate::authenticated::lot::MakingEvaluator;
+use crate::authenticated::lot::{InputCounts, Making};
+use crate::authenticated::parameters::LotSize;
 use crate::batch::tests::session;
+use crate::party::Party;
 
 /// What the garbler adds to its first block; bit 1, which shows d, stays.
 const ADDED: u128 = 1 << 77;
@@ -27,14 +30,14 @@ fn epochs(prg: &mut Prg) -> [Epoch; 2] {
 
 /// Moves messages until the garbler has the evaluator's bits and commitment, which are returned
 /// unread. Its first block is changed on the way out.
-fn until_bits(garbler: &mut MakingGarbler, evaluator: &mut MakingEvaluator) -> Vec<u8> {
+fn until_bits(garbler: &mut Making, evaluator: &mut Making) -> Vec<u8> {
     let (mut message, mut to_garbler) = (Vec::new(), std::collections::VecDeque::new());
     let (mut to_evaluator, mut cheated) = (std::collections::VecDeque::new(), false);
     loop {
         match garbler.next(&mut message).unwrap() {
             Action::Send(kind) => {
                 let mut sent = message.clone();
-                if kind == Kind::LeakyAnds && !mem::replace(&mut cheated, true) {
+                if kind == Kind::LeakyAnds && !std::mem::replace(&mut cheated, true) {
                     sent[9] ^= (ADDED >> 72) as u8;
                 }
                 to_evaluator.push_back(sent);
@@ -89,10 +92,10 @@ fn the_commitment_does_not_tell_which_digest_is_right() {
         let seeds = [(); 2].map(|()| Prg::new(prg.next_block()));
         let [garblers, evaluators] = seeds;
         let none = InputCounts::default();
-        let mut garbler = MakingGarbler::new(a, size, none, garblers);
-        let mut evaluator = MakingEvaluator::new(b, size, none, evaluators);
+        let mut garbler = Making::new(a, size, none, garblers);
+        let mut evaluator = Making::new(b, size, none, evaluators);
         let payload = until_bits(&mut garbler, &mut evaluator);
-        let Stage::AwaitingBits(lot) = mem::replace(&mut garbler.0, Stage::Spent) else {
+        let Some(MakingStage::Garbler(Stage::AwaitingBits(lot))) = garbler.0.take() else {
             panic!("the garbler awaits bits");
         };
         let digests = candidates(&lot, &payload);
