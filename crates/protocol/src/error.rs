@@ -68,14 +68,13 @@ pub enum Error {
     },
     /// A saved value is of another type than the function loads.
     #[error(
-        "the saved value {value:?} is {} and the function loads it as {wanted}; load it with the \
-         type and the --param with which it was saved",
-        kept_type(kept)
+        "the saved value {value:?} is {kept} and the function loads it as {wanted}; load it with \
+         the type and the --param with which it was saved"
     )]
     SavedType {
         /// The value's name.
         value: String,
-        /// The type of the port that saved it; empty where it was kept without one.
+        /// The type of the port that saved it.
         kept: String,
         /// The type of the port that loads it.
         wanted: String,
@@ -329,15 +328,6 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: u64,
     },
-}
-
-/// How the type of a saved value reads.
-#[must_use]
-pub fn kept_type(kept: &str) -> &str {
-    match kept {
-        "" => "of no known type, kept by an earlier version of Tacit,",
-        kept => kept,
-    }
 }
 
 fn other(role: &str) -> &'static str {

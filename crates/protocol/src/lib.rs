@@ -33,4 +33,4 @@ pub mod saved;
 pub mod session;
 pub mod setup;
 
-pub use error::{Error, Incompatibility, Misbehaviour, kept_type};
+pub use error::{Error, Incompatibility, Misbehaviour};

@@ -9,7 +9,7 @@ use tacit_net::NetError;
 use tacit_net::pairing::Refusal;
 use tacit_protocol::message::AbortReason;
 use tacit_protocol::outsourced::Peer as OutsourcedRole;
-use tacit_protocol::{Incompatibility, Misbehaviour, kept_type};
+use tacit_protocol::{Incompatibility, Misbehaviour};
 use tacit_stock::{StockError, Tried};
 use thiserror::Error;
 
@@ -218,14 +218,13 @@ pub enum Error {
     },
     /// A kept value is of another type than the function loads.
     #[error(
-        "the kept value {value:?} is {} and the function loads it as {wanted}; load it with the \
-         type and the --param with which it was saved",
-        kept_type(kept)
+        "the kept value {value:?} is {kept} and the function loads it as {wanted}; load it with \
+         the type and the --param with which it was saved"
     )]
     SavedType {
         /// The value's name.
         value: String,
-        /// The type of the port that saved it; empty where it was kept without one.
+        /// The type of the port that saved it.
         kept: String,
         /// The type of the port that loads it.
         wanted: String,

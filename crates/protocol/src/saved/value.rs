@@ -12,7 +12,7 @@
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 1 | version of this table, 2; 1 had no type, and is read to be refused by name |
+//! | 1 | version of this table, 2 |
 //! | 16 | the chain's id |
 //! | 32 | mark |
 //! | 2 | σ |
@@ -33,8 +33,6 @@ use crate::malicious::bits::append_blocks;
 use crate::malicious::oracle::{Domain, Oracle};
 
 const VERSION: u8 = 2;
-/// The version that kept no type.
-const UNTYPED: u8 = 1;
 
 /// Longest type, as text.
 const MAX_TYPE_BYTES: usize = 256;
@@ -73,8 +71,7 @@ pub(crate) struct SavedCopy {
 pub(crate) struct Labels {
     pub(crate) chain: ChainId,
     pub(crate) mark: Mark,
-    /// The type of the port that saved it, as text; empty where a version of Tacit kept it that
-    /// kept no types.
+    /// The type of the port that saved it, as text.
     pub(crate) ty: String,
     pub(crate) copies: Vec<SavedCopy>,
 }
@@ -129,15 +126,13 @@ impl Labels {
 
     fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);
-        let [version] = reader.array()?;
+        if reader.array()? != [VERSION] {
+            return Err(BROKEN);
+        }
         let (chain, mark) = (ChainId(reader.array()?), Mark(reader.array()?));
         let count = u16::from_le_bytes(reader.array()?);
         let bits = u32::from_le_bytes(reader.array()?) as usize;
-        let ty = match version {
-            VERSION => reader.text()?,
-            UNTYPED => String::new(),
-            _ => return Err(BROKEN),
-        };
+        let ty = reader.text()?;
         let fits = count > 0 && bits <= MAX_SAVED_BITS;
         // What is not there is not allocated.
         if !fits || reader.0.len() != usize::from(count) * (1 + bits) * Block::BYTES {
@@ -339,18 +334,6 @@ mod tests {
             changed[at] = with;
             assert!(EvaluatorHalf::from_bytes(&changed).is_err(), "{at}");
         }
-    }
-
-    /// What an earlier version of Tacit kept is read, and has no type that a port could have.
-    #[test]
-    fn a_value_without_a_type_is_read_as_one_of_no_type() {
-        let bytes = value().to_bytes();
-        let mut old = bytes[..55].to_vec();
-        old[0] = UNTYPED;
-        old.extend_from_slice(&bytes[57 + "u3".len()..]);
-        let old = GarblerHalf::from_bytes(&old).unwrap();
-        assert_eq!((old.0.ty.as_str(), old.bits()), ("", 3));
-        assert_eq!(value().0.ty, "u3");
     }
 
     #[test]
