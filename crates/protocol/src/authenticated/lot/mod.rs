@@ -173,7 +173,7 @@ pub(crate) struct Context {
     others_inputs: Outputs,
 }
 
-/// The OTs of a lot: those that are made before, and then the garbler's choices and the evaluator's.
+/// The OTs of a lot: those made before, and then the choices of the garbler and of the evaluator.
 pub(crate) struct Extending {
     refilling: Refilling,
     /// This party's.
