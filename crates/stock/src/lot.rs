@@ -5,8 +5,6 @@ use crate::codec::{Fields, Malformed};
 
 /// Ranges of one lot that are withdrawn; beyond that the whole lot is withdrawn.
 pub(crate) const MAX_WITHDRAWN_RANGES: usize = 16;
-/// The state of a lot that an earlier version withdrew as a whole.
-const WHOLLY_WITHDRAWN: u8 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LotState {
@@ -32,20 +30,16 @@ impl LotRecord {
         let mut fields = Fields::of(bytes);
         let count = fields.u64()?;
         let span = Span { first, count };
-        let state = fields.u8()?;
         let mut lot = Self {
             span,
-            state: match state {
+            state: match fields.u8()? {
                 0 => LotState::Pending,
-                1 | WHOLLY_WITHDRAWN => LotState::Published,
+                1 => LotState::Published,
                 _ => return Err(Malformed::Value("state")),
             },
             salt: fields.array()?,
             withdrawn: Vec::new(),
         };
-        if state == WHOLLY_WITHDRAWN {
-            lot.withdrawn.push(span);
-        }
         while !fields.is_empty() {
             lot.withdraw(Span {
                 first: fields.u64()?,
@@ -164,13 +158,5 @@ mod tests {
             assert!(lot.withdrawn.len() <= MAX_WITHDRAWN_RANGES);
         }
         assert_eq!(pairs(&lot.withdrawn), [(0, 1000)]);
-    }
-
-    #[test]
-    fn a_lot_that_an_earlier_version_withdrew_stays_withdrawn() {
-        let mut bytes = lot((7, 9)).to_bytes();
-        bytes[8] = WHOLLY_WITHDRAWN;
-        let lot = LotRecord::parse(7, &bytes).expect("a record");
-        assert_eq!(pairs(&lot.withdrawn), [(7, 9)]);
     }
 }
