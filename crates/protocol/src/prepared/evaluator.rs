@@ -459,7 +459,8 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Machine for Evaluat
                 write_result(&self.tag, &evaluated.labels(Role::Garbler), message);
                 (State::Done(outputs), Action::Send(Kind::Result))
             }
-            keeping_or_done => (keeping_or_done, Action::Done),
+            stopped @ (State::Keeping(_) | State::Done(_)) => (stopped, Action::Done),
+            _ => return Err(SPENT),
         };
         Ok((state, Some(action)))
     }

@@ -447,7 +447,8 @@ where
                 let send = Action::Send(Kind::Decoding);
                 (self.after_decoding(late), Some(send))
             }
-            keeping_or_done => (keeping_or_done, Some(Action::Done)),
+            stopped @ (State::Keeping(_) | State::Done(_)) => (stopped, Some(Action::Done)),
+            _ => return Err(SPENT),
         })
     }
 
