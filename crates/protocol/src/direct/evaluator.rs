@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::frames::{EXTENSION_OTS, FRAME_BYTES, Stop, Walk, check, max_frame_bytes};
 use super::garbler::widest_output;
-use crate::malicious::bits::read_blocks;
+use crate::bits::read_blocks;
 use crate::message::{Kind, exactly};
 use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
 use crate::result::write_result;

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::frames::{EXTENSION_OTS, FRAME_BYTES, Stop, Walk, check};
 use crate::Error;
-use crate::malicious::bits::append_blocks;
+use crate::bits::append_blocks;
 use crate::message::Kind;
 use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
 use crate::result::{read_result, result_bytes};

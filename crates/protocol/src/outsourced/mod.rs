@@ -63,7 +63,7 @@ pub use crate::saved::{
 
 use zeroize::Zeroizing;
 
-use crate::malicious::bits::{check_bits, unpack};
+use crate::bits::{check_bits, unpack};
 use crate::message::Kind;
 use crate::{Error, Misbehaviour};
 

@@ -9,7 +9,7 @@ use super::saving::{check_past, oracle};
 use super::{
     EarlyLinks, EvaluatorOts, FRAME_BYTES, InstanceTables, Instances, NOTHING_SAVED, Past, WORK,
 };
-use crate::malicious::bits::{pack, read_blocks};
+use crate::bits::{pack, read_blocks};
 use crate::message::{Kind, exactly};
 use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
 use crate::result::write_result;

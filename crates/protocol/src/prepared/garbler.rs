@@ -12,7 +12,7 @@ use super::{
     Demand, FRAME_BYTES, GarblerInstance, GarblerOts, Instances, NOTHING_SAVED, Past, WORK,
 };
 use crate::Error;
-use crate::malicious::bits::{append_blocks, bytes_for, check_bits, unpack};
+use crate::bits::{append_blocks, bytes_for, check_bits, unpack};
 use crate::message::Kind;
 use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 use crate::result::{read_result, result_bytes};

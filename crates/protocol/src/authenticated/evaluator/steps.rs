@@ -7,7 +7,7 @@ use super::super::garbling::frame_bytes;
 use super::super::terms::open_results;
 use super::{Evaluator, Labels, Lot, Next, Stage};
 use crate::Error;
-use crate::malicious::bits::{bytes_for, pack};
+use crate::bits::{bytes_for, pack};
 use crate::message::{Kind, exactly};
 use crate::party::{Action, Machine, NOT_ASKED, Party as _, Progress, SPENT};
 

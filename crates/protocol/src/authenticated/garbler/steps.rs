@@ -11,7 +11,7 @@ use super::super::gates::OpenGates;
 use super::super::terms::result_bytes;
 use super::{Garbler, Lot, Next, Stage};
 use crate::Error;
-use crate::malicious::bits::{bytes_for, check_bits};
+use crate::bits::{bytes_for, check_bits};
 use crate::message::Kind;
 use crate::party::{Action, Machine, NOT_ASKED, Party as _, Progress, SPENT};
 

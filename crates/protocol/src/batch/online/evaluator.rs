@@ -10,13 +10,13 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::outcome::{CircuitOutcome, Outcome};
 use crate::Error;
-use crate::batch::bits::{bit, check_bits, pack, read_block, unpack};
 use crate::batch::circuit::{lock, unmask};
 use crate::batch::consistency::Pairs;
 use crate::batch::execution::{EvaluatorExecution, KeptCircuit};
 use crate::batch::layout::{Batch, KEY_BITS, LOCK_BYTES};
 use crate::batch::oracle::{Domain, HASH_BYTES, Hash};
 use crate::batch::{Caught, cheated, parallel, returned};
+use crate::bits::{bit, check_bits, pack, read_block, unpack};
 use crate::malicious::commitment::{Committing, PAIR_BYTES, pads_of_pairs};
 use crate::malicious::walk::InputLabels;
 use crate::message::{Kind, exactly};

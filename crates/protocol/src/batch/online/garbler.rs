@@ -8,14 +8,14 @@ use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::Error;
-use crate::batch::bits::{
-    append_blocks, bit, bytes_for, check_bits, pack, random_bits, read_blocks, unpack, xor_into,
-};
 use crate::batch::circuit::Secrets;
 use crate::batch::execution::GarblerExecution;
 use crate::batch::layout::Batch;
 use crate::batch::oracle::Domain;
 use crate::batch::{Caught, cheated, parallel, returned};
+use crate::bits::{
+    append_blocks, bit, bytes_for, check_bits, pack, random_bits, read_blocks, unpack, xor_into,
+};
 use crate::malicious::commitment::pads_of_pairs;
 use crate::message::Kind;
 use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};

@@ -10,13 +10,13 @@ use super::duel::{
     Cheater, How, Kept, Noting, Spoiling, batch, duel, foreseen, honest, of_kind, parties, prepare,
 };
 use super::{function, plain, rates};
-use crate::batch::bits::{bit, pack, unpack, xor_into};
 use crate::batch::circuit::{CircuitSeed, Secrets, derive_output};
 use crate::batch::layout::KEY_BITS;
 use crate::batch::oracle::{Domain, HASH_BYTES};
 use crate::batch::{
     Batch, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
 };
+use crate::bits::{bit, pack, unpack, xor_into};
 use crate::malicious::commitment::{Committing, pads};
 use crate::message::Kind;
 use crate::party::{Action, Party};
