@@ -20,6 +20,7 @@
 
 pub mod authenticated;
 pub mod batch;
+mod bits;
 pub mod direct;
 mod error;
 mod malicious;

@@ -11,7 +11,7 @@ use tacit_garble::Garbler;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use crate::malicious::bits::{bit, bytes_for, check_bits, select_bits};
+use crate::bits::{bit, bytes_for, check_bits, select_bits};
 use crate::message::{Kind, exactly};
 use crate::session::RunTag;
 use crate::{Error, Misbehaviour};

@@ -2,21 +2,16 @@
 
 use std::num::NonZeroUsize;
 
+use crate::dealer::choices;
 use crate::seeded::Seeded;
 use crate::vector::Vector;
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
-use rand_core::Rng;
 use sha2::{Digest, Sha256};
 use tacit_ot::base::{Key, MAX_COUNT, Receiver, Sender};
 use tacit_ot::{ApiMisuse, Error, Message, PeerMisbehaved, SessionTag};
 
 const TAG: SessionTag = SessionTag::new([0x5a; 32]);
-
-fn choices(count: usize, label: &str) -> Vec<bool> {
-    let mut rng = Seeded::new(label);
-    (0..count).map(|_| rng.next_u32() & 1 == 1).collect()
-}
 
 struct Run {
     from_sender: Vec<u8>,

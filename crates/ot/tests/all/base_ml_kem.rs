@@ -3,6 +3,7 @@
 
 use std::num::NonZeroUsize;
 
+use crate::dealer::choices;
 use crate::seeded::Seeded;
 use crate::vector::Vector;
 use libcrux_ml_kem::mlkem768;
@@ -17,11 +18,6 @@ const TAG: SessionTag = SessionTag::new([0x5a; 32]);
 const PHI: usize = 1248;
 const CIPHERTEXT: usize = 1088;
 const Q: u32 = 3329;
-
-fn choices(count: usize, label: &str) -> Vec<bool> {
-    let mut rng = Seeded::new(label);
-    (0..count).map(|_| rng.next_u32() & 1 == 1).collect()
-}
 
 struct Run {
     from_sender: Vec<u8>,

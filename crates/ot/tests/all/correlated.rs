@@ -1,5 +1,6 @@
 //! Correlated OT: the correlation at all sizes, the frozen transcript, and misuse.
 
+use crate::dealer::{choices, dealt};
 use crate::seeded::Seeded;
 use crate::vector::Vector;
 use rand_core::Rng;
@@ -10,28 +11,6 @@ use tacit_ot::correlated::{CotReceiver, CotSender, MAX_CALL};
 use tacit_ot::{ApiMisuse, Delta, Error, FieldBits, Message, PeerMisbehaved, SessionTag, base};
 
 const TAG: SessionTag = SessionTag::new([0xa5; 32]);
-
-fn choices(count: usize, label: &str) -> Vec<bool> {
-    let mut rng = Seeded::new(label);
-    (0..count).map(|_| rng.next_u32() & 1 == 1).collect()
-}
-
-/// Base OTs of a trusted dealer.
-fn dealt(delta: &Delta) -> (Vec<Key>, Vec<[Key; 2]>) {
-    let mut rng = Seeded::new("dealer");
-    let mut key = || {
-        let mut bytes = [0; 32];
-        rng.fill_bytes(&mut bytes);
-        Key::from_bytes(bytes)
-    };
-    let pairs: Vec<_> = (0..Delta::BITS).map(|_| [key(), key()]).collect();
-    let choices = delta.choices();
-    let chosen = pairs
-        .iter()
-        .zip(choices.iter())
-        .map(|(pair, &c)| pair[usize::from(c)].clone());
-    (chosen.collect(), pairs)
-}
 
 fn halves(field: FieldBits) -> (Delta, CotSender, CotReceiver) {
     let delta = Delta::random(&mut Seeded::new("delta"));

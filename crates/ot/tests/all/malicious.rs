@@ -1,36 +1,21 @@
 //! The maliciously secure extension: it works, its transcript is frozen, and cheats are caught as
 //! often as proven.
 
+use crate::dealer::{choices, dealt_from, random_key};
 use crate::seeded::Seeded;
 use crate::vector::Vector;
-use rand_core::Rng;
 use sha2::{Digest, Sha256};
 use tacit_kernels::Block;
-use tacit_ot::base::Key;
 use tacit_ot::correlated::{CotReceiver, CotSender};
 use tacit_ot::{ApiMisuse, Check, Delta, Error, FieldBits, PeerMisbehaved, Security, SessionTag};
 
 const TAG: SessionTag = SessionTag::new([0xc3; 32]);
 
-fn choices(count: usize, label: &str) -> Vec<bool> {
-    let mut rng = Seeded::new(label);
-    (0..count).map(|_| rng.next_u32() & 1 == 1).collect()
-}
-
 /// Both halves over base OTs of a trusted dealer, with the Δ and keys that `label` gives.
 fn halves(field: FieldBits, label: &str) -> (Delta, CotSender, CotReceiver) {
     let mut rng = Seeded::new(label);
     let delta = Delta::random(&mut rng);
-    let mut key = || {
-        let mut bytes = [0; 32];
-        rng.fill_bytes(&mut bytes);
-        Key::from_bytes(bytes)
-    };
-    let pairs: Vec<_> = (0..Delta::BITS).map(|_| [key(), key()]).collect();
-    let chosen = delta.choices();
-    let chosen = pairs.iter().zip(chosen.iter());
-    let chosen = chosen.map(|(pair, &c)| pair[usize::from(c)].clone());
-    let chosen = chosen.collect();
+    let (chosen, pairs) = dealt_from(&delta, &mut rng);
     let security = Security::Malicious;
     let sender = CotSender::with_security(delta.clone(), chosen, &TAG, field, security).unwrap();
     let receiver = CotReceiver::with_security(pairs, &TAG, field, security).unwrap();
@@ -137,20 +122,12 @@ fn base_ots_with_one_good_branch_pass_when_the_guess_is_right() {
         for run in 0..runs {
             let mut rng = Seeded::new(&format!("one branch {k} {wrong} {run}"));
             let delta = Delta::random(&mut rng);
-            let mut key = || {
-                let mut bytes = [0; 32];
-                rng.fill_bytes(&mut bytes);
-                Key::from_bytes(bytes)
-            };
-            let pairs: Vec<_> = (0..Delta::BITS).map(|_| [key(), key()]).collect();
+            let (mut chosen, pairs) = dealt_from(&delta, &mut rng);
             let choices = delta.choices();
-            let chosen = pairs.iter().zip(choices.iter());
-            let chosen = chosen.map(|(pair, &c)| pair[usize::from(c)].clone());
-            let mut chosen: Vec<Key> = chosen.collect();
             // Bit 0 of Δ is known; the guess is that the others are zero.
             for at in 1..=wrong {
                 if choices[at] {
-                    chosen[at] = key();
+                    chosen[at] = random_key(&mut rng);
                 }
             }
             let right = !choices[1..=wrong].contains(&true);

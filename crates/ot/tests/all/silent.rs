@@ -1,9 +1,9 @@
 //! Silent OT over the whole way: base extension, bootstrap, and batches; the frozen transcript.
 
+use crate::dealer::dealt;
 use crate::seeded::Seeded;
 use crate::vector::Vector;
 use sha2::{Digest, Sha256};
-use tacit_ot::base::Key;
 use tacit_ot::correlated::{CotReceiver, CotSender};
 use tacit_ot::silent::{SilentReceiver, SilentSender};
 use tacit_ot::{Delta, FieldBits, Security, SessionTag};
@@ -12,17 +12,7 @@ const TAG: SessionTag = SessionTag::new([0x77; 32]);
 
 fn halves(security: Security, transcript: &mut Sha256) -> (SilentSender, SilentReceiver) {
     let delta = Delta::random(&mut Seeded::new("delta"));
-    let mut dealer = Seeded::new("dealer");
-    let mut key = || {
-        let mut bytes = [0; 32];
-        rand_core::Rng::fill_bytes(&mut dealer, &mut bytes);
-        Key::from_bytes(bytes)
-    };
-    let pairs: Vec<_> = (0..Delta::BITS).map(|_| [key(), key()]).collect();
-    let choices = delta.choices();
-    let chosen = pairs.iter().zip(choices.iter());
-    let chosen = chosen.map(|(pair, &c)| pair[usize::from(c)].clone());
-    let chosen = chosen.collect();
+    let (chosen, pairs) = dealt(&delta);
     let field = FieldBits::new(8).unwrap();
     let sender = CotSender::with_security(delta, chosen, &TAG, field, security).unwrap();
     let receiver = CotReceiver::with_security(pairs, &TAG, field, security).unwrap();

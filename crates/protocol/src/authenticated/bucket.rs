@@ -20,7 +20,7 @@ use super::oracle::{Digest, Domain, compare};
 use super::parameters::LotSize;
 use super::share::Shares;
 use crate::Error;
-use crate::malicious::bits::{BitWriter, bytes_for, check_bits};
+use crate::bits::{BitWriter, bytes_for, check_bits};
 use crate::malicious::shuffle::below;
 use crate::message::{Kind, exactly};
 

@@ -9,7 +9,7 @@ use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Simd};
 use tacit_ot::Outputs;
 
 use super::leaky::zero_blocks;
-use crate::malicious::bits::bytes_for;
+use crate::bits::bytes_for;
 
 /// Rows that one pass after the other works on, so that they stay in the first-level cache. Whole
 /// bytes of bits.
@@ -142,7 +142,7 @@ pub(super) fn masks(bits: &[u8], first: usize, into: &mut [Block]) {
         *into = mask(u64::from(bits[byte] >> i));
     }
     let next = byte + usize::from(bit > 0);
-    let bytes = &bits[next..next + whole.len().div_ceil(8)];
+    let bytes = &bits[next..next + bytes_for(whole.len())];
     for (&byte, into) in bytes.iter().zip(whole.chunks_mut(8)) {
         for (i, into) in into.iter_mut().enumerate() {
             *into = mask(u64::from(byte >> i));

@@ -17,7 +17,7 @@ use super::buffers::Buffers;
 use super::oracle::{DIGEST_BYTES, Digest, Domain, Oracle};
 use super::share::Share;
 use crate::Error;
-use crate::malicious::bits::read_block;
+use crate::bits::read_block;
 use crate::party::{Action, Party};
 use crate::session::RunTag;
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};

@@ -20,7 +20,7 @@ use super::gates::OpenGates;
 use super::leaky::zero_blocks;
 use super::walk::{Ands, Rules, Stop, Walk};
 use crate::Error;
-use crate::malicious::bits::{BitWriter, bit, check_bits};
+use crate::bits::{BitWriter, bit, check_bits};
 use crate::message::Kind;
 
 /// What wires carry for constants: the label that is the constant.

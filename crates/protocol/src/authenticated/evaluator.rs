@@ -17,7 +17,7 @@ use super::stocked::StockedTriples;
 use super::terms::{Before, Lots, Terms, mask_inputs, result_bytes, results};
 use super::walk::Walk;
 use crate::Error;
-use crate::malicious::bits::{bytes_for, check_bits, read_block, unpack};
+use crate::bits::{bytes_for, check_bits, read_block, unpack};
 use crate::message::{Kind, exactly};
 use crate::party::{Action, NOT_ASKED, NOT_DONE};
 

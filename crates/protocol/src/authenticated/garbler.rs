@@ -17,7 +17,7 @@ use super::stocked::StockedTriples;
 use super::terms::{Before, Lots, Terms, mask_inputs, open_results, results};
 use super::walk::Walk;
 use crate::Error;
-use crate::malicious::bits::{check_bits, pack, unpack};
+use crate::bits::{check_bits, pack, unpack};
 use crate::message::{Kind, exactly};
 use crate::party::{Action, NOT_DONE};
 

@@ -23,7 +23,7 @@ use super::fold::{FOLD_BYTES, Fold};
 use super::gates::OpenGates;
 use super::leaky::zero_blocks;
 use super::walk::{Rules, Stop, Walk};
-use crate::malicious::bits::{BitWriter, bit, bytes_for};
+use crate::bits::{BitWriter, bit, bytes_for};
 
 /// All bits but bit 0.
 pub(super) const WITHOUT_LSB: Block = Block::from_u128(!1);

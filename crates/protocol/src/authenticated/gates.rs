@@ -26,7 +26,7 @@ use super::oracle::{Domain, compare};
 use super::share::{Share, Shares};
 use super::walk::{Stop, Walk};
 use crate::Error;
-use crate::malicious::bits::{BitWriter, bit, bytes_for, check_bits};
+use crate::bits::{BitWriter, bit, bytes_for, check_bits};
 use crate::message::{Kind, exactly};
 
 /// AND gates of a message with tables: the batch that reaches this number is its last.

@@ -26,7 +26,7 @@ use zeroize::Zeroizing;
 
 use super::columns::{Pass, chunks, each_row, masks, scratch};
 use super::share::{Share, Shares};
-use crate::malicious::bits::BitWriter;
+use crate::bits::BitWriter;
 
 /// Leaky ANDs of a message.
 pub(super) const CHUNK: usize = 4096;

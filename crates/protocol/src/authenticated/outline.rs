@@ -16,7 +16,7 @@ use super::stocked::{BLOCK_TRIPLES, piece_blocks};
 use super::terms::{check, next_lot, result_bytes};
 use super::walk::{Stop, Walk};
 use crate::Error;
-use crate::malicious::bits::bytes_for;
+use crate::bits::bytes_for;
 use crate::outline::HEADER_BYTES;
 use crate::setup::extension_bytes;
 

@@ -16,7 +16,7 @@ use super::share::Share;
 use super::stocked::StockedTriples;
 use super::walk::{Rules, Walk};
 use crate::Error;
-use crate::malicious::bits::{BitWriter, bytes_for, check_bits, read_block};
+use crate::bits::{BitWriter, bytes_for, check_bits, read_block};
 use crate::message::{Kind, exactly};
 use crate::party::Progress;
 use crate::session::RunTag;

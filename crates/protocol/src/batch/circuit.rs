@@ -24,10 +24,10 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::bits::{append_blocks, bit, xor_into};
 use super::consistency::Pairs;
 use super::layout::{Batch, LOCK_BYTES};
 use super::oracle::{Domain, Hash, Oracle};
+use crate::bits::{append_blocks, bit, xor_into};
 use crate::malicious::commitment::Committing;
 use crate::malicious::walk::{InputLabels, Material};
 

@@ -23,8 +23,8 @@ use sha2::{Digest as _, Sha256};
 use tacit_kernels::Prg;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::bits::{bit, bytes_for, clear_unused, xor_into};
 use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
+use crate::bits::{bit, bytes_for, clear_unused, xor_into};
 
 /// Bytes of randomness with which a half is committed.
 const RANDOM_BYTES: usize = 16;

@@ -21,11 +21,11 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::bits::{append_blocks, bytes_for, pack, unpack, unused_are_clear, xor_into};
 use super::circuit::CircuitSeed;
 use super::layout::Batch;
 use super::oracle::{HASH_BYTES, Hash};
 use crate::Error;
+use crate::bits::{append_blocks, bytes_for, pack, unpack, unused_are_clear, xor_into};
 
 const BROKEN: Error =
     Error::ApiMisuse("the bytes of an execution of this batch, as they were kept");

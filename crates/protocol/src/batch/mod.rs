@@ -48,7 +48,7 @@ pub use offline::{PreparingEvaluator, PreparingGarbler};
 pub use online::{OnlineEvaluator, OnlineGarbler, ReadyExecution};
 pub use plan::{Bound, Plan};
 
-use crate::malicious::{bits, encoding, frames, oracle, parallel, returned};
+use crate::malicious::{encoding, frames, oracle, parallel, returned};
 use crate::{Error, Misbehaviour};
 
 fn cheated(caught: Caught) -> Error {

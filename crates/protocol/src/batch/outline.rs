@@ -9,13 +9,13 @@ use tacit_circuit::Role;
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 
-use super::bits::bytes_for;
 use super::execution::{EvaluatorExecution, GarblerExecution};
 use super::frames::FRAME_BYTES;
 use super::layout::{Batch, KEY_BITS};
 use super::offline::{DIGESTS, SEEDS};
 use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 use super::returned;
+use crate::bits::bytes_for;
 use crate::malicious::commitment::Committing;
 use crate::outline::HEADER_BYTES;
 

@@ -11,10 +11,10 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::bits::read_block;
 use super::circuit::Secrets;
 use super::layout::Batch;
 use super::oracle::Domain;
+use crate::bits::read_block;
 use crate::malicious::pads::Pads;
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {

@@ -7,9 +7,9 @@ use zeroize::Zeroizing;
 
 use super::frames::{EXTENSION_OTS, FRAME_BYTES, Stop, Walk, check, max_frame_bytes};
 use super::garbler::widest_output;
-use crate::malicious::bits::read_blocks;
+use crate::bits::read_blocks;
 use crate::message::{Kind, exactly};
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
 use crate::result::write_result;
 use crate::session::RunTag;
 use crate::setup::EvaluatorOt;
@@ -396,7 +396,8 @@ impl<'f, S: Scheme> Machine for Evaluating<'f, S> {
                 let done = State::Done(evaluated.ot, outputs);
                 (done, Action::Send(Kind::Result))
             }
-            done => (done, Action::Done),
+            done @ State::Done(..) => (done, Action::Done),
+            _ => return Err(SPENT),
         };
         Ok((state, Some(action)))
     }

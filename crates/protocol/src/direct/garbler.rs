@@ -9,9 +9,9 @@ use zeroize::Zeroizing;
 
 use super::frames::{EXTENSION_OTS, FRAME_BYTES, Stop, Walk, check};
 use crate::Error;
-use crate::malicious::bits::append_blocks;
+use crate::bits::append_blocks;
 use crate::message::Kind;
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
 use crate::result::{read_result, result_bytes};
 use crate::session::RunTag;
 use crate::setup::GarblerOt;
@@ -366,7 +366,8 @@ impl<'f, S: Scheme> Machine for Garbling<'f, S> {
                 let send = Action::Send(Kind::Decoding);
                 (self.after_decoding(garbled), Some(send))
             }
-            done => (done, Some(Action::Done)),
+            done @ State::Done(..) => (done, Some(Action::Done)),
+            _ => return Err(SPENT),
         })
     }
 

@@ -30,8 +30,8 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use tacit_kernels::{Block, Construction, Tweak, TweakableHash, Use};
 use zeroize::Zeroizing;
 
-use super::bits::read_block;
 use super::oracle::{Domain, HASH_BYTES, Oracle};
+use crate::bits::read_block;
 
 /// Bytes of both commitments to a wire's labels.
 pub(crate) const PAIR_BYTES: usize = 2 * HASH_BYTES;

@@ -21,8 +21,8 @@
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::bits::random_bits;
 use crate::Error;
+use crate::bits::random_bits;
 
 /// Primitive polynomials over GF(2), of degree 3 to 17 (Peterson and Weldon, appendix C).
 const PRIMITIVE: [u32; 15] = [

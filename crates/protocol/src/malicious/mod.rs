@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `bits`, `frames` | bits in bytes; long streams in messages |
+//! | `frames` | long streams in messages |
 //! | `encoding` | probe-resistant encoding of the evaluator's inputs |
 //! | `commitment` | commitments to labels, by AES |
 //! | `oracle` | other commitments and every other hash, by SHA-256 |
@@ -13,7 +13,6 @@
 //! | `tries` | what tries cost that a peer does not finish |
 //! | `walk` | a function garbled and evaluated as a whole |
 
-pub(crate) mod bits;
 pub(crate) mod commitment;
 pub(crate) mod encoding;
 pub(crate) mod frames;

@@ -21,7 +21,7 @@ use sha2::block_api::compress256;
 use sha2::{Digest as _, Sha256};
 use tacit_kernels::Block;
 
-use super::bits::read_block;
+use crate::bits::read_block;
 use crate::session::RunTag;
 
 /// Bytes of a commitment or digest.

@@ -28,13 +28,13 @@ use super::terms::Meeting;
 use super::toss::{SHARE_BYTES, Share};
 use super::transfer::{AGREED, EVALUATED_BYTES, REFUSED, accept, blinds, cut_pads, handed_bytes};
 use super::work::{ServerRun, check_transfers};
-use super::{Cheat, NOT_ASKED, NOT_DONE, cheated};
-use crate::malicious::bits::{bit, bytes_for, pack, read_block, select_bits};
+use super::{Cheat, cheated};
+use crate::bits::{bit, bytes_for, pack, read_block, select_bits};
 use crate::malicious::frames::Incoming;
 use crate::malicious::oracle::{Hash, Oracle};
 use crate::malicious::parallel;
 use crate::message::{Kind, exactly};
-use crate::party::Progress;
+use crate::party::{NOT_ASKED, NOT_DONE, Progress};
 use crate::saved::{ChainId, EvaluatorHalf as CloudValue, SavedCopy, SavedState};
 use crate::setup::EvaluatorOt;
 use crate::{Error, Misbehaviour};
@@ -277,7 +277,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
                 }
                 Fate::Evaluate => {
                     let mut value = sum(&select_bits(&held.own))[..bytes].to_vec();
-                    crate::malicious::bits::xor_into(&mut value, given);
+                    crate::bits::xor_into(&mut value, given);
                     if common.get_or_insert_with(|| value.clone()) != &value {
                         return Err(cheated(Cheat::DifferentInputs(copy)));
                     }

@@ -12,7 +12,7 @@ use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::work::{SEED_BYTES, ServerRun};
-use crate::malicious::bits::{append_blocks, bit, bytes_for, read_block, select_bits, unpack};
+use crate::bits::{append_blocks, bit, bytes_for, read_block, select_bits, unpack};
 use crate::malicious::commitment::{Committing, PAIR_BYTES};
 use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle};
 use crate::malicious::walk::{InputLabels, Material};
@@ -158,7 +158,7 @@ impl CopySecrets {
 pub(super) fn order_bits(order: Block, count: usize) -> Zeroizing<Vec<u8>> {
     let mut bits = Zeroizing::new(vec![0; bytes_for(count)]);
     Prg::new(order).fill_bytes(&mut bits);
-    crate::malicious::bits::clear_unused(&mut bits, count);
+    crate::bits::clear_unused(&mut bits, count);
     bits
 }
 

@@ -20,16 +20,15 @@ use super::party::{Peer, Step, ThreeParty};
 use super::terms::{Meeting, Shape, Terms};
 use super::transfer::{AGREED, REFUSED, handed_bytes, wire_pads};
 use super::work::{check_transfers, encoding_of};
-use super::{Cheat, NOT_ASKED, NOT_DONE, cheated};
+use super::{Cheat, cheated};
 use crate::Error;
+use crate::bits::{append_blocks, bit, bytes_for, check_bits, differ, pack, random_bits, xor_into};
 use crate::direct::EXTENSION_OTS;
-use crate::malicious::bits::{
-    append_blocks, bit, bytes_for, check_bits, differ, pack, random_bits, xor_into,
-};
 use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Hash, Oracle};
 use crate::malicious::returned::{self, added_inputs, returned_bits};
 use crate::message::{AbortReason, Kind, exactly};
+use crate::party::{NOT_ASKED, NOT_DONE};
 use crate::saved::ChainVersion;
 use crate::setup::EvaluatorOt;
 

@@ -23,15 +23,15 @@ use super::terms::Meeting;
 use super::toss::{SHARE_BYTES, Share, TossCommitment};
 use super::transfer::{Offer, blinds, cut_pads, wire_pads};
 use super::work::{ServerRun, check_transfers};
-use super::{Cheat, NOT_ASKED, NOT_DONE, cheated};
+use super::{Cheat, cheated};
 use crate::Error;
+use crate::bits::{bytes_for, pack, random_bits, read_blocks, unpack};
 use crate::direct::EXTENSION_OTS;
-use crate::malicious::bits::{bytes_for, pack, random_bits, read_blocks, unpack};
 use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Oracle};
 use crate::malicious::{parallel, returned};
 use crate::message::{Kind, array, exactly};
-use crate::party::Progress;
+use crate::party::{NOT_ASKED, NOT_DONE, Progress};
 use crate::saved::{ChainId, GarblerHalf as GeneratorValue, SavedCopy, SavedState};
 use crate::setup::GarblerOt;
 

@@ -9,7 +9,7 @@ use super::cut::{CutKey, Fate};
 use super::work::{SEED_BYTES, ServerRun};
 use super::{Cheat, cheated};
 use crate::Error;
-use crate::malicious::bits::{differ, read_block};
+use crate::bits::{differ, read_block};
 use crate::malicious::commitment::{Committing, PAIR_BYTES};
 use crate::malicious::oracle::{Domain, Oracle};
 use crate::saved::{EvaluatorHalf as CloudValue, SavedCopy};

@@ -2,10 +2,10 @@
 
 use core::mem;
 
-use super::SPENT;
 use super::party::Step;
 use super::terms::Meeting;
 use crate::Error;
+use crate::party::SPENT;
 
 /// Where a party is.
 pub(super) enum State<Brought, Stage, Running> {

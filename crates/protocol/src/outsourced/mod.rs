@@ -63,13 +63,9 @@ pub use crate::saved::{
 
 use zeroize::Zeroizing;
 
-use crate::malicious::bits::{check_bits, unpack};
+use crate::bits::{check_bits, unpack};
 use crate::message::Kind;
 use crate::{Error, Misbehaviour};
-
-const SPENT: Error = Error::ApiMisuse("the run has failed before");
-const NOT_DONE: Error = Error::ApiMisuse("a run is finished when it is done");
-const NOT_ASKED: Error = Error::ApiMisuse("no message was asked for");
 
 fn cheated(cheat: Cheat) -> Error {
     Misbehaviour::CheatedOutsourced(cheat).into()

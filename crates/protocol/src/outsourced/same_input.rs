@@ -14,7 +14,7 @@
 
 use tacit_kernels::{Block, Prg};
 
-use crate::malicious::bits::bit;
+use crate::bits::bit;
 
 /// A random matrix over GF(2), of at most 128 rows, by columns.
 pub(super) struct InputHash {

@@ -25,12 +25,12 @@ use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Function, Role};
 use tacit_garble::SchemeId;
 
-use super::NOT_ASKED;
 use super::parameters::Parameters;
 use super::party::{Peer, Step};
 use super::work::encoding_of;
 use crate::malicious::oracle::Oracle;
 use crate::message::{Kind, exactly};
+use crate::party::NOT_ASKED;
 use crate::saved::{ChainId, ChainVersion, SavedState};
 use crate::session::Version;
 use crate::{Error, Incompatibility, Misbehaviour};

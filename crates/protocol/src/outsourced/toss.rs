@@ -5,7 +5,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::{Cheat, cheated};
 use crate::Error;
-use crate::malicious::bits::xor_into;
+use crate::bits::xor_into;
 use crate::malicious::oracle::{Domain, Hash, Oracle};
 
 /// Bytes of a share.

@@ -22,7 +22,7 @@ use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::parameters::Parameters;
-use crate::malicious::bits::{append_blocks, bit, bytes_for, read_block};
+use crate::bits::{append_blocks, bit, bytes_for, read_block};
 use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle};
 use crate::malicious::pads::Pads;
 
@@ -129,7 +129,7 @@ pub(super) fn blinds(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::malicious::bits::pack;
+    use crate::bits::pack;
 
     /// The cloud gets the blinded label of each chosen value, in any order of the strings.
     #[test]

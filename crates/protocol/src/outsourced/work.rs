@@ -29,7 +29,7 @@ use super::parameters::Parameters;
 use super::party::Step;
 use super::terms::{Shape, Terms};
 use crate::Error;
-use crate::malicious::bits::bytes_for;
+use crate::bits::bytes_for;
 use crate::malicious::commitment::PAIR_BYTES;
 use crate::malicious::encoding::Encoding;
 use crate::malicious::oracle::Oracle;

@@ -9,7 +9,7 @@ use super::saving::{check_past, oracle};
 use super::{
     EarlyLinks, EvaluatorOts, FRAME_BYTES, InstanceTables, Instances, NOTHING_SAVED, Past, WORK,
 };
-use crate::malicious::bits::{pack, read_blocks};
+use crate::bits::{pack, read_blocks};
 use crate::message::{Kind, exactly};
 use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
 use crate::result::write_result;
@@ -459,7 +459,8 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Machine for Evaluat
                 write_result(&self.tag, &evaluated.labels(Role::Garbler), message);
                 (State::Done(outputs), Action::Send(Kind::Result))
             }
-            keeping_or_done => (keeping_or_done, Action::Done),
+            stopped @ (State::Keeping(_) | State::Done(_)) => (stopped, Action::Done),
+            _ => return Err(SPENT),
         };
         Ok((state, Some(action)))
     }

@@ -12,7 +12,7 @@ use super::{
     Demand, FRAME_BYTES, GarblerInstance, GarblerOts, Instances, NOTHING_SAVED, Past, WORK,
 };
 use crate::Error;
-use crate::malicious::bits::{append_blocks, bytes_for, check_bits, unpack};
+use crate::bits::{append_blocks, bytes_for, check_bits, unpack};
 use crate::message::Kind;
 use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 use crate::result::{read_result, result_bytes};
@@ -447,7 +447,8 @@ where
                 let send = Action::Send(Kind::Decoding);
                 (self.after_decoding(late), Some(send))
             }
-            keeping_or_done => (keeping_or_done, Some(Action::Done)),
+            stopped @ (State::Keeping(_) | State::Done(_)) => (stopped, Some(Action::Done)),
+            _ => return Err(SPENT),
         })
     }
 

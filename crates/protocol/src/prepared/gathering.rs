@@ -5,7 +5,7 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 
 use super::{Demand, FRAME_BYTES};
-use crate::malicious::bits::read_blocks;
+use crate::bits::read_blocks;
 use crate::message::{Kind, exactly};
 use crate::party::{Action, NOT_ASKED, NOT_DONE, Party, SPENT};
 use crate::{Error, Misbehaviour};

@@ -14,7 +14,7 @@ use tacit_garble::{Garbler, Scheme, WholeGarbling};
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::malicious::bits::read_block;
+use crate::bits::read_block;
 
 /// Instances that are garbled side by side at most.
 const SIDE_BY_SIDE: usize = 16;

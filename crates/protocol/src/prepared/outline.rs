@@ -7,6 +7,7 @@ use tacit_kernels::Block;
 use super::demand::comes_late;
 use super::{Demand, FRAME_BYTES, WORK, check};
 use crate::Error;
+use crate::bits::bytes_for;
 use crate::outline::{HEADER_BYTES, Outline, Part, Parts, bare};
 use crate::result::result_bytes;
 
@@ -79,7 +80,7 @@ pub fn outline<S: Scheme>(scheme: S, function: &Function) -> Result<Outline, Err
         early: first,
         choices: match function.input_bits(Role::Evaluator) {
             0 => Vec::new(),
-            bits => vec![HEADER_BYTES + bits.div_ceil(8) as u64],
+            bits => vec![HEADER_BYTES + bytes_for(bits) as u64],
         },
         late,
         result: match function.output_bits(Role::Garbler) {

@@ -5,7 +5,7 @@ mod saved;
 use std::collections::{BTreeMap, VecDeque};
 
 use tacit_circuit::{Function, FunctionFamily, Recipient, Role, library, shipped};
-use tacit_garble::{Garbler, LADDER, Scheme, SchemeVisitor, with_scheme};
+use tacit_garble::{Garbler, LADDER, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
 
@@ -16,7 +16,14 @@ use crate::party::{Action, Party, run_in_memory};
 use crate::saved::{EvaluatorHalf, GarblerHalf};
 use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 
-fn tag(function: &Function, scheme: tacit_garble::SchemeId) -> RunTag {
+/// A scheme with two calls a gate, one that re-keys, and one without Δ.
+const SAMPLE: [SchemeId; 3] = [
+    SchemeId::HALF_GATES_TWO_CALL,
+    SchemeId::HALF_GATES_REKEYED,
+    SchemeId::PRF,
+];
+
+fn tag(function: &Function, scheme: SchemeId) -> RunTag {
     let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
     SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b)).run(&Proposal {
         protocol: ProtocolId::Prepared,
@@ -382,11 +389,7 @@ fn corrections_are_checked() {
     }
     let function = comparison(Recipient::Both);
     assert_eq!(function.input_bits(Role::Evaluator), 32);
-    with_scheme(
-        tacit_garble::SchemeId::HALF_GATES_TWO_CALL,
-        Check(&function),
-    )
-    .expect("known");
+    with_scheme(SchemeId::HALF_GATES_TWO_CALL, Check(&function)).expect("known");
 }
 
 #[test]
@@ -477,11 +480,7 @@ fn wires_of_several_instances_are_those_of_each() {
             }
         }
     }
-    for id in [
-        tacit_garble::SchemeId::HALF_GATES_TWO_CALL,
-        tacit_garble::SchemeId::HALF_GATES_REKEYED,
-        tacit_garble::SchemeId::PRF,
-    ] {
+    for id in SAMPLE {
         with_scheme(id, Check).expect("known");
     }
 }
@@ -520,11 +519,7 @@ fn a_lot_arrives_instance_by_instance() {
             }
         }
     }
-    for id in [
-        tacit_garble::SchemeId::HALF_GATES_TWO_CALL,
-        tacit_garble::SchemeId::HALF_GATES_REKEYED,
-        tacit_garble::SchemeId::PRF,
-    ] {
+    for id in SAMPLE {
         with_scheme(id, Check).expect("known");
     }
 }
@@ -553,5 +548,5 @@ fn a_lot_takes_what_is_due_and_no_more() {
             assert_eq!(lot.next(&mut Vec::new()), Ok(Action::Done));
         }
     }
-    with_scheme(tacit_garble::SchemeId::HALF_GATES_TWO_CALL, Check).expect("known");
+    with_scheme(SchemeId::HALF_GATES_TWO_CALL, Check).expect("known");
 }

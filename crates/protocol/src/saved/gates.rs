@@ -17,7 +17,7 @@ use tacit_kernels::{Block, Construction, Tweak, TweakableHash, Use};
 use zeroize::Zeroizing;
 
 use super::SavedCopy;
-use crate::malicious::bits::append_blocks;
+use crate::bits::append_blocks;
 
 /// Bytes of a partial-input gate.
 pub(crate) const GATE_BYTES: usize = 2 * Block::BYTES;

@@ -29,7 +29,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::{BROKEN, ChainId};
 use crate::Error;
-use crate::malicious::bits::append_blocks;
+use crate::bits::append_blocks;
 use crate::malicious::oracle::{Domain, Oracle};
 
 const VERSION: u8 = 2;

@@ -9,7 +9,7 @@ use tacit_ot::{Delta, Security, SessionTag};
 use super::{EvaluatorOt, OtSettings, UNKNOWN_BASE_OT};
 use crate::Error;
 use crate::message::Kind;
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 use crate::session::RunTag;
 
 /// The evaluator's side of the setup.
@@ -144,7 +144,8 @@ impl Machine for EvaluatorSetup {
         let (stage, offer) = match stage {
             EvaluatorStage::Sending(waiting, offer) => (EvaluatorStage::Waiting(waiting), offer),
             EvaluatorStage::Replying(ot, offer) => (EvaluatorStage::Done(ot), offer),
-            done => return Ok((done, Some(Action::Done))),
+            done @ EvaluatorStage::Done(_) => return Ok((done, Some(Action::Done))),
+            EvaluatorStage::Waiting(_) => return Err(SPENT),
         };
         *message = offer;
         Ok((stage, Some(Action::Send(Kind::BaseOtOffer))))

@@ -9,7 +9,7 @@ use tacit_ot::{Delta, Security, SessionTag};
 use super::{GarblerOt, OtSettings, UNKNOWN_BASE_OT};
 use crate::Error;
 use crate::message::Kind;
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 use crate::session::RunTag;
 
 /// The garbler's side of the setup.
@@ -180,7 +180,8 @@ impl Machine for GarblerSetup {
                     None => (GarblerStage::Waiting(waiting), None),
                 }
             }
-            done => (done, Some(Action::Done)),
+            done @ GarblerStage::Done(_) => (done, Some(Action::Done)),
+            GarblerStage::Waiting(_) => return Err(SPENT),
         })
     }
 

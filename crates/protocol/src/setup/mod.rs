@@ -27,6 +27,7 @@ pub use refill::Refill;
 pub(crate) use refill::{Half, RefillSteps};
 pub use transfers::{EvaluatorOt, GarblerOt};
 
+use crate::bits::bytes_for;
 use crate::{Error, Misbehaviour};
 
 impl From<tacit_ot::Error> for Error {
@@ -51,7 +52,7 @@ pub fn extension_bytes(extension: Extension, security: Security, count: usize) -
     let up_to = |count| Cost::first_refill(extension, security, count).receiver_bytes;
     match extension {
         Extension::SoftSpoken(_) => up_to(count) - up_to(0),
-        Extension::Silent => count.div_ceil(8) as u64,
+        Extension::Silent => bytes_for(count) as u64,
     }
 }
 

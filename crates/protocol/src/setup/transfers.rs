@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 use super::OtSettings;
 use super::refill::Half;
 use crate::Error;
+use crate::bits::bytes_for;
 use crate::session::RunTag;
 
 /// The garbler's end of a session's correlated OTs, with its Δ.
@@ -118,7 +119,7 @@ impl GarblerOt {
     pub(crate) fn extension_bytes(&self, count: usize) -> usize {
         match &self.maker {
             GarblerMaker::Extending(sender) => sender.message_len(count),
-            GarblerMaker::Made(_) => count.div_ceil(8),
+            GarblerMaker::Made(_) => bytes_for(count),
         }
     }
 

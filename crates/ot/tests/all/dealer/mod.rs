@@ -9,15 +9,27 @@ use crate::seeded::Seeded;
 
 pub(crate) const TAG: SessionTag = SessionTag::new([0x3d; 32]);
 
+/// Random bits.
+pub(crate) fn choices(count: usize, label: &str) -> Vec<bool> {
+    let mut rng = Seeded::new(label);
+    (0..count).map(|_| rng.next_u32() & 1 == 1).collect()
+}
+
+pub(crate) fn random_key(rng: &mut Seeded) -> Key {
+    let mut bytes = [0; 32];
+    rng.fill_bytes(&mut bytes);
+    Key::from_bytes(bytes)
+}
+
 /// Chosen keys and both keys of 128 base OTs.
 pub(crate) fn dealt(delta: &Delta) -> (Vec<Key>, Vec<[Key; 2]>) {
-    let mut rng = Seeded::new("dealer");
-    let mut key = || {
-        let mut bytes = [0; 32];
-        rng.fill_bytes(&mut bytes);
-        Key::from_bytes(bytes)
-    };
-    let pairs: Vec<_> = (0..Delta::BITS).map(|_| [key(), key()]).collect();
+    dealt_from(delta, &mut Seeded::new("dealer"))
+}
+
+/// The same from other randomness.
+pub(crate) fn dealt_from(delta: &Delta, rng: &mut Seeded) -> (Vec<Key>, Vec<[Key; 2]>) {
+    let mut pair = || [random_key(rng), random_key(rng)];
+    let pairs: Vec<_> = (0..Delta::BITS).map(|_| pair()).collect();
     let choices = delta.choices();
     let chosen = pairs.iter().zip(choices.iter());
     let chosen = chosen.map(|(pair, &c)| pair[usize::from(c)].clone());

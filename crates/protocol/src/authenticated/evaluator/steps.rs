@@ -7,9 +7,9 @@ use super::super::garbling::frame_bytes;
 use super::super::terms::open_results;
 use super::{Evaluator, Labels, Lot, Next, Stage};
 use crate::Error;
-use crate::malicious::bits::{bytes_for, pack};
+use crate::bits::{bytes_for, pack};
 use crate::message::{Kind, exactly};
-use crate::party::{Action, Machine, NOT_ASKED, Party as _, Progress};
+use crate::party::{Action, Machine, NOT_ASKED, Party as _, Progress, SPENT};
 
 impl<'f> Evaluator<'f> {
     /// What comes next with gates that are opened: tables, masked values, and results.
@@ -54,7 +54,8 @@ impl<'f> Evaluator<'f> {
                 let stage = Stage::Done(Box::new(opening.epoch), outputs);
                 (stage, Some(Action::Send(Kind::ResultOpening)))
             }
-            done => (done, Some(Action::Done)),
+            done @ Stage::Done(..) => (done, Some(Action::Done)),
+            _ => return Err(SPENT),
         })
     }
 }

@@ -11,9 +11,9 @@ use super::super::gates::OpenGates;
 use super::super::terms::result_bytes;
 use super::{Garbler, Lot, Next, Stage};
 use crate::Error;
-use crate::malicious::bits::{bytes_for, check_bits};
+use crate::bits::{bytes_for, check_bits};
 use crate::message::Kind;
-use crate::party::{Action, Machine, NOT_ASKED, Party as _, Progress};
+use crate::party::{Action, Machine, NOT_ASKED, Party as _, Progress, SPENT};
 
 impl<'f> Garbler<'f> {
     /// What comes next with gates that are opened: tables, and the proof.
@@ -57,7 +57,8 @@ impl<'f> Garbler<'f> {
                 };
                 (stage, Some(Action::Send(Kind::GateProof)))
             }
-            done => (done, Some(Action::Done)),
+            done @ Stage::Done(..) => (done, Some(Action::Done)),
+            _ => return Err(SPENT),
         })
     }
 

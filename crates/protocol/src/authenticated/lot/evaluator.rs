@@ -10,7 +10,7 @@ use super::super::leaky::{correction_bits, zero_blocks};
 use super::super::oracle::{DIGEST_BYTES, Digest, Domain, Oracle, compare};
 use super::{Context, MakingStage, Unchecked, coin, commit_to_coin, commit_to_equality, random};
 use crate::Error;
-use crate::malicious::bits::{append_blocks, bytes_for, check_bits};
+use crate::bits::{append_blocks, bytes_for, check_bits};
 use crate::message::{Kind, array, exactly};
 use crate::party::{Action, NOT_ASKED};
 

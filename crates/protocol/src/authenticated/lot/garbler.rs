@@ -11,7 +11,7 @@ use super::{
     Context, Made, MakingStage, Unchecked, coin, commit_to_coin, commit_to_equality, random,
 };
 use crate::Error;
-use crate::malicious::bits::{append_blocks, bytes_for, check_bits};
+use crate::bits::{append_blocks, bytes_for, check_bits};
 use crate::message::{Kind, array, exactly};
 use crate::party::{Action, NOT_ASKED};
 

@@ -138,7 +138,7 @@ impl Machine for Making {
             }
             MakingStage::Garbler(stage) => stage.step(message),
             MakingStage::Evaluator(stage) => stage.step(message),
-            done => Ok((done, Some(Action::Done))),
+            done @ MakingStage::Done(_) => Ok((done, Some(Action::Done))),
         }
     }
 

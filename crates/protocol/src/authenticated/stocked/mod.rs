@@ -26,7 +26,7 @@ use super::leaky::zero_blocks;
 use super::lot::{InputCounts, Made};
 use super::oracle::{DIGEST_BYTES, Digest};
 use crate::Error;
-use crate::malicious::bits::{append_blocks, read_block};
+use crate::bits::{append_blocks, read_block};
 
 /// Triples of a block.
 pub const BLOCK_TRIPLES: usize = 64;

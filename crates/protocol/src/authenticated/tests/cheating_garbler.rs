@@ -3,7 +3,7 @@
 use tacit_circuit::builder::{Builder, Bus};
 
 use super::*;
-use crate::malicious::bits::bit;
+use crate::bits::bit;
 
 /// Flips bit `bit` of the garbler's messages of this kind.
 fn lie(kind: Kind, bit: usize) -> impl FnMut(Role, Kind, &mut Vec<u8>) {

@@ -12,17 +12,16 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Circuit, Function, Port, Recipient, Role, library};
-use tacit_garble::SchemeId;
 use tacit_kernels::{Construction, Prg};
 use tacit_ot::source::Extension;
 use zeroize::Zeroizing;
 
 use super::epoch::{dealt, fresh_deltas};
 use super::*;
-use crate::batch::tests::{plain, random_bits, session};
+use crate::batch::tests::{plain, random_bits, session, tag_of};
 use crate::message::Kind;
 use crate::party::{Action, Party, admit};
-use crate::session::{Proposal, ProtocolId, RunTag};
+use crate::session::{ProtocolId, RunTag};
 use crate::{Error, Misbehaviour};
 
 pub(super) fn seed() -> Zeroizing<[u8; 32]> {
@@ -53,16 +52,7 @@ pub(super) fn epochs() -> [Epoch; 2] {
 }
 
 fn tag(function: &Function) -> RunTag {
-    session().run(&Proposal {
-        protocol: ProtocolId::Authenticated,
-        role: Role::Garbler,
-        statistical_security_bits: 40,
-        base_ot: Default::default(),
-        ot_extension: Default::default(),
-        scheme: SchemeId::HALF_GATES_TWO_CALL,
-        run: 0,
-        function: function.digest(),
-    })
+    tag_of(ProtocolId::Authenticated, function)
 }
 
 pub(super) fn terms(function: &Function, bits: u8) -> Terms<'_> {

@@ -11,7 +11,6 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::{DIGESTS, RANDOM_BYTES, SEEDS};
 use crate::Error;
-use crate::batch::bits::{clear_unused, random_bits};
 use crate::batch::circuit::{CircuitSeed, Secrets};
 use crate::batch::consistency::find_inconsistent;
 use crate::batch::cut::{CheckSet, ChoiceSeed};
@@ -19,9 +18,10 @@ use crate::batch::execution::KeptCircuit;
 use crate::batch::frames::Incoming;
 use crate::batch::oracle::{Domain, HASH_BYTES, Hash};
 use crate::batch::{Batch, Caught, Circuits, EvaluatorExecution, cheated, parallel};
+use crate::bits::{clear_unused, random_bits};
 use crate::malicious::commitment::Committing;
 use crate::message::{Kind, exactly};
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
 use crate::setup::EvaluatorOt;
 
 /// A preparation on the evaluator's side.
@@ -443,7 +443,8 @@ impl<S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>> Machine
                 message.clear();
                 (State::Done, Kind::BatchChecked)
             }
-            done => return Ok((done, Some(Action::Done))),
+            State::Done => return Ok((State::Done, Some(Action::Done))),
+            _ => return Err(SPENT),
         };
         Ok((state, Some(Action::Send(kind))))
     }

@@ -15,7 +15,7 @@ use crate::batch::frames::Outgoing;
 use crate::batch::oracle::{Domain, HASH_BYTES, Hash};
 use crate::batch::{Batch, Caught, Circuits, GarblerExecution, Plan, cheated, parallel};
 use crate::message::{Kind, array, exactly};
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
 use crate::setup::GarblerOt;
 use crate::{Error, Incompatibility};
 
@@ -331,7 +331,8 @@ impl<S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>> Machine
                 true => (State::Opening(group), Kind::BucketOpenings),
                 false => return Ok((self.begin_group(group.executions.end), None)),
             },
-            done => return Ok((done, Some(Action::Done))),
+            State::Done => return Ok((State::Done, Some(Action::Done))),
+            _ => return Err(SPENT),
         };
         Ok((state, Some(Action::Send(kind))))
     }

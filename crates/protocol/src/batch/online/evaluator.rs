@@ -10,17 +10,17 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::outcome::{CircuitOutcome, Outcome};
 use crate::Error;
-use crate::batch::bits::{bit, check_bits, pack, read_block, unpack};
 use crate::batch::circuit::{lock, unmask};
 use crate::batch::consistency::Pairs;
 use crate::batch::execution::{EvaluatorExecution, KeptCircuit};
 use crate::batch::layout::{Batch, KEY_BITS, LOCK_BYTES};
 use crate::batch::oracle::{Domain, HASH_BYTES, Hash};
 use crate::batch::{Caught, cheated, parallel, returned};
+use crate::bits::{bit, check_bits, pack, read_block, unpack};
 use crate::malicious::commitment::{Committing, PAIR_BYTES, pads_of_pairs};
 use crate::malicious::walk::InputLabels;
 use crate::message::{Kind, exactly};
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 
 /// An execution on the evaluator's side.
 pub struct OnlineEvaluator<'a, 'f, S: Scheme> {
@@ -446,7 +446,8 @@ impl<S: Scheme<Wire = Block>> Machine for OnlineEvaluator<'_, '_, S> {
                 *message = pack(&self.secrets.returned);
                 (State::Done, Kind::MaskedResult)
             }
-            done => return Ok((done, Some(Action::Done))),
+            State::Done => return Ok((State::Done, Some(Action::Done))),
+            _ => return Err(SPENT),
         };
         Ok((state, Some(Action::Send(kind))))
     }

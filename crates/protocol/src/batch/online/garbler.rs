@@ -8,17 +8,17 @@ use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::Error;
-use crate::batch::bits::{
-    append_blocks, bit, bytes_for, check_bits, pack, random_bits, read_blocks, unpack, xor_into,
-};
 use crate::batch::circuit::Secrets;
 use crate::batch::execution::GarblerExecution;
 use crate::batch::layout::Batch;
 use crate::batch::oracle::Domain;
 use crate::batch::{Caught, cheated, parallel, returned};
+use crate::bits::{
+    append_blocks, bit, bytes_for, check_bits, pack, random_bits, read_blocks, unpack, xor_into,
+};
 use crate::malicious::commitment::pads_of_pairs;
 use crate::message::Kind;
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 
 /// An execution that the garbler has made again from its seeds, off the online path. Secret; used
 /// once.
@@ -232,7 +232,8 @@ impl<S: Scheme<Wire = Block>> Machine for OnlineGarbler<'_, '_, S> {
                 };
                 (state, Kind::RecoveryLabels)
             }
-            done => return Ok((done, Some(Action::Done))),
+            State::Done => return Ok((State::Done, Some(Action::Done))),
+            _ => return Err(SPENT),
         };
         Ok((state, Some(Action::Send(kind))))
     }

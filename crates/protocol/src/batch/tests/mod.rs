@@ -39,8 +39,13 @@ pub(crate) fn session() -> SessionTag {
 }
 
 fn tag(function: &Function) -> RunTag {
+    tag_of(ProtocolId::Prepare, function)
+}
+
+/// The tag of the session's first run of `function`.
+pub(crate) fn tag_of(protocol: ProtocolId, function: &Function) -> RunTag {
     session().run(&Proposal {
-        protocol: ProtocolId::Prepare,
+        protocol,
         role: Role::Garbler,
         statistical_security_bits: 40,
         base_ot: Default::default(),
@@ -136,7 +141,11 @@ pub(crate) fn plain(function: &Function, inputs: [&[bool]; 2]) -> [Vec<bool>; 2]
 
 /// A library circuit whose first port is the garbler's.
 fn function(name: &str, to: Recipient) -> Function {
-    let circuit = library::find(name, &BTreeMap::new()).unwrap();
+    with_parameters(name, &BTreeMap::new(), to)
+}
+
+fn with_parameters(name: &str, parameters: &BTreeMap<String, u64>, to: Recipient) -> Function {
+    let circuit = library::find(name, parameters).unwrap();
     let first = circuit.inputs()[0].name.clone();
     let owner = |port: &Port| {
         Ok(if port.name == first {

@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use tacit_circuit::{Function, Port, Recipient, Role, library};
+use tacit_circuit::{Function, Recipient};
 use tacit_garble::HalfGates;
 use zeroize::Zeroizing;
 
 use super::duel::{Cheater, How, Spoiling, batch, duel, honest, prepare};
-use super::plain;
+use super::{plain, with_parameters};
 use crate::batch::cut::CheckSet;
 use crate::batch::parameters::Cut;
 use crate::batch::{Batch, OnlineEvaluator, OnlineGarbler, Plan};
@@ -27,16 +27,7 @@ const RUNS: u64 = 400;
 /// A function of two bits from each party.
 pub(super) fn tiny() -> Function {
     let bits = BTreeMap::from([("bits".to_owned(), 2)]);
-    let circuit = library::find("adder", &bits).unwrap();
-    let first = circuit.inputs()[0].name.clone();
-    let owner = |port: &Port| {
-        Ok(if port.name == first {
-            Role::Garbler
-        } else {
-            Role::Evaluator
-        })
-    };
-    Function::of_circuit("adder", circuit, owner, |_| Ok(Recipient::Evaluator)).unwrap()
+    with_parameters("adder", &bits, Recipient::Evaluator)
 }
 
 /// How the runs of a cheat went.

@@ -10,13 +10,13 @@ use super::duel::{
     Cheater, How, Kept, Noting, Spoiling, batch, duel, foreseen, honest, of_kind, parties, prepare,
 };
 use super::{function, plain, rates};
-use crate::batch::bits::{bit, pack, unpack, xor_into};
 use crate::batch::circuit::{CircuitSeed, Secrets, derive_output};
 use crate::batch::layout::KEY_BITS;
 use crate::batch::oracle::{Domain, HASH_BYTES};
 use crate::batch::{
     Batch, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
 };
+use crate::bits::{bit, pack, unpack, xor_into};
 use crate::malicious::commitment::{Committing, pads};
 use crate::message::Kind;
 use crate::party::{Action, Party};
@@ -29,6 +29,15 @@ fn plan(function: &Function) -> Plan {
 fn kept(garbler: &Batch<'_, HalfGates>, evaluator: &Batch<'_, HalfGates>) -> Kept {
     let prepared = prepare(garbler, evaluator, 9, Cheater::Garbler, &mut honest);
     Kept::of(&prepared.unwrap_or_else(|ended| panic!("{:?}", ended.evaluator)))
+}
+
+/// The evaluator of an honest preparation with what it sent and received.
+fn noting_evaluator<'a>(batch: &'a Batch<'a, HalfGates>) -> Noting<impl Party + 'a> {
+    let (mut garbler, evaluator) = parties(batch, batch, 9);
+    let mut evaluator = Noting::new(evaluator);
+    let cheater = Cheater::Evaluator;
+    duel(&mut garbler, &mut evaluator, cheater, &mut honest);
+    evaluator
 }
 
 fn seed(byte: u8) -> Zeroizing<[u8; 32]> {
@@ -249,14 +258,7 @@ fn an_evaluator_finds_no_half_that_is_not_opened() {
     const RANDOM_BYTES: usize = 16;
     let function = rates::tiny();
     let batch = batch(&function, plan(&function));
-    let (mut garbler, evaluator) = parties(&batch, &batch, 9);
-    let mut evaluator = Noting::new(evaluator);
-    duel(
-        &mut garbler,
-        &mut evaluator,
-        Cheater::Evaluator,
-        &mut honest,
-    );
+    let evaluator = noting_evaluator(&batch);
     let published = of_kind(&evaluator.received, Kind::BucketCircuits);
     let openings = of_kind(&evaluator.received, Kind::BucketOpenings);
     let choices = of_kind(&evaluator.sent, Kind::HalfChoices);
@@ -288,14 +290,7 @@ fn an_evaluator_finds_no_half_that_is_not_opened() {
 fn an_evaluator_reads_no_string_that_it_did_not_choose() {
     let function = function("adder", Recipient::Evaluator);
     let batch = batch(&function, plan(&function));
-    let (mut garbler, evaluator) = parties(&batch, &batch, 9);
-    let mut evaluator = Noting::new(evaluator);
-    duel(
-        &mut garbler,
-        &mut evaluator,
-        Cheater::Evaluator,
-        &mut honest,
-    );
+    let evaluator = noting_evaluator(&batch);
     let openings = of_kind(&evaluator.received, Kind::BucketOpenings);
     let published = of_kind(&evaluator.received, Kind::BucketCircuits);
     let strings = &openings[batch.bucket() * batch.chaining.opening_bytes()..];
@@ -331,14 +326,7 @@ fn an_evaluator_reads_no_string_that_it_did_not_choose() {
 fn an_evaluator_makes_no_circuit_that_is_not_checked() {
     let function = rates::tiny();
     let batch = batch(&function, plan(&function));
-    let (mut garbler, evaluator) = parties(&batch, &batch, 9);
-    let mut evaluator = Noting::new(evaluator);
-    duel(
-        &mut garbler,
-        &mut evaluator,
-        Cheater::Evaluator,
-        &mut honest,
-    );
+    let evaluator = noting_evaluator(&batch);
     let digests = of_kind(&evaluator.received, Kind::CircuitDigests);
     let opened = of_kind(&evaluator.received, Kind::CheckedSeeds);
     let opened = opened.as_chunks().0;

@@ -11,7 +11,7 @@ use super::cheats::COPIES;
 use super::honest::run;
 use super::trio::{Ended, Past, Trio, adder, bits, kept, malicious, scheme};
 use crate::Error;
-use crate::malicious::bits::{bit, bytes_for, read_block};
+use crate::bits::{bit, bytes_for, read_block};
 use crate::malicious::oracle::Oracle;
 use crate::message::Kind;
 use crate::outsourced::Peer::{Cloud, Evaluator, Generator};
