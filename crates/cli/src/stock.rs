@@ -97,7 +97,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     names.retain(|name| peer.is_none_or(|peer| name.peer == peer));
     names.retain(|name| role.is_none_or(|role| name.role == role));
     names.retain(|name| scheme.is_none_or(|scheme| name.scheme == scheme));
-    let base_ots = check_destruction(args, peer, &stocks, &names)?;
+    let base_ots = begin_destruction(args, peer, &stocks, &names)?;
     if let StockCommand::Drop { component } = &args.command {
         let (stock, told) = drop::drop_component(&stocks, &names, component)?;
         let told = vec![told];
@@ -110,7 +110,9 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let told = names
         .iter()
         .map(|name| carry_out(&args.command, &stocks, name));
-    let told = told.collect::<Result<Vec<_>, _>>()?;
+    // One that cannot be had does not keep the others from what is done to them.
+    let told: Vec<_> = told.collect();
+    let told = told.into_iter().collect::<Result<Vec<_>, _>>()?;
     let damaged = told.iter().any(|(_, json)| is_damaged(json));
     let chains = told_chains(&args.command, &stocks, which, &config)?;
     let damaged = damaged || chains.iter().any(|(_, json)| is_damaged(json));
@@ -154,13 +156,15 @@ fn told_chains(
 }
 
 /// Refuses to destroy anything where no peer is named, or where there is nothing. Base OTs may be
-/// kept where no stock is: a new epoch destroys them, and this says how many batches they were.
-fn check_destruction(
+/// kept where no stock is: for a new epoch this destroys them, and says how many batches they were
+/// if it could. Where it could not, the stocks go all the same, and each tries again.
+fn begin_destruction(
     args: &StockCommandArgs,
     peer: Option<Fingerprint>,
     stocks: &Stocks,
     names: &[StockName],
 ) -> Result<Option<u64>, Failure> {
+    let is_new_epoch = matches!(args.command, StockCommand::NewEpoch);
     let name = match args.command {
         StockCommand::NewEpoch => "new-epoch",
         StockCommand::Drop { .. } => "drop",
@@ -171,17 +175,17 @@ fn check_destruction(
             "{name} takes effect for one peer; say which by --peer"
         )));
     };
-    let base_ots = match name {
-        "new-epoch" => Some(stocks.forget_base_ots(&peer)?),
-        _ => None,
-    };
-    match names.is_empty() && base_ots.is_none_or(|batches| batches == 0) {
-        true => Err(Failure::Usage(
+    let base_ots = is_new_epoch.then(|| stocks.forget_base_ots(&peer));
+    if !names.is_empty() {
+        return Ok(base_ots.and_then(Result::ok));
+    }
+    match base_ots.transpose()? {
+        None | Some(0) => Err(Failure::Usage(
             "there is no such stock with this peer, so that nothing is to be destroyed; `tacit \
              stock list` lists those that there are"
                 .to_owned(),
         )),
-        false => Ok(base_ots),
+        destroyed => Ok(destroyed),
     }
 }
 

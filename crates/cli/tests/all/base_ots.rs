@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
-use crate::process::{Parties, tacit};
+use crate::process::{Parties, tacit, words};
 
 /// Two parties, each with a stock of its own, that compare 41 with 40.
 struct Scene(Parties);
@@ -182,6 +182,30 @@ fn a_new_epoch_without_a_stock_destroys_what_is_kept_and_says_so() {
     // There is nothing left, and nothing is kept: the next run makes all anew.
     new_epoch("alice", bob, &["--json"]).failed(2, &["nothing is to be destroyed"]);
     assert_eq!(scene.run(NOTHING).0, "batch");
+}
+
+/// What is locked by somebody else is told, and the stock with its keys is gone all the same.
+#[test]
+fn a_new_epoch_destroys_the_stock_though_base_ots_are_in_use() {
+    let scene = Scene::new();
+    scene.run(NOTHING);
+    let alice = words("prepare --ots 64 --role garbler --stock alice");
+    let bob = words("prepare --ots 64 --role evaluator --stock bob");
+    for ended in scene.0.act(&alice, &bob) {
+        ended.succeeded();
+    }
+    let lock = File::open(&scene.files("alice", ".lock")[0]).expect("the lock's file");
+    lock.lock().expect("a lock");
+    let peer = scene.0.fingerprints()[1];
+    let stock = |what| {
+        tacit(
+            scene.0.folder(),
+            &["stock", what, "--stock", "alice", "--peer", peer],
+        )
+    };
+    assert!(stock("list").succeeded().contains("epoch 1"));
+    assert_ne!(stock("new-epoch").code, 0);
+    assert!(stock("list").succeeded().contains("nothing is in stock"));
 }
 
 #[test]
