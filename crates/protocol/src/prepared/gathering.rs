@@ -127,6 +127,9 @@ impl Party for Gathering {
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        if self.spent {
+            return Err(SPENT);
+        }
         let taken = self.take(payload);
         self.spent = taken.is_err();
         taken

@@ -219,6 +219,9 @@ impl<K: FnMut(&[u8]) -> Result<(), Error>> Party for ReceivingLot<K> {
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        if self.spent {
+            return Err(SPENT);
+        }
         let taken = self.take(payload);
         self.spent = taken.is_err();
         taken

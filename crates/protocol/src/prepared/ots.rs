@@ -58,6 +58,9 @@ impl Party for OfferingOts<'_> {
     }
 
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        if self.spent {
+            return Err(SPENT);
+        }
         let count = self.now();
         if count == 0 {
             return Err(NOT_ASKED);

@@ -541,6 +541,8 @@ fn a_lot_takes_what_is_due_and_no_more() {
                     matches!(taken, Err(Error::PeerMisbehaved(_))),
                     "{bad} bytes"
                 );
+                let due = lot.receive(&vec![0; 2 * size]);
+                assert!(due.is_err(), "the lot is spent");
                 assert!(lot.next(&mut Vec::new()).is_err(), "the lot is spent");
             }
             let mut lot = lot();
