@@ -123,6 +123,11 @@ impl TlsStream {
 
     /// Writes out all that is encrypted.
     pub(crate) fn flush(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        let written = self.write_out(wait);
+        written.map_err(|interrupt| self.heard(interrupt))
+    }
+
+    fn write_out(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         while self.connection.wants_write() {
             let mut writer = TransportWriter {
                 transport: &mut self.transport,
@@ -131,7 +136,7 @@ impl TlsStream {
             };
             let result = self.connection.write_tls(&mut writer);
             if let Some(interrupt) = writer.interrupt {
-                return Err(self.heard(interrupt));
+                return Err(interrupt);
             }
             result?;
         }
@@ -141,7 +146,9 @@ impl TlsStream {
     /// Says farewell and closes.
     pub(crate) fn finish(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         self.connection.send_close_notify();
-        self.flush(wait)?;
+        // What the peer says now is not heard: rustls takes no alert of its own for possible any
+        // more, and panics in builds with debug assertions.
+        self.write_out(wait)?;
         self.transport.finish(wait)
     }
 
