@@ -411,6 +411,19 @@ mod tests {
         assert_eq!(all, b"thirdfourthfifth");
     }
 
+    /// A peer that leaves a broken record behind and is gone when this side says farewell.
+    #[test]
+    fn a_farewell_that_cannot_leave_ends_in_an_error() {
+        let (mut here, mut there) = streams();
+        let cancel = CancelHandle::new();
+        let wait = Wait::at_most(Duration::from_secs(20), &cancel);
+        let record = [&[0x17, 3, 3, 0, 32][..], &[7; 32]].concat();
+        let parts = [IoSlice::new(&record)];
+        assert_eq!(there.transport.write(&parts, &wait).unwrap(), record.len());
+        drop(there);
+        assert!(matches!(here.finish(&wait), Err(Interrupt::Io(_))));
+    }
+
     #[test]
     fn a_channel_keeps_its_place_between_messages_and_within_one() {
         let (here, there, allowed) = streams_with_trickle();
