@@ -199,7 +199,14 @@ fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Resul
             Ok((text, json!({ "freed_bytes": freed })))
         }
         StockCommand::NewEpoch => {
-            let chains = stocks.end_epoch(name)?;
+            let ended = stocks.end_epoch(name)?;
+            let chains = ended.chains;
+            if let Err(error) = ended.base_ots {
+                if !chains.is_empty() {
+                    eprintln!("chains that ended with the stock: {}", chains.join(", "));
+                }
+                return Err(error.into());
+            }
             let mut text = "destroyed, and base OTs that were kept with this peer, too; the next \
                             preparation begins a new epoch\n"
                 .to_owned();
