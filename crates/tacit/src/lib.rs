@@ -56,7 +56,9 @@ pub use outsourced::{
     ChainId, ChainVersion, MIN_OUTSOURCED_SECURITY_BITS, OutsourcedJob, OutsourcedParameters,
     OutsourcedRole, RunBound, RunTicket,
 };
-pub use session::{Arrival, BaseOtSource, Door, KeptOts, Listener, PlainListener, Session, Side};
+pub use session::{
+    Arrival, BaseOtSource, Door, KeptBaseOts, KeptOts, Listener, PlainListener, Session, Side,
+};
 pub use stock::{
     Access, BatchBound, BatchPlan, BatchPreparation, ChainMarks, ChainStatus, ChainSummary,
     ComponentDigest, Damage, EndedEpoch, EpochId, KeptChain, Preparation, Prepared, PreparedBatch,
