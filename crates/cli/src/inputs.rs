@@ -26,8 +26,18 @@ pub(crate) enum Source<'a> {
     File(&'a str),
     /// In a JSON object.
     Json(&'a Json),
-    /// In a table file: its name and text, and the one column that is meant.
-    Table(&'a str, &'a [u8], Option<&'a str>),
+    /// In a table file.
+    Table(Table<'a>),
+}
+
+/// A table file.
+pub(crate) struct Table<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a [u8],
+    /// The one column that is meant.
+    pub(crate) column: Option<&'a str>,
+    /// Whether a person is told how its columns are taken; a service has a log of its own.
+    pub(crate) tells: bool,
 }
 
 /// The inputs that are asked for.
@@ -88,7 +98,7 @@ impl Reading<'_> {
         let values = names.iter().map(|(name, _)| {
             let value = match find(name) {
                 Some(Given::Json(json)) => wanted.read(name, Source::Json(json)),
-                Some(Given::File(path)) => from_file(wanted, name, path),
+                Some(Given::File(path)) => from_file(wanted, name, path, false),
                 None => Err(Failure::Input(format!(
                     "{name} is missing; this party gives {}",
                     listed(&names)
@@ -160,7 +170,7 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
             let text = text_of(read_bytes(std::io::stdin().lock(), &what)?, &what)?;
             self.wanted.read(name, Source::File(&text))?
         } else if let Some(path) = text.strip_prefix('@') {
-            from_file(self.wanted, name, path)?
+            from_file(self.wanted, name, path, true)?
         } else {
             let value = self.wanted.read(name, Source::Text(text));
             value.map_err(|failure| match names_a_file(text) {
@@ -229,7 +239,12 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
 }
 
 /// The value of an input in a file, or in a column of a table.
-fn from_file<W: ExpectedInputs>(wanted: &W, name: &str, path: &str) -> Result<W::Value, Failure> {
+fn from_file<W: ExpectedInputs>(
+    wanted: &W,
+    name: &str,
+    path: &str,
+    tells: bool,
+) -> Result<W::Value, Failure> {
     let table = wanted.has_tables().then(|| table_path(path)).flatten();
     let path = table.map_or(path, |(path, _)| path);
     let what = format!("input {name} from {path}");
@@ -241,7 +256,13 @@ fn from_file<W: ExpectedInputs>(wanted: &W, name: &str, path: &str) -> Result<W:
                 .file_name()
                 .unwrap_or_default()
                 .to_string_lossy();
-            wanted.read(name, Source::Table(&named, &bytes, column))
+            let table = Table {
+                name: &named,
+                text: &bytes,
+                column,
+                tells,
+            };
+            wanted.read(name, Source::Table(table))
         }
         None => wanted.read(name, Source::File(&text_of(bytes, &what)?)),
     }

@@ -24,6 +24,7 @@ use crate::check;
 use crate::failure::Failure;
 use crate::function::{self, Found, FoundCircuit, Origin};
 use crate::log::Log;
+use crate::progress::Bar;
 use crate::report::{JSON_VERSION, pretty};
 use crate::typed;
 
@@ -58,8 +59,10 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         Some(_) if function::is_in_library(name) => &args.choice.without_bit_order(),
         _ => &args.choice,
     };
+    let compiling = Bar::without_end("compiling", !args.json);
     let found = function::find(name, choice)?;
     if args.optimise {
+        drop(compiling);
         return optimise::optimise(&found, args);
     }
     if let Some(path) = &args.out {
@@ -67,6 +70,7 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         write_circuit(&found.circuit, found, path, args)?;
     }
     let subject = Subject::new(found, args)?;
+    drop(compiling);
     log.step(format_args!(
         "compiled {} components",
         subject.components.len()
@@ -77,11 +81,13 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     if args.graph {
         return crate::print(graph::text(subject.function_to_show()?).as_bytes());
     }
-    if args.json {
-        crate::print(pretty(&subject.json()).as_bytes())
-    } else {
-        crate::print(subject.text().as_bytes())
-    }
+    let measuring = Bar::without_end("measuring", !args.json);
+    let told = match args.json {
+        true => pretty(&subject.json()),
+        false => subject.text(),
+    };
+    drop(measuring);
+    crate::print(told.as_bytes())
 }
 
 /// What was found, if it is a circuit.

@@ -1,5 +1,7 @@
 //! How far a run has come, on a terminal; nothing in a pipe.
 
+use std::time::Duration;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tacit::Progress;
 
@@ -26,6 +28,20 @@ impl Bar {
         Self(bar)
     }
 
+    /// What takes a time that nobody knows ahead; not shown before half a second.
+    pub(crate) fn without_end(what: &'static str, wanted: bool) -> Self {
+        let target = match wanted {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        };
+        let mut bar = ProgressBar::with_draw_target(None, target).with_message(what);
+        if let Ok(style) = ProgressStyle::with_template(WITHOUT_END) {
+            bar = bar.with_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(500));
+        Self(bar)
+    }
+
     /// Shows how far the run is.
     pub(crate) fn show(&self, progress: Progress) {
         if progress.total_ands > 0 {
@@ -42,13 +58,16 @@ impl Drop for Bar {
 }
 
 const TEMPLATE: &str = "{msg} [{bar:24}] {human_pos}/{human_len} AND, {per_sec}, {eta} left";
+const WITHOUT_END: &str = "{msg}, {elapsed}";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_template_parses() {
-        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
+    fn the_templates_parse() {
+        for template in [TEMPLATE, WITHOUT_END] {
+            assert!(ProgressStyle::with_template(template).is_ok());
+        }
     }
 }

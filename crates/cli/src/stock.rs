@@ -12,7 +12,8 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
 use tacit::{
-    ComponentDigest, Damage, Fingerprint, KeptChain, Role, StockName, StockSummary, Stocks,
+    ComponentDigest, Damage, Fingerprint, KeptBaseOts, KeptChain, Role, StockName, StockSummary,
+    Stocks,
 };
 
 use crate::args::{StockCommand, StockCommandArgs};
@@ -101,7 +102,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     if let StockCommand::Drop { component } = &args.command {
         let (stock, told) = drop::drop_component(&stocks, &names, component)?;
         let told = vec![told];
-        return print(&config, args.json, &[stock], told, [&[], &[]], None);
+        return print(&config, args.json, &[stock], told, [&[], &[], &[]], None);
     }
     if names.is_empty() && base_ots.is_some() && !args.json {
         let told = "no such stock; base OTs that were kept with this peer are destroyed\n";
@@ -116,15 +117,20 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let damaged = told.iter().any(|(_, json)| is_damaged(json));
     let chains = told_chains(&args.command, &stocks, which, &config)?;
     let damaged = damaged || chains.iter().any(|(_, json)| is_damaged(json));
-    let tries = match args.command {
-        StockCommand::List => tries::records(&stocks, peer, role)?,
-        _ => Vec::new(),
+    let (tries, kept) = match args.command {
+        StockCommand::List => (tries::records(&stocks, peer, role)?, stocks.base_ots()?),
+        _ => Default::default(),
     };
     let tries: Vec<_> = tries
         .iter()
         .map(|record| tries::told(record, &config))
         .collect();
-    let others: [&[Told]; 2] = [&chains, &tries];
+    let of_these = |kept: &&KeptBaseOts| {
+        peer.is_none_or(|peer| kept.peer == peer) && role.is_none_or(|role| kept.role == role)
+    };
+    let kept = kept.iter().filter(of_these);
+    let kept: Vec<_> = kept.map(|kept| base_ots_told(kept, &config)).collect();
+    let others: [&[Told]; 3] = [&chains, &tries, &kept];
     print(&config, args.json, &names, told, others, base_ots)?;
     match damaged {
         true => Err(Failure::Damaged),
@@ -199,7 +205,14 @@ fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Resul
             Ok((text, json!({ "freed_bytes": freed })))
         }
         StockCommand::NewEpoch => {
-            let chains = stocks.end_epoch(name)?;
+            let ended = stocks.end_epoch(name)?;
+            let chains = ended.chains;
+            if let Err(error) = ended.base_ots {
+                if !chains.is_empty() {
+                    eprintln!("chains that ended with the stock: {}", chains.join(", "));
+                }
+                return Err(error.into());
+            }
             let mut text = "destroyed, and base OTs that were kept with this peer, too; the next \
                             preparation begins a new epoch\n"
                 .to_owned();
@@ -219,7 +232,7 @@ fn print(
     json: bool,
     names: &[StockName],
     told: Vec<Told>,
-    [chains, tries]: [&[Told]; 2],
+    others: [&[Told]; 3],
     base_ots: Option<u64>,
 ) -> Result<(), Failure> {
     let told = names.iter().zip(told);
@@ -233,7 +246,7 @@ fn print(
                 json
             })
             .collect();
-        let [chains, tries] = [chains, tries].map(|all| {
+        let [chains, tries, kept] = others.map(|all| {
             let jsons: Vec<_> = all.iter().map(|(_, json)| json).collect();
             json!(jsons)
         });
@@ -242,6 +255,7 @@ fn print(
             "stocks": stocks,
             "chains": chains,
             "tries": tries,
+            "base_ots": kept,
         });
         if let Some(batches) = base_ots {
             json["base_ot_batches_destroyed"] = batches.into();
@@ -261,7 +275,7 @@ fn print(
             let _ = writeln!(text, "  {line}");
         }
     }
-    let others = chains.iter().chain(tries);
+    let others = others.into_iter().flatten();
     others.for_each(|(other, _)| text += other);
     if text.is_empty() {
         text.push_str("nothing is in stock; `tacit prepare` puts something there\n");
@@ -321,6 +335,29 @@ fn list(summary: &StockSummary) -> Told {
         "bytes": summary.bytes,
         "max_bytes": summary.max_bytes,
         "kinds": kinds.collect::<Vec<_>>(),
+    });
+    (text, json)
+}
+
+/// What is told of base OTs that sessions keep.
+fn base_ots_told(kept: &KeptBaseOts, config: &Config) -> Told {
+    let KeptBaseOts {
+        peer,
+        role,
+        base,
+        sessions,
+        ..
+    } = kept;
+    let (role, name) = (role.name(), config.shown(peer));
+    let text = format!(
+        "{role} with {name}, base OTs by {base}\n  for {sessions} more sessions by direct\n"
+    );
+    let json = json!({
+        "peer": peer.to_string(),
+        "peer_name": config.peer_name(peer),
+        "role": role,
+        "base_ot": base.name(),
+        "sessions": sessions,
     });
     (text, json)
 }

@@ -296,7 +296,7 @@ pub(crate) const CHECK: &str = "Run `tacit stock check`, which withdraws what is
 pub(crate) const WITHDRAWN: &str = "It is withdrawn; the peer learns that when you meet, and \
      `tacit prepare` replaces it";
 /// What to do about a value that is damaged: its chain cannot go on.
-pub(crate) const DROP_CHAIN: &str = "See whether the disk is healthy, and have both servers remove \
+pub(crate) const DROP_CHAIN: &str = "See whether the disk is healthy, and have both parties remove \
      the chain with `tacit stock drop-chain`";
 /// What to do about a stock that cannot be trusted as a whole.
 pub(crate) const BEGIN_ANEW: &str =

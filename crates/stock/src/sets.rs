@@ -118,6 +118,19 @@ impl Header {
         HEADER_BYTES + usize::from(number) * self.slot_bytes()
     }
 
+    /// A set as it lies in a file that is whole.
+    fn slot<'f>(&self, file: &'f [u8], number: u16) -> &'f [u8] {
+        &file[self.offset(number)..][..self.slot_bytes()]
+    }
+
+    /// The sets that were not taken.
+    fn left<'f>(
+        &self,
+        file: &'f [u8],
+    ) -> impl DoubleEndedIterator<Item = u16> + Clone + use<'f, '_> {
+        (0..self.sets).filter(|number| self.slot(file, *number).iter().any(|byte| *byte != 0))
+    }
+
     fn context(&self, number: u16) -> Vec<u8> {
         [&self.id.digest()[..], &self.batch, &number.to_le_bytes()].concat()
     }
@@ -178,14 +191,13 @@ impl Stocks {
             let Some(header) = Header::parse(&content).filter(|header| header.id == *id) else {
                 return Ok(());
             };
-            let slot = |number| &content[header.offset(number)..][..header.slot_bytes()];
             let open = |number: u16| {
                 let context = header.context(number);
                 let key = seal::derive(b"tacit sets", &self.root, &context);
-                let secret = seal::open(&key, &context, slot(number)).ok()?;
+                let secret = seal::open(&key, &context, header.slot(&content, number)).ok()?;
                 Some((number, secret))
             };
-            let left = (0..header.sets).filter(|number| slot(*number).iter().any(|b| *b != 0));
+            let left = header.left(&content);
             let found = match which {
                 WhichSet::First => left.clone().find_map(open),
                 WhichSet::Last => left.clone().rev().find_map(open),
@@ -210,6 +222,30 @@ impl Stocks {
         Ok(taken)
     }
 
+    /// The batches of sets that are kept, by their names, and how many sets are left of each: as
+    /// they are on the disk, without waiting for who has them.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`].
+    pub fn sets(&self) -> Result<Vec<(StockId, u16)>, StockError> {
+        let mut batches = Vec::new();
+        for path in self.sets_files()? {
+            let content = match self
+                .storage
+                .open(&path)
+                .and_then(|file| whole(file.as_ref()))
+            {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                content => content.map_err(StockError::io(&path, "read it"))?,
+            };
+            if let Some(header) = Header::parse(&content) {
+                batches.push((header.id, header.left(&content).count() as u16));
+            }
+        }
+        Ok(batches)
+    }
+
     /// Destroys all batches of sets but those whose names `keep` admits, and says how many those
     /// were. Files that say no name are destroyed, too, and not counted.
     ///
@@ -218,12 +254,7 @@ impl Stocks {
     /// [`StockError::Io`], [`StockError::Busy`]; those before it are then destroyed.
     pub fn retain_sets(&self, keep: impl Fn(&StockId) -> bool) -> Result<u64, StockError> {
         let mut destroyed = 0;
-        let folder = |doing| StockError::io(&self.folder, doing);
-        let names = self.storage.names(&self.folder);
-        let mut names = names.map_err(folder("list it"))?;
-        names.retain(|name| name.starts_with("sets-") && name.ends_with(".keys"));
-        for name in names {
-            let path = self.folder.join(name);
+        for path in self.sets_files()? {
             self.with_sets(&path, false, |file| {
                 let mut content = whole(file)?;
                 let header = Header::parse(&content);
@@ -238,8 +269,15 @@ impl Stocks {
             })?;
         }
         let synced = self.storage.sync_folder(&self.folder);
-        synced.map_err(folder("make it durable"))?;
+        synced.map_err(StockError::io(&self.folder, "make it durable"))?;
         Ok(destroyed)
+    }
+
+    fn sets_files(&self) -> Result<Vec<PathBuf>, StockError> {
+        let names = self.storage.names(&self.folder);
+        let mut names = names.map_err(StockError::io(&self.folder, "list it"))?;
+        names.retain(|name| name.starts_with("sets-") && name.ends_with(".keys"));
+        Ok(names.iter().map(|name| self.folder.join(name)).collect())
     }
 
     fn sets_file(&self, id: &StockId) -> PathBuf {

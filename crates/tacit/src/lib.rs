@@ -56,10 +56,12 @@ pub use outsourced::{
     ChainId, ChainVersion, MIN_OUTSOURCED_SECURITY_BITS, OutsourcedJob, OutsourcedParameters,
     OutsourcedRole, RunBound, RunTicket,
 };
-pub use session::{Arrival, BaseOtSource, Door, KeptOts, Listener, PlainListener, Session, Side};
+pub use session::{
+    Arrival, BaseOtSource, Door, KeptBaseOts, KeptOts, Listener, PlainListener, Session, Side,
+};
 pub use stock::{
     Access, BatchBound, BatchPlan, BatchPreparation, ChainMarks, ChainStatus, ChainSummary,
-    ComponentDigest, Damage, EpochId, KeptChain, Preparation, Prepared, PreparedBatch,
+    ComponentDigest, Damage, EndedEpoch, EpochId, KeptChain, Preparation, Prepared, PreparedBatch,
     PreparedKind, PreparedTriples, Report, Span, StockError, StockName, StockSummary, StockedKind,
     Stocks, Storage, TakenNumbers, Tried, TriplePreparation, TryName, TryRecord, charge_bits,
     check_chain_name,

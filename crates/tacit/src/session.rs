@@ -24,7 +24,7 @@ use crate::{BaseOt, Error, OtExtension};
 
 pub use doors::{Arrival, Door, Listener, PlainListener};
 use spares::Offered;
-pub use spares::{BaseOtSource, KeptOts};
+pub use spares::{BaseOtSource, KeptBaseOts, KeptOts};
 use transfers::Transfers;
 pub(crate) use transfers::{CountedEpoch, OtNeed};
 

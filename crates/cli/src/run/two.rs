@@ -8,7 +8,8 @@ use tacit::garble::Rung;
 use tacit::protocols::{DEFAULT_SECURITY_BITS, MIN_SECURITY_BITS, Protocol, StockUse, ThreatModel};
 use tacit::{
     AbortReason, BaseOtSource, BatchPreparation, ChainVersion, Cost, Function, Incompatibility,
-    Job, KeptOts, Outcome, Role, SecurityScope, Session, StockName, Stocks, Value,
+    Job, KeptOts, Outcome, Role, SecurityScope, Session, StockName, Stocks, TriplePreparation,
+    Value,
 };
 
 use tacit_language::TypedFunction;
@@ -68,10 +69,8 @@ impl<'a> TwoPartyRun<'a> {
                 Protocol::Batch => "a checked execution of the function is in stock",
                 _ => "no checked execution of the function is in stock",
             };
-            eprintln!(
-                "protocol {}: {why}; --protocol chooses another",
-                protocol.name()
-            );
+            let name = protocol.name();
+            eprintln!("{why}, so `{name}` runs; --protocol chooses another protocol");
         }
         let run = Self {
             args,
@@ -355,7 +354,12 @@ impl<'a> TwoPartyRun<'a> {
         let runs = costs.len();
         match from_stock.count() {
             0 => {
-                eprintln!("triples   made in the run: no order in stock at both parties has enough")
+                let order = TriplePreparation::for_runs(self.role, self.runnable.function(), 1);
+                let needed = order.map_or(0, |order| order.count());
+                eprintln!(
+                    "triples   made in the run: no order that both parties prepared has {needed} \
+                     left; `tacit prepare --ands {needed}` at both makes one"
+                );
             }
             taken if taken == runs => eprintln!("triples   from stock"),
             taken => {

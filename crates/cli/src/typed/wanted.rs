@@ -30,15 +30,15 @@ fn read(signature: &Signature, name: &str, source: Source<'_>) -> Result<PortVal
             signature.read_text(input, if is_text { line } else { text.trim() })
         }
         Source::Json(json) => signature.read_json(input, json),
-        Source::Table(name, bytes, column) => {
-            if signature.takes_columns_in_order(input.ty) {
+        Source::Table(table) => {
+            if table.tells && signature.takes_columns_in_order(input.ty) {
                 eprintln!(
-                    "input {}: the columns of {name} are taken in their order, since its rows have \
-                     no names; a struct takes them by their names",
-                    input.name
+                    "input {}: the columns of {} are taken in their order, since its rows have no \
+                     names; a struct takes them by their names",
+                    input.name, table.name
                 );
             }
-            signature.read_csv(input, name, bytes, column)
+            signature.read_csv(input, table.name, table.text, table.column)
         }
     };
     value.map_err(plain_failure)

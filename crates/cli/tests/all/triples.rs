@@ -86,7 +86,9 @@ fn triples_are_prepared_listed_checked_and_taken() {
         assert_eq!(ended.succeeded(), CIPHERTEXT);
         assert!(ended.stderr.contains("OTs by"), "{ended:?}");
         assert!(
-            ended.stderr.contains("triples   made in the run: "),
+            ended
+                .stderr
+                .contains("triples   made in the run: no order that both parties prepared has "),
             "{ended:?}"
         );
     }

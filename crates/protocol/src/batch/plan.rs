@@ -14,8 +14,9 @@
 //! A garbler that leaves when it has seen the cut is not caught, and may try again. So the s of a
 //! batch is raised by [`charge_bits`] of the tries before it.
 //!
-//! A cheating evaluator is bounded apart: by the OT extension's checks (2^−40), and by
-//! ⌈n/64⌉ · 2^−64 for the garbler's result of n bits (see `returned`).
+//! A cheating evaluator is bounded apart, whatever s is: by the check of the OT extension
+//! (`tacit_ot::source::Extension::cheating_log2`), and by ⌈n/64⌉ · 2^−64 for the garbler's result
+//! of n bits (see `returned`).
 
 use core::fmt;
 

@@ -64,6 +64,7 @@ fn each_set_is_taken_once() {
     put(&disk, 2);
     assert_eq!(take(&disk, named(1, 3)), None);
     assert_eq!(take(&disk, named(2, 3)), Some(3));
+    assert_eq!(stocks(&disk).sets().expect("a disk"), [(ID, 9)]);
 }
 
 #[test]

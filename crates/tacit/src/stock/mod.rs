@@ -150,23 +150,26 @@ impl Stocks {
         Ok(stock.give_up(kind)? * unit(kind))
     }
 
-    /// Destroys a stock, its keys first, and the base OTs that are kept with its peer, and names
-    /// the chains of `prepared` that end with it, since their values are under a Δ of its epochs.
-    /// Once the peer has done the same, the next preparation begins a new epoch with a new Δ: the
-    /// remedy when one of the stocks was restored from an old copy, or its machine was cloned.
+    /// Destroys a stock, its keys first, and the base OTs that are kept with its peer. The chains
+    /// of `prepared` end with it, since their values are under a Δ of its epochs. Once the peer has
+    /// done the same, the next preparation begins a new epoch with a new Δ: the remedy when one of
+    /// the stocks was restored from an old copy, or its machine was cloned.
     ///
     /// # Errors
     ///
     /// Another process prepares, or the folder cannot be written.
-    pub fn end_epoch(&self, name: &StockName) -> Result<Vec<String>, Error> {
+    pub fn end_epoch(&self, name: &StockName) -> Result<EndedEpoch, Error> {
         let StockName {
             own, peer, role, ..
         } = *name;
         // A chain must not outlive the stock, and before its epoch has ended another may begin.
         let end_chains = || self.kill_chains_with(own, peer, role);
         let killed = self.stocks.remove_after(&name.id(), end_chains);
-        self.forget_base_ots(&peer)?;
-        killed
+        let base_ots = self.forget_base_ots(&peer).map(drop);
+        Ok(EndedEpoch {
+            chains: killed?,
+            base_ots,
+        })
     }
 
     /// Destroys the base OTs that sessions with `peer` keep in this folder, and says how many
@@ -178,6 +181,16 @@ impl Stocks {
     pub fn forget_base_ots(&self, peer: &Fingerprint) -> Result<u64, Error> {
         Ok(self.stocks.retain_sets(|id| id.peer.0 != peer.0)?)
     }
+}
+
+/// What ended with a stock that was destroyed.
+#[derive(Debug)]
+pub struct EndedEpoch {
+    /// The names of the chains.
+    pub chains: Vec<String>,
+    /// Why the base OTs that are kept with the peer are still there, if they are:
+    /// [`Stocks::forget_base_ots`] tries again.
+    pub base_ots: Result<(), Error>,
 }
 
 impl fmt::Debug for Stocks {

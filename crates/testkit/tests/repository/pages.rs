@@ -1,5 +1,9 @@
 //! Numbers on pages that the code decides.
 
+use tacit_garble::{LADDER, SchemeId};
+use tacit_ot::FieldBits;
+use tacit_ot::source::Extension;
+use tacit_protocol::outsourced::Parameters;
 use tacit_protocol::session::Version;
 use tacit_stock::FORMAT_VERSION;
 
@@ -43,5 +47,52 @@ fn pages_and_packages_say_the_version_of_the_release() {
         ),
     ] {
         assert!(page(path).contains(&said), "{path} should say: {said}");
+    }
+}
+
+#[test]
+fn pages_say_the_bits_of_the_code() {
+    let ot = page("docs/ot.md");
+    for k in [1, 2, 4, 8] {
+        let extension = Extension::SoftSpoken(FieldBits::new(k).expect("a field"));
+        let start = format!("| {k} | {} |", 128 / k);
+        let row = ot.lines().find(|line| line.starts_with(&start));
+        let end = format!("| {:.0} |", extension.check_bits().floor());
+        assert!(
+            row.is_some_and(|row| row.ends_with(&end)),
+            "{start} … {end}"
+        );
+    }
+    let of = |id: SchemeId| {
+        let rung = LADDER.iter().find(|rung| rung.id == id);
+        rung.expect("on the ladder").security_bits
+    };
+    let schemes = format!(
+        "{} under `half-gates/two-call`, {} under `half-gates/re-keyed`, {} under `three-halves`",
+        of(SchemeId::HALF_GATES_TWO_CALL),
+        of(SchemeId::HALF_GATES_REKEYED),
+        of(SchemeId::THREE_HALVES)
+    );
+    let bound = |copies, k| {
+        let parameters = Parameters::insecure_for_measurements(copies, k).expect("parameters");
+        let bound = parameters.bound(None, Extension::default());
+        (parameters, bound.expect("a bound"))
+    };
+    let circuits = [16, 64, 256].map(|copies| {
+        let (parameters, bound) = bound(copies, 40);
+        let evaluated = parameters.evaluated();
+        // Rounded down: what is promised holds.
+        let bits = (bound.circuits_bits * 100.0).floor() / 100.0;
+        format!("| {copies} | {evaluated} | 2^-{bits:.2} |")
+    });
+    let most = bound(1024, 80).1.total_bits() as u8;
+    let most = format!("with 1024 circuits and k = 80 that is {most} bits");
+    let outsourced = "docs/protocols/outsourced.md";
+    let said = circuits.into_iter().chain([most]);
+    let said = said.map(|said| (outsourced, said));
+    for (path, said) in said.chain([("docs/protocols/batch.md", schemes)]) {
+        let page = page(path);
+        let words: Vec<_> = page.split_whitespace().collect();
+        assert!(words.join(" ").contains(&said), "{path} should say: {said}");
     }
 }

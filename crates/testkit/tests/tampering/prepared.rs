@@ -258,6 +258,9 @@ const LIES: &[Told] = &{
             put(m, PUBLISHED, &[0; 8])
         }),
         (Use, BOTH, Kind::StockMarks, "no stock", |_| Vec::new()),
+        (Use, BOTH, Kind::StockMarks, "more than 1 MiB", |m| {
+            [m, &[0; 1 << 20]].concat()
+        }),
         (Use, E, Kind::StockMarks, "no kinds", |m| {
             put(&m[..FIRST_KIND], FIRST_KIND - 4, &[0; 4])
         }),

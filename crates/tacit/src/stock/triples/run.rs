@@ -278,3 +278,72 @@ fn broken() -> Error {
         "a block of triples in the stock is not as it was kept; run `tacit stock check`".to_owned(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use tacit_stock::{
+        EpochId, Limits, Memory, PeerId, Role, RootKey, SchemeId, Stock, StockId, Stocks,
+    };
+
+    use super::super::SHAPE;
+    use super::*;
+
+    const ID: [u8; 32] = [7; 32];
+
+    /// A stock with a lot of this kind, whose blocks say this of themselves.
+    fn stock(kind: ComponentDigest, headers: &[[u8; HEADER_BYTES]]) -> Stock {
+        let stocks = Stocks::open(Arc::new(Memory::new()), Path::new("s"), RootKey::Beside);
+        let id = StockId {
+            own: PeerId([1; 32]),
+            peer: PeerId([2; 32]),
+            role: Role::Garbler,
+            scheme: SchemeId(*b"test"),
+        };
+        let (epoch, limits) = (EpochId::generate(0).expect("randomness"), Limits::default());
+        let stock = stocks.and_then(|stocks| stocks.create(id, epoch, &[], limits));
+        let stock = stock.expect("room");
+        let count = headers.len() as u64;
+        let preparation = stock.prepare().expect("nobody prepares");
+        let lot = preparation.begin_lot(kind, SHAPE, Span { first: 0, count });
+        let lot = lot.expect("room");
+        let secrets = vec![5; headers.len() * BLOCK_BYTES];
+        lot.put(0, &secrets, headers.as_flattened()).expect("room");
+        lot.finish().expect("room");
+        stock.publish(&kind, 0).expect("it waits");
+        stock
+    }
+
+    fn header(made_at_bits: u8, id: [u8; 32]) -> [u8; HEADER_BYTES] {
+        let mut header = [made_at_bits; HEADER_BYTES];
+        header[1..].copy_from_slice(&id);
+        header
+    }
+
+    /// Whether a run at s = 40 has all blocks of such a lot.
+    fn is_taken(kind: ComponentDigest, headers: &[[u8; HEADER_BYTES]]) -> bool {
+        let lease = stock(kind, headers).lease(&kind, headers.len() as u64);
+        let failed = Cell::new(None);
+        let Ok(mut blocks) = Blocks::open(lease.expect("in stock"), (&kind, 40), &failed) else {
+            return false;
+        };
+        headers.iter().all(|_| blocks.read().is_ok())
+    }
+
+    /// What a block says of its lot is what the run is promised: s, and whose Δ it is under.
+    #[test]
+    fn a_block_that_says_it_is_of_another_lot_is_not_taken() {
+        let (kind, good) = (kind_of(40, &ID), header(40, ID));
+        assert!(is_taken(kind, &[good; 2]));
+        assert!(is_taken(kind, &[header(43, ID); 2]));
+        assert!(!is_taken(kind_of(39, &ID), &[good; 2]), "ordered at less");
+        let mut other = ID;
+        other[0] ^= 1;
+        for wrong in [header(39, ID), header(40, other)] {
+            assert!(!is_taken(kind, &[wrong; 2]));
+            assert!(!is_taken(kind, &[good, wrong]));
+        }
+    }
+}
