@@ -82,6 +82,27 @@ fn set_intersection() {
     check(text, 1308);
 }
 
+/// Elements of a sorted array that are taken in their order are sorted, and so is one alone.
+#[test]
+fn keys_in_order_are_known_to_be() {
+    let text = "parties alice, bob;\nuse std::psi::count;\nuse std::order::merge_by;\n\
+        struct Row { id: u8, sale: bool }\n\
+        main(a: [u8; 5] of alice sorted, b: [i4; 4] of bob sorted, one: u8 of bob)\n\
+        -> (counts: [u3; 4] to both, ids: [u8; 7] to both) {\n\
+        let rest = [for i in 0..4 { a[i + 1] as u9 }];\n\
+        let odd = [for i in 0..2 { a[(2 * i + 2) / 2 * 2 - 1] }];\n\
+        let wide = [for k in b { k as i10 }];\n\
+        let left = [for i in 0..3 { Row { id: a[i], sale: true } }];\n\
+        let right = [for i in 1..5 { Row { id: a[i], sale: false } }];\n\
+        let rows = merge_by(left, right, |r| (r.sale, r.id));\n\
+        ([count(rest, rest), count(odd, a) as u3, count(wide, wide), count([one], a) as u3],\n\
+        [for r in rows { r.id }])\n}\n\
+        test \"four counts\" {\n\
+        assert main([1, 2, 3, 4, 5], [-3, 0, 1, 2], 4) ==\n\
+        ([4, 2, 3, 1], [2, 3, 4, 5, 1, 2, 3]);\n}\n";
+    check(text, 1391);
+}
+
 #[test]
 fn tables_are_joined_grouped_and_counted() {
     let text = "parties alice, bob;\nuse std::table::{join, group_sums, histogram};\n\
