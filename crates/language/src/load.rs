@@ -142,6 +142,18 @@ impl Loaded {
         &self.modules[0].items
     }
 
+    /// The items of a file.
+    pub(crate) fn items_of(&self, file: FileId) -> &[Item] {
+        &self.modules[file.0 as usize].items
+    }
+
+    /// The file of the module that a `use` names.
+    pub(crate) fn module_of(&self, used: &UseItem) -> Option<FileId> {
+        let path = path_text(used);
+        let number = self.modules.iter().position(|module| module.path == path)?;
+        Some(FileId(number as u32))
+    }
+
     /// What could not be read.
     pub(crate) fn errors(&self) -> &Diagnostics {
         &self.errors
