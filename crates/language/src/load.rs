@@ -12,7 +12,12 @@ use crate::syntax::{Block, Entry, Ident, Item, ItemKind, UseItem};
 /// The standard library: modules and their texts.
 const STD: &[(&str, &str)] = &[
     ("prelude", include_str!("../std/prelude.tacit")),
+    ("cipher", include_str!("../std/cipher.tacit")),
     ("edit", include_str!("../std/edit.tacit")),
+    ("hash", include_str!("../std/hash.tacit")),
+    ("matrix", include_str!("../std/matrix.tacit")),
+    ("noise", include_str!("../std/noise.tacit")),
+    ("number", include_str!("../std/number.tacit")),
     ("order", include_str!("../std/order.tacit")),
     ("psi", include_str!("../std/psi.tacit")),
     ("random", include_str!("../std/random.tacit")),
