@@ -38,6 +38,7 @@ const BUILTINS: &[(&str, &str)] = &[
     ("prelude", "max"),
     ("prelude", "abs"),
     ("prelude", "wide_mul"),
+    ("prelude", "wide_dot"),
     ("prelude", "add_sat"),
     ("prelude", "one_hot"),
     ("prelude", "get_or"),

@@ -228,6 +228,22 @@ fn matrices() {
     check(text, 851);
 }
 
+/// As many gates as the library's circuit of a linear classifier.
+#[test]
+fn sums_of_products() {
+    let text = "parties model, client;\n\
+        main(w: [i16; 30] of model, bias: i16 of model, x: [i16; 30] of client)\n\
+        -> (above: bool to client) {\n\
+        wide_dot(w, x) as i38 + bias as i38 >= 0\n}\n\
+        test \"none\" { assert main([0; 30], 0, [1; 30]); assert !main([1; 30], 29, [-1; 30]); }\n";
+    check(text, 8748);
+    let text = "parties a, b;\n\
+        main(x: [u7; 1] of a, y: [u3; 5] of b) -> (one: u15 to both, five: u9 to both) {\n\
+        (wide_dot(x, x), wide_dot(y, y))\n}\n\
+        test \"greatest\" { assert main([127], [7; 5]) == (16129, 245); }\n";
+    check(text, 83);
+}
+
 #[test]
 fn noise_is_two_sided() {
     let text = "parties alice, bob;\nuse std::noise::two_sided;\nuse std::random::random;\n\
