@@ -11,7 +11,7 @@ use crate::source::{FileId, Span};
 use crate::syntax::{Ident, Item, ItemKind};
 
 impl Loaded {
-    /// Where the name at a byte of a file is declared. That of a module is at the start of its file.
+    /// Where the name at a byte of a file is declared; that of a module is the start of its file.
     #[must_use]
     pub fn definition(&self, file: FileId, offset: usize) -> Option<Span> {
         let names = Names::new(self, file);

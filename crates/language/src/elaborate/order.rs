@@ -1,9 +1,10 @@
 //! `sorted`: what a program declares to be in order, and arguments against it.
 //!
 //! An array is known to be in order where it is an input, a parameter or a result that is declared
-//! `sorted`, a slice of such an array, an array made of elements of one in their order, which may be
-//! converted to a wider type, constant, or of one element. Nothing else is known, and a `mut` that is
-//! assigned is not. Results of the standard library are taken at their word; others are checked.
+//! `sorted`, a slice of such an array, an array made of elements of one in their order, which may
+//! be converted to a wider type, constant, or of one element. Nothing else is known, and a `mut`
+//! that is assigned is not. Results of the standard library are taken at their word; others are
+//! checked.
 
 mod parts;
 

@@ -1,10 +1,10 @@
 //! Sums in loops that are wider than the variable that they are added up in.
 //!
-//! What is added up counts where it is read, converted, selected or itself a sum, and a `wide_mul`.
-//! Other values, such as products and results of calls, may be small for reasons that do not show
-//! here, and so nothing is said of them: what an order book pays is `got * price`, and all of `got`
-//! is what was ordered. Nor of sums that a function gives back, as in `total = add(total, x)`: of 2n
-//! values of a merge, n may count.
+//! What is added up counts where it is read, converted, selected or itself a sum, and a
+//! `wide_mul`. Other values, such as products and results of calls, may be small for reasons that
+//! do not show here, and so nothing is said of them: what an order book pays is `got * price`, and
+//! all of `got` is what was ordered. Nor of sums that a function gives back, as in
+//! `total = add(total, x)`: of 2n values of a merge, n may count.
 
 use std::collections::HashMap;
 
