@@ -253,7 +253,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     values
         .iter()
         .for_each(|(name, value)| typed::tell_filled(name, value));
-    let results = signature.evaluate(&values, args.seed);
+    let results = signature.evaluate_with(&values, args.seed, program.folder());
     let results = results.map_err(|error| program.failure(error))?;
     let names = signature
         .results()

@@ -1,53 +1,45 @@
-//! What an editor asks about a place in a program: what a name means, and what type is there.
+//! What an editor asks about places in a program: what a name means, where else it stands, and what
+//! type is there.
+
+use core::ops::Range;
 
 use crate::diagnostic::Diagnostics;
 use crate::lexer::{Token, TokenKind, lex};
 use crate::load::{Definition, Loaded};
 use crate::program::Program;
 use crate::source::{FileId, Span};
+use crate::syntax::{Ident, Item, ItemKind};
 
 impl Loaded {
-    /// Where the name at a byte of the program's own file is declared.
+    /// Where the name at a byte of a file is declared; that of a module is the start of its file.
     #[must_use]
-    pub fn definition(&self, offset: usize) -> Option<Span> {
-        let root = self.root();
-        let text = &self.source_map().file(root).text;
-        let tokens = lex(root, text, &mut Diagnostics::default()).tokens;
-        let at = name_at(&tokens, offset)?;
-        let name = self.source_map().text(tokens[at].span);
-        self.local(&tokens, at, name).or_else(|| {
-            let Definition::Item(key) = self.lookup(root, name)? else {
-                return None;
-            };
-            self.item(key).kind.name().map(|name| name.span)
-        })
+    pub fn definition(&self, file: FileId, offset: usize) -> Option<Span> {
+        let names = Names::new(self, file);
+        let is_there = |token: &Token| {
+            let span = token.span.start as usize..=token.span.end as usize;
+            token.kind == TokenKind::Name && span.contains(&offset)
+        };
+        let at = names.tokens.iter().position(is_there)?;
+        names.declaration(at)
     }
 
-    /// The last place before `at`, in the same item, that gives `name` to a variable.
-    fn local(&self, tokens: &[Token], at: usize, name: &str) -> Option<Span> {
-        let mut items = self.items().iter();
-        let here = tokens[at].span;
-        let item = items.find(|item| item.span.start <= here.start && here.end <= item.span.end)?;
-        let declares = |place: usize| {
-            let token = tokens[place];
-            if token.kind != TokenKind::Name
-                || token.span.start < item.span.start
-                || self.source_map().text(token.span) != name
-            {
-                return false;
+    /// Each place where what is declared at `declared` is named, in all files but the standard
+    /// library.
+    #[must_use]
+    pub fn uses(&self, declared: Span) -> Vec<Span> {
+        let map = self.source_map();
+        let name = map.text(declared);
+        let mut found = Vec::new();
+        for file in map.ids().filter(|file| !self.is_std(*file)) {
+            let names = Names::new(self, file);
+            for (at, token) in names.tokens.iter().enumerate() {
+                let is_name = token.kind == TokenKind::Name && map.text(token.span) == name;
+                if is_name && names.declaration(at) == Some(declared) {
+                    found.push(token.span);
+                }
             }
-            let after = tokens.get(place + 1).map(|token| token.kind);
-            let before = place.checked_sub(1).map(|before| tokens[before].kind);
-            let begins = matches!(
-                before,
-                Some(TokenKind::Let | TokenKind::Mut | TokenKind::For | TokenKind::Const)
-            );
-            // A parameter, an input, or a part of a pattern.
-            let is_typed = after == Some(TokenKind::Colon) && in_parentheses(tokens, place);
-            begins || is_typed || (after != Some(TokenKind::Dot) && in_pattern(tokens, place))
-        };
-        let place = (0..=at).rev().find(|&place| declares(place))?;
-        Some(tokens[place].span)
+        }
+        found
     }
 
     /// The names that mean something all over the program's own file.
@@ -60,42 +52,187 @@ impl Loaded {
     }
 }
 
-/// The name that a byte is in or right behind.
-fn name_at(tokens: &[Token], offset: usize) -> Option<usize> {
-    tokens.iter().position(|token| {
-        let span = token.span.start as usize..=token.span.end as usize;
-        token.kind == TokenKind::Name && span.contains(&offset)
-    })
+/// The names in a file.
+struct Names<'l> {
+    loaded: &'l Loaded,
+    file: FileId,
+    tokens: Vec<Token>,
 }
 
-/// Whether the innermost bracket around a token is round.
-fn in_parentheses(tokens: &[Token], place: usize) -> bool {
-    let mut closed = 0;
-    for token in tokens[..place].iter().rev() {
-        match token.kind {
-            TokenKind::CloseParen | TokenKind::CloseBrace | TokenKind::CloseBracket => closed += 1,
-            TokenKind::OpenParen | TokenKind::OpenBrace | TokenKind::OpenBracket => {
-                if closed == 0 {
-                    return token.kind == TokenKind::OpenParen;
-                }
-                closed -= 1;
+impl<'l> Names<'l> {
+    fn new(loaded: &'l Loaded, file: FileId) -> Self {
+        let text = &loaded.source_map().file(file).text;
+        let tokens = lex(file, text, &mut Diagnostics::default()).tokens;
+        Self {
+            loaded,
+            file,
+            tokens,
+        }
+    }
+
+    fn kind(&self, at: usize) -> Option<TokenKind> {
+        self.tokens.get(at).map(|token| token.kind)
+    }
+
+    fn before(&self, at: usize) -> Option<TokenKind> {
+        at.checked_sub(1).and_then(|before| self.kind(before))
+    }
+
+    fn text(&self, at: usize) -> &str {
+        self.loaded.source_map().text(self.tokens[at].span)
+    }
+
+    /// Where the name at a token is declared.
+    fn declaration(&self, at: usize) -> Option<Span> {
+        let span = self.tokens[at].span;
+        let mut items = self.loaded.items_of(self.file).iter();
+        let item = items.find(|i| i.span.start <= span.start && span.end <= i.span.end)?;
+        if let ItemKind::Use(used) = &item.kind
+            && used.module.iter().any(|part| part.span == span)
+        {
+            let file = self.loaded.module_of(used)?;
+            let (start, end) = (0, 0);
+            let start = Span { file, start, end };
+            return (!self.loaded.is_std(file)).then_some(start);
+        }
+        if let ItemKind::Enum(item) = &item.kind
+            && item.variants.iter().any(|variant| variant.span == span)
+        {
+            return Some(span);
+        }
+        let is_field = self.before(at) == Some(TokenKind::Dot)
+            && !matches!(
+                self.kind(at + 1),
+                Some(TokenKind::OpenParen | TokenKind::ColonColon)
+            );
+        if is_field {
+            return None;
+        }
+        if self.before(at) == Some(TokenKind::ColonColon)
+            && let Some(whole) = at.checked_sub(2)
+            && self.kind(whole) == Some(TokenKind::Name)
+        {
+            return self.part_of(whole, at);
+        }
+        let declares_item = item.kind.name().is_some_and(|name| name.span == span);
+        self.local(item, at).or_else(|| {
+            // Else it is a field, or an argument with its name.
+            match declares_item || self.kind(at + 1) != Some(TokenKind::Colon) {
+                true => self.item(self.loaded.lookup(self.file, self.text(at))?),
+                false => None,
             }
-            _ => {}
-        }
+        })
     }
-    false
+
+    fn item(&self, definition: Definition) -> Option<Span> {
+        let Definition::Item(key) = definition else {
+            return None;
+        };
+        self.loaded.item(key).kind.name().map(|name| name.span)
+    }
+
+    /// A variant of an enum, or an item that is named with its module.
+    fn part_of(&self, whole: usize, at: usize) -> Option<Span> {
+        let (whole, name) = (self.text(whole), self.text(at));
+        if let Some(Definition::Item(key)) = self.loaded.lookup(self.file, whole)
+            && let ItemKind::Enum(item) = &self.loaded.item(key).kind
+        {
+            let mut variants = item.variants.iter();
+            return variants.find(|v| v.as_str() == name).map(|v| v.span);
+        }
+        let is_used = self.loaded.lookup_in(whole, name);
+        self.item(is_used.or_else(|| self.loaded.lookup(self.file, name))?)
+    }
+
+    /// The variable that a name means: the last one that is declared before it and still there.
+    fn local(&self, item: &Item, at: usize) -> Option<Span> {
+        let name = self.text(at);
+        let mut earlier = (0..=at).rev();
+        let own = earlier.by_ref().take_while(|&place| {
+            // What stands in the item.
+            self.tokens[place].span.start >= item.span.start
+        });
+        for place in own {
+            if self.kind(place) != Some(TokenKind::Name) || self.text(place) != name {
+                continue;
+            }
+            if let Some(begin) = self.binder(place)
+                && (place == at || self.scope(begin).contains(&at))
+            {
+                return Some(self.tokens[place].span);
+            }
+        }
+        let mut declared = header(item);
+        declared
+            .find(|ident| ident.as_str() == name)
+            .map(|ident| ident.span)
+    }
+
+    /// The `let`, `for`, `const` or `|` by which the name at a token becomes a variable.
+    fn binder(&self, place: usize) -> Option<usize> {
+        for at in (0..place).rev() {
+            match self.kind(at)? {
+                TokenKind::Name | TokenKind::Comma | TokenKind::OpenParen | TokenKind::Mut => {}
+                TokenKind::For | TokenKind::Let => return Some(at),
+                TokenKind::Const => {
+                    let is_loop = self.before(at) == Some(TokenKind::For);
+                    // The generics of an item are declared in its first line.
+                    let is_generic =
+                        matches!(self.before(at), Some(TokenKind::Less | TokenKind::Comma));
+                    return (!is_generic).then_some(at - usize::from(is_loop));
+                }
+                TokenKind::Or => {
+                    let before = self.before(at);
+                    let opens = matches!(before, Some(TokenKind::OpenParen | TokenKind::Comma));
+                    return opens.then_some(at);
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The tokens in which a variable is there that is bound at `begin`: behind its `let`, in the
+    /// block of its `for`, or in its function.
+    fn scope(&self, begin: usize) -> Range<usize> {
+        let is_loop = self.kind(begin) == Some(TokenKind::For);
+        let is_lambda = self.kind(begin) == Some(TokenKind::Or);
+        let mut start = is_lambda.then_some(begin);
+        let mut depth = 0;
+        for at in begin..self.tokens.len() {
+            match self.tokens[at].kind {
+                TokenKind::OpenBrace if is_loop && start.is_none() && depth == 0 => {
+                    (start, depth) = (Some(at), 1);
+                }
+                TokenKind::OpenParen | TokenKind::OpenBracket | TokenKind::OpenBrace => depth += 1,
+                TokenKind::CloseParen | TokenKind::CloseBracket | TokenKind::CloseBrace => {
+                    depth -= 1;
+                    if depth < 0 || (is_loop && start.is_some() && depth == 0) {
+                        return start.unwrap_or(at)..at;
+                    }
+                }
+                TokenKind::Semicolon if !is_loop && start.is_none() && depth == 0 => {
+                    start = Some(at);
+                }
+                _ => {}
+            }
+        }
+        start.unwrap_or(begin)..self.tokens.len()
+    }
 }
 
-/// Whether a name stands in `let (a, b) = …`, or is a lambda's.
-fn in_pattern(tokens: &[Token], place: usize) -> bool {
-    for token in tokens[..place].iter().rev() {
-        match token.kind {
-            TokenKind::Name | TokenKind::Comma | TokenKind::OpenParen | TokenKind::Mut => {}
-            TokenKind::Let | TokenKind::Or => return true,
-            _ => return false,
+/// What a function or a run declares in its first line: generics, parameters and inputs.
+fn header(item: &Item) -> Box<dyn Iterator<Item = &Ident> + '_> {
+    match &item.kind {
+        ItemKind::Function(function) => {
+            let generics = function.generics.iter().map(|generic| &generic.name);
+            Box::new(generics.chain(function.parameters.iter().map(|p| &p.name)))
         }
+        ItemKind::Entry(entry) => Box::new(entry.inputs.iter().map(|input| &input.name)),
+        ItemKind::Struct(item) => Box::new(item.generics.iter().map(|generic| &generic.name)),
+        ItemKind::Type(_, generics, _) => Box::new(generics.iter().map(|generic| &generic.name)),
+        _ => Box::new(core::iter::empty()),
     }
-    false
 }
 
 impl Program {

@@ -25,7 +25,7 @@
 //! | `border` | ports and values as people write them, meanings | [`TypedFunction`] |
 //!
 //! The parser goes on after an error at the next statement. The interpreter is written apart from
-//! the lowering, whose oracle it is.
+//! the lowering, whose oracle it is; only circuits of the library and of files are in both.
 //!
 //! Elaboration happens once the params have values, since types depend on them: `check` takes the
 //! defaults, and each test its own.

@@ -12,7 +12,12 @@ use crate::syntax::{Block, Entry, Ident, Item, ItemKind, UseItem};
 /// The standard library: modules and their texts.
 const STD: &[(&str, &str)] = &[
     ("prelude", include_str!("../std/prelude.tacit")),
+    ("cipher", include_str!("../std/cipher.tacit")),
     ("edit", include_str!("../std/edit.tacit")),
+    ("hash", include_str!("../std/hash.tacit")),
+    ("matrix", include_str!("../std/matrix.tacit")),
+    ("noise", include_str!("../std/noise.tacit")),
+    ("number", include_str!("../std/number.tacit")),
     ("order", include_str!("../std/order.tacit")),
     ("psi", include_str!("../std/psi.tacit")),
     ("random", include_str!("../std/random.tacit")),
@@ -33,6 +38,7 @@ const BUILTINS: &[(&str, &str)] = &[
     ("prelude", "max"),
     ("prelude", "abs"),
     ("prelude", "wide_mul"),
+    ("prelude", "wide_dot"),
     ("prelude", "add_sat"),
     ("prelude", "one_hot"),
     ("prelude", "get_or"),
@@ -140,6 +146,18 @@ impl Loaded {
     /// The items of the program's own file.
     pub(crate) fn items(&self) -> &[Item] {
         &self.modules[0].items
+    }
+
+    /// The items of a file.
+    pub(crate) fn items_of(&self, file: FileId) -> &[Item] {
+        &self.modules[file.0 as usize].items
+    }
+
+    /// The file of the module that a `use` names.
+    pub(crate) fn module_of(&self, used: &UseItem) -> Option<FileId> {
+        let path = path_text(used);
+        let number = self.modules.iter().position(|module| module.path == path)?;
+        Some(FileId(number as u32))
     }
 
     /// What could not be read.

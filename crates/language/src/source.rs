@@ -133,6 +133,11 @@ impl SourceMap {
         &self.files
     }
 
+    /// The numbers of all files.
+    pub fn ids(&self) -> impl Iterator<Item = FileId> + use<> {
+        (0..self.files.len() as u32).map(FileId)
+    }
+
     /// The text of a span.
     #[must_use]
     pub fn text(&self, span: Span) -> &str {

@@ -89,6 +89,7 @@ fn run(test: &TestProgram, files: &dyn CircuitFiles) -> Option<Diagnostic> {
         lowered: HashMap::new(),
     };
     let mut machine = Machine::new(&test.program, MAX_STEPS, Random::Seed(test.seed));
+    machine.files = files;
     let mut compare = |ran: &Ran<'_>| functions.compare(ran);
     machine.after_run = Some(&mut compare);
     let failure = machine.call(test.function, Vec::new()).err()?;

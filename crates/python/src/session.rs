@@ -40,6 +40,8 @@ struct Terms {
     security: Option<String>,
     security_bits: Option<u8>,
     timeout: Option<f64>,
+    chain: Option<String>,
+    replace: bool,
     progress: Option<Py<PyAny>>,
 }
 
@@ -55,6 +57,8 @@ struct Ran<'py> {
     security_bits: Option<u8>,
     /// Whether `security_bits` holds for this run alone, since nobody counts tries.
     of_this_run_alone: bool,
+    /// The chain of kept values and the version that it has now.
+    chain: Option<String>,
     /// Where the base OTs come from, in a session's first run.
     base_ots: Option<&'static str>,
     phases: Vec<PhaseRow>,
@@ -242,6 +246,13 @@ impl Session {
         if let Some(limit) = run.limit {
             job = job.time_limit(limit);
         }
+        if let Some(chain) = &terms.chain {
+            job = job.chain(chain);
+        }
+        if terms.replace {
+            job = job.replacing();
+        }
+        job.check().map_err(|error| error::raise(py, error))?;
         let at = Mutex::new(Progress::default());
         let outcome = self.work(py, &run, &at, terms.progress, |session| {
             job.watch(|now| note(&at, now)).run(session)
@@ -340,6 +351,7 @@ fn ran<'py>(outputs: Bound<'py, PyDict>, protocol: Protocol, outcome: &Outcome) 
         security: outcome.threat_model.to_string(),
         security_bits: outcome.statistical_security_bits,
         of_this_run_alone: outcome.security_scope == Some(SecurityScope::ThisRun),
+        chain: outcome.chain.as_ref().map(ToString::to_string),
         base_ots: outcome.cost.base_ots.map(BaseOtSource::name),
         phases: phases(&outcome.cost),
         and_gates: outcome.cost.and_gates,

@@ -211,3 +211,45 @@ def test_an_identity_is_kept(tmp_path: Path) -> None:
     with pytest.raises(TacitError):
         tacit.Identity.load(tmp_path / "nobody.key")
     assert repr(made) == f"Identity({made.fingerprint})"
+
+
+TOTAL = """
+parties shop, customer;
+state total: u32 = 0;
+
+run spend(amount: u24 of customer) -> (enough: bool to both) {
+    total = add_sat(total, amount as u32);
+    total >= 100
+}
+
+run look() -> (shown: u32 to both) { total }
+"""
+
+
+def test_two_parties_keep_a_total(parties: Parties) -> None:
+    start, spend, look = (tacit.function(TOTAL, run=run) for run in ("start", "spend", "look"))
+    kept: dict[str, Any] = {"protocol": "prepared", "chain": "total"}
+
+    def party(session: tacit.Session, role: str, given: list[dict[str, int]]) -> list[Any]:
+        with pytest.raises(UsageError, match="chain"):
+            session.run(look, role=role, protocol="prepared")
+        begun = session.run(start, role=role, **kept)
+        enough = [session.run(spend, inputs, role=role, **kept).value for inputs in given]
+        last = session.run(look, role=role, **kept)
+        assert begun.chain is not None and last.chain is not None
+        assert begun.chain.partition(":")[0] == last.chain.partition(":")[0]
+        return [*enough, last.value]
+
+    alice, bob = parties.meet(
+        lambda session: party(session, "shop", [{}, {}]),
+        lambda session: party(session, "customer", [{"amount": 60}, {"amount": 41}]),
+    )
+    assert alice == bob == [False, True, 101]
+    # It is there in the next session, and another start would discard it.
+    def again(session: tacit.Session, role: str) -> Any:
+        assert session.run(look, role=role, **kept).value == 101
+        session.run(start, role=role, replace=True, **kept)
+        return session.run(look, role=role, **kept).value
+
+    shown = parties.meet(lambda s: again(s, "shop"), lambda s: again(s, "customer"))
+    assert shown == (0, 0)

@@ -75,20 +75,40 @@ impl Editor {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// The result of a request.
-    fn ask(&mut self, method: &str, params: Json) -> Json {
+    fn answer(&mut self, method: &str, params: Json) -> Json {
         self.number += 1;
         let id = self.number;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         let answer = self.next();
         assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+
+    /// The result of a request.
+    fn ask(&mut self, method: &str, params: Json) -> Json {
+        let answer = self.answer(method, params);
         assert!(answer["error"].is_null(), "{answer}");
         answer["result"].clone()
     }
 
+    /// The reason why a request is refused.
+    fn refused(&mut self, method: &str, params: Json) -> String {
+        let answer = self.answer(method, params);
+        answer["error"]["message"]
+            .as_str()
+            .expect("a reason")
+            .to_owned()
+    }
+
     /// What is wrong with a document once it has this text.
     fn change(&mut self, version: u32, text: &str) -> Json {
-        let document = json!({ "uri": URI, "version": version });
+        self.give(URI, version, text);
+        self.told(URI)
+    }
+
+    /// Gives the text that a document has now.
+    fn give(&mut self, uri: &str, version: u32, text: &str) {
+        let document = json!({ "uri": uri, "version": version });
         match version {
             1 => {
                 let mut document = document;
@@ -102,9 +122,13 @@ impl Editor {
                 self.tell("textDocument/didChange", params);
             }
         }
+    }
+
+    /// What the next message says is wrong with a document.
+    fn told(&mut self, uri: &str) -> Json {
         let told = self.next();
         assert_eq!(told["method"], "textDocument/publishDiagnostics", "{told}");
-        assert_eq!(told["params"]["uri"], URI);
+        assert_eq!(told["params"]["uri"], uri, "{told}");
         told["params"]["diagnostics"].clone()
     }
 
@@ -170,5 +194,68 @@ fn a_document_is_formatted_and_closed() {
     editor.tell("textDocument/didClose", document);
     assert_eq!(editor.next()["params"]["diagnostics"], json!([]));
     assert!(editor.ask_at("textDocument/hover", 3, 15).is_null());
+    editor.end();
+}
+
+const LEDGER: &str = "struct Entry { amount: u24 }
+fn total<const N>(entries: [Entry; N]) -> u32 {
+    let mut sum: u32 = 0;
+    for e in entries { sum += e.amount as u32; }
+    sum
+}
+";
+
+const ACCOUNTS: &str = "parties alice, bob;
+use ledger::{Entry, total};
+main(a: [Entry; 3] of alice, b: [Entry; 2] of bob) -> (sum: u32 to both) {
+    let own = total(a);
+    own + total(b)
+}
+";
+
+/// A program of two files, of which one is open from the disk and the other as it is written.
+#[test]
+fn a_program_of_two_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("accounts.tacit"), ACCOUNTS).expect("a file");
+    std::fs::write(folder.path().join("ledger.tacit"), "").expect("a file");
+    let uri = |name: &str| format!("file://{}/{name}", folder.path().display());
+    let (accounts, ledger) = (uri("accounts.tacit"), uri("ledger.tacit"));
+    let mut editor = Editor::new();
+    editor.give(&accounts, 1, ACCOUNTS);
+    assert_ne!(editor.told(&accounts), json!([]));
+    // What is open counts, not what is on the disk, and both are told.
+    editor.give(&ledger, 1, LEDGER);
+    assert_eq!(editor.told(&accounts), json!([]));
+    assert_eq!(editor.told(&ledger), json!([]));
+    editor.give(&ledger, 2, &LEDGER.replace("e.amount as u32", "e.amount"));
+    let errors = editor.told(&ledger);
+    assert_eq!(errors[0]["range"]["start"]["line"], 3, "{errors}");
+    editor.give(&ledger, 3, LEDGER);
+    assert_eq!(editor.told(&ledger), json!([]));
+
+    let at = |line: u32, character: u32| json!({ "line": line, "character": character });
+    let asked = |place: &Json| json!({ "textDocument": { "uri": accounts }, "position": place });
+    let place = editor.ask("textDocument/definition", asked(&at(3, 15)));
+    assert_eq!(place["uri"], ledger.as_str(), "{place}");
+    assert_eq!(place["range"]["start"], at(1, 3));
+    let places = editor.ask("textDocument/references", asked(&at(3, 15)));
+    assert_eq!(places.as_array().map(Vec::len), Some(4), "{places}");
+
+    let mut params = asked(&at(3, 15));
+    params["newName"] = "balance".into();
+    let edits = editor.ask("textDocument/rename", params.clone());
+    let starts = |uri: &str| -> Vec<Json> {
+        let edits = edits["changes"][uri].as_array().expect("edits").iter();
+        edits.map(|edit| edit["range"]["start"].clone()).collect()
+    };
+    assert_eq!(starts(&accounts), [at(1, 20), at(3, 14), at(4, 10)]);
+    assert_eq!(starts(&ledger), [at(1, 3)]);
+    // A name that means something else there, and no name at all.
+    for name in ["own", "Entry", "a", "2", "let"] {
+        params["newName"] = name.into();
+        let refused = editor.refused("textDocument/rename", params.clone());
+        assert!(refused.contains("cannot be its name"), "{name}: {refused}");
+    }
     editor.end();
 }

@@ -8,6 +8,7 @@ mod docs;
 mod help;
 mod inspect;
 mod kept_by_two;
+mod kept_examples;
 mod kills;
 mod language;
 mod language_docs;

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use super::read::Reader;
 use super::{BorderError, PortValue, Signature, table, write};
 use crate::interpret::{self, MAX_STEPS, Machine, Random};
+use crate::lower::{CircuitFiles, NoCircuitFiles};
 use crate::program::{InputPort, TypeId, TypeKind};
 
 impl Signature {
@@ -167,12 +168,25 @@ impl Signature {
     ///
     /// # Errors
     ///
-    /// An input has no value, or the run takes too many steps or calls a circuit of the library or
-    /// a file.
+    /// An input has no value, or the run takes too many steps or calls a circuit of a file.
     pub fn evaluate(
         &self,
         values: &BTreeMap<String, PortValue>,
         seed: u64,
+    ) -> Result<Vec<PortValue>, BorderError> {
+        self.evaluate_with(values, seed, &NoCircuitFiles)
+    }
+
+    /// As [`Signature::evaluate`], of a program that may call circuits of these files.
+    ///
+    /// # Errors
+    ///
+    /// As there, and a file is not as the program says.
+    pub fn evaluate_with(
+        &self,
+        values: &BTreeMap<String, PortValue>,
+        seed: u64,
+        circuits: &dyn CircuitFiles,
     ) -> Result<Vec<PortValue>, BorderError> {
         let types = &self.program.types;
         let mut inputs = Vec::new();
@@ -183,6 +197,7 @@ impl Signature {
             inputs.push(types.value_of_bits(input.ty, &value.bits));
         }
         let mut machine = Machine::new(&self.program, MAX_STEPS, Random::Seed(seed));
+        machine.files = circuits;
         let result = machine.run(self.id, inputs).map_err(|failure| {
             let error = crate::Diagnostic::new(failure.span, failure.message);
             BorderError::Program(vec![error])

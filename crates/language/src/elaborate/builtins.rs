@@ -38,6 +38,7 @@ impl<'a> Elaborator<'a> {
             "max" => self.least(given, Intrinsic::Max, hint, span),
             "abs" => self.magnitude(given, hint, span),
             "wide_mul" => self.wide_mul(given, span),
+            "wide_dot" => self.wide_dot(given, span),
             "add_sat" => self.add_sat(given, hint, span),
             "one_hot" => self.one_hot(generics, given, hint, span),
             "get_or" => self.get_or(given, span),
@@ -218,6 +219,32 @@ impl<'a> Elaborator<'a> {
             return self.fail(Diagnostic::new(span, message));
         }
         Ok(self.intrinsic(Intrinsic::WideMul, vec![left, right], ty, span))
+    }
+
+    fn wide_dot(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
+        let [a, b] = self.positional("wide_dot", given, span)?;
+        let left = self.expression(a, None)?;
+        let left = self.typed(left, a.span)?;
+        let right = self.expression(b, Some(left.ty))?;
+        let right = self.meet(right, left.ty, b.span)?;
+        let types = &self.program.types;
+        let of = types.element(left.ty).filter(|(_, length)| *length > 0);
+        let more = |length: u32| u32::BITS - (length - 1).max(1).leading_zeros();
+        let kind = match of.map(|(element, length)| (types.kind(element), length)) {
+            Some((TypeKind::Unsigned(w), n)) => TypeKind::Unsigned(2 * w + more(n)),
+            Some((TypeKind::Signed(w), n)) => TypeKind::Signed(2 * w + more(n)),
+            _ => {
+                let message = format!("`wide_dot` of two `{}`", self.type_name(left.ty));
+                let error = Diagnostic::new(span, message);
+                return self.fail(error.help("it takes two arrays of one type of integers"));
+            }
+        };
+        let ty = self.program.types.add(kind);
+        if self.program.types.width(ty) > u64::from(crate::program::TypeTable::MAX_NUMBER_BITS) {
+            let message = "this sum has more than 4096 bits";
+            return self.fail(Diagnostic::new(span, message));
+        }
+        Ok(self.intrinsic(Intrinsic::WideDot, vec![left, right], ty, span))
     }
 
     fn add_sat(&mut self, given: &[Given<'a>], hint: Option<TypeId>, span: Span) -> Done<Term> {

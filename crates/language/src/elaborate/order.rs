@@ -1,19 +1,24 @@
 //! `sorted`: what a program declares to be in order, and arguments against it.
 //!
 //! An array is known to be in order where it is an input, a parameter or a result that is declared
-//! `sorted`, a slice of such an array, an array made of the elements of one in their order, or
-//! constant. Nothing else is known, and a `mut` that is assigned is not. Results of the standard
-//! library are taken at their word; others are checked.
+//! `sorted`, a slice of such an array, an array made of elements of one in their order, which may
+//! be converted to a wider type, constant, or of one element. Nothing else is known, and a `mut`
+//! that is assigned is not. Results of the standard library are taken at their word; others are
+//! checked.
+
+mod parts;
 
 use std::collections::{HashMap, HashSet};
+
+use parts::{Order, Part, ascends, constants, find, first_array};
 
 use super::{Done, Elaborator};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interpret::operators;
 use crate::load::Loaded;
 use crate::program::{
-    Body, CounterId, Expression, ExpressionKind as K, Function, InputPort, LocalId, Node, Number,
-    Place, Program, Root, SortKey, StatementKind, Step, TypeId, TypeKind, TypeTable, Value,
+    Body, Expression, ExpressionKind as K, Function, InputPort, LocalId, Node, Number, Place,
+    Program, Root, SortKey, StatementKind, Step, TypeId, TypeKind, TypeTable, Value,
 };
 use crate::source::Symbol;
 use crate::syntax::{self, ExpressionKind as Syntax, PatternKind, Sorted, TypeExpressionKind};
@@ -218,21 +223,13 @@ pub(super) fn check(program: &Program, loaded: &Loaded, errors: &mut Diagnostics
 
 const SORT: &str = "`sort(…)` of `std::order` sorts it; `assume_sorted(…)` takes your word for it";
 
-/// A part of the element whose number is a counter, or a value made of such parts.
-#[derive(Clone)]
-enum Part {
-    Of(LocalId, CounterId, Vec<u32>),
-    Made(Vec<Part>),
-    Other,
-}
-
 /// What is known of a function's variables.
 struct Known<'p> {
     program: &'p Program,
     function: &'p Function,
     /// The values of variables that nothing assigns.
     values: HashMap<LocalId, &'p Expression>,
-    keys: HashMap<LocalId, Option<SortKey>>,
+    orders: HashMap<LocalId, Option<Order>>,
     depth: usize,
     steps: u32,
 }
@@ -259,63 +256,71 @@ impl<'p> Known<'p> {
         });
         values.retain(|local, _| !changed.contains(local));
         let parameters = function.parameters.iter().zip(&function.sorted);
-        let keys = parameters.filter(|(local, _)| !changed.contains(*local));
+        let kept = parameters.filter(|(local, _)| !changed.contains(*local));
         Self {
             program,
             function,
             values,
-            keys: keys.map(|(local, key)| (*local, key.clone())).collect(),
+            orders: kept
+                .map(|(local, key)| (*local, key.clone().map(Order::from)))
+                .collect(),
             depth: 0,
             steps: 0,
         }
     }
 
     fn is_in_order(&mut self, value: &'p Expression, key: &SortKey) -> bool {
+        if let TypeKind::Array(_, 0..=1) = self.program.types.kind(value.ty) {
+            return true;
+        }
         self.steps = MAX_STEPS;
-        let found = self.key(value);
-        found.is_some_and(|found| found.starts_with(key))
+        let found = self.order(value);
+        found.is_some_and(|found| found.ascends_by(key))
     }
 
-    /// The key by which an array is known to be in order.
-    fn key(&mut self, array: &'p Expression) -> Option<SortKey> {
+    /// How an array is known to be in order.
+    fn order(&mut self, array: &'p Expression) -> Option<Order> {
         let types = &self.program.types;
         let (element, _) = types.element(array.ty)?;
         match &array.kind {
             K::Read(Place { root, path }) => {
                 let is_slice = |step: &Step| matches!(step, Step::Slice(..));
                 match root {
-                    Root::Local(local) if path.iter().all(is_slice) => self.key_of(*local),
+                    Root::Local(local) if path.iter().all(is_slice) => self.order_of(*local),
                     _ => None,
                 }
             }
-            K::Block(block) => self.key(&block.value),
+            K::Block(block) => self.order(&block.value),
             K::Comprehension(counter, _, of) => {
                 let part = self.part(of);
-                let array = first_array(&part, *counter)?;
+                let (array, number) = first_array(&part)?;
                 // What each turn makes anew has no order over the turns.
-                match of.binds(array) {
-                    true => None,
-                    false => self.key_of_parts(&part, (array, *counter)),
+                match !of.binds(array) && ascends(&number, *counter) {
+                    true => self.order_of_parts(&part, (array, &number)),
+                    false => None,
                 }
             }
-            K::Call(id, _) => self.program.functions[id.0 as usize].result_sorted.clone(),
+            K::Call(id, _) => {
+                let callee = &self.program.functions[id.0 as usize];
+                callee.result_sorted.clone().map(Order::from)
+            }
             K::Constant(Value::List(values)) => {
                 let ascends = values.is_sorted_by(|a, b| operators::order(a, b).is_le());
-                ascends.then(|| leaves(types, element, &[]))
+                ascends.then(|| leaves(types, element, &[]).into())
             }
-            K::Repeat(_) => Some(leaves(types, element, &[])),
+            K::Repeat(_) => Some(leaves(types, element, &[]).into()),
             _ => None,
         }
     }
 
-    fn key_of(&mut self, local: LocalId) -> Option<SortKey> {
-        if let Some(known) = self.keys.get(&local) {
+    fn order_of(&mut self, local: LocalId) -> Option<Order> {
+        if let Some(known) = self.orders.get(&local) {
             return known.clone();
         }
         let value = *self.values.get(&local)?;
-        let key = self.deeper(|this| this.key(value)).flatten();
-        self.keys.insert(local, key.clone());
-        key
+        let order = self.deeper(|this| this.order(value)).flatten();
+        self.orders.insert(local, order.clone());
+        order
     }
 
     fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
@@ -334,6 +339,8 @@ impl<'p> Known<'p> {
         let made = self.deeper(|this| match &value.kind {
             K::Read(place) => this.part_at(place),
             K::Block(block) => this.part(&block.value),
+            K::Cast(of) if this.widens(of.ty, value.ty) => this.part(of),
+            K::Constant(_) | K::Number(Number::Constant(_)) => Part::Constant,
             K::Aggregate(parts) if parts.len() <= MAX_PARTS => {
                 Part::Made(parts.iter().map(|part| this.part(part)).collect())
             }
@@ -342,14 +349,19 @@ impl<'p> Known<'p> {
         made.unwrap_or(Part::Other)
     }
 
+    /// Whether a conversion keeps the order of all values.
+    fn widens(&self, from: TypeId, to: TypeId) -> bool {
+        let types = &self.program.types;
+        let ranges = (types.range(from), types.range(to));
+        matches!(ranges, (Some(from), Some(to)) if to.0 <= from.0 && from.1 <= to.1)
+    }
+
     fn part_at(&mut self, place: &'p Place) -> Part {
         let Root::Local(local) = place.root else {
             return Part::Other;
         };
         let (mut part, rest) = match &place.path[..] {
-            [Step::At(Number::Counter(counter), _), rest @ ..] => {
-                (Part::Of(local, *counter, Vec::new()), rest)
-            }
+            [Step::At(number, _), rest @ ..] => (Part::Of(local, number.clone(), Vec::new()), rest),
             rest => match self.values.get(&local) {
                 Some(value) => (self.part(value), rest),
                 None => return Part::Other,
@@ -360,10 +372,11 @@ impl<'p> Known<'p> {
                 return Part::Other;
             };
             part = match part {
-                Part::Of(array, counter, mut path) => {
+                Part::Of(array, number, mut path) => {
                     path.push(*field);
-                    Part::Of(array, counter, path)
+                    Part::Of(array, number, path)
                 }
+                Part::Constant => Part::Constant,
                 Part::Made(mut parts) if (*field as usize) < parts.len() => {
                     parts.swap_remove(*field as usize)
                 }
@@ -373,19 +386,17 @@ impl<'p> Known<'p> {
         part
     }
 
-    /// The key of an array of elements that are made so, one for each element of `array`, or of
-    /// some in their order.
-    fn key_of_parts(
-        &mut self,
-        part: &Part,
-        (array, counter): (LocalId, CounterId),
-    ) -> Option<SortKey> {
-        let of_array = self.key_of(array)?;
-        let found = of_array.iter().map_while(|leaf| {
+    /// The order of an array of elements that are made so, of elements of `array` in their order.
+    fn order_of_parts(&mut self, part: &Part, of: (LocalId, &Number)) -> Option<Order> {
+        let of_array = self.order_of(of.0)?;
+        let mut constant = SortKey::new();
+        constants(part, &mut Vec::new(), &mut constant);
+        let found = of_array.key.iter().map_while(|leaf| {
             let mut path = Vec::new();
-            find(part, (array, counter), leaf, &mut path).then_some(path)
+            find(part, of, leaf, &mut path).then_some(path)
         });
-        Some(found.collect())
+        let key = found.collect();
+        Some(Order { key, constant })
     }
 
     fn argument_error(
@@ -401,8 +412,10 @@ impl<'p> Known<'p> {
         let message = format!("`{}` takes `{name}` sorted", callee.name);
         let error = Diagnostic::new(argument.span, message).label("not known to be sorted");
         error.help(match self.source(argument) {
-            Some((local, path)) => self.declare(local, &path),
-            None => SORT.to_owned(),
+            Some((local, path)) if !matches!(self.orders.get(&local), Some(Some(_))) => {
+                self.declare(local, &path)
+            }
+            _ => SORT.to_owned(),
         })
     }
 
@@ -463,33 +476,5 @@ impl<'p> Known<'p> {
             ),
             false => format!("write `{sorted}` after the type of `{}`", declared.name),
         }
-    }
-}
-
-/// The array of which the first part is, that is of one.
-fn first_array(part: &Part, counter: CounterId) -> Option<LocalId> {
-    match part {
-        Part::Of(array, of, _) => (*of == counter).then_some(*array),
-        Part::Made(parts) => parts.iter().find_map(|part| first_array(part, counter)),
-        Part::Other => None,
-    }
-}
-
-/// Extends `path` by the fields that lead to `leaf` of the array's element.
-fn find(part: &Part, of: (LocalId, CounterId), leaf: &[u32], path: &mut Vec<u32>) -> bool {
-    match part {
-        Part::Of(array, counter, from) if (*array, *counter) == of && leaf.starts_with(from) => {
-            path.extend(&leaf[from.len()..]);
-            true
-        }
-        Part::Made(parts) => parts.iter().enumerate().any(|(number, part)| {
-            path.push(number as u32);
-            let is_found = find(part, of, leaf, path);
-            if !is_found {
-                path.pop();
-            }
-            is_found
-        }),
-        _ => false,
     }
 }

@@ -1,8 +1,10 @@
 //! Sums in loops that are wider than the variable that they are added up in.
 //!
-//! What is added up counts where it is read, converted, selected or itself a sum. Other values,
-//! such as products and results of calls, may be small for reasons that do not show here, and so
-//! nothing is said of them.
+//! What is added up counts where it is read, converted, selected or itself a sum, and a
+//! `wide_mul`. Other values, such as products and results of calls, may be small for reasons that
+//! do not show here, and so nothing is said of them: what an order book pays is `got * price`, and
+//! all of `got` is what was ordered. Nor of sums that a function gives back, as in
+//! `total = add(total, x)`: of 2n values of a merge, n may count.
 
 use std::collections::HashMap;
 
@@ -12,8 +14,9 @@ use num_traits::Zero;
 use super::ranges::bounds;
 use crate::diagnostic::Diagnostic;
 use crate::program::{
-    BinaryOperator, Block, Body, Expression, ExpressionKind as K, Function, LocalId, Number,
-    NumberOperator, Place, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, Value,
+    BinaryOperator, Block, Body, Expression, ExpressionKind as K, Function, Intrinsic, LocalId,
+    Number, NumberOperator, Place, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind,
+    Value,
 };
 use crate::source::Span;
 
@@ -154,11 +157,11 @@ impl Walk<'_> {
                 return;
             }
         };
-        let is_integer = matches!(
+        let is_number = matches!(
             self.program.types.kind(value.ty),
-            TypeKind::Unsigned(_) | TypeKind::Signed(_)
+            TypeKind::Unsigned(_) | TypeKind::Signed(_) | TypeKind::Fixed(..)
         );
-        let Some((least, greatest)) = self.range(added).filter(|_| is_integer) else {
+        let Some((least, greatest)) = self.range(added).filter(|_| is_number) else {
             return;
         };
         let outer = self.first.get(local).copied().unwrap_or(0);
@@ -214,8 +217,19 @@ impl Walk<'_> {
                 let (a, b) = (self.range(a)?, self.range(b)?);
                 within((a.0 + b.0, a.1 + b.1))
             }
+            K::Intrinsic(Intrinsic::WideMul, parts) => match &parts[..] {
+                [a, b] => within(self.product(a, b)?),
+                _ => None,
+            },
+            K::Intrinsic(Intrinsic::Min | Intrinsic::Max, _) => of_type(),
             _ => None,
         }
+    }
+
+    fn product(&self, a: &Expression, b: &Expression) -> Option<(BigInt, BigInt)> {
+        let (a, b) = (self.range(a)?, self.range(b)?);
+        let corners = [&a.0 * &b.0, &a.0 * &b.1, &a.1 * &b.0, &a.1 * &b.1];
+        Some((corners.iter().min()?.clone(), corners.iter().max()?.clone()))
     }
 
     fn warning(&self, local: LocalId, span: Span, sum: &Sum) -> Option<Diagnostic> {
@@ -226,10 +240,17 @@ impl Walk<'_> {
         }
         let is_above = sum.greatest > greatest;
         let end = if is_above { &sum.greatest } else { &sum.least };
-        let wide = match types.kind(sum.ty) {
-            TypeKind::Unsigned(_) => format!("u{}", sum.greatest.bits()),
-            _ => format!("i{}", sum.greatest.bits().max(sum.least.bits()) + 1),
+        let bits = sum.greatest.bits().max(sum.least.bits()) + 1;
+        let (wide, end) = match types.kind(sum.ty) {
+            TypeKind::Unsigned(_) => (format!("u{}", sum.greatest.bits()), end.clone()),
+            TypeKind::Fixed(_, fraction) => {
+                let wide = format!("fixed<{}, {fraction}>", bits - u64::from(*fraction));
+                (wide, end >> *fraction)
+            }
+            _ => (format!("i{bits}"), end.clone()),
         };
+        let text = |end: BigInt| types.value_text(sum.ty, &Value::Integer(end));
+        let (least, greatest) = (text(least), text(greatest));
         let name = types.name(sum.ty);
         let local = &self.function.locals[local.0 as usize].name;
         let message = format!("this sum may wrap: {} turns may add up to {end}", sum.turns);

@@ -24,6 +24,11 @@ pub(crate) fn intrinsic(
         }
         (Intrinsic::Abs, [a]) => Some(operators::abs(types, ty, a)),
         (Intrinsic::WideMul, [a, b]) => Some(operators::wide_mul(a, b)),
+        (Intrinsic::WideDot, [a, b]) => {
+            let pairs = a.as_list().iter().zip(b.as_list());
+            let products = pairs.map(|(a, b)| a.as_integer() * b.as_integer());
+            Some(Value::Integer(products.sum()))
+        }
         (Intrinsic::AddSat, [a, b]) => Some(operators::add_sat(types, ty, a, b)),
         (Intrinsic::OneHot, [index]) => {
             let (_, length) = types.element(ty)?;

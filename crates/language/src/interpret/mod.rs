@@ -29,7 +29,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// It takes too many steps, or calls a circuit of the library or a file.
+    /// It takes too many steps, or calls a circuit of a file.
     pub fn evaluate(
         &self,
         entry: EntryId,

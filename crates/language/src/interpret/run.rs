@@ -1,7 +1,13 @@
 //! Running functions over values.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use tacit_circuit::Circuit;
+
 use super::intrinsic;
 use super::operators;
+use crate::lower::{CircuitFiles, NoCircuitFiles, external};
 use crate::program::{
     BinaryOperator, Block, Body, Condition, EntryId, Expression, ExpressionKind, FunctionId,
     Intrinsic, Number, Program, Statement, StatementKind, TypeId, Value,
@@ -33,6 +39,9 @@ pub(crate) fn call(
 /// A program's states, and what a run takes.
 pub(crate) struct Machine<'p> {
     program: &'p Program,
+    /// Where circuits are that the program names.
+    pub(crate) files: &'p dyn CircuitFiles,
+    circuits: HashMap<FunctionId, Circuit>,
     pub(crate) states: Vec<Value>,
     /// Steps that are left.
     fuel: u64,
@@ -98,6 +107,8 @@ impl<'p> Machine<'p> {
         };
         Self {
             program,
+            files: &NoCircuitFiles,
+            circuits: HashMap::new(),
             states: program.states.iter().map(first).collect(),
             fuel,
             random,
@@ -144,15 +155,10 @@ impl<'p> Machine<'p> {
 
     /// The result of a function.
     pub(crate) fn call(&mut self, function: FunctionId, arguments: Vec<Value>) -> Run<Value> {
-        let function = &self.program.functions[function.0 as usize];
+        let id = function;
+        let function = &self.program.functions[id.0 as usize];
         let Body::Block(block) = &function.body else {
-            return Err(Failure {
-                span: function.span,
-                message: format!(
-                    "`{}` is a circuit, which is not run in the clear",
-                    function.name
-                ),
-            });
+            return self.circuit(id, &arguments);
         };
         let mut frame = Frame {
             locals: vec![Value::UNIT; function.locals.len()],
@@ -162,6 +168,28 @@ impl<'p> Machine<'p> {
             frame.locals[local.0 as usize] = value;
         }
         self.block(&mut frame, block)
+    }
+
+    /// The result of a function that stands for a circuit of the library or of a file.
+    fn circuit(&mut self, id: FunctionId, arguments: &[Value]) -> Run<Value> {
+        let function = &self.program.functions[id.0 as usize];
+        let circuit = match self.circuits.entry(id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let read = external(self.program, function, self.files);
+                place.insert(read.map_err(|error| Failure {
+                    span: error.span,
+                    message: error.message,
+                })?)
+            }
+        };
+        let types = &self.program.types;
+        let mut bits = Vec::new();
+        for (local, value) in function.parameters.iter().zip(arguments) {
+            let ty = function.locals[local.0 as usize].ty;
+            bits.extend(types.bits_of_value(ty, value));
+        }
+        Ok(types.value_of_bits(function.result, &circuit.evaluate(&bits)))
     }
 
     fn burn(&mut self, span: Span) -> Run<()> {

@@ -103,4 +103,13 @@ fn diagnostic(error: Error) -> Diagnostic {
     }
 }
 
+/// The circuit of the library or a file that a function stands for.
+pub(crate) fn external(
+    program: &Program,
+    function: &crate::program::Function,
+    files: &dyn CircuitFiles,
+) -> Result<Circuit, Diagnostic> {
+    component::external(program, function, files).map_err(diagnostic)
+}
+
 type Lower<T> = Result<T, Error>;

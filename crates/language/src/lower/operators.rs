@@ -343,6 +343,7 @@ impl<'b> Operators<'b, '_> {
                 true => self.of(self.int(a).mul_widening(&self.int(b)).bus()),
                 false => self.of(self.uint(a).mul_widening(&self.uint(b)).bus()),
             },
+            (Intrinsic::WideDot, [a, b]) => self.wide_dot(ty, argument_type, [a, b]),
             (Intrinsic::AddSat, [a, b]) => self.add_sat(is_signed, a, b),
             (Intrinsic::OneHot, [index]) => {
                 let length = self.types.element(ty).map_or(1, |(_, n)| n as usize);
@@ -360,6 +361,26 @@ impl<'b> Operators<'b, '_> {
                 self.of(count.resize(self.types.width(ty) as usize).bus())
             }
             _ => unreachable!("the checker gives an intrinsic its arguments"),
+        }
+    }
+
+    /// The sum of the products, none of which is resolved by itself.
+    fn wide_dot(self, ty: TypeId, arrays: TypeId, [a, b]: [&[Bit<'b>]; 2]) -> Bits<'b> {
+        let width = self.types.width(ty) as usize;
+        let (element, _) = self.types.element(arrays).unwrap_or((arrays, 0));
+        let each = self.types.width(element).max(1) as usize;
+        let (a, b) = (a.chunks(each), b.chunks(each));
+        match self.types.kind(element) {
+            TypeKind::Signed(_) => {
+                let [a, b] = [a, b].map(|of| of.map(|bits| self.int(bits)).collect::<Vec<_>>());
+                let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+                self.of(Int::dot_product_widening(&a, &b).resize(width).bus())
+            }
+            _ => {
+                let [a, b] = [a, b].map(|of| of.map(|bits| self.uint(bits)).collect::<Vec<_>>());
+                let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+                self.of(UInt::dot_product_widening(&a, &b).resize(width).bus())
+            }
         }
     }
 

@@ -341,6 +341,8 @@ pub enum Intrinsic {
     Abs,
     /// A product that does not wrap.
     WideMul,
+    /// A sum of products that does not wrap.
+    WideDot,
     /// A sum that stays at the greatest or least value.
     AddSat,
     /// For each number below n whether it is the index.

@@ -82,6 +82,27 @@ fn set_intersection() {
     check(text, 1308);
 }
 
+/// Elements of a sorted array that are taken in their order are sorted, and so is one alone.
+#[test]
+fn keys_in_order_are_known_to_be() {
+    let text = "parties alice, bob;\nuse std::psi::count;\nuse std::order::merge_by;\n\
+        struct Row { id: u8, sale: bool }\n\
+        main(a: [u8; 5] of alice sorted, b: [i4; 4] of bob sorted, one: u8 of bob)\n\
+        -> (counts: [u3; 4] to both, ids: [u8; 7] to both) {\n\
+        let rest = [for i in 0..4 { a[i + 1] as u9 }];\n\
+        let odd = [for i in 0..2 { a[(2 * i + 2) / 2 * 2 - 1] }];\n\
+        let wide = [for k in b { k as i10 }];\n\
+        let left = [for i in 0..3 { Row { id: a[i], sale: true } }];\n\
+        let right = [for i in 1..5 { Row { id: a[i], sale: false } }];\n\
+        let rows = merge_by(left, right, |r| (r.sale, r.id));\n\
+        ([count(rest, rest), count(odd, a) as u3, count(wide, wide), count([one], a) as u3],\n\
+        [for r in rows { r.id }])\n}\n\
+        test \"four counts\" {\n\
+        assert main([1, 2, 3, 4, 5], [-3, 0, 1, 2], 4) ==\n\
+        ([4, 2, 3, 1], [2, 3, 4, 5, 1, 2, 3]);\n}\n";
+    check(text, 1391);
+}
+
 #[test]
 fn tables_are_joined_grouped_and_counted() {
     let text = "parties alice, bob;\nuse std::table::{join, group_sums, histogram};\n\
@@ -158,4 +179,130 @@ fn scores() {
         assert main([0.5, -0.25, 0.0], 0.0, [1.0, 2.0, 3.0]) == (0.0, 0.5);\n\
         assert main([2.0, 2.0, 2.0], -1.0, [1.0, 1.0, 1.0]) == (5.0, 1.0);\n}\n";
     check(text, 1203);
+}
+
+#[test]
+fn hashes_and_ciphers() {
+    let text = "parties alice, bob;\nuse std::hash::sha_256;\nuse std::cipher::aes_128;\n\
+        main(m: bytes<3> of alice, key: bytes<16> of alice, block: bytes<16> of bob)\n\
+        -> (h: bytes<32> to both, long: bytes<32> to both, c: bytes<16> to both) {\n\
+        let more = [for i in 0..56 { (m as [u8; 3])[i % 3] }];\n\
+        (sha_256(m), sha_256(more as bytes<56>), aes_128(key, block))\n}\n";
+    let program = program_of(text);
+    let (id, lowered) = lower(&program, "main");
+    compare(&program, id, &lowered, &mut Chance(5));
+    assert_eq!(lowered.function.and_gates(), 3 * 22271 + 6400);
+    let bits = |bytes: &[u8]| -> Vec<bool> {
+        let bits = bytes
+            .iter()
+            .flat_map(|byte| (0..8).map(move |i| byte >> i & 1 == 1));
+        bits.collect()
+    };
+    // FIPS 180-4's \"abc\", and appendix B of FIPS 197.
+    let key = 0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c_u128.to_be_bytes();
+    let block = 0x3243_f6a8_885a_308d_3131_98a2_e037_0734_u128.to_be_bytes();
+    let results = lowered
+        .function
+        .evaluate(&bits(&[b"abc", &key[..], &block].concat()));
+    let digest: Vec<u8> = [
+        0xba78_16bf_8f01_cfea_4141_40de_5dae_2223_u128,
+        0xb003_61a3_9617_7a9c_b410_ff61_f200_15ad,
+    ]
+    .iter()
+    .flat_map(|half| half.to_be_bytes())
+    .collect();
+    assert_eq!(results[..256], bits(&digest));
+    let cipher = 0x3925_841d_02dc_09fb_dc11_8597_196a_0b32_u128.to_be_bytes();
+    assert_eq!(results[512..], bits(&cipher));
+}
+
+#[test]
+fn matrices() {
+    let text = "parties alice, bob;\nuse std::matrix::{product, apply, transpose};\n\
+        main(a: [[i8; 3]; 2] of alice, b: [[i8; 2]; 3] of bob)\n\
+        -> (ab: [[i8; 2]; 2] to both, x: [i8; 3] to both) {\n\
+        (product(a, b), apply(transpose(a), [1, -1]))\n}\n\
+        test \"two by three\" {\n\
+        assert main([[1, 2, 3], [4, 5, 6]], [[1, 0], [0, 1], [2, -1]]) ==\n\
+        ([[7, -1], [16, -1]], [-3, -3, -3]);\n}\n";
+    check(text, 851);
+}
+
+/// As many gates as the library's circuit of a linear classifier.
+#[test]
+fn sums_of_products() {
+    let text = "parties model, client;\n\
+        main(w: [i16; 30] of model, bias: i16 of model, x: [i16; 30] of client)\n\
+        -> (above: bool to client) {\n\
+        wide_dot(w, x) as i38 + bias as i38 >= 0\n}\n\
+        test \"none\" { assert main([0; 30], 0, [1; 30]); assert !main([1; 30], 29, [-1; 30]); }\n";
+    check(text, 8748);
+    let text = "parties a, b;\n\
+        main(x: [u7; 1] of a, y: [u3; 5] of b) -> (one: u15 to both, five: u9 to both) {\n\
+        (wide_dot(x, x), wide_dot(y, y))\n}\n\
+        test \"greatest\" { assert main([127], [7; 5]) == (16129, 245); }\n";
+    check(text, 83);
+}
+
+#[test]
+fn noise_is_two_sided() {
+    let text = "parties alice, bob;\nuse std::noise::two_sided;\nuse std::random::random;\n\
+        main(below: [u64; 2] public, count: i8 of alice) -> (shown: i8 to both) {\n\
+        count + two_sided(random::<[[u64; 2]; 2]>(), below) as i8\n}\n\
+        test \"none and all\" with seed = 7 {\n\
+        assert main([0, 0], 5) == 5;\nlet all = 18446744073709551615;\n\
+        assert main([all, all], 5) == 5;\n}\n";
+    let loaded = Loaded::new("snippet.tacit", text, &NoFiles);
+    run_tests(&loaded);
+}
+
+/// Whole roots are exact, and the others are as near as they say.
+#[test]
+fn roots_powers_and_logarithms() {
+    for (whole, fraction) in [(6, 12), (8, 20)] {
+        let number = format!("fixed<{whole}, {fraction}>");
+        let text = format!(
+            "parties alice, bob;\nuse std::number::{{whole_sqrt, sqrt, exp, ln}};\n\
+             main(x: {number} of alice, n: u9 of bob)\n\
+             -> (a: {number} to both, b: {number} to both, c: {number} to both, d: u5 to both) {{\n\
+             (sqrt(x), exp(x), ln(x), whole_sqrt(n))\n}}\n"
+        );
+        let program = program_of(&text);
+        let (id, lowered) = lower(&program, "main");
+        let mut chance = Chance(3);
+        compare(&program, id, &lowered, &mut chance);
+        let width = (whole + fraction) as usize;
+        let unit = 0.5_f64.powi(fraction);
+        let number = |bits: &[bool]| {
+            let raw = bits
+                .iter()
+                .rev()
+                .fold(0_i64, |sum, &bit| 2 * sum + i64::from(bit));
+            let sign = i64::from(bits[bits.len() - 1]) << bits.len();
+            (raw - sign) as f64
+        };
+        for _ in 0..400 {
+            let given = chance.bits(width + 9);
+            let x = number(&given[..width]) * unit;
+            let n = number(&[&given[width..], &[false]].concat());
+            let found = lowered.function.evaluate(&given);
+            let result = |place: usize| number(&found[place * width..][..width]) * unit;
+            let near = |found: f64, is: f64, off: f64| {
+                assert!((found - is).abs() < off, "{x}: {found}, and not {is}");
+            };
+            near(result(0), x.max(0.0).sqrt(), 1.01 * unit);
+            if x < f64::from(whole - 1) * 2_f64.ln() {
+                let share = f64::from(whole + 16) * unit / 256.0 + 0.5_f64.powi(22);
+                near(result(1), x.exp(), x.exp() * share + unit);
+            }
+            if x > 0.0 {
+                near(result(2), x.ln(), 0.5_f64.powi(18) + unit);
+            }
+            let root = number(&[&found[3 * width..], &[false]].concat());
+            assert!(
+                root * root <= n && n < (root + 1.0) * (root + 1.0),
+                "{n}: {root}"
+            );
+        }
+    }
 }

@@ -33,6 +33,8 @@ class Outcome(Mapping[str, Any]):
         most 2 to minus this number, over all runs of the protocol with this party unless
         `of_this_run_alone`."""
         self.of_this_run_alone = ran["of_this_run_alone"]
+        self.chain = ran["chain"]
+        """The chain of kept values and its version after the run, where it has one."""
         self.base_ots = ran["base_ots"]
         """Where the base OTs come from, in a session's first run: `fresh`, `batch` where they were
         made for later sessions too, or `kept` by an earlier one."""
@@ -107,6 +109,8 @@ class Session:
         security: str | None = None,
         security_bits: int | None = None,
         timeout: float | None = None,
+        chain: str | None = None,
+        replace: bool = False,
         progress: _progress.Progress | bool | None = None,
         **values: Any,
     ) -> Outcome:
@@ -118,6 +122,9 @@ class Session:
         `authenticated`; without it, `security="malicious"` takes `batch` where a checked
         execution is in stock and else `authenticated`, and anything else takes `direct`.
         `timeout` bounds the whole run, in seconds.
+
+        A program with a `state` keeps its values in the chain that both parties call `chain`, under
+        `prepared`; the run that begins it says `replace=True` where it discards another's values.
         """
         given = {**_inputs(function, inputs), **values}
         with _progress.listener(progress) as hears:
@@ -127,6 +134,8 @@ class Session:
                 "security": security,
                 "security_bits": security_bits,
                 "timeout": timeout,
+                "chain": chain,
+                "replace": replace,
                 "progress": hears,
             }
             return Outcome(self._native.run(function._native, given, terms))
@@ -155,6 +164,8 @@ class Session:
                 "security": security,
                 "security_bits": security_bits,
                 "timeout": timeout,
+                "chain": None,
+                "replace": False,
                 "progress": hears,
             }
             made = self._native.prepare(function._native, runs, terms)

@@ -20,6 +20,8 @@ class Terms(TypedDict):
     security: str | None
     security_bits: int | None
     timeout: float | None
+    chain: str | None
+    replace: bool
     progress: Callable[[int, int], object] | None
 
 class Ran(TypedDict):
@@ -28,6 +30,7 @@ class Ran(TypedDict):
     security: str
     security_bits: int | None
     of_this_run_alone: bool
+    chain: str | None
     base_ots: str | None
     phases: list[tuple[str, float, int, int, int]]
     and_gates: int

@@ -1,0 +1,187 @@
+//! A document that is open in the editor, as the root of a program.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use lsp_types::{
+    CompletionItem, DiagnosticSeverity, Hover, HoverContents, MarkupContent, MarkupKind, Position,
+    Range, TextEdit,
+};
+use tacit_language::program::EntryId;
+use tacit_language::{Diagnostic, FileId, Loaded, ParamValues, ProgramFolder, Sources, Span};
+
+use super::position::{offset_of, position_of, range_of};
+use crate::inspect::cost_of_line;
+
+/// The texts of documents that are open, by their paths: these count, not what is on the disk.
+pub(super) type Texts = HashMap<PathBuf, String>;
+
+/// A program's folder, with the texts of documents that are open.
+struct OpenFolder<'t> {
+    path: PathBuf,
+    folder: ProgramFolder,
+    texts: &'t Texts,
+}
+
+impl Sources for OpenFolder<'_> {
+    fn read(&self, name: &str) -> Result<String, String> {
+        match self.texts.get(&self.path.join(name)) {
+            Some(text) => Ok(text.clone()),
+            None => self.folder.read(name),
+        }
+    }
+}
+
+/// A program, by the path of its own file.
+pub(super) struct Document {
+    path: PathBuf,
+    pub(super) loaded: Loaded,
+}
+
+impl Document {
+    pub(super) fn new(path: PathBuf, text: &str, texts: &Texts) -> Self {
+        let sources = OpenFolder {
+            path: path.parent().unwrap_or(Path::new("")).to_owned(),
+            folder: ProgramFolder::of(&path),
+            texts,
+        };
+        let loaded = Loaded::new(&path.display().to_string(), text, &sources);
+        Self { path, loaded }
+    }
+
+    /// The name of its file.
+    pub(super) fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    pub(super) fn text(&self) -> &str {
+        self.text_of(self.loaded.root())
+    }
+
+    fn text_of(&self, file: FileId) -> &str {
+        &self.loaded.source_map().file(file).text
+    }
+
+    /// The path of a file of the program; the standard library is in none.
+    pub(super) fn path_of(&self, file: FileId) -> Option<PathBuf> {
+        match file == self.loaded.root() {
+            true => Some(self.path.clone()),
+            false => {
+                let name = &self.loaded.source_map().file(file).name;
+                let folder = self.path.parent()?;
+                (!name.starts_with("std/")).then(|| folder.join(name))
+            }
+        }
+    }
+
+    pub(super) fn hover(&self, position: Position) -> Option<Hover> {
+        let offset = offset_of(self.text(), position);
+        let program = self.loaded.program(&ParamValues::new()).ok()?;
+        let map = self.loaded.source_map();
+        let mut text = String::new();
+        if let Some((_, name)) = program.type_at(self.loaded.root(), offset) {
+            text += &format!("```tacit\n{name}\n```\n");
+        }
+        let files = ProgramFolder::of(&self.path);
+        for (number, entry) in program.entries.iter().enumerate() {
+            let name = entry.name.to_string();
+            let costed = program.lower_with_costs(&name, EntryId(number as u32), &files);
+            let Ok((_, costs)) = costed else {
+                continue;
+            };
+            let cost = cost_of_line(map, &costs, position.line as usize + 1);
+            if let Some(cost) = cost {
+                text += &format!(
+                    "\n{name}: this line costs {} AND gates, and {} bits go into components\n",
+                    cost.and_gates, cost.link_bits
+                );
+            }
+        }
+        (!text.is_empty()).then_some(Hover {
+            contents: HoverContents::Markup(MarkupContent {
+                kind: MarkupKind::Markdown,
+                value: text,
+            }),
+            range: None,
+        })
+    }
+
+    /// Where the name at a position is declared.
+    pub(super) fn declared(&self, position: Position) -> Option<Span> {
+        let offset = offset_of(self.text(), position);
+        self.loaded.definition(self.loaded.root(), offset)
+    }
+
+    /// A place of the program, for the editor.
+    pub(super) fn place(&self, span: Span) -> Option<(PathBuf, Range)> {
+        let range = range_of(self.text_of(span.file), (span.start, span.end));
+        Some((self.path_of(span.file)?, range))
+    }
+
+    pub(super) fn formatted(&self) -> Option<Vec<TextEdit>> {
+        let text = self.text();
+        let formatted = tacit_language::format("", text).ok()?;
+        let end = position_of(text, text.len());
+        let all = Range::new(Position::new(0, 0), end);
+        Some(match formatted == text {
+            true => Vec::new(),
+            false => vec![TextEdit::new(all, formatted)],
+        })
+    }
+
+    pub(super) fn completions(&self) -> Vec<CompletionItem> {
+        let names = self.loaded.names_in_sight().into_iter();
+        names
+            .map(|name| CompletionItem::new_simple(name, String::new()))
+            .collect()
+    }
+
+    /// What is wrong with the program, by file.
+    pub(super) fn diagnostics(&self) -> BTreeMap<PathBuf, Vec<lsp_types::Diagnostic>> {
+        let params = ParamValues::new();
+        let mut told = self.loaded.check(&params);
+        if let Ok(program) = self.loaded.program(&params) {
+            told.extend(program.warnings);
+        }
+        let mut by_file = BTreeMap::from([(self.path.clone(), Vec::new())]);
+        for error in &told {
+            let diagnostic = self.diagnostic(error);
+            // What is wrong in the standard library is told at the top of the program.
+            let (path, range) = self
+                .place(error.span)
+                .unwrap_or((self.path.clone(), Range::default()));
+            let told = by_file.entry(path).or_default();
+            told.push(lsp_types::Diagnostic {
+                range,
+                ..diagnostic
+            });
+        }
+        by_file
+    }
+
+    fn diagnostic(&self, error: &Diagnostic) -> lsp_types::Diagnostic {
+        let mut message = error.message.clone();
+        let related = error.related.iter().map(|(span, words)| {
+            let map = self.loaded.source_map();
+            let (line, column) = map.line_and_column(*span);
+            format!("{words}: {}:{line}:{column}", map.file(span.file).name)
+        });
+        let parts = [Some(error.label.clone()), error.help.clone()];
+        for part in parts.into_iter().flatten().chain(related) {
+            if !part.is_empty() {
+                message += "\n";
+                message += &part;
+            }
+        }
+        lsp_types::Diagnostic {
+            severity: Some(match error.is_warning {
+                true => DiagnosticSeverity::WARNING,
+                false => DiagnosticSeverity::ERROR,
+            }),
+            source: Some("tacit".to_owned()),
+            message,
+            ..lsp_types::Diagnostic::default()
+        }
+    }
+}

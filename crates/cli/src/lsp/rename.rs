@@ -1,0 +1,138 @@
+//! Another name for something, in all programs of a folder that know it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use lsp_types::Position;
+use tacit_language::{ParamValues, Span, read_source};
+
+use super::document::{Document, Texts};
+
+/// Most programs of a folder that are looked at.
+const MAX_PROGRAMS: usize = 256;
+
+/// The bytes of each file that are to be another text.
+pub(super) type Edits = BTreeMap<PathBuf, BTreeSet<(u32, u32)>>;
+
+/// All places of what is named at a position, in all programs of the folder.
+///
+/// # Errors
+///
+/// Nothing of the program's files is named there.
+pub(super) fn uses(document: &Document, at: Position, texts: &Texts) -> Result<Edits, String> {
+    let declared = document.declared(at);
+    let place = declared.and_then(|span| Some((document.path_of(span.file)?, span)));
+    let (path, span) = place.ok_or("no name of these files is here")?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut found = Edits::new();
+    for program in programs(folder, texts) {
+        for (path, range) in uses_in(&program, &path, span.start..span.end) {
+            found.entry(path).or_default().insert(range);
+        }
+    }
+    Ok(found)
+}
+
+/// The edits that give what is named at a position another name.
+///
+/// # Errors
+///
+/// With that name the programs of the folder would mean something else.
+pub(super) fn rename(
+    document: &Document,
+    at: Position,
+    name: &str,
+    texts: &Texts,
+) -> Result<Edits, String> {
+    let edits = uses(document, at, texts)?;
+    let declared = document.declared(at).ok_or("no name is here")?;
+    let path = document.path_of(declared.file).ok_or("no file")?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let before = programs(folder, texts);
+    let mut renamed = texts.clone();
+    for (path, places) in &edits {
+        let text = match texts.get(path) {
+            Some(text) => text.clone(),
+            None => read_source(path).map_err(|error| error.to_string())?,
+        };
+        renamed.insert(path.clone(), with(&text, places, name));
+    }
+    let there = &edits[&path];
+    let earlier = there.iter().filter(|(start, _)| *start < declared.start);
+    let shift =
+        earlier.count() as i64 * (name.len() as i64 - i64::from(declared.end - declared.start));
+    let start = (i64::from(declared.start) + shift) as u32;
+    let new = start..start + name.len() as u32;
+    let after = programs(folder, &renamed);
+    for (program, other) in before.iter().zip(&after) {
+        let is_right = |program: &Document| program.loaded.check(&ParamValues::new()).is_empty();
+        let old = declared.start..declared.end;
+        let is_same =
+            uses_in(program, &path, old).len() == uses_in(other, &path, new.clone()).len();
+        if !is_same || (is_right(program) && !is_right(other)) {
+            return Err(format!(
+                "`{name}` cannot be its name: {} would be another program, or wrong",
+                other.name()
+            ));
+        }
+    }
+    Ok(edits)
+}
+
+/// The programs in a folder, those that are open among them, by their files' names.
+fn programs(folder: &Path, texts: &Texts) -> Vec<Document> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_program = path.extension().is_some_and(|ending| ending == "tacit");
+        if is_program
+            && files.len() < MAX_PROGRAMS
+            && let Ok(text) = read_source(&path)
+        {
+            files.insert(path, text);
+        }
+    }
+    let open = texts
+        .iter()
+        .filter(|(path, _)| path.parent() == Some(folder));
+    files.extend(open.map(|(path, text)| (path.clone(), text.clone())));
+    let programs = files.into_iter();
+    programs
+        .map(|(path, text)| Document::new(path, &text, texts))
+        .collect()
+}
+
+/// Where a program names what stands at a place of a file.
+fn uses_in(program: &Document, path: &Path, place: Range<u32>) -> Vec<(PathBuf, (u32, u32))> {
+    let mut files = program.loaded.source_map().ids();
+    let Some(file) = files.find(|file| program.path_of(*file).as_deref() == Some(path)) else {
+        return Vec::new();
+    };
+    let text = &program.loaded.source_map().file(file).text;
+    if text.get(place.start as usize..place.end as usize).is_none() {
+        return Vec::new();
+    }
+    let uses = program.loaded.uses(Span {
+        file,
+        start: place.start,
+        end: place.end,
+    });
+    let places = uses.into_iter();
+    places
+        .filter_map(|span| Some((program.path_of(span.file)?, (span.start, span.end))))
+        .collect()
+}
+
+/// A text with `name` at these places.
+fn with(text: &str, places: &BTreeSet<(u32, u32)>, name: &str) -> String {
+    let mut renamed = String::with_capacity(text.len());
+    let mut done = 0;
+    for &(start, end) in places {
+        renamed += text.get(done..start as usize).unwrap_or_default();
+        renamed += name;
+        done = end as usize;
+    }
+    renamed + text.get(done..).unwrap_or_default()
+}

@@ -1,0 +1,104 @@
+//! How an array is in order, and what its elements are made of: parts of another array's elements,
+//! and constants.
+
+use crate::program::{CounterId, LocalId, Number, NumberOperator, SortKey};
+
+/// A part of an array's element, or a value made of such parts.
+#[derive(Clone)]
+pub(super) enum Part {
+    Of(LocalId, Number, Vec<u32>),
+    Made(Vec<Part>),
+    Constant,
+    Other,
+}
+
+/// How an array is in order.
+#[derive(Clone, Default)]
+pub(super) struct Order {
+    /// The parts by which it ascends.
+    pub(super) key: SortKey,
+    /// Parts that all its elements have in common.
+    pub(super) constant: SortKey,
+}
+
+impl Order {
+    pub(super) fn ascends_by(&self, key: &SortKey) -> bool {
+        let is_constant = |leaf: &Vec<u32>| self.constant.iter().any(|path| leaf.starts_with(path));
+        let varies = key.iter().filter(|leaf| !is_constant(leaf));
+        let count = varies.clone().count();
+        count <= self.key.len() && varies.eq(&self.key[..count])
+    }
+}
+
+impl From<SortKey> for Order {
+    fn from(key: SortKey) -> Self {
+        Self {
+            key,
+            constant: SortKey::new(),
+        }
+    }
+}
+
+/// The array of which the first part is, and the number of its element.
+pub(super) fn first_array(part: &Part) -> Option<(LocalId, Number)> {
+    match part {
+        Part::Of(array, number, _) => Some((*array, number.clone())),
+        Part::Made(parts) => parts.iter().find_map(first_array),
+        Part::Constant | Part::Other => None,
+    }
+}
+
+/// Whether a number is never less in a later turn of the counter's loop. The counters of loops
+/// around it stand still.
+pub(super) fn ascends(number: &Number, counter: CounterId) -> bool {
+    let stands = |number: &Number| {
+        let mut is_in = false;
+        number.counters(&mut |other| is_in |= other == counter);
+        !is_in
+    };
+    match number {
+        Number::Constant(_) | Number::Counter(_) => true,
+        Number::Apply(operator, operands) => match (operator, &operands[..]) {
+            (NumberOperator::Add, [a, b]) => ascends(a, counter) && ascends(b, counter),
+            (NumberOperator::Subtract, [a, b]) => ascends(a, counter) && stands(b),
+            (NumberOperator::Multiply, [a, Number::Constant(0..)])
+            | (NumberOperator::Multiply, [Number::Constant(0..), a]) => ascends(a, counter),
+            (NumberOperator::Divide, [a, Number::Constant(1..)]) => ascends(a, counter),
+            _ => operands.iter().all(stands),
+        },
+    }
+}
+
+/// The places of constant parts.
+pub(super) fn constants(part: &Part, path: &mut Vec<u32>, found: &mut SortKey) {
+    match part {
+        Part::Constant => found.push(path.clone()),
+        Part::Made(parts) => {
+            for (number, part) in parts.iter().enumerate() {
+                path.push(number as u32);
+                constants(part, path, found);
+                path.pop();
+            }
+        }
+        Part::Of(..) | Part::Other => {}
+    }
+}
+
+/// Extends `path` by the fields that lead to `leaf` of the array's element.
+pub(super) fn find(part: &Part, of: (LocalId, &Number), leaf: &[u32], path: &mut Vec<u32>) -> bool {
+    match part {
+        Part::Of(array, number, from) if (*array, number) == of && leaf.starts_with(from) => {
+            path.extend(&leaf[from.len()..]);
+            true
+        }
+        Part::Made(parts) => parts.iter().enumerate().any(|(number, part)| {
+            path.push(number as u32);
+            let is_found = find(part, of, leaf, path);
+            if !is_found {
+                path.pop();
+            }
+            is_found
+        }),
+        _ => false,
+    }
+}
