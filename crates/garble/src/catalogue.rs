@@ -275,9 +275,21 @@ const TRANSLATION: GateCost = GateCost::of(127, 16, [2, 1], [2, 1]);
 ///
 /// # Errors
 ///
-/// None: every id is one of this version's.
+/// In a browser the scheme is none that a run has unless somebody names it, as no page does: it has
+/// not been loaded. Elsewhere none, since every id is one of this version's.
 pub fn with_scheme<V: SchemeVisitor>(id: SchemeId, visitor: V) -> Result<V::Output, UnknownScheme> {
-    with_scheme_on(Cpu::detect(), id, visitor)
+    let cpu = Cpu::detect();
+    #[cfg(all(target_family = "wasm", target_os = "unknown"))]
+    {
+        let construction = match id {
+            SchemeId::HALF_GATES_TWO_CALL => Construction::TwoCall,
+            SchemeId::HALF_GATES_REKEYED => Construction::Rekeyed,
+            other => return Err(UnknownScheme(other.0)),
+        };
+        Ok(visitor.visit(HalfGates::on(cpu, construction)))
+    }
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+    with_scheme_on(cpu, id, visitor)
 }
 
 /// Four bytes that name no scheme known to this version.

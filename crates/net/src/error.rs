@@ -311,6 +311,9 @@ pub enum NetError {
         /// What was found instead.
         reason: String,
     },
+    /// The private key of an identity is wanted that is elsewhere.
+    #[error("this identity's private key is kept where nobody can read it out")]
+    KeyElsewhere,
     /// The operating system gave no randomness, or a key made from it was not usable.
     #[error("cannot make a key: {reason}")]
     KeyGeneration {

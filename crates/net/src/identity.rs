@@ -14,6 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::sign::{CertifiedKey, SigningKey};
 use zeroize::Zeroizing;
 
+use crate::signer::KeyElsewhere;
 use crate::{Fingerprint, NetError};
 
 /// A PKCS#8 version 1 private key of algorithm Ed25519 without its seed (RFC 8410, section 7).
@@ -26,12 +27,13 @@ const PEM_LABEL: &str = "PRIVATE KEY";
 /// No identity file is longer than this.
 const MAX_FILE_BYTES: u64 = 16 * 1024;
 
-/// An Ed25519 key pair.
+/// An Ed25519 key pair, or its public half and who signs with the private one.
 ///
 /// The bytes of the private key are wiped when it is dropped; the expanded key inside the
 /// signing library is not, which gives no way to do so.
 #[derive(Clone)]
 pub struct Identity {
+    /// Empty where the private key is elsewhere.
     pkcs8: Zeroizing<Vec<u8>>,
     certified: Arc<CertifiedKey>,
     fingerprint: Fingerprint,
@@ -54,6 +56,17 @@ impl Identity {
         Self::from_pkcs8(pkcs8).map_err(|reason| NetError::KeyGeneration { reason })
     }
 
+    /// The identity with this public key, whose private key is elsewhere: `sign` gives the Ed25519
+    /// signature of a message, or `None`. It has no PEM text and cannot be saved.
+    #[must_use]
+    pub fn elsewhere(
+        public_key: &[u8; 32],
+        sign: impl Fn(&[u8]) -> Option<[u8; 64]> + Send + Sync + 'static,
+    ) -> Self {
+        let key = KeyElsewhere::new(public_key, Arc::new(sign));
+        Self::of_key(Zeroizing::default(), Arc::new(key)).expect("it has a public key")
+    }
+
     /// What the other party has to know of this identity.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
@@ -61,11 +74,17 @@ impl Identity {
     }
 
     /// The identity as PEM text, which is secret: for those who keep it elsewhere than in a file.
-    #[must_use]
-    pub fn to_pem(&self) -> Zeroizing<String> {
+    ///
+    /// # Errors
+    ///
+    /// [`NetError::KeyElsewhere`].
+    pub fn to_pem(&self) -> Result<Zeroizing<String>, NetError> {
+        if self.pkcs8.is_empty() {
+            return Err(NetError::KeyElsewhere);
+        }
         let pem = pem_rfc7468::encode_string(PEM_LABEL, LineEnding::LF, &self.pkcs8);
         // A label and a key of these lengths have a text.
-        Zeroizing::new(pem.unwrap_or_default())
+        Ok(Zeroizing::new(pem.unwrap_or_default()))
     }
 
     /// The identity of such a text.
@@ -94,14 +113,14 @@ impl Identity {
     ///
     /// # Errors
     ///
-    /// [`NetError::IdentityExists`], or [`NetError::IdentityFile`] where the directory cannot be
-    /// written.
+    /// [`NetError::IdentityExists`], [`NetError::IdentityFile`] where the directory cannot be
+    /// written, or [`NetError::KeyElsewhere`].
     pub fn save(&self, path: &Path) -> Result<(), NetError> {
         let failed = |reason| NetError::IdentityFile {
             path: path.to_owned(),
             reason,
         };
-        let pem = self.to_pem();
+        let pem = self.to_pem()?;
         let folder = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
@@ -156,6 +175,10 @@ impl Identity {
         let borrowed = PrivatePkcs8KeyDer::from(pkcs8.as_slice());
         let key: Arc<dyn SigningKey> = any_eddsa_type(&borrowed)
             .map_err(|_| "its key is not an Ed25519 private key".to_owned())?;
+        Self::of_key(pkcs8, key)
+    }
+
+    fn of_key(pkcs8: Zeroizing<Vec<u8>>, key: Arc<dyn SigningKey>) -> Result<Self, String> {
         let public = key
             .public_key()
             .map(|info| info.to_vec())

@@ -30,6 +30,7 @@ pub mod plain;
 pub mod relay;
 mod settings;
 mod shaped;
+mod signer;
 mod tcp;
 pub mod tls;
 mod transport;

@@ -46,9 +46,11 @@ pub(crate) fn random_bits(prg: &mut Prg, count: usize) -> Zeroizing<Vec<bool>> {
 
 /// Appends the bytes of `blocks`.
 pub(crate) fn append_blocks(out: &mut Vec<u8>, blocks: &[Block]) {
-    out.reserve(blocks.len() * Block::BYTES);
-    for block in blocks {
-        out.extend_from_slice(&block.to_bytes());
+    let begin = out.len();
+    out.resize(begin + Block::BYTES * blocks.len(), 0);
+    let (places, _) = out[begin..].as_chunks_mut();
+    for (place, block) in places.iter_mut().zip(blocks) {
+        *place = block.to_bytes();
     }
 }
 

@@ -517,7 +517,8 @@ fn network_category(error: &NetError) -> Category {
         | NetError::IdentityFile { .. }
         | NetError::IdentityMalformed { .. }
         | NetError::Invitations { .. }
-        | NetError::IdentityText { .. } => Category::Input,
+        | NetError::IdentityText { .. }
+        | NetError::KeyElsewhere => Category::Input,
         _ => Category::Network,
     }
 }

@@ -1,3 +1,5 @@
+import type { KeyIdentity } from "./identity.js";
+
 /** What a page keeps between visits, in IndexedDB. */
 export function get(name: string): Promise<unknown>;
 export function put(name: string, value: unknown): Promise<unknown>;
@@ -5,3 +7,6 @@ export function forget(name: string): Promise<unknown>;
 /** Keeps a text sealed under a key that no script can read out. */
 export function putSecret(name: string, text: string): Promise<void>;
 export function getSecret(name: string): Promise<string | undefined>;
+/** Keeps an identity: a key of the browser's as it is, a PEM text sealed. */
+export function putIdentity(name: string, identity: string | KeyIdentity): Promise<unknown>;
+export function getIdentity(name: string): Promise<string | KeyIdentity | undefined>;

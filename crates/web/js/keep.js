@@ -52,6 +52,16 @@ export async function putSecret(name, text) {
   await put(name, { iv, sealed });
 }
 
+/** Keeps an identity: a key of the browser's as it is, a PEM text sealed. */
+export const putIdentity = (name, identity) =>
+  typeof identity === "string" ? putSecret(name, identity) : put(name, identity);
+
+/** The identity of this name, if there is one. */
+export async function getIdentity(name) {
+  const kept = await get(name);
+  return kept?.sealed ? getSecret(name) : kept;
+}
+
 /** The secret text of this name, if there is one. */
 export async function getSecret(name) {
   const kept = await get(name);

@@ -18,7 +18,13 @@ const MOST_UNSENT = 4 << 20;
 const NOTHING = -1;
 const GONE = -2;
 
+/** The longest that the browser may take to sign. */
+const SIGN_MS = 10_000;
+const SIGNED = 1;
+const SIGNATURE_BYTES = 64;
+
 const links = new Map();
+const keys = [];
 let post;
 let next = 1;
 
@@ -42,6 +48,21 @@ export function openLink(address) {
 /** Ends a link for good. */
 export function dropLink(number) {
   if (links.delete(number)) post.postMessage({ drop: number });
+}
+
+/** The number of a private key from now on. */
+export function useKey(key) {
+  return keys.push(key) - 1;
+}
+
+/** Signs with a private key into `into`, by the post worker: a promise is none of this worker's. */
+export function key_sign(number, message, into) {
+  const shared = new SharedArrayBuffer(4 + SIGNATURE_BYTES);
+  const state = new Int32Array(shared, 0, 1);
+  post.postMessage({ sign: keys[number], message: message.slice(), shared });
+  Atomics.wait(state, 0, 0, SIGN_MS);
+  into.set(new Uint8Array(shared, 4));
+  return Atomics.load(state, 0) === SIGNED;
 }
 
 export function link_read(number, into, wait_ms) {

@@ -1,3 +1,8 @@
+import type { KeyIdentity } from "./identity.js";
+
+/** Who somebody is: a key that no script can read out, or PEM text, which is secret. */
+export type Identity = KeyIdentity | string;
+
 /** A place in a program; `from` and `to` count UTF-16 units, as strings do here. */
 export interface Place {
   file: string;
@@ -105,8 +110,8 @@ export interface TwoPartyOrder {
   party: string;
   protocol: "direct" | "authenticated";
   inputs: Inputs;
-  /** PEM text of this party, and the other's fingerprint; both or none, and none between tabs alone. */
-  identity?: string;
+  /** Who this party is, and the other's fingerprint: for a service, and left out between tabs. */
+  identity?: Identity;
   peer?: string;
 }
 
@@ -117,7 +122,7 @@ export interface ClientOrder {
   inputs: Inputs;
   copies: number;
   security_bits: number;
-  identity: string;
+  identity: Identity;
   /** Fingerprints. */
   generator: string;
   cloud: string;
@@ -157,9 +162,11 @@ export class Tacit {
   ): Promise<(Result & { to: string })[]>;
   format(text: string): Promise<string>;
   speed(milliseconds?: number): Promise<Speed>;
-  /** A new identity as PEM text, which is secret. */
-  generateIdentity(): Promise<string>;
-  fingerprint(pem: string): Promise<string>;
+  /** A new identity: a key of the browser's where its WebCrypto has Ed25519, else PEM text. */
+  generateIdentity(): Promise<Identity>;
+  /** The identity of a PEM text, as a key of the browser's where it can be. */
+  importIdentity(pem: string): Promise<Identity>;
+  fingerprint(identity: Identity): Promise<string>;
   runTwoParty(at: Address, order: TwoPartyOrder): Promise<Outcome>;
   runClient(generatorAt: Address, cloudAt: Address, order: ClientOrder): Promise<Outcome>;
   /** Gives up whatever runs; calls that wait fail. */

@@ -1,4 +1,5 @@
 // Tacit for pages: every call is a promise, and all work is in two workers.
+import { importedIdentity, newIdentity } from "./identity.js";
 
 /** What went wrong, in words for a person, and of which kind it is. */
 export class TacitError extends Error {
@@ -95,12 +96,17 @@ export class Tacit {
     return this.#ask("speed", { milliseconds });
   }
 
-  generateIdentity() {
-    return this.#ask("generateIdentity", {});
+  async generateIdentity() {
+    return (await newIdentity()) ?? this.#ask("generateIdentity", {});
   }
 
-  fingerprint(pem) {
-    return this.#ask("fingerprint", { pem });
+  async importIdentity(pem) {
+    await this.fingerprint(pem);
+    return (await importedIdentity(pem)) ?? pem;
+  }
+
+  fingerprint(identity) {
+    return this.#ask("fingerprint", { identity });
   }
 
   runTwoParty(at, order) {

@@ -1,6 +1,6 @@
 // The compute worker: Tacit itself. A call blocks it until it is done.
 import init, * as tacit from "./tacit_web.js";
-import { dropLink, openLink, usePost } from "./link.js";
+import { dropLink, openLink, useKey, usePost } from "./link.js";
 
 /** Work that needs links: they are open for as long as it runs. */
 function linked(addresses, work) {
@@ -12,6 +12,14 @@ function linked(addresses, work) {
   }
 }
 
+/** An order or an identity as text. A private key stays here, and its text has its number. */
+function text(order) {
+  return JSON.stringify(order, (_, value) => {
+    if (value instanceof CryptoKey) return useKey(value);
+    return value instanceof Uint8Array ? [...value] : value;
+  });
+}
+
 const calls = {
   check: ({ program }) => JSON.parse(tacit.check(JSON.stringify(program))),
   describe: ({ program }) => JSON.parse(tacit.describe(JSON.stringify(program))),
@@ -19,12 +27,12 @@ const calls = {
   format: ({ text }) => tacit.format(text),
   speed: ({ milliseconds }) => JSON.parse(tacit.speed(milliseconds)),
   generateIdentity: () => tacit.generate_identity(),
-  fingerprint: ({ pem }) => tacit.fingerprint(pem),
+  fingerprint: ({ identity }) => tacit.fingerprint(text(identity)),
   runTwoParty: ({ at, order }) =>
-    linked([at], ([link]) => JSON.parse(tacit.run_two_party(link, JSON.stringify(order)))),
+    linked([at], ([link]) => JSON.parse(tacit.run_two_party(link, text(order)))),
   runClient: ({ generatorAt, cloudAt, order }) =>
     linked([generatorAt, cloudAt], ([generator, cloud]) =>
-      JSON.parse(tacit.run_client(generator, cloud, JSON.stringify(order))),
+      JSON.parse(tacit.run_client(generator, cloud, text(order))),
     ),
 };
 

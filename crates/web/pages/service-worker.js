@@ -8,6 +8,7 @@ const FILES = [
   "friend-finder/config.json",
   "page.js",
   "style.css",
+  "tacit/identity.js",
   "tacit/keep.js",
   "tacit/link.js",
   "tacit/post.js",

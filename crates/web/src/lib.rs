@@ -3,7 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `program` | a program as people type it: errors, ports, results in the clear |
-//! | `link` | a transport whose bytes another worker moves |
+//! | `link` | a transport whose bytes another worker moves, and a key that signs there |
 //! | `run` | runs of two parties, and the thin client of three |
 //! | `speed` | AND gates a second on this device |
 //!
@@ -129,19 +129,22 @@ pub fn format(text: &str) -> Result<String, JsValue> {
 #[wasm_bindgen]
 pub fn generate_identity() -> Result<String, JsValue> {
     let identity = Identity::generate().map_err(|error| failed(error.to_string()))?;
-    Ok(String::clone(&identity.to_pem()))
+    let pem = identity
+        .to_pem()
+        .map_err(|error| failed(error.to_string()))?;
+    Ok(String::clone(&pem))
 }
 
-/// The fingerprint of an identity, by which others know it.
+/// The fingerprint of an identity, by which others know it. `identity` is JSON: see
+/// `run::identity`.
 ///
 /// # Errors
 ///
-/// The text is no identity.
+/// It is no identity.
 #[wasm_bindgen]
-pub fn fingerprint(pem: &str) -> Result<String, JsValue> {
-    let identity = Identity::from_pem(pem.as_bytes());
-    let identity = identity.map_err(|error| failed(error.to_string()))?;
-    Ok(identity.fingerprint().to_string())
+pub fn fingerprint(identity: &str) -> Result<String, JsValue> {
+    let identity = run::identity(&program::parsed(identity).map_err(failed)?);
+    Ok(identity.map_err(failed)?.fingerprint().to_string())
 }
 
 /// Runs a program with a peer over the link of this number, and gives results and cost as JSON.

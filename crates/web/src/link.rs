@@ -1,11 +1,12 @@
-//! A transport whose bytes another worker moves: over a WebSocket, or to another tab.
+//! A transport whose bytes another worker moves: over a WebSocket, or to another tab; and a private
+//! key that the browser has.
 //!
 //! The functions of `js/link.js` block this worker, for at most as long as they are told.
 
 use std::io::{self, IoSlice};
 use std::time::Duration;
 
-use tacit::{Interrupt, Sink, Source, Transport, Wait};
+use tacit::{Identity, Interrupt, Sink, Source, Transport, Wait};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen(raw_module = "./link.js")]
@@ -18,6 +19,9 @@ extern "C" {
 
     /// Says that no more follows.
     fn link_finish(link: u32);
+
+    /// Signs with the private key of this number into `into`; whether it did.
+    fn key_sign(key: u32, message: &[u8], into: &mut [u8]) -> bool;
 }
 
 /// Nothing happened in time.
@@ -25,6 +29,15 @@ const NOTHING: i32 = -1;
 
 /// Bytes handed over at once, at most.
 const PIECE: usize = 256 * 1024;
+
+/// The identity with this public key, for which the browser signs with the private key of this
+/// number.
+pub(crate) fn identity(key: u32, public_key: &[u8; 32]) -> Identity {
+    Identity::elsewhere(public_key, move |message| {
+        let mut signature = [0; 64];
+        key_sign(key, message, &mut signature).then_some(signature)
+    })
+}
 
 struct LinkSource(u32);
 struct LinkSink(u32);

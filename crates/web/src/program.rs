@@ -178,7 +178,8 @@ fn error_json(map: &SourceMap, error: &Diagnostic) -> Json {
     })
 }
 
-fn parsed(text: &str) -> Result<Json, Refused> {
+/// The JSON of a text.
+pub(crate) fn parsed(text: &str) -> Result<Json, Refused> {
     // The error's own text may quote a secret.
     serde_json::from_str(text).map_err(|_| "the order is no JSON".into())
 }

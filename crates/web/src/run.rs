@@ -68,7 +68,7 @@ fn outcome_json(outcome: &Outcome, results: Json) -> Json {
 /// | `party` | the name of this party, as the program has it |
 /// | `protocol` | `direct` or `authenticated` |
 /// | `inputs` | a JSON object of this party's inputs |
-/// | `identity`, `peer` | this party's PEM text and the other's fingerprint; without them there is no TLS, for two tabs of one browser |
+/// | `identity`, `peer` | who this party is ([`identity`]), and the other's fingerprint, for a service to which the link leads; without them there is no TLS, for two tabs of one browser |
 pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refused> {
     let (order, given) = order(text_of_order)?;
     let program = Given::new(&order["program"])?;
@@ -88,19 +88,34 @@ pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refuse
     match text(&order, "protocol")? {
         "direct" => {}
         "authenticated" => job = job.authenticated(),
-        other => return Err(format!("{other:?} does not run in a browser").into()),
+        protocol @ ("prepared" | "batch") => {
+            let why = format!(
+                "`{protocol}` does not run in a browser, which keeps no stock: a browser may remove \
+                 what pages keep, or bring back an older copy of it, and what is prepared must \
+                 never be used twice; run `direct` or `authenticated`, or `tacit run`"
+            );
+            return Err(why.into());
+        }
+        other => {
+            let known = "a page runs `direct` and `authenticated`";
+            return Err(format!("no protocol is called {other:?}; {known}").into());
+        }
     }
     for (name, value) in inputs {
         job = job.input(&name, value);
     }
-    let side = match role {
-        Role::Garbler => Side::Listening,
-        Role::Evaluator => Side::Connecting,
-    };
     let transport = link::transport(link);
-    let mut session = match (order["identity"].as_str(), order["peer"].as_str()) {
-        (Some(identity), Some(peer)) => authenticated(transport, side, identity, peer)?,
-        _ => Session::over(Channel::over(transport), side, None)?,
+    let is_known = ["identity", "peer"].map(|name| !order[name].is_null());
+    let mut session = match is_known {
+        [true, true] => authenticated(transport, &order, "peer")?,
+        [false, false] => {
+            let side = match role {
+                Role::Garbler => Side::Listening,
+                Role::Evaluator => Side::Connecting,
+            };
+            Session::over(Channel::over(transport), side, None)?
+        }
+        _ => return Err("give both identity and peer, or neither between two tabs".into()),
     };
     let outcome = job.run(&mut session)?;
     // The result is here; a peer that has already left takes nothing from it.
@@ -129,16 +144,32 @@ fn values(function: &Function, given: &Json) -> Result<Vec<(String, Value)>, Ref
     Ok(values)
 }
 
-/// A session in which TLS proves both identities.
-fn authenticated(
-    transport: Transport,
-    side: Side,
-    identity: &str,
-    peer: &str,
-) -> Result<Session, Refused> {
-    let identity = Identity::from_pem(identity.as_bytes()).map_err(|error| error.to_string())?;
-    let peer: Fingerprint = peer.parse().map_err(|error| format!("{error}"))?;
-    let session = Session::over_transport(transport, side, &identity, &peer, &settings());
+/// Who somebody is: PEM text, or an object with the `publicKey`, 32 numbers, and the number of the
+/// `privateKey` that the browser has.
+pub(crate) fn identity(json: &Json) -> Result<Identity, Refused> {
+    if let Some(pem) = json.as_str() {
+        return Ok(Identity::from_pem(pem.as_bytes()).map_err(|error| error.to_string())?);
+    }
+    let public: Option<[u8; 32]> = serde_json::from_value(json["publicKey"].clone()).ok();
+    let key = json["privateKey"].as_u64();
+    let key = key.and_then(|key| u32::try_from(key).ok());
+    let (Some(public), Some(key)) = (public, key) else {
+        return Err(
+            "an identity is PEM text, or a private and a public key of the browser's".into(),
+        );
+    };
+    Ok(link::identity(key, &public))
+}
+
+/// A session with the party whose fingerprint the order has under this name, in which TLS proves
+/// both identities. A page connects, whatever its role.
+fn authenticated(transport: Transport, order: &Json, peer: &str) -> Result<Session, Refused> {
+    let identity = identity(&order["identity"])?;
+    let peer: Fingerprint = text(order, peer)?
+        .parse()
+        .map_err(|error| format!("{error}"))?;
+    let connecting = Side::Connecting;
+    let session = Session::over_transport(transport, connecting, &identity, &peer, &settings());
     Ok(session?)
 }
 
@@ -149,7 +180,7 @@ fn authenticated(
 /// | `function`, `params` | its name, and a JSON object of whole numbers |
 /// | `inputs` | a JSON object of the evaluator's inputs |
 /// | `copies`, `security_bits` | circuits, and k, as both servers have them |
-/// | `identity` | this person's PEM text |
+/// | `identity` | who this person is ([`identity`]) |
 /// | `generator`, `cloud` | fingerprints of the servers |
 /// | `pin` | the chain of an earlier run, from which on this one runs; or null |
 pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<String, Refused> {
@@ -176,10 +207,8 @@ pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<
         let pin: ChainVersion = pin.parse().map_err(|error| format!("{error}"))?;
         job = job.pin(pin);
     }
-    let identity = text(&order, "identity")?;
     let meet = |link, peer| {
-        let transport = link::transport(link);
-        authenticated(transport, Side::Connecting, identity, text(&order, peer)?)
+        authenticated(link::transport(link), &order, peer)
             .map_err(|refused| in_session_with(peer, refused))
     };
     let mut generator = meet(generator, "generator")?;

@@ -1,7 +1,21 @@
 // The playground in Chromium.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
 import { after, before, test } from "node:test";
-import { browse, isAccessible, open, person, servePages, site, stopAll } from "./scene.mjs";
+import {
+  browse,
+  isAccessible,
+  open,
+  person,
+  servePages,
+  site,
+  start,
+  stopAll,
+  tacit,
+} from "./scene.mjs";
 
 let address;
 let browser;
@@ -127,6 +141,88 @@ for (const protocol of ["direct", "authenticated"]) {
     }
   });
 }
+
+/** A service that runs the auction as this role with whom it knows by this fingerprint. */
+async function serveAuction(role, peer) {
+  const cwd = await mkdtemp(path.join(os.tmpdir(), "tacit-web-"));
+  const keygen = ["keygen", "--out", path.join(cwd, "service.key")];
+  const fingerprint = execFileSync(tacit, keygen, { encoding: "utf8", stdio: "pipe" }).trim();
+  await writeFile(path.join(cwd, "auction.tacit"), AUCTION);
+  await writeFile(path.join(cwd, "inputs.json"), '{ "bid": 7, "offer": 9 }');
+  const config = `identity = "service.key"
+[stock]
+folder = "stock"
+[peers]
+page = { fingerprint = "${peer}" }
+[serve]
+listen = "127.0.0.1:0"
+origins = ["${new URL(address).origin}"]
+metrics = ""
+[[serve.function]]
+function = "auction.tacit"
+role = "${role}"
+protocols = ["direct", "authenticated"]
+inputs_file = "inputs.json"
+`;
+  await writeFile(path.join(cwd, "service.toml"), config);
+  const args = ["serve", "--config", "service.toml"];
+  const service = await start(tacit, args, /listening address=(\S*)/, { cwd });
+  return { url: `ws://${service.said[1]}`, fingerprint };
+}
+
+test("a page runs both roles with a service, as an identity that no script can read", async () => {
+  const page = await open(context, address);
+  const made = await page.evaluate(async () => {
+    const { Tacit } = await import("/tacit/tacit.js");
+    const { putIdentity } = await import("/tacit/keep.js");
+    const tacit = new Tacit();
+    const identity = await tacit.generateIdentity();
+    await putIdentity("me", identity);
+    const readOut = crypto.subtle.exportKey("pkcs8", identity.privateKey);
+    const isRead = await readOut.then(
+      () => true,
+      () => false,
+    );
+    return { fingerprint: await tacit.fingerprint(identity), isRead };
+  });
+  assert.match(made.fingerprint, /^tacit:/);
+  assert.equal(made.isRead, false);
+  await page.reload();
+  const run = (at, order, isStranger = false) =>
+    page.evaluate(
+      async ({ at, order, isStranger }) => {
+        const { Tacit } = await import("/tacit/tacit.js");
+        const { getIdentity } = await import("/tacit/keep.js");
+        const tacit = new Tacit();
+        const identity = isStranger ? await tacit.generateIdentity() : await getIdentity("me");
+        try {
+          return await tacit.runTwoParty(at, { ...order, identity });
+        } catch ({ kind, message }) {
+          return { kind, message };
+        } finally {
+          tacit.close();
+        }
+      },
+      { at, order, isStranger },
+    );
+  for (const [role, party, inputs] of [
+    ["garbler", "bob", { offer: 12 }],
+    ["evaluator", "alice", { bid: 5 }],
+  ]) {
+    const { url, fingerprint } = await serveAuction(role, made.fingerprint);
+    const order = { program: { text: AUCTION }, party, inputs, peer: fingerprint };
+    for (const protocol of ["direct", "authenticated"]) {
+      const { results, message } = await run({ url }, { ...order, protocol });
+      const price = results?.find(({ name }) => name === "price").value;
+      assert.equal(price, role === "garbler" ? 7 : 5, `${role}, ${protocol}: ${message}`);
+    }
+    const stranger = await run({ url }, { ...order, protocol: "direct" }, true);
+    assert.match(stranger.kind, /incompatible|network/, JSON.stringify(stranger));
+    const prepared = await run({ url }, { ...order, protocol: "prepared" });
+    assert.match(prepared.message, /keeps no stock.*never be used twice/);
+  }
+  await page.close();
+});
 
 test("a run that nobody joins is cancelled, and the page goes on", async () => {
   const page = await open(context, address);

@@ -4,10 +4,15 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
-use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
-use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use rustls::crypto::{
+    CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom, WebPkiSupportedAlgorithms, ring,
+};
+use rustls::pki_types::{
+    CertificateDer, PrivateKeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime,
+};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
+use rustls::sign::SigningKey;
 use rustls::version::TLS13;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, OtherError,
@@ -33,12 +38,39 @@ pub(super) struct UnexpectedIdentity {
 
 /// The primitives: one choice of each, all of them *ring*'s but for ML-KEM-768. A peer that does
 /// not offer the same key exchange is refused, so that nobody in between can talk two parties down
-/// to X25519 alone.
+/// to X25519 alone. What is not named here is not in the program: neither RSA nor ECDSA is.
 pub(super) fn provider() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256],
         kx_groups: vec![&X25519MlKem768],
-        ..ring::default_provider()
+        signature_verification_algorithms: ED25519_ALONE,
+        secure_random: &SystemRandom,
+        key_provider: &NoOtherKeys,
+    }
+}
+
+const ED25519_ALONE: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
+    all: &[webpki::ring::ED25519],
+    mapping: &[(SignatureScheme::ED25519, &[webpki::ring::ED25519])],
+};
+
+/// The operating system's randomness.
+#[derive(Debug)]
+struct SystemRandom;
+
+impl SecureRandom for SystemRandom {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
+        getrandom::fill(bytes).map_err(|_| GetRandomFailed)
+    }
+}
+
+/// Loads no private key: an [`Identity`] has its own.
+#[derive(Debug)]
+struct NoOtherKeys;
+
+impl KeyProvider for NoOtherKeys {
+    fn load_private_key(&self, _: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
+        Err(Error::General("an identity has its key".to_owned()))
     }
 }
 

@@ -5,6 +5,9 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::Duration;
 
+use rustls::SignatureScheme;
+use rustls::crypto::ring::sign::any_eddsa_type;
+use rustls::pki_types::PrivatePkcs8KeyDer;
 use tacit_net::{
     Awaited, CancelHandle, Channel, Fingerprint, Identity, Link, NetError, Settings, tls,
 };
@@ -81,6 +84,58 @@ fn two_who_know_each_other_talk() {
         (3_004_000..3_010_000).contains(&meter.sent.wire_bytes),
         "{meter:?}"
     );
+}
+
+/// An identity, and the same one where only its public key is at hand; `signs` says with which key
+/// of the two that are made its messages are signed.
+fn elsewhere(signs: usize) -> (Identity, Identity) {
+    let whole = [identity(), identity()];
+    let keys = [0, 1].map(|key| {
+        let pem = whole[key].to_pem().unwrap();
+        let (_, der) = pem_rfc7468::decode_vec(pem.as_bytes()).unwrap();
+        any_eddsa_type(&PrivatePkcs8KeyDer::from(der)).unwrap()
+    });
+    let info = keys[0].public_key().unwrap().to_vec();
+    let signer = keys[signs].choose_scheme(&[SignatureScheme::ED25519]);
+    let signer = signer.unwrap();
+    let public = info[12..].try_into().unwrap();
+    let identity = Identity::elsewhere(&public, move |message| {
+        signer.sign(message).ok()?.try_into().ok()
+    });
+    let [whole, _] = whole;
+    (whole, identity)
+}
+
+#[test]
+fn a_key_that_is_elsewhere_signs_for_its_identity() {
+    let (whole, away) = elsewhere(0);
+    assert_eq!(away.fingerprint(), whole.fingerprint());
+    assert!(matches!(away.to_pem(), Err(NetError::KeyElsewhere)));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("key");
+    assert!(matches!(away.save(&file), Err(NetError::KeyElsewhere)) && !file.exists());
+    let other = identity();
+    let met = [(&away, &other), (&other, &away)];
+    for (client, server) in met {
+        let (here, there) = meet(
+            client,
+            server.fingerprint(),
+            server,
+            &[client.fingerprint()],
+        );
+        assert_eq!(here.unwrap().peer(), Some(server.fingerprint()));
+        assert_eq!(there.unwrap().peer(), Some(client.fingerprint()));
+    }
+}
+
+/// Who knows a public key alone has no session under it, whatever it signs with.
+#[test]
+fn another_key_does_not_sign_for_an_identity() {
+    let (whole, forged) = elsewhere(1);
+    let server = identity();
+    let allowed = [whole.fingerprint()];
+    let (_, there) = meet(&forged, server.fingerprint(), &server, &allowed);
+    assert!(matches!(there, Err(NetError::Tls { .. })), "{there:?}");
 }
 
 #[test]

@@ -53,6 +53,8 @@ pub(crate) struct Incoming {
     pieces: usize,
     /// The next piece, as far as it has come.
     partial: Vec<u8>,
+    /// Memory for pieces to come.
+    spare: Vec<Vec<u8>>,
 }
 
 impl Incoming {
@@ -64,6 +66,7 @@ impl Incoming {
             count,
             pieces: 0,
             partial: Vec::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -101,6 +104,7 @@ impl Incoming {
                 break;
             }
             if self.partial.is_empty() {
+                self.partial = self.spare.pop().unwrap_or_default();
                 self.partial.reserve_exact(bytes);
             }
             let (these, after) = rest.split_at(rest.len().min(bytes - self.partial.len()));
@@ -112,5 +116,14 @@ impl Incoming {
             }
         }
         Ok(())
+    }
+
+    /// Takes pieces back that are done with, for their memory.
+    pub(crate) fn give_back(&mut self, pieces: Vec<(usize, Vec<u8>)>) {
+        let cleared = pieces.into_iter().map(|(_, mut bytes)| {
+            bytes.clear();
+            bytes
+        });
+        self.spare.extend(cleared);
     }
 }

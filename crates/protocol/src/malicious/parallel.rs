@@ -9,18 +9,28 @@ pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&mut Vec<u8>, &T) -> R + Sync,
 ) -> Vec<R> {
+    map_in(&mut Vec::new(), threads, items, work)
+}
+
+/// [`map`] in which this thread's buffer is `memory`.
+pub(crate) fn map_in<T: Sync, R: Send>(
+    memory: &mut Vec<u8>,
+    threads: usize,
+    items: &[T],
+    work: impl Fn(&mut Vec<u8>, &T) -> R + Sync,
+) -> Vec<R> {
     let share = items.len().div_ceil(threads.max(1)).max(1);
     if share >= items.len() {
-        return all_of(items, &work);
+        return all_of(memory, items, &work);
     }
     thread::scope(|scope| {
         let mut shares = items.chunks(share);
         let own = shares.next().unwrap_or_default();
         let work = &work;
         let others: Vec<_> = shares
-            .map(|items| scope.spawn(move || all_of(items, work)))
+            .map(|items| scope.spawn(move || all_of(&mut Vec::new(), items, work)))
             .collect();
-        let mut all = all_of(own, work);
+        let mut all = all_of(memory, own, work);
         for other in others {
             match other.join() {
                 Ok(mut made) => all.append(&mut made),
@@ -66,11 +76,14 @@ pub(crate) fn append<T: Sync, R: Send>(
     })
 }
 
-fn all_of<T, R>(items: &[T], work: &impl Fn(&mut Vec<u8>, &T) -> R) -> Vec<R> {
-    let mut scratch = Vec::new();
+fn all_of<T, R>(
+    memory: &mut Vec<u8>,
+    items: &[T],
+    work: &impl Fn(&mut Vec<u8>, &T) -> R,
+) -> Vec<R> {
     let each = items.iter().map(|item| {
-        scratch.clear();
-        work(&mut scratch, item)
+        memory.clear();
+        work(memory, item)
     });
     each.collect()
 }

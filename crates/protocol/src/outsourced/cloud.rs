@@ -103,7 +103,11 @@ pub(super) struct Running {
     evaluated: Zeroizing<Vec<usize>>,
     encoded: Vec<Zeroizing<Vec<Block>>>,
     masked: Vec<Zeroizing<Vec<bool>>>,
-    saved: Vec<SavedCopy>,
+    /// What each circuit saves, and once all are judged the values that it is of.
+    judged: Vec<SavedCopy>,
+    saved: Vec<CloudValue>,
+    /// Memory for the circuit that is judged.
+    expected: Vec<u8>,
 }
 
 /// What the evaluator handed on.
@@ -170,15 +174,11 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     /// # Errors
     ///
     /// It is not the time.
-    pub fn to_keep(&self) -> Result<(&CloudChain, Vec<CloudValue>), Error> {
+    pub fn to_keep(&self) -> Result<(&CloudChain, &[CloudValue]), Error> {
         let State::Running(Stage::SendingResults(_, 0), running) = &self.state else {
             return Err(NOT_DONE);
         };
-        let chain = running.chain()?;
-        let saved = self
-            .work
-            .saved(chain.head.id, &running.oracle, &running.saved);
-        Ok((chain, saved.into_iter().map(CloudValue).collect()))
+        Ok((running.chain()?, &running.saved))
     }
 
     /// What later runs go on from.
@@ -193,12 +193,9 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         let CloudStart::Chain(chain) = running.brought.start else {
             return Err(NOT_DONE);
         };
-        let saved = self
-            .work
-            .saved(chain.head.id, &running.oracle, &running.saved);
         Ok(CloudOutcome {
             chain,
-            saved: saved.into_iter().map(CloudValue).collect(),
+            saved: running.saved,
         })
     }
 
@@ -406,6 +403,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         let (work, mut whole) = (&self.work, Vec::new());
         incoming.receive(payload, |_| work.body_bytes(), &mut whole)?;
         self.judge_bodies(running, &whole)?;
+        incoming.give_back(whole);
         self.after_bodies(running, incoming)
     }
 
@@ -416,16 +414,23 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         bodies: &[(usize, Vec<u8>)],
     ) -> Result<(), Error> {
         let (work, loads) = (&self.work, &running.brought.loads);
-        let judged = parallel::map(self.threads, bodies, |expected, (copy, body)| {
-            let place = running.evaluated.binary_search(copy).ok();
-            let encoded = place.map(|place| &running.encoded[place][..]);
-            let held = &running.copies[*copy];
-            held.judge(work, &running.oracle, encoded, loads, body, expected)
-        });
+        let mut memory = mem::take(&mut running.expected);
+        let judged = parallel::map_in(
+            &mut memory,
+            self.threads,
+            bodies,
+            |expected, (copy, body)| {
+                let place = running.evaluated.binary_search(copy).ok();
+                let encoded = place.map(|place| &running.encoded[place][..]);
+                let held = &running.copies[*copy];
+                held.judge(work, &running.oracle, encoded, loads, body, expected)
+            },
+        );
+        running.expected = memory;
         for judged in judged {
             let judged = judged?;
             running.masked.extend(judged.masked);
-            running.saved.push(judged.saved);
+            running.judged.push(judged.saved);
         }
         self.done += bodies.len() as u64;
         Ok(())
@@ -441,6 +446,10 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             let empty: Vec<_> = (0..self.work.copies()).map(|n| (n, Vec::new())).collect();
             self.judge_bodies(running, &empty)?;
         }
+        let judged = mem::take(&mut running.judged);
+        let id = running.chain()?.head.id;
+        let saved = self.work.saved(id, &running.oracle, judged).into_iter();
+        running.saved = saved.map(CloudValue).collect();
         let results = running.masked.iter().map(|masked| &masked[..]);
         let masked = majority(self.work.all_masked_bits(), results)?;
         let (evaluator, generator) = masked.split_at(self.work.masked_bits[0]);
@@ -540,7 +549,9 @@ impl<S: Scheme<Wire = Block>> Stages for Cloud<'_, S> {
             evaluated: Zeroizing::default(),
             encoded: Vec::new(),
             masked: Vec::new(),
+            judged: Vec::new(),
             saved: Vec::new(),
+            expected: Vec::new(),
         };
         Ok((stage, running))
     }

@@ -109,7 +109,9 @@ pub(super) struct Running {
     taken: usize,
     first: u64,
     permutation: Zeroizing<Vec<u8>>,
-    saved: Vec<SavedCopy>,
+    /// What each circuit saves, and once all are made the values that it is of.
+    made: Vec<SavedCopy>,
+    saved: Vec<GeneratorValue>,
 }
 
 impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
@@ -188,15 +190,11 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
     /// # Errors
     ///
     /// It is not the time.
-    pub fn to_keep(&self) -> Result<(&GeneratorChain, Vec<GeneratorValue>), Error> {
+    pub fn to_keep(&self) -> Result<(&GeneratorChain, &[GeneratorValue]), Error> {
         let State::Running(Stage::AwaitingResult, running) = &self.state else {
             return Err(NOT_DONE);
         };
-        let chain = running.chain()?;
-        let saved = self
-            .work
-            .saved(chain.head.id, &running.oracle, &running.saved);
-        Ok((chain, saved.into_iter().map(GeneratorValue).collect()))
+        Ok((running.chain()?, &running.saved))
     }
 
     /// The result, and what later runs go on from.
@@ -211,12 +209,9 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         let GeneratorStart::Chain(chain) = running.brought.start else {
             return Err(NOT_DONE);
         };
-        let saved = self
-            .work
-            .saved(chain.head.id, &running.oracle, &running.saved);
         Ok(GeneratorOutcome {
             outputs,
-            saved: saved.into_iter().map(GeneratorValue).collect(),
+            saved: running.saved,
             chain,
             with_evaluator: running.brought.ot,
         })
@@ -272,27 +267,31 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         running: &mut Running,
         (stream, done): (&mut Outgoing, &mut usize),
         message: &mut Vec<u8>,
-    ) -> bool {
+    ) -> Result<bool, Error> {
         let work = &self.work;
         while !stream.is_full() && *done < work.copies() {
             let group = self.group(*done, work.body_bytes());
             let copies: Vec<usize> = group.clone().collect();
-            let made = parallel::map(self.threads, &copies, |body, copy| {
+            let bodies = stream.buffer();
+            let made = parallel::append(self.threads, &copies, bodies, |body, copy| {
                 let secrets = CopySecrets::derive(work, *copy, &running.seed(*copy));
                 let loads = running.brought.loads.iter();
                 let loaded = loads.map(|value| &value.0.copies[*copy]);
-                body.reserve_exact(work.body_bytes());
-                let saved = secrets.write_body(work, &running.oracle, loaded, body);
-                (mem::take(body), saved)
+                body.reserve(work.body_bytes());
+                secrets.write_body(work, &running.oracle, loaded, body)
             });
-            for (body, saved) in made {
-                stream.append(&body);
-                running.saved.push(saved);
-            }
+            running.made.extend(made);
             self.made += group.len() as u64;
             *done = group.end;
         }
-        stream.take(message)
+        let is_more = stream.take(message);
+        if !is_more {
+            let made = mem::take(&mut running.made);
+            let id = running.chain()?.head.id;
+            let saved = work.saved(id, &running.oracle, made).into_iter();
+            running.saved = saved.map(GeneratorValue).collect();
+        }
+        Ok(is_more)
     }
 
     /// What decodes the hash of the generator's input to each circuit.
@@ -478,6 +477,7 @@ impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
             taken: 0,
             first: brought.ot.next_index(),
             permutation: Zeroizing::default(),
+            made: Vec::new(),
             saved: Vec::new(),
             brought,
         };
@@ -535,7 +535,7 @@ impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
                 }
             }
             Stage::SendingBodies(mut stream, mut done) => {
-                match self.send_bodies(running, (&mut stream, &mut done), message) {
+                match self.send_bodies(running, (&mut stream, &mut done), message)? {
                     true => {
                         let step = Step::send(Peer::Cloud, Kind::Copies);
                         (Stage::SendingBodies(stream, done), step)

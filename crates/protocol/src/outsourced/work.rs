@@ -199,7 +199,12 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
     }
 
     /// What a run of the chain leaves of each value that the function saves.
-    pub(super) fn saved(&self, id: ChainId, oracle: &Oracle, copies: &[SavedCopy]) -> Vec<Labels> {
+    pub(super) fn saved(
+        &self,
+        id: ChainId,
+        oracle: &Oracle,
+        copies: Vec<SavedCopy>,
+    ) -> Vec<Labels> {
         Labels::cut(id, oracle, copies, self.function.saves())
     }
 

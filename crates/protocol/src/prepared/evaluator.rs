@@ -193,11 +193,11 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
             return Err(NOTHING_SAVED);
         };
         let labels = evaluated.outputs.saved().iter().map(|output| output.label);
-        let copies = [SavedCopy {
+        let copies = vec![SavedCopy {
             delta: Block::ZERO,
             labels: labels.collect(),
         }];
-        let saves = Labels::cut(chain, &oracle(&self.tag), &copies, self.function.saves());
+        let saves = Labels::cut(chain, &oracle(&self.tag), copies, self.function.saves());
         self.state = Some(self.after_keeping(evaluated));
         Ok((saves.into_iter().map(EvaluatorHalf).collect(), self))
     }

@@ -210,8 +210,8 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
         let Some(State::Keeping(late)) = self.state.take() else {
             return Err(NOTHING_SAVED);
         };
-        let copies = [late.saved()];
-        let saves = Labels::cut(chain, &oracle(&self.tag), &copies, self.function.saves());
+        let copies = vec![late.saved()];
+        let saves = Labels::cut(chain, &oracle(&self.tag), copies, self.function.saves());
         self.state = Some(self.after_keeping(late));
         Ok((saves.into_iter().map(GarblerHalf).collect(), self))
     }

@@ -17,7 +17,6 @@ use tacit_kernels::{Block, Construction, Tweak, TweakableHash, Use};
 use zeroize::Zeroizing;
 
 use super::SavedCopy;
-use crate::bits::append_blocks;
 
 /// Bytes of a partial-input gate.
 pub(crate) const GATE_BYTES: usize = 2 * Block::BYTES;
@@ -48,13 +47,17 @@ pub(crate) fn write_gates<'a>(
         let mut zeros = Zeroizing::new(value.labels.clone());
         let mut ones = Zeroizing::new(vec![Block::ZERO; count]);
         hash.hash_both(tweak(first), &value.delta, &mut zeros, &mut ones);
+        let begin = out.len();
+        out.resize(begin + GATE_BYTES * count, 0);
+        let (gates, _) = out[begin..].as_chunks_mut::<GATE_BYTES>();
         let hashes = zeros.iter().zip(ones.iter());
         let wires = value.labels.iter().zip(&new[first..first + count]);
-        for ((old, new), (zero, one)) in wires.zip(hashes) {
+        for ((gate, (old, new)), (zero, one)) in gates.iter_mut().zip(wires).zip(hashes) {
             let mut rows = [*zero ^ *new, *one ^ *new ^ delta];
             let [row_0, row_1] = &mut rows;
             Block::conditional_swap(row_0, row_1, old.lsb());
-            append_blocks(out, &rows);
+            let (places, _) = gate.as_chunks_mut();
+            places.copy_from_slice(&rows.map(Block::to_bytes));
         }
         first += count;
     }

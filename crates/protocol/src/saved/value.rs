@@ -81,9 +81,19 @@ impl Labels {
     pub(crate) fn cut(
         chain: ChainId,
         oracle: &Oracle,
-        copies: &[SavedCopy],
+        copies: Vec<SavedCopy>,
         ports: &[Port],
     ) -> Vec<Self> {
+        let value = |number, port: &Port, copies| Self {
+            chain,
+            mark: Mark::new(oracle, number),
+            ty: port.ty.to_string(),
+            copies,
+        };
+        if let [port] = ports {
+            // It is all that there is, and may be long.
+            return vec![value(0, port, copies)];
+        }
         let mut first = 0;
         let cut = (0..).zip(ports).map(|(number, port)| {
             let bits = first..first + port.ty.width();
@@ -92,12 +102,7 @@ impl Labels {
                 delta: copy.delta,
                 labels: copy.labels[bits.clone()].to_vec(),
             });
-            Self {
-                chain,
-                mark: Mark::new(oracle, number),
-                ty: port.ty.to_string(),
-                copies: copies.collect(),
-            }
+            value(number, port, copies.collect())
         });
         cut.collect()
     }
@@ -138,13 +143,15 @@ impl Labels {
         if !fits || reader.0.len() != usize::from(count) * (1 + bits) * Block::BYTES {
             return Err(BROKEN);
         }
-        let mut block = || Ok::<_, Error>(Block::from_bytes(reader.array()?));
-        let copies = (0..count).map(|_| {
-            let delta = block()?;
-            let labels = (0..bits).map(|_| block()).collect::<Result<_, Error>>()?;
-            Ok(SavedCopy { delta, labels })
+        let (blocks, _) = reader.0.as_chunks();
+        let copies = blocks.chunks_exact(1 + bits).map(|blocks| SavedCopy {
+            delta: Block::from_bytes(blocks[0]),
+            labels: blocks[1..]
+                .iter()
+                .map(|block| Block::from_bytes(*block))
+                .collect(),
         });
-        let copies = copies.collect::<Result<_, Error>>()?;
+        let copies = copies.collect();
         Ok(Self {
             chain,
             mark,
@@ -297,7 +304,7 @@ mod tests {
             .collect();
         let oracle = Oracle::named([1; 16]);
         let ports = ["bit", "u3"].map(|ty| Port::new(ty, ty.parse().unwrap()));
-        let all = Labels::cut(ChainId([2; 16]), &oracle, &copies, &ports);
+        let all = Labels::cut(ChainId([2; 16]), &oracle, copies, &ports);
         assert_eq!(all.len(), 2);
         assert_ne!(all[0].mark, all[1].mark);
         assert_eq!(all[1].copies[2].labels, [21, 22, 23].map(block));

@@ -195,14 +195,14 @@ struct Run<'a, 'f, 's, K: Keeper> {
 
 /// A server's party.
 trait Serving<K: Keeper>: ThreeParty + Sized {
-    fn to_keep(&self) -> Result<(&K::Chain, Vec<K::Value>), tacit_protocol::Error>;
+    fn to_keep(&self) -> Result<(&K::Chain, &[K::Value]), tacit_protocol::Error>;
 
     /// Its output bits.
     fn finish(self) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error>;
 }
 
 impl<S: Scheme<Wire = Block>> Serving<GeneratorKeeps> for Generator<'_, S> {
-    fn to_keep(&self) -> Result<(&GeneratorChain, Vec<GeneratorValue>), tacit_protocol::Error> {
+    fn to_keep(&self) -> Result<(&GeneratorChain, &[GeneratorValue]), tacit_protocol::Error> {
         self.to_keep()
     }
 
@@ -212,7 +212,7 @@ impl<S: Scheme<Wire = Block>> Serving<GeneratorKeeps> for Generator<'_, S> {
 }
 
 impl<S: Scheme<Wire = Block>> Serving<CloudKeeps> for Cloud<'_, S> {
-    fn to_keep(&self) -> Result<(&CloudChain, Vec<CloudValue>), tacit_protocol::Error> {
+    fn to_keep(&self) -> Result<(&CloudChain, &[CloudValue]), tacit_protocol::Error> {
         self.to_keep()
     }
 
@@ -240,7 +240,7 @@ impl<K: Keeper> Run<'_, '_, '_, K> {
                     links: &mut *links,
                     peer: other,
                 };
-                let version = kept.save::<K>(saves, chain, &values, None, &mut server)?;
+                let version = kept.save::<K>(saves, chain, values, None, &mut server)?;
                 match K::ROLE {
                     Role::Garbler => tell_kept(links, version),
                     Role::Evaluator => Ok(()),

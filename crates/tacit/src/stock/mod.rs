@@ -30,12 +30,14 @@ mod triples;
 mod usage;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use tacit_net::Fingerprint;
 use tacit_protocol::authenticated::BLOCK_TRIPLES;
-use tacit_stock::{Limits, RootKey};
+use tacit_stock::Limits;
 
 use crate::Error;
 
@@ -89,6 +91,16 @@ pub struct Stocks {
     counting: Arc<Mutex<()>>,
     /// Chains that the disk has not let be killed.
     doomed: Arc<Mutex<Vec<chains::Doomed>>>,
+    /// A browser has no stocks, and none of the code for them.
+    #[cfg(all(target_family = "wasm", target_os = "unknown"))]
+    _nowhere: nowhere::Nowhere,
+}
+
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+mod nowhere {
+    /// What there is not. The compiler leaves out whatever would need one.
+    #[derive(Clone)]
+    pub(super) struct Nowhere(std::convert::Infallible);
 }
 
 impl Stocks {
@@ -108,8 +120,10 @@ impl Stocks {
     /// # Errors
     ///
     /// Those of [`Stocks::open`].
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub fn over(storage: Arc<dyn Storage>, folder: &Path, max_bytes: u64) -> Result<Self, Error> {
-        let stocks = tacit_stock::Stocks::open(Arc::clone(&storage), folder, RootKey::Beside)?;
+        let beside = tacit_stock::RootKey::Beside;
+        let stocks = tacit_stock::Stocks::open(Arc::clone(&storage), folder, beside)?;
         let limits = Limits { max_bytes };
         Ok(Self {
             stocks,

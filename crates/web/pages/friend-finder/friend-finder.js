@@ -1,6 +1,6 @@
 // The friend finder: one square of a map that two servers hold garbled.
 import { Tacit } from "../tacit/tacit.js";
-import { forget, get, getSecret, put, putSecret } from "../tacit/keep.js";
+import { forget, get, getIdentity, put, putIdentity } from "../tacit/keep.js";
 import { $, element, show, styled } from "../page.js";
 
 const KEY = "friend finder identity";
@@ -97,13 +97,12 @@ async function takeInvitation() {
   history.replaceState(null, "", location.pathname);
   const text = atob(invitation.replaceAll("-", "+").replaceAll("_", "/"));
   const { id, key } = JSON.parse(text);
-  await tacit.fingerprint(key);
-  await putSecret(KEY, key);
+  await putIdentity(KEY, await tacit.importIdentity(key));
   await put(KEPT, { id });
 }
 
 async function whoAmI() {
-  const identity = await getSecret(KEY);
+  const identity = await getIdentity(KEY);
   const kept = await get(KEPT);
   me = identity && kept ? { identity, id: kept.id } : null;
   $("who").textContent = me
