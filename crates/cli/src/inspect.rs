@@ -119,6 +119,10 @@ pub(crate) fn write_new(
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
+    #[cfg_attr(
+        not(unix),
+        expect(unused_mut, reason = "there are no permissions to set")
+    )]
     let mut file = tempfile::Builder::new();
     // Nothing in it is secret: it is a file as any other, within the umask.
     #[cfg(unix)]

@@ -35,6 +35,7 @@ const STOP_TIME: Duration = Duration::from_secs(30);
 
 /// What a signal asks for.
 enum Signal {
+    #[cfg_attr(not(unix), expect(dead_code, reason = "no signal asks for it there"))]
     Reload,
     Stop,
 }
