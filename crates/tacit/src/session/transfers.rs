@@ -260,13 +260,14 @@ impl Session {
         let spare = self.spare_set()?;
         let connecting_role = self.connecting_role(role);
         let settings = self.transfers.settings;
+        let semi_honest = (settings, Security::SemiHonest);
         let tag = self
             .tag()?
             .setup(connecting_role, settings.base, settings.extension);
         let mut rng = UnwrapErr(getrandom::SysRng);
         match (role, spare) {
             (Role::Garbler, Some(set)) => {
-                self.keep_garbler_ot(GarblerOt::from_spare(set, settings, &tag)?);
+                self.keep_garbler_ot(GarblerOt::from_spare(set, semi_honest, &tag)?);
             }
             (Role::Garbler, None) => {
                 let mut setup = GarblerSetup::with(settings, &tag, &mut rng)?;
@@ -274,7 +275,7 @@ impl Session {
                 self.keep_garbler_ot(setup.finish()?);
             }
             (Role::Evaluator, Some(set)) => {
-                self.keep_evaluator_ot(EvaluatorOt::from_spare(set, settings, &tag)?);
+                self.keep_evaluator_ot(EvaluatorOt::from_spare(set, semi_honest, &tag)?);
             }
             (Role::Evaluator, None) => {
                 let mut setup = EvaluatorSetup::with(settings, &tag, &mut rng)?;
