@@ -396,6 +396,11 @@ impl Session {
         }
     }
 
+    /// Notes where the base OTs of a run come from.
+    pub(crate) fn note_base_ots(&mut self, source: BaseOtSource) {
+        self.transfers.source = Some(source);
+    }
+
     /// Keeps an epoch whose run has ended well for the next run.
     pub(crate) fn keep_epoch(&mut self, epoch: CountedEpoch) {
         self.transfers.epochs.push(IdleEpoch(Some(epoch)));

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tacit::protocols::Protocol;
 use tacit::{Function, Identity, Preparation, Stocks};
 use tacit_stock::{Disk, Memory, PeerId, RootKey, SchemeId, StockId, WhichSet};
 
@@ -21,7 +22,7 @@ const BEGIN_BY_EVALUATOR: &str = r#"{
 /// a value into a run, that peer would learn the next Δ, too.
 #[test]
 fn a_chain_ends_with_the_stock_that_is_destroyed() {
-    let parties = Parties::in_folders();
+    let parties = Parties::in_folders(Protocol::Prepared);
     both(parties.begin(10));
     for party in [0, 1] {
         let stocks = parties.stocks(party).expect("power");
@@ -44,7 +45,7 @@ fn a_chain_ends_with_the_stock_that_is_destroyed() {
 /// would learn their Δ from a semi-honest run. The remedy for such a disk is a new epoch.
 #[test]
 fn a_new_epoch_forgets_base_ots_that_are_kept_with_the_peer() {
-    let parties = Parties::in_folders();
+    let parties = Parties::in_folders(Protocol::Prepared);
     both(parties.begin(10));
     let folder = parties.folders.as_ref().expect("folders").path().join("0");
     let [own, peer] = parties.identities.each_ref().map(Identity::fingerprint);
@@ -79,7 +80,7 @@ fn a_stock_that_is_destroyed_during_a_run_ends_its_chain() {
         let parties = if breaks {
             Parties::new()
         } else {
-            Parties::in_folders()
+            Parties::in_folders(Protocol::Prepared)
         };
         let (function, input) = match begins {
             true => (function(BEGIN_BY_EVALUATOR), "first"),
@@ -156,11 +157,7 @@ impl OneRun {
 
     /// The same on disks of their own.
     fn copy(&self) -> Self {
-        let parties = Parties {
-            identities: self.parties.identities.clone(),
-            disks: self.parties.copies(),
-            folders: None,
-        };
+        let parties = self.parties.copy();
         Self {
             parties,
             function: self.function.clone(),
